@@ -1,0 +1,21 @@
+/** Errors are for surprises: they have a stable code, a cause and a remedy. Expected outcomes are values. */
+
+const codes = {
+  WINDOWPANE_BAD_OPTION: 'An option has a value that cannot be used.',
+  WINDOWPANE_LISTEN_FAILED: 'The listening address could not be opened.',
+} as const
+
+export type ErrorCode = keyof typeof codes
+
+export class WindowpaneError extends Error {
+  readonly code: ErrorCode
+  /** What to change. */
+  readonly remedy: string
+
+  constructor(code: ErrorCode, message: string, options: { remedy: string; cause?: unknown }) {
+    super(message, { cause: options.cause })
+    this.name = 'WindowpaneError'
+    this.code = code
+    this.remedy = options.remedy
+  }
+}

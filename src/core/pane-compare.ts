@@ -1,0 +1,45 @@
+/** Compares what two panes say about the buckets they share. */
+import type { Pane } from './pane.ts'
+import { columnIn, mergeColumns } from './pane-merge.ts'
+
+/** The buckets that both panes hold and whose bytes differ, in time order. */
+export function compare(a: Pane, b: Pane): number[] {
+  const from = Math.max(a.from, b.from)
+  const to = Math.min(a.to, b.to)
+  if (from >= to) return []
+  const panes = [a, b]
+  const merge = mergeColumns(panes)
+  const differs = new Uint8Array(to - from)
+  for (let row = 0; row < merge.count; row++) {
+    const columns = [columnIn(merge, 2, row, 0), columnIn(merge, 2, row, 1)] as const
+    for (let lane = 0; lane < a.body.lanes; lane++) {
+      for (let bucket = from; bucket < to; bucket++) {
+        if (!sameBytes(panes, columns, { lane, bucket })) differs[bucket - from] = 1
+      }
+    }
+  }
+  return Array.from(differs.keys())
+    .filter((index) => differs[index] === 1)
+    .map((index) => index + from)
+}
+
+function sameBytes(
+  panes: readonly Pane[],
+  columns: readonly [number, number],
+  { lane, bucket }: { lane: number; bucket: number },
+): boolean {
+  const [a, b] = [panes[0]!.body, panes[1]!.body]
+  const [aStart, aEnd] = piece(panes[0]!, columns[0], { lane, bucket })
+  const [bStart, bEnd] = piece(panes[1]!, columns[1], { lane, bucket })
+  if (aEnd - aStart !== bEnd - bStart) return false
+  return a.bytes.compare(b.bytes, bStart, bEnd, aStart, aEnd) === 0
+}
+
+function piece(pane: Pane, column: number, place: { lane: number; bucket: number }): [number, number] {
+  if (column < 0) return [0, 0]
+  const { body } = pane
+  return [
+    body.slabAt + body.offsetOf(column, place.lane, place.bucket),
+    body.slabAt + body.offsetOf(column, place.lane, place.bucket + 1),
+  ]
+}

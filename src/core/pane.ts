@@ -1,0 +1,209 @@
+/**
+ * The pane: an immutable run of consecutive buckets of one key, in flat arrays. The bytes in memory are the bytes
+ * in a store: one buffer holds everything, and a PaneBody is nothing but views on it.
+ *
+ * Layout of the buffer (host byte order, every section 4- or 8-byte aligned up to `ranks`):
+ *
+ *   header    16 u32 words (see `word`); the first two are the number of the first bucket as one f64
+ *   clocks    f64 per bucket: fetchedAt, NaN = absent
+ *   columns   per column: headStart, headEnd, rankEnd, then per lane: spanFrom, spanLength, table
+ *   tables    per column and lane with bytes: spanLength + 1 offsets into the slab
+ *   noteIndex u32 per bucket (only where there are notes): 0 = none, else index of a note set + 1
+ *   ranks     order-preserving bytes of every column, one after the other
+ *   frame     what all buckets share (header rows, column names); panes with unequal frames do not join
+ *   notes     annotation sets, as JSON text of string[][]
+ *   slab      the answer's own encoded bytes, heads included
+ *
+ * A bucket's bytes in a column and lane are slab[table[i] .. table[i + 1]) and end with one separator byte, so that
+ * the bytes of any run of buckets are one contiguous piece. Columns stand in rank order.
+ *
+ * Operations: slice and measure here, join in pane-join.ts, compare in pane-compare.ts.
+ */
+import type { EpochMs } from './clock.ts'
+import type { Interval } from './interval.ts'
+
+/** Bumped whenever the layout changes: another version in a store is absent. */
+export const paneVersion = 1
+
+const word = {
+  version: 2,
+  buckets: 3,
+  columns: 4,
+  lanes: 5,
+  tableLength: 6,
+  rankBytes: 7,
+  frameBytes: 8,
+  noteBytes: 9,
+  slabBytes: 10,
+} as const
+const headerWords = 16
+
+/** What must be known before the buffer can be allocated. */
+export interface PaneSizes {
+  readonly from: number
+  readonly buckets: number
+  readonly columns: number
+  readonly lanes: number
+  readonly tableLength: number
+  readonly rankBytes: number
+  readonly frame: Uint8Array
+  readonly notes: readonly NoteSet[]
+  readonly slabBytes: number
+}
+
+/** Annotations of one fetch; opaque to the pane, written by the backend, sorted so that equal sets are equal. */
+export type NoteSet = readonly string[]
+
+export class PaneBody {
+  readonly bytes: Buffer
+  readonly u32: Uint32Array
+  readonly f64: Float64Array
+  readonly from: number
+  readonly buckets: number
+  readonly columns: number
+  readonly lanes: number
+  /** Index of the first clock in f64. */
+  readonly clocksAt: number
+  /** Index of the first column record in u32, and the words of one record. */
+  readonly columnsAt: number
+  readonly stride: number
+  readonly tablesAt: number
+  /** Index of the note index in u32, or 0 where no bucket has notes. */
+  readonly noteIndexAt: number
+  /** Byte positions. */
+  readonly ranksAt: number
+  readonly frameAt: number
+  readonly notesAt: number
+  readonly slabAt: number
+
+  /** `bytes` must own its memory from offset 0 (not a part of a pool). */
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+    this.u32 = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >>> 2)
+    this.f64 = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >>> 3)
+    const u32 = this.u32
+    this.from = this.f64[0]!
+    this.buckets = u32[word.buckets]!
+    this.columns = u32[word.columns]!
+    this.lanes = u32[word.lanes]!
+    this.clocksAt = headerWords >>> 1
+    this.columnsAt = headerWords + 2 * this.buckets
+    this.stride = 3 + 3 * this.lanes
+    this.tablesAt = this.columnsAt + this.columns * this.stride
+    const afterTables = this.tablesAt + u32[word.tableLength]!
+    const hasNotes = u32[word.noteBytes]! > 0
+    this.noteIndexAt = hasNotes ? afterTables : 0
+    this.ranksAt = 4 * (afterTables + (hasNotes ? this.buckets : 0))
+    this.frameAt = this.ranksAt + u32[word.rankBytes]!
+    this.notesAt = this.frameAt + u32[word.frameBytes]!
+    this.slabAt = this.notesAt + u32[word.noteBytes]!
+  }
+
+  get frame(): Buffer {
+    return this.bytes.subarray(this.frameAt, this.notesAt)
+  }
+
+  get notes(): readonly NoteSet[] {
+    if (this.noteIndexAt === 0) return []
+    return JSON.parse(this.bytes.toString('utf8', this.notesAt, this.slabAt)) as NoteSet[]
+  }
+
+  get version(): number {
+    return this.u32[word.version]!
+  }
+
+  /** Start of a column's rank in `bytes`. */
+  rankStart(column: number): number {
+    return this.ranksAt + (column === 0 ? 0 : this.u32[this.columnsAt + (column - 1) * this.stride + 2]!)
+  }
+
+  rankEnd(column: number): number {
+    return this.ranksAt + this.u32[this.columnsAt + column * this.stride + 2]!
+  }
+
+  /** Where `bucket` (or the first after the column's span) begins in the slab, for a column and lane. */
+  offsetOf(column: number, lane: number, bucket: number): number {
+    const u32 = this.u32
+    const span = this.columnsAt + column * this.stride + 3 + 3 * lane
+    const length = u32[span + 1]!
+    if (length === 0) return 0
+    const index = bucket - this.from - u32[span]!
+    const table = this.tablesAt + u32[span + 2]!
+    return u32[table + (index <= 0 ? 0 : Math.min(index, length))]!
+  }
+}
+
+/** A body whose sections are still to be filled by the caller, header, frame and notes excepted. */
+export function allocateBody(sizes: PaneSizes): PaneBody {
+  const notes = sizes.notes.length > 0 ? Buffer.from(JSON.stringify(sizes.notes)) : noBytes
+  const words =
+    headerWords +
+    2 * sizes.buckets +
+    sizes.columns * (3 + 3 * sizes.lanes) +
+    sizes.tableLength +
+    (notes.length > 0 ? sizes.buckets : 0)
+  const total = 4 * words + sizes.rankBytes + sizes.frame.length + notes.length + sizes.slabBytes
+  // Padded to whole f64, because the f64 view must reach over all clocks.
+  const bytes = Buffer.allocUnsafeSlow((total + 7) & ~7)
+  const header = new Uint32Array(bytes.buffer, 0, headerWords)
+  header.fill(0)
+  new Float64Array(bytes.buffer, 0, 1)[0] = sizes.from
+  header[word.version] = paneVersion
+  header[word.buckets] = sizes.buckets
+  header[word.columns] = sizes.columns
+  header[word.lanes] = sizes.lanes
+  header[word.tableLength] = sizes.tableLength
+  header[word.rankBytes] = sizes.rankBytes
+  header[word.frameBytes] = sizes.frame.length
+  header[word.noteBytes] = notes.length
+  header[word.slabBytes] = sizes.slabBytes
+  const body = new PaneBody(bytes)
+  bytes.set(sizes.frame, body.frameAt)
+  bytes.set(notes, body.notesAt)
+  return body
+}
+
+const noBytes = Buffer.alloc(0)
+
+/** Buckets [from, to) of a body. Several panes may share one body. */
+export interface Pane extends Interval {
+  readonly body: PaneBody
+}
+
+export const paneOf = (body: PaneBody): Pane => ({ body, from: body.from, to: body.from + body.buckets })
+
+/** The part of a pane that lies in an interval; shares the body, copies nothing. */
+export function slice(pane: Pane, interval: Interval): Pane {
+  const from = Math.max(pane.from, interval.from)
+  const to = Math.min(pane.to, interval.to)
+  return from === pane.from && to === pane.to ? pane : { body: pane.body, from, to: Math.max(from, to) }
+}
+
+/** Bytes of JavaScript objects around one body: the views, the buffer's bookkeeping and the pane itself. */
+const objectOverhead = 1024
+
+/** What the process holds because of this pane. Panes of one body share it. */
+export const measure = (pane: Pane): number => pane.body.bytes.byteLength + objectOverhead
+
+export const clockOf = (pane: Pane, bucket: number): EpochMs =>
+  pane.body.f64[pane.body.clocksAt + bucket - pane.body.from]!
+
+/** The end of the last bucket that has bytes in any column, or `pane.from` where none has. */
+export function filledUntil(pane: Pane): number {
+  const { body } = pane
+  let until = pane.from
+  for (let column = 0; column < body.columns; column++) {
+    for (let lane = 0; lane < body.lanes; lane++) {
+      let to = Math.min(pane.to, spanEnd(body, column, lane))
+      // A span may end outside this slice: step back to the last bucket that has bytes inside it.
+      while (to > until && body.offsetOf(column, lane, to - 1) === body.offsetOf(column, lane, to)) to--
+      if (to > until) until = to
+    }
+  }
+  return until
+}
+
+const spanEnd = (body: PaneBody, column: number, lane: number): number => {
+  const span = body.columnsAt + column * body.stride + 3 + 3 * lane
+  return body.from + body.u32[span]! + body.u32[span + 1]!
+}

@@ -1,0 +1,6 @@
+/** One TTL for every age. */
+import type { TtlPolicy } from './policy.ts'
+
+export function fixed(ttlMs: number, settledAgeMs = 0): TtlPolicy {
+  return { name: 'fixed', capMs: ttlMs, settledAgeMs, ttl: () => ttlMs }
+}
