@@ -1,0 +1,106 @@
+/**
+ * The seam to one database dialect. A backend is pure: no I/O, no clock, safe to call concurrently. It says which
+ * requests are range queries, how they lie on a grid, how to ask for a part, and how bytes become panes and back.
+ */
+import type { EpochMs } from '../core/clock.ts'
+import type { BypassReason } from '../core/decision.ts'
+import type { Grid } from '../core/grid.ts'
+import type { Interval } from '../core/interval.ts'
+import type { Pane } from '../core/pane.ts'
+
+/** name, value, name, value … in the order they came. Names of requests are in lower case. */
+export type HeaderList = readonly string[]
+
+export interface WireRequest {
+  readonly method: string
+  /** The path without the query string, as sent by the client. */
+  readonly path: string
+  /** The raw query string without '?', undecoded. */
+  readonly search: string
+  readonly headers: HeaderList
+  readonly body: Uint8Array
+}
+
+export interface Bypass {
+  readonly bypass: BypassReason
+  /** For people: what exactly was seen. Never a metric label. */
+  readonly detail?: string
+}
+
+export interface Plan {
+  /** The question without its time range: what a key is made of, and what people see in lists. */
+  readonly shape: string
+  readonly grid: Grid
+  /** The whole buckets the client asked for. */
+  readonly window: Interval
+  /** Metric names or data sources the question reads, where known. */
+  readonly sources: readonly string[]
+  /** What is not part of the question but can make one execution of it fail (a timeout), as text. */
+  readonly terms: string
+  readonly request: WireRequest
+}
+
+/** Where the bytes of a successful answer go; splitting begins before the last byte. */
+export interface Sink {
+  /** Takes the next bytes, already free of transport encoding. The sink copies what it keeps. */
+  write(chunk: Uint8Array): void
+  /** Bytes held so far, for the memory budget. */
+  readonly held: number
+  /** After the last byte. `pane` spans exactly the interval asked for, every clock set to `fetchedAt`. */
+  end(fetchedAt: EpochMs): Decomposed | Unusable
+}
+
+export interface Decomposed {
+  readonly pane: Pane
+  /** False where the answer is true but may not be stored (truncated, partial). */
+  readonly storable: boolean
+}
+
+export interface Unusable {
+  readonly unusable: string
+}
+
+/** A measured answer: `length` bytes, which `write` puts at the beginning of `target`. */
+export interface Recomposed {
+  readonly length: number
+  write(target: Uint8Array): void
+}
+
+export interface RecomposeOptions {
+  /** Sentences that the client must see in the answer itself, where the format has a place for them. */
+  readonly warnings: readonly string[]
+}
+
+/** What the server behind an API says it is. */
+export interface Flavour {
+  /** Whether its answers are known to follow the rules of this backend. */
+  readonly isKnown: boolean
+  /** For people: name and version. */
+  readonly label: string
+}
+
+export interface ErrorAnswer {
+  readonly contentType: string
+  readonly body: string
+}
+
+export interface Backend<Query = unknown> {
+  readonly name: string
+  /** The path to ask for what the server is, and how to read its answer. */
+  readonly flavourPath: string
+  readFlavour(status: number, body: string): Flavour
+  /** Whether a request may be a range query, judged before its body is read. */
+  claims(method: string, path: string): boolean
+  /** An error of our own in the form that clients of this database understand. */
+  errorAnswer(status: number, message: string): ErrorAnswer
+  /** Reads a request. Returns undefined when it is not a range query of this database: it is forwarded untouched. */
+  parse(request: WireRequest): Query | Bypass | undefined
+  /** Decides shape, grid and window. Fails closed: when unsure, a bypass with a reason. Never throws. */
+  plan(query: Query, now: EpochMs): Plan | Bypass
+  /** The request whose answer holds exactly the buckets of `interval`, in the same encoding as the client's. */
+  narrow(plan: Plan, interval: Interval): WireRequest
+  /** A sink for the answer to `narrow(plan, interval)`. */
+  decompose(plan: Plan, interval: Interval): Sink
+  /** The answer for `plan.window` from disjoint panes in time order that cover it (or, when stale, its beginning). */
+  recompose(plan: Plan, panes: readonly Pane[], options?: RecomposeOptions): Recomposed
+}

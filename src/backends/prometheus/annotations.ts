@@ -1,0 +1,68 @@
+/**
+ * `warnings` and `infos` of an answer. They are kept as the database's own JSON strings, each with a letter for its
+ * list before it, sorted: their order is random in Prometheus, and equal sets must be equal notes.
+ */
+import type { NoteSet } from '../../core/pane.ts'
+
+export interface Annotations {
+  readonly notes: NoteSet
+  /** False where the answer is incomplete by its own account (truncated, partial): true, but not to be stored. */
+  readonly storable: boolean
+}
+
+const lists = { warnings: 'w', infos: 'i' } as const
+
+/** Reads what stands behind the last series: `]}` and, optionally, the two lists. Undefined for anything else. */
+export function readAnnotations(trailer: string): Annotations | undefined {
+  if (!trailer.startsWith(']}')) return undefined
+  const notes: string[] = []
+  let at = 2
+  for (const [name, letter] of Object.entries(lists)) {
+    const opening = `,"${name}":[`
+    if (!trailer.startsWith(opening, at)) continue
+    at = readList(trailer, at + opening.length, (text) => notes.push(letter + text))
+    if (at < 0) return undefined
+  }
+  if (trailer.slice(at) !== '}') return undefined
+  return { notes: notes.sort(), storable: notes.every(isStorable) }
+}
+
+/** Reads strings up to behind the closing bracket; returns -1 for anything else. */
+function readList(text: string, start: number, take: (token: string) => void): number {
+  let at = start
+  for (;;) {
+    if (text[at] !== '"') return -1
+    const end = endOfString(text, at)
+    if (end < 0) return -1
+    take(text.slice(at, end))
+    if (text[end] === ']') return end + 1
+    if (text[end] !== ',') return -1
+    at = end + 1
+  }
+}
+
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === '\\') at++
+    else if (text[at] === '"') return at + 1
+  }
+  return -1
+}
+
+/**
+ * PromQL's own annotations say so; everything else in the lists is about the execution (truncated by a limit, a
+ * remote that failed) and makes the answer one that must not be reused.
+ */
+const isStorable = (note: string): boolean =>
+  /^[wi]"PromQL (?:warning|info): /.test(note) || /^[wi]"\d+ more .*annotations omitted"$/.test(note)
+
+/** The two lists as they stand behind `data`, from notes and from our own sentences. */
+export function writeAnnotations(notes: Iterable<string>, sentences: readonly string[]): Buffer {
+  const found: Record<'w' | 'i', string[]> = { w: sentences.map((text) => JSON.stringify(text)), i: [] }
+  for (const note of notes) found[note[0] as 'w' | 'i'].push(note.slice(1))
+  let text = ''
+  for (const [name, letter] of Object.entries(lists)) {
+    if (found[letter].length > 0) text += `,"${name}":[${found[letter].join(',')}]`
+  }
+  return Buffer.from(text)
+}

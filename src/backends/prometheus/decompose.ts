@@ -1,0 +1,294 @@
+/**
+ * Cuts a matrix answer into a pane while it arrives. A byte scanner finds tokens; nothing is parsed into numbers and
+ * printed again, timestamps excepted, which become bucket numbers. The slab is the body itself: each point is kept
+ * as `[t,"v"],` (the bracket that closes a series' last point is overwritten with the separator).
+ */
+import type { EpochMs } from '../../core/clock.ts'
+import { type Grid, startOf } from '../../core/grid.ts'
+import type { Interval } from '../../core/interval.ts'
+import { PaneBuilder } from '../../core/pane-builder.ts'
+import type { Decomposed, Sink, Unusable } from '../backend.ts'
+import { readAnnotations } from './annotations.ts'
+import { RankWriter } from './rank.ts'
+
+export const envelope = Buffer.from('{"status":"success","data":{"resultType":"matrix","result":[')
+const metric = Buffer.from('{"metric":{')
+const lanes = [Buffer.from(',"values":['), Buffer.from(',"histograms":[')] as const
+
+/** `more`: the element is not complete yet; scanning goes on there when more bytes are in. */
+type Step = 'next' | 'more' | 'failed'
+type State = 'envelope' | 'series' | 'points' | 'lane' | 'trailer'
+
+export class MatrixSink implements Sink {
+  readonly #interval: Interval
+  readonly #base: EpochMs
+  readonly #step: number
+  readonly #builder = new PaneBuilder(lanes.length)
+  readonly #rank = new RankWriter()
+  /** Always one byte longer than what it holds: a zero behind the last byte stops every inner loop. */
+  #bytes: Buffer
+  #length = 0
+  #position = 0
+  #state: State = 'envelope'
+  #lane = 0
+  #failure: string | undefined
+
+  /** `sizeHint`: the length of the body where it is known. */
+  constructor(grid: Grid, interval: Interval, sizeHint = 0) {
+    this.#interval = interval
+    this.#base = startOf(grid, interval.from)
+    this.#step = grid.step
+    this.#bytes = Buffer.allocUnsafeSlow(Math.max(16_384, sizeHint + 1))
+  }
+
+  get held(): number {
+    return this.#bytes.length + this.#builder.held
+  }
+
+  write(chunk: Uint8Array): void {
+    if (this.#failure !== undefined) return
+    const end = this.#length + chunk.length
+    if (end >= this.#bytes.length) this.#grow(end + 1)
+    this.#bytes.set(chunk, this.#length)
+    this.#bytes[end] = 0
+    this.#length = end
+    this.#scan()
+  }
+
+  end(fetchedAt: EpochMs): Decomposed | Unusable {
+    if (this.#failure === undefined && this.#state !== 'trailer') this.#failure = 'the answer is cut short'
+    if (this.#failure !== undefined) return { unusable: this.#failure }
+    const annotations = readAnnotations(this.#bytes.toString('utf8', this.#position, this.#length))
+    if (annotations === undefined) return { unusable: 'unexpected fields behind the result' }
+    const pane = this.#builder.finish({
+      interval: this.#interval,
+      fetchedAt,
+      slab: this.#builder.columns === 0 ? new Uint8Array(0) : this.#bytes.subarray(0, this.#position),
+      notes: annotations.notes,
+    })
+    return { pane, storable: annotations.storable }
+  }
+
+  #scan(): void {
+    for (;;) {
+      const step = this.#state === 'trailer' ? 'more' : this.#advance()
+      if (step === 'more') return
+      if (step === 'failed') {
+        this.#failure ??= `not a matrix answer (at byte ${this.#position})`
+        return
+      }
+    }
+  }
+
+  #advance(): Step {
+    switch (this.#state) {
+      case 'envelope':
+        return this.#expect(envelope, 'series')
+      case 'series':
+        return this.#series()
+      case 'points':
+        return this.#lane === 0 ? this.#points() : this.#histograms()
+      default:
+        return this.#afterLane()
+    }
+  }
+
+  #series(): Step {
+    const byte = this.#bytes[this.#position]!
+    if (byte === 0x5d /* ] */) {
+      this.#state = 'trailer'
+      return 'next'
+    }
+    // Between two series stands a comma, which the first one does not have.
+    const at = byte === 0x2c && this.#builder.columns > 0 ? this.#position + 1 : this.#position
+    const step = this.#matches(metric, at)
+    if (step !== 'next') return step
+    const end = this.#labels(at + metric.length)
+    if (end > 0) return this.#openColumn(at, end)
+    const isIncomplete = endOfValue(this.#bytes, at + metric.length - 1) < 0
+    return isIncomplete ? 'more' : this.#fail('labels that cannot be read')
+  }
+
+  /** Reads label pairs up to behind the closing brace and writes their rank. Returns -1 where it cannot. */
+  #labels(start: number): number {
+    const bytes = this.#bytes
+    let at = start
+    this.#rank.reset()
+    if (bytes[at] === 0x7d) return at + 1
+    for (;;) {
+      if (bytes[at] !== 0x22) return -1
+      at = this.#rank.appendString(bytes, at)
+      if (at < 0 || bytes[at] !== 0x3a || bytes[at + 1] !== 0x22) return -1
+      at = this.#rank.appendString(bytes, at + 1)
+      if (at < 0) return -1
+      const byte = bytes[at]!
+      if (byte === 0x7d /* } */) return at + 1
+      if (byte !== 0x2c /* , */) return -1
+      at++
+    }
+  }
+
+  #openColumn(headStart: number, headEnd: number): Step {
+    const lane = this.#laneAt(headEnd)
+    if (lane === 'more' || lane === 'failed') return lane
+    const rank = this.#rank.rank
+    if (!this.#builder.followsLast(rank)) return this.#fail('series that are not in label order')
+    this.#builder.beginColumn(headStart, headEnd, rank)
+    return this.#openLane(lane, headEnd)
+  }
+
+  #openLane(lane: number, at: number): Step {
+    this.#builder.beginLane(lane)
+    this.#lane = lane
+    this.#position = at + lanes[lane]!.length
+    this.#state = 'points'
+    return 'next'
+  }
+
+  #laneAt(at: number): number | 'more' | 'failed' {
+    const values = this.#matches(lanes[0], at)
+    if (values === 'next') return 0
+    const histograms = this.#matches(lanes[1], at)
+    if (histograms === 'next') return 1
+    return values === 'more' || histograms === 'more' ? 'more' : 'failed'
+  }
+
+  /** Behind a lane: the other lane, or the end of the series. */
+  #afterLane(): Step {
+    if (this.#bytes[this.#position] === 0x7d /* } */) {
+      this.#position++
+      this.#state = 'series'
+      return 'next'
+    }
+    const lane = this.#laneAt(this.#position)
+    if (lane === 'more' || lane === 'failed') return lane
+    return lane > this.#lane ? this.#openLane(lane, this.#position) : 'failed'
+  }
+
+  /** The hot loop: points `[t,"v"]` up to the end of the lane or of the bytes that are in. */
+  #points(): Step {
+    const bytes = this.#bytes
+    const builder = this.#builder
+    const buckets = this.#interval.to - this.#interval.from
+    let start = this.#position
+    for (;;) {
+      let at = start
+      if (bytes[at] !== 0x5b /* [ */) return this.#stop(start, at)
+      let digit = bytes[++at]! - 48
+      let instant = 0
+      while (digit >= 0 && digit <= 9) {
+        instant = instant * 10 + digit
+        digit = bytes[++at]! - 48
+      }
+      instant *= 1000
+      if (digit === -2 /* . */) {
+        const tenths = bytes[at + 1]! - 48
+        const hundredths = bytes[at + 2]! - 48
+        const thousandths = bytes[at + 3]! - 48
+        // Also where the bytes in hand end here: the zero behind them gives a negative digit.
+        if ((tenths | hundredths | thousandths) < 0) return this.#stop(start, at)
+        instant += tenths * 100 + hundredths * 10 + thousandths
+        at += 4
+      }
+      if (bytes[at] !== 0x2c /* , */ || bytes[at + 1] !== 0x22 /* " */) return this.#stop(start, at)
+      at += 2
+      let byte = bytes[at]!
+      while (byte !== 0x22 && byte !== 0) byte = bytes[++at]!
+      if (byte === 0 || bytes[at + 1] !== 0x5d /* ] */) return this.#stop(start, at)
+      const separator = bytes[at + 2]!
+      if (separator !== 0x2c && separator !== 0x5d) return this.#stop(start, at)
+      const bucket = (instant - this.#base) / this.#step
+      if (bucket !== (bucket | 0) || bucket < 0 || bucket >= buckets || !builder.bucket(bucket, start)) {
+        return this.#fail('a point off the grid')
+      }
+      start = at + 3
+      if (separator === 0x5d) return this.#closeLane(start)
+    }
+  }
+
+  /** Points `[t,{…}]`: like #points, but the value is an object whose end is found by counting brackets. */
+  #histograms(): Step {
+    const start = this.#position
+    if (this.#bytes[start] !== 0x5b) return this.#stop(start, start)
+    const end = endOfValue(this.#bytes, start)
+    if (end < 0 || end >= this.#length) return 'more'
+    const separator = this.#bytes[end]!
+    if (separator !== 0x2c && separator !== 0x5d) return 'failed'
+    const bucket = (readInstant(this.#bytes, start + 1) - this.#base) / this.#step
+    const inside = Number.isInteger(bucket) && bucket >= 0 && bucket < this.#interval.to - this.#interval.from
+    if (!inside || !this.#builder.bucket(bucket, start)) return this.#fail('a point off the grid')
+    if (separator === 0x5d) return this.#closeLane(end + 1)
+    this.#position = end + 1
+    return 'next'
+  }
+
+  #closeLane(end: number): Step {
+    this.#bytes[end - 1] = 0x2c
+    this.#builder.endLane(end)
+    this.#position = end
+    this.#state = 'lane'
+    return 'next'
+  }
+
+  /** A point that is not as expected: incomplete where the bytes in hand end inside it, wrong otherwise. */
+  #stop(start: number, at: number): Step {
+    this.#position = start
+    return at + 3 >= this.#length ? 'more' : 'failed'
+  }
+
+  #expect(text: Buffer, next: State): Step {
+    const step = this.#matches(text, this.#position)
+    if (step !== 'next') return step
+    this.#position += text.length
+    this.#state = next
+    return step
+  }
+
+  #matches(text: Buffer, at: number): Step {
+    const available = Math.min(text.length, this.#length - at)
+    if (available <= 0) return 'more'
+    if (this.#bytes.compare(text, 0, available, at, at + available) !== 0) return 'failed'
+    return available === text.length ? 'next' : 'more'
+  }
+
+  #fail(failure: string): Step {
+    this.#failure = failure
+    return 'failed'
+  }
+
+  #grow(atLeast: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, atLeast))
+    this.#bytes.copy(larger, 0, 0, this.#length)
+    this.#bytes = larger
+  }
+}
+
+/** The position behind the array or object that begins at `start`, or -1 where the bytes in hand end first. */
+function endOfValue(bytes: Uint8Array, start: number): number {
+  let depth = 0
+  let at = start
+  for (;;) {
+    const byte = bytes[at++]!
+    if (byte === 0) return -1
+    if (byte === 0x5b || byte === 0x7b) depth++
+    else if ((byte === 0x5d || byte === 0x7d) && --depth === 0) return at
+    else if (byte === 0x22) {
+      at = endOfString(bytes, at)
+      if (at < 0) return -1
+    }
+  }
+}
+
+function endOfString(bytes: Uint8Array, start: number): number {
+  for (let at = start; ; at++) {
+    const byte = bytes[at]!
+    if (byte === 0x22) return at + 1
+    if (byte === 0x5c && bytes[at + 1] !== 0) at++
+    else if (byte === 0) return -1
+  }
+}
+
+/** `1435781451` or `1435781451.100`, in milliseconds. */
+function readInstant(bytes: Buffer, start: number): EpochMs {
+  return Math.round(Number(bytes.toString('latin1', start, bytes.indexOf(0x2c, start))) * 1000)
+}

@@ -1,0 +1,35 @@
+/** Which server answers behind the Prometheus API. Only Prometheus itself is known to be decomposable as planned here. */
+import type { Flavour } from '../backend.ts'
+
+export const flavourPath = '/api/v1/status/buildinfo'
+
+interface BuildInfo {
+  readonly version?: unknown
+  readonly revision?: unknown
+  readonly goVersion?: unknown
+  readonly application?: unknown
+}
+
+/**
+ * Prometheus tells version (2 or 3), revision and Go version, and nothing of an application. Others that speak its
+ * API leave some of it out (VictoriaMetrics), count from 0 (Thanos) or name themselves (Mimir, Cortex).
+ */
+export function readFlavour(status: number, body: string): Flavour {
+  const info = status === 200 ? readBuildInfo(body) : undefined
+  if (info === undefined) return { isKnown: false, label: `no build info (status ${status})` }
+  const version = String(info.version ?? 'of unknown version')
+  if (info.application !== undefined)
+    return { isKnown: false, label: `${String(info.application)} ${version}` }
+  const tellsAll = typeof info.revision === 'string' && typeof info.goVersion === 'string'
+  if (tellsAll && /^v?[23]\./.test(version)) return { isKnown: true, label: `Prometheus ${version}` }
+  return { isKnown: false, label: `not Prometheus (version ${version})` }
+}
+
+function readBuildInfo(body: string): BuildInfo | undefined {
+  try {
+    const answer = JSON.parse(body) as { data?: unknown }
+    return typeof answer.data === 'object' && answer.data !== null ? answer.data : undefined
+  } catch {
+    return undefined
+  }
+}

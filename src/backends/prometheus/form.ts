@@ -1,0 +1,118 @@
+/**
+ * The parameters of a query request, read as Go's net/http FormValue reads them: body parameters come before URL
+ * parameters and the first value counts. Whatever Go may read differently from us is refused, never guessed.
+ */
+import type { Bypass, HeaderList, WireRequest } from '../backend.ts'
+
+/** Decoded name, value, name, value …: body pairs first, then URL pairs, each in the order sent. */
+export type Pairs = readonly string[]
+
+/** Go refuses bigger forms, and forms with more parameters, as a whole; we stay far below its second limit. */
+const maxBodyBytes = 10 << 20
+const maxParameters = 1000
+
+const formType = 'application/x-www-form-urlencoded'
+const formTypeWithCharset = /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
+
+/** Go drops a pair with a semicolon; raw bytes beyond ASCII reach us in no agreed encoding. */
+const ambiguous = /[;\u0080-\uffff]/
+
+const malformed = (detail: string): Bypass => ({ bypass: 'malformed_request', detail })
+
+export function readForm(request: WireRequest): Pairs | Bypass {
+  const refusal = request.method === 'POST' ? refusePost(request) : refuseGet(request)
+  if (refusal !== undefined) return refusal
+  const pairs: string[] = []
+  const problem = appendPairs(bodyText(request.body), pairs) ?? appendPairs(request.search, pairs)
+  return problem === undefined ? pairs : malformed(problem)
+}
+
+/** Returns the value that Go's FormValue returns, or undefined where Go returns the empty string. */
+export function firstValue(pairs: Pairs, name: string): string | undefined {
+  for (let i = 0; i < pairs.length; i += 2) {
+    if (pairs[i] === name) return pairs[i + 1] || undefined
+  }
+  return undefined
+}
+
+/** Returns `raw` with the value of every occurrence of the named parameters replaced; other bytes stay as they came. */
+export function replaceValues(raw: string, values: ReadonlyMap<string, string>): string {
+  return raw
+    .split('&')
+    .map((pair) => replaceValue(pair, values))
+    .join('&')
+}
+
+function replaceValue(pair: string, values: ReadonlyMap<string, string>): string {
+  const rawName = pair.split('=', 1)[0]!
+  const value = pair === '' ? undefined : values.get(decode(rawName) ?? '')
+  return value === undefined ? pair : `${rawName}=${value}`
+}
+
+export function bodyText(body: Uint8Array): string {
+  if (body.length === 0) return ''
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')
+}
+
+function refuseGet(request: WireRequest): Bypass | undefined {
+  return request.body.length > 0 ? malformed('a body on GET') : undefined
+}
+
+function refusePost(request: WireRequest): Bypass | undefined {
+  if (request.body.length > maxBodyBytes) return malformed('the body is larger than a form may be')
+  if (hasHeader(request.headers, 'content-encoding')) return malformed('an encoded request body')
+  const type = onlyValue(request.headers, 'content-type')
+  if (type === formType || (type !== undefined && formTypeWithCharset.test(type))) return undefined
+  return malformed('a POST whose content type is not exactly one urlencoded form')
+}
+
+function hasHeader(headers: HeaderList, name: string): boolean {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] === name) return true
+  }
+  return false
+}
+
+/** Returns the value of a header that came exactly once. */
+function onlyValue(headers: HeaderList, name: string): string | undefined {
+  let value: string | undefined
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] !== name) continue
+    if (value !== undefined) return undefined
+    value = headers[i + 1]
+  }
+  return value
+}
+
+/** Appends the decoded pairs of `raw`. Returns what is wrong with it, if anything is. */
+function appendPairs(raw: string, into: string[]): string | undefined {
+  if (ambiguous.test(raw)) return 'a semicolon or an unescaped character beyond ASCII'
+  for (let from = 0; from < raw.length; ) {
+    const ampersand = raw.indexOf('&', from)
+    const to = ampersand < 0 ? raw.length : ampersand
+    if (to > from && !appendPair(raw.slice(from, to), into)) return 'an escape that is not UTF-8'
+    if (into.length > 2 * maxParameters) return 'too many parameters'
+    from = to + 1
+  }
+  return undefined
+}
+
+function appendPair(pair: string, into: string[]): boolean {
+  const equals = pair.indexOf('=')
+  const name = decode(equals < 0 ? pair : pair.slice(0, equals))
+  const value = equals < 0 ? '' : decode(pair.slice(equals + 1))
+  if (name === undefined || value === undefined) return false
+  into.push(name, value)
+  return true
+}
+
+/** Returns undefined for an invalid escape, and for bytes that are not UTF-8. */
+function decode(text: string): string | undefined {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
+  if (!spaced.includes('%')) return spaced
+  try {
+    return decodeURIComponent(spaced)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,42 @@
+/** Prometheus: range queries over the HTTP API, decomposed on a point grid, spliced from the server's own bytes. */
+import type { Backend } from '../backend.ts'
+import { MatrixSink } from './decompose.ts'
+import { flavourPath, readFlavour } from './flavour.ts'
+import { narrow } from './narrow.ts'
+import { createPlanner, type RangeQuery } from './plan.ts'
+import { recompose } from './recompose.ts'
+
+export interface PrometheusOptions {
+  /** Data of this age no longer changes: an `@` modifier may point to it. */
+  readonly settledAgeMs: number
+  /** The most buckets that one request may have. */
+  readonly maxBuckets: number
+}
+
+const queryRange = '/api/v1/query_range'
+
+export function prometheus(options: PrometheusOptions): Backend<RangeQuery> {
+  const planner = createPlanner(options)
+  return {
+    name: 'prometheus',
+    flavourPath,
+    readFlavour,
+    claims: (method, path) => path === queryRange && (method === 'GET' || method === 'POST'),
+    errorAnswer: (status, error) => ({
+      contentType: 'application/json',
+      body: JSON.stringify({ status: 'error', errorType: errorTypes.get(status) ?? 'unavailable', error }),
+    }),
+    parse: planner.parse,
+    plan: planner.plan,
+    narrow,
+    decompose: (plan, interval) => new MatrixSink(plan.grid, interval),
+    recompose: (_plan, panes, recomposeOptions) => recompose(panes, recomposeOptions),
+  }
+}
+
+const errorTypes = new Map([
+  [400, 'bad_data'],
+  [413, 'bad_data'],
+  [500, 'internal'],
+  [504, 'timeout'],
+])

@@ -1,0 +1,103 @@
+/** Which requests are range queries, and how each lies on its grid. Fails closed: when unsure, a bypass. */
+import { bucketAt, gridThrough } from '../../core/grid.ts'
+import { lengthOf } from '../../core/interval.ts'
+import type { Backend, Bypass, Plan, WireRequest } from '../backend.ts'
+import { firstValue, type Pairs, readForm } from './form.ts'
+import { createExaminer, type Examine } from './promql.ts'
+import { parseStep, readRange, type TimeRange } from './time.ts'
+
+export interface RangeQuery extends TimeRange {
+  readonly request: WireRequest
+  /** The PromQL text as submitted. */
+  readonly text: string
+  readonly pairs: Pairs
+}
+
+export interface PlannerOptions {
+  /** What stands before /api/v1/query_range in the path, without a slash at its end. */
+  readonly pathPrefix?: string
+  /** Data of this age no longer changes: an @ modifier may point to it. */
+  readonly settledAgeMs: number
+  /** The most buckets that one request may have. */
+  readonly maxBuckets: number
+  readonly examine?: Examine
+}
+
+type Planner = Pick<Backend<RangeQuery>, 'parse' | 'plan'>
+
+/** Parameters that are not part of the question: its range, or spoken of elsewhere in the shape or the plan. */
+const outsideTheQuestion = new Set(['query', 'start', 'end', 'step', 'timeout', 'limit', 'stats'])
+
+export function createPlanner(options: PlannerOptions): Planner {
+  const path = `${options.pathPrefix ?? ''}/api/v1/query_range`
+  const examine = options.examine ?? createExaminer()
+  return {
+    parse: (request) => (isRangeQuery(request, path) ? parse(request) : undefined),
+    plan(query, now) {
+      const refusal = refuseParameters(query.pairs)
+      if (refusal !== undefined) return refusal
+      const examined = examine(query.text)
+      if ('bypass' in examined) return examined
+      const settledBefore = now - options.settledAgeMs
+      if (examined.atTimes.some((at) => at > settledBefore)) return { bypass: 'recent_at_modifier' }
+      return layOut(query, examined.metrics, options.maxBuckets)
+    },
+  }
+}
+
+const isRangeQuery = (request: WireRequest, path: string): boolean =>
+  request.path === path && (request.method === 'GET' || request.method === 'POST')
+
+function parse(request: WireRequest): RangeQuery | Bypass {
+  const pairs = readForm(request)
+  if ('bypass' in pairs) return pairs
+  const text = firstValue(pairs, 'query')
+  const start = firstValue(pairs, 'start')
+  const end = firstValue(pairs, 'end')
+  const step = firstValue(pairs, 'step')
+  if (text === undefined || start === undefined || end === undefined || step === undefined) {
+    return { bypass: 'missing_parameter' }
+  }
+  const range = readRange(start, end, step)
+  if ('bypass' in range) return range
+  return { request, text, pairs, start: range.start, end: range.end, stepMs: range.stepMs }
+}
+
+function refuseParameters(pairs: Pairs): Bypass | undefined {
+  const limit = firstValue(pairs, 'limit')
+  if (limit !== undefined && limit !== '0') return { bypass: 'limit' }
+  if (firstValue(pairs, 'stats') !== undefined) return { bypass: 'stats' }
+  const timeout = firstValue(pairs, 'timeout')
+  // A timeout that the database refuses must fail, also where the answer is stored.
+  if (timeout === undefined || isPositive(parseStep(timeout))) return undefined
+  return { bypass: 'invalid_parameter', detail: 'timeout is not a positive duration that we read' }
+}
+
+const isPositive = (value: number | undefined): boolean => value !== undefined && value > 0
+
+function layOut(query: RangeQuery, sources: readonly string[], maxBuckets: number): Plan | Bypass {
+  const grid = gridThrough('point', query.stepMs, query.start)
+  const window = { from: bucketAt(grid, query.start), to: bucketAt(grid, query.end) + 1 }
+  if (lengthOf(window) > maxBuckets) return { bypass: 'too_many_buckets' }
+  const terms = firstValue(query.pairs, 'timeout') ?? ''
+  return { shape: shapeOf(query), grid, window, sources, terms, request: query.request }
+}
+
+/** JSON, because it is unambiguous and people read it: path, PromQL, step in ms, then the other parameters. */
+function shapeOf(query: RangeQuery): string {
+  return JSON.stringify([query.request.path, query.text, query.stepMs, ...otherParameters(query.pairs)])
+}
+
+/** Name and values of every parameter that may change the answer, by name, however the request was written. */
+function otherParameters(pairs: Pairs): readonly (readonly string[])[] {
+  const others = new Map<string, string[]>()
+  for (let i = 0; i < pairs.length; i += 2) {
+    const [name, value] = [pairs[i]!, pairs[i + 1]!]
+    if (outsideTheQuestion.has(name)) continue
+    const entry = others.get(name)
+    if (entry === undefined) others.set(name, [name, value])
+    else if (name !== 'lookback_delta') entry.push(value)
+  }
+  if (others.get('lookback_delta')?.[1] === '') others.delete('lookback_delta')
+  return [...others.values()].sort((a, b) => (a[0]! < b[0]! ? -1 : 1))
+}

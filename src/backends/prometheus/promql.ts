@@ -1,0 +1,249 @@
+/**
+ * Says whether the value of a PromQL expression at one step is local to that step, so that answers may be cut and
+ * joined by time. The tree is used for presence only: the grammar lets `a + b offset 5m` wrap the whole sum.
+ * Syntax and functions that are not on the lists below, because they are newer than this file, are refused.
+ */
+import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common'
+import { parser } from '@prometheus-io/lezer-promql'
+import type { EpochMs } from '../../core/clock.ts'
+import type { BypassReason } from '../../core/decision.ts'
+import type { Bypass } from '../backend.ts'
+
+export interface Examined {
+  /** Metric names that the query reads, where they are written out; sorted. */
+  readonly metrics: readonly string[]
+  /** The times of literal @ modifiers: the answer is stable only if the data there is. */
+  readonly atTimes: readonly EpochMs[]
+}
+
+export type Examine = (text: string) => Examined | Bypass
+
+/** The parser needs up to a tenth of a second for hostile text of this length. */
+const maxTextLength = 32 * 1024
+/** From about 2500 levels on the parser leaves nodes out of its tree. */
+const maxDepth = 1000
+
+const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/))
+
+const rangeDependentFunctions = words('start end range step')
+const sortingFunctions = words('sort sort_desc sort_by_label sort_by_label_desc')
+/** Not in the list: info(), which looks for its labels over the whole range. */
+const stepLocalFunctions = words(`
+  abs absent absent_over_time acos acosh asin asinh atan atanh avg_over_time ceil changes clamp clamp_max clamp_min
+  cos cosh count_over_time day_of_month day_of_week day_of_year days_in_month deg delta deriv
+  double_exponential_smoothing exp first_over_time floor histogram_avg histogram_count histogram_fraction
+  histogram_quantile histogram_quantiles histogram_stddev histogram_stdvar histogram_sum hour idelta increase irate
+  label_join label_replace last_over_time ln log10 log2 mad_over_time max_over_time min_over_time minute month pi
+  predict_linear present_over_time quantile_over_time rad rate resets round scalar sgn sin sinh sqrt start_timestamp
+  stddev_over_time stdvar_over_time sum_over_time tan tanh time timestamp ts_of_first_over_time ts_of_last_over_time
+  ts_of_max_over_time ts_of_min_over_time vector year`)
+const plainAggregations = words('avg count group max min stddev stdvar sum')
+const parametricAggregations = words('bottomk count_values limit_ratio limitk quantile topk')
+/** They can write any label, the metric name too. */
+const labelWriters = words('label_join label_replace histogram_quantiles count_values')
+const harmlessNodes = words(`
+  PromQL LineComment AggregateExpr AggregateModifier By Without LabelName QuotedLabelName StringLiteral BinaryExpr Pow
+  Mul Div Mod Add Sub Eql Gte Gtr TrimUpper TrimLower Lte Lss Neq Atan2 And Unless BoolModifier Bool
+  MatchingModifierClause Ignoring On GroupLeft GroupRight FunctionCall OffsetExpr Offset ParenExpr UnaryOp StepInvariantExpr`)
+
+/**
+ * Their results lose the metric name, and equal label sets are then an error over the whole range (for unary minus in
+ * older versions only). That cannot be seen in a part of the range, so all series within must have one name.
+ */
+const nameDroppers = words('MatrixSelector SubqueryExpr UnaryExpr')
+
+const strictParser = parser.configure({ strict: true })
+
+/**
+ * Returns an `examine` that remembers, because dashboards repeat their texts and parsing is slow. Two generations
+ * make a bounded memory whose hits write nothing: a full young one becomes the old one, and the old one is dropped.
+ */
+export function createExaminer({ maxTexts = 10_000, maxCharacters = 8 << 20 } = {}): Examine {
+  let young = new Map<string, Remembered>()
+  let old = young
+  let characters = 0
+  const remember = (entry: Remembered): Remembered => {
+    if (young.size >= maxTexts / 2 || characters + entry.text.length > maxCharacters / 2) {
+      old = young
+      young = new Map()
+      characters = 0
+    }
+    characters += entry.text.length
+    young.set(entry.text, entry)
+    return entry
+  }
+  return (text) => {
+    if (text.length > maxTextLength) return examine(text)
+    return (young.get(text) ?? remember(old.get(text) ?? entryFor(copyOf(text)))).answer
+  }
+}
+
+type Remembered = { readonly text: string; readonly answer: Examined | Bypass }
+const entryFor = (text: string): Remembered => ({ text, answer: examine(text) })
+
+/** A string cut out of a request keeps the whole request in memory; a copy does not. */
+const copyOf = (text: string): string => Buffer.from(text).toString()
+
+export function examine(text: string): Examined | Bypass {
+  if (text.length > maxTextLength) return refuse('unparseable_query', 'the query is too long')
+  // Prometheus ends a comment at a carriage return, the grammar only at a line feed.
+  if (/\r(?!\n)/.test(text)) return refuse('unparseable_query', 'a carriage return without a line feed')
+  const examination = new Examination(text)
+  try {
+    strictParser.parse(text).cursor().iterate(examination.enter, examination.leave)
+  } catch (error) {
+    return refuse('unparseable_query', String(error))
+  }
+  return examination.result()
+}
+
+/** A refused node, or `false` where its children need no look. */
+type Verdict = Bypass | false | undefined
+
+class Examination {
+  readonly #text: string
+  readonly #metrics = new Set<string>()
+  readonly #atTimes: EpochMs[] = []
+  #refusal: Bypass | undefined
+  #depth = 0
+  #nameDroppers = 0
+  #expectsParameter = false
+  #expectsAtTime = false
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  readonly enter = (node: SyntaxNodeRef): boolean => {
+    if (this.#refusal !== undefined) return false
+    const verdict = this.#depth < maxDepth ? this.#judge(node) : refuse('unparseable_query', 'too deep')
+    if (verdict === undefined) this.#depth++
+    else if (verdict !== false) this.#refusal = verdict
+    return verdict === undefined
+  }
+
+  readonly leave = (node: SyntaxNodeRef): void => {
+    this.#depth--
+    if (nameDroppers.has(node.name)) this.#nameDroppers--
+  }
+
+  result(): Examined | Bypass {
+    return this.#refusal ?? { metrics: [...this.#metrics].sort(), atTimes: this.#atTimes }
+  }
+
+  #judge(node: SyntaxNodeRef): Verdict {
+    if (nameDroppers.has(node.name)) {
+      this.#nameDroppers++
+      return undefined
+    }
+    switch (node.name) {
+      case 'VectorSelector':
+        return this.#selector(node.node)
+      case 'FunctionIdentifier':
+        return this.#function(this.#read(node))
+      case 'AggregateOp':
+        return this.#aggregation(this.#read(node).toLowerCase())
+      case 'FunctionCallBody':
+        return this.#arguments(node.node)
+      case 'GroupingLabels':
+        return this.#grouping(node.node)
+      case 'Or':
+      case 'FillModifier':
+        return this.#refuseIfNamesMustAgree(this.#read(node))
+      case 'At':
+        this.#expectsAtTime = true
+        return undefined
+      case 'NumberDurationLiteral':
+        return this.#number(this.#read(node))
+      case 'AtModifierPreprocessors':
+        return refuse('depends_on_range', '@ start() or @ end()')
+      case 'OffsetDurationExpr':
+        return this.#isLiteral(node.node) ? false : refuse('unsafe_offset', this.#read(node))
+      case 'DurationExpr':
+        return this.#isLiteral(node.node) ? false : refuse('depends_on_range', `[${this.#read(node)}]`)
+      default:
+        return harmlessNodes.has(node.name) ? undefined : refuse('unsafe_function', `syntax: ${node.name}`)
+    }
+  }
+
+  #read(node: { from: number; to: number }): string {
+    return this.#text.slice(node.from, node.to)
+  }
+
+  #selector(node: SyntaxNode): Verdict {
+    const plain = node.getChild('Identifier')
+    const name = plain === null ? this.#nameByMatcher(node.getChild('LabelMatchers')) : this.#read(plain)
+    if (name === undefined) return this.#refuseIfNamesMustAgree(this.#read(node))
+    if (name !== unreadable) this.#metrics.add(name)
+    return false
+  }
+
+  #nameByMatcher(matchers: SyntaxNode | null): string | undefined {
+    for (let node = matchers?.firstChild ?? null; node !== null; node = node.nextSibling) {
+      if (node.name === 'QuotedLabelName') return unquote(this.#read(node))
+      const operator = node.getChild('MatchOp')
+      if (operator === null || this.#read(operator) !== '=') continue
+      if (unquote(this.#read(node.firstChild!)) === '__name__')
+        return unquote(this.#read(node.getChild('StringLiteral')!))
+    }
+    return undefined
+  }
+
+  #function(name: string): Verdict {
+    if (rangeDependentFunctions.has(name)) return refuse('depends_on_range', `${name}()`)
+    if (sortingFunctions.has(name)) return refuse('sorting', `${name}()`)
+    if (!stepLocalFunctions.has(name)) return refuse('unsafe_function', `${name}()`)
+    return labelWriters.has(name) && this.#refuseIfNamesMustAgree(name)
+  }
+
+  #aggregation(name: string): Verdict {
+    this.#expectsParameter = parametricAggregations.has(name)
+    if (!this.#expectsParameter && !plainAggregations.has(name)) return refuse('unsafe_function', name)
+    return labelWriters.has(name) && this.#refuseIfNamesMustAgree(name)
+  }
+
+  /** Prometheus checks a computed parameter over the whole range, and some versions take its first value for all. */
+  #arguments(body: SyntaxNode): Verdict {
+    const parameter = this.#expectsParameter ? body.firstChild : null
+    this.#expectsParameter = false
+    if (parameter === null || /^(NumberDuration|String)Literal$/.test(parameter.name)) return undefined
+    return refuse('depends_on_range', `a computed parameter: ${this.#read(parameter)}`)
+  }
+
+  #grouping(labels: SyntaxNode): Verdict {
+    for (let node = labels.firstChild; node !== null; node = node.nextSibling) {
+      if (mayBeName(unquote(this.#read(node)))) return this.#refuseIfNamesMustAgree('grouping by __name__')
+    }
+    return false
+  }
+
+  #refuseIfNamesMustAgree(what: string): Bypass | false {
+    return this.#nameDroppers > 0 && refuse('unnamed_range_selector', what)
+  }
+
+  #number(text: string): Verdict {
+    if (!this.#expectsAtTime) return false
+    this.#expectsAtTime = false
+    if (!/^\d+(\.\d+)?$/.test(text)) return refuse('recent_at_modifier', `@ ${text}`)
+    this.#atTimes.push(Math.round(Number(text) * 1000))
+    return false
+  }
+
+  /** True for `5m` or `300`; false for signs, parentheses, arithmetic, functions, inf and nan. */
+  #isLiteral(node: SyntaxNode): boolean {
+    const child = node.firstChild
+    if (child?.name !== 'NumberDurationLiteralInDurationContext') return false
+    return child.from === node.from && child.to === node.to && /^[\d.]/.test(this.#read(child))
+  }
+}
+
+const refuse = (bypass: BypassReason, detail: string): Bypass => ({ bypass, detail })
+const mayBeName = (label: string): boolean => label === '__name__' || label === unreadable
+
+/** Stands for text with escapes, which are Go's and not ours to read. It is no valid metric or label name. */
+const unreadable = ''
+
+function unquote(name: string): string {
+  if (!/^["'`]/.test(name)) return name
+  return name.startsWith('`') || !name.includes('\\') ? name.slice(1, -1) : unreadable
+}

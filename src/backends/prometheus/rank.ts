@@ -1,0 +1,97 @@
+/**
+ * Order-preserving bytes of a label set, such that comparing ranks byte by byte is Prometheus' labels.Compare:
+ * pairwise by name, then value, bytewise; where all common pairs are equal, fewer labels come first.
+ *
+ * Every name and value ends with 0x00, which sorts before any byte that goes on. Bytes 0x00 and 0x01 inside a string
+ * are written as 0x01 0x01 and 0x01 0x02, which keeps their order and leaves 0x00 to the terminator.
+ */
+
+export class RankWriter {
+  #bytes = Buffer.allocUnsafeSlow(1024)
+  #length = 0
+
+  reset(): void {
+    this.#length = 0
+  }
+
+  /** The rank written since `reset`; valid until the next one begins. */
+  get rank(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length)
+  }
+
+  /**
+   * Appends the JSON string whose opening quote is at `text[at]`, unescaped and terminated. Returns the position
+   * behind its closing quote, or -1 where the text ends first (`text` has a zero byte behind its last one).
+   */
+  appendString(text: Uint8Array, at: number): number {
+    let position = at + 1
+    for (;;) {
+      const byte = text[position]!
+      if (byte === 0x22) break
+      if (byte === 0) return -1
+      if (this.#length + 16 > this.#bytes.length) this.#grow()
+      if (byte === 0x5c) {
+        const next = this.#appendEscape(text, position)
+        if (next < 0) return -1
+        position = next
+      } else {
+        this.#bytes[this.#length++] = byte
+        position++
+      }
+    }
+    this.#bytes[this.#length++] = 0
+    return position + 1
+  }
+
+  #appendEscape(text: Uint8Array, at: number): number {
+    const kind = text[at + 1]!
+    if (kind !== 0x75) {
+      const plain = simpleEscapes.get(kind)
+      if (plain === undefined) return -1
+      this.#appendByte(plain)
+      return at + 2
+    }
+    let unit = hexUnit(text, at + 2)
+    if (unit < 0) return -1
+    let next = at + 6
+    if (unit >= 0xd800 && unit < 0xdc00 && text[next] === 0x5c && text[next + 1] === 0x75) {
+      const low = hexUnit(text, next + 2)
+      if (low >= 0xdc00 && low < 0xe000) {
+        unit = 0x10000 + (unit - 0xd800) * 0x400 + (low - 0xdc00)
+        next += 6
+      }
+    }
+    for (const byte of Buffer.from(String.fromCodePoint(unit))) this.#appendByte(byte)
+    return next
+  }
+
+  #appendByte(byte: number): void {
+    if (byte <= 1) {
+      this.#bytes[this.#length++] = 1
+      this.#bytes[this.#length++] = byte + 1
+    } else {
+      this.#bytes[this.#length++] = byte
+    }
+  }
+
+  #grow(): void {
+    const larger = Buffer.allocUnsafeSlow(2 * this.#bytes.length)
+    this.#bytes.copy(larger, 0, 0, this.#length)
+    this.#bytes = larger
+  }
+}
+
+const simpleEscapes = new Map([...'"\\/'].map((char) => [char.charCodeAt(0), char.charCodeAt(0)] as const))
+for (const [letter, byte] of Object.entries({ b: 8, f: 12, n: 10, r: 13, t: 9 })) {
+  simpleEscapes.set(letter.charCodeAt(0), byte)
+}
+
+function hexUnit(text: Uint8Array, at: number): number {
+  let unit = 0
+  for (let i = at; i < at + 4; i++) {
+    const digit = Number.parseInt(String.fromCharCode(text[i]!), 16)
+    if (Number.isNaN(digit)) return -1
+    unit = unit * 16 + digit
+  }
+  return unit
+}

@@ -1,0 +1,132 @@
+/**
+ * Times and steps as Prometheus reads them (parseTime and parseDuration of its API, model.ParseDuration, and the
+ * engine's truncation to milliseconds), with the same doubles. Only common spellings are read; everything else is
+ * refused, also where Go would accept it (hexadecimal, infinities, signs): unsure means bypass.
+ */
+
+import type { EpochMs } from '../../core/clock.ts'
+import type { Bypass } from '../backend.ts'
+
+/** `ms` is what the engine evaluates; `ns` is the rest below a millisecond, which only the API's checks see. */
+export interface Instant {
+  readonly ms: EpochMs
+  readonly ns: number
+}
+
+export interface TimeRange {
+  readonly start: EpochMs
+  readonly end: EpochMs
+  readonly stepMs: number
+}
+
+/** Prometheus counts in 64-bit nanoseconds since 1970, which end in the year 2262. */
+const latestSeconds = 9_200_000_000
+const longestMs = latestSeconds * 1000
+
+const maxStepsBetween = 11_000
+
+const decimal = /^(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
+const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):(\d\d))$/
+
+const units: readonly (readonly [name: string, ms: number])[] = [
+  ['y', 365 * 86_400_000],
+  ['w', 7 * 86_400_000],
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1000],
+  ['ms', 1],
+]
+
+const invalid = (detail: string): Bypass => ({ bypass: 'invalid_parameter', detail })
+
+/** Reads the range of a query and checks it as the API does. The database explains what is refused here. */
+export function readRange(startText: string, endText: string, stepText: string): TimeRange | Bypass {
+  const start = parseTime(startText)
+  if (start === undefined) return invalid('start is not a time that we read')
+  const end = parseTime(endText)
+  if (end === undefined) return invalid('end is not a time that we read')
+  const stepMs = parseStep(stepText)
+  if (stepMs === undefined) return invalid('step is not a whole number of milliseconds that we read')
+  return refuseRange(start, end, stepMs) ?? { start: start.ms, end: end.ms, stepMs }
+}
+
+function refuseRange(start: Instant, end: Instant, stepMs: number): Bypass | undefined {
+  // Whole milliseconds between the two: enough for a division in nanoseconds, because the step is whole too.
+  const lengthMs = end.ms - start.ms - (end.ns < start.ns ? 1 : 0)
+  if (lengthMs < 0) return invalid('end is before start')
+  if (stepMs <= 0) return invalid('step is not positive')
+  if (Math.floor(lengthMs / stepMs) > maxStepsBetween) return invalid('more than 11 000 steps')
+  return undefined
+}
+
+/** Returns undefined for text that Prometheus refuses, or that we would have to guess about. */
+export function parseTime(text: string): Instant | undefined {
+  return decimal.test(text) ? fromSeconds(Number(text)) : fromRfc3339(text)
+}
+
+function fromSeconds(seconds: number): Instant | undefined {
+  if (!(seconds <= latestSeconds)) return undefined
+  const whole = Math.trunc(seconds)
+  const fraction = Math.round((seconds - whole) * 1000) / 1000
+  const nanoseconds = Math.trunc(fraction * 1e9)
+  return { ms: whole * 1000 + Math.floor(nanoseconds / 1e6), ns: nanoseconds % 1e6 }
+}
+
+function fromRfc3339(text: string): Instant | undefined {
+  const match = rfc3339.exec(text)
+  if (match === null) return undefined
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as Civil
+  if (!isCivil([year, month, day, hour, minute, second])) return undefined
+  const offsetMs = zoneOffset(match)
+  if (offsetMs === undefined) return undefined
+  const nanoseconds = Number((match[7] ?? '').padEnd(9, '0'))
+  const wholeMs = Date.UTC(year, month - 1, day, hour, minute, second) - offsetMs
+  if (wholeMs < 0 || wholeMs > longestMs) return undefined
+  return { ms: wholeMs + Math.floor(nanoseconds / 1e6), ns: nanoseconds % 1e6 }
+}
+
+type Civil = [year: number, month: number, day: number, hour: number, minute: number, second: number]
+
+function isCivil([year, month, day, hour, minute, second]: Civil): boolean {
+  if (month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59) return false
+  const daysInMonth = new Date(Date.UTC(year, month, 0)).getUTCDate()
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999.
+  return year >= 1900 && day <= daysInMonth
+}
+
+function zoneOffset(match: RegExpExecArray): number | undefined {
+  if (match[8] === undefined) return 0
+  const [hours, minutes] = [Number(match[9]), Number(match[10])]
+  if (hours > 23 || minutes > 59) return undefined
+  return (match[8] === '-' ? -1 : 1) * (hours * 60 + minutes) * 60_000
+}
+
+/** Returns the step in whole milliseconds; undefined for a step that is not whole, or not one that we read. */
+export function parseStep(text: string): number | undefined {
+  return decimal.test(text) ? wholeMsOf(Number(text)) : parseDuration(text)
+}
+
+function wholeMsOf(seconds: number): number | undefined {
+  if (!(seconds <= latestSeconds)) return undefined
+  const nanoseconds = Math.trunc(seconds * 1e9)
+  // 1.001 s becomes 1 000 999 999 ns in Go: Prometheus itself then steps by 1000 ms but counts by the former.
+  return nanoseconds % 1e6 === 0 ? nanoseconds / 1e6 : undefined
+}
+
+/** `1h30m`: whole numbers, each with a unit, the units from the biggest to the smallest and none twice. */
+function parseDuration(text: string): number | undefined {
+  let total = 0
+  let unit = 0
+  let rest = text
+  while (rest !== '') {
+    const part = /^(\d+)(ms|[ywdhms])/.exec(rest)
+    if (part === null) return undefined
+    while (unit < units.length && units[unit]![0] !== part[2]) unit++
+    if (unit === units.length) return undefined
+    total += Number(part[1]) * units[unit]![1]
+    unit++
+    rest = rest.slice(part[0].length)
+  }
+  return text !== '' && total <= longestMs ? total : undefined
+}
