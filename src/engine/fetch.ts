@@ -1,0 +1,216 @@
+/**
+ * One fetch: a narrowed query on its way to the database, its answer cut into a pane while it arrives and, on a full
+ * miss, streamed to the client that asked. Resolves to a value whatever happens.
+ */
+import type { HeaderList, Sink } from '../backends/backend.ts'
+import type { Budget } from '../core/budget.ts'
+import type { EpochMs } from '../core/clock.ts'
+import type { BypassReason, StaleReason } from '../core/decision.ts'
+import type { Pane } from '../core/pane.ts'
+import type { Broken, Exchange, ResponseHandler, StreamTarget } from './ports.ts'
+
+export type FetchResult = FetchedPane | DatabaseRefusal | DatabaseFailure | UnusableAnswer | Abandoned
+
+export interface FetchedPane {
+  readonly kind: 'pane'
+  readonly pane: Pane
+  readonly headers: HeaderList
+  /** False where the database or its answer forbids keeping it. */
+  readonly storable: boolean
+}
+
+/** The database's own answer that the query is wrong. */
+export interface DatabaseRefusal {
+  readonly kind: 'refused'
+  readonly response: WholeResponse
+}
+
+/** No answer, or a server error. */
+export interface DatabaseFailure {
+  readonly kind: 'broken'
+  readonly reason: StaleReason
+  readonly detail: string
+  readonly response?: WholeResponse
+}
+
+/** An answer that is true but cannot be cut or kept; the client must be given the database's own. */
+export interface UnusableAnswer {
+  readonly kind: 'unusable'
+  readonly reason: BypassReason
+  readonly detail: string
+}
+
+/** Nobody waited any longer. */
+export interface Abandoned {
+  readonly kind: 'abandoned'
+}
+
+export interface WholeResponse {
+  readonly status: number
+  readonly headers: HeaderList
+  readonly body: Uint8Array
+}
+
+export interface FetchOptions {
+  readonly fetchedAt: EpochMs
+  readonly sink: Sink
+  readonly budget: Budget
+  readonly maxAnswerBytes: number
+  /** Gets the answer while it arrives. */
+  readonly target?: StreamTarget
+}
+
+/** Error bodies are small; what is longer is not one. */
+const maxErrorBytes = 1024 * 1024
+
+export class Fetch implements ResponseHandler {
+  /** What every member of the flight gets. */
+  readonly result: Promise<FetchResult>
+  /** Resolves when nothing more will be written to the target. */
+  readonly delivered: Promise<void>
+  readonly #options: FetchOptions
+  #resolve!: (result: FetchResult) => void
+  #finishDelivery!: () => void
+  #exchange: Exchange | undefined
+  #target: StreamTarget | undefined
+  #sink: Sink | undefined
+  #status = 0
+  #headers: HeaderList = []
+  #received = 0
+  #reserved = 0
+  #errorBody: Uint8Array[] = []
+  #overflow: UnusableAnswer | undefined
+
+  constructor(options: FetchOptions) {
+    this.#options = options
+    this.#target = options.target
+    this.result = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+    this.delivered = new Promise((resolve) => {
+      this.#finishDelivery = resolve
+    })
+  }
+
+  /** Whether the target has been given the beginning of an answer, and so must be given its end. */
+  get isStreaming(): boolean {
+    return this.#target !== undefined && this.#status !== 0 && this.#mayStream()
+  }
+
+  /** Called once, with what `Upstream.send` gave. */
+  sent(exchange: Exchange): void {
+    this.#exchange = exchange
+  }
+
+  cancel(): void {
+    this.#exchange?.cancel()
+    this.#finishDelivery()
+    this.#settle({ kind: 'abandoned' })
+  }
+
+  /** The client that was streamed to is gone; the fetch goes on for others. */
+  dropTarget(): void {
+    this.#target = undefined
+    this.#finishDelivery()
+    // Once nothing is kept, the answer was for this client alone.
+    if (this.#overflow === undefined) this.#exchange?.resume()
+    else this.#exchange?.cancel()
+  }
+
+  head(status: number, headers: HeaderList): void {
+    this.#status = status
+    this.#headers = headers
+    if (status === 200) this.#sink = this.#options.sink
+    if (this.isStreaming) this.#target?.head(status, headers)
+  }
+
+  raw(chunk: Uint8Array): void {
+    if (this.#target === undefined || !this.isStreaming) return
+    const isKeepingUp = this.#target.write(chunk)
+    if (isKeepingUp || this.#overflow === undefined) return
+    // Nothing is kept any more: from here on the client sets the pace.
+    this.#exchange?.pause()
+    this.#target.onDrain(() => this.#exchange?.resume())
+  }
+
+  data(chunk: Uint8Array): void {
+    if (this.#overflow !== undefined) return
+    this.#received += chunk.length
+    if (this.#sink === undefined) this.#keepError(chunk)
+    else if (this.#received > this.#options.maxAnswerBytes) this.#giveUpKeeping('answer_too_large')
+    else {
+      this.#sink.write(chunk)
+      if (!this.#reserve(this.#sink.held + (this.#target?.unsent ?? 0)))
+        this.#giveUpKeeping('memory_exhausted')
+    }
+  }
+
+  end(): void {
+    if (this.isStreaming) this.#target?.end()
+    this.#finishDelivery()
+    if (this.#overflow !== undefined) return
+    if (this.#sink === undefined) this.#settle(this.#failureOf(Buffer.concat(this.#errorBody)))
+    else this.#settle(this.#fetched(this.#sink))
+  }
+
+  failed(broken: Broken): void {
+    if (this.isStreaming) this.#target?.abort()
+    this.#finishDelivery()
+    this.#settle({ kind: 'broken', ...broken })
+  }
+
+  /** Server errors are held back: the client may be better served with what is stored. */
+  #mayStream(): boolean {
+    return this.#status < 500
+  }
+
+  #fetched(sink: Sink): FetchResult {
+    const decomposed = sink.end(this.#options.fetchedAt)
+    if ('unusable' in decomposed) {
+      return { kind: 'unusable', reason: 'unusable_answer', detail: decomposed.unusable }
+    }
+    const storable = decomposed.storable && !forbidsStoring(this.#headers)
+    return { kind: 'pane', pane: decomposed.pane, headers: this.#headers, storable }
+  }
+
+  #failureOf(body: Uint8Array): FetchResult {
+    const response = { status: this.#status, headers: this.#headers, body }
+    if (this.#status < 500) return { kind: 'refused', response }
+    return { kind: 'broken', reason: 'database_error', detail: `status ${this.#status}`, response }
+  }
+
+  #keepError(chunk: Uint8Array): void {
+    if (this.#received > maxErrorBytes) this.#giveUpKeeping('unusable_answer')
+    else this.#errorBody.push(Uint8Array.prototype.slice.call(chunk))
+  }
+
+  #giveUpKeeping(reason: BypassReason): void {
+    this.#overflow = { kind: 'unusable', reason, detail: `after ${this.#received} bytes` }
+    this.#sink = undefined
+    this.#errorBody = []
+    // Members go their own way at once; only the client that is streamed to waits for the rest.
+    if (!this.isStreaming) this.#exchange?.cancel()
+    this.#settle(this.#overflow)
+  }
+
+  #reserve(bytes: number): boolean {
+    const more = bytes - this.#reserved
+    if (more > 0 && !this.#options.budget.reserve(more)) return false
+    if (more < 0) this.#options.budget.release(-more)
+    this.#reserved = bytes
+    return true
+  }
+
+  #settle(result: FetchResult): void {
+    this.#reserve(0)
+    this.#sink = undefined
+    this.#resolve(result)
+  }
+}
+
+function forbidsStoring(headers: HeaderList): boolean {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i]!.toLowerCase() === 'cache-control' && /\bno-store\b/i.test(headers[i + 1]!)) return true
+  }
+  return false
+}

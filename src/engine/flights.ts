@@ -1,0 +1,108 @@
+/**
+ * Flights: one fetch in progress each, joined by every request that it can serve (design §7).
+ * A flight belongs to its members, not to the one that opened it: it is cancelled when the last one leaves.
+ */
+import type { EpochMs } from '../core/clock.ts'
+import { type Interval, intersect, isEmpty, lengthOf } from '../core/interval.ts'
+import type { Key } from '../core/key.ts'
+import type { FetchResult } from './fetch.ts'
+
+/** A flight this much wider than a gap is not joined: a 30-day fetch must not hold a one-step viewer. */
+const maxWidthRatio = 4
+
+export interface Flight {
+  readonly interval: Interval
+  /** Taken before the fetch was sent. */
+  readonly startedAt: EpochMs
+  /** Parameters of the one who opened it that are not part of the shape but can make it fail (a timeout). */
+  readonly terms: string
+  readonly result: Promise<FetchResult>
+  /** Gives a membership back; the last one to leave cancels the fetch. */
+  leave(): void
+}
+
+export interface Joined {
+  readonly flight: Flight
+  /** What of the gap the flight does not bring; one piece or nothing. */
+  readonly rest: Interval | undefined
+}
+
+export interface Departure {
+  readonly key: Key
+  readonly interval: Interval
+  readonly startedAt: EpochMs
+  readonly terms: string
+}
+
+interface OpenFlight extends Flight {
+  members: number
+}
+
+export class Flights {
+  readonly #byKey = new Map<Key, OpenFlight[]>()
+
+  /** Joins the flight that brings most of a gap, unless none that began at or after `notBefore` is worth it. */
+  join(key: Key, gap: Interval, notBefore: EpochMs): Joined | undefined {
+    let best: { flight: OpenFlight; rest: Interval | undefined } | undefined
+    for (const flight of this.#byKey.get(key) ?? []) {
+      if (flight.startedAt < notBefore || lengthOf(flight.interval) > maxWidthRatio * lengthOf(gap)) continue
+      const rest = restOf(gap, flight.interval)
+      if (rest === 'not worth it') continue
+      if (best === undefined || width(rest) < width(best.rest)) best = { flight, rest }
+    }
+    if (best !== undefined) best.flight.members++
+    return best
+  }
+
+  /** Starts a fetch. `run` gets a function that says how to cancel it, to be called before it returns. */
+  open(departure: Departure, run: (onCancel: (cancel: () => void) => void) => Promise<FetchResult>): Flight {
+    let cancel = () => {}
+    const result = run((how) => {
+      cancel = how
+    })
+    const flight: OpenFlight = {
+      ...departure,
+      result,
+      members: 1,
+      leave: () => {
+        if (--flight.members > 0) return
+        // Out of the list first: nobody may join what is being given up.
+        this.#remove(departure.key, flight)
+        cancel()
+      },
+    }
+    this.#add(departure.key, flight)
+    const remove = () => this.#remove(departure.key, flight)
+    result.then(remove, remove)
+    return flight
+  }
+
+  get count(): number {
+    let count = 0
+    for (const flights of this.#byKey.values()) count += flights.length
+    return count
+  }
+
+  #add(key: Key, flight: OpenFlight): void {
+    const flights = this.#byKey.get(key)
+    if (flights === undefined) this.#byKey.set(key, [flight])
+    else flights.push(flight)
+  }
+
+  #remove(key: Key, flight: OpenFlight): void {
+    const left = (this.#byKey.get(key) ?? []).filter((other) => other !== flight)
+    if (left.length === 0) this.#byKey.delete(key)
+    else this.#byKey.set(key, left)
+  }
+}
+
+const width = (interval: Interval | undefined): number => (interval === undefined ? 0 : lengthOf(interval))
+
+/** A flight in the middle of a gap would leave two pieces: one query for both would ask for its part again. */
+function restOf(gap: Interval, flight: Interval): Interval | undefined | 'not worth it' {
+  const shared = intersect(gap, flight)
+  if (isEmpty(shared)) return 'not worth it'
+  if (shared.from > gap.from && shared.to < gap.to) return 'not worth it'
+  if (shared.from > gap.from) return { from: gap.from, to: shared.from }
+  return shared.to < gap.to ? { from: shared.to, to: gap.to } : undefined
+}

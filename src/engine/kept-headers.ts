@@ -1,0 +1,25 @@
+/**
+ * Response headers of the database that a stored answer carries too. A closed list: everything else belongs to one
+ * response (lengths, encodings, cookies, dates, connection management).
+ */
+import type { HeaderList } from '../backends/backend.ts'
+
+const kept = new Set([
+  'content-type',
+  'vary',
+  'cache-control',
+  'access-control-allow-origin',
+  'access-control-allow-credentials',
+  'access-control-allow-headers',
+  'access-control-allow-methods',
+  'access-control-expose-headers',
+  'x-content-type-options',
+])
+
+export function keptHeaders(headers: HeaderList): HeaderList {
+  const list: string[] = []
+  for (let i = 0; i < headers.length; i += 2) {
+    if (kept.has(headers[i]!.toLowerCase())) list.push(headers[i]!, headers[i + 1]!)
+  }
+  return list
+}

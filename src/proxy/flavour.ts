@@ -1,0 +1,75 @@
+/**
+ * Finds out what really answers behind the database's API. Asked at the start and then, in the background of
+ * requests, again: quickly while it is unknown, now and then once it is known. A client's own credentials are used,
+ * because the server may tell nothing to anybody else.
+ */
+import type { Backend, Flavour, HeaderList } from '../backends/backend.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Upstream } from '../engine/ports.ts'
+
+const retryAfterMs = 1_000
+const recheckAfterMs = 60_000
+const maxBytes = 64 * 1024
+
+export class FlavourWatch {
+  readonly #backend: Backend
+  readonly #upstream: Upstream
+  readonly #clock: Clock
+  #flavour: Flavour = { isKnown: false, label: 'not asked yet' }
+  #askedAt = Number.NEGATIVE_INFINITY
+
+  constructor(backend: Backend, upstream: Upstream, clock: Clock) {
+    this.#backend = backend
+    this.#upstream = upstream
+    this.#clock = clock
+  }
+
+  get current(): Flavour {
+    return this.#flavour
+  }
+
+  /** What is known now; asks again in the background when that is due. */
+  noteRequest(headers: HeaderList): Flavour {
+    const due = this.#flavour.isKnown ? recheckAfterMs : retryAfterMs
+    if (this.#clock.now() - this.#askedAt >= due) void this.ask(headers)
+    return this.#flavour
+  }
+
+  /** A database that cannot be asked keeps the flavour it was last known to have. */
+  ask(headers: HeaderList): Promise<void> {
+    this.#askedAt = this.#clock.now()
+    const body: Buffer[] = []
+    let length = 0
+    let status = 0
+    return new Promise((resolve) => {
+      this.#upstream.send(this.#request(headers), 'identity', {
+        head: (code) => {
+          status = code
+        },
+        data: (chunk) => {
+          length += chunk.length
+          if (length <= maxBytes) body.push(Buffer.from(chunk))
+        },
+        end: () => {
+          if (status < 500) this.#flavour = this.#backend.readFlavour(status, Buffer.concat(body).toString())
+          resolve()
+        },
+        failed: () => resolve(),
+      })
+    })
+  }
+
+  #request(headers: HeaderList) {
+    const own: string[] = []
+    for (let i = 0; i < headers.length; i += 2) {
+      if (!headers[i]!.startsWith('content-')) own.push(headers[i]!, headers[i + 1]!)
+    }
+    return {
+      method: 'GET',
+      path: this.#backend.flavourPath,
+      search: '',
+      headers: own,
+      body: new Uint8Array(0),
+    }
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * One request, from the socket to its answer: limits → parse → plan → cache (or forward) → answer.
+ * Read `handle` from top to bottom.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Backend, Bypass, Plan, WireRequest } from '../backends/backend.ts'
+import type { Clock } from '../core/clock.ts'
+import { type BypassReason, newDecision, type RefusalReason } from '../core/decision.ts'
+import type { Answer, IntervalCache } from '../engine/interval-cache.ts'
+import type { Broken } from '../engine/ports.ts'
+import { readDemands } from './demands.ts'
+import type { FlavourWatch } from './flavour.ts'
+import { forward } from './forward.ts'
+import { headerOf } from './headers.ts'
+import { type IdentityMode, identityOf } from './identity.ts'
+import { hasBody, type Incoming, readBody, readTarget } from './incoming.ts'
+import { Outgoing, type OutgoingOptions } from './outgoing.ts'
+import type { ForwardRequest, HttpUpstream } from './upstream.ts'
+
+export interface HandlerOptions extends OutgoingOptions {
+  readonly clock: Clock
+  readonly backend: Backend
+  readonly cache: IntervalCache
+  readonly upstream: HttpUpstream
+  readonly flavour: FlavourWatch
+  readonly identity: IdentityMode
+  readonly maxRequestBytes: number
+  readonly maxRequests: number
+}
+
+const statusOf: Record<RefusalReason, number> = {
+  overloaded: 503,
+  request_too_large: 413,
+  loop: 508,
+  only_if_cached: 504,
+  bad_request: 400,
+}
+
+export class Handler {
+  readonly #options: HandlerOptions
+  #inFlight = 0
+
+  constructor(options: HandlerOptions) {
+    this.#options = options
+  }
+
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const outgoing = new Outgoing(request, response, { ...this.#options, decision: newDecision() })
+    this.#inFlight++
+    try {
+      await this.#answer(request, outgoing)
+    } catch (error) {
+      outgoing.decision.outcome = 'error'
+      outgoing.decision.reason = 'internal'
+      if (outgoing.hasBegun) outgoing.abort()
+      else this.#error(outgoing, 500, `windowpane: internal error: ${String(error)}`)
+    } finally {
+      this.#inFlight--
+    }
+  }
+
+  async #answer(request: IncomingMessage, outgoing: Outgoing): Promise<void> {
+    const incoming = readTarget(request)
+    if (incoming === undefined)
+      return this.#refuse(outgoing, 'bad_request', 'the request target is not a path')
+    if (this.#inFlight > this.#options.maxRequests) {
+      return this.#refuse(
+        outgoing,
+        'overloaded',
+        `more than ${this.#options.maxRequests} requests at once; try again`,
+      )
+    }
+    if (isLoop(incoming, this.#options.via)) {
+      return this.#refuse(
+        outgoing,
+        'loop',
+        'the upstream URL leads back to this Windowpane; point it to the database',
+      )
+    }
+    const { backend, maxRequestBytes } = this.#options
+    if (!backend.claims(incoming.method, incoming.path)) {
+      const body = hasBody(incoming.headers) ? request : null
+      return this.#forward(outgoing, { ...incoming, body }, 'not_a_query')
+    }
+    const body = hasBody(incoming.headers) ? await readBody(request, maxRequestBytes) : noBytes
+    if (body === undefined) {
+      return this.#refuse(outgoing, 'request_too_large', `a query may have ${maxRequestBytes} bytes`)
+    }
+    await this.#query(outgoing, { ...incoming, body })
+  }
+
+  async #query(outgoing: Outgoing, wire: WireRequest): Promise<void> {
+    const began = this.#options.clock.elapsed()
+    const demands = readDemands(wire.headers, this.#options.clock.now())
+    const plan = demands.noStore ? { bypass: 'no_store' as const } : this.#plan(wire)
+    outgoing.decision.timings.plan = this.#options.clock.elapsed() - began
+    if ('bypass' in plan) return this.#forward(outgoing, asForward(wire), plan.bypass, plan.detail)
+    const identity = identityOf(wire.headers, this.#options.identity)
+    const request = { plan, identity, demands, target: outgoing, client: outgoing }
+    await this.#render(outgoing, wire, await this.#options.cache.serve(request, outgoing.decision))
+  }
+
+  #plan(wire: WireRequest): Plan | Bypass {
+    const { backend, flavour, clock } = this.#options
+    const query = backend.parse(wire)
+    if (query === undefined) return { bypass: 'not_a_query' }
+    if (isBypass(query)) return query
+    const { isKnown, label } = flavour.noteRequest(wire.headers)
+    return isKnown ? backend.plan(query, clock.now()) : { bypass: 'unknown_flavour', detail: label }
+  }
+
+  async #render(outgoing: Outgoing, wire: WireRequest, answer: Answer): Promise<void> {
+    switch (answer.kind) {
+      case 'panes': {
+        const isSent = await outgoing.panes(answer.headers, answer.body)
+        return isSent ? undefined : this.#refuse(outgoing, 'overloaded', 'too many unsent answers; try again')
+      }
+      case 'response':
+        return outgoing.whole(answer.response.status, answer.response.headers, answer.response.body)
+      case 'failure': {
+        const { response } = answer.failure
+        if (response === undefined) return this.#broken(outgoing, answer.failure)
+        return outgoing.whole(response.status, response.headers, response.body)
+      }
+      case 'forward':
+        return this.#forward(outgoing, asForward(wire), answer.reason, answer.detail)
+      case 'not-cached':
+        return this.#refuse(outgoing, 'only_if_cached', 'the answer is not stored as a whole')
+      default:
+        return undefined
+    }
+  }
+
+  async #forward(
+    outgoing: Outgoing,
+    request: ForwardRequest,
+    ...[reason, detail]: [BypassReason, (string | undefined)?]
+  ): Promise<void> {
+    const { decision } = outgoing
+    decision.outcome = 'bypass'
+    decision.reason = reason
+    delete decision.asked
+    if (detail !== undefined) decision.detail = detail
+    const broken = await forward(this.#options.upstream, request, outgoing)
+    if (broken !== undefined) this.#broken(outgoing, broken)
+  }
+
+  #broken(outgoing: Outgoing, broken: Broken): void {
+    const { decision } = outgoing
+    const isLate = broken.reason === 'database_timeout'
+    decision.outcome = 'error'
+    decision.reason = isLate ? 'database_timeout' : 'database_unreachable'
+    decision.detail = broken.detail
+    const message = isLate
+      ? `windowpane: the database did not answer in time (${broken.detail}), and nothing stored may be served instead`
+      : `windowpane: the database cannot be reached (${broken.detail}), and nothing stored may be served instead`
+    this.#error(outgoing, isLate ? 504 : 502, message)
+  }
+
+  #refuse(outgoing: Outgoing, reason: RefusalReason, message: string): void {
+    outgoing.decision.outcome = 'refused'
+    outgoing.decision.reason = reason
+    this.#error(outgoing, statusOf[reason], `windowpane: ${message}`)
+  }
+
+  #error(outgoing: Outgoing, status: number, message: string): void {
+    const { contentType, body } = this.#options.backend.errorAnswer(status, message)
+    const headers = ['Content-Type', contentType]
+    if (status === 503) headers.push('Retry-After', '1')
+    // A request body that was not read to its end leaves the connection unusable.
+    if (status === 413 || status === 400) headers.push('Connection', 'close')
+    outgoing.whole(status, headers, Buffer.from(body))
+  }
+}
+
+const noBytes = Buffer.alloc(0)
+
+const isBypass = (value: unknown): value is Bypass =>
+  typeof value === 'object' && value !== null && 'bypass' in value
+
+const asForward = (wire: WireRequest): ForwardRequest => ({
+  ...wire,
+  body: wire.body.length > 0 ? Buffer.from(wire.body) : null,
+})
+
+function isLoop(incoming: Incoming, via: string): boolean {
+  const passed = headerOf(incoming.headers, 'via')
+  return passed?.includes(via) === true
+}

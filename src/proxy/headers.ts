@@ -1,0 +1,76 @@
+/** Headers on both sides of the proxy: what is passed on, what is added, and how a decision is shown. */
+import type { HeaderList } from '../backends/backend.ts'
+import type { Decision } from '../core/decision.ts'
+
+/** Connection management is between two neighbours (RFC 9110 §7.6.1). */
+const hopByHop = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+export function headerOf(headers: HeaderList, name: string): string | undefined {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] === name || headers[i]!.toLowerCase() === name) return headers[i + 1]
+  }
+  return undefined
+}
+
+/** All headers but those of the connection, those that it names, and `dropped` (lower case). */
+export function endToEnd(headers: HeaderList, dropped: ReadonlySet<string> = none): string[] {
+  const named = headerOf(headers, 'connection')
+  const listed =
+    named === undefined ? none : new Set(named.split(',').map((name) => name.trim().toLowerCase()))
+  const kept: string[] = []
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!.toLowerCase()
+    if (hopByHop.has(name) || listed.has(name) || dropped.has(name)) continue
+    kept.push(headers[i]!, headers[i + 1]!)
+  }
+  return kept
+}
+
+const none: ReadonlySet<string> = new Set()
+
+/** RFC 9211. `detail` begins with outcome/reason; the rest of it is for people. */
+export function cacheStatus(decision: Decision): string {
+  const parts = ['windowpane']
+  if (decision.outcome === 'hit' || decision.outcome === 'stale') {
+    parts.push('hit', `ttl=${decision.ttlSeconds ?? 0}`)
+  } else if (decision.outcome !== 'refused') {
+    parts.push(`fwd=${forwardReason[decision.outcome]}`)
+    if (decision.upstreamStatus !== undefined) parts.push(`fwd-status=${decision.upstreamStatus}`)
+    if (decision.stored === true) parts.push('stored')
+    if (decision.collapsed === true) parts.push('collapsed')
+  }
+  parts.push(`detail="${detailOf(decision)}"`)
+  return parts.join('; ')
+}
+
+const forwardReason = { partial: 'partial', miss: 'miss', bypass: 'bypass', error: 'miss' } as const
+
+function detailOf(decision: Decision): string {
+  let text: string = decision.outcome
+  if (decision.reason !== undefined) text += `/${decision.reason}`
+  if (decision.asked !== undefined) text += ` asked=${decision.asked}`
+  if (decision.buckets !== undefined) text += ` buckets=${decision.buckets}`
+  if (decision.missing !== undefined) text += ` missing=${decision.missing}`
+  if (decision.detail !== undefined) text += ` (${printable(decision.detail)})`
+  return text
+}
+
+/** The characters of an RFC 8941 string that need no escape. */
+const printable = (text: string): string => text.replace(/[^ !#-[\]-~]/g, '?').slice(0, 200)
+
+export function serverTiming({ timings }: Decision, totalMs: number): string {
+  const { plan, lookup, fetch } = timings
+  return `plan;dur=${round(plan)}, lookup;dur=${round(lookup)}, fetch;dur=${round(fetch)}, total;dur=${round(totalMs)}`
+}
+
+const round = (ms: number): number => Math.round(ms * 1000) / 1000

@@ -1,0 +1,155 @@
+/** Everything that is written to a client: head with the decision in it, body, slow readers. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { HeaderList, Recomposed } from '../backends/backend.ts'
+import type { Budget } from '../core/budget.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Decision } from '../core/decision.ts'
+import type { Client } from '../engine/interval-cache.ts'
+import type { Encoding, StreamTarget } from '../engine/ports.ts'
+import { compress, negotiate } from './encoding.ts'
+import { cacheStatus, endToEnd, headerOf, serverTiming } from './headers.ts'
+import type { ScratchPool } from './scratch.ts'
+
+export interface OutgoingOptions {
+  readonly clock: Clock
+  readonly scratch: ScratchPool
+  readonly budget: Budget
+  readonly via: string
+  /** A client that takes nothing for this long is cut off. */
+  readonly writeTimeoutMs: number
+}
+
+/** One response, as a client the engine can wait with and a target it can stream to. */
+export class Outgoing implements Client, StreamTarget {
+  readonly encoding: Encoding
+  readonly decision: Decision
+  readonly #response: ServerResponse
+  readonly #options: OutgoingOptions
+  readonly #began: number
+  #stall: { cancel(): void } | undefined
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    given: OutgoingOptions & { decision: Decision },
+  ) {
+    this.#response = response
+    this.#options = given
+    this.decision = given.decision
+    this.#began = given.clock.elapsed()
+    this.encoding = negotiate(request.headers['accept-encoding'] as string | undefined)
+  }
+
+  get isGone(): boolean {
+    return this.#response.destroyed && !this.#response.writableFinished
+  }
+
+  onGone(callback: () => void): void {
+    this.#response.once('close', () => {
+      if (!this.#response.writableFinished) callback()
+    })
+  }
+
+  get unsent(): number {
+    return this.#response.writableLength
+  }
+
+  get hasBegun(): boolean {
+    return this.#response.headersSent
+  }
+
+  /** A response of the database that is passed on while it arrives. */
+  head(status: number, headers: HeaderList): void {
+    this.decision.upstreamStatus = status
+    if (this.isGone || this.hasBegun) return
+    this.#response.writeHead(status, this.#withDecision(endToEnd(headers)))
+  }
+
+  write(chunk: Uint8Array): boolean {
+    if (this.isGone) return true
+    const isKeepingUp = this.#response.write(chunk)
+    if (!isKeepingUp) this.#watchForStall()
+    return isKeepingUp
+  }
+
+  onDrain(resume: () => void): void {
+    this.#response.once('drain', resume)
+  }
+
+  end(): void {
+    this.#response.end()
+    this.#watchForStall()
+  }
+
+  abort(): void {
+    this.#response.destroy()
+  }
+
+  /** An answer put together from panes. Returns false where the memory budget has no room for it. */
+  async panes(headers: HeaderList, body: Recomposed): Promise<boolean> {
+    if (!this.#options.budget.reserve(body.length)) return false
+    const scratch = this.#options.scratch.take(body.length)
+    body.write(scratch)
+    const release = () => {
+      this.#options.scratch.give(scratch)
+      this.#options.budget.release(body.length)
+    }
+    const bytes = scratch.subarray(0, body.length)
+    if (this.encoding === 'identity') this.#send(200, headers, { bytes, release })
+    else {
+      const packed = await compress(bytes, this.encoding)
+      release()
+      this.#send(200, [...headers, 'Content-Encoding', this.encoding], { bytes: packed, release: () => {} })
+    }
+    return true
+  }
+
+  /** A whole response: the database's own error, or ours. */
+  whole(status: number, headers: HeaderList, body: Uint8Array): void {
+    const kept = endToEnd(headers, describingOtherBytes)
+    this.#send(status, kept, { bytes: body, release: () => {} })
+  }
+
+  #send(status: number, headers: HeaderList, body: { bytes: Uint8Array; release: () => void }): void {
+    if (this.isGone || this.hasBegun) {
+      body.release()
+      return
+    }
+    const list = this.#withDecision(headers)
+    list.push('Content-Length', String(body.bytes.length))
+    this.#response.writeHead(status, list)
+    // `close` comes after the last byte was taken, or when the client is gone: never while the bytes are needed.
+    this.#response.once('close', body.release)
+    this.#response.end(body.bytes)
+    this.#watchForStall()
+  }
+
+  #withDecision(headers: HeaderList): string[] {
+    const { decision } = this
+    const list = [...headers]
+    if (decision.ageSeconds !== undefined && headerOf(headers, 'age') === undefined) {
+      list.push('Age', String(decision.ageSeconds))
+    }
+    const total = this.#options.clock.elapsed() - this.#began
+    list.push('Cache-Status', cacheStatus(decision), 'Server-Timing', serverTiming(decision, total))
+    list.push('Via', `1.1 ${this.#options.via}`)
+    return list
+  }
+
+  /** Only where bytes are waiting: an answer that fits into the socket's buffer needs no timer. */
+  #watchForStall(): void {
+    const socket = this.#response.socket
+    if (this.#stall !== undefined || socket === null || socket.writableLength === 0) return
+    const taken = socket.bytesWritten - socket.writableLength
+    this.#stall = this.#options.clock.after(this.#options.writeTimeoutMs, () => {
+      this.#stall = undefined
+      if (socket.destroyed || socket.writableLength === 0) return
+      if (socket.bytesWritten - socket.writableLength === taken) this.#response.destroy()
+      else this.#watchForStall()
+    })
+    this.#response.once('close', () => this.#stall?.cancel())
+  }
+}
+
+/** Our body is decoded and of another length than the one these headers came with. */
+const describingOtherBytes = new Set(['content-length', 'content-encoding'])

@@ -1,0 +1,211 @@
+/** The database over HTTP: one connection pool, deadlines on the clock, content encodings undone. */
+import type { Readable } from 'node:stream'
+import { createGunzip, createInflate } from 'node:zlib'
+import { type Dispatcher, Pool } from 'undici'
+import type { HeaderList, WireRequest } from '../backends/backend.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Broken, Encoding, Exchange, ResponseHandler, Upstream } from '../engine/ports.ts'
+import { endToEnd, headerOf } from './headers.ts'
+
+export interface UpstreamOptions {
+  readonly url: URL
+  readonly clock: Clock
+  readonly connections: number
+  /** A database that sends nothing for this long has failed. */
+  readonly idleTimeoutMs: number
+  /** What this proxy calls itself in Via. */
+  readonly via: string
+}
+
+/** A request whose body may still be arriving. */
+export interface ForwardRequest extends Omit<WireRequest, 'body'> {
+  readonly body: Uint8Array | Readable | null
+}
+
+const replaced = new Set(['host', 'accept-encoding', 'content-length', 'expect', 'via'])
+
+export class HttpUpstream implements Upstream {
+  readonly preferredEncoding: Encoding
+  readonly #options: UpstreamOptions
+  readonly #pool: Pool
+  readonly #prefix: string
+
+  constructor(options: UpstreamOptions) {
+    this.#options = options
+    // Compressing costs the database more than loopback saves.
+    const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(options.url.hostname)
+    this.preferredEncoding = isLocal ? 'identity' : 'gzip'
+    this.#prefix = options.url.pathname.replace(/\/+$/, '')
+    this.#pool = new Pool(options.url.origin, {
+      connections: options.connections,
+      // Deadlines are ours, on the clock.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { timeout: 5_000 },
+    })
+  }
+
+  send(request: WireRequest, accept: Encoding, handler: ResponseHandler): Exchange {
+    const headers = this.#requestHeaders(request.headers)
+    headers.push('accept-encoding', accept)
+    const body = request.body.length > 0 ? Buffer.from(request.body) : null
+    return this.#dispatch({ ...request, body }, headers, handler)
+  }
+
+  /** As `send`, with the client's own Accept-Encoding and a body that may be streamed. */
+  forward(request: ForwardRequest, handler: ResponseHandler): Exchange {
+    const headers = this.#requestHeaders(request.headers)
+    const accept = headerOf(request.headers, 'accept-encoding')
+    const length = headerOf(request.headers, 'content-length')
+    if (accept !== undefined) headers.push('accept-encoding', accept)
+    if (length !== undefined && request.body !== null) headers.push('content-length', length)
+    return this.#dispatch(request, headers, handler)
+  }
+
+  close(): Promise<void> {
+    return this.#pool.destroy()
+  }
+
+  #requestHeaders(headers: HeaderList): string[] {
+    const list = endToEnd(headers, replaced)
+    const via = headerOf(headers, 'via')
+    list.push('via', via === undefined ? `1.1 ${this.#options.via}` : `${via}, 1.1 ${this.#options.via}`)
+    return list
+  }
+
+  #dispatch(request: ForwardRequest, headers: string[], handler: ResponseHandler): Exchange {
+    const response = new ResponseReader(handler, this.#options)
+    const search = request.search === '' ? '' : `?${request.search}`
+    try {
+      this.#pool.dispatch(
+        {
+          path: `${this.#prefix}${request.path}${search}`,
+          method: request.method as Dispatcher.HttpMethod,
+          headers,
+          body: request.body as Buffer | Readable | null,
+        },
+        response,
+      )
+    } catch (error) {
+      response.fail({ reason: 'database_unreachable', detail: messageOf(error) })
+    }
+    return response
+  }
+}
+
+/** Turns the pool's callbacks into the handler's, once, in order, with the content encoding undone. */
+class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
+  readonly #handler: ResponseHandler
+  readonly #options: UpstreamOptions
+  #controller: Dispatcher.DispatchController | undefined
+  #decoder: ReturnType<typeof createGunzip> | undefined
+  #isOver = false
+  #lastActivity: number
+  #timer: { cancel(): void }
+
+  constructor(handler: ResponseHandler, options: UpstreamOptions) {
+    this.#handler = handler
+    this.#options = options
+    this.#lastActivity = options.clock.now()
+    this.#timer = this.#watch(options.idleTimeoutMs)
+  }
+
+  cancel(): void {
+    if (!this.#finish()) return
+    this.#controller?.abort(new Error('given up'))
+  }
+
+  pause(): void {
+    this.#controller?.pause()
+  }
+
+  resume(): void {
+    if (this.#controller?.paused) this.#controller.resume()
+    this.#lastActivity = this.#options.clock.now()
+  }
+
+  fail(broken: Broken): void {
+    if (this.#finish()) this.#handler.failed(broken)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#isOver) controller.abort(new Error('given up'))
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+    if (this.#isOver || status < 200) return
+    this.#lastActivity = this.#options.clock.now()
+    const headers = headerList(controller.rawHeaders)
+    this.#decoder = this.#decoderFor(headerOf(headers, 'content-encoding'))
+    this.#handler.head(status, headers)
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isOver) return
+    this.#lastActivity = this.#options.clock.now()
+    this.#handler.raw?.(chunk)
+    if (this.#decoder === undefined) this.#handler.data(chunk)
+    else this.#decoder.write(chunk)
+  }
+
+  onResponseEnd(): void {
+    if (this.#isOver) return
+    if (this.#decoder !== undefined) this.#decoder.end()
+    else if (this.#finish()) this.#handler.end()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.fail({ reason: 'database_unreachable', detail: messageOf(error) })
+  }
+
+  #decoderFor(encoding: string | undefined) {
+    if (encoding !== 'gzip' && encoding !== 'deflate') return undefined
+    const decoder = encoding === 'gzip' ? createGunzip() : createInflate()
+    decoder.on('data', (chunk: Buffer) => {
+      if (!this.#isOver) this.#handler.data(chunk)
+    })
+    decoder.on('end', () => {
+      if (this.#finish()) this.#handler.end()
+    })
+    decoder.on('error', (error) => {
+      this.#controller?.abort(error)
+      this.fail({ reason: 'database_unreachable', detail: `broken ${encoding} body: ${error.message}` })
+    })
+    return decoder
+  }
+
+  /** Instead of one timer per chunk: when it rings, it looks how long ago the last byte came. */
+  #watch(delayMs: number): { cancel(): void } {
+    return this.#options.clock.after(delayMs, () => {
+      const idle = this.#options.clock.now() - this.#lastActivity
+      if (this.#controller?.paused || idle < this.#options.idleTimeoutMs) {
+        this.#timer = this.#watch(
+          this.#options.idleTimeoutMs - Math.min(idle, this.#options.idleTimeoutMs - 1),
+        )
+        return
+      }
+      this.#controller?.abort(new Error('timed out'))
+      this.fail({ reason: 'database_timeout', detail: `no byte for ${this.#options.idleTimeoutMs} ms` })
+    })
+  }
+
+  #finish(): boolean {
+    if (this.#isOver) return false
+    this.#isOver = true
+    this.#timer.cancel()
+    return true
+  }
+}
+
+function headerList(raw: Dispatcher.DispatchController['rawHeaders']): string[] {
+  return Array.isArray(raw)
+    ? raw.map((item) => (typeof item === 'string' ? item : item.toString('latin1')))
+    : []
+}
+
+const messageOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  const code = (error as NodeJS.ErrnoException).code
+  return code === undefined || error.message.includes(code) ? error.message : `${code} ${error.message}`
+}

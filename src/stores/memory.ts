@@ -1,0 +1,136 @@
+/** Panes in this process: a byte-bounded map, least recently used keys leave first. */
+import type { Budget } from '../core/budget.ts'
+import type { Clock, EpochMs } from '../core/clock.ts'
+import type { Interval } from '../core/interval.ts'
+import { lengthOf } from '../core/interval.ts'
+import type { Key } from '../core/key.ts'
+import { clockOf, measure, type Pane, slice } from '../core/pane.ts'
+import type { Entry, Found, ShapeRecord, Store } from './store.ts'
+import { cutOut, layOver } from './tile.ts'
+
+export interface MemoryStoreOptions {
+  readonly clock: Clock
+  /** What the store may hold, shared with whatever else reserves from it. */
+  readonly budget: Budget
+  /** Buckets are dropped this long after they were fetched; never earlier, unless memory is needed. */
+  readonly retentionMs: number
+  /** The most buckets kept of one key; the oldest leave first. */
+  readonly maxBucketsPerShape: number
+}
+
+interface Slot {
+  readonly panes: readonly Pane[]
+  readonly shape: ShapeRecord
+  readonly bytes: number
+  readonly writtenAt: EpochMs
+}
+
+export function memoryStore(options: MemoryStoreOptions): Store {
+  return new MemoryStore(options)
+}
+
+class MemoryStore implements Store {
+  readonly name = 'memory'
+  readonly #options: MemoryStoreOptions
+  /** In order of use: the first is the one used longest ago. */
+  readonly #slots = new Map<Key, Slot>()
+
+  constructor(options: MemoryStoreOptions) {
+    this.#options = options
+    options.budget.onPressure((bytes) => this.#evict(bytes))
+  }
+
+  read(key: Key, interval: Interval): Found | undefined {
+    const slot = this.#slots.get(key)
+    if (slot === undefined) return undefined
+    this.#slots.delete(key)
+    this.#slots.set(key, slot)
+    const panes: Pane[] = []
+    for (const pane of slot.panes) {
+      if (pane.from < interval.to && pane.to > interval.from) panes.push(slice(pane, interval))
+    }
+    return { panes, shape: slot.shape }
+  }
+
+  write(key: Key, { pane, shape }: Entry): boolean {
+    const now = this.#options.clock.now()
+    this.#dropExpired(now)
+    const old = this.#slots.get(key)
+    const panes = this.#bounded(layOver(old?.panes ?? [], pane), now)
+    // One key that would push out most of the others is not kept at all.
+    const bytes = slotBytes(key, panes, shape)
+    if (bytes > this.#options.budget.limit / 4) return false
+    this.#forget(key)
+    if (panes.length === 0 || !this.#options.budget.reserve(bytes)) return false
+    this.#slots.set(key, { panes, shape, bytes, writtenAt: now })
+    return true
+  }
+
+  remove(key: Key, interval?: Interval): number {
+    const slot = this.#slots.get(key)
+    if (slot === undefined) return 0
+    const left = interval === undefined ? [] : cutOut(slot.panes, interval)
+    this.#forget(key)
+    if (left.length > 0) {
+      const bytes = slotBytes(key, left, slot.shape)
+      if (this.#options.budget.reserve(bytes)) this.#slots.set(key, { ...slot, panes: left, bytes })
+    }
+    return countBuckets(slot.panes) - countBuckets(left)
+  }
+
+  *shapes(): Iterable<readonly [Key, ShapeRecord]> {
+    for (const [key, slot] of this.#slots) yield [key, slot.shape]
+  }
+
+  close(): void {
+    for (const key of [...this.#slots.keys()]) this.#forget(key)
+  }
+
+  #forget(key: Key): void {
+    const slot = this.#slots.get(key)
+    if (slot === undefined) return
+    this.#slots.delete(key)
+    this.#options.budget.release(slot.bytes)
+  }
+
+  #evict(bytes: number): void {
+    const target = this.#options.budget.used - bytes
+    for (const key of this.#slots.keys()) {
+      if (this.#options.budget.used <= target) return
+      this.#forget(key)
+    }
+  }
+
+  /** Keys that nobody used leave from the front; a key in use drops its expired panes when it is written. */
+  #dropExpired(now: EpochMs): void {
+    for (const [key, slot] of this.#slots) {
+      if (slot.writtenAt + this.#options.retentionMs > now) return
+      this.#forget(key)
+    }
+  }
+
+  #bounded(panes: readonly Pane[], now: EpochMs): Pane[] {
+    const oldest = now - this.#options.retentionMs
+    const kept = panes.filter((pane) => clockOf(pane, pane.to - 1) > oldest)
+    let buckets = countBuckets(kept)
+    while (kept.length > 1 && buckets > this.#options.maxBucketsPerShape) buckets -= lengthOf(kept.shift()!)
+    return kept
+  }
+}
+
+const countBuckets = (panes: readonly Pane[]): number => panes.reduce((sum, pane) => sum + lengthOf(pane), 0)
+
+/** The slot, its map entry, its arrays and its record, as far as they do not grow with the texts in it. */
+const slotOverhead = 1024
+
+function slotBytes(key: Key, panes: readonly Pane[], shape: ShapeRecord): number {
+  let bytes = slotOverhead + key.length + shape.text.length + shape.identity.length
+  for (const text of shape.sources) bytes += text.length + 16
+  for (const text of shape.headers) bytes += text.length + 16
+  const bodies = new Set<Pane['body']>()
+  for (const pane of panes) {
+    if (!bodies.has(pane.body)) bytes += measure(pane)
+    bodies.add(pane.body)
+  }
+  return bytes
+}

@@ -1,0 +1,51 @@
+/**
+ * The seam to a storage engine: a two-level map, key → buckets. A store receives panes and returns panes; how it cuts
+ * them into rows is its own affair. Its laws are in testing/test-store.ts.
+ */
+import type { Grid } from '../core/grid.ts'
+import type { Interval } from '../core/interval.ts'
+import type { Key } from '../core/key.ts'
+import type { Pane } from '../core/pane.ts'
+
+/** What is known about a key besides its buckets: listing, purging by name and a hit's headers live on it. */
+export interface ShapeRecord {
+  readonly backend: string
+  /** The question without its time range, for people. */
+  readonly text: string
+  readonly sources: readonly string[]
+  readonly grid: Grid
+  /** A label of the identity partition, never the credentials themselves. */
+  readonly identity: string
+  /** Allow-listed response headers last seen: name, value, name, value … */
+  readonly headers: readonly string[]
+}
+
+export interface Found {
+  /** Disjoint, in time order, inside the interval asked for. */
+  readonly panes: readonly Pane[]
+  readonly shape: ShapeRecord
+}
+
+export interface Entry {
+  readonly pane: Pane
+  readonly shape: ShapeRecord
+}
+
+/** Engines in this process answer at once; others return a promise. */
+export type MaybePromise<T> = T | Promise<T>
+
+export interface Store {
+  readonly name: string
+  /** What is stored of an interval, fresh or not; undefined where nothing is known about the key. */
+  read(key: Key, interval: Interval): MaybePromise<Found | undefined>
+  /**
+   * Stores a pane, bucket by bucket: a bucket that is stored with a newer clock stays as it is. A pane with another
+   * frame than the stored ones replaces them where it is the newer. Resolves to false where it was not kept.
+   */
+  write(key: Key, entry: Entry): MaybePromise<boolean>
+  /** Forgets an interval of a key, or all of it. Resolves to the number of buckets forgotten. */
+  remove(key: Key, interval?: Interval): MaybePromise<number>
+  /** Every key with its record. */
+  shapes(): Iterable<readonly [Key, ShapeRecord]> | AsyncIterable<readonly [Key, ShapeRecord]>
+  close(): MaybePromise<void>
+}

@@ -1,0 +1,89 @@
+/**
+ * Laying a new pane over stored ones: per bucket the newer clock wins. Pure, so that every engine that keeps panes
+ * shares it.
+ */
+import type { Interval } from '../core/interval.ts'
+import { clockOf, type Pane, slice } from '../core/pane.ts'
+import { haveSameFrame, join } from '../core/pane-join.ts'
+
+/** Panes no longer than this are joined with their neighbours, so that a rolling window does not fall to pieces. */
+const maxJoinedBuckets = 256
+const maxJoinedBytes = 4 * 1024 * 1024
+
+/**
+ * The panes after `incoming` was laid over `stored` (disjoint, in time order, of one frame), in time order. Where
+ * the frames differ, the older side counts as absent.
+ */
+export function layOver(stored: readonly Pane[], incoming: Pane): Pane[] {
+  const other = stored.find((pane) => !haveSameFrame(pane, incoming))
+  if (other === undefined) return consolidate(tile(stored, incoming))
+  return isNewer(other, incoming) ? [...stored] : [incoming]
+}
+
+/** What is left of `stored` when an interval is cut out. */
+export function cutOut(stored: readonly Pane[], interval: Interval): Pane[] {
+  return stored.flatMap((pane) =>
+    [
+      slice(pane, { from: pane.from, to: interval.from }),
+      slice(pane, { from: interval.to, to: pane.to }),
+    ].filter((part) => part.from < part.to),
+  )
+}
+
+const isNewer = (a: Pane, b: Pane): boolean => clockOf(a, a.to - 1) > clockOf(b, b.to - 1)
+
+function tile(stored: readonly Pane[], incoming: Pane): Pane[] {
+  const staying = stored.flatMap((pane) => partsThatStay(pane, incoming))
+  const winning = staying.filter((pane) => pane.from < incoming.to && pane.to > incoming.from)
+  return [...staying, ...subtract(incoming, winning)].sort((a, b) => a.from - b.from)
+}
+
+function partsThatStay(pane: Pane, incoming: Pane): Pane[] {
+  if (pane.to <= incoming.from || pane.from >= incoming.to) return [pane]
+  const parts: Pane[] = []
+  let from = pane.from
+  while (from < pane.to) {
+    const stays = staysAt(pane, incoming, from)
+    let to = from + 1
+    while (to < pane.to && staysAt(pane, incoming, to) === stays) to++
+    if (stays) parts.push(slice(pane, { from, to }))
+    from = to
+  }
+  return parts
+}
+
+/** NaN clocks (absent) never win. */
+function staysAt(pane: Pane, incoming: Pane, bucket: number): boolean {
+  if (bucket < incoming.from || bucket >= incoming.to) return true
+  const incomingClock = clockOf(incoming, bucket)
+  return !Number.isFinite(incomingClock) || clockOf(pane, bucket) > incomingClock
+}
+
+function subtract(pane: Pane, holes: readonly Interval[]): Pane[] {
+  let parts: Pane[] = [pane]
+  for (const hole of holes) parts = cutOut(parts, hole)
+  return parts
+}
+
+/** Joins neighbours while they are short, and copies what is left of a body of which most is no longer wanted. */
+function consolidate(panes: readonly Pane[]): Pane[] {
+  const groups: Pane[][] = []
+  for (const pane of panes) {
+    const group = groups[groups.length - 1]
+    if (group !== undefined && belongs(group, pane)) group.push(pane)
+    else groups.push([pane])
+  }
+  return groups.map((group) => (group.length > 1 || isMostlyWaste(group[0]!) ? join(group) : group[0]!))
+}
+
+function belongs(group: readonly Pane[], pane: Pane): boolean {
+  if (group[group.length - 1]!.to !== pane.from) return false
+  if (pane.to - group[0]!.from > maxJoinedBuckets) return false
+  return [...group, pane].reduce((sum, each) => sum + liveBytes(each), 0) <= maxJoinedBytes
+}
+
+/** A slice of a body, by its share of buckets. */
+const liveBytes = (pane: Pane): number =>
+  (pane.body.bytes.byteLength * (pane.to - pane.from)) / Math.max(1, pane.body.buckets)
+
+const isMostlyWaste = (pane: Pane): boolean => (pane.to - pane.from) * 2 < pane.body.buckets

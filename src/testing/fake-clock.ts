@@ -1,0 +1,77 @@
+/** A clock that stands still until a test moves it. */
+import type { Clock, EpochMs } from '../core/clock.ts'
+
+interface Pending {
+  readonly at: EpochMs
+  readonly order: number
+  readonly action: () => void
+}
+
+export interface FakeClock extends Clock {
+  /** Moves time forward, running every timer that falls due on the way at its own instant, in order. */
+  advance(ms: number): Promise<void>
+  /** Sets the wall clock without running timers, as an operator or NTP would. */
+  jump(to: EpochMs): void
+  /** Timers that have neither run nor been cancelled. */
+  readonly pending: number
+}
+
+/** `random` is a fixed sequence: the same test sees the same dice. */
+export function fakeClock(start: EpochMs = Date.UTC(2026, 0, 1)): FakeClock {
+  let now = start
+  let elapsed = 0
+  let order = 0
+  let seed = 1
+  const timers = new Set<Pending>()
+  const next = (until: number): Pending | undefined => {
+    let first: Pending | undefined
+    for (const timer of timers) {
+      if (timer.at > until) continue
+      if (
+        first === undefined ||
+        timer.at < first.at ||
+        (timer.at === first.at && timer.order < first.order)
+      ) {
+        first = timer
+      }
+    }
+    return first
+  }
+  return {
+    now: () => now,
+    elapsed: () => elapsed,
+    random() {
+      seed = (seed * 48_271) % 0x7fffffff
+      return seed / 0x7fffffff
+    },
+    after(delayMs, action) {
+      const timer = { at: elapsed + delayMs, order: order++, action }
+      timers.add(timer)
+      return { cancel: () => void timers.delete(timer) }
+    },
+    async advance(ms) {
+      const end = elapsed + ms
+      for (let timer = next(end); timer !== undefined; timer = next(end)) {
+        timers.delete(timer)
+        now += Math.max(0, timer.at - elapsed)
+        elapsed = Math.max(elapsed, timer.at)
+        timer.action()
+        await settle()
+      }
+      now += end - elapsed
+      elapsed = end
+      await settle()
+    },
+    jump(to) {
+      now = to
+    },
+    get pending() {
+      return timers.size
+    },
+  }
+}
+
+/** Lets promises that are already resolvable run their course. */
+async function settle(): Promise<void> {
+  for (let i = 0; i < 32; i++) await Promise.resolve()
+}
