@@ -1,0 +1,23 @@
+/**
+ * A server that cannot be had on this machine is an expected outcome, not an error: the suite that wanted it
+ * skips with the reason. Under CI=true nobody reads skips, so there it is a failure.
+ */
+
+export interface Unavailable {
+  /** For people: why, and where possible what to do about it. */
+  readonly unavailable: string
+}
+
+export function isUnavailable(outcome: unknown): outcome is Unavailable {
+  return typeof outcome === 'object' && outcome !== null && 'unavailable' in outcome
+}
+
+/**
+ * Returns what `test(name, { skip })` wants: false, or the reason to skip.
+ * @throws under CI=true, where a missing server is a failure.
+ */
+export function skipReason(outcome: unknown): string | false {
+  if (!isUnavailable(outcome)) return false
+  if (process.env['CI'] === 'true') throw new Error(`CI=true and a server is missing: ${outcome.unavailable}`)
+  return outcome.unavailable
+}

@@ -1,0 +1,211 @@
+/**
+ * A server as a child process on loopback: own port, own temporary folder, ready when it answers over HTTP.
+ * Nothing outlives the parent: children are stopped and folders removed when it exits, also on a signal.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { scheduler } from 'node:timers/promises'
+import { request } from 'undici'
+import { systemClock } from '../../src/core/clock.ts'
+
+const READY_POLL_MS = 20
+const READY_DEADLINE_MS = 30_000
+const STOP_DEADLINE_MS = 10_000
+const LOG_LINES = 40
+const PORT_ATTEMPTS = 3
+
+export interface Place {
+  readonly port: number
+  /** A folder of this server alone; it is kept over restarts and removed by stop(). */
+  readonly folder: string
+}
+
+export interface ServerSpec {
+  readonly name: string
+  readonly program: string
+  readonly args: (place: Place) => readonly string[]
+  /** Any answer below 300 to a GET of this path means ready. */
+  readonly readyPath: string
+  /** Fills the folder before the first start. */
+  readonly prepare?: (place: Place) => Promise<void>
+  readonly readyDeadlineMs?: number
+  /** How long it may take to end after SIGTERM. */
+  readonly stopDeadlineMs?: number
+}
+
+export interface ServerProcess extends Place {
+  readonly url: string
+  readonly pid: number
+  /** Returns the last lines the server printed. */
+  log(): string
+  /** Stops it (SIGTERM, after a deadline SIGKILL) and removes its folder. Calling it again does nothing. */
+  stop(): Promise<void>
+  /** Stops it and starts it again on the same port and folder. */
+  restart(): Promise<void>
+  /** Freezes it: connections are accepted by the kernel, nothing answers. */
+  pause(): void
+  resume(): void
+}
+
+interface Child {
+  readonly stopDeadlineMs: number
+  readonly process: ChildProcess
+  readonly exited: Promise<void>
+  readonly lines: string[]
+}
+
+const children = new Set<ChildProcess>()
+const folders = new Set<string>()
+
+export async function startServer(spec: ServerSpec): Promise<ServerProcess> {
+  const folder = await mkdtemp(join(tmpdir(), `windowpane-${spec.name}-`))
+  cleanUpOnExit()
+  folders.add(folder)
+  try {
+    return await startOnFreePort(spec, folder)
+  } catch (error) {
+    await removeFolder(folder)
+    throw error
+  }
+}
+
+/** Another process may take the port between our look and the server's bind: then another port is tried. */
+async function startOnFreePort(spec: ServerSpec, folder: string): Promise<ServerProcess> {
+  for (let attempt = 1; ; attempt++) {
+    const place = { folder, port: await freePort() }
+    await spec.prepare?.(place)
+    try {
+      return handle(spec, place, await launch(spec, place))
+    } catch (error) {
+      if (attempt === PORT_ATTEMPTS || !/address already in use/i.test(String(error))) throw error
+    }
+  }
+}
+
+function handle(spec: ServerSpec, place: Place, first: Child): ServerProcess {
+  let child = first
+  return {
+    ...place,
+    url: baseUrl(place),
+    get pid() {
+      return child.process.pid!
+    },
+    log: () => child.lines.join('\n'),
+    async stop() {
+      await terminate(child)
+      await removeFolder(place.folder)
+    },
+    async restart() {
+      await terminate(child)
+      child = await launch(spec, place)
+    },
+    pause: () => void child.process.kill('SIGSTOP'),
+    resume: () => void child.process.kill('SIGCONT'),
+  }
+}
+
+async function launch(spec: ServerSpec, place: Place): Promise<Child> {
+  const child = spawnChild(spec, place)
+  try {
+    await untilReady(spec, place, child)
+    return child
+  } catch (error) {
+    await terminate(child)
+    throw new Error(`${(error as Error).message}; its last lines:\n${child.lines.join('\n')}`)
+  }
+}
+
+function spawnChild(spec: ServerSpec, place: Place): Child {
+  const child = spawn(spec.program, spec.args(place), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: place.folder,
+  })
+  const lines: string[] = []
+  const keep = (chunk: string) => {
+    lines.push(...chunk.split('\n').filter((line) => line !== ''))
+    lines.splice(0, lines.length - LOG_LINES)
+  }
+  child.stdout.setEncoding('utf8').on('data', keep)
+  child.stderr.setEncoding('utf8').on('data', keep)
+  children.add(child)
+  const exited = new Promise<void>((resolve) => {
+    child.once('close', () => resolve())
+    child.once('error', (error) => {
+      keep(String(error))
+      resolve()
+    })
+  })
+  void exited.then(() => children.delete(child))
+  return { process: child, exited, lines, stopDeadlineMs: spec.stopDeadlineMs ?? STOP_DEADLINE_MS }
+}
+
+async function untilReady(spec: ServerSpec, place: Place, child: Child): Promise<void> {
+  const deadlineMs = spec.readyDeadlineMs ?? READY_DEADLINE_MS
+  const started = systemClock.elapsed()
+  while (systemClock.elapsed() - started < deadlineMs) {
+    if (hasEnded(child)) throw new Error(`${spec.name} ended before it was ready`)
+    if (await answers(`${baseUrl(place)}${spec.readyPath}`)) return
+    await scheduler.wait(READY_POLL_MS)
+  }
+  throw new Error(`${spec.name} was not ready after ${deadlineMs} ms`)
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const response = await request(url, { headersTimeout: 1000 })
+    await response.body.dump()
+    return response.statusCode < 300
+  } catch {
+    return false
+  }
+}
+
+async function terminate(child: Child): Promise<void> {
+  if (!hasEnded(child)) {
+    child.process.kill('SIGTERM')
+    child.process.kill('SIGCONT') // a paused process sees SIGTERM only once it runs again
+  }
+  const killing = systemClock.after(child.stopDeadlineMs, () => child.process.kill('SIGKILL'))
+  await child.exited
+  killing.cancel()
+}
+
+function hasEnded(child: Child): boolean {
+  return (
+    child.process.pid === undefined || child.process.exitCode !== null || child.process.signalCode !== null
+  )
+}
+
+function baseUrl(place: Place): string {
+  return `http://127.0.0.1:${place.port}`
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no port to be had on loopback')
+  return address.port
+}
+
+async function removeFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true })
+  folders.delete(folder)
+}
+
+let installed = false
+
+function cleanUpOnExit(): void {
+  if (installed) return
+  installed = true
+  process.on('exit', () => {
+    for (const child of children) child.kill('SIGKILL')
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
+}
