@@ -77,6 +77,8 @@ export interface Flavour {
   readonly isKnown: boolean
   /** For people: name and version. */
   readonly label: string
+  /** Major, minor, patch, where it tells. */
+  readonly version?: readonly number[]
 }
 
 export interface ErrorAnswer {
@@ -95,8 +97,11 @@ export interface Backend<Query = unknown> {
   errorAnswer(status: number, message: string): ErrorAnswer
   /** Reads a request. Returns undefined when it is not a range query of this database: it is forwarded untouched. */
   parse(request: WireRequest): Query | Bypass | undefined
-  /** Decides shape, grid and window. Fails closed: when unsure, a bypass with a reason. Never throws. */
-  plan(query: Query, now: EpochMs): Plan | Bypass
+  /**
+   * Decides shape, grid and window. Fails closed: when unsure, a bypass with a reason. Never throws. Without a
+   * flavour, only what holds for every version counts.
+   */
+  plan(query: Query, now: EpochMs, flavour?: Flavour): Plan | Bypass
   /** The request whose answer holds exactly the buckets of `interval`, in the same encoding as the client's. */
   narrow(plan: Plan, interval: Interval): WireRequest
   /** A sink for the answer to `narrow(plan, interval)`. */

@@ -109,8 +109,9 @@ export class Handler {
     const query = backend.parse(wire)
     if (query === undefined) return { bypass: 'not_a_query' }
     if (isBypass(query)) return query
-    const { isKnown, label } = flavour.noteRequest(wire.headers)
-    return isKnown ? backend.plan(query, clock.now()) : { bypass: 'unknown_flavour', detail: label }
+    const known = flavour.noteRequest(wire.headers)
+    if (!known.isKnown) return { bypass: 'unknown_flavour', detail: known.label }
+    return backend.plan(query, clock.now(), known)
   }
 
   async #render(outgoing: Outgoing, wire: WireRequest, answer: Answer): Promise<void> {

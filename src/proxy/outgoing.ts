@@ -60,7 +60,13 @@ export class Outgoing implements Client, StreamTarget {
 
   /** A response of the database that is passed on while it arrives. */
   head(status: number, headers: HeaderList): void {
-    this.decision.upstreamStatus = status
+    const { decision } = this
+    decision.upstreamStatus = status
+    // The database's refusal of a query that would have been stored is an error, not a miss.
+    if (status >= 400 && decision.outcome !== 'bypass') {
+      decision.outcome = 'error'
+      decision.reason = 'database_refused'
+    }
     if (this.isGone || this.hasBegun) return
     this.#response.writeHead(status, this.#withDecision(endToEnd(headers)))
   }

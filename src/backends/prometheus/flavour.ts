@@ -21,9 +21,13 @@ export function readFlavour(status: number, body: string): Flavour {
   if (info.application !== undefined)
     return { isKnown: false, label: `${String(info.application)} ${version}` }
   const tellsAll = typeof info.revision === 'string' && typeof info.goVersion === 'string'
-  if (tellsAll && /^v?[23]\./.test(version)) return { isKnown: true, label: `Prometheus ${version}` }
+  if (tellsAll && /^v?[23]\.\d/.test(version)) {
+    return { isKnown: true, label: `Prometheus ${version}`, version: numbersOf(version) }
+  }
   return { isKnown: false, label: `not Prometheus (version ${version})` }
 }
+
+const numbersOf = (version: string): number[] => (version.match(/^v?(\d+)\.(\d+)/) ?? []).slice(1).map(Number)
 
 function readBuildInfo(body: string): BuildInfo | undefined {
   try {

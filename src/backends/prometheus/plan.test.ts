@@ -223,3 +223,18 @@ test('parse and plan never throw', () => {
     ),
   )
 })
+
+test('label functions are eligible from 3.9 on, where label sets are checked step by step', () => {
+  const query = planner.parse(ask({ query: 'sum(label_replace(up, "a", "$1", "b", "(.*)"))' }))
+  assert.ok(query !== undefined && !('bypass' in query))
+  const reasonIn = (version?: readonly number[]) => {
+    const flavour = version && { isKnown: true, label: 'Prometheus', version }
+    const plan = planner.plan(query, now, flavour)
+    return 'bypass' in plan ? plan.bypass : undefined
+  }
+  assert.equal(reasonIn(), 'unsafe_function')
+  assert.equal(reasonIn([2, 42]), 'unsafe_function')
+  assert.equal(reasonIn([3, 8]), 'unsafe_function')
+  assert.equal(reasonIn([3, 9]), undefined)
+  assert.equal(reasonIn([4, 0]), undefined)
+})

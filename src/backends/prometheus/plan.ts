@@ -1,7 +1,7 @@
 /** Which requests are range queries, and how each lies on its grid. Fails closed: when unsure, a bypass. */
 import { bucketAt, gridThrough } from '../../core/grid.ts'
 import { lengthOf } from '../../core/interval.ts'
-import type { Backend, Bypass, Plan, WireRequest } from '../backend.ts'
+import type { Backend, Bypass, Flavour, Plan, WireRequest } from '../backend.ts'
 import { firstValue, type Pairs, readForm } from './form.ts'
 import { createExaminer, type Examine } from './promql.ts'
 import { parseStep, readRange, type TimeRange } from './time.ts'
@@ -33,16 +33,28 @@ export function createPlanner(options: PlannerOptions): Planner {
   const examine = options.examine ?? createExaminer()
   return {
     parse: (request) => (isRangeQuery(request, path) ? parse(request) : undefined),
-    plan(query, now) {
+    plan(query, now, flavour) {
       const refusal = refuseParameters(query.pairs)
       if (refusal !== undefined) return refusal
       const examined = examine(query.text)
       if ('bypass' in examined) return examined
       const settledBefore = now - options.settledAgeMs
       if (examined.atTimes.some((at) => at > settledBefore)) return { bypass: 'recent_at_modifier' }
+      if (examined.rewritesLabels && !checksLabelsPerStep(flavour)) {
+        return { bypass: 'unsafe_function', detail: 'label functions need Prometheus 3.9 or later' }
+      }
       return layOut(query, examined.metrics, options.maxBuckets)
     },
   }
+}
+
+/**
+ * Before 3.9 two series that label_replace or label_join make equal were an error even where they never coexist:
+ * the parts of such a query succeed where the whole fails.
+ */
+function checksLabelsPerStep(flavour: Flavour | undefined): boolean {
+  const [major = 0, minor = 0] = flavour?.version ?? []
+  return major > 3 || (major === 3 && minor >= 9)
 }
 
 const isRangeQuery = (request: WireRequest, path: string): boolean =>

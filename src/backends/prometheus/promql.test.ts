@@ -103,13 +103,18 @@ each(
 
 test('collects metric names, sorted and once', () => {
   const text = 'b + a{x="y"} / {"c.d"} + {__name__="e"} + {__name__=~"f"} + b + {"g\\x41"} + sum(rate(h[5m]))'
-  assert.deepEqual(examine(text), { metrics: ['a', 'b', 'c.d', 'e', 'h'], atTimes: [] })
+  assert.deepEqual(examine(text), {
+    metrics: ['a', 'b', 'c.d', 'e', 'h'],
+    atTimes: [],
+    rewritesLabels: false,
+  })
 })
 
 test('collects the times of @ modifiers in milliseconds', () => {
   assert.deepEqual(examine('x @ 1609746000 + 3 * rate(y[5m] @ 100.5005) + 7'), {
     metrics: ['x', 'y'],
     atTimes: [1609746000000, 100501],
+    rewritesLabels: false,
   })
 })
 

@@ -14,6 +14,8 @@ export interface Examined {
   readonly metrics: readonly string[]
   /** The times of literal @ modifiers: the answer is stable only if the data there is. */
   readonly atTimes: readonly EpochMs[]
+  /** A function in the query rewrites labels; older servers check its result over the whole range. */
+  readonly rewritesLabels: boolean
 }
 
 export type Examine = (text: string) => Examined | Bypass
@@ -40,6 +42,7 @@ const stepLocalFunctions = words(`
 const plainAggregations = words('avg count group max min stddev stdvar sum')
 const parametricAggregations = words('bottomk count_values limit_ratio limitk quantile topk')
 /** They can write any label, the metric name too. */
+const labelRewriters = words('label_join label_replace')
 const labelWriters = words('label_join label_replace histogram_quantiles count_values')
 const harmlessNodes = words(`
   PromQL LineComment AggregateExpr AggregateModifier By Without LabelName QuotedLabelName StringLiteral BinaryExpr Pow
@@ -104,6 +107,7 @@ class Examination {
   readonly #text: string
   readonly #metrics = new Set<string>()
   readonly #atTimes: EpochMs[] = []
+  #rewritesLabels = false
   #refusal: Bypass | undefined
   #depth = 0
   #nameDroppers = 0
@@ -128,7 +132,8 @@ class Examination {
   }
 
   result(): Examined | Bypass {
-    return this.#refusal ?? { metrics: [...this.#metrics].sort(), atTimes: this.#atTimes }
+    const rewritesLabels = this.#rewritesLabels
+    return this.#refusal ?? { metrics: [...this.#metrics].sort(), atTimes: this.#atTimes, rewritesLabels }
   }
 
   #judge(node: SyntaxNodeRef): Verdict {
@@ -193,6 +198,7 @@ class Examination {
     if (rangeDependentFunctions.has(name)) return refuse('depends_on_range', `${name}()`)
     if (sortingFunctions.has(name)) return refuse('sorting', `${name}()`)
     if (!stepLocalFunctions.has(name)) return refuse('unsafe_function', `${name}()`)
+    this.#rewritesLabels ||= labelRewriters.has(name)
     return labelWriters.has(name) && this.#refuseIfNamesMustAgree(name)
   }
 

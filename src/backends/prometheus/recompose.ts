@@ -24,8 +24,7 @@ class MatrixAnswer implements Recomposed {
   constructor(panes: readonly Pane[], warnings: readonly string[]) {
     this.#panes = panes
     this.#merge = mergeColumns(panes)
-    const annotations = writeAnnotations(notesOf(panes), warnings)
-    this.#trailer = annotations.length === 0 ? bareTrailer : Buffer.concat([listEnd, annotations, objectEnd])
+    this.#trailer = trailerOf(panes, warnings)
     this.length = this.#measure()
   }
 
@@ -59,7 +58,7 @@ class MatrixAnswer implements Recomposed {
   }
 
   write(target: Uint8Array): void {
-    let at = put(target, 0, envelope)
+    let at = envelope.copy(target)
     const begin = at
     for (let row = 0; row < this.#merge.count; row++) {
       const next = this.#writeRow(target, at === begin ? at : at + 1, row)
@@ -101,6 +100,12 @@ class MatrixAnswer implements Recomposed {
 const listEnd = Buffer.from(']}')
 const objectEnd = Buffer.from('}')
 const bareTrailer = Buffer.from(']}}')
+
+function trailerOf(panes: readonly Pane[], warnings: readonly string[]): Buffer {
+  const hasNotes = panes.some((pane) => pane.body.noteIndexAt > 0)
+  if (!hasNotes && warnings.length === 0) return bareTrailer
+  return Buffer.concat([listEnd, writeAnnotations(notesOf(panes), warnings), objectEnd])
+}
 
 function notesOf(panes: readonly Pane[]): Set<string> {
   const notes = new Set<string>()

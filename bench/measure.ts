@@ -1,0 +1,18 @@
+/** Time of one call, as the best of several rounds: on a shared machine the smallest is the least disturbed. */
+import { systemClock } from '../src/core/clock.ts'
+
+export function microseconds(action: () => void, rounds = 15): number {
+  let calls = 1
+  while (timeOf(action, calls) < 10_000) calls *= 2
+  let best = Number.POSITIVE_INFINITY
+  for (let i = 0; i < rounds; i++) best = Math.min(best, timeOf(action, calls) / calls)
+  return best
+}
+
+function timeOf(action: () => void, calls: number): number {
+  const began = systemClock.elapsed()
+  for (let i = 0; i < calls; i++) action()
+  return 1000 * (systemClock.elapsed() - began)
+}
+
+export const shown = (value: number): string => (value < 10 ? value.toFixed(2) : value.toFixed(0)).padStart(8)

@@ -1,0 +1,74 @@
+/**
+ * Splice, ingest and lookup against their bounds: `npm run bench:micro`. Ratios and differences are of one run.
+ * Exits with 1 where a mark is missed.
+ */
+import type { Decomposed } from '../src/backends/backend.ts'
+import { MatrixSink } from '../src/backends/prometheus/decompose.ts'
+import { recompose } from '../src/backends/prometheus/recompose.ts'
+import { cover, gapOf } from '../src/core/coverage.ts'
+import { type Pane, slice } from '../src/core/pane.ts'
+import { join } from '../src/core/pane-join.ts'
+import { ladder } from '../src/ttl/ladder.ts'
+import { type Form, forms, grid } from './forms.ts'
+import { microseconds, shown } from './measure.ts'
+
+const chunkBytes = 64 * 1024
+const marks: { name: string; isMet: boolean }[] = []
+
+function ingest(form: Form): Pane {
+  const sink = new MatrixSink(grid, form.interval)
+  for (let at = 0; at < form.body.length; at += chunkBytes)
+    sink.write(form.body.subarray(at, at + chunkBytes))
+  return (sink.end(1) as Decomposed).pane
+}
+
+/** The pane in `count` pieces of its own, as a store holds them after some write-backs. */
+function pieces(pane: Pane, count: number): Pane[] {
+  const width = Math.ceil((pane.to - pane.from) / count)
+  return Array.from({ length: count }, (_, i) =>
+    join([slice(pane, { from: pane.from + i * width, to: pane.from + (i + 1) * width })]),
+  )
+}
+
+function benchIngest(form: Form): void {
+  const own = microseconds(() => ingest(form))
+  const json = microseconds(() => JSON.parse(form.body.toString()))
+  marks.push({ name: `ingest of ${form.name} ≥ 3 × JSON.parse`, isMet: json / own >= 3 })
+  console.log(
+    `ingest  ${form.name.padEnd(28)} ${shown(own)} µs  JSON.parse ${shown(json)} µs  ${(json / own).toFixed(1)} ×`,
+  )
+}
+
+function benchSplice(form: Form, count: number): void {
+  const panes = pieces(ingest(form), count)
+  const target = Buffer.allocUnsafeSlow(form.body.length)
+  const own = microseconds(() => recompose(panes).write(target))
+  if (!target.equals(form.body)) throw new Error(`${form.name}: the splice is wrong`)
+  // From where the bytes lie to where they go: neither begins at a cache line.
+  const { bytes, slabAt } = ingest(form).body
+  const copy = microseconds(() => bytes.copy(target, 1, slabAt, slabAt + form.body.length - 1))
+  const columns = panes.reduce((sum, pane) => sum + pane.body.columns, 0)
+  const each = (1000 * (own - copy)) / columns
+  marks.push({ name: `splice of ${form.name} from ${count} panes ≤ memcpy + 250 ns`, isMet: each <= 250 })
+  console.log(
+    `splice  ${form.name.padEnd(28)} ${shown(own)} µs  memcpy ${shown(copy)} µs  ${count} panes, ${each.toFixed(0)} ns per column and pane`,
+  )
+}
+
+function benchLookup(form: Form): void {
+  const panes = pieces(ingest(form), 4)
+  const window = { from: form.interval.from, to: form.interval.to }
+  const rules = { grid, policy: ladder(), now: 2, notBefore: Number.NEGATIVE_INFINITY }
+  const own = microseconds(() => gapOf(cover(window, panes, rules).runs))
+  marks.push({ name: 'lookup of 720 buckets ≤ 5 µs', isMet: own <= 5 })
+  console.log(`lookup  720 buckets in 4 panes       ${shown(own)} µs`)
+}
+
+const all = forms()
+for (const form of all) benchIngest(form)
+for (const form of all) for (const count of [1, 2, 4]) benchSplice(form, count)
+benchLookup(all[1]!)
+
+const missed = marks.filter((mark) => !mark.isMet)
+for (const { name } of missed) console.log(`missed: ${name}`)
+process.exitCode = missed.length > 0 ? 1 : 0

@@ -1,0 +1,35 @@
+/**
+ * The same answer: what comes through Windowpane equals what Prometheus says, byte for byte.
+ *
+ * WINDOWPANE_COMPARISONS sets the size, WINDOWPANE_SEED repeats a run, WINDOWPANE_WALK repeats one walk of it.
+ */
+import { test } from 'node:test'
+import { systemClock } from '../../src/core/clock.ts'
+import { runSuite, type Size } from './run.ts'
+import { chooseRun, fromEnvironment, startDatabase } from './setup.ts'
+import { assertFaithful, assertShares } from './tally.ts'
+import { startUnderTest } from './under-test.ts'
+
+const walkers = 8
+
+function chooseSize(): Size {
+  const comparisons = fromEnvironment('WINDOWPANE_COMPARISONS') ?? 20_000
+  const only = fromEnvironment('WINDOWPANE_WALK')
+  return only === undefined ? { comparisons, walkers } : { comparisons, walkers, only }
+}
+
+test('answers through Windowpane equal direct answers', async (t) => {
+  const prometheus = await startDatabase(t)
+  if (prometheus === null) return
+  const proxy = await startUnderTest(prometheus.url)
+  t.after(() => proxy.close())
+  const [run, size] = [chooseRun(t), chooseSize()]
+
+  const started = systemClock.elapsed()
+  const tally = await runSuite(run, { direct: prometheus.url, proxied: proxy.url }, size)
+
+  for (const line of tally.table().split('\n')) t.diagnostic(line)
+  t.diagnostic(`${((systemClock.elapsed() - started) / tally.comparisons).toFixed(2)} s per 1000 comparisons`)
+  assertFaithful(tally)
+  if (size.only === undefined) assertShares(tally)
+})
