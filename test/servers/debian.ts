@@ -15,7 +15,7 @@ import { cacheFolder, exists, onceFolder } from './cache.ts'
 
 const run = promisify(execFile)
 
-const SUITE = 'forky'
+const NEWER_SUITE = 'forky'
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 const FETCH_TIMEOUT_MS = 5 * 60_000
 
@@ -30,6 +30,8 @@ export interface ProgramSource {
   readonly package: string
   /** Where the program lies inside the package, when not usr/bin/PACKAGE. */
   readonly file?: string
+  /** `own`: from the system's own release, for what needs libraries that fit it. */
+  readonly suite?: 'own'
 }
 
 /** Returns where the program is, fetching its package when this machine has not got it yet. */
@@ -41,7 +43,8 @@ export async function findProgram(source: ProgramSource): Promise<Program | Unav
       ? { path: own, version: 'own' }
       : { unavailable: `${variable}: no file ${own}` }
   }
-  const unpacked = await fetchPackage(source.package)
+  const suite = source.suite === 'own' ? await ownSuite() : NEWER_SUITE
+  const unpacked = await fetchPackage(source.package, suite)
   if (isUnavailable(unpacked)) {
     return { unavailable: `${unpacked.unavailable} (or name your own program by ${variable})` }
   }
@@ -57,19 +60,25 @@ interface Unpacked {
   readonly version: string
 }
 
-async function fetchPackage(name: string): Promise<Unpacked | Unavailable> {
-  const target = join(cacheFolder(), `debian-${SUITE}-${name}`)
+/** The name of the system's release, as its own apt sources call it. */
+async function ownSuite(): Promise<string> {
+  const release = await readFile('/etc/os-release', 'utf8').catch(() => '')
+  return /^VERSION_CODENAME=(\S+)/m.exec(release)?.[1] ?? NEWER_SUITE
+}
+
+async function fetchPackage(name: string, suite: string): Promise<Unpacked | Unavailable> {
+  const target = join(cacheFolder(), `debian-${suite}-${name}`)
   try {
-    await onceFolder(target, (folder) => fetchInto(folder, name))
+    await onceFolder(target, (folder) => fetchInto(folder, name, suite))
   } catch (error) {
-    return { unavailable: `package ${name} of Debian ${SUITE}: ${describe(error)}` }
+    return { unavailable: `package ${name} of Debian ${suite}: ${describe(error)}` }
   }
   return { root: join(target, 'root'), version: await readFile(join(target, 'version'), 'utf8') }
 }
 
-async function fetchInto(folder: string, name: string): Promise<void> {
+async function fetchInto(folder: string, name: string, suite: string): Promise<void> {
   const apt = join(folder, 'apt')
-  const environment = { ...process.env, APT_CONFIG: await privateAptState(apt) }
+  const environment = { ...process.env, APT_CONFIG: await privateAptState(apt, suite) }
   const options = { env: environment, cwd: join(apt, 'debs'), timeout: FETCH_TIMEOUT_MS }
   // Without this, an unreachable mirror is only a warning, and the message would be "unable to locate package".
   await run('apt-get', ['-qq', '-o', 'APT::Update::Error-Mode=any', 'update'], options)
@@ -80,16 +89,16 @@ async function fetchInto(folder: string, name: string): Promise<void> {
   const { stdout } = await run('dpkg-deb', ['-f', deb, 'Version'])
   await writeFile(join(folder, 'version'), stdout.trim())
   await rm(apt, { recursive: true })
-  process.stderr.write(`fetched ${name} ${stdout.trim()} of Debian ${SUITE}\n`)
+  process.stderr.write(`fetched ${name} ${stdout.trim()} of Debian ${suite}\n`)
 }
 
 /** Returns the path of an apt configuration whose lists, caches and status all lie in `folder`. */
-async function privateAptState(folder: string): Promise<string> {
+async function privateAptState(folder: string, suite: string): Promise<string> {
   for (const part of ['lists/partial', 'cache/archives/partial', 'debs']) {
     await mkdir(join(folder, part), { recursive: true })
   }
   await writeFile(join(folder, 'status'), '')
-  const source = `deb [signed-by=${KEYRING}] ${await systemMirror()} ${SUITE} main\n`
+  const source = `deb [signed-by=${KEYRING}] ${await systemMirror()} ${suite} main\n`
   await writeFile(join(folder, 'sources.list'), source)
   const settings = {
     'Dir::State': folder,

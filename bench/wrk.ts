@@ -1,0 +1,72 @@
+/** The load generator: wrk from PATH or from the system's packages, pinned to one core. */
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { isUnavailable } from '../test/servers/availability.ts'
+import { findProgram } from '../test/servers/debian.ts'
+
+const run = promisify(execFile)
+
+export interface Load {
+  /** Requested in rotation, so that no two neighbours are the same request. */
+  readonly paths: readonly string[]
+  readonly connections: number
+  readonly seconds: number
+  readonly core: number
+}
+
+export interface Wrk {
+  /** Requests per second. Throws where a single answer was not a 2xx or was cut short. */
+  load(url: string, load: Load): Promise<number>
+}
+
+export async function findWrk(): Promise<Wrk> {
+  const libraries = await luaLibraries()
+  const program = (await onPath()) ?? (await fetched())
+  return { load: (url, load) => runWrk({ program, libraries }, url, load) }
+}
+
+async function runWrk(wrk: { program: string; libraries: string }, url: string, load: Load): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'windowpane-wrk-'))
+  try {
+    const script = join(folder, 'rotate.lua')
+    await writeFile(script, rotation(load.paths))
+    const args = ['-t1', `-c${load.connections}`, `-d${load.seconds}s`, '-s', script, url]
+    const { stdout } = await run('taskset', ['-c', String(load.core), wrk.program, ...args], {
+      env: { ...process.env, LD_LIBRARY_PATH: wrk.libraries },
+    })
+    if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`wrk saw failed requests:\n${stdout}`)
+    return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)![1])
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** Requests are formatted in `init`: before it the Host header is not known and every answer would be a fast 400. */
+const rotation = (paths: readonly string[]): string => `
+local paths = { ${paths.map((path) => JSON.stringify(path)).join(', ')} }
+local requests, turn = {}, 0
+init = function() for i, path in ipairs(paths) do requests[i] = wrk.format("GET", path) end end
+request = function() turn = turn % #requests + 1; return requests[turn] end
+`
+
+async function onPath(): Promise<string | undefined> {
+  return run('which', ['wrk']).then(
+    ({ stdout }) => stdout.trim(),
+    () => undefined,
+  )
+}
+
+async function fetched(): Promise<string> {
+  const program = await findProgram({ package: 'wrk', suite: 'own' })
+  if (isUnavailable(program)) throw new Error(`wrk cannot be had: ${program.unavailable}`)
+  return program.path
+}
+
+async function luaLibraries(): Promise<string> {
+  const folder = { package: 'libluajit-5.1-2', file: 'usr/lib/x86_64-linux-gnu', suite: 'own' } as const
+  const library = await findProgram(folder)
+  return isUnavailable(library) ? '' : library.path
+}
