@@ -8,7 +8,7 @@ import { systemClock } from '../src/core/clock.ts'
 import { fixtureEnvironment, startOwnFixture } from './data/fixture.ts'
 import { isUnavailable } from './servers/availability.ts'
 
-const ALL = ['src/**/*.test.ts', 'test/**/*.test.ts']
+const ALL = ['src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts']
 
 async function main(patterns: readonly string[]): Promise<number> {
   const fixture = await startOwnFixture()

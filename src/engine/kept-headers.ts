@@ -4,7 +4,7 @@
  */
 import type { HeaderList } from '../backends/backend.ts'
 
-const kept = new Set([
+export const keptHeaderNames: readonly string[] = [
   'content-type',
   'vary',
   'cache-control',
@@ -14,7 +14,9 @@ const kept = new Set([
   'access-control-allow-methods',
   'access-control-expose-headers',
   'x-content-type-options',
-])
+]
+
+const kept = new Set(keptHeaderNames)
 
 export function keptHeaders(headers: HeaderList): HeaderList {
   const list: string[] = []

@@ -1,32 +1,41 @@
 /** Every limit and its default, in one place; docs/reference/limits.md is checked against it. */
 
 export interface Limits {
-  /** Panes, bodies in flight and unsent answers together. */
   readonly memoryBytes: number
-  /** The longest answer that is cut and kept; longer ones are passed on. */
   readonly maxAnswerBytes: number
-  /** The longest body of a query. */
   readonly maxRequestBytes: number
-  /** Requests under way at once; further ones are refused with 503. */
   readonly maxRequests: number
   readonly maxConnections: number
-  /** Buckets one request may ask for; above, it is passed on. */
   readonly maxBuckets: number
   readonly maxBucketsPerShape: number
   readonly upstreamConnections: number
-  /** A database that sends nothing for this long has failed. */
   readonly upstreamTimeoutMs: number
-  /** A client that has not sent its request after this long is cut off. */
   readonly requestTimeoutMs: number
-  /** A client that takes nothing for this long is cut off. */
   readonly writeTimeoutMs: number
-  /** How long after its TTL a bucket may be served when the database does not answer. */
   readonly maxStaleMs: number
-  /** How long a request that could be answered stale waits for a slow database, and for one that is down. */
   readonly patienceMs: { readonly slow: number; readonly down: number }
   readonly retentionMs: number
-  /** How long requests under way may take to finish at the end. */
   readonly drainMs: number
+}
+
+/** Also the rows of the reference page. */
+export const limitDescriptions: Readonly<Record<keyof Limits, string>> = {
+  memoryBytes: 'panes, bodies in flight and unsent answers together; above, the keys used longest ago leave',
+  maxAnswerBytes: 'the longest answer that is cut and kept; longer ones are passed on',
+  maxRequestBytes: 'the longest body of a query; longer ones are refused with 413',
+  maxRequests: 'requests under way at once; further ones are refused with 503',
+  maxConnections: 'open client connections; further ones are closed at once',
+  maxBuckets: 'buckets one request may ask for; above, it is passed on',
+  maxBucketsPerShape: 'buckets kept of one question; above, the oldest leave',
+  upstreamConnections: 'connections to the database; further requests wait',
+  upstreamTimeoutMs: 'a database that sends nothing for this long has failed: 504, or a stale answer',
+  requestTimeoutMs: 'a client that has not sent its request after this long is cut off',
+  writeTimeoutMs: 'a client that takes nothing of its answer for this long is cut off',
+  maxStaleMs: 'how long after its TTL a bucket may be served when the database does not answer',
+  patienceMs:
+    'how long a request that could be answered stale waits for a database that is slow / known to be down',
+  retentionMs: 'buckets are kept this long after they were fetched, memory permitting',
+  drainMs: 'how long requests under way may take to finish after SIGTERM',
 }
 
 const MiB = 1024 * 1024
