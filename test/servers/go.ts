@@ -1,0 +1,56 @@
+/**
+ * Programs built from Go modules, for versions that no package has yet: slow (minutes), so only the long run uses it.
+ * The module is copied, because some modules (Prometheus') may not be installed by name, and built without cgo.
+ */
+import { execFile } from 'node:child_process'
+import { cp, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Unavailable } from './availability.ts'
+import { cacheFolder, onceFolder } from './cache.ts'
+import type { Program } from './debian.ts'
+
+const run = promisify(execFile)
+
+export interface GoProgram {
+  readonly module: string
+  readonly version: string
+  /** Inside the module, such as ./cmd/prometheus. */
+  readonly package: string
+}
+
+/** What PromQL looks like after the packaged server: duration expressions by default, fill, new functions. */
+export const newPrometheus: GoProgram = {
+  module: 'github.com/prometheus/prometheus',
+  version: 'v0.314.0',
+  package: './cmd/prometheus',
+}
+
+/** Returns where the program is, building it when this machine has not got it yet. */
+export async function buildProgram(source: GoProgram): Promise<Program | Unavailable> {
+  const name = basename(source.package)
+  const folder = join(cacheFolder(), `go-${name}-${source.version}`)
+  try {
+    await onceFolder(folder, (target) => buildInto(target, source))
+  } catch (error) {
+    const { code, stderr, message } = error as NodeJS.ErrnoException & { stderr?: string }
+    const why = code === 'ENOENT' ? 'this system has no go' : (stderr?.trim() || message).split('\n').at(-1)
+    return { unavailable: `${source.module}@${source.version}: ${why}` }
+  }
+  return { path: join(folder, name), version: source.version }
+}
+
+async function buildInto(target: string, source: GoProgram): Promise<void> {
+  const { stdout } = await run('go', ['mod', 'download', '-json', `${source.module}@${source.version}`])
+  const { Dir: module } = JSON.parse(stdout) as { Dir: string }
+  const copy = join(target, 'source')
+  await cp(module, copy, { recursive: true })
+  await run('chmod', ['-R', 'u+w', copy])
+  process.stderr.write(`building ${source.package} ${source.version}: this takes minutes\n`)
+  await run('go', ['build', '-mod=mod', '-o', join(target, basename(source.package)), source.package], {
+    cwd: copy,
+    env: { ...process.env, GOWORK: 'off', CGO_ENABLED: '0' },
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  await rm(copy, { recursive: true })
+}
