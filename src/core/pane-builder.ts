@@ -2,6 +2,7 @@
  * Builds one pane from an answer while it is scanned. The slab is the answer's own buffer: the builder only notes
  * where columns and buckets begin in it, and `finish` copies everything once into the pane's buffer.
  */
+import { compareBytes } from './bytes.ts'
 import type { EpochMs } from './clock.ts'
 import type { Interval } from './interval.ts'
 import { allocateBody, type NoteSet, type Pane, type PaneBody, paneOf } from './pane.ts'
@@ -45,7 +46,7 @@ export class PaneBuilder {
   beginColumn(headStart: number, headEnd: number, rank: Uint8Array): void {
     const at = this.#recordLength
     if (at + this.#stride > this.#records.length) this.#records = grown(this.#records, at + this.#stride)
-    this.#records.fill(0, at, at + this.#stride)
+    for (let i = at + 3; i < at + this.#stride; i++) this.#records[i] = 0
     this.#appendRank(rank)
     this.#records[at] = headStart
     this.#records[at + 1] = headEnd
@@ -54,11 +55,12 @@ export class PaneBuilder {
   }
 
   /** The order of `rank` against that of the last column: a sink refuses an answer that is not ascending. */
-  followsLast(rank: Uint8Array): boolean {
+  followsLast(rank: Buffer): boolean {
     if (this.#recordLength === 0) return true
     const last = this.#recordLength - this.#stride
-    const from = last === 0 ? 0 : this.#records[last - this.#stride + 2]!
-    return this.#ranks.compare(rank, 0, rank.length, from, this.#rankLength) < 0
+    const start = last === 0 ? 0 : this.#records[last - this.#stride + 2]!
+    const previous = { bytes: this.#ranks, start, end: this.#rankLength }
+    return compareBytes(previous, { bytes: rank, start: 0, end: rank.length }) < 0
   }
 
   beginLane(lane: number): void {

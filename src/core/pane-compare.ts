@@ -1,5 +1,5 @@
 /** Compares what two panes say about the buckets they share. */
-import type { Pane } from './pane.ts'
+import { clockOf, type Pane } from './pane.ts'
 import { columnIn, mergeColumns } from './pane-merge.ts'
 
 /** The buckets that both panes hold and whose bytes differ, in time order. */
@@ -19,9 +19,11 @@ export function compare(a: Pane, b: Pane): number[] {
     }
   }
   return Array.from(differs.keys())
-    .filter((index) => differs[index] === 1)
     .map((index) => index + from)
+    .filter((bucket) => differs[bucket - from] === 1 && isHeld(a, bucket) && isHeld(b, bucket))
 }
+
+const isHeld = (pane: Pane, bucket: number): boolean => !Number.isNaN(clockOf(pane, bucket))
 
 function sameBytes(
   panes: readonly Pane[],

@@ -48,24 +48,24 @@ interface MergedNotes {
   readonly indexes: readonly (readonly number[])[]
 }
 
-/** Equal sets of different panes become one; sets that no bucket of a slice uses are dropped. */
+/** Equal sets of different panes become one, in the order of first use; sets that no bucket uses are dropped. */
 function mergeNotes(panes: readonly Pane[]): MergedNotes {
   const sets: NoteSet[] = []
   const known = new Map<string, number>()
   const indexes = panes.map((pane) => {
-    const used = usedNoteSets(pane)
-    return pane.body.notes.map((set, old) => {
-      if (!used.has(old)) return 0
-      const text = JSON.stringify(set)
-      const index = known.get(text) ?? sets.push(set)
-      known.set(text, index)
-      return index
-    })
+    const own = pane.body.notes
+    const index = own.map(() => 0)
+    for (const old of usedNoteSets(pane)) {
+      const text = JSON.stringify(own[old])
+      index[old] = known.get(text) ?? sets.push(own[old]!)
+      known.set(text, index[old])
+    }
+    return index
   })
   return { sets, indexes }
 }
 
-/** Indexes of the note sets that a pane's buckets refer to. */
+/** Indexes of the note sets that a pane's buckets refer to, in the order of first use. */
 export function usedNoteSets(pane: Pane): Set<number> {
   const used = new Set<number>()
   const { body } = pane
@@ -128,8 +128,8 @@ class JoinPlan {
 
   /** Buckets from the first to the last with bytes in a row and lane, and how many bytes they have. */
   #spanOf(row: number, lane: number): { from: number; to: number; bytes: number } {
-    let from = Number.POSITIVE_INFINITY
-    let to = Number.NEGATIVE_INFINITY
+    let from = 0
+    let to = 0
     let bytes = 0
     for (let i = 0; i < this.#panes.length; i++) {
       const pane = this.#panes[i]!
@@ -137,10 +137,8 @@ class JoinPlan {
       if (column < 0) continue
       const length = pane.body.offsetOf(column, lane, pane.to) - pane.body.offsetOf(column, lane, pane.from)
       if (length === 0) continue
-      const span = pane.body.columnsAt + column * pane.body.stride + 3 + 3 * lane
-      const start = pane.body.from + pane.body.u32[span]!
-      from = Math.min(from, Math.max(pane.from, start))
-      to = Math.max(to, Math.min(pane.to, start + pane.body.u32[span + 1]!))
+      if (bytes === 0) from = firstFilled(pane, column, lane)
+      to = lastFilled(pane, column, lane) + 1
       bytes += length
     }
     return { from, to, bytes }
@@ -210,4 +208,22 @@ class JoinPlan {
     for (; next <= to; next++) target.u32[table + next] = at.slab
     at.table += to - from + 1
   }
+}
+
+/** The first bucket of a pane with bytes in a column and lane that has some: a slice may begin in a hole. */
+function firstFilled({ body, from }: Pane, column: number, lane: number): number {
+  const start = body.from + body.u32[body.columnsAt + column * body.stride + 3 + 3 * lane]!
+  const offset = body.offsetOf(column, lane, from)
+  let bucket = Math.max(from, start)
+  while (body.offsetOf(column, lane, bucket + 1) === offset) bucket++
+  return bucket
+}
+
+function lastFilled({ body, to }: Pane, column: number, lane: number): number {
+  const span = body.columnsAt + column * body.stride + 3 + 3 * lane
+  const end = body.from + body.u32[span]! + body.u32[span + 1]!
+  const offset = body.offsetOf(column, lane, to)
+  let bucket = Math.min(to, end) - 1
+  while (body.offsetOf(column, lane, bucket) === offset) bucket--
+  return bucket
 }

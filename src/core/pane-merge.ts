@@ -2,6 +2,7 @@
  * Which column of which pane belongs together: columns are equal iff their ranks are equal, and the merged order is
  * rank order. Join and every backend's recompose walk the result; nothing here looks at heads or values.
  */
+import { compareBytes } from './bytes.ts'
 import type { Pane, PaneBody } from './pane.ts'
 
 export interface ColumnMerge {
@@ -115,8 +116,10 @@ class RankQueue {
     const aEnd = a.rankEnd(this.#cursors[left]!)
     const bStart = b.rankStart(this.#cursors[right]!) + this.#prefix
     const bEnd = b.rankEnd(this.#cursors[right]!)
-    if (aEnd - aStart > longRank) return a.bytes.compare(b.bytes, bStart, bEnd, aStart, aEnd)
-    return compareBytes(a.bytes, b.bytes, { aStart, aEnd, bStart, bEnd })
+    return compareBytes(
+      { bytes: a.bytes, start: aStart, end: aEnd },
+      { bytes: b.bytes, start: bStart, end: bEnd },
+    )
   }
 }
 
@@ -134,22 +137,4 @@ function commonPrefix(bodies: readonly PaneBody[]): number {
     length = same
   }
   return length
-}
-
-/** From here on the runtime's comparison is quicker than a loop, its call included (measured). */
-const longRank = 160
-
-function compareBytes(
-  a: Uint8Array,
-  b: Uint8Array,
-  { aStart, aEnd, bStart, bEnd }: { aStart: number; aEnd: number; bStart: number; bEnd: number },
-): number {
-  const end = aStart + Math.min(aEnd - aStart, bEnd - bStart)
-  let i = aStart
-  let j = bStart
-  while (i < end && a[i] === b[j]) {
-    i++
-    j++
-  }
-  return i < end ? a[i]! - b[j]! : aEnd - aStart - (bEnd - bStart)
 }

@@ -147,6 +147,8 @@ export function allocateBody(sizes: PaneSizes): PaneBody {
   const bytes = Buffer.allocUnsafeSlow((total + 7) & ~7)
   const header = new Uint32Array(bytes.buffer, 0, headerWords)
   header.fill(0)
+  // The padding is written too: equal panes have equal bytes, and no store sees what was in this memory before.
+  bytes.fill(0, Math.max(0, bytes.length - 8))
   new Float64Array(bytes.buffer, 0, 1)[0] = sizes.from
   header[word.version] = paneVersion
   header[word.buckets] = sizes.buckets
@@ -180,7 +182,7 @@ export function slice(pane: Pane, interval: Interval): Pane {
 }
 
 /** Bytes of JavaScript objects around one body: the views, the buffer's bookkeeping and the pane itself. */
-const objectOverhead = 1024
+const objectOverhead = 768
 
 /** What the process holds because of this pane. Panes of one body share it. */
 export const measure = (pane: Pane): number => pane.body.bytes.byteLength + objectOverhead

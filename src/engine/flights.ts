@@ -3,7 +3,7 @@
  * A flight belongs to its members, not to the one that opened it: it is cancelled when the last one leaves.
  */
 import type { EpochMs } from '../core/clock.ts'
-import { type Interval, intersect, isEmpty, lengthOf } from '../core/interval.ts'
+import { contains, type Interval, intersect, isEmpty, lengthOf } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { FetchResult } from './fetch.ts'
 
@@ -45,13 +45,26 @@ export class Flights {
   join(key: Key, gap: Interval, notBefore: EpochMs): Joined | undefined {
     let best: { flight: OpenFlight; rest: Interval | undefined } | undefined
     for (const flight of this.#byKey.get(key) ?? []) {
-      if (flight.startedAt < notBefore || lengthOf(flight.interval) > maxWidthRatio * lengthOf(gap)) continue
+      if (!isWorthWaitingFor(flight, gap, notBefore)) continue
       const rest = restOf(gap, flight.interval)
       if (rest === 'not worth it') continue
       if (best === undefined || width(rest) < width(best.rest)) best = { flight, rest }
     }
     if (best !== undefined) best.flight.members++
     return best
+  }
+
+  /**
+   * Joins a flight that brings all of what another one leaves over. Of many requests that joined that one, the first
+   * fetches the rest, and the others get it from there: no request joins a third.
+   */
+  joinForRest(key: Key, rest: Interval, notBefore: EpochMs): Flight | undefined {
+    const flights = this.#byKey.get(key) ?? []
+    const found = flights.find(
+      (flight) => isWorthWaitingFor(flight, rest, notBefore) && contains(flight.interval, rest),
+    )
+    if (found !== undefined) found.members++
+    return found
   }
 
   /** Starts a fetch. `run` gets a function that says how to cancel it, to be called before it returns. */
@@ -96,13 +109,21 @@ export class Flights {
   }
 }
 
+const isWorthWaitingFor = (flight: Flight, gap: Interval, notBefore: EpochMs): boolean =>
+  flight.startedAt >= notBefore && lengthOf(flight.interval) <= maxWidthRatio * lengthOf(gap)
+
 const width = (interval: Interval | undefined): number => (interval === undefined ? 0 : lengthOf(interval))
 
-/** A flight in the middle of a gap would leave two pieces: one query for both would ask for its part again. */
+/**
+ * A flight in the middle of a gap would leave two pieces: one query for both would ask for its part again. A flight
+ * that brings only the shorter end of a gap is left alone too: buckets fetched together expire together, and a gap
+ * that is fetched in two halves would stay two gaps from then on (measured: 15 queries a minute instead of 12).
+ */
 function restOf(gap: Interval, flight: Interval): Interval | undefined | 'not worth it' {
   const shared = intersect(gap, flight)
   if (isEmpty(shared)) return 'not worth it'
   if (shared.from > gap.from && shared.to < gap.to) return 'not worth it'
+  if (shared.from > gap.from && 2 * lengthOf(shared) < lengthOf(gap)) return 'not worth it'
   if (shared.from > gap.from) return { from: gap.from, to: shared.from }
   return shared.to < gap.to ? { from: shared.to, to: gap.to } : undefined
 }

@@ -3,6 +3,7 @@
 export interface Limits {
   readonly memoryBytes: number
   readonly maxAnswerBytes: number
+  readonly maxHeaderBytes: number
   readonly maxRequestBytes: number
   readonly maxRequests: number
   readonly maxConnections: number
@@ -14,6 +15,7 @@ export interface Limits {
   readonly writeTimeoutMs: number
   readonly maxStaleMs: number
   readonly patienceMs: { readonly slow: number; readonly down: number }
+  readonly storeTimeoutMs: number
   readonly retentionMs: number
   readonly drainMs: number
 }
@@ -22,6 +24,7 @@ export interface Limits {
 export const limitDescriptions: Readonly<Record<keyof Limits, string>> = {
   memoryBytes: 'panes, bodies in flight and unsent answers together; above, the keys used longest ago leave',
   maxAnswerBytes: 'the longest answer that is cut and kept; longer ones are passed on',
+  maxHeaderBytes: 'the longest head of a request, and so its longest URL: as long as Prometheus reads',
   maxRequestBytes: 'the longest body of a query; longer ones are refused with 413',
   maxRequests: 'requests under way at once; further ones are refused with 503',
   maxConnections: 'open client connections; further ones are closed at once',
@@ -34,6 +37,7 @@ export const limitDescriptions: Readonly<Record<keyof Limits, string>> = {
   maxStaleMs: 'how long after its TTL a bucket may be served when the database does not answer',
   patienceMs:
     'how long a request that could be answered stale waits for a database that is slow / known to be down',
+  storeTimeoutMs: 'how long a store may take to read or write before a request goes on without it',
   retentionMs: 'buckets are kept this long after they were fetched, memory permitting',
   drainMs: 'how long requests under way may take to finish after SIGTERM',
 }
@@ -44,6 +48,7 @@ const minute = 60_000
 export const defaultLimits: Limits = Object.freeze({
   memoryBytes: 512 * MiB,
   maxAnswerBytes: 64 * MiB,
+  maxHeaderBytes: MiB,
   maxRequestBytes: 10 * MiB,
   maxRequests: 1024,
   maxConnections: 10_000,
@@ -55,6 +60,7 @@ export const defaultLimits: Limits = Object.freeze({
   writeTimeoutMs: minute,
   maxStaleMs: 15 * minute,
   patienceMs: { slow: 10_000, down: 1_000 },
+  storeTimeoutMs: 1_000,
   retentionMs: 24 * 60 * minute,
   drainMs: minute / 2,
 })

@@ -47,7 +47,8 @@ class MemoryStore implements Store {
     this.#slots.set(key, slot)
     const panes: Pane[] = []
     for (const pane of slot.panes) {
-      if (pane.from < interval.to && pane.to > interval.from) panes.push(slice(pane, interval))
+      const part = slice(pane, interval)
+      if (part.from < part.to) panes.push(part)
     }
     return { panes, shape: slot.shape }
   }
@@ -111,17 +112,29 @@ class MemoryStore implements Store {
 
   #bounded(panes: readonly Pane[], now: EpochMs): Pane[] {
     const oldest = now - this.#options.retentionMs
-    const kept = panes.filter((pane) => clockOf(pane, pane.to - 1) > oldest)
-    let buckets = countBuckets(kept)
-    while (kept.length > 1 && buckets > this.#options.maxBucketsPerShape) buckets -= lengthOf(kept.shift()!)
+    const kept = panes.filter((pane) => hasClockAfter(pane, oldest))
+    let surplus = countBuckets(kept) - this.#options.maxBucketsPerShape
+    while (surplus > 0) {
+      const first = kept.shift()!
+      const rest = slice(first, { from: first.from + surplus, to: first.to })
+      if (rest.from < rest.to) kept.unshift(rest)
+      surplus -= lengthOf(first) - lengthOf(rest)
+    }
     return kept
   }
+}
+
+/** Looks from the end, where the newest clock usually is. */
+function hasClockAfter(pane: Pane, instant: EpochMs): boolean {
+  for (let bucket = pane.to - 1; bucket >= pane.from; bucket--)
+    if (clockOf(pane, bucket) > instant) return true
+  return false
 }
 
 const countBuckets = (panes: readonly Pane[]): number => panes.reduce((sum, pane) => sum + lengthOf(pane), 0)
 
 /** The slot, its map entry, its arrays and its record, as far as they do not grow with the texts in it. */
-const slotOverhead = 1024
+const slotOverhead = 768
 
 function slotBytes(key: Key, panes: readonly Pane[], shape: ShapeRecord): number {
   let bytes = slotOverhead + key.length + shape.text.length + shape.identity.length

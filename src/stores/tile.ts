@@ -2,6 +2,7 @@
  * Laying a new pane over stored ones: per bucket the newer clock wins. Pure, so that every engine that keeps panes
  * shares it.
  */
+import type { EpochMs } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
 import { clockOf, type Pane, slice } from '../core/pane.ts'
 import { haveSameFrame, join } from '../core/pane-join.ts'
@@ -16,8 +17,9 @@ const maxJoinedBytes = 4 * 1024 * 1024
  */
 export function layOver(stored: readonly Pane[], incoming: Pane): Pane[] {
   const other = stored.find((pane) => !haveSameFrame(pane, incoming))
-  if (other === undefined) return consolidate(tile(stored, incoming))
-  return isNewer(other, incoming) ? [...stored] : [incoming]
+  if (other !== undefined)
+    return newestClock(stored) > newestClock([incoming]) ? [...stored] : presentParts(incoming)
+  return consolidate(presentParts(incoming).reduce(tile, [...stored]))
 }
 
 /** What is left of `stored` when an interval is cut out. */
@@ -30,7 +32,21 @@ export function cutOut(stored: readonly Pane[], interval: Interval): Pane[] {
   )
 }
 
-const isNewer = (a: Pane, b: Pane): boolean => clockOf(a, a.to - 1) > clockOf(b, b.to - 1)
+/** The latest clock of any bucket; absent ones have none. */
+function newestClock(panes: readonly Pane[]): EpochMs {
+  let newest = Number.NEGATIVE_INFINITY
+  for (const pane of panes) {
+    for (let bucket = pane.from; bucket < pane.to; bucket++) {
+      const clock = clockOf(pane, bucket)
+      if (clock > newest) newest = clock
+    }
+  }
+  return newest
+}
+
+/** The runs of a pane without absent buckets: only they are stored. */
+const presentParts = (pane: Pane): Pane[] =>
+  partsWhere(pane, (bucket) => !Number.isNaN(clockOf(pane, bucket)))
 
 function tile(stored: readonly Pane[], incoming: Pane): Pane[] {
   const staying = stored.flatMap((pane) => partsThatStay(pane, incoming))
@@ -40,23 +56,24 @@ function tile(stored: readonly Pane[], incoming: Pane): Pane[] {
 
 function partsThatStay(pane: Pane, incoming: Pane): Pane[] {
   if (pane.to <= incoming.from || pane.from >= incoming.to) return [pane]
+  return partsWhere(pane, (bucket) => {
+    if (bucket < incoming.from || bucket >= incoming.to) return true
+    return clockOf(pane, bucket) > clockOf(incoming, bucket)
+  })
+}
+
+/** The longest runs of a pane whose buckets all fulfil a condition. */
+function partsWhere(pane: Pane, holds: (bucket: number) => boolean): Pane[] {
   const parts: Pane[] = []
   let from = pane.from
   while (from < pane.to) {
-    const stays = staysAt(pane, incoming, from)
+    const isWanted = holds(from)
     let to = from + 1
-    while (to < pane.to && staysAt(pane, incoming, to) === stays) to++
-    if (stays) parts.push(slice(pane, { from, to }))
+    while (to < pane.to && holds(to) === isWanted) to++
+    if (isWanted) parts.push(slice(pane, { from, to }))
     from = to
   }
   return parts
-}
-
-/** NaN clocks (absent) never win. */
-function staysAt(pane: Pane, incoming: Pane, bucket: number): boolean {
-  if (bucket < incoming.from || bucket >= incoming.to) return true
-  const incomingClock = clockOf(incoming, bucket)
-  return !Number.isFinite(incomingClock) || clockOf(pane, bucket) > incomingClock
 }
 
 function subtract(pane: Pane, holes: readonly Interval[]): Pane[] {

@@ -50,6 +50,8 @@ export function fakeClock(start: EpochMs = Date.UTC(2026, 0, 1)): FakeClock {
       return { cancel: () => void timers.delete(timer) }
     },
     async advance(ms) {
+      // Timers that promises already under way are about to set count too.
+      await settle()
       const end = elapsed + ms
       for (let timer = next(end); timer !== undefined; timer = next(end)) {
         timers.delete(timer)

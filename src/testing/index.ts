@@ -1,2 +1,7 @@
 /** What tests of backends, stores and policies need; published as `windowpane/testing`. */
+
+export { type CellQuery, cellBackend } from './cell-backend.ts'
 export { type FakeClock, fakeClock } from './fake-clock.ts'
+export { mixSeeds, pick, type Random, seededRandom, wholeNumber } from './random.ts'
+export { type BackendLaws, type RequestPair, testBackend } from './test-backend.ts'
+export { type StoreCapabilities, type StoreLaws, testStore } from './test-store.ts'

@@ -3,6 +3,7 @@
  * printed again, timestamps excepted, which become bucket numbers. The slab is the body itself: each point is kept
  * as `[t,"v"],` (the bracket that closes a series' last point is overwritten with the separator).
  */
+import { isUtf8 } from 'node:buffer'
 import type { EpochMs } from '../../core/clock.ts'
 import { type Grid, startOf } from '../../core/grid.ts'
 import type { Interval } from '../../core/interval.ts'
@@ -58,7 +59,9 @@ export class MatrixSink implements Sink {
   end(fetchedAt: EpochMs): Decomposed | Unusable {
     if (this.#failure === undefined && this.#state !== 'trailer') this.#failure = 'the answer is cut short'
     if (this.#failure !== undefined) return { unusable: this.#failure }
-    const annotations = readAnnotations(this.#bytes.toString('utf8', this.#position, this.#length))
+    const trailer = this.#bytes.subarray(this.#position, this.#length)
+    // What is not UTF-8 could not be printed as it came.
+    const annotations = isUtf8(trailer) ? readAnnotations(trailer.toString()) : undefined
     if (annotations === undefined) return { unusable: 'unexpected fields behind the result' }
     const pane = this.#builder.finish({
       interval: this.#interval,
@@ -100,7 +103,9 @@ export class MatrixSink implements Sink {
       return 'next'
     }
     // Between two series stands a comma, which the first one does not have.
-    const at = byte === 0x2c && this.#builder.columns > 0 ? this.#position + 1 : this.#position
+    const isFirst = this.#builder.columns === 0
+    if (!isFirst && byte !== 0x2c) return this.#position < this.#length ? 'failed' : 'more'
+    const at = isFirst ? this.#position : this.#position + 1
     const step = this.#matches(metric, at)
     if (step !== 'next') return step
     const end = this.#labels(at + metric.length)
@@ -176,6 +181,7 @@ export class MatrixSink implements Sink {
       if (bytes[at] !== 0x5b /* [ */) return this.#stop(start, at)
       let digit = bytes[++at]! - 48
       let instant = 0
+      if (digit < 0 || digit > 9) return this.#stop(start, at)
       while (digit >= 0 && digit <= 9) {
         instant = instant * 10 + digit
         digit = bytes[++at]! - 48
@@ -187,6 +193,7 @@ export class MatrixSink implements Sink {
         const thousandths = bytes[at + 3]! - 48
         // Also where the bytes in hand end here: the zero behind them gives a negative digit.
         if ((tenths | hundredths | thousandths) < 0) return this.#stop(start, at)
+        if (tenths > 9 || hundredths > 9 || thousandths > 9) return this.#stop(start, at)
         instant += tenths * 100 + hundredths * 10 + thousandths
         at += 4
       }
@@ -244,11 +251,13 @@ export class MatrixSink implements Sink {
     return step
   }
 
-  #matches(text: Buffer, at: number): Step {
-    const available = Math.min(text.length, this.#length - at)
-    if (available <= 0) return 'more'
-    if (this.#bytes.compare(text, 0, available, at, at + available) !== 0) return 'failed'
-    return available === text.length ? 'next' : 'more'
+  /** The texts are short: a loop is quicker than a call into the runtime. */
+  #matches(text: Uint8Array, at: number): Step {
+    const bytes = this.#bytes
+    for (let i = 0; i < text.length; i++) {
+      if (bytes[at + i] !== text[i]) return at + i >= this.#length ? 'more' : 'failed'
+    }
+    return 'next'
   }
 
   #fail(failure: string): Step {
@@ -288,7 +297,8 @@ function endOfString(bytes: Uint8Array, start: number): number {
   }
 }
 
-/** `1435781451` or `1435781451.100`, in milliseconds. */
+/** `1435781451` or `1435781451.100`, in milliseconds; NaN for anything else. */
 function readInstant(bytes: Buffer, start: number): EpochMs {
-  return Math.round(Number(bytes.toString('latin1', start, bytes.indexOf(0x2c, start))) * 1000)
+  const text = bytes.toString('latin1', start, bytes.indexOf(0x2c, start))
+  return /^\d+(?:\.\d{3})?$/.test(text) ? Math.round(Number(text) * 1000) : Number.NaN
 }

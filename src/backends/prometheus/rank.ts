@@ -15,32 +15,43 @@ export class RankWriter {
   }
 
   /** The rank written since `reset`; valid until the next one begins. */
-  get rank(): Uint8Array {
+  get rank(): Buffer {
     return this.#bytes.subarray(0, this.#length)
   }
 
   /**
    * Appends the JSON string whose opening quote is at `text[at]`, unescaped and terminated. Returns the position
-   * behind its closing quote, or -1 where the text ends first (`text` has a zero byte behind its last one).
+   * behind its closing quote, or -1 where it cannot be read or the text ends first (`text` has a zero byte behind
+   * its last one).
    */
   appendString(text: Uint8Array, at: number): number {
-    let position = at + 1
-    for (;;) {
-      const byte = text[position]!
-      if (byte === 0x22) break
-      if (byte === 0) return -1
-      if (this.#length + 16 > this.#bytes.length) this.#grow()
-      if (byte === 0x5c) {
-        const next = this.#appendEscape(text, position)
-        if (next < 0) return -1
-        position = next
-      } else {
-        this.#bytes[this.#length++] = byte
-        position++
-      }
+    let position = this.#appendPlain(text, at + 1)
+    while (text[position] === 0x5c) {
+      position = this.#appendEscape(text, position)
+      if (position < 0) return -1
+      position = this.#appendPlain(text, position)
     }
+    // The zero behind the text, or a control character, which JSON does not allow and the escapes below rely on.
+    if (text[position] !== 0x22) return -1
     this.#bytes[this.#length++] = 0
     return position + 1
+  }
+
+  /** Copies up to the next quote, backslash or control character; leaves room for an escape and the terminator. */
+  #appendPlain(text: Uint8Array, start: number): number {
+    let bytes = this.#bytes
+    let length = this.#length
+    let at = start
+    for (let byte = text[at]!; byte !== 0x22 && byte !== 0x5c && byte >= 0x20; byte = text[++at]!) {
+      if (length + 16 > bytes.length) {
+        this.#length = length
+        bytes = this.#grow()
+      }
+      bytes[length++] = byte
+    }
+    this.#length = length
+    if (length + 16 > bytes.length) this.#grow()
+    return at
   }
 
   #appendEscape(text: Uint8Array, at: number): number {
@@ -74,10 +85,11 @@ export class RankWriter {
     }
   }
 
-  #grow(): void {
+  #grow(): Buffer<ArrayBuffer> {
     const larger = Buffer.allocUnsafeSlow(2 * this.#bytes.length)
     this.#bytes.copy(larger, 0, 0, this.#length)
     this.#bytes = larger
+    return larger
   }
 }
 

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { flavourPath, readFlavour } from './flavour.ts'
+
+const info = (data: unknown): string => JSON.stringify({ status: 'success', data })
+const own = { version: '3.5.0', revision: 'abc', branch: 'HEAD', goVersion: 'go1.25.1' }
+
+test('what the server is, is asked where Prometheus says it', () => {
+  assert.equal(flavourPath, '/api/v1/status/buildinfo')
+})
+
+test('Prometheus 2 and 3 are known', () => {
+  for (const version of ['2.42.0+ds', '2.53.1', '3.0.0-rc.1', 'v3.14.0']) {
+    const flavour = readFlavour(200, info({ ...own, version }))
+    assert.equal(flavour.isKnown, true, version)
+    assert.equal(flavour.label, `Prometheus ${version}`)
+  }
+  assert.deepEqual(readFlavour(200, info({ ...own, version: 'v2.53.1' })).version?.slice(0, 2), [2, 53])
+})
+
+const others: Record<string, readonly [status: number, body: string]> = {
+  'VictoriaMetrics leaves most of it out': [200, info({ version: '2.24.0' })],
+  'Thanos counts from 0': [200, info({ ...own, version: '0.36.1' })],
+  'Mimir names itself': [200, info({ ...own, version: '2.14.0', application: 'Grafana Mimir' })],
+  'Cortex is older than 2': [200, info({ ...own, version: '1.18.0' })],
+  'a future Prometheus 4': [200, info({ ...own, version: '4.0.0' })],
+  'a version of 20 or more': [200, info({ ...own, version: '20.1.0' })],
+  'no version': [200, info({ revision: 'a', goVersion: 'b' })],
+  'an error': [404, 'not found'],
+  'an error with good data': [500, info(own)],
+  'no JSON': [200, '<html>'],
+  nothing: [200, ''],
+  null: [200, 'null'],
+  'data that is null': [200, info(null)],
+  'data that is a text': [200, info('x')],
+}
+for (const [name, [status, body]] of Object.entries(others)) {
+  test(`not known: ${name}`, () => {
+    const flavour = readFlavour(status, body)
+    assert.equal(flavour.isKnown, false)
+    assert.notEqual(flavour.label, '')
+  })
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import fc from 'fast-check'
+import { Budget } from './budget.ts'
+
+/** A positive number reserves, a negative one gives the reservation of that index back. */
+const steps = fc.array(fc.integer({ min: -20, max: 60 }), { maxLength: 80 })
+
+test('a budget never exceeds its limit and refuses only what does not fit', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 150 }), steps, (limit, steps) => {
+      const budget = new Budget(limit)
+      const held: number[] = []
+      for (const step of steps) {
+        const sum = held.reduce((a, b) => a + b, 0)
+        assert.equal(budget.used, sum)
+        if (step >= 0) {
+          const fits = sum + step <= limit
+          assert.equal(budget.reserve(step), fits)
+          if (fits) held.push(step)
+        } else if (-step <= held.length) {
+          budget.release(held.splice(-step - 1, 1)[0]!)
+        }
+        assert.ok(budget.used <= limit)
+      }
+    }),
+  )
+})
+
+test('a holder is asked for exactly what is missing before a reservation is refused', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: 1, max: 30 })),
+      fc.integer({ min: 1, max: 120 }),
+      (held, wanted) => {
+        const budget = new Budget(100)
+        const slots = held.filter((bytes) => budget.reserve(bytes))
+        const asked: number[] = []
+        budget.onPressure((bytes) => {
+          asked.push(bytes)
+          for (const slot of slots.splice(0)) budget.release(slot)
+        })
+        const missing = budget.used + wanted - 100
+        assert.equal(budget.reserve(wanted), wanted <= 100)
+        assert.deepEqual(asked, missing > 0 ? [missing] : [])
+      },
+    ),
+  )
+})
+
+test('a holder that gives nothing back makes a refusal that takes nothing', () => {
+  const budget = new Budget(10)
+  budget.onPressure(() => {})
+  assert.ok(budget.reserve(8))
+  assert.ok(!budget.reserve(3))
+  assert.equal(budget.used, 8)
+  assert.ok(budget.reserve(2))
+})

@@ -1,0 +1,26 @@
+/** Byte order of ranks. */
+
+export interface ByteRange {
+  readonly bytes: Buffer
+  readonly start: number
+  readonly end: number
+}
+
+/** From here on the runtime's comparison is quicker than a loop, its call included (measured). */
+const long = 160
+
+/** Negative, zero or positive, as `a` comes before, equals or comes after `b`. */
+export function compareBytes(a: ByteRange, b: ByteRange): number {
+  const length = Math.min(a.end - a.start, b.end - b.start)
+  if (length > long) return a.bytes.compare(b.bytes, b.start, b.end, a.start, a.end)
+  const aBytes = a.bytes
+  const bBytes = b.bytes
+  const end = a.start + length
+  let i = a.start
+  let j = b.start
+  while (i < end && aBytes[i] === bBytes[j]) {
+    i++
+    j++
+  }
+  return i < end ? aBytes[i]! - bBytes[j]! : a.end - a.start - (b.end - b.start)
+}

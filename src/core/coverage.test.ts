@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import fc from 'fast-check'
+// biome-ignore-start lint/style/noRestrictedImports: lookups are tested with the policies they will meet
+import { fixed } from '../ttl/fixed.ts'
+import { ladder } from '../ttl/ladder.ts'
+// biome-ignore-end lint/style/noRestrictedImports: lookups are tested with the policies they will meet
+import {
+  type BucketState,
+  type CoverageRun,
+  countStates,
+  cover,
+  gapOf,
+  type LookupRules,
+} from './coverage.ts'
+import type { Interval } from './interval.ts'
+import { clockOf, type Pane, slice } from './pane.ts'
+import { PaneBuilder } from './pane-builder.ts'
+import { join } from './pane-join.ts'
+import { type Dice, diceOf } from './pane-model.ts'
+
+const minute = 60_000
+const base = Date.UTC(2026, 0, 1)
+
+const paneFetchedAt = (interval: Interval, fetchedAt: number): Pane =>
+  new PaneBuilder(1).finish({ interval, fetchedAt, slab: Buffer.alloc(0) })
+
+interface Case {
+  readonly window: Interval
+  readonly panes: readonly Pane[]
+  readonly rules: LookupRules
+}
+
+const policies = [
+  ladder(),
+  ladder({ floorMs: 1000, doublingMs: 7000, capMs: 5 * minute }),
+  ladder({ floorMs: 5000, doublingMs: minute, capMs: 60 * minute, settledAgeMs: 3 * minute }),
+  fixed(30_000),
+  fixed(5 * minute, 2 * minute),
+  fixed(0),
+]
+
+/** Buckets of 15 s around `base`; clocks up to an hour before now and a little after it. */
+function someCase(dice: Dice): Case {
+  const grid = {
+    kind: dice(0, 1) === 0 ? 'point' : 'cell',
+    step: 15_000,
+    origin: dice(0, 14) * 1000,
+  } as const
+  const first = base / grid.step
+  const now = base + dice(0, 240) * 15_000
+  const panes: Pane[] = []
+  let next = first + dice(0, 40)
+  for (let count = dice(0, 5); count > 0; count--) {
+    const from = next + dice(0, 4)
+    next = from + dice(1, 60)
+    panes.push(paneFetchedAt({ from, to: next }, now - dice(-2, 200) * 5000))
+  }
+  const from = first + dice(0, 80)
+  return {
+    window: { from, to: from + dice(0, 200) },
+    panes: dice(0, 1) === 0 || panes.length === 0 ? panes : regrouped(dice, panes),
+    rules: {
+      grid,
+      now,
+      policy: policies[dice(0, policies.length - 1)]!,
+      notBefore: dice(0, 3) > 0 ? Number.NEGATIVE_INFINITY : now - dice(0, 100) * 5000,
+    },
+  }
+}
+
+/** The same buckets in other panes: joined over their gaps, and cut elsewhere. */
+function regrouped(dice: Dice, panes: readonly Pane[]): Pane[] {
+  const whole = join(panes)
+  const cut = dice(0, 255) % (whole.to - whole.from)
+  const parts = [
+    slice(whole, { from: whole.from, to: whole.from + cut }),
+    slice(whole, { from: whole.from + cut, to: whole.to }),
+  ]
+  return parts.filter((part) => part.from < part.to)
+}
+
+interface Bucket {
+  readonly bucket: number
+  readonly state: BucketState
+  readonly settled: boolean
+  readonly clock: number
+  readonly expiry: number
+}
+
+/** The rule of the design, bucket by bucket. */
+function naive({ window, panes, rules }: Case): Bucket[] {
+  const { grid, policy, now, notBefore } = rules
+  return Array.from({ length: window.to - window.from }, (_, i) => {
+    const bucket = window.from + i
+    const pane = panes.find(({ from, to }) => from <= bucket && bucket < to)
+    const clock = pane === undefined ? Number.NaN : clockOf(pane, bucket)
+    const end = grid.origin + bucket * grid.step + (grid.kind === 'cell' ? grid.step : 0)
+    const expiry = clock + policy.ttl(clock - end)
+    if (Number.isNaN(clock) || clock > now) return { bucket, state: 'absent', settled: false, clock, expiry }
+    const state = now < expiry && clock >= notBefore ? 'fresh' : 'stale'
+    return { bucket, state, settled: clock - end >= policy.settledAgeMs, clock, expiry }
+  })
+}
+
+const law = (name: string, check: (given: Case) => void): void => {
+  test(name, () => {
+    const throws = fc.uint8Array({ minLength: 30, maxLength: 60, size: 'max' })
+    fc.assert(
+      fc.property(throws, (bytes) => check(someCase(diceOf(bytes)))),
+      { numRuns: 2000 },
+    )
+  })
+}
+
+law('every bucket is judged by its age at fetch and its clock', (given) => {
+  const { runs } = cover(given.window, given.panes, given.rules)
+  const judged = runs.flatMap(({ from, to, state, settled }) =>
+    Array.from({ length: to - from }, (_, i) => ({ bucket: from + i, state, settled })),
+  )
+  const expected = naive(given).map(({ bucket, state, settled }) => ({ bucket, state, settled }))
+  assert.deepEqual(judged, expected)
+})
+
+law('runs are as long as they can be', (given) => {
+  const { runs } = cover(given.window, given.panes, given.rules)
+  runs.forEach((run, i) => {
+    const next = runs[i + 1]
+    assert.ok(run.from < run.to)
+    assert.ok(next === undefined || next.state !== run.state || next.settled !== run.settled)
+  })
+})
+
+law('the oldest fresh clock and the first expiry are those of fresh buckets', (given) => {
+  const coverage = cover(given.window, given.panes, given.rules)
+  const fresh = naive(given).filter(({ state }) => state === 'fresh')
+  assert.equal(coverage.oldestFresh, Math.min(...fresh.map(({ clock }) => clock)))
+  assert.equal(coverage.freshUntil, Math.min(...fresh.map(({ expiry }) => expiry)))
+})
+
+law('the gap reaches from the first bucket that is not fresh to the fresh, settled suffix', (given) => {
+  const buckets = naive(given)
+  const gap = gapOf(cover(given.window, given.panes, given.rules).runs)
+  if (buckets.every(({ state }) => state === 'fresh')) return assert.equal(gap, undefined)
+  const from = buckets.find(({ state }) => state !== 'fresh')!.bucket
+  const last = buckets.findLast(({ state, settled }) => state !== 'fresh' || !settled)!.bucket
+  assert.deepEqual(gap, { from, to: last + 1 })
+})
+
+law('states are counted by bucket', (given) => {
+  const counts = { fresh: 0, stale: 0, absent: 0 }
+  for (const { state } of naive(given)) counts[state]++
+  assert.deepEqual(countStates(cover(given.window, given.panes, given.rules).runs), counts)
+})
+
+test('the cases of these laws have runs of every kind', () => {
+  const seen = new Set<string>()
+  const throws = fc.uint8Array({ minLength: 30, maxLength: 60, size: 'max' })
+  for (const bytes of fc.sample(throws, { numRuns: 2000, seed: 1 })) {
+    for (const { state, settled } of naive(someCase(diceOf(bytes)))) seen.add(`${state} ${settled}`)
+  }
+  assert.deepEqual([...seen].sort(), [
+    'absent false',
+    'fresh false',
+    'fresh true',
+    'stale false',
+    'stale true',
+  ])
+})
+
+const grid = { kind: 'point', step: 15_000, origin: 0 } as const
+const forever = Number.NEGATIVE_INFINITY
+const statesAt = (now: number, fetchedAt: number, policy = ladder()): CoverageRun[] => {
+  const bucket = base / grid.step
+  const window = { from: bucket, to: bucket + 1 }
+  return [
+    ...cover(window, [paneFetchedAt(window, fetchedAt)], { grid, policy, now, notBefore: forever }).runs,
+  ]
+}
+
+test('fetched at age 10 s under the published ladder, read at age 15 min: stale', () => {
+  const [run] = statesAt(base + 15 * minute, base + 10_000)
+  assert.deepEqual([run?.state, run?.settled], ['stale', false])
+  assert.equal(statesAt(base + 14_999, base + 10_000)[0]?.state, 'fresh')
+  assert.equal(statesAt(base + 15_000, base + 10_000)[0]?.state, 'stale')
+})
+
+test('fetched when it was settled, a bucket stays fresh for the cap', () => {
+  const fetchedAt = base + 15 * minute
+  assert.deepEqual(statesAt(fetchedAt + 60 * minute - 1, fetchedAt)[0]?.state, 'fresh')
+  assert.deepEqual(statesAt(fetchedAt + 60 * minute, fetchedAt)[0]?.state, 'stale')
+  assert.ok(statesAt(fetchedAt, fetchedAt)[0]?.settled)
+})
+
+test('a bucket that was not over when it was fetched gets the floor', () => {
+  assert.equal(statesAt(base - 1001, base - 6000)[0]?.state, 'fresh')
+  assert.equal(statesAt(base - 1000, base - 6000)[0]?.state, 'stale')
+})
+
+test('a clock in the future counts as absent until it is reached', () => {
+  assert.equal(statesAt(base, base + 1)[0]?.state, 'absent')
+  assert.equal(statesAt(base + 1, base + 1)[0]?.state, 'fresh')
+})
+
+test('a changed policy takes effect at the next lookup', () => {
+  const [fetchedAt, now] = [base + 10_000, base + minute]
+  assert.equal(statesAt(now, fetchedAt, ladder())[0]?.state, 'stale')
+  assert.equal(statesAt(now, fetchedAt, fixed(2 * minute))[0]?.state, 'fresh')
+  assert.equal(statesAt(now, fetchedAt, fixed(minute, minute))[0]?.settled, false)
+})
+
+test('what was fetched before a client’s demand is not fresh, what was fetched at it is', () => {
+  const window = { from: base / grid.step, to: base / grid.step + 1 }
+  const pane = paneFetchedAt(window, base)
+  const stateWith = (notBefore: number) =>
+    cover(window, [pane], { grid, policy: fixed(minute), now: base, notBefore }).runs[0]?.state
+  assert.equal(stateWith(base), 'fresh')
+  assert.equal(stateWith(base + 1), 'stale')
+})
+
+test('an empty window has no runs and no gap', () => {
+  const coverage = cover({ from: 3, to: 3 }, [], { grid, policy: fixed(1), now: base, notBefore: forever })
+  assert.deepEqual(coverage.runs, [])
+  assert.equal(gapOf(coverage.runs), undefined)
+})

@@ -1,0 +1,53 @@
+/** Reading the store and taking panes from what it gave: late, failing and sloppy stores end here. */
+import type { Clock } from '../core/clock.ts'
+import { contains, type Interval } from '../core/interval.ts'
+import type { Key } from '../core/key.ts'
+import { clockOf, type Pane, slice } from '../core/pane.ts'
+import { haveSameFrame } from '../core/pane-join.ts'
+import type { Found, MaybePromise, Store } from '../stores/store.ts'
+
+/** What a store can say at once; a store that fails says nothing. */
+export function readNow(store: Store, key: Key, interval: Interval): Found | undefined {
+  try {
+    const found = store.read(key, interval)
+    if (!(found instanceof Promise)) return found
+    found.catch(() => {})
+  } catch {
+    // It costs a stale answer, never the true one that may still come.
+  }
+  return undefined
+}
+
+/** What a store says in time; a store that is silent for longer has failed. @throws when it has. */
+export function inTime<T>(pending: MaybePromise<T>, clock: Clock, timeoutMs: number): MaybePromise<T> {
+  if (!(pending instanceof Promise)) return pending
+  return new Promise((resolve, reject) => {
+    const timer = clock.after(timeoutMs, () => reject(new Error('the store did not answer in time')))
+    pending.then(resolve, reject).finally(() => timer.cancel())
+  })
+}
+
+/** Panes of unlike frames do not join: all but those of the newest (or of the given one) count as absent. */
+export function withOneFrame(found: Found, given?: Pane): Found {
+  const some = given ?? found.panes[0]
+  if (some === undefined || found.panes.every((pane) => haveSameFrame(pane, some))) return found
+  const frame = given ?? newestOf(found.panes)
+  return { ...found, panes: found.panes.filter((pane) => haveSameFrame(pane, frame)) }
+}
+
+export const newestOf = (panes: readonly Pane[]): Pane =>
+  panes.reduce((a, b) => (clockOf(b, b.to - 1) > clockOf(a, a.to - 1) ? b : a))
+
+/** The parts of panes that lie in an interval, clipped so that no bucket is taken twice. */
+export function inOrder(panes: readonly Pane[], interval: Interval): readonly Pane[] {
+  if (panes.length === 1 && contains(interval, panes[0]!)) return panes
+  const parts: Pane[] = []
+  let from = interval.from
+  for (const pane of panes) {
+    const part = slice(pane, { from, to: interval.to })
+    if (part.from >= part.to) continue
+    parts.push(part)
+    from = part.to
+  }
+  return parts
+}

@@ -1,0 +1,41 @@
+/** What of a fetched pane is stored, and with which record. */
+import type { Plan } from '../backends/backend.ts'
+import { bucketAt } from '../core/grid.ts'
+import { clockOf, filledUntil, type Pane, slice } from '../core/pane.ts'
+import type { ShapeRecord } from '../stores/store.ts'
+import type { FetchedPane } from './fetch.ts'
+import { keptHeaders } from './kept-headers.ts'
+import { inTime } from './stored.ts'
+import type { IntervalCacheOptions, Trip } from './trip.ts'
+
+/** Resolves to whether it was kept. A store that fails costs the next request a fetch, never this one its answer. */
+export async function writeBack(
+  options: IntervalCacheOptions,
+  { key, plan, request }: Trip,
+  fetched: FetchedPane,
+): Promise<boolean> {
+  const { store, backend, policy, clock, storeTimeoutMs } = options
+  if (!fetched.storable) return false
+  const pane = withoutUnsettledEnd(fetched.pane, plan, policy.settledAgeMs)
+  if (pane.from >= pane.to) return false
+  const shape: ShapeRecord = {
+    backend: backend.name,
+    text: plan.shape,
+    sources: plan.sources,
+    grid: plan.grid,
+    identity: request.identity,
+    headers: keptHeaders(fetched.headers),
+  }
+  try {
+    return await inTime(store.write(key, { pane, shape }), clock, storeTimeoutMs)
+  } catch {
+    return false
+  }
+}
+
+/** Trailing empty buckets that are not settled may only be late: they are not stored. */
+function withoutUnsettledEnd(pane: Pane, { grid }: Plan, settledAgeMs: number): Pane {
+  const lastSettled = bucketAt(grid, clockOf(pane, pane.from) - settledAgeMs)
+  const settledUntil = grid.kind === 'point' ? lastSettled + 1 : lastSettled
+  return slice(pane, { from: pane.from, to: Math.max(filledUntil(pane), settledUntil) })
+}

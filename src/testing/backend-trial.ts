@@ -1,0 +1,198 @@
+/** How testBackend tries one backend out: a request, a world and an answer at a time. */
+import assert from 'node:assert/strict'
+import type { Backend, Plan, WireRequest } from '../backends/backend.ts'
+import type { EpochMs } from '../core/clock.ts'
+import { type Interval, lengthOf } from '../core/interval.ts'
+import { keyOf } from '../core/key.ts'
+import type { Pane } from '../core/pane.ts'
+import { chunksOf, pieces } from './mutations.ts'
+import { mixSeeds, type Random, seededRandom, wholeNumber } from './random.ts'
+
+export type RequestPair = readonly [WireRequest, WireRequest]
+
+export interface BackendLaws<Query> {
+  readonly backend: Backend<Query>
+  /** When the generated requests are planned. */
+  readonly now: EpochMs
+  /** A request that this backend plans, of few enough buckets to be tried often. */
+  request(random: Random): WireRequest
+  /**
+   * What the database says, byte by byte, to `narrow(plan, interval)` in the world of this number. Worlds do not
+   * change: the answer about an interval is the part of the answer about a longer one.
+   */
+  answer(world: number, plan: Plan, interval: Interval): Uint8Array
+  /** Requests that ask the same question on the same grid, over whichever range. */
+  readonly equivalent: readonly RequestPair[]
+  readonly different: readonly RequestPair[]
+  /** Where two answers of the database itself may differ in bytes (an order that it rolls): one form for all. */
+  canonical?(answer: Buffer): Uint8Array
+  /** How often every law is tried; 100 unless told. */
+  readonly rounds?: number
+}
+
+/** What the clocks of all panes say. */
+export const fetchedAt = 1_234_567
+
+export class Suite<Query> {
+  readonly laws: BackendLaws<Query>
+
+  constructor(laws: BackendLaws<Query>) {
+    this.laws = laws
+  }
+
+  tryOut(seed: number, check: (round: Round<Query>) => void): void {
+    try {
+      check(new Round(this, seed))
+    } catch (cause) {
+      const message = cause instanceof Error ? cause.message : String(cause)
+      throw new Error(`with seed ${seed}: ${message}`, { cause })
+    }
+  }
+
+  plan(request: WireRequest): Plan {
+    const { backend, now } = this.laws
+    assert.ok(backend.claims(request.method, request.path), 'a request of its own is not claimed')
+    const query = backend.parse(request)
+    assert.ok(
+      query !== undefined && !isBypass(query),
+      `not parsed: ${request.search} ${JSON.stringify(query)}`,
+    )
+    const plan = backend.plan(query, now)
+    assert.ok(!isBypass(plan), `not planned: ${request.search} ${JSON.stringify(plan)}`)
+    return plan
+  }
+
+  key(request: WireRequest): string {
+    const { shape, grid } = this.plan(request)
+    return keyOf({ backend: this.laws.backend.name, identity: '', shape, grid })
+  }
+
+  survives(request: WireRequest): void {
+    const { backend, now } = this.laws
+    const query = backend.parse(request)
+    if (query === undefined || isBypass(query)) return
+    assert.ok(backend.claims(request.method, request.path), 'parsed, but not claimed')
+    for (const instant of [now, 0, Number.NaN]) {
+      const plan = backend.plan(query, instant)
+      assert.ok(isBypass(plan) || lengthOf(plan.window) > 0, 'a plan without buckets')
+    }
+  }
+}
+
+/** One request, one world, one answer. */
+export class Round<Query> {
+  readonly random: Random
+  readonly request: WireRequest
+  readonly plan: Plan
+  readonly bytes: Buffer
+  readonly #suite: Suite<Query>
+  readonly #world: number
+
+  constructor(suite: Suite<Query>, seed: number) {
+    this.#suite = suite
+    this.#world = seed
+    this.random = seededRandom(mixSeeds(seed, 1))
+    this.request = suite.laws.request(this.random)
+    this.plan = suite.plan(this.request)
+    this.bytes = this.answer(this.plan.window)
+  }
+
+  get pane(): Pane {
+    return this.fetch(this.plan.window)
+  }
+
+  get identity() {
+    return { shape: this.plan.shape, grid: this.plan.grid }
+  }
+
+  answer(interval: Interval): Buffer {
+    return Buffer.from(this.#suite.laws.answer(this.#world, this.plan, interval))
+  }
+
+  fetch(interval: Interval): Pane {
+    const panes = this.cut([this.answer(interval)], interval)
+    assert.ok(panes !== undefined, `the answer about [${interval.from}, ${interval.to}) is unusable`)
+    return panes[0]!
+  }
+
+  /** Returns undefined where the answer is unusable. */
+  cut(chunks: readonly Uint8Array[], interval = this.plan.window): [Pane] | undefined {
+    const sink = this.#suite.laws.backend.decompose(this.plan, interval)
+    for (const chunk of chunks) sink.write(chunk)
+    const result = sink.end(fetchedAt)
+    return 'unusable' in result ? undefined : [result.pane]
+  }
+
+  compose(panes: readonly Pane[] | undefined, window = this.plan.window): Buffer {
+    assert.ok(panes !== undefined, 'the answer is unusable')
+    const answer = this.#suite.laws.backend.recompose({ ...this.plan, window }, panes)
+    const target = Buffer.alloc(answer.length)
+    answer.write(target)
+    return target
+  }
+
+  isSame(actual: Buffer, expected: Buffer): void {
+    const form = this.#suite.laws.canonical ?? ((answer: Buffer) => answer)
+    const [got, wanted] = [actual, expected].map((answer) => Buffer.from(form(answer)))
+    // The texts are compared only to be shown: they are not the bytes.
+    if (!got!.equals(wanted!)) assert.equal(got!.toString(), wanted!.toString())
+    assert.ok(got!.equals(wanted!), 'the bytes differ where the texts do not')
+  }
+
+  chunkings(): Uint8Array[][] {
+    const whole = [this.bytes]
+    return [whole, chunksOf(this.bytes, () => 1), chunksOf(this.bytes, () => wholeNumber(this.random, 0, 40))]
+  }
+
+  /** The window in one to four pieces, none empty. */
+  intervals(): Interval[] {
+    return pieces(this.random, this.plan.window)
+  }
+
+  /** Every length of a short answer, some of a long one. */
+  lengths(): number[] {
+    const { length } = this.bytes
+    if (length <= 300) return [...Array(length).keys()]
+    return [
+      0,
+      1,
+      length - 1,
+      length - 2,
+      ...Array.from({ length: 30 }, () => wholeNumber(this.random, 0, length - 1)),
+    ]
+  }
+
+  interleave(): void {
+    const { backend } = this.#suite.laws
+    const sinks = [0, 1].map(() => backend.decompose(this.plan, this.plan.window))
+    for (const chunk of chunksOf(this.bytes, () => wholeNumber(this.random, 1, 60))) {
+      for (const sink of sinks) {
+        const borrowed = Buffer.from(chunk)
+        sink.write(borrowed)
+        borrowed.fill(0xee)
+      }
+    }
+    for (const sink of sinks) {
+      const result = sink.end(fetchedAt)
+      assert.ok(!('unusable' in result))
+      this.isSame(this.compose([result.pane]), this.bytes)
+    }
+  }
+
+  measures(): void {
+    const answer = this.#suite.laws.backend.recompose(this.plan, [this.pane])
+    const [zeros, ones] = [0, 0xff].map((filling) => {
+      const target = Buffer.alloc(answer.length + 16, filling)
+      answer.write(target)
+      assert.ok(
+        target.subarray(answer.length).every((byte) => byte === filling),
+        'written past the end',
+      )
+      return target.subarray(0, answer.length)
+    })
+    assert.ok(zeros!.equals(ones!), 'not every byte was written')
+  }
+}
+
+const isBypass = (value: unknown): value is { bypass: string } =>
+  typeof value === 'object' && value !== null && 'bypass' in value

@@ -1,0 +1,149 @@
+/** An interval cache with everything around it faked: clock, database and client. For tests of the engine. */
+import assert from 'node:assert/strict'
+import type { Plan } from '../backends/backend.ts'
+import { Budget } from '../core/budget.ts'
+import type { EpochMs } from '../core/clock.ts'
+import { type Decision, newDecision } from '../core/decision.ts'
+import { IntervalCache } from '../engine/interval-cache.ts'
+import type { Answer, Client, Demands } from '../engine/trip.ts'
+import { memoryStore } from '../stores/memory.ts'
+import type { Store } from '../stores/store.ts'
+import { ladder } from '../ttl/ladder.ts'
+import type { TtlPolicy } from '../ttl/policy.ts'
+import { cellBackend } from './cell-backend.ts'
+import { type FakeClock, fakeClock } from './fake-clock.ts'
+import { FakeDatabase } from './fake-database.ts'
+
+export const minuteMs = 60_000
+
+export interface RigOptions {
+  readonly valueAt?: (start: EpochMs) => number | undefined
+  readonly coalescing?: boolean
+  readonly maxStaleMs?: number
+  readonly patienceMs?: { readonly slow: number; readonly down: number }
+  /** Wraps the memory store, to let it fail. */
+  readonly wrap?: (store: Store) => Store
+}
+
+export interface Served {
+  readonly answer: Answer
+  readonly decision: Decision
+  /** The body, where the answer has panes. */
+  readonly text: string
+}
+
+export class EngineRig {
+  readonly clock: FakeClock = fakeClock()
+  readonly database: FakeDatabase
+  /** The policy in force; may be exchanged at any time. */
+  policy: TtlPolicy = ladder()
+  readonly #backend = cellBackend()
+  readonly #cache: IntervalCache
+
+  constructor(options: RigOptions = {}) {
+    const { clock } = this
+    const budget = new Budget(256 * 1024 * 1024)
+    const store = memoryStore({ clock, budget, retentionMs: 86_400_000, maxBucketsPerShape: 100_000 })
+    this.database = new FakeDatabase({
+      clock,
+      valueAt: options.valueAt ?? ((start) => (start / 1000) % 9973),
+    })
+    this.#cache = new IntervalCache({
+      backend: this.#backend,
+      store: options.wrap?.(store) ?? store,
+      policy: policyOf(this),
+      upstream: this.database,
+      clock,
+      budget,
+      maxAnswerBytes: 1 << 20,
+      maxStaleMs: options.maxStaleMs ?? 3_600_000,
+      patienceMs: options.patienceMs ?? { slow: 10_000, down: 1000 },
+      storeTimeoutMs: 1_000,
+      coalescing: options.coalescing ?? true,
+    })
+  }
+
+  /** The start of the cell that contains now. */
+  get openCell(): EpochMs {
+    return Math.floor(this.clock.now() / minuteMs) * minuteMs
+  }
+
+  /** Asks for `cells` cells of a minute, the last of which ends at `to`. */
+  async ask(cells: number, to = this.openCell + minuteMs, how: AskOptions = {}): Promise<Served> {
+    const decision = newDecision()
+    const demands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false, ...how.demands }
+    const plan = this.plan(to - cells * minuteMs, to)
+    const client = how.client ?? patientClient
+    const answer = await this.#cache.serve({ plan, identity: how.identity ?? '', demands, client }, decision)
+    return { answer, decision, text: textOf(answer) }
+  }
+
+  /** Asks, and returns at once: `served` is set when the answer is there. Time may be moved meanwhile. */
+  async begin(cells: number): Promise<{ served: Served | undefined }> {
+    const look: { served: Served | undefined } = { served: undefined }
+    void this.ask(cells).then((served) => {
+      look.served = served
+    })
+    // The database is asked a few promises later, and that must be before any time passes.
+    await this.clock.advance(0)
+    return look
+  }
+
+  plan(from: EpochMs, to: EpochMs): Plan {
+    const search = `q=up&from=${from}&to=${to}&step=${minuteMs}`
+    const query = this.#backend.parse({
+      method: 'GET',
+      path: '/rows',
+      search,
+      headers: [],
+      body: new Uint8Array(),
+    })
+    assert.ok(query !== undefined && !('bypass' in query))
+    const plan = this.#backend.plan(query, this.clock.now())
+    assert.ok(!('bypass' in plan))
+    return plan
+  }
+
+  /** What the database itself would say. */
+  truth(cells: number, to = this.openCell + minuteMs): string {
+    return this.database.truth(to - cells * minuteMs, to, minuteMs)
+  }
+}
+
+/** A store with some of its methods replaced. */
+export const storeWith = (store: Store, replaced: Partial<Store>): Store => ({
+  name: store.name,
+  read: (key, interval) => store.read(key, interval),
+  write: (key, entry) => store.write(key, entry),
+  remove: (key, interval) => store.remove(key, interval),
+  shapes: () => store.shapes(),
+  close: () => store.close(),
+  ...replaced,
+})
+
+export interface AskOptions {
+  readonly demands?: Partial<Demands>
+  readonly identity?: string
+  readonly client?: Client
+}
+
+const patientClient: Client = { isGone: false, onGone() {} }
+
+/** Asks the rig at every use: what it holds is the policy in force. */
+const policyOf = (rig: { policy: TtlPolicy }): TtlPolicy => ({
+  name: 'exchangeable',
+  ttl: (ageMs) => rig.policy.ttl(ageMs),
+  get settledAgeMs() {
+    return rig.policy.settledAgeMs
+  },
+  get capMs() {
+    return rig.policy.capMs
+  },
+})
+
+function textOf(answer: Answer): string {
+  if (answer.kind !== 'panes') return ''
+  const target = Buffer.alloc(answer.body.length)
+  answer.body.write(target)
+  return target.toString('latin1')
+}

@@ -1,0 +1,93 @@
+/** Laws of a store about keys, their records and its end; see test-store.ts. */
+import assert from 'node:assert/strict'
+import { modelOf, modelOfFetch, paneOfFetch, unite } from '../core/pane-model.ts'
+import type { ShapeRecord, Store } from '../stores/store.ts'
+import { keyOfShape, shapeOf } from './store-laws-panes.ts'
+import type { StoreLaw } from './test-store.ts'
+
+const interval = { from: 0, to: 3 }
+
+/** A pane that says which question it answers. */
+const fetchFor = (text: string, fetchedAt: number) => ({
+  interval,
+  fetchedAt,
+  notes: [],
+  columns: [
+    [text, { head: `{${text}}`, lanes: [new Map([[1, `${text},`]]), new Map<number, string>()] }],
+  ] as const,
+})
+
+const write = async (store: Store, shape: ShapeRecord, fetchedAt: number): Promise<void> => {
+  const pane = paneOfFetch(fetchFor(shape.text, fetchedAt))
+  assert.ok(await store.write(keyOfShape(shape), { pane, shape }), 'a small pane was not kept')
+}
+
+async function listed(store: Store): Promise<Map<string, ShapeRecord>> {
+  const records = new Map<string, ShapeRecord>()
+  for await (const [key, record] of store.shapes()) {
+    assert.ok(!records.has(key), 'a key is listed twice')
+    records.set(key, record)
+  }
+  return records
+}
+
+export const recordLaws: Readonly<Record<string, StoreLaw>> = {
+  async 'keys do not see each other'({ store, start }) {
+    const shapes = Array.from({ length: 200 }, (_, i) => shapeOf(`metric_${i}`))
+    for (const shape of shapes) await write(store, shape, start)
+    await store.remove(keyOfShape(shapes[7]!))
+    for (const shape of shapes) {
+      const found = await store.read(keyOfShape(shape), interval)
+      const { columns } = unite((found?.panes ?? []).map(modelOf))
+      const expected = shape === shapes[7] ? new Map() : modelOfFetch(fetchFor(shape.text, start)).columns
+      assert.deepEqual(columns, expected)
+    }
+  },
+
+  async 'a record comes with the panes of its key'({ store, start }) {
+    const shape: ShapeRecord = {
+      backend: 'prometheus',
+      text: 'sum by (é) (rate(x[5m]))\n# "quoted" \u0000 😀',
+      sources: ['x', 'y'],
+      grid: { kind: 'cell', step: 15_000, origin: 4_321 },
+      identity: 'team a',
+      headers: ['content-type', 'application/json', 'vary', 'accept'],
+    }
+    await write(store, shape, start)
+    assert.deepEqual((await store.read(keyOfShape(shape), interval))?.shape, shape)
+    assert.deepEqual(await listed(store), new Map([[keyOfShape(shape), shape]]))
+  },
+
+  async 'the last record written is the one that is kept'({ store, start }) {
+    const shape = shapeOf('up')
+    const later = { ...shape, sources: [], headers: ['content-type', 'application/json'] }
+    await write(store, shape, start)
+    await write(store, later, start + 1)
+    assert.deepEqual((await store.read(keyOfShape(shape), interval))?.shape, later)
+    assert.deepEqual([...(await listed(store)).values()], [later])
+  },
+
+  async 'every key is listed with its record, and a removed one is not'({ store, start }) {
+    const shapes = Array.from({ length: 50 }, (_, i) => shapeOf(`metric_${i}`))
+    for (const shape of shapes) await write(store, shape, start)
+    await store.remove(keyOfShape(shapes[3]!))
+    const expected = shapes.filter((shape) => shape !== shapes[3])
+    assert.deepEqual(await listed(store), new Map(expected.map((shape) => [keyOfShape(shape), shape])))
+  },
+
+  async 'a record outlives the removal of a part of its buckets'({ store, start }) {
+    const shape = shapeOf('up')
+    await write(store, shape, start)
+    await store.remove(keyOfShape(shape), { from: 0, to: 1 })
+    assert.deepEqual((await store.read(keyOfShape(shape), interval))?.shape, shape)
+  },
+
+  async 'after its end a store says nothing, and it may be ended twice'({ store, start }) {
+    const shape = shapeOf('up')
+    await write(store, shape, start)
+    await store.close()
+    const read = async () => await store.read(keyOfShape(shape), interval)
+    assert.deepEqual((await read().catch(() => undefined))?.panes ?? [], [])
+    await store.close()
+  },
+}

@@ -1,0 +1,91 @@
+/** Design §7, rule 3: which results a waiter accepts, and which flights it does not join. */
+import assert from 'node:assert/strict'
+import { direct, NOW, openHouse, STEP, scene } from './house.ts'
+import { silent } from './upstream.ts'
+import { isCollapsed, outcomeOf } from './viewer.ts'
+
+const span = (from: number, to: number) => ({ from, to })
+/** Ends now: its last buckets have the floor's TTL of 5 s. */
+const recent = span(860, 961)
+const old = span(0, 100)
+
+scene('waiters accept a result whose TTL lapsed on the way', async (t) => {
+  const house = await openHouse(t)
+  house.upstream.script = silent
+  const visits = [await house.askAndSettle(recent), await house.askAndSettle(recent)]
+  // Slower than the floor: by the time of the answer the last buckets are no longer fresh.
+  await house.clock.advance(60_000)
+  ;(await house.upstream.untilAsked(1)).answer()
+  for (const { answer } of visits) assert.equal((await answer).body, direct(recent))
+  assert.equal(house.upstream.asked.length, 1)
+  // Who comes later does not accept it.
+  house.upstream.script = (asked) => asked.answer()
+  assert.equal(outcomeOf(await house.ask(recent).answer), 'partial/expired')
+  await house.assertNothingLeft(recent)
+})
+
+scene(
+  'no-cache does not join a flight that began before it, but a later viewer joins its flight',
+  async (t) => {
+    const house = await openHouse(t)
+    house.upstream.script = silent
+    const first = await house.askAndSettle(old)
+    await house.clock.advance(1)
+    const reload = await house.askAndSettle(old, { headers: { 'cache-control': 'no-cache' } })
+    await house.upstream.untilAsked(2)
+    await house.clock.advance(1)
+    const later = await house.askAndSettle(span(0, 120))
+    await house.upstream.untilAsked(3)
+    assert.deepEqual(house.asked, [old, old, span(100, 120)])
+    ;(await house.upstream.untilAsked(2)).answer()
+    assert.equal((await reload.answer).body, direct(old), 'it does not wait for the first')
+    assert.ok(!isCollapsed(await reload.answer))
+    ;(await house.upstream.untilAsked(1)).answer()
+    ;(await house.upstream.untilAsked(3)).answer()
+    assert.equal((await first.answer).body, direct(old))
+    assert.equal((await later.answer).body, direct(span(0, 120)))
+    assert.ok(isCollapsed(await later.answer))
+    await house.assertNothingLeft(old)
+  },
+)
+
+scene('no-cache fetches what is stored and fresh once more', async (t) => {
+  const house = await openHouse(t)
+  await house.ask(old).answer
+  await house.clock.advance(1)
+  const reload = await house.ask(old, { headers: { pragma: 'no-cache' } }).answer
+  assert.deepEqual([outcomeOf(reload), reload.body], ['miss/revalidate', direct(old)])
+  assert.deepEqual(house.asked, [old, old])
+})
+
+scene('max-age joins a flight that is young enough, and no other', async (t) => {
+  const house = await openHouse(t)
+  house.upstream.script = silent
+  const first = await house.askAndSettle(old)
+  await house.clock.advance(3_000)
+  const patient = await house.askAndSettle(old, { headers: { 'cache-control': 'max-age=3' } })
+  const strict = await house.askAndSettle(old, { headers: { 'cache-control': 'max-age=2' } })
+  await house.upstream.untilAsked(2)
+  assert.deepEqual(house.asked, [old, old])
+  for (const query of house.upstream.asked) query.answer()
+  const [joined, own] = [await patient.answer, await strict.answer]
+  assert.deepEqual([joined.body, own.body], [direct(old), direct(old)])
+  assert.deepEqual([isCollapsed(joined), isCollapsed(own)], [true, false])
+  await first.answer
+  await house.assertNothingLeft(old)
+})
+
+scene(
+  'the clock of a bucket is the instant before it was asked for, also for those who waited',
+  async (t) => {
+    const house = await openHouse(t)
+    house.upstream.script = silent
+    const first = await house.askAndSettle(old)
+    await house.clock.advance(2 * STEP)
+    ;(await house.upstream.untilAsked(1)).answer()
+    await first.answer
+    assert.equal(house.clock.now(), NOW + 2 * STEP)
+    const hit = await house.ask(old).answer
+    assert.deepEqual([outcomeOf(hit), hit.headers['age']], ['hit', '30'])
+  },
+)
