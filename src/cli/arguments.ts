@@ -1,6 +1,7 @@
 /** The command line: flags, durations and sizes, all mistakes told at once. */
 import { parseArgs } from 'node:util'
 import { defaultLimits } from '../proxy/limits.ts'
+import { withoutCredentials } from '../proxy/url.ts'
 import { publishedLadder } from '../ttl/ladder.ts'
 
 export interface Arguments {
@@ -94,9 +95,12 @@ function mistakesIn(args: Arguments, positionals: readonly string[]): string[] {
   if (positionals.length === 0)
     mistakes.push('the URL of the database is missing, such as http://prometheus:9090')
   else if (!/^https?:\/\/[^/]/.test(args.upstream)) {
-    mistakes.push(`${args.upstream}: expected the URL of a database, such as http://prometheus:9090`)
+    const shown = withoutCredentials(args.upstream)
+    mistakes.push(`${shown}: expected the URL of a database, such as http://prometheus:9090`)
   }
-  if (positionals.length > 1) mistakes.push(`${positionals.slice(1).join(' ')}: expected one URL only`)
+  if (positionals.length > 1) {
+    mistakes.push(`${positionals.slice(1).map(withoutCredentials).join(' ')}: expected one URL only`)
+  }
   if (args.floorMs > args.capMs) mistakes.push('--ttl-floor is longer than --ttl-cap')
   return mistakes
 }

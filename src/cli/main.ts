@@ -4,6 +4,7 @@ import { prometheus } from '../backends/prometheus/index.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import { defaultLimits } from '../proxy/limits.ts'
 import { startWindowpane, type Windowpane } from '../proxy/server.ts'
+import { withoutCredentials } from '../proxy/url.ts'
 import { ladder } from '../ttl/ladder.ts'
 import { version } from '../version.ts'
 import { type Arguments, readArguments, usage } from './arguments.ts'
@@ -37,13 +38,6 @@ function readyLine(args: Arguments, { url, flavour }: Windowpane): string {
     ? flavour.label
     : `${flavour.label}: requests are passed on uncached until it is known to be Prometheus`
   return `windowpane ${version} is ready: ${url} → ${withoutCredentials(args.upstream)} (${state})`
-}
-
-function withoutCredentials(text: string): string {
-  const url = new URL(text)
-  url.username = ''
-  url.password = ''
-  return url.href
 }
 
 /** The first signal drains; a second one does not wait. */

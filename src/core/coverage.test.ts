@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-// biome-ignore-start lint/style/noRestrictedImports: lookups are tested with the policies they will meet
+import { type Dice, diceOf } from '../testing/pane-model.ts'
 import { fixed } from '../ttl/fixed.ts'
 import { ladder } from '../ttl/ladder.ts'
-// biome-ignore-end lint/style/noRestrictedImports: lookups are tested with the policies they will meet
 import {
   type BucketState,
   type CoverageRun,
@@ -17,7 +16,6 @@ import type { Interval } from './interval.ts'
 import { clockOf, type Pane, slice } from './pane.ts'
 import { PaneBuilder } from './pane-builder.ts'
 import { join } from './pane-join.ts'
-import { type Dice, diceOf } from './pane-model.ts'
 
 const minute = 60_000
 const base = Date.UTC(2026, 0, 1)

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import type { Interval } from './interval.ts'
-import { clockOf, type Pane, slice } from './pane.ts'
-import { compare } from './pane-compare.ts'
-import { join } from './pane-join.ts'
 import {
   type ColumnModel,
   type Dice,
@@ -13,7 +9,11 @@ import {
   modelOf,
   paneOfFetch,
   randomFetch,
-} from './pane-model.ts'
+} from '../testing/pane-model.ts'
+import type { Interval } from './interval.ts'
+import { clockOf, type Pane, slice } from './pane.ts'
+import { compare } from './pane-compare.ts'
+import { join } from './pane-join.ts'
 
 const law = (name: string, check: (dice: Dice) => void): void => {
   test(name, () => {

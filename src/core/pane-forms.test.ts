@@ -1,11 +1,9 @@
 /** The forms that dashboards ask for, as the text of a database: cut, stored, joined and put together again. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-// biome-ignore-start lint/style/noRestrictedImports: whole answers need a backend to read them and a store's rules
 import { MatrixSink } from '../backends/prometheus/decompose.ts'
 import { recompose } from '../backends/prometheus/recompose.ts'
 import { layOver } from '../stores/tile.ts'
-// biome-ignore-end lint/style/noRestrictedImports: whole answers need a backend to read them and a store's rules
 import type { Interval } from './interval.ts'
 import { type Pane, PaneBody, paneOf, slice } from './pane.ts'
 import { join } from './pane-join.ts'

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import type { Interval } from './interval.ts'
-import { clockOf, filledUntil, measure, type Pane, PaneBody, paneOf, paneVersion, slice } from './pane.ts'
-import { PaneBuilder } from './pane-builder.ts'
-import { haveSameFrame, join } from './pane-join.ts'
 import {
   type Dice,
   diceOf,
@@ -17,7 +13,11 @@ import {
   randomFetch,
   restrict,
   unite,
-} from './pane-model.ts'
+} from '../testing/pane-model.ts'
+import type { Interval } from './interval.ts'
+import { clockOf, filledUntil, measure, type Pane, PaneBody, paneOf, paneVersion, slice } from './pane.ts'
+import { PaneBuilder } from './pane-builder.ts'
+import { haveSameFrame, join } from './pane-join.ts'
 
 const law = (name: string, check: (dice: Dice) => void): void => {
   test(name, () => {

@@ -1,7 +1,7 @@
 /** Request Cache-Control (RFC 9111 §5.2.1), as far as it concerns one client's own answer. */
 import type { HeaderList } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
-import type { Demands } from '../engine/interval-cache.ts'
+import type { Demands } from '../engine/trip.ts'
 import { headerOf } from './headers.ts'
 
 export interface RequestDemands extends Demands {

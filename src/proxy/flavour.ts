@@ -4,12 +4,16 @@
  * because the server may tell nothing to anybody else.
  */
 import type { Backend, Flavour, HeaderList } from '../backends/backend.ts'
-import type { Clock } from '../core/clock.ts'
+import type { Clock, Timer } from '../core/clock.ts'
 import type { Upstream } from '../engine/ports.ts'
 
 const retryAfterMs = 1_000
 const recheckAfterMs = 60_000
+/** A database that takes longer is asked again later; nobody waits for it. */
+const patienceMs = 5_000
 const maxBytes = 64 * 1024
+/** These are about one client, or one moment: they say nothing about what the server is. */
+const saysNothing = (status: number): boolean => status >= 500 || [401, 403, 407, 408, 429].includes(status)
 
 export class FlavourWatch {
   readonly #backend: Backend
@@ -42,7 +46,12 @@ export class FlavourWatch {
     let length = 0
     let status = 0
     return new Promise((resolve) => {
-      this.#upstream.send(this.#request(headers), 'identity', {
+      const over = () => {
+        timer?.cancel()
+        resolve()
+      }
+      let timer: Timer | undefined
+      const exchange = this.#upstream.send(this.#request(headers), 'identity', {
         head: (code) => {
           status = code
         },
@@ -51,10 +60,19 @@ export class FlavourWatch {
           if (length <= maxBytes) body.push(Buffer.from(chunk))
         },
         end: () => {
-          if (status < 500) this.#flavour = this.#backend.readFlavour(status, Buffer.concat(body).toString())
-          resolve()
+          if (!this.#flavour.isKnown || !saysNothing(status)) {
+            this.#flavour = this.#backend.readFlavour(status, Buffer.concat(body).toString())
+          }
+          over()
         },
-        failed: () => resolve(),
+        failed: ({ detail }) => {
+          if (!this.#flavour.isKnown) this.#flavour = { isKnown: false, label: `not reached: ${detail}` }
+          over()
+        },
+      })
+      timer = this.#clock.after(patienceMs, () => {
+        exchange.cancel()
+        resolve()
       })
     })
   }

@@ -6,8 +6,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Backend, Bypass, Plan, WireRequest } from '../backends/backend.ts'
 import type { Clock } from '../core/clock.ts'
 import { type BypassReason, newDecision, type RefusalReason } from '../core/decision.ts'
-import type { Answer, IntervalCache } from '../engine/interval-cache.ts'
+import type { IntervalCache } from '../engine/interval-cache.ts'
 import type { Broken } from '../engine/ports.ts'
+import type { Answer } from '../engine/trip.ts'
 import { readDemands } from './demands.ts'
 import type { FlavourWatch } from './flavour.ts'
 import { forward } from './forward.ts'
@@ -98,7 +99,10 @@ export class Handler {
     const demands = readDemands(wire.headers, this.#options.clock.now())
     const plan = demands.noStore ? { bypass: 'no_store' as const } : this.#plan(wire)
     outgoing.decision.timings.plan = this.#options.clock.elapsed() - began
-    if ('bypass' in plan) return this.#forward(outgoing, asForward(wire), plan.bypass, plan.detail)
+    if ('bypass' in plan) {
+      if (demands.onlyIfCached) return this.#refuse(outgoing, 'only_if_cached', 'this is never stored')
+      return this.#forward(outgoing, asForward(wire), plan.bypass, plan.detail)
+    }
     const identity = identityOf(wire.headers, this.#options.identity)
     const request = { plan, identity, demands, target: outgoing, client: outgoing }
     await this.#render(outgoing, wire, await this.#options.cache.serve(request, outgoing.decision))
@@ -118,7 +122,7 @@ export class Handler {
     switch (answer.kind) {
       case 'panes': {
         const isSent = await outgoing.panes(answer.headers, answer.body)
-        return isSent ? undefined : this.#refuse(outgoing, 'overloaded', 'too many unsent answers; try again')
+        return isSent ? undefined : this.#forward(outgoing, asForward(wire), 'memory_exhausted')
       }
       case 'response':
         return outgoing.whole(answer.response.status, answer.response.headers, answer.response.body)
@@ -172,8 +176,7 @@ export class Handler {
     const { contentType, body } = this.#options.backend.errorAnswer(status, message)
     const headers = ['Content-Type', contentType]
     if (status === 503) headers.push('Retry-After', '1')
-    // A request body that was not read to its end leaves the connection unusable.
-    if (status === 413 || status === 400) headers.push('Connection', 'close')
+    if (status === 413 || status === 400) outgoing.isLast()
     outgoing.whole(status, headers, Buffer.from(body))
   }
 }

@@ -15,11 +15,14 @@ const hopByHop = new Set([
   'upgrade',
 ])
 
+/** The value of a header; the values of several lines are one list (RFC 9110 §5.3). */
 export function headerOf(headers: HeaderList, name: string): string | undefined {
+  let value: string | undefined
   for (let i = 0; i < headers.length; i += 2) {
-    if (headers[i] === name || headers[i]!.toLowerCase() === name) return headers[i + 1]
+    if (headers[i] !== name && headers[i]!.toLowerCase() !== name) continue
+    value = value === undefined ? headers[i + 1]! : `${value}, ${headers[i + 1]!}`
   }
-  return undefined
+  return value
 }
 
 /** All headers but those of the connection, those that it names, and `dropped` (lower case). */

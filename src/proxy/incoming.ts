@@ -19,7 +19,7 @@ export function readTarget(message: IncomingMessage): Incoming | undefined {
 
 /** Clients of a forward proxy send the whole URL; its path is what counts. */
 function originForm(target: string): string | undefined {
-  if (target.startsWith('/') || target === '*') return target
+  if (target.startsWith('/')) return target
   const match = /^https?:\/\/[^/?#]*([^#]*)/i.exec(target)
   if (match === null) return undefined
   return match[1]!.startsWith('/') ? match[1] : `/${match[1]}`

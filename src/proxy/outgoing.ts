@@ -1,11 +1,12 @@
 /** Everything that is written to a client: head with the decision in it, body, slow readers. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { HeaderList, Recomposed } from '../backends/backend.ts'
 import type { Budget } from '../core/budget.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
-import type { Client } from '../engine/interval-cache.ts'
 import type { Encoding, StreamTarget } from '../engine/ports.ts'
+import type { Client } from '../engine/trip.ts'
 import { compress, negotiate } from './encoding.ts'
 import { cacheStatus, endToEnd, headerOf, serverTiming } from './headers.ts'
 import type { ScratchPool } from './scratch.ts'
@@ -27,6 +28,7 @@ export class Outgoing implements Client, StreamTarget {
   readonly #options: OutgoingOptions
   readonly #began: number
   #stall: { cancel(): void } | undefined
+  #isWatched = false
 
   constructor(
     request: IncomingMessage,
@@ -45,9 +47,11 @@ export class Outgoing implements Client, StreamTarget {
   }
 
   onGone(callback: () => void): void {
-    this.#response.once('close', () => {
-      if (!this.#response.writableFinished) callback()
-    })
+    if (this.isGone) callback()
+    else
+      this.#response.once('close', () => {
+        if (!this.#response.writableFinished) callback()
+      })
   }
 
   get unsent(): number {
@@ -84,7 +88,13 @@ export class Outgoing implements Client, StreamTarget {
 
   end(): void {
     this.#response.end()
+    this.#account(this.unsent)
     this.#watchForStall()
+  }
+
+  /** After this answer the connection is closed: a request that was not read to its end makes it unusable. */
+  isLast(): void {
+    this.#response.shouldKeepAlive = false
   }
 
   abort(): void {
@@ -103,9 +113,9 @@ export class Outgoing implements Client, StreamTarget {
     const bytes = scratch.subarray(0, body.length)
     if (this.encoding === 'identity') this.#send(200, headers, { bytes, release })
     else {
-      const packed = await compress(bytes, this.encoding)
-      release()
+      const packed = await compress(bytes, this.encoding).finally(release)
       this.#send(200, [...headers, 'Content-Encoding', this.encoding], { bytes: packed, release: () => {} })
+      this.#account(packed.length)
     }
     return true
   }
@@ -130,6 +140,13 @@ export class Outgoing implements Client, StreamTarget {
     this.#watchForStall()
   }
 
+  /** Puts bytes that the client has not taken yet into the budget, where there is room, until it has or is gone. */
+  #account(bytes: number): void {
+    const isUnsent = bytes > 0 && !this.#response.closed && !this.#response.writableFinished
+    if (!isUnsent || !this.#options.budget.reserve(bytes)) return
+    this.#response.once('close', () => this.#options.budget.release(bytes))
+  }
+
   #withDecision(headers: HeaderList): string[] {
     const { decision } = this
     const list = [...headers]
@@ -146,15 +163,25 @@ export class Outgoing implements Client, StreamTarget {
   #watchForStall(): void {
     const socket = this.#response.socket
     if (this.#stall !== undefined || socket === null || socket.writableLength === 0) return
-    const taken = socket.bytesWritten - socket.writableLength
+    if (!this.#isWatched) this.#response.once('close', () => this.#stall?.cancel())
+    this.#isWatched = true
+    const taken = progressOf(socket)
     this.#stall = this.#options.clock.after(this.#options.writeTimeoutMs, () => {
       this.#stall = undefined
       if (socket.destroyed || socket.writableLength === 0) return
-      if (socket.bytesWritten - socket.writableLength === taken) this.#response.destroy()
+      if (progressOf(socket) === taken) this.#response.destroy()
       else this.#watchForStall()
     })
-    this.#response.once('close', () => this.#stall?.cancel())
   }
+}
+
+/**
+ * Changes whenever a client takes something. Node counts only writes that are over, and many megabytes can be one
+ * write: what is left of it is known to the handle alone, as in net's own timeout.
+ */
+function progressOf(socket: Socket): string {
+  const { _handle: handle } = socket as Socket & { _handle?: { writeQueueSize?: number } | null }
+  return `${socket.bytesWritten - socket.writableLength} ${handle?.writeQueueSize}`
 }
 
 /** Our body is decoded and of another length than the one these headers came with. */

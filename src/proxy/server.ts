@@ -1,9 +1,9 @@
 /** Starts Windowpane: puts backend, store, engine and listener together, and takes them down in order. */
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Backend, Flavour } from '../backends/backend.ts'
 import { Budget } from '../core/budget.ts'
-import { type Clock, systemClock } from '../core/clock.ts'
+import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
 import { memoryStore } from '../stores/memory.ts'
@@ -16,6 +16,7 @@ import type { IdentityMode } from './identity.ts'
 import { type Limits, limitsOf } from './limits.ts'
 import { ScratchPool } from './scratch.ts'
 import { HttpUpstream } from './upstream.ts'
+import { withoutCredentials } from './url.ts'
 
 export interface WindowpaneOptions {
   /** The database's URL. */
@@ -71,18 +72,34 @@ export async function startWindowpane(options: WindowpaneOptions): Promise<Windo
     ...{ clock, backend, cache, upstream, flavour, budget, scratch, via },
     identity: options.identity ?? 'separate',
   })
-  const server = createServer({ requestTimeout: limits.requestTimeoutMs, keepAliveTimeout: 120_000 })
+  const server = createServer({
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: 120_000,
+    maxHeaderSize: limits.maxHeaderBytes,
+  })
   server.maxConnections = limits.maxConnections
-  server.on('request', (request, response) => void handler.handle(request, response))
+  const connections = connectionsOf(server)
+  server.on('request', (request, response) => {
+    // During the drain a connection that has had its answer is of no more use.
+    response.once('close', () => server.listening || server.closeIdleConnections())
+    void handler.handle(request, response)
+  })
   await flavour.ask([])
-  const url = await listen(server, options.listen ?? '127.0.0.1:9191')
+  const url = await listen(server, options.listen ?? '127.0.0.1:9191').catch(async (error) => {
+    await upstream.close()
+    throw error
+  })
   return {
     url,
     get flavour() {
       return flavour.current
     },
     async close() {
-      await drain(server, clock, limits.drainMs)
+      await drain(
+        server,
+        connections,
+        clock.after(limits.drainMs, () => server.closeAllConnections()),
+      )
       await upstream.close()
       await store.close()
     },
@@ -99,12 +116,13 @@ function memoryStoreOf(budget: Budget, given: { clock: Clock; limits: Limits; po
 function upstreamUrl(text: string): URL {
   const url = URL.parse(text)
   if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return url
-  throw new WindowpaneError('WINDOWPANE_BAD_OPTION', `"${text}" is not the URL of a database`, {
+  const shown = withoutCredentials(text)
+  throw new WindowpaneError('WINDOWPANE_BAD_OPTION', `"${shown}" is not the URL of a database`, {
     remedy: 'Give a URL such as http://prometheus:9090.',
   })
 }
 
-function listen(server: Server, address: string): Promise<string> {
+async function listen(server: Server, address: string): Promise<string> {
   const match = /^(.*):(\d+)$/.exec(address)
   if (match === null) {
     throw new WindowpaneError('WINDOWPANE_BAD_OPTION', `"${address}" is not an address to listen on`, {
@@ -128,14 +146,24 @@ function listen(server: Server, address: string): Promise<string> {
   })
 }
 
+function connectionsOf(server: Server): ReadonlySet<Socket> {
+  const connections = new Set<Socket>()
+  server.on('connection', (socket) => {
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+  })
+  return connections
+}
+
 /** New connections are refused, idle ones closed, busy ones given time. */
-function drain(server: Server, clock: Clock, drainMs: number): Promise<void> {
+function drain(server: Server, connections: ReadonlySet<Socket>, timer: Timer): Promise<void> {
   return new Promise((resolve) => {
-    const timer = clock.after(drainMs, () => server.closeAllConnections())
     server.close(() => {
       timer.cancel()
       resolve()
     })
     server.closeIdleConnections()
+    // Those that never sent a request are not idle in Node's eyes.
+    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
   })
 }

@@ -23,12 +23,23 @@ export interface ForwardRequest extends Omit<WireRequest, 'body'> {
 }
 
 const replaced = new Set(['host', 'accept-encoding', 'content-length', 'expect', 'via'])
+/** About the client's own copy of its own request: a narrowed one has other bytes. */
+const conditional = new Set([
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+  'if-range',
+  'range',
+])
 
 export class HttpUpstream implements Upstream {
   readonly preferredEncoding: Encoding
   readonly #options: UpstreamOptions
   readonly #pool: Pool
   readonly #prefix: string
+  /** From the user and password of the URL; a client's own go before it. */
+  readonly #authorization: string | undefined
 
   constructor(options: UpstreamOptions) {
     this.#options = options
@@ -36,6 +47,7 @@ export class HttpUpstream implements Upstream {
     const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(options.url.hostname)
     this.preferredEncoding = isLocal ? 'identity' : 'gzip'
     this.#prefix = options.url.pathname.replace(/\/+$/, '')
+    this.#authorization = basicAuthorization(options.url)
     this.#pool = new Pool(options.url.origin, {
       connections: options.connections,
       // Deadlines are ours, on the clock.
@@ -46,20 +58,20 @@ export class HttpUpstream implements Upstream {
   }
 
   send(request: WireRequest, accept: Encoding, handler: ResponseHandler): Exchange {
-    const headers = this.#requestHeaders(request.headers)
+    const headers = this.#requestHeaders(endToEnd(request.headers, conditional))
     headers.push('accept-encoding', accept)
     const body = request.body.length > 0 ? Buffer.from(request.body) : null
-    return this.#dispatch({ ...request, body }, headers, handler)
+    return this.#dispatch({ ...request, body }, headers, this.#reader(handler, true))
   }
 
-  /** As `send`, with the client's own Accept-Encoding and a body that may be streamed. */
+  /** As `send`, with the client's own Accept-Encoding, a body that may be streamed, and only raw bytes back. */
   forward(request: ForwardRequest, handler: ResponseHandler): Exchange {
     const headers = this.#requestHeaders(request.headers)
     const accept = headerOf(request.headers, 'accept-encoding')
     const length = headerOf(request.headers, 'content-length')
     if (accept !== undefined) headers.push('accept-encoding', accept)
     if (length !== undefined && request.body !== null) headers.push('content-length', length)
-    return this.#dispatch(request, headers, handler)
+    return this.#dispatch(request, headers, this.#reader(handler, false))
   }
 
   close(): Promise<void> {
@@ -70,11 +82,17 @@ export class HttpUpstream implements Upstream {
     const list = endToEnd(headers, replaced)
     const via = headerOf(headers, 'via')
     list.push('via', via === undefined ? `1.1 ${this.#options.via}` : `${via}, 1.1 ${this.#options.via}`)
+    if (this.#authorization !== undefined && headerOf(headers, 'authorization') === undefined) {
+      list.push('authorization', this.#authorization)
+    }
     return list
   }
 
-  #dispatch(request: ForwardRequest, headers: string[], handler: ResponseHandler): Exchange {
-    const response = new ResponseReader(handler, this.#options)
+  #reader(handler: ResponseHandler, isDecoding: boolean): ResponseReader {
+    return new ResponseReader(handler, { ...this.#options, isDecoding })
+  }
+
+  #dispatch(request: ForwardRequest, headers: string[], response: ResponseReader): Exchange {
     const search = request.search === '' ? '' : `?${request.search}`
     try {
       this.#pool.dispatch(
@@ -93,20 +111,25 @@ export class HttpUpstream implements Upstream {
   }
 }
 
+interface ReaderOptions extends UpstreamOptions {
+  /** Whether the handler wants `data`; where it passes on `raw`, a broken encoding is none of our business. */
+  readonly isDecoding: boolean
+}
+
 /** Turns the pool's callbacks into the handler's, once, in order, with the content encoding undone. */
 class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
   readonly #handler: ResponseHandler
-  readonly #options: UpstreamOptions
+  readonly #options: ReaderOptions
   #controller: Dispatcher.DispatchController | undefined
   #decoder: ReturnType<typeof createGunzip> | undefined
   #isOver = false
   #lastActivity: number
   #timer: { cancel(): void }
 
-  constructor(handler: ResponseHandler, options: UpstreamOptions) {
+  constructor(handler: ResponseHandler, options: ReaderOptions) {
     this.#handler = handler
     this.#options = options
-    this.#lastActivity = options.clock.now()
+    this.#lastActivity = options.clock.elapsed()
     this.#timer = this.#watch(options.idleTimeoutMs)
   }
 
@@ -121,7 +144,7 @@ class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
 
   resume(): void {
     if (this.#controller?.paused) this.#controller.resume()
-    this.#lastActivity = this.#options.clock.now()
+    this.#lastActivity = this.#options.clock.elapsed()
   }
 
   fail(broken: Broken): void {
@@ -135,18 +158,18 @@ class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     if (this.#isOver || status < 200) return
-    this.#lastActivity = this.#options.clock.now()
+    this.#lastActivity = this.#options.clock.elapsed()
     const headers = headerList(controller.rawHeaders)
-    this.#decoder = this.#decoderFor(headerOf(headers, 'content-encoding'))
+    if (this.#options.isDecoding) this.#decoder = this.#decoderFor(headerOf(headers, 'content-encoding'))
     this.#handler.head(status, headers)
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return
-    this.#lastActivity = this.#options.clock.now()
+    this.#lastActivity = this.#options.clock.elapsed()
     this.#handler.raw?.(chunk)
-    if (this.#decoder === undefined) this.#handler.data(chunk)
-    else this.#decoder.write(chunk)
+    if (this.#decoder !== undefined) this.#decoder.write(chunk)
+    else if (this.#options.isDecoding) this.#handler.data(chunk)
   }
 
   onResponseEnd(): void {
@@ -169,8 +192,8 @@ class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
       if (this.#finish()) this.#handler.end()
     })
     decoder.on('error', (error) => {
-      this.#controller?.abort(error)
       this.fail({ reason: 'database_unreachable', detail: `broken ${encoding} body: ${error.message}` })
+      this.#controller?.abort(error)
     })
     return decoder
   }
@@ -178,15 +201,16 @@ class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
   /** Instead of one timer per chunk: when it rings, it looks how long ago the last byte came. */
   #watch(delayMs: number): { cancel(): void } {
     return this.#options.clock.after(delayMs, () => {
-      const idle = this.#options.clock.now() - this.#lastActivity
+      const idle = this.#options.clock.elapsed() - this.#lastActivity
       if (this.#controller?.paused || idle < this.#options.idleTimeoutMs) {
         this.#timer = this.#watch(
           this.#options.idleTimeoutMs - Math.min(idle, this.#options.idleTimeoutMs - 1),
         )
         return
       }
-      this.#controller?.abort(new Error('timed out'))
+      // In this order: aborting reports an error of its own at once.
       this.fail({ reason: 'database_timeout', detail: `no byte for ${this.#options.idleTimeoutMs} ms` })
+      this.#controller?.abort(new Error('timed out'))
     })
   }
 
@@ -196,6 +220,12 @@ class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
     this.#timer.cancel()
     return true
   }
+}
+
+function basicAuthorization({ username, password }: URL): string | undefined {
+  if (username === '' && password === '') return undefined
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return `Basic ${Buffer.from(credentials).toString('base64')}`
 }
 
 function headerList(raw: Dispatcher.DispatchController['rawHeaders']): string[] {

@@ -15,7 +15,7 @@ import {
   randomFetch,
   restrict,
   unite,
-} from '../core/pane-model.ts'
+} from '../testing/pane-model.ts'
 import { cutOut, layOver } from './tile.ts'
 
 const law = (name: string, check: (dice: Dice) => void): void => {

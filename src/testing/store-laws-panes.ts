@@ -5,6 +5,7 @@ import type { Key } from '../core/key.ts'
 import { keyOf } from '../core/key.ts'
 import { clockOf, type Pane, slice } from '../core/pane.ts'
 import { join } from '../core/pane-join.ts'
+import type { ShapeRecord, Store } from '../stores/store.ts'
 import {
   type Dice,
   type FetchModel,
@@ -16,8 +17,7 @@ import {
   randomFetch,
   restrict,
   unite,
-} from '../core/pane-model.ts'
-import type { ShapeRecord, Store } from '../stores/store.ts'
+} from './pane-model.ts'
 import { seededRandom, wholeNumber } from './random.ts'
 import type { StoreContext, StoreLaw } from './test-store.ts'
 

@@ -1,7 +1,7 @@
 /** Laws of a store about keys, their records and its end; see test-store.ts. */
 import assert from 'node:assert/strict'
-import { modelOf, modelOfFetch, paneOfFetch, unite } from '../core/pane-model.ts'
 import type { ShapeRecord, Store } from '../stores/store.ts'
+import { modelOf, modelOfFetch, paneOfFetch, unite } from './pane-model.ts'
 import { keyOfShape, shapeOf } from './store-laws-panes.ts'
 import type { StoreLaw } from './test-store.ts'
 

@@ -26,7 +26,9 @@ async function allPages(): Promise<string[]> {
 
 function commandsIn(text: string): string[] {
   const fenced = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].flatMap((block) => block[1]!.split('\n'))
-  const indented = [...text.matchAll(/^ {4}((?:npm|npx|node|curl|windowpane(?= http)) .*)$/gm)].map((line) => line[1]!)
+  const indented = [...text.matchAll(/^ {4}((?:npm|npx|node|curl|windowpane(?= http)) .*)$/gm)].map(
+    (line) => line[1]!,
+  )
   return [...fenced, ...indented]
     .map((line) => line.replace(/\s+#.*$/, '').trim())
     .filter((line) => line !== '')

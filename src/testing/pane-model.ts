@@ -2,10 +2,10 @@
  * A pane as plain maps, for tests and the published suites: random fetches, the pane a fetch becomes, and what a pane
  * says. Reading follows the documented layout word by word instead of asking the pane, so that it can disagree.
  */
-import type { EpochMs } from './clock.ts'
-import type { Interval } from './interval.ts'
-import type { NoteSet, Pane } from './pane.ts'
-import { PaneBuilder } from './pane-builder.ts'
+import type { EpochMs } from '../core/clock.ts'
+import type { Interval } from '../core/interval.ts'
+import type { NoteSet, Pane } from '../core/pane.ts'
+import { PaneBuilder } from '../core/pane-builder.ts'
 
 export interface ColumnModel {
   readonly head: string

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { newDecision } from '../core/decision.ts'
+import { cacheStatus, endToEnd, headerOf, serverTiming } from './headers.ts'
+
+test('the lines of one header are one list', () => {
+  const headers = ['Via', 'a', 'other', 'x', 'via', 'b']
+  assert.equal(headerOf(headers, 'via'), 'a, b')
+  assert.equal(headerOf(headers, 'none'), undefined)
+  assert.equal(headerOf(['empty', ''], 'empty'), '')
+})
+
+test('headers of the connection, those it names and those to be dropped go; order and spelling stay', () => {
+  const headers = [
+    'B',
+    '1',
+    'Connection',
+    'close, X-A',
+    'a',
+    '2',
+    'x-a',
+    '3',
+    'TE',
+    'gzip',
+    'Drop',
+    '4',
+    'B',
+    '5',
+  ]
+  assert.deepEqual(endToEnd(headers, new Set(['drop'])), ['B', '1', 'a', '2', 'B', '5'])
+})
+
+test('whatever a detail contains, it is a string that needs no escape, and short', () => {
+  const text = cacheStatus({
+    ...newDecision(),
+    reason: 'internal',
+    detail: `"\\\n\u0000ä${'x'.repeat(1000)}`,
+  })
+  assert.match(text, /^windowpane; fwd=miss; detail="error\/internal \(\?{5}x+\)"$/)
+  assert.ok(text.length < 300)
+})
+
+test('a refusal was neither a hit nor forwarded', () => {
+  const text = cacheStatus({ ...newDecision(), outcome: 'refused', reason: 'loop' })
+  assert.equal(text, 'windowpane; detail="refused/loop"')
+})
+
+test('timings are rounded to microseconds and never in exponents', () => {
+  const decision = { ...newDecision(), timings: { plan: 1e-9, lookup: 0.12345, fetch: 1234.5 } }
+  assert.equal(serverTiming(decision, 2), 'plan;dur=0, lookup;dur=0.123, fetch;dur=1234.5, total;dur=2')
+})

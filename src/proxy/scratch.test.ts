@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { ScratchPool } from './scratch.ts'
+
+test('a buffer is at least as long as asked for, and is had again once given back', () => {
+  const pool = new ScratchPool()
+  for (const length of [0, 1, 16_384, 16_385, 100_000, 2 ** 23]) {
+    const buffer = pool.take(length)
+    assert.ok(buffer.length >= length)
+    assert.notEqual(pool.take(length), buffer, 'not shared while in use')
+    pool.give(buffer)
+    assert.equal(pool.take(length), buffer)
+  }
+})
+
+test('what is very long is not kept, and only a few of the others are', () => {
+  const pool = new ScratchPool()
+  const long = pool.take(2 ** 23 + 1)
+  pool.give(long)
+  assert.notEqual(pool.take(2 ** 23 + 1), long)
+  const many = Array.from({ length: 10 }, () => pool.take(20_000))
+  for (const buffer of many) pool.give(buffer)
+  const again = new Set(Array.from({ length: 10 }, () => pool.take(20_000)))
+  assert.equal(many.filter((buffer) => again.has(buffer)).length, 4)
+})

@@ -1,0 +1,158 @@
+/** The command as people start it: a process with arguments, output, signals and an exit code. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import test, { type TestContext } from 'node:test'
+import { version } from '../../src/version.ts'
+import { ask, outcomeOf, rawClient, until } from './client.ts'
+import { rangePath } from './matrix.ts'
+import { startScriptedUpstream } from './scripted-upstream.ts'
+
+const main = join(import.meta.dirname, '../../src/cli/main.ts')
+
+interface Running {
+  readonly process: ChildProcess
+  readonly out: () => string
+  readonly err: () => string
+  /** The exit code, or the signal that ended it. */
+  readonly exit: Promise<number | string>
+}
+
+function windowpane(t: TestContext, ...argv: string[]): Running {
+  const child = spawn(process.execPath, [main, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let [out, err] = ['', '']
+  child.stdout!.on('data', (chunk) => {
+    out += chunk
+  })
+  child.stderr!.on('data', (chunk) => {
+    err += chunk
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const exit = new Promise<number | string>((resolve) => {
+    child.once('close', (code, signal) => resolve(code ?? signal!))
+  })
+  return { process: child, out: () => out, err: () => err, exit }
+}
+
+async function ready(running: Running): Promise<string> {
+  await until(() => running.out().includes('\n') || running.process.exitCode !== null)
+  const match = /is ready: (http:\S+) → /.exec(running.out())
+  assert.ok(match, running.out() + running.err())
+  return match[1]!
+}
+
+const minute = 60_000
+const yesterday = Date.UTC(2026, 0, 1)
+const path = rangePath({ start: yesterday, end: yesterday + 10 * minute })
+
+test('it says one line when it is ready, caches, and ends with 0 on SIGTERM', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  const running = windowpane(t, upstream.url, '--listen', '127.0.0.1:0')
+  const url = await ready(running)
+  assert.equal(
+    running.out(),
+    `windowpane ${version} is ready: ${url} → ${upstream.url}/ (Prometheus 3.5.0)\n`,
+  )
+  assert.equal(outcomeOf(await ask(url, path)), 'miss/absent')
+  assert.equal(outcomeOf(await ask(url, path)), 'hit')
+  running.process.kill('SIGTERM')
+  assert.equal(await running.exit, 0)
+  assert.deepEqual([running.out().split('\n').length, running.err()], [2, ''])
+})
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`${signal} lets an answer under way finish; nothing new is let in`, async (t) => {
+    const upstream = await startScriptedUpstream(t)
+    upstream.script = (_request, response) => void response.write('first half,')
+    const running = windowpane(t, upstream.url, '--listen', '127.0.0.1:0')
+    const url = await ready(running)
+    const client = await rawClient(url)
+    client.write('GET /slow HTTP/1.1\r\nHost: h\r\n\r\n')
+    await client.has('first half')
+    const idle = await rawClient(url)
+    running.process.kill(signal)
+    await idle.closed
+    await assert.rejects(ask(url, '/new'))
+    upstream.seen[0]!.response.end('second half')
+    assert.match((await client.closed).toString(), /second half/)
+    assert.equal(await running.exit, 0)
+  })
+}
+
+test('a second signal does not wait', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  upstream.script = (_request, response) => void response.write('first half,')
+  const running = windowpane(t, upstream.url, '--listen', '127.0.0.1:0')
+  const url = await ready(running)
+  const client = await rawClient(url)
+  client.write('GET /slow HTTP/1.1\r\nHost: h\r\n\r\n')
+  await client.has('first half')
+  const idle = await rawClient(url)
+  running.process.kill('SIGTERM')
+  await idle.closed
+  running.process.kill('SIGTERM')
+  assert.equal(await running.exit, 1)
+})
+
+test('every flag is taken, and credentials are not printed', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  const secret = upstream.url.replace('//', '//user:s3cret@')
+  const flags = ['--listen', '127.0.0.1:0', '--ttl-floor', '1s', '--ttl-doubling', '30s', '--ttl-cap', '2h']
+  const more = ['--max-stale', '1h', '--memory', '64MiB', '--identity', 'shared']
+  const running = windowpane(t, secret, ...flags, ...more)
+  const url = await ready(running)
+  assert.doesNotMatch(running.out() + running.err(), /s3cret|user/)
+  await ask(url, path, { headers: { Authorization: 'a' } })
+  const hit = await ask(url, path, { headers: { Authorization: 'b' } })
+  assert.match(hit.headers.find(([name]) => name === 'cache-status')![1], /^windowpane; hit; ttl=7200; /)
+})
+
+test('a database that cannot be reached is no reason not to start', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  await upstream.close()
+  const running = windowpane(t, upstream.url, '--listen', '127.0.0.1:0')
+  const url = await ready(running)
+  assert.match(running.out(), /\(not reached: .*ECONNREFUSED.*: requests are passed on uncached until/)
+  assert.equal((await ask(url, path)).status, 502)
+})
+
+test('without a URL it explains itself and ends with 2', async (t) => {
+  const running = windowpane(t)
+  assert.equal(await running.exit, 2)
+  assert.equal(running.out(), '')
+  assert.match(running.err(), /^windowpane: the URL of the database is missing[\s\S]*Usage: windowpane/)
+})
+
+test('all bad values are told at once', async (t) => {
+  const running = windowpane(t, 'prometheus', '--memory', 'lots', '--ttl-cap', 'never')
+  assert.equal(await running.exit, 2)
+  const told = running
+    .err()
+    .split('\n')
+    .filter((line) => line.startsWith('windowpane: '))
+  assert.equal(told.length, 3)
+})
+
+test('a URL that cannot be used is told without its credentials', async (t) => {
+  const running = windowpane(t, 'http://user:s3cret@host:99999')
+  assert.equal(await running.exit, 2)
+  assert.match(running.err(), /WINDOWPANE_BAD_OPTION/)
+  assert.doesNotMatch(running.err(), /s3cret/)
+})
+
+test('an address in use ends with 2, a code and a remedy', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  const running = windowpane(t, upstream.url, '--listen', `127.0.0.1:${upstream.port}`)
+  assert.equal(await running.exit, 2)
+  assert.match(running.err(), /cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.*\(WINDOWPANE_LISTEN_FAILED\)/)
+  assert.match(running.err(), /Choose another address with --listen/)
+})
+
+test('--help and --version say so and end with 0', async (t) => {
+  const help = windowpane(t, '--help')
+  assert.equal(await help.exit, 0)
+  assert.match(help.out(), /^Usage: windowpane/)
+  const told = windowpane(t, '--version')
+  assert.equal(await told.exit, 0)
+  assert.equal(told.out(), `windowpane ${version}\n`)
+})

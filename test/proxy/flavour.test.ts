@@ -1,0 +1,147 @@
+/** Only a server that says it is Prometheus is cached; what it says is asked again. */
+import assert from 'node:assert/strict'
+import type { RequestListener } from 'node:http'
+import test from 'node:test'
+import { prometheus } from '../../src/backends/prometheus/index.ts'
+import { startWindowpane } from '../../src/proxy/server.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { ask, outcomeOf, statusOf, until } from './client.ts'
+import { rangePath } from './matrix.ts'
+import { json, prometheusBuildInfo, sent, startScriptedUpstream } from './scripted-upstream.ts'
+import { NOW, oldRange, startStand } from './setup.ts'
+
+const path = rangePath(oldRange())
+const success = (data: object) => json(200, { status: 'success', data })
+
+const strangers = {
+  'VictoriaMetrics 2.24.0': success({ version: '2.24.0' }),
+  'Mimir 2.14': success({ ...prometheusBuildInfo, application: 'Grafana Mimir', version: '2.14.0' }),
+  'Thanos 0.37': success({ ...prometheusBuildInfo, version: '0.37.2' }),
+  'Prometheus 1.8': success({ ...prometheusBuildInfo, version: '1.8.2' }),
+  'a server without build info': json(404, { status: 'error' }),
+  'a server that wants credentials': json(401, {}),
+  'a page that is not JSON': json(200, 'hello'),
+  'a server error': json(500, {}),
+}
+
+for (const [name, buildInfo] of Object.entries(strangers)) {
+  test(`${name} is passed on uncached, with the reason`, async (t) => {
+    const upstream = await startScriptedUpstream(t)
+    upstream.buildInfo = buildInfo
+    const { url, windowpane } = await startStand(t, { upstream: upstream.url })
+    assert.equal(windowpane.flavour.isKnown, false)
+    for (let i = 0; i < 2; i++) {
+      const answer = await ask(url, path)
+      assert.equal(outcomeOf(answer), 'bypass/unknown_flavour')
+      assert.equal(answer.status, 200)
+      assert.ok(String(statusOf(answer).parameters.get('detail')).includes('('), 'it says what it saw')
+    }
+  })
+}
+
+for (const version of ['2.53.5', '3.5.0', 'v3.12.1', '3.5.0+ds1']) {
+  test(`Prometheus ${version} is cached`, async (t) => {
+    const upstream = await startScriptedUpstream(t)
+    upstream.buildInfo = success({ ...prometheusBuildInfo, version })
+    const { url, windowpane } = await startStand(t, { upstream: upstream.url })
+    assert.equal(windowpane.flavour.isKnown, true)
+    assert.equal(outcomeOf(await ask(url, path)), 'miss/absent')
+  })
+}
+
+/** Build info for those who know the password. */
+const guarded: RequestListener = (request, response) => {
+  const isAllowed = request.headers.authorization === 'Basic good'
+  const listener = isAllowed ? success(prometheusBuildInfo) : json(401, {})
+  listener(request, response)
+}
+const good = { headers: { Authorization: 'Basic good' } }
+
+test('a server that wants credentials is asked with the client’s', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  upstream.buildInfo = guarded
+  const { url, clock, windowpane } = await startStand(t, { upstream: upstream.url })
+  await clock.advance(1000)
+  assert.equal(outcomeOf(await ask(url, path, good)), 'bypass/unknown_flavour')
+  await until(() => windowpane.flavour.isKnown)
+  assert.deepEqual(sent(upstream.buildInfoRequests.at(-1)!, 'authorization'), ['Basic good'])
+  assert.equal(outcomeOf(await ask(url, path, good)), 'miss/absent')
+  assert.equal(outcomeOf(await ask(url, path, good)), 'hit')
+})
+
+for (const status of [401, 403, 429, 500, 503]) {
+  test(`a client that is answered ${status} does not unmake what is known for others`, async (t) => {
+    const upstream = await startScriptedUpstream(t)
+    const { url, clock, windowpane } = await startStand(t, { upstream: upstream.url })
+    await ask(url, path)
+    upstream.buildInfo = json(status, {})
+    await clock.advance(60_000)
+    const asked = upstream.buildInfoRequests.length
+    assert.equal(outcomeOf(await ask(url, path)), 'hit')
+    await until(() => upstream.buildInfoRequests.length > asked)
+    await upstream.buildInfoRequests.at(-1)!.over
+    await ask(url, '/something')
+    assert.equal(windowpane.flavour.isKnown, true)
+    assert.equal(outcomeOf(await ask(url, path)), 'hit')
+  })
+}
+
+test('a database that was replaced by another is noticed', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  const { url, clock, windowpane } = await startStand(t, { upstream: upstream.url })
+  await ask(url, path)
+  upstream.buildInfo = strangers['VictoriaMetrics 2.24.0']
+  await clock.advance(60_000)
+  await ask(url, path)
+  await until(() => !windowpane.flavour.isKnown)
+  assert.equal(outcomeOf(await ask(url, path)), 'bypass/unknown_flavour')
+})
+
+test('unreachable at the start, reachable later: cached without a restart', async (t) => {
+  const first = await startScriptedUpstream(t)
+  await first.close()
+  const { url, clock, windowpane } = await startStand(t, { upstream: first.url })
+  assert.equal(windowpane.flavour.isKnown, false)
+  const unreachable = await ask(url, path)
+  assert.equal(unreachable.status, 502)
+  assert.equal(outcomeOf(unreachable), 'error/database_unreachable')
+  await startScriptedUpstream(t, first.port)
+  await clock.advance(1000)
+  await ask(url, path)
+  await until(() => windowpane.flavour.isKnown)
+  assert.equal(outcomeOf(await ask(url, path)), 'miss/absent')
+  assert.equal(outcomeOf(await ask(url, path)), 'hit')
+})
+
+test('a database that accepts and says nothing does not hold up the start', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  upstream.buildInfo = () => {}
+  const clock = fakeClock(NOW)
+  const starting = startWindowpane({
+    upstream: upstream.url,
+    listen: '127.0.0.1:0',
+    backend: prometheus({ settledAgeMs: 0, maxBuckets: 100 }),
+    clock,
+  })
+  await until(() => upstream.buildInfoRequests.length === 1)
+  await clock.advance(10_000)
+  const windowpane = await starting
+  t.after(() => windowpane.close())
+  assert.equal(windowpane.flavour.isKnown, false)
+  assert.equal(outcomeOf(await ask(windowpane.url, path)), 'bypass/unknown_flavour')
+})
+
+test('credentials in the upstream URL are sent where the client has none', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  const withCredentials = upstream.url.replace('//', '//us%40r:p%3Aw@')
+  const { url } = await startStand(t, { upstream: withCredentials })
+  const basic = `Basic ${Buffer.from('us@r:p:w').toString('base64')}`
+  await ask(url, path)
+  await ask(url, '/x')
+  await ask(url, '/x', good)
+  assert.deepEqual(sent(upstream.buildInfoRequests[0]!, 'authorization'), [basic])
+  assert.deepEqual(
+    upstream.seen.map((seen) => sent(seen, 'authorization')),
+    [[basic], [basic], ['Basic good']],
+  )
+})

@@ -1,0 +1,162 @@
+/** Clients that take their time: their bytes are theirs, their memory comes back. Bodies exceed the socket buffers. */
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { ask, outcomeOf, type RawClient, rawClient, steady, until } from './client.ts'
+import { bigMatrix, rangePath } from './matrix.ts'
+import type { ScriptedUpstream } from './scripted-upstream.ts'
+import { oldRange, startBoth } from './setup.ts'
+
+const MiB = 2 ** 20
+const range = oldRange(1, 1)
+const names = ['anna', 'bert', 'carl', 'dora', 'emil', 'fred', 'gust', 'hans']
+const pathOf = (name: string) => rangePath({ ...range, query: name })
+const requestFor = (name: string, more = '') =>
+  `GET ${pathOf(name)} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n${more}\r\n`
+
+/** Answers each name with a body that says the name in every kilobyte. */
+function serveNames(upstream: ScriptedUpstream, bytes: number): Map<string, Buffer> {
+  const bodies = new Map(names.map((name) => [name, bigMatrix(name, bytes, range.start)]))
+  upstream.script = (request, response) => {
+    const name = new URL(request.url!, 'http://x').searchParams.get('query')!
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end(bodies.get(name))
+  }
+  return bodies
+}
+
+const isBody = (received: Buffer, body: Buffer): boolean =>
+  received.subarray(received.indexOf('\r\n\r\n') + 4).equals(body)
+
+async function stopped(url: string, name: string, more = ''): Promise<RawClient> {
+  const client = await rawClient(url)
+  client.socket.pause()
+  client.write(requestFor(name, more))
+  return client
+}
+
+// 7 MiB is a size that the scratch pool keeps; 24 MiB is one that it does not.
+for (const [size, readers] of [
+  [7 * MiB, 24],
+  [24 * MiB, 48],
+] as const) {
+  test(`${readers} slow readers of ${size / MiB} MiB each get their own bytes`, async (t) => {
+    const { url, upstream, budget } = await startBoth(t, { limits: { memoryBytes: 3 * 1024 * MiB } })
+    const bodies = serveNames(upstream, size)
+    for (const name of names) await ask(url, pathOf(name))
+    const before = budget.used
+    const clients: [string, RawClient][] = []
+    for (let i = 0; i < readers; i++) {
+      const name = names[i % names.length]!
+      clients.push([name, await stopped(url, name)])
+    }
+    const held = readers * bodies.get('anna')!.length
+    await until(() => budget.used >= before + held)
+    for (const [name, client] of clients) {
+      client.socket.resume()
+      assert.ok(isBody(await client.closed, bodies.get(name)!), `${name} got other bytes`)
+    }
+    assert.equal(upstream.seen.length, names.length)
+    await until(() => budget.used === before)
+  })
+}
+
+for (const [what, encoding] of [
+  ['a hit', ''],
+  ['a compressed hit', 'Accept-Encoding: gzip\r\n'],
+] as const) {
+  test(`${what} that nobody reads is cut off by the clock and its memory released`, async (t) => {
+    const { url, upstream, budget, clock } = await startBoth(t, { limits: { writeTimeoutMs: 60_000 } })
+    // Compressed it must still exceed the buffers: bytes without a pattern.
+    const body = encoding === '' ? bigMatrix('anna', 24 * MiB, range.start) : noise(24 * MiB)
+    upstream.script = (_request, response) => void response.end(body)
+    await ask(url, pathOf('anna'))
+    const before = budget.used
+    const client = await stopped(url, 'anna', encoding)
+    await until(() => budget.used > before && clock.pending > 0)
+    await steady(() => budget.used)
+    assert.ok(budget.used > before + MiB, 'unsent bytes are in the budget')
+    await clock.advance(59_000)
+    assert.ok(budget.used > before + MiB)
+    await clock.advance(1_001)
+    await until(() => budget.used === before)
+    client.socket.resume()
+    assert.ok((await client.closed).length < body.length)
+  })
+}
+
+/** A matrix of values that do not compress. */
+function noise(bytes: number): Buffer {
+  const count = Math.ceil(bytes / 1024)
+  let state = 1
+  const random = () => {
+    state = (state * 48_271) % 0x7fffffff
+    return state.toString(36)
+  }
+  const all = Array.from({ length: count }, (_, index) => {
+    const label = Array.from({ length: 160 }, random).join('')
+    return `{"metric":{"a":"${String(index).padStart(9, '0')}${label}"},"values":[[${range.start / 1000},"1"]]}`
+  })
+  return Buffer.from(`{"status":"success","data":{"resultType":"matrix","result":[${all.join(',')}]}}`)
+}
+
+for (const [what, target] of [
+  ['a miss', pathOf('anna')],
+  ['a forwarded answer', '/federate'],
+] as const) {
+  test(`${what} that nobody reads is cut off by the clock and its memory released`, async (t) => {
+    const { url, upstream, budget, clock } = await startBoth(t, { limits: { writeTimeoutMs: 60_000 } })
+    const body = bigMatrix('anna', 40 * MiB, range.start)
+    upstream.script = (_request, response) => void response.end(body)
+    // What is stored stays; what is not sent, more than half of the body, must come back.
+    let held = 0
+    const client = await rawClient(url)
+    client.socket.pause()
+    client.write(`GET ${target} HTTP/1.1\r\nHost: h\r\n\r\n`)
+    await until(() => upstream.seen.length === 1)
+    if (target !== '/federate') {
+      await until(() => budget.used > 40 * MiB && upstream.seen[0]!.response.writableFinished)
+      await steady(() => budget.used)
+      held = budget.used - 20 * MiB
+    } else await steady(() => upstream.seen[0]!.response.writableLength)
+    // The first look sees that something was taken since the answer began, the second that nothing was.
+    await clock.advance(120_000)
+    client.socket.resume()
+    assert.ok((await client.closed).length < body.length)
+    await until(() => budget.used <= held)
+  })
+}
+
+test('answers that wait behind another on their connection are released with it', async (t) => {
+  const { url, upstream, budget } = await startBoth(t)
+  await ask(url, pathOf('anna'))
+  const before = budget.used
+  upstream.script = (_request, response) => void response.write('begin')
+  const client = await rawClient(url)
+  const hit = `GET ${pathOf('anna')} HTTP/1.1\r\nHost: h\r\n`
+  const waiting = `${hit}\r\n${hit}Accept-Encoding: gzip\r\n\r\n`
+  client.write(`GET /federate HTTP/1.1\r\nHost: h\r\n\r\n${waiting}`)
+  await client.has('begin')
+  await until(() => budget.used > before)
+  await steady(() => budget.used)
+  client.socket.destroy()
+  assert.equal(await upstream.seen.at(-1)!.over, false)
+  await until(() => budget.used === before)
+})
+
+test('a client that reads slowly, but reads, is not cut off', async (t) => {
+  const { url, upstream, clock } = await startBoth(t, { limits: { writeTimeoutMs: 60_000 } })
+  const body = bigMatrix('anna', 24 * MiB, range.start)
+  upstream.script = (_request, response) => void response.end(body)
+  assert.equal(outcomeOf(await ask(url, pathOf('anna'))), 'miss/absent')
+  const client = await stopped(url, 'anna')
+  await steady(() => clock.pending)
+  for (let goal = 2 * MiB; goal < 20 * MiB; goal += 2 * MiB) {
+    client.socket.resume()
+    await until(() => client.socket.bytesRead >= goal)
+    client.socket.pause()
+    await steady(() => client.socket.bytesRead)
+    await clock.advance(50_000)
+    assert.equal(client.socket.closed, false)
+  }
+  client.socket.resume()
+  assert.ok(isBody(await client.closed, body))
+})
