@@ -58,6 +58,8 @@ export interface FetchOptions {
   readonly maxAnswerBytes: number
   /** Gets the answer while it arrives. */
   readonly target?: StreamTarget
+  /** Stores what was fetched; members hear of the result, and the target of the end, after it. */
+  land(result: FetchResult): Promise<void>
 }
 
 /** Error bodies are small; what is longer is not one. */
@@ -79,6 +81,10 @@ export class Fetch implements ResponseHandler {
   #received = 0
   #reserved = 0
   #errorBody: Uint8Array[] = []
+  /** Raw bytes still to come, where the database said how many. */
+  #remaining = Number.POSITIVE_INFINITY
+  /** The chunk that completes the body: a client that has all of its answer must find it stored when it asks again. */
+  #heldBack: Uint8Array | undefined
   #overflow: UnusableAnswer | undefined
 
   constructor(options: FetchOptions) {
@@ -105,7 +111,7 @@ export class Fetch implements ResponseHandler {
   cancel(): void {
     this.#exchange?.cancel()
     this.#finishDelivery()
-    this.#settle({ kind: 'abandoned' })
+    void this.#settle({ kind: 'abandoned' })
   }
 
   /** The client that was streamed to is gone; the fetch goes on for others. */
@@ -120,11 +126,18 @@ export class Fetch implements ResponseHandler {
   head(status: number, headers: HeaderList): void {
     this.#status = status
     this.#headers = headers
+    this.#remaining = lengthIn(headers)
     if (status === 200) this.#sink = this.#options.sink
     if (this.isStreaming) this.#target?.head(status, headers)
   }
 
   raw(chunk: Uint8Array): void {
+    this.#remaining -= chunk.length
+    if (this.#remaining > 0 || this.#overflow !== undefined) this.#pass(chunk)
+    else this.#heldBack = chunk
+  }
+
+  #pass(chunk: Uint8Array): void {
     if (this.#target === undefined || !this.isStreaming) return
     const isKeepingUp = this.#target.write(chunk)
     if (isKeepingUp || this.#overflow === undefined) return
@@ -146,17 +159,25 @@ export class Fetch implements ResponseHandler {
   }
 
   end(): void {
-    if (this.isStreaming) this.#target?.end()
-    this.#finishDelivery()
-    if (this.#overflow !== undefined) return
-    if (this.#sink === undefined) this.#settle(this.#failureOf(Buffer.concat(this.#errorBody)))
-    else this.#settle(this.#fetched(this.#sink))
+    if (this.#overflow !== undefined) this.#finishStream()
+    else {
+      const sink = this.#sink
+      const result =
+        sink === undefined ? this.#failureOf(Buffer.concat(this.#errorBody)) : this.#fetched(sink)
+      void this.#settle(result).then(() => this.#finishStream())
+    }
   }
 
   failed(broken: Broken): void {
     if (this.isStreaming) this.#target?.abort()
     this.#finishDelivery()
-    this.#settle({ kind: 'broken', ...broken })
+    void this.#settle({ kind: 'broken', ...broken })
+  }
+
+  #finishStream(): void {
+    if (this.#heldBack !== undefined) this.#pass(this.#heldBack)
+    if (this.isStreaming) this.#target?.end()
+    this.#finishDelivery()
   }
 
   /** Server errors are held back: the client may be better served with what is stored. */
@@ -190,7 +211,7 @@ export class Fetch implements ResponseHandler {
     this.#errorBody = []
     // Members go their own way at once; only the client that is streamed to waits for the rest.
     if (!this.isStreaming) this.#exchange?.cancel()
-    this.#settle(this.#overflow)
+    void this.#settle(this.#overflow)
   }
 
   #reserve(bytes: number): boolean {
@@ -201,11 +222,19 @@ export class Fetch implements ResponseHandler {
     return true
   }
 
-  #settle(result: FetchResult): void {
+  async #settle(result: FetchResult): Promise<void> {
     this.#reserve(0)
     this.#sink = undefined
+    await this.#options.land(result)
     this.#resolve(result)
   }
+}
+
+function lengthIn(headers: HeaderList): number {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i]!.toLowerCase() === 'content-length') return Number(headers[i + 1])
+  }
+  return Number.POSITIVE_INFINITY
 }
 
 function forbidsStoring(headers: HeaderList): boolean {

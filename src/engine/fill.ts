@@ -61,25 +61,25 @@ export class GapFiller {
     const isFullMiss = lengthOf(interval) === lengthOf(plan.window)
     const target = isFullMiss ? trip.request.target : undefined
     const sink = backend.decompose(plan, interval)
-    const fetch = new Fetch({ fetchedAt, sink, budget, maxAnswerBytes, ...(target && { target }) })
+    const land = (result: FetchResult) => this.#land(trip, result)
+    const fetch = new Fetch({ fetchedAt, sink, budget, maxAnswerBytes, land, ...(target && { target }) })
     const departure = { key: trip.key, interval, startedAt: fetchedAt, terms: plan.terms }
     const flight = this.#flights.open(departure, (onCancel) => {
       onCancel(() => fetch.cancel())
       const accept = target?.encoding ?? upstream.preferredEncoding
       fetch.sent(upstream.send(backend.narrow(plan, interval), accept, fetch))
-      return fetch.result.then((result) => this.#land(trip, result))
+      return fetch.result
     })
     return { flight, fetch }
   }
 
   /** Before anybody hears of a flight's end, its buckets are stored: no herd between answer and write-back. */
-  async #land(trip: Trip, result: FetchResult): Promise<FetchResult> {
+  async #land(trip: Trip, result: FetchResult): Promise<void> {
     // A database that answers with an error is not down: it may be one query's own fault.
     if (result.kind !== 'abandoned') {
       this.#isDatabaseDown = result.kind === 'broken' && result.reason !== 'database_error'
     }
     if (result.kind === 'pane') trip.decision.stored = await writeBack(this.#options, trip, result)
-    return result
   }
 
   /** Waits for all flights, but not longer than its patience where a stale answer is at hand. */

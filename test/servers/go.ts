@@ -17,6 +17,10 @@ export interface GoProgram {
   readonly version: string
   /** Inside the module, such as ./cmd/prometheus. */
   readonly package: string
+  /** What the program says of itself. A plain build says nothing, and Windowpane caches only what it knows. */
+  readonly release: string
+  /** The Go variable that holds it. */
+  readonly releaseVariable: string
 }
 
 /** What PromQL looks like after the packaged server: duration expressions by default, fill, new functions. */
@@ -24,12 +28,14 @@ export const newPrometheus: GoProgram = {
   module: 'github.com/prometheus/prometheus',
   version: 'v0.314.0',
   package: './cmd/prometheus',
+  release: '3.14.0',
+  releaseVariable: 'github.com/prometheus/common/version.Version',
 }
 
 /** Returns where the program is, building it when this machine has not got it yet. */
 export async function buildProgram(source: GoProgram): Promise<Program | Unavailable> {
   const name = basename(source.package)
-  const folder = join(cacheFolder(), `go-${name}-${source.version}`)
+  const folder = join(cacheFolder(), `go-${name}-${source.release}`)
   try {
     await onceFolder(folder, (target) => buildInto(target, source))
   } catch (error) {
@@ -37,7 +43,7 @@ export async function buildProgram(source: GoProgram): Promise<Program | Unavail
     const why = code === 'ENOENT' ? 'this system has no go' : (stderr?.trim() || message).split('\n').at(-1)
     return { unavailable: `${source.module}@${source.version}: ${why}` }
   }
-  return { path: join(folder, name), version: source.version }
+  return { path: join(folder, name), version: source.release }
 }
 
 async function buildInto(target: string, source: GoProgram): Promise<void> {
@@ -47,7 +53,9 @@ async function buildInto(target: string, source: GoProgram): Promise<void> {
   await cp(module, copy, { recursive: true })
   await run('chmod', ['-R', 'u+w', copy])
   process.stderr.write(`building ${source.package} ${source.version}: this takes minutes\n`)
-  await run('go', ['build', '-mod=mod', '-o', join(target, basename(source.package)), source.package], {
+  const stamp = `-X ${source.releaseVariable}=${source.release}`
+  const program = join(target, basename(source.package))
+  await run('go', ['build', '-mod=mod', '-ldflags', stamp, '-o', program, source.package], {
     cwd: copy,
     env: { ...process.env, GOWORK: 'off', CGO_ENABLED: '0' },
     maxBuffer: 64 * 1024 * 1024,

@@ -3,7 +3,7 @@
  * Nothing outlives the parent: children are stopped and folders removed when it exits, also on a signal.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -103,9 +103,19 @@ function handle(spec: ServerSpec, place: Place, first: Child): ServerProcess {
       await terminate(child)
       child = await launch(spec, place)
     },
-    pause: () => void child.process.kill('SIGSTOP'),
+    pause: () => freeze(child.process),
     resume: () => void child.process.kill('SIGCONT'),
   }
+}
+
+/** The signal is delivered a moment after `kill` returns: waits until the kernel says that the process is stopped. */
+function freeze(child: ChildProcess): void {
+  child.kill('SIGSTOP')
+  for (let look = 0; look < 100_000; look++) {
+    const state = readFileSync(`/proc/${child.pid}/stat`, 'latin1').split(') ')[1]?.[0]
+    if (state === 'T') return
+  }
+  throw new Error(`process ${child.pid} does not stop`)
 }
 
 async function launch(spec: ServerSpec, place: Place): Promise<Child> {
