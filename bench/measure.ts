@@ -2,11 +2,17 @@
 import { systemClock } from '../src/core/clock.ts'
 
 export function microseconds(action: () => void, rounds = 15): number {
+  warmUp(action)
   let calls = 1
   while (timeOf(action, calls) < 10_000) calls *= 2
   let best = Number.POSITIVE_INFINITY
   for (let i = 0; i < rounds; i++) best = Math.min(best, timeOf(action, calls) / calls)
   return best
+}
+
+/** Long enough for the compiler to have made up its mind. */
+function warmUp(action: () => void): void {
+  for (let spent = 0; spent < 500_000; ) spent += timeOf(action, 1)
 }
 
 function timeOf(action: () => void, calls: number): number {

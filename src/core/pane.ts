@@ -99,6 +99,26 @@ export class PaneBody {
     this.slabAt = this.notesAt + u32[word.noteBytes]!
   }
 
+  /** Lanes that have bytes in any column, as bits; found out when first asked for. */
+  #usedLanes: number | undefined
+
+  /** Whether any column has bytes in a lane: most answers have bytes in one only. */
+  usesLane(lane: number): boolean {
+    this.#usedLanes ??= this.#findUsedLanes()
+    return (this.#usedLanes & (1 << lane)) !== 0
+  }
+
+  #findUsedLanes(): number {
+    let used = 0
+    for (let column = 0; column < this.columns; column++) {
+      const record = this.columnsAt + column * this.stride
+      for (let lane = 0; lane < this.lanes; lane++) {
+        if (this.u32[record + 3 + 3 * lane + 1]! > 0) used |= 1 << lane
+      }
+    }
+    return used
+  }
+
   get frame(): Buffer {
     return this.bytes.subarray(this.frameAt, this.notesAt)
   }

@@ -7,6 +7,7 @@ import { writeAnnotations } from './annotations.ts'
 import { envelope } from './decompose.ts'
 
 const openings = [Buffer.from(',"values":['), Buffer.from(',"histograms":[')] as const
+const allLanes = [0, 1] as const
 const comma = 0x2c
 const closingBracket = 0x5d
 const closingBrace = 0x7d
@@ -20,10 +21,12 @@ class MatrixAnswer implements Recomposed {
   readonly #panes: readonly Pane[]
   readonly #merge: ColumnMerge
   readonly #trailer: Buffer
+  readonly #lanes: readonly number[]
 
   constructor(panes: readonly Pane[], warnings: readonly string[]) {
     this.#panes = panes
     this.#merge = mergeColumns(panes)
+    this.#lanes = allLanes.filter((lane) => panes.some((pane) => pane.body.usesLane(lane)))
     this.#trailer = trailerOf(panes, warnings)
     this.length = this.#measure()
   }
@@ -42,7 +45,8 @@ class MatrixAnswer implements Recomposed {
   #measureRow(row: number): number {
     let total = 0
     let head = 0
-    for (let lane = 0; lane < openings.length; lane++) {
+    for (let l = 0; l < this.#lanes.length; l++) {
+      const lane = this.#lanes[l]!
       let bytes = 0
       for (let i = 0; i < this.#panes.length; i++) {
         const pane = this.#panes[i]!
@@ -73,20 +77,28 @@ class MatrixAnswer implements Recomposed {
   #writeRow(target: Uint8Array, start: number, row: number): number {
     let at = start
     const count = this.#panes.length
-    for (let lane = 0; lane < openings.length; lane++) {
+    for (let l = 0; l < this.#lanes.length; l++) {
+      const lane = this.#lanes[l]!
       let isOpen = false
       for (let i = 0; i < count; i++) {
         const column = columnIn(this.#merge, count, row, i)
         if (column < 0) continue
         const { body, from, to } = this.#panes[i]!
-        const pieceStart = body.offsetOf(column, lane, from)
+        let pieceStart = body.offsetOf(column, lane, from)
         const pieceEnd = body.offsetOf(column, lane, to)
         if (pieceStart === pieceEnd) continue
-        if (at === start) at = putHead(target, at, { body, column })
+        if (at === start) {
+          const record = body.columnsAt + column * body.stride
+          const headStart = body.u32[record]!
+          const headEnd = body.u32[record + 1]!
+          isOpen = isLedInto(body, headEnd, { lane, pieceStart })
+          // As the database wrote it: head, opening and points are one piece.
+          if (isOpen) pieceStart = headStart
+          else at += body.bytes.copy(target, at, body.slabAt + headStart, body.slabAt + headEnd)
+        }
         if (!isOpen) at = put(target, at, openings[lane]!)
         isOpen = true
-        body.bytes.copy(target, at, body.slabAt + pieceStart, body.slabAt + pieceEnd)
-        at += pieceEnd - pieceStart
+        at += body.bytes.copy(target, at, body.slabAt + pieceStart, body.slabAt + pieceEnd)
       }
       // The separator behind the last point becomes the bracket that closes the list.
       if (isOpen) target[at - 1] = closingBracket
@@ -95,6 +107,19 @@ class MatrixAnswer implements Recomposed {
     target[at] = closingBrace
     return at + 1
   }
+}
+
+/** Whether a head is followed by nothing but the opening of a lane before the piece that is to be written. */
+function isLedInto(
+  body: PaneBody,
+  headEnd: number,
+  { lane, pieceStart }: { lane: number; pieceStart: number },
+): boolean {
+  const opening = openings[lane]!
+  if (pieceStart !== headEnd + opening.length) return false
+  const at = body.slabAt + headEnd
+  for (let i = 0; i < opening.length; i++) if (body.bytes[at + i] !== opening[i]) return false
+  return true
 }
 
 const listEnd = Buffer.from(']}')
@@ -120,18 +145,6 @@ function notesOf(panes: readonly Pane[]): Set<string> {
 function headLength(body: PaneBody, column: number): number {
   const record = body.columnsAt + column * body.stride
   return body.u32[record + 1]! - body.u32[record]!
-}
-
-function putHead(
-  target: Uint8Array,
-  at: number,
-  { body, column }: { body: PaneBody; column: number },
-): number {
-  const record = body.columnsAt + column * body.stride
-  const start = body.slabAt + body.u32[record]!
-  const end = body.slabAt + body.u32[record + 1]!
-  body.bytes.copy(target, at, start, end)
-  return at + end - start
 }
 
 /** Short constants: a loop is quicker than a call into the runtime. */
