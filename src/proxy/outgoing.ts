@@ -72,6 +72,8 @@ export class Outgoing implements Client, StreamTarget {
       decision.reason = 'database_refused'
     }
     if (this.isGone || this.hasBegun) return
+    const { timings } = decision
+    timings.fetch = this.#options.clock.elapsed() - this.#began - timings.plan - timings.lookup
     this.#response.writeHead(status, this.#withDecision(endToEnd(headers)))
   }
 
