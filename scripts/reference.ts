@@ -77,7 +77,8 @@ panels, dashboards, rules and traces, are passed on and have no influence on wha
 
 ${identityHeaders.map((name) => `- \`${name}\`\n`).join('')}
 Credentials are hashed; they are never stored or shown. A stored answer is served to the same credentials without
-asking the database again: a credential that is revoked loses access when the buckets' TTL ends, at the latest.
+asking the database again: a credential that is revoked loses access when the buckets' TTL ends, or, while the database
+does not answer, max stale later.
 
 ## Request Cache-Control
 
@@ -94,7 +95,7 @@ Such a request is never answered stale. Others see what they would have seen.
 
 | header | content |
 | --- | --- |
-| \`Cache-Status\` | RFC 9211: \`hit\` or \`fwd\`, \`ttl\`, \`fwd-status\`, \`stored\`, \`collapsed\` (the answer came from another request's fetch), \`detail\` |
+| \`Cache-Status\` | RFC 9211: \`hit\` or \`fwd\` (\`partial\`, \`miss\`, \`stale\` where all had expired, \`request\` where the client asked for it, \`bypass\`), \`ttl\`, \`fwd-status\`, \`stored\`, \`collapsed\` (the answer came from another request's fetch), \`detail\` |
 | \`Server-Timing\` | milliseconds of plan, lookup, fetch (on a streamed miss: until the first byte) and in total |
 | \`Age\` | seconds since the oldest stored bucket in the answer was fetched |
 | \`Via\` | \`1.1 windowpane-…\`; a request that carries it already is a loop and gets 508 |
@@ -116,7 +117,13 @@ function limitsPage(): string {
 
 Reaching a limit leads to a bypass, an eviction or a clear refusal, never to a crash.
 
-${table(['limit', 'default', 'what happens'], rows)}`
+${table(['limit', 'default', 'what happens'], rows)}
+Not to be set: connecting to the database may take 5 s, asking it what it is 5 s; idle client connections are closed
+after 120 s; an error body of the database is kept up to 1 MiB; a query text may have 32 KiB, and the verdicts on the last
+10 000 texts (8 MiB) are remembered; one answer under way may take half of the memory, one question's buckets a quarter;
+up to four spare buffers of each size up to 8 MiB are kept for answers. Requests that are not HTTP are answered by Node
+itself (400, 408, 431), without the headers described elsewhere.
+`
 }
 
 const shown = (value: number | { slow: number; down: number }): string =>
@@ -128,7 +135,8 @@ const commandLinePage = (): string => `${note}
 \`\`\`
 ${usage}\`\`\`
 
-Exit codes: 0 after a signal, when everything under way was answered; 2 when an option or the address cannot be used.
+Exit codes: 0 after a signal, when everything under way was answered or the drain limit was reached; 1 after a second
+signal, which does not wait; 2 when an option or the address cannot be used.
 `
 
 export const pages = (): ReadonlyMap<string, string> =>

@@ -36,13 +36,16 @@ test('a holder is asked for exactly what is missing before a reservation is refu
         const budget = new Budget(100)
         const slots = held.filter((bytes) => budget.reserve(bytes))
         const asked: number[] = []
-        budget.onPressure((bytes) => {
-          asked.push(bytes)
-          for (const slot of slots.splice(0)) budget.release(slot)
-        })
+        budget.onPressure(
+          (bytes) => {
+            asked.push(bytes)
+            for (const slot of slots.splice(0)) budget.release(slot)
+          },
+          () => slots.reduce((sum, bytes) => sum + bytes, 0),
+        )
         const missing = budget.used + wanted - 100
         assert.equal(budget.reserve(wanted), wanted <= 100)
-        assert.deepEqual(asked, missing > 0 ? [missing] : [])
+        assert.deepEqual(asked, missing > 0 && wanted <= 100 ? [missing] : [])
       },
     ),
   )
@@ -50,7 +53,10 @@ test('a holder is asked for exactly what is missing before a reservation is refu
 
 test('a holder that gives nothing back makes a refusal that takes nothing', () => {
   const budget = new Budget(10)
-  budget.onPressure(() => {})
+  budget.onPressure(
+    () => {},
+    () => 8,
+  )
   assert.ok(budget.reserve(8))
   assert.ok(!budget.reserve(3))
   assert.equal(budget.used, 8)

@@ -7,6 +7,7 @@ export class Budget {
   readonly limit: number
   #used = 0
   #reclaim: (bytes: number) => void = () => {}
+  #reclaimable: () => number = () => 0
 
   constructor(limit: number) {
     this.limit = limit
@@ -16,16 +17,24 @@ export class Budget {
     return this.#used
   }
 
-  /** Registers how memory can be had back: called with the bytes that are wanted, it calls `release`. */
-  onPressure(reclaim: (bytes: number) => void): void {
+  /**
+   * Registers how memory can be had back: `reclaim` is called with the bytes that are wanted and calls `release`;
+   * `reclaimable` says how much it could give at most.
+   */
+  onPressure(reclaim: (bytes: number) => void, reclaimable: () => number): void {
     this.#reclaim = reclaim
+    this.#reclaimable = reclaimable
   }
 
   /** Returns false, and takes nothing, where the budget has no room even after reclaiming. */
   reserve(bytes: number): boolean {
     const over = this.#used + bytes - this.limit
-    if (over > 0) this.#reclaim(over)
-    if (this.#used + bytes > this.limit) return false
+    if (over > 0) {
+      // What cannot be had even by giving everything back must not cost anybody anything.
+      if (over > this.#reclaimable()) return false
+      this.#reclaim(over)
+      if (this.#used + bytes > this.limit) return false
+    }
     this.#used += bytes
     return true
   }

@@ -13,7 +13,8 @@ export const bypassReasons = {
   malformed_request:
     'parameters that the database may read differently from us (bad escapes, semicolons, odd content type)',
   missing_parameter: 'a required parameter is missing: the database explains it',
-  invalid_parameter: 'a time, step or range that the database refuses: the database explains it',
+  invalid_parameter:
+    'a time, step or range that the database refuses, or that is spelled in a way we do not read',
   too_many_buckets: 'more buckets than one request may have',
   unparseable_query: 'the query text was not understood by the parser',
   depends_on_range:
@@ -27,7 +28,7 @@ export const bypassReasons = {
   limit: 'the limit parameter truncates the whole answer',
   stats: 'query statistics belong to one execution',
   unknown_flavour: 'the server behind this API is not one whose answers are known to be decomposable',
-  no_store: 'the client asked for an answer that is not stored',
+  no_store: 'the client, or the database, asked that the answer be not stored',
   unusable_answer: 'the database answered in a form that cannot be cut into buckets',
   answer_too_large: 'the answer exceeds the size that is kept in memory',
   memory_exhausted: 'the memory budget has no room for the answer in flight',
@@ -64,7 +65,7 @@ export const errorReasons = {
   database_unreachable: staleReasons.database_unreachable,
   database_timeout: staleReasons.database_timeout,
   database_error: staleReasons.database_error,
-  database_refused: 'the database refused the query with a client error',
+  database_refused: 'the database answered the query with a redirect or a client error',
   client_gone: 'the client closed the connection',
   internal: 'a fault in Windowpane itself',
 } as const
@@ -93,6 +94,14 @@ export interface Decision {
   /** A stale answer that ends early: the instants it does not have, ISO 8601. */
   missing?: string
   readonly timings: { plan: number; lookup: number; fetch: number }
+}
+
+/** Forgets what an earlier try noted; only the durations stay. */
+export function resetDecision(decision: Decision): void {
+  for (const name of Object.keys(decision)) {
+    if (name !== 'timings') delete (decision as Partial<Decision>)[name as keyof Decision]
+  }
+  decision.outcome = 'error'
 }
 
 export const newDecision = (): Decision => ({ outcome: 'error', timings: { plan: 0, lookup: 0, fetch: 0 } })

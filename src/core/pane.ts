@@ -164,7 +164,7 @@ export function allocateBody(sizes: PaneSizes): PaneBody {
     (notes.length > 0 ? sizes.buckets : 0)
   const total = 4 * words + sizes.rankBytes + sizes.frame.length + notes.length + sizes.slabBytes
   // Padded to whole f64, because the f64 view must reach over all clocks.
-  const bytes = Buffer.allocUnsafeSlow((total + 7) & ~7)
+  const bytes = Buffer.allocUnsafeSlow(8 * Math.ceil(total / 8))
   const header = new Uint32Array(bytes.buffer, 0, headerWords)
   header.fill(0)
   // The padding is written too: equal panes have equal bytes, and no store sees what was in this memory before.

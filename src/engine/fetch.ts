@@ -2,10 +2,11 @@
  * One fetch: a narrowed query on its way to the database, its answer cut into a pane while it arrives and, on a full
  * miss, streamed to the client that asked. Resolves to a value whatever happens.
  */
-import type { HeaderList, Sink } from '../backends/backend.ts'
+import type { Decomposed, HeaderList, Sink, Unusable } from '../backends/backend.ts'
 import type { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { BypassReason, StaleReason } from '../core/decision.ts'
+import { headerOf } from '../core/headers.ts'
 import type { Pane } from '../core/pane.ts'
 import type { Broken, Exchange, ResponseHandler, StreamTarget } from './ports.ts'
 
@@ -17,6 +18,8 @@ export interface FetchedPane {
   readonly headers: HeaderList
   /** False where the database or its answer forbids keeping it. */
   readonly storable: boolean
+  /** False where the database forbids giving it to anybody but the one who asked. */
+  readonly shareable: boolean
 }
 
 /** The database's own answer that the query is wrong. */
@@ -28,7 +31,7 @@ export interface DatabaseRefusal {
 /** No answer, or a server error. */
 export interface DatabaseFailure {
   readonly kind: 'broken'
-  readonly reason: StaleReason
+  readonly reason: Exclude<StaleReason, 'database_slow'>
   readonly detail: string
   readonly response?: WholeResponse
 }
@@ -86,6 +89,7 @@ export class Fetch implements ResponseHandler {
   /** The chunk that completes the body: a client that has all of its answer must find it stored when it asks again. */
   #heldBack: Uint8Array | undefined
   #overflow: UnusableAnswer | undefined
+  #isSettled = false
 
   constructor(options: FetchOptions) {
     this.#options = options
@@ -126,7 +130,7 @@ export class Fetch implements ResponseHandler {
   head(status: number, headers: HeaderList): void {
     this.#status = status
     this.#headers = headers
-    this.#remaining = lengthIn(headers)
+    this.#remaining = Number(headerOf(headers, 'content-length') ?? Number.POSITIVE_INFINITY)
     if (status === 200) this.#sink = this.#options.sink
     if (this.isStreaming) this.#target?.head(status, headers)
   }
@@ -147,15 +151,24 @@ export class Fetch implements ResponseHandler {
   }
 
   data(chunk: Uint8Array): void {
-    if (this.#overflow !== undefined) return
+    if (this.#overflow !== undefined || this.#isSettled) return
     this.#received += chunk.length
     if (this.#sink === undefined) this.#keepError(chunk)
     else if (this.#received > this.#options.maxAnswerBytes) this.#giveUpKeeping('answer_too_large')
-    else {
-      this.#sink.write(chunk)
-      if (!this.#reserve(this.#sink.held + (this.#target?.unsent ?? 0)))
-        this.#giveUpKeeping('memory_exhausted')
+    else this.#keep(this.#sink, chunk)
+  }
+
+  #keep(sink: Sink, chunk: Uint8Array): void {
+    try {
+      sink.write(chunk)
+    } catch (error) {
+      this.#giveUpKeeping('unusable_answer', String(error))
+      return
     }
+    const { budget } = this.#options
+    // A short answer of many sparse series can be long in memory: one answer may not push out all others.
+    if (sink.held > budget.limit / 2) this.#giveUpKeeping('answer_too_large')
+    else if (!this.#reserve(sink.held + (this.#target?.unsent ?? 0))) this.#giveUpKeeping('memory_exhausted')
   }
 
   end(): void {
@@ -186,12 +199,13 @@ export class Fetch implements ResponseHandler {
   }
 
   #fetched(sink: Sink): FetchResult {
-    const decomposed = sink.end(this.#options.fetchedAt)
+    const decomposed = endOf(sink, this.#options.fetchedAt)
     if ('unusable' in decomposed) {
       return { kind: 'unusable', reason: 'unusable_answer', detail: decomposed.unusable }
     }
-    const storable = decomposed.storable && !forbidsStoring(this.#headers)
-    return { kind: 'pane', pane: decomposed.pane, headers: this.#headers, storable }
+    const shareable = !/\bno-store\b/i.test(headerOf(this.#headers, 'cache-control') ?? '')
+    const storable = decomposed.storable && shareable
+    return { kind: 'pane', pane: decomposed.pane, headers: this.#headers, storable, shareable }
   }
 
   #failureOf(body: Uint8Array): FetchResult {
@@ -201,16 +215,23 @@ export class Fetch implements ResponseHandler {
   }
 
   #keepError(chunk: Uint8Array): void {
-    if (this.#received > maxErrorBytes) this.#giveUpKeeping('unusable_answer')
-    else this.#errorBody.push(Uint8Array.prototype.slice.call(chunk))
+    if (this.#received <= maxErrorBytes) this.#errorBody.push(Uint8Array.prototype.slice.call(chunk))
+    else if (this.#mayStream()) this.#giveUpKeeping('unusable_answer')
+    else {
+      // A server error that does not end is one all the same.
+      this.#exchange?.cancel()
+      const detail = `status ${this.#status} with an endless body`
+      void this.#settle({ kind: 'broken', reason: 'database_error', detail })
+    }
   }
 
-  #giveUpKeeping(reason: BypassReason): void {
-    this.#overflow = { kind: 'unusable', reason, detail: `after ${this.#received} bytes` }
+  #giveUpKeeping(reason: BypassReason, detail = `after ${this.#received} bytes`): void {
+    this.#overflow = { kind: 'unusable', reason, detail }
     this.#sink = undefined
     this.#errorBody = []
     // Members go their own way at once; only the client that is streamed to waits for the rest.
-    if (!this.isStreaming) this.#exchange?.cancel()
+    if (this.isStreaming) this.#exchange?.stopDecoding()
+    else this.#exchange?.cancel()
     void this.#settle(this.#overflow)
   }
 
@@ -223,6 +244,7 @@ export class Fetch implements ResponseHandler {
   }
 
   async #settle(result: FetchResult): Promise<void> {
+    this.#isSettled = true
     this.#reserve(0)
     this.#sink = undefined
     await this.#options.land(result)
@@ -230,16 +252,11 @@ export class Fetch implements ResponseHandler {
   }
 }
 
-function lengthIn(headers: HeaderList): number {
-  for (let i = 0; i < headers.length; i += 2) {
-    if (headers[i]!.toLowerCase() === 'content-length') return Number(headers[i + 1])
+/** What a sink cannot take in is unusable, whatever the reason: an exception here would leave everybody waiting. */
+function endOf(sink: Sink, fetchedAt: EpochMs): Decomposed | Unusable {
+  try {
+    return sink.end(fetchedAt)
+  } catch (error) {
+    return { unusable: String(error) }
   }
-  return Number.POSITIVE_INFINITY
-}
-
-function forbidsStoring(headers: HeaderList): boolean {
-  for (let i = 0; i < headers.length; i += 2) {
-    if (headers[i]!.toLowerCase() === 'cache-control' && /\bno-store\b/i.test(headers[i + 1]!)) return true
-  }
-  return false
 }

@@ -1,5 +1,6 @@
 /** Getting a gap: from flights under way, by a flight of its own, or both; and what to do when that fails. */
 import type { HeaderList } from '../backends/backend.ts'
+import { resetDecision } from '../core/decision.ts'
 import { type Interval, lengthOf } from '../core/interval.ts'
 import type { Pane } from '../core/pane.ts'
 import { type DatabaseFailure, Fetch, type FetchedPane, type FetchResult } from './fetch.ts'
@@ -40,7 +41,7 @@ export class GapFiller {
     const flights = own === undefined ? joined : [...joined, own.flight]
     const results = await this.#wait(trip, { flights, fetch: own?.fetch })
     trip.decision.timings.fetch += this.#options.clock.elapsed() - began
-    return Array.isArray(results) ? this.#judge(trip, flights, results) : results
+    return Array.isArray(results) ? this.#judge(trip, { flights, own: own?.flight }, results) : results
   }
 
   /** The flights that bring some of the gap, and what of it they do not bring. */
@@ -83,7 +84,7 @@ export class GapFiller {
   }
 
   /** Waits for all flights, but not longer than its patience where a stale answer is at hand. */
-  async #wait(trip: Trip, crossing: Crossing): Promise<FetchResult[] | Answer> {
+  async #wait(trip: Trip, crossing: Crossing): Promise<FetchResult[] | Answer | 'again'> {
     const { flights, fetch } = crossing
     let isOver = false
     const over = Promise.all(flights.map((flight) => flight.result)).then((results) => {
@@ -104,7 +105,7 @@ export class GapFiller {
     trip: Trip,
     { fetch }: Crossing,
     over: Promise<FetchResult[]>,
-  ): Promise<FetchResult[] | Answer> {
+  ): Promise<FetchResult[] | Answer | 'again'> {
     const { clock, patienceMs } = this.#options
     return new Promise((resolve, reject) => {
       const timer = clock.after(this.#isDatabaseDown ? patienceMs.down : patienceMs.slow, () => {
@@ -120,12 +121,18 @@ export class GapFiller {
     })
   }
 
-  #judge(trip: Trip, flights: readonly Flight[], results: readonly FetchResult[]): Filled {
+  #judge(
+    trip: Trip,
+    { flights, own }: { flights: readonly Flight[]; own: Flight | undefined },
+    results: readonly FetchResult[],
+  ): Filled {
     const panes: Pane[] = []
     let headers: HeaderList = []
     for (let i = 0; i < results.length; i++) {
       const result = results[i]!
       if (result.kind !== 'pane') return this.#failed(trip, flights[i]!, result)
+      // The database forbade that its answer be given to others: they ask for themselves.
+      if (!result.shareable && flights[i] !== own) return { kind: 'forward', reason: 'no_store' }
       panes.push(result.pane)
       headers = result.headers
     }
@@ -140,6 +147,7 @@ export class GapFiller {
     if (isOnOtherTerms && result.kind === 'broken' && result.response !== undefined) return 'again'
     if (result.kind === 'unusable') return { kind: 'forward', reason: result.reason, detail: result.detail }
     if (result.kind === 'broken') return serveStale(this.#options, trip, result) ?? broken(trip, result)
+    resetDecision(trip.decision)
     trip.decision.outcome = 'error'
     trip.decision.reason = 'database_refused'
     trip.decision.upstreamStatus = result.response.status
@@ -148,8 +156,12 @@ export class GapFiller {
 }
 
 function broken({ decision }: Trip, failure: DatabaseFailure): Answer {
+  // An error that was too long to keep: the client gets it from the database itself.
+  const isUnkept = failure.reason === 'database_error' && failure.response === undefined
+  if (isUnkept) return { kind: 'forward', reason: 'unusable_answer', detail: failure.detail }
+  resetDecision(decision)
   decision.outcome = 'error'
-  decision.reason = failure.reason === 'database_slow' ? 'database_timeout' : failure.reason
+  decision.reason = failure.reason
   decision.detail = failure.detail
   if (failure.response !== undefined) decision.upstreamStatus = failure.response.status
   return { kind: 'failure', failure }

@@ -3,7 +3,7 @@
  * calls stands below it in the order of use. Fetching and writing back are fill.ts, an outage is stale.ts.
  */
 import { type Coverage, countStates, cover, gapOf } from '../core/coverage.ts'
-import type { Decision } from '../core/decision.ts'
+import { type Decision, resetDecision } from '../core/decision.ts'
 import { type Interval, lengthOf } from '../core/interval.ts'
 import { keyOf } from '../core/key.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
@@ -36,8 +36,8 @@ export class IntervalCache {
     const { plan, identity } = request
     const key = keyOf({ backend: this.#options.backend.name, identity, shape: plan.shape, grid: plan.grid })
     const trip: Trip = { request, plan, key, decision }
-    decision.buckets = lengthOf(plan.window)
     for (;;) {
+      decision.buckets = lengthOf(plan.window)
       const lookup = await this.#lookup(trip)
       // Who went during the lookup will not be heard going: nothing is asked for nobody.
       if (request.client.isGone) return { kind: 'client-gone' }
@@ -46,10 +46,10 @@ export class IntervalCache {
       if (request.demands.onlyIfCached) return { kind: 'not-cached' }
       noteMiss(trip, lookup, lookup.gap)
       const filled = await this.#filler.fill(trip, lookup.gap)
-      if (filled === 'again') continue
-      if ('kind' in filled) return filled
-      const answer = this.#compose(trip, lookup, filled)
+      if (filled !== 'again' && 'kind' in filled) return filled
+      const answer = filled === 'again' ? 'again' : this.#compose(trip, lookup, filled)
       if (answer !== 'again') return answer
+      resetDecision(decision)
     }
   }
 

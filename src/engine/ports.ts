@@ -17,7 +17,7 @@ export interface ResponseHandler {
 
 /** The database could not be reached, did not answer in time or broke off. */
 export interface Broken {
-  readonly reason: StaleReason
+  readonly reason: Exclude<StaleReason, 'database_slow'>
   readonly detail: string
 }
 
@@ -26,6 +26,8 @@ export interface Exchange {
   cancel(): void
   pause(): void
   resume(): void
+  /** From now on only `raw` is wanted; `data` is not called again. */
+  stopDecoding(): void
 }
 
 export interface Upstream {

@@ -2,11 +2,11 @@
 import type { Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { Freshness } from '../core/coverage.ts'
-import type { StaleReason } from '../core/decision.ts'
+import { resetDecision, type StaleReason } from '../core/decision.ts'
 import { endOf, type Grid, startOf } from '../core/grid.ts'
-import type { Interval } from '../core/interval.ts'
+import { type Interval, lengthOf } from '../core/interval.ts'
 import { clockOf, type Pane } from '../core/pane.ts'
-import type { Broken } from './ports.ts'
+import type { ShapeRecord } from '../stores/store.ts'
 import { inOrder, readNow, withOneFrame } from './stored.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
 
@@ -14,7 +14,11 @@ import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
  * The stale answer to a request, or undefined where nothing stored may be served. Only what a store can say at once
  * is asked for: the memory of this process holds whatever was served lately.
  */
-export function serveStale(options: IntervalCacheOptions, trip: Trip, broken: Broken): Answer | undefined {
+export function serveStale(
+  options: IntervalCacheOptions,
+  trip: Trip,
+  why: { readonly reason: StaleReason; readonly detail: string },
+): Answer | 'again' | undefined {
   const { key, plan, request, decision } = trip
   const { store, backend, policy, clock, maxStaleMs } = options
   if (request.demands.notBefore > Number.NEGATIVE_INFINITY) return undefined
@@ -22,15 +26,20 @@ export function serveStale(options: IntervalCacheOptions, trip: Trip, broken: Br
   if (found === undefined) return undefined
   const panes = inOrder(withOneFrame(found).panes, plan.window)
   const now = clock.now()
-  const stale = staleAnswer(plan.window, panes, { grid: plan.grid, policy, now, maxStaleMs })
+  const { reach } = found.shape
+  const stale = staleAnswer(plan.window, panes, { grid: plan.grid, policy, now, maxStaleMs, reach })
   if (stale === undefined) return undefined
+  // Another request has brought everything meanwhile: that is a hit.
+  if (stale.staleForMs < 0 && stale.usable.to === plan.window.to) return 'again'
+  resetDecision(decision)
   decision.outcome = 'stale'
-  decision.reason = broken.reason
-  decision.detail = broken.detail
+  decision.reason = why.reason
+  decision.detail = why.detail
+  decision.buckets = lengthOf(plan.window)
   decision.ageSeconds = Math.floor((now - stale.oldestClock) / 1000)
-  decision.ttlSeconds = -Math.ceil(stale.staleForMs / 1000)
+  decision.ttlSeconds = -Math.max(0, Math.ceil(stale.staleForMs / 1000))
   if (stale.usable.to < plan.window.to) decision.missing = missingRange(plan, stale.usable.to)
-  const warnings = [warningOf(broken.reason, decision.missing)]
+  const warnings = [warningOf(why.reason, decision.missing)]
   const body = backend.recompose(plan, inOrder(panes, stale.usable), { warnings })
   return { kind: 'panes', headers: found.shape.headers, body }
 }
@@ -51,6 +60,8 @@ interface StaleRules {
   readonly policy: Freshness
   readonly now: EpochMs
   readonly maxStaleMs: number
+  /** How far the last fetch reached. */
+  readonly reach: ShapeRecord['reach']
 }
 
 interface StaleAnswer {
@@ -67,21 +78,30 @@ interface StaleAnswer {
  */
 function staleAnswer(window: Interval, panes: readonly Pane[], rules: StaleRules): StaleAnswer | undefined {
   let to = window.from
-  let staleForMs = 0
+  let staleForMs = Number.NEGATIVE_INFINITY
   let oldestClock = Number.POSITIVE_INFINITY
-  scan: for (const pane of panes) {
-    if (pane.from > to) break
-    for (; to < Math.min(pane.to, window.to); to++) {
-      const clock = clockOf(pane, to)
-      const lateness = latenessOf(clock, to, rules)
-      if (!(lateness <= rules.maxStaleMs)) break scan
-      staleForMs = Math.max(staleForMs, lateness)
-      oldestClock = Math.min(oldestClock, clock)
-    }
+  while (to < window.to) {
+    const clock = knownClock(to, panes, rules)
+    const lateness = latenessOf(clock, to, rules)
+    if (!(lateness <= rules.maxStaleMs)) break
+    staleForMs = Math.max(staleForMs, lateness)
+    oldestClock = Math.min(oldestClock, clock)
+    to++
   }
   if (to === window.from) return undefined
   if (to < window.to && rules.now - endOf(rules.grid, to) > rules.maxStaleMs) return undefined
   return { usable: { from: window.from, to }, staleForMs, oldestClock }
+}
+
+/** When a bucket was fetched; NaN where it is absent. */
+function knownClock(bucket: number, panes: readonly Pane[], rules: StaleRules): EpochMs {
+  for (const pane of panes) {
+    if (bucket >= pane.from && bucket < pane.to) return clockOf(pane, bucket)
+  }
+  const { reach, grid, policy } = rules
+  // Unsettled empty buckets at the end of a fetch are not stored; that they were empty is known all the same.
+  const wasEmpty = reach !== undefined && bucket < reach.to && panes.every((pane) => pane.to <= bucket)
+  return wasEmpty && reach.at - endOf(grid, bucket) < policy.settledAgeMs ? reach.at : Number.NaN
 }
 
 /** Milliseconds since a bucket stopped being fresh (negative while it is); NaN where it is absent. */

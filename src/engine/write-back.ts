@@ -25,6 +25,7 @@ export async function writeBack(
     grid: plan.grid,
     identity: request.identity,
     headers: keptHeaders(fetched.headers),
+    reach: { to: fetched.pane.to, at: clockOf(fetched.pane, fetched.pane.from) },
   }
   try {
     return await inTime(store.write(key, { pane, shape }), clock, storeTimeoutMs)

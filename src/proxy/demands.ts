@@ -1,8 +1,8 @@
 /** Request Cache-Control (RFC 9111 §5.2.1), as far as it concerns one client's own answer. */
 import type { HeaderList } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
+import { headerOf } from '../core/headers.ts'
 import type { Demands } from '../engine/trip.ts'
-import { headerOf } from './headers.ts'
 
 export interface RequestDemands extends Demands {
   readonly noStore: boolean

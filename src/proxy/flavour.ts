@@ -12,8 +12,6 @@ const recheckAfterMs = 60_000
 /** A database that takes longer is asked again later; nobody waits for it. */
 const patienceMs = 5_000
 const maxBytes = 64 * 1024
-/** These are about one client, or one moment: they say nothing about what the server is. */
-const saysNothing = (status: number): boolean => status >= 500 || [401, 403, 407, 408, 429].includes(status)
 
 export class FlavourWatch {
   readonly #backend: Backend
@@ -60,7 +58,8 @@ export class FlavourWatch {
           if (length <= maxBytes) body.push(Buffer.from(chunk))
         },
         end: () => {
-          if (!this.#flavour.isKnown || !saysNothing(status)) {
+          // Anything but an answer is about one client or one moment: what is known stays known.
+          if (!this.#flavour.isKnown || status === 200) {
             this.#flavour = this.#backend.readFlavour(status, Buffer.concat(body).toString())
           }
           over()

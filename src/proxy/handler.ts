@@ -5,14 +5,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Backend, Bypass, Plan, WireRequest } from '../backends/backend.ts'
 import type { Clock } from '../core/clock.ts'
-import { type BypassReason, newDecision, type RefusalReason } from '../core/decision.ts'
+import { type RefusalReason, resetDecision } from '../core/decision.ts'
+import { headerOf } from '../core/headers.ts'
 import type { IntervalCache } from '../engine/interval-cache.ts'
 import type { Broken } from '../engine/ports.ts'
 import type { Answer } from '../engine/trip.ts'
 import { readDemands } from './demands.ts'
 import type { FlavourWatch } from './flavour.ts'
 import { forward } from './forward.ts'
-import { headerOf } from './headers.ts'
 import { type IdentityMode, identityOf } from './identity.ts'
 import { hasBody, type Incoming, readBody, readTarget } from './incoming.ts'
 import { Outgoing, type OutgoingOptions } from './outgoing.ts'
@@ -50,12 +50,12 @@ export class Handler {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const outgoing = new Outgoing(request, response, { ...this.#options, decision: newDecision() })
+    const outgoing = new Outgoing(request, response, this.#options)
     this.#inFlight++
     try {
       await this.#answer(request, outgoing)
     } catch (error) {
-      outgoing.decision.outcome = 'error'
+      resetDecision(outgoing.decision)
       outgoing.decision.reason = 'internal'
       if (outgoing.hasBegun) outgoing.abort()
       else this.#error(outgoing, 500, `windowpane: internal error: ${String(error)}`)
@@ -82,15 +82,17 @@ export class Handler {
         'the upstream URL leads back to this Windowpane; point it to the database',
       )
     }
-    const { backend, maxRequestBytes } = this.#options
-    if (!backend.claims(incoming.method, incoming.path)) {
-      const body = hasBody(incoming.headers) ? request : null
-      return this.#forward(outgoing, { ...incoming, body }, 'not_a_query')
+    if (!this.#options.backend.claims(incoming.method, incoming.path)) {
+      const body = hasBody(request) ? request : null
+      return this.#forward(outgoing, { ...incoming, body }, { bypass: 'not_a_query' })
     }
-    const body = hasBody(incoming.headers) ? await readBody(request, maxRequestBytes) : noBytes
-    if (body === undefined) {
-      return this.#refuse(outgoing, 'request_too_large', `a query may have ${maxRequestBytes} bytes`)
+    const maxBytes = this.#options.maxRequestBytes
+    const limits = { maxBytes, hold: (bytes: number) => outgoing.hold(bytes) }
+    const body = hasBody(request) ? await readBody(request, limits) : noBytes
+    if (body === 'too long') {
+      return this.#refuse(outgoing, 'request_too_large', `a query may have ${maxBytes} bytes`)
     }
+    if (body === 'no room') return this.#refuse(outgoing, 'overloaded', 'no memory is left for the query')
     await this.#query(outgoing, { ...incoming, body })
   }
 
@@ -101,7 +103,7 @@ export class Handler {
     outgoing.decision.timings.plan = this.#options.clock.elapsed() - began
     if ('bypass' in plan) {
       if (demands.onlyIfCached) return this.#refuse(outgoing, 'only_if_cached', 'this is never stored')
-      return this.#forward(outgoing, asForward(wire), plan.bypass, plan.detail)
+      return this.#forward(outgoing, asForward(wire), plan)
     }
     const identity = identityOf(wire.headers, this.#options.identity)
     const request = { plan, identity, demands, target: outgoing, client: outgoing }
@@ -122,7 +124,7 @@ export class Handler {
     switch (answer.kind) {
       case 'panes': {
         const isSent = await outgoing.panes(answer.headers, answer.body)
-        return isSent ? undefined : this.#forward(outgoing, asForward(wire), 'memory_exhausted')
+        return isSent ? undefined : this.#forward(outgoing, asForward(wire), { bypass: 'memory_exhausted' })
       }
       case 'response':
         return outgoing.whole(answer.response.status, answer.response.headers, answer.response.body)
@@ -132,24 +134,27 @@ export class Handler {
         return outgoing.whole(response.status, response.headers, response.body)
       }
       case 'forward':
-        return this.#forward(outgoing, asForward(wire), answer.reason, answer.detail)
+        return this.#forward(outgoing, asForward(wire), {
+          bypass: answer.reason,
+          ...(answer.detail !== undefined && { detail: answer.detail }),
+        })
       case 'not-cached':
         return this.#refuse(outgoing, 'only_if_cached', 'the answer is not stored as a whole')
+      case 'client-gone':
+        resetDecision(outgoing.decision)
+        outgoing.decision.reason = 'client_gone'
+        return undefined
       default:
         return undefined
     }
   }
 
-  async #forward(
-    outgoing: Outgoing,
-    request: ForwardRequest,
-    ...[reason, detail]: [BypassReason, (string | undefined)?]
-  ): Promise<void> {
+  async #forward(outgoing: Outgoing, request: ForwardRequest, why: Bypass): Promise<void> {
     const { decision } = outgoing
+    resetDecision(decision)
     decision.outcome = 'bypass'
-    decision.reason = reason
-    delete decision.asked
-    if (detail !== undefined) decision.detail = detail
+    decision.reason = why.bypass
+    if (why.detail !== undefined) decision.detail = why.detail
     const broken = await forward(this.#options.upstream, request, outgoing)
     if (broken !== undefined) this.#broken(outgoing, broken)
   }
@@ -157,7 +162,7 @@ export class Handler {
   #broken(outgoing: Outgoing, broken: Broken): void {
     const { decision } = outgoing
     const isLate = broken.reason === 'database_timeout'
-    decision.outcome = 'error'
+    resetDecision(decision)
     decision.reason = isLate ? 'database_timeout' : 'database_unreachable'
     decision.detail = broken.detail
     const message = isLate
@@ -167,6 +172,7 @@ export class Handler {
   }
 
   #refuse(outgoing: Outgoing, reason: RefusalReason, message: string): void {
+    resetDecision(outgoing.decision)
     outgoing.decision.outcome = 'refused'
     outgoing.decision.reason = reason
     this.#error(outgoing, statusOf[reason], `windowpane: ${message}`)
@@ -188,7 +194,7 @@ const isBypass = (value: unknown): value is Bypass =>
 
 const asForward = (wire: WireRequest): ForwardRequest => ({
   ...wire,
-  body: wire.body.length > 0 ? Buffer.from(wire.body) : null,
+  body: wire.body.length > 0 ? wire.body : null,
 })
 
 function isLoop(incoming: Incoming, via: string): boolean {

@@ -1,6 +1,7 @@
 /** Headers on both sides of the proxy: what is passed on, what is added, and how a decision is shown. */
 import type { HeaderList } from '../backends/backend.ts'
 import type { Decision } from '../core/decision.ts'
+import { headerOf } from '../core/headers.ts'
 
 /** Connection management is between two neighbours (RFC 9110 §7.6.1). */
 const hopByHop = new Set([
@@ -14,16 +15,6 @@ const hopByHop = new Set([
   'transfer-encoding',
   'upgrade',
 ])
-
-/** The value of a header; the values of several lines are one list (RFC 9110 §5.3). */
-export function headerOf(headers: HeaderList, name: string): string | undefined {
-  let value: string | undefined
-  for (let i = 0; i < headers.length; i += 2) {
-    if (headers[i] !== name && headers[i]!.toLowerCase() !== name) continue
-    value = value === undefined ? headers[i + 1]! : `${value}, ${headers[i + 1]!}`
-  }
-  return value
-}
 
 /** All headers but those of the connection, those that it names, and `dropped` (lower case). */
 export function endToEnd(headers: HeaderList, dropped: ReadonlySet<string> = none): string[] {
@@ -47,7 +38,7 @@ export function cacheStatus(decision: Decision): string {
   if (decision.outcome === 'hit' || decision.outcome === 'stale') {
     parts.push('hit', `ttl=${decision.ttlSeconds ?? 0}`)
   } else if (decision.outcome !== 'refused') {
-    parts.push(`fwd=${forwardReason[decision.outcome]}`)
+    parts.push(`fwd=${forwardReason(decision)}`)
     if (decision.upstreamStatus !== undefined) parts.push(`fwd-status=${decision.upstreamStatus}`)
     if (decision.stored === true) parts.push('stored')
     if (decision.collapsed === true) parts.push('collapsed')
@@ -56,7 +47,10 @@ export function cacheStatus(decision: Decision): string {
   return parts.join('; ')
 }
 
-const forwardReason = { partial: 'partial', miss: 'miss', bypass: 'bypass', error: 'miss' } as const
+function forwardReason({ outcome, reason }: Decision): string {
+  if (outcome === 'partial' || outcome === 'bypass') return outcome
+  return reason === 'expired' ? 'stale' : reason === 'revalidate' ? 'request' : 'miss'
+}
 
 function detailOf(decision: Decision): string {
   let text: string = decision.outcome

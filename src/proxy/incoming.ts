@@ -1,7 +1,9 @@
 /** What a client sent, as the backend reads it. */
 import type { IncomingMessage } from 'node:http'
 import type { HeaderList, WireRequest } from '../backends/backend.ts'
+import { endToEnd } from './headers.ts'
 
+/** Headers of the connection end here: what is not passed on decides nothing, least of all who is asking. */
 export interface Incoming extends Omit<WireRequest, 'body'> {}
 
 /** Undefined where the request target cannot be forwarded. */
@@ -13,7 +15,7 @@ export function readTarget(message: IncomingMessage): Incoming | undefined {
     method: message.method ?? 'GET',
     path: mark < 0 ? target : target.slice(0, mark),
     search: mark < 0 ? '' : target.slice(mark + 1),
-    headers: lowerCaseNames(message.rawHeaders),
+    headers: endToEnd(lowerCaseNames(message.rawHeaders)),
   }
 }
 
@@ -34,22 +36,28 @@ function lowerCaseNames(raw: readonly string[]): HeaderList {
   return list
 }
 
-/** The whole body, or undefined where it is longer than allowed. */
-export async function readBody(message: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
+export interface BodyLimits {
+  readonly maxBytes: number
+  /** Takes room in memory; false where there is none. */
+  hold(bytes: number): boolean
+}
+
+export async function readBody(
+  message: IncomingMessage,
+  limits: BodyLimits,
+): Promise<Buffer | 'too long' | 'no room'> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of message as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > maxBytes) return undefined
+    if (length > limits.maxBytes) return 'too long'
+    if (!limits.hold(chunk.length)) return 'no room'
     chunks.push(chunk)
   }
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
 }
 
-export function hasBody(headers: HeaderList): boolean {
-  for (let i = 0; i < headers.length; i += 2) {
-    if (headers[i] === 'transfer-encoding') return true
-    if (headers[i] === 'content-length' && headers[i + 1] !== '0') return true
-  }
-  return false
+export function hasBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length']
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
 }

@@ -4,11 +4,12 @@ import type { Socket } from 'node:net'
 import type { HeaderList, Recomposed } from '../backends/backend.ts'
 import type { Budget } from '../core/budget.ts'
 import type { Clock } from '../core/clock.ts'
-import type { Decision } from '../core/decision.ts'
+import { type Decision, newDecision, resetDecision } from '../core/decision.ts'
+import { headerOf } from '../core/headers.ts'
 import type { Encoding, StreamTarget } from '../engine/ports.ts'
 import type { Client } from '../engine/trip.ts'
 import { compress, negotiate } from './encoding.ts'
-import { cacheStatus, endToEnd, headerOf, serverTiming } from './headers.ts'
+import { cacheStatus, endToEnd, serverTiming } from './headers.ts'
 import type { ScratchPool } from './scratch.ts'
 
 export interface OutgoingOptions {
@@ -23,22 +24,18 @@ export interface OutgoingOptions {
 /** One response, as a client the engine can wait with and a target it can stream to. */
 export class Outgoing implements Client, StreamTarget {
   readonly encoding: Encoding
-  readonly decision: Decision
+  readonly decision: Decision = newDecision()
   readonly #response: ServerResponse
   readonly #options: OutgoingOptions
   readonly #began: number
   #stall: { cancel(): void } | undefined
   #isWatched = false
+  #held = 0
 
-  constructor(
-    request: IncomingMessage,
-    response: ServerResponse,
-    given: OutgoingOptions & { decision: Decision },
-  ) {
+  constructor(request: IncomingMessage, response: ServerResponse, options: OutgoingOptions) {
     this.#response = response
-    this.#options = given
-    this.decision = given.decision
-    this.#began = given.clock.elapsed()
+    this.#options = options
+    this.#began = options.clock.elapsed()
     this.encoding = negotiate(request.headers['accept-encoding'] as string | undefined)
   }
 
@@ -67,9 +64,10 @@ export class Outgoing implements Client, StreamTarget {
     const { decision } = this
     decision.upstreamStatus = status
     // The database's refusal of a query that would have been stored is an error, not a miss.
-    if (status >= 400 && decision.outcome !== 'bypass') {
-      decision.outcome = 'error'
+    if (status >= 300 && decision.outcome !== 'bypass') {
+      resetDecision(decision)
       decision.reason = 'database_refused'
+      decision.upstreamStatus = status
     }
     if (this.isGone || this.hasBegun) return
     const { timings } = decision
@@ -140,6 +138,14 @@ export class Outgoing implements Client, StreamTarget {
     this.#response.once('close', body.release)
     this.#response.end(body.bytes)
     this.#watchForStall()
+  }
+
+  /** Takes room in the budget for what the request itself needs, until its answer is over. */
+  hold(bytes: number): boolean {
+    if (this.#response.closed || !this.#options.budget.reserve(bytes)) return false
+    if (this.#held === 0) this.#response.once('close', () => this.#options.budget.release(this.#held))
+    this.#held += bytes
+    return true
   }
 
   /** Puts bytes that the client has not taken yet into the budget, where there is room, until it has or is gone. */

@@ -1,11 +1,12 @@
 /** The database over HTTP: one connection pool, deadlines on the clock, content encodings undone. */
-import type { Readable } from 'node:stream'
+import type { Readable, Transform } from 'node:stream'
 import { createGunzip, createInflate } from 'node:zlib'
 import { type Dispatcher, Pool } from 'undici'
 import type { HeaderList, WireRequest } from '../backends/backend.ts'
 import type { Clock } from '../core/clock.ts'
+import { headerOf } from '../core/headers.ts'
 import type { Broken, Encoding, Exchange, ResponseHandler, Upstream } from '../engine/ports.ts'
-import { endToEnd, headerOf } from './headers.ts'
+import { endToEnd } from './headers.ts'
 
 export interface UpstreamOptions {
   readonly url: URL
@@ -60,7 +61,7 @@ export class HttpUpstream implements Upstream {
   send(request: WireRequest, accept: Encoding, handler: ResponseHandler): Exchange {
     const headers = this.#requestHeaders(endToEnd(request.headers, conditional))
     headers.push('accept-encoding', accept)
-    const body = request.body.length > 0 ? Buffer.from(request.body) : null
+    const body = request.body.length > 0 ? request.body : null
     return this.#dispatch({ ...request, body }, headers, this.#reader(handler, true))
   }
 
@@ -100,7 +101,7 @@ export class HttpUpstream implements Upstream {
           path: `${this.#prefix}${request.path}${search}`,
           method: request.method as Dispatcher.HttpMethod,
           headers,
-          body: request.body as Buffer | Readable | null,
+          body: request.body as Uint8Array | Readable | null,
         },
         response,
       )
@@ -121,7 +122,8 @@ class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
   readonly #handler: ResponseHandler
   readonly #options: ReaderOptions
   #controller: Dispatcher.DispatchController | undefined
-  #decoder: ReturnType<typeof createGunzip> | undefined
+  #decoder: Transform | undefined
+  #isDecoding: boolean
   #isOver = false
   #lastActivity: number
   #timer: { cancel(): void }
@@ -129,13 +131,22 @@ class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
   constructor(handler: ResponseHandler, options: ReaderOptions) {
     this.#handler = handler
     this.#options = options
+    this.#isDecoding = options.isDecoding
     this.#lastActivity = options.clock.elapsed()
     this.#timer = this.#watch(options.idleTimeoutMs)
   }
 
   cancel(): void {
     if (!this.#finish()) return
+    this.#decoder?.destroy()
     this.#controller?.abort(new Error('given up'))
+  }
+
+  stopDecoding(): void {
+    this.#decoder?.destroy()
+    this.#decoder = undefined
+    this.#isDecoding = false
+    this.resume()
   }
 
   pause(): void {
@@ -160,7 +171,7 @@ class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
     if (this.#isOver || status < 200) return
     this.#lastActivity = this.#options.clock.elapsed()
     const headers = headerList(controller.rawHeaders)
-    if (this.#options.isDecoding) this.#decoder = this.#decoderFor(headerOf(headers, 'content-encoding'))
+    if (this.#isDecoding) this.#decoder = this.#decoderFor(headerOf(headers, 'content-encoding'))
     this.#handler.head(status, headers)
   }
 
@@ -168,8 +179,8 @@ class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
     if (this.#isOver) return
     this.#lastActivity = this.#options.clock.elapsed()
     this.#handler.raw?.(chunk)
-    if (this.#decoder !== undefined) this.#decoder.write(chunk)
-    else if (this.#options.isDecoding) this.#handler.data(chunk)
+    if (this.#decoder !== undefined) this.#decode(this.#decoder, chunk)
+    else if (this.#isDecoding) this.#handler.data(chunk)
   }
 
   onResponseEnd(): void {
@@ -180,6 +191,13 @@ class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.fail({ reason: 'database_unreachable', detail: messageOf(error) })
+  }
+
+  /** A database that is quicker than the decoder waits for it: what is queued here is in no budget. */
+  #decode(decoder: Transform, chunk: Buffer): void {
+    if (decoder.write(chunk)) return
+    this.pause()
+    decoder.once('drain', () => this.resume())
   }
 
   #decoderFor(encoding: string | undefined) {
@@ -202,10 +220,9 @@ class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
   #watch(delayMs: number): { cancel(): void } {
     return this.#options.clock.after(delayMs, () => {
       const idle = this.#options.clock.elapsed() - this.#lastActivity
-      if (this.#controller?.paused || idle < this.#options.idleTimeoutMs) {
-        this.#timer = this.#watch(
-          this.#options.idleTimeoutMs - Math.min(idle, this.#options.idleTimeoutMs - 1),
-        )
+      const left = this.#controller?.paused ? this.#options.idleTimeoutMs : this.#options.idleTimeoutMs - idle
+      if (left > 0) {
+        this.#timer = this.#watch(left)
         return
       }
       // In this order: aborting reports an error of its own at once.

@@ -34,10 +34,14 @@ class MemoryStore implements Store {
   readonly #options: MemoryStoreOptions
   /** In order of use: the first is the one used longest ago. */
   readonly #slots = new Map<Key, Slot>()
+  #held = 0
 
   constructor(options: MemoryStoreOptions) {
     this.#options = options
-    options.budget.onPressure((bytes) => this.#evict(bytes))
+    options.budget.onPressure(
+      (bytes) => this.#evict(bytes),
+      () => this.#held,
+    )
   }
 
   read(key: Key, interval: Interval): Found | undefined {
@@ -57,14 +61,12 @@ class MemoryStore implements Store {
     const now = this.#options.clock.now()
     this.#dropExpired(now)
     const old = this.#slots.get(key)
-    const panes = this.#bounded(layOver(old?.panes ?? [], pane), now)
+    const panes = this.#bounded(layOver(old?.panes ?? [], pane, now), now)
     // One key that would push out most of the others is not kept at all.
     const bytes = slotBytes(key, panes, shape)
     if (bytes > this.#options.budget.limit / 4) return false
     this.#forget(key)
-    if (panes.length === 0 || !this.#options.budget.reserve(bytes)) return false
-    this.#slots.set(key, { panes, shape, bytes, writtenAt: now })
-    return true
+    return panes.length > 0 && this.#keep(key, { panes, shape, bytes, writtenAt: now })
   }
 
   remove(key: Key, interval?: Interval): number {
@@ -74,7 +76,7 @@ class MemoryStore implements Store {
     this.#forget(key)
     if (left.length > 0) {
       const bytes = slotBytes(key, left, slot.shape)
-      if (this.#options.budget.reserve(bytes)) this.#slots.set(key, { ...slot, panes: left, bytes })
+      this.#keep(key, { ...slot, panes: left, bytes })
     }
     return countBuckets(slot.panes) - countBuckets(left)
   }
@@ -87,10 +89,18 @@ class MemoryStore implements Store {
     for (const key of [...this.#slots.keys()]) this.#forget(key)
   }
 
+  #keep(key: Key, slot: Slot): boolean {
+    if (!this.#options.budget.reserve(slot.bytes)) return false
+    this.#slots.set(key, slot)
+    this.#held += slot.bytes
+    return true
+  }
+
   #forget(key: Key): void {
     const slot = this.#slots.get(key)
     if (slot === undefined) return
     this.#slots.delete(key)
+    this.#held -= slot.bytes
     this.#options.budget.release(slot.bytes)
   }
 

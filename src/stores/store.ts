@@ -2,6 +2,7 @@
  * The seam to a storage engine: a two-level map, key → buckets. A store receives panes and returns panes; how it cuts
  * them into rows is its own affair. Its laws are in testing/test-store.ts.
  */
+import type { EpochMs } from '../core/clock.ts'
 import type { Grid } from '../core/grid.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
@@ -18,6 +19,8 @@ export interface ShapeRecord {
   readonly identity: string
   /** Allow-listed response headers last seen: name, value, name, value … */
   readonly headers: readonly string[]
+  /** How far the last fetch reached, and when: unsettled empty buckets at its end are not stored. */
+  readonly reach?: { readonly to: number; readonly at: EpochMs }
 }
 
 export interface Found {

@@ -40,7 +40,8 @@ function someWrites(dice: Dice, frame = ''): FetchModel[] {
     })
 }
 
-const writeAll = (panes: readonly Pane[]): Pane[] => panes.reduce<Pane[]>(layOver, [])
+const writeAll = (panes: readonly Pane[]): Pane[] =>
+  panes.reduce<Pane[]>((stored, pane) => layOver(stored, pane), [])
 
 function checkTiles(panes: readonly Pane[], expected: PaneModel): void {
   panes.forEach((pane, i) => {

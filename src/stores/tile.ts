@@ -13,13 +13,15 @@ const maxJoinedBytes = 4 * 1024 * 1024
 
 /**
  * The panes after `incoming` was laid over `stored` (disjoint, in time order, of one frame), in time order. Where
- * the frames differ, the older side counts as absent.
+ * the frames differ, the older side counts as absent. A stored clock that lies ahead of `now` (the wall clock was set
+ * back) is none: it would win for as long as it takes time to catch up.
  */
-export function layOver(stored: readonly Pane[], incoming: Pane): Pane[] {
+export function layOver(stored: readonly Pane[], incoming: Pane, now = Number.POSITIVE_INFINITY): Pane[] {
   const other = stored.find((pane) => !haveSameFrame(pane, incoming))
   if (other !== undefined)
     return newestClock(stored) > newestClock([incoming]) ? [...stored] : presentParts(incoming)
-  return consolidate(presentParts(incoming).reduce(tile, [...stored]))
+  const tiled = presentParts(incoming).reduce((panes, part) => tile(panes, part, now), [...stored])
+  return consolidate(tiled)
 }
 
 /** What is left of `stored` when an interval is cut out. */
@@ -48,17 +50,18 @@ function newestClock(panes: readonly Pane[]): EpochMs {
 const presentParts = (pane: Pane): Pane[] =>
   partsWhere(pane, (bucket) => !Number.isNaN(clockOf(pane, bucket)))
 
-function tile(stored: readonly Pane[], incoming: Pane): Pane[] {
-  const staying = stored.flatMap((pane) => partsThatStay(pane, incoming))
+function tile(stored: readonly Pane[], incoming: Pane, now: EpochMs): Pane[] {
+  const staying = stored.flatMap((pane) => partsThatStay(pane, incoming, now))
   const winning = staying.filter((pane) => pane.from < incoming.to && pane.to > incoming.from)
   return [...staying, ...subtract(incoming, winning)].sort((a, b) => a.from - b.from)
 }
 
-function partsThatStay(pane: Pane, incoming: Pane): Pane[] {
+function partsThatStay(pane: Pane, incoming: Pane, now: EpochMs): Pane[] {
   if (pane.to <= incoming.from || pane.from >= incoming.to) return [pane]
   return partsWhere(pane, (bucket) => {
     if (bucket < incoming.from || bucket >= incoming.to) return true
-    return clockOf(pane, bucket) > clockOf(incoming, bucket)
+    const clock = clockOf(pane, bucket)
+    return clock <= now && clock > clockOf(incoming, bucket)
   })
 }
 

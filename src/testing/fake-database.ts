@@ -43,7 +43,7 @@ export class FakeDatabase implements Upstream {
       this.cancelled++
       timer.cancel()
     }
-    return { cancel, pause() {}, resume() {} }
+    return { cancel, pause() {}, resume() {}, stopDecoding() {} }
   }
 
   /** The answer to a query about [from, to), read at this moment. */

@@ -67,3 +67,16 @@ test('a fixed TTL is the same at every age', () => {
   for (const age of [-1, 0, minute, day]) assert.equal(policy.ttl(age), 30_000)
   assert.equal(policy.settledAgeMs, 0)
 })
+
+test('a ladder that could not be climbed is refused', () => {
+  for (const wrong of [
+    { floorMs: 0 },
+    { doublingMs: 0 },
+    { capMs: 1 },
+    { capMs: Number.POSITIVE_INFINITY },
+    { floorMs: Number.NaN },
+  ]) {
+    const options = { floorMs: 5_000, doublingMs: minute, capMs: day, ...wrong }
+    assert.throws(() => ladder(options), { code: 'WINDOWPANE_BAD_OPTION' })
+  }
+})

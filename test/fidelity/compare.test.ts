@@ -42,6 +42,9 @@ test('annotations: numbers may differ, the position may not', () => {
   const info = (text: string) => `${data},"infos":["${text}"]}`
   assert.equal(differs(info('fixed by 0.5 (1:20)'), info('fixed by 0.7 (1:20)')), undefined)
   assert.equal(differs(info('fixed by 0.5 (1:20)'), info('fixed by 0.5 (1:21)')), 'infos')
+  const [few, many] = ['from 0.05 to +Inf, diff 72, 8 samples', 'from 5 to 10, diff 1.2e+04, -8 samples']
+  assert.equal(differs(info(`${few} (1:2)`), info(`${many} (1:2)`)), undefined)
+  assert.equal(differs(info(`${few} (1:2)`), info(`${many}, too (1:2)`)), 'infos')
 })
 
 test('annotations of an error are part of its bytes', () => {

@@ -5,7 +5,7 @@
  * - Prometheus builds `warnings` and `infos` from a map, so their order is random even between two direct answers.
  * - They belong to a range, not to a step: a cached answer may carry more of them than a direct one, never fewer.
  * - Some texts carry numbers that are merged over the range (how far a histogram had to be forced to be monotonic),
- *   so texts are compared up to digits, apart from the position in the query at their end, which must be right.
+ *   so texts are compared up to numbers, apart from the position in the query at their end, which must be right.
  * - Beyond ten of a kind, Prometheus lists a random ten and counts the rest: then only the presence is compared.
  *
  * Query statistics hold measured times, which no two executions share: only their names are compared.
@@ -87,8 +87,11 @@ function isContained(direct: readonly string[], proxied: readonly string[]): boo
 
 function withoutNumbers(text: string): string {
   const position = /\(\d+:\d+\)$/.exec(text)?.[0] ?? ''
-  return text.slice(0, text.length - position.length).replace(/\d+/g, '#') + position
+  return text.slice(0, text.length - position.length).replace(numbers, '#') + position
 }
+
+/** As Go prints them: 40, -8, 2.1e+03, +Inf. */
+const numbers = /[-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|\bInf\b|\bNaN\b)/g
 
 const around = 120
 

@@ -5,25 +5,18 @@
  */
 import { test } from 'node:test'
 import { systemClock } from '../../src/core/clock.ts'
-import { runSuite, type Size } from './run.ts'
-import { chooseRun, fromEnvironment, startDatabase } from './setup.ts'
+import { runSuite } from './run.ts'
+import { chooseRun, chooseSize, fromEnvironment, startDatabase } from './setup.ts'
 import { assertFaithful, assertShares } from './tally.ts'
 import { startUnderTest } from './under-test.ts'
-
-const walkers = 8
-
-function chooseSize(): Size {
-  const comparisons = fromEnvironment('WINDOWPANE_COMPARISONS') ?? 20_000
-  const only = fromEnvironment('WINDOWPANE_WALK')
-  return only === undefined ? { comparisons, walkers } : { comparisons, walkers, only }
-}
 
 test('answers through Windowpane equal direct answers', async (t) => {
   const prometheus = await startDatabase(t)
   if (prometheus === null) return
   const proxy = await startUnderTest(prometheus.url)
   t.after(() => proxy.close())
-  const [run, size] = [chooseRun(t), chooseSize()]
+  const run = chooseRun(t, prometheus.version)
+  const size = chooseSize(fromEnvironment('WINDOWPANE_COMPARISONS') ?? 20_000)
 
   const started = systemClock.elapsed()
   const tally = await runSuite(run, { direct: prometheus.url, proxied: proxy.url }, size)

@@ -4,6 +4,9 @@ import type { BypassReason } from '../../src/core/decision.ts'
 /** Name and value as sent; order and repetition matter to some forms. */
 export type Param = readonly [name: string, value: string]
 
+/** Major and minor. */
+export type Version = readonly [major: number, minor: number]
+
 /** A fixed range for forms whose point is the range itself; `points` counts from the first instant of the data. */
 interface FixedRange {
   readonly stepMs: number
@@ -16,6 +19,8 @@ export interface Form {
   readonly eligible: boolean
   /** Forms that are not eligible: the reason that must be given. */
   readonly bypass?: BypassReason
+  /** From this Prometheus on the form is eligible, and no more is to be said of it; what else is said is about older ones. */
+  readonly eligibleSince?: Version
   /** Prometheus answers with an error over the whole of the data. Whether Windowpane forwards it or asks is its own affair. */
   readonly error?: true
   /** The answer is empty in every window. */
@@ -38,6 +43,9 @@ export const bypassed = (bypass: BypassReason, ...queries: string[]): Form[] =>
 /** Where only the bytes are asserted: whether to answer from buckets is left to the proxy. */
 export const eitherWay = (...queries: string[]): Form[] =>
   queries.map((query) => ({ query, eligible: false }))
+
+export const eligibleSince = (since: Version, ...older: Form[]): Form[] =>
+  older.map((form) => ({ ...form, eligibleSince: since }))
 
 export const failing = (...queries: string[]): Form[] =>
   queries.map((query) => ({ query, eligible: false, error: true }))

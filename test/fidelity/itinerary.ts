@@ -24,6 +24,8 @@ export interface Run {
   readonly seed: number
   readonly span: Span
   readonly forms: readonly Form[]
+  /** The command that repeats a walk of it. */
+  readonly replay: string
 }
 
 /** Every form has its turn, in an order of its own in every round, before any comes again. */

@@ -5,7 +5,7 @@ import type { Form } from './form.ts'
 import { annotatedForms } from './forms/histograms.ts'
 import { forms } from './queries.ts'
 import { runSuite } from './run.ts'
-import { chooseRun, startDatabase } from './setup.ts'
+import { chooseSeed, replayCommand, span, startDatabase } from './setup.ts'
 import { assertFaithful, assertShares, type Tally } from './tally.ts'
 import {
   dropsAnnotations,
@@ -16,6 +16,7 @@ import {
   swapsSeries,
 } from './wrong-proxy.ts'
 
+const file = 'test/fidelity/meta.test.ts'
 const comparisons = 500
 const eligibleForms: readonly Form[] = forms.filter((form) => form.eligible)
 
@@ -28,7 +29,7 @@ interface Setting {
 
 async function judge(t: TestContext, database: string, setting: Setting): Promise<Tally> {
   const proxy = await startWrongProxy(database, setting.fault, setting.claim)
-  const run = { ...chooseRun(t), forms: setting.forms }
+  const run = { seed: chooseSeed(t), span, forms: setting.forms, replay: replayCommand(file) }
   try {
     return await runSuite(run, { direct: database, proxied: proxy.url }, { comparisons, walkers: 4 })
   } finally {

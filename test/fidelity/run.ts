@@ -18,7 +18,7 @@ export interface Size {
 }
 
 export async function runSuite(run: Run, servers: Servers, size: Size): Promise<Tally> {
-  const tally = new Tally(run.seed)
+  const tally = new Tally(run)
   const direct = new ApiClient(servers.direct, size.walkers)
   const proxied = new ApiClient(servers.proxied, size.walkers)
   const numbers =
@@ -62,7 +62,6 @@ async function compareAt(
 ): Promise<void> {
   const [direct, proxied] = await Promise.all([desk.expected, desk.proxied.queryRange(stop.ask)])
   desk.tally.add({
-    seed: desk.tally.seed,
     walk,
     stop,
     proxied,

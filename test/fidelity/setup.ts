@@ -5,7 +5,8 @@ import { END, START } from '../data/dataset.ts'
 import { requireServer, startOwnFixture } from '../data/fixture.ts'
 import type { Prometheus, PrometheusOptions } from '../servers/prometheus.ts'
 import type { Run } from './itinerary.ts'
-import { forms } from './queries.ts'
+import { formsFor } from './queries.ts'
+import type { Size } from './run.ts'
 
 /** The data ends before END, so that is where windows end. */
 export const span = { from: START, to: END }
@@ -15,18 +16,36 @@ export async function startDatabase(
   t: TestContext,
   options: PrometheusOptions = {},
 ): Promise<Prometheus | null> {
-  const extraFlags = ['--enable-feature=promql-experimental-functions']
+  const extraFlags = ['--enable-feature=promql-experimental-functions', ...(options.extraFlags ?? [])]
   const prometheus = requireServer(t, await startOwnFixture({ ...options, extraFlags }))
   if (prometheus !== null) t.after(() => prometheus.stop())
   return prometheus
 }
 
-/** A run over all forms; the seed is new every time unless WINDOWPANE_SEED names one. */
-export function chooseRun(t: TestContext): Run {
+/** A run over all forms, as they are with this version of Prometheus. */
+export function chooseRun(t: TestContext, version: string): Run {
+  const replay = replayCommand('test/fidelity/fidelity.test.ts')
+  return { seed: chooseSeed(t), span, forms: formsFor(version), replay }
+}
+
+/** New every time unless WINDOWPANE_SEED names one. */
+export function chooseSeed(t: TestContext): number {
   const seed = fromEnvironment('WINDOWPANE_SEED') ?? Math.floor(systemClock.random() * 2 ** 31)
   t.diagnostic(`WINDOWPANE_SEED=${seed}`)
-  return { seed, span, forms }
+  return seed
 }
+
+/** Walks differ between versions of Prometheus, so the long run, which has another one, names its own command. */
+export const replayCommand = (file: string): string =>
+  `${process.env['WINDOWPANE_REPLAY'] ?? 'npx node --test'} ${file}`
+
+/** How much of a run to make; WINDOWPANE_WALK asks for one walk of it only. */
+export function chooseSize(comparisons: number): Size {
+  const only = fromEnvironment('WINDOWPANE_WALK')
+  return only === undefined ? { comparisons, walkers } : { comparisons, walkers, only }
+}
+
+const walkers = 8
 
 export function fromEnvironment(name: string): number | undefined {
   const text = process.env[name]

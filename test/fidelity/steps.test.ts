@@ -8,7 +8,7 @@ import { ApiClient, outcomeOf } from './client.ts'
 import type { Param } from './form.ts'
 import { KnownBuckets } from './model.ts'
 import { seededRandom } from './random.ts'
-import { chooseRun, span, startDatabase } from './setup.ts'
+import { chooseSeed, span, startDatabase } from './setup.ts'
 import type { Ask } from './spelling.ts'
 import { startUnderTest } from './under-test.ts'
 import { type Window, walkWindows } from './walks.ts'
@@ -63,7 +63,7 @@ test('the database evaluates the missing steps and no others', async (t) => {
   const client = new ApiClient(proxy.url, 1)
   t.after(() => client.close())
 
-  const { seed } = chooseRun(t)
+  const seed = chooseSeed(t)
   const known = new KnownBuckets()
   let before = await workOf(prometheus)
   for (let walk = 0; walk < questions.length * walksPerQuestion; walk++) {

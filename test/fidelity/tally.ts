@@ -3,11 +3,10 @@ import assert from 'node:assert/strict'
 import type { Answer, OutcomeSeen } from './client.ts'
 import { isEmptyResult } from './client.ts'
 import type { Difference } from './compare.ts'
-import type { Itinerary, Stop } from './itinerary.ts'
+import type { Itinerary, Run, Stop } from './itinerary.ts'
 import { encode } from './spelling.ts'
 
 export interface Comparison {
-  readonly seed: number
   readonly walk: Itinerary
   readonly stop: Stop
   readonly proxied: Answer
@@ -19,7 +18,7 @@ export interface Comparison {
 const maxReports = 10
 
 export class Tally {
-  readonly seed: number
+  readonly #run: Run
   comparisons = 0
   nonEmpty = 0
   eligible = 0
@@ -27,11 +26,13 @@ export class Tally {
   misjudged = 0
   readonly outcomes = new Map<string, number>()
   readonly reasons = new Map<string, number>()
+  /** What became of each form, by its query. */
+  readonly byForm = new Map<string, Map<string, number>>()
   readonly #mismatchReports = new Map<number, string>()
   readonly #outcomeReports = new Map<number, string>()
 
-  constructor(seed: number) {
-    this.seed = seed
+  constructor(run: Run) {
+    this.#run = run
   }
 
   add(comparison: Comparison): void {
@@ -41,6 +42,7 @@ export class Tally {
     if (walk.form.eligible) this.eligible++
     count(this.outcomes, seen.outcome)
     count(this.reasons, `${seen.outcome}/${seen.reason}`)
+    count(getOrAdd(this.byForm, walk.form.query), seen.outcome)
     this.#judge(comparison)
   }
 
@@ -48,11 +50,17 @@ export class Tally {
     const fault = outcomeFault(comparison)
     if (comparison.difference !== undefined) {
       this.mismatches++
-      keep(this.#mismatchReports, comparison, fault)
+      this.#keep(this.#mismatchReports, comparison, fault)
     } else if (fault !== undefined) {
       this.misjudged++
-      keep(this.#outcomeReports, comparison, fault)
+      this.#keep(this.#outcomeReports, comparison, fault)
     }
+  }
+
+  #keep(reports: Map<number, string>, comparison: Comparison, fault: string | undefined): void {
+    const { number } = comparison.walk
+    if (reports.size >= maxReports || reports.has(number)) return
+    reports.set(number, report(this.#run, comparison, fault))
   }
 
   /** Wrong answers first: they are worse than wrong reasons. */
@@ -82,13 +90,14 @@ export class Tally {
 const row = (name: string, n: number, of: number) =>
   `${name.padEnd(34)}${String(n).padStart(8)}${((100 * n) / of).toFixed(1).padStart(8)} %`
 
-function keep(reports: Map<number, string>, comparison: Comparison, fault: string | undefined): void {
-  const { number } = comparison.walk
-  if (reports.size < maxReports && !reports.has(number)) reports.set(number, report(comparison, fault))
-}
-
 function count(map: Map<string, number>, key: string): void {
   map.set(key, (map.get(key) ?? 0) + 1)
+}
+
+function getOrAdd(maps: Map<string, Map<string, number>>, key: string): Map<string, number> {
+  const found = maps.get(key) ?? new Map<string, number>()
+  maps.set(key, found)
+  return found
 }
 
 /** The database was asked: an error is never kept, so it is never found. */
@@ -105,17 +114,18 @@ function outcomeFault({ walk: { form }, seen }: Comparison): string | undefined 
   return allowed.includes(seen.outcome) ? undefined : `expected one of ${allowed.join(', ')}, got ${got}`
 }
 
-function report({ seed, walk, stop, proxied, difference }: Comparison, fault: string | undefined): string {
+function report(run: Run, comparison: Comparison, fault: string | undefined): string {
+  const { walk, stop, proxied, difference } = comparison
   const { method, search, form } = stop.ask
   const body = form.length === 0 ? '' : ` with the form ${encode(form)}`
   return [
-    `seed ${seed}, walk ${walk.number}, request ${walk.stops.indexOf(stop) + 1} of ${walk.stops.length}`,
+    `seed ${run.seed}, walk ${walk.number}, request ${walk.stops.indexOf(stop) + 1} of ${walk.stops.length}`,
     `  query        ${walk.form.query}`,
     `  request      ${method} /api/v1/query_range?${encode(search)}${body}`,
     `  cache-status ${proxied.headers['cache-status'] ?? '(none)'}`,
     ...(fault === undefined ? [] : [`  outcome      ${fault}`]),
     ...(difference === undefined ? [] : describe(difference)),
-    `  replay       WINDOWPANE_SEED=${seed} WINDOWPANE_WALK=${walk.number} npx node --test test/fidelity/fidelity.test.ts`,
+    `  replay       WINDOWPANE_SEED=${run.seed} WINDOWPANE_WALK=${walk.number} ${run.replay}`,
   ].join('\n')
 }
 

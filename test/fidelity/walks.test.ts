@@ -8,7 +8,7 @@ import { seededRandom } from './random.ts'
 import { encode, spellInstant, spellStep } from './spelling.ts'
 
 const to = Date.parse('2025-03-01T00:00:00Z')
-const run: Run = { seed: 7, span: { from: to - 86_400_000, to }, forms }
+const run: Run = { seed: 7, span: { from: to - 86_400_000, to }, forms, replay: '' }
 
 test('a walk depends on nothing but the seed and its number', () => {
   const written = (number: number) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { readAnnotations, writeAnnotations } from './annotations.ts'
+import { distinct, readAnnotations, writeAnnotations } from './annotations.ts'
 
 const trailer = (lists: string): string => `]}${lists}}`
 const warnings = (...texts: string[]): string => `,"warnings":[${texts.map((text) => `"${text}"`).join(',')}]`
@@ -95,4 +95,18 @@ test('any texts: what was read is written, byte by byte, as sets', () => {
       assert.deepEqual(readAnnotations(`]}${writeAnnotations(read.notes, []).toString()}}`), read)
     }),
   )
+})
+
+test('texts that differ only in the numbers of their fetch are one; names and positions count', () => {
+  const note = (name: string, difference: string, position: string): string =>
+    `i"PromQL info: input to histogram_quantile needed to be fixed for monotonicity for metric name \\"${name}\\", with a max diff of ${difference}, over 3 samples from 2026-01-15T00:00:00Z (${position})"`
+  const first = note('http2_x', '1.5e-09', '1:1')
+  const second = note('http2_x', '22', '1:1')
+  const others = [
+    note('http3_x', '1.5e-09', '1:1'),
+    note('http2_x', '1.5e-09', '1:40'),
+    'w"PromQL warning: 1 (1:2)"',
+    'w"PromQL warning: 2 (1:2)"',
+  ]
+  assert.deepEqual([...distinct([first, second, ...others])], [second, ...others])
 })

@@ -56,6 +56,28 @@ function endOfString(text: string, start: number): number {
 const isStorable = (note: string): boolean =>
   /^[wi]"PromQL (?:warning|info): /.test(note) || /^[wi]"\d+ more .*annotations omitted"$/.test(note)
 
+/**
+ * Some texts carry numbers of the part that was fetched (forced monotonicity: differences, a time span): of those that
+ * are equal but for such numbers, one is kept, or a rolling window would collect one per fetch. Numbers in quotes are
+ * names, and the one at the end is a position: they count.
+ */
+export function distinct(notes: Iterable<string>): Iterable<string> {
+  const kept = new Map<string, string>()
+  for (const note of notes) kept.set(note.includes(merged) ? withoutNumbers(note) : note, note)
+  return kept.values()
+}
+
+const merged = 'needed to be fixed for monotonicity'
+
+function withoutNumbers(note: string): string {
+  const position = /\(\d+:\d+\)"$/.exec(note)?.[0] ?? ''
+  const parts = note.slice(0, note.length - position.length).split('\\"')
+  return (
+    parts.map((part, i) => (i % 2 === 0 ? part.replace(/\d[\d.]*(?:e[+-]?\d+)?/g, '#') : part)).join('\\"') +
+    position
+  )
+}
+
 /** The two lists as they stand behind `data`, from notes and from our own sentences. */
 export function writeAnnotations(notes: Iterable<string>, sentences: readonly string[]): Buffer {
   const found: Record<'w' | 'i', string[]> = { w: sentences.map((text) => JSON.stringify(text)), i: [] }

@@ -24,7 +24,7 @@ each(
   split(`
   up; sum(rate(http_requests_total{job="a"}[5m])) by (code); SUM BY (a) (x); 1 + 1; time(); vector(1); hour()
   day_of_month(x); absent(x); absent_over_time(x[5m]); timestamp(x); x > bool 1; -x; -1 + x; scalar(x) * y
-  topk(5, x); bottomk by ("a b") (5, x); limitk(2, x); limit_ratio(0.5, x); quantile(0.9, x); count_values("v", x)
+  topk(5, x); bottomk by ("a b") (5, x); limit_ratio(0.5, x); quantile(0.9, x); count_values("v", x)
   histogram_quantile(0.9, sum by (le) (rate(x_bucket[5m]))); label_replace(x, "a", "$1", "b", "(.*)")
   a or b; a and on (x) b; a unless b; {job="x"}; abs({job="x"}); sum by (__name__) ({job="x"}); start; step + range
   x offset 5m; x offset 300; x OFFSET 1h30m; rate(x[5m] offset 1h); a + b offset 5m; x offset 5m - 10m
@@ -58,7 +58,7 @@ each(
   start(); end(); range(); step(); x + step(); vector(range()); max_over_time((x * step())[5m:])
   rate(x[step()]); rate(x[range()]); rate(x[5m * 2]); rate(x[5m + step()]); rate(x[(5m)]); rate(x[min_of(5m, step())])
   max_over_time(x[1h:step()]); max_over_time(x[max_of(range(), 1h):1m])
-  topk(scalar(a), x); quantile(time() % 1, x); limitk((2), x)`),
+  topk(scalar(a), x); quantile(time() % 1, x); topk((2), x)`),
 )
 
 each(
@@ -92,6 +92,7 @@ each('unnamed_range_selector', ['-{job="x"}', '-(a or b)'])
 each(
   'unsafe_function',
   split(`
+  limitk(2, x); limitk by (a) (2, x); sum(limitk(1, x))
   info(x); info(rate(x[5m]), {a="b"}); x smoothed; rate(x[5m] smoothed); increase(x[5m] anchored)`),
 )
 

@@ -3,7 +3,7 @@ import type { Pane, PaneBody } from '../../core/pane.ts'
 import { usedNoteSets } from '../../core/pane-join.ts'
 import { type ColumnMerge, columnIn, mergeColumns } from '../../core/pane-merge.ts'
 import type { Recomposed, RecomposeOptions } from '../backend.ts'
-import { writeAnnotations } from './annotations.ts'
+import { distinct, writeAnnotations } from './annotations.ts'
 import { envelope } from './decompose.ts'
 
 const openings = [Buffer.from(',"values":['), Buffer.from(',"histograms":[')] as const
@@ -129,7 +129,7 @@ const bareTrailer = Buffer.from(']}}')
 function trailerOf(panes: readonly Pane[], warnings: readonly string[]): Buffer {
   const hasNotes = panes.some((pane) => pane.body.noteIndexAt > 0)
   if (!hasNotes && warnings.length === 0) return bareTrailer
-  return Buffer.concat([listEnd, writeAnnotations(notesOf(panes), warnings), objectEnd])
+  return Buffer.concat([listEnd, writeAnnotations(distinct(notesOf(panes)), warnings), objectEnd])
 }
 
 function notesOf(panes: readonly Pane[]): Set<string> {

@@ -64,7 +64,6 @@ const native = eligible(
   'rpc_duration_seconds or up',
   'rpc_duration_seconds and on(service) custom_bucket_seconds',
   'timestamp(rpc_duration_seconds)',
-  'limitk(1, rpc_duration_seconds)',
   'absent(flapping_histogram) or constant_one',
   'rate(flapping_histogram[5m]) or constant_one',
   'max_over_time(histogram_count(rpc_duration_seconds)[10m:1m])',

@@ -29,8 +29,6 @@ const aggregations = eligible(
   'bottomk by (mode) (1, node_cpu_seconds_total)',
   'bottomk(2, special_values)',
   'topk(4, special_values)',
-  'limitk(3, http_requests_total)',
-  'limitk by (job) (2, http_requests_total)',
   'limit_ratio(0.5, node_cpu_seconds_total)',
   'quantile(0.9, node_cpu_seconds_total)',
   'quantile by (instance) (0.5, rate(node_cpu_seconds_total[5m]))',

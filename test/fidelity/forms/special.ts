@@ -1,5 +1,5 @@
 /** What must be sent on as it came, what must fail, and where only the bytes are asserted. */
-import { bypassed, eitherWay, type Form, failing, type Param } from '../form.ts'
+import { bypassed, eitherWay, eligibleSince, type Form, failing, type Param, type Version } from '../form.ts'
 import { atHour } from './instants.ts'
 
 const bypasses: Form[] = [
@@ -21,6 +21,12 @@ const bypasses: Form[] = [
     // Some versions take the first value of a computed parameter for the whole range.
     'topk(scalar(ramp_seconds / 60 % 5), http_requests_total) or up',
     'quantile(scalar(ramp_seconds / 60 % 10) / 10, http_requests_total)',
+  ),
+  ...bypassed(
+    'unsafe_function',
+    'limitk(3, http_requests_total)',
+    'limitk by (job) (2, http_requests_total)',
+    'limitk(1, rpc_duration_seconds)',
   ),
   ...bypassed(
     'unsafe_offset',
@@ -117,31 +123,45 @@ const largest: Form[] = [
   { query: 'queue_depth', eligible: true, range: { stepMs: 2500, points: 11_001 } },
 ]
 
+/** From here on Prometheus looks for duplicate label sets step by step where labels are rewritten. */
+const labelsCheckedPerStep: Version = [3, 9]
+
 /**
  * Prometheus 3.5 looks for duplicate label sets in the whole matrix of these, not step by step: series that never
  * meet fail together in a wide range and succeed in a narrow one. Cutting such a range into buckets would turn an
  * error into an answer. How a proxy avoids that is its own affair, so only the bytes are compared.
  */
-export const wholeRangeForms: readonly Form[] = eitherWay(
-  '-{__name__=~"only_first_hours|only_last_hours_total"}',
-  '-(only_first_hours or only_last_hours_total)',
-  'label_replace({__name__=~"only_first_hours|only_last_hours_total"}, "__name__", "", "", "")',
-  'label_replace(build_info, "version", "any", "", "")',
-  'label_join(build_info, "version", "-", "instance")',
-  'max_over_time((only_first_hours or only_last_hours_total)[10m:1m])',
-  'max_over_time({__name__=~"only_first_hours|only_last_hours_total"}[10m:1m])',
-  'sum(label_replace(build_info, "version", "any", "", ""))',
-)
+export const wholeRangeForms: readonly Form[] = [
+  ...eitherWay(
+    '-{__name__=~"only_first_hours|only_last_hours_total"}',
+    '-(only_first_hours or only_last_hours_total)',
+    'max_over_time((only_first_hours or only_last_hours_total)[10m:1m])',
+    'max_over_time({__name__=~"only_first_hours|only_last_hours_total"}[10m:1m])',
+  ),
+  ...eligibleSince(
+    labelsCheckedPerStep,
+    ...eitherWay(
+      'label_replace({__name__=~"only_first_hours|only_last_hours_total"}, "__name__", "", "", "")',
+      'label_replace(build_info, "version", "any", "", "")',
+      'label_join(build_info, "version", "-", "instance")',
+      'sum(label_replace(build_info, "version", "any", "", ""))',
+    ),
+  ),
+]
 
 /** Where that never happens in this data, but nobody can tell from the text. */
-const relabelled = eitherWay(
-  'label_replace(up, "short", "$1", "instance", "(.*):.*")',
-  'label_replace(up, "short", "no match", "instance", "x(.*)")',
-  'label_replace(temperature_celsius, "copy.of.room", "room $1 <&> \\"$1\\"", "room", "(.+)")',
-  'label_join(http_requests_total, "all", "/", "job", "method", "code")',
-  'label_join(up, "target", "", "job", "instance")',
-  'sum by (node) (label_replace(node_cpu_seconds_total, "node", "$1", "instance", "(node-.).*"))',
-  'histogram_quantile(0.9, label_replace(up, "le", "odd", "", "")) or up',
+const relabelled = eligibleSince(
+  labelsCheckedPerStep,
+  ...bypassed(
+    'unsafe_function',
+    'label_replace(up, "short", "$1", "instance", "(.*):.*")',
+    'label_replace(up, "short", "no match", "instance", "x(.*)")',
+    'label_replace(temperature_celsius, "copy.of.room", "room $1 <&> \\"$1\\"", "room", "(.+)")',
+    'label_join(http_requests_total, "all", "/", "job", "method", "code")',
+    'label_join(up, "target", "", "job", "instance")',
+    'sum by (node) (label_replace(node_cpu_seconds_total, "node", "$1", "instance", "(node-.).*"))',
+    'histogram_quantile(0.9, label_replace(up, "le", "odd", "", "")) or up',
+  ),
 )
 
 /** A parameter that is not a literal, to some parsers. */
