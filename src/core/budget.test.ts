@@ -62,3 +62,20 @@ test('a holder that gives nothing back makes a refusal that takes nothing', () =
   assert.equal(budget.used, 8)
   assert.ok(budget.reserve(2))
 })
+
+test('a reservation that could not succeed by any means takes nothing from anybody', () => {
+  const budget = new Budget(100)
+  let held = 60
+  assert.ok(budget.reserve(60) && budget.reserve(30))
+  budget.onPressure(
+    (bytes) => {
+      budget.release(Math.min(bytes, held))
+      held -= Math.min(bytes, held)
+    },
+    () => held,
+  )
+  assert.ok(!budget.reserve(71))
+  assert.deepEqual([held, budget.used], [60, 90])
+  assert.ok(budget.reserve(70))
+  assert.deepEqual([held, budget.used], [0, 100])
+})

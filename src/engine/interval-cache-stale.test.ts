@@ -130,6 +130,28 @@ test('a slow database: a stale answer after the patience, and the flight goes on
   assert.deepEqual([next.decision.outcome, next.text], ['hit', rig.truth(180)])
 })
 
+for (const [when, slow] of [
+  ['the fetch fails', 10_000],
+  ['the patience is over', 2000],
+] as const) {
+  test(`another request has brought everything when ${when}: a hit`, async () => {
+    const rig = await loadedRig({ coalescing: false, patienceMs: { slow, down: 500 } })
+    await rig.clock.advance(20_000)
+    rig.database.lagMs = 4000
+    const look = await rig.begin(180)
+    await rig.clock.advance(1900)
+    rig.database.lagMs = 0
+    assert.equal((await rig.ask(180)).decision.outcome, 'partial')
+    rig.database.failure = down
+    await rig.clock.advance(2100)
+    const { outcome, reason, ageSeconds, ttlSeconds, asked } = look.served!.decision
+    assert.deepEqual([outcome, reason, asked], ['hit', undefined, undefined])
+    assert.deepEqual([ageSeconds, ttlSeconds], slow === 2000 ? [22, 5] : [24, 3])
+    assert.equal(look.served!.text, rig.truth(180))
+    assert.equal(rig.database.asked.length, 2)
+  })
+}
+
 test('a slow database and nothing to serve meanwhile: the answer is waited for', async () => {
   const rig = new EngineRig({ maxStaleMs, patienceMs: { slow: 2000, down: 500 } })
   rig.database.lagMs = 30_000

@@ -30,7 +30,8 @@ export function serveStale(
   const stale = staleAnswer(plan.window, panes, { grid: plan.grid, policy, now, maxStaleMs, reach })
   if (stale === undefined) return undefined
   // Another request has brought everything meanwhile: that is a hit.
-  if (stale.staleForMs < 0 && stale.usable.to === plan.window.to) return 'again'
+  const isStored = (panes.at(-1)?.to ?? 0) >= plan.window.to
+  if (isStored && stale.staleForMs < 0 && stale.usable.to === plan.window.to) return 'again'
   resetDecision(decision)
   decision.outcome = 'stale'
   decision.reason = why.reason

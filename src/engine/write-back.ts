@@ -5,7 +5,7 @@ import { clockOf, filledUntil, type Pane, slice } from '../core/pane.ts'
 import type { ShapeRecord } from '../stores/store.ts'
 import type { FetchedPane } from './fetch.ts'
 import { keptHeaders } from './kept-headers.ts'
-import { inTime } from './stored.ts'
+import { inTime, readNow } from './stored.ts'
 import type { IntervalCacheOptions, Trip } from './trip.ts'
 
 /** Resolves to whether it was kept. A store that fails costs the next request a fetch, never this one its answer. */
@@ -17,7 +17,6 @@ export async function writeBack(
   const { store, backend, policy, clock, storeTimeoutMs } = options
   if (!fetched.storable) return false
   const pane = withoutUnsettledEnd(fetched.pane, plan, policy.settledAgeMs)
-  if (pane.from >= pane.to) return false
   const shape: ShapeRecord = {
     backend: backend.name,
     text: plan.shape,
@@ -25,7 +24,10 @@ export async function writeBack(
     grid: plan.grid,
     identity: request.identity,
     headers: keptHeaders(fetched.headers),
-    reach: { to: fetched.pane.to, at: clockOf(fetched.pane, fetched.pane.from) },
+    reach: furthest(readNow(store, key, nothing)?.shape.reach, {
+      to: fetched.pane.to,
+      at: clockOf(fetched.pane, fetched.pane.from),
+    }),
   }
   try {
     return await inTime(store.write(key, { pane, shape }), clock, storeTimeoutMs)
@@ -33,6 +35,16 @@ export async function writeBack(
     return false
   }
 }
+
+/** A fetch of older times says nothing about how far the newest one reached. */
+function furthest(known: Reach | undefined, fetched: Reach): Reach {
+  return known !== undefined && known.to > fetched.to ? known : fetched
+}
+
+/** Enough to read a record by, and never worth a look in a far tier. */
+const nothing = { from: 0, to: 0 }
+
+type Reach = NonNullable<ShapeRecord['reach']>
 
 /** Trailing empty buckets that are not settled may only be late: they are not stored. */
 function withoutUnsettledEnd(pane: Pane, { grid }: Plan, settledAgeMs: number): Pane {

@@ -46,6 +46,20 @@ test('a refusal was neither a hit nor forwarded', () => {
   assert.equal(text, 'windowpane; detail="refused/loop"')
 })
 
+for (const [outcome, reason, fwd] of [
+  ['miss', 'absent', 'miss'],
+  ['miss', 'expired', 'stale'],
+  ['miss', 'revalidate', 'request'],
+  ['partial', 'expired', 'partial'],
+  ['bypass', 'no_store', 'bypass'],
+  ['error', 'database_error', 'miss'],
+] as const) {
+  test(`${outcome}/${reason} was forwarded because: ${fwd}`, () => {
+    const text = cacheStatus({ ...newDecision(), outcome, reason })
+    assert.equal(text, `windowpane; fwd=${fwd}; detail="${outcome}/${reason}"`)
+  })
+}
+
 test('timings are rounded to microseconds and never in exponents', () => {
   const decision = { ...newDecision(), timings: { plan: 1e-9, lookup: 0.12345, fetch: 1234.5 } }
   assert.equal(serverTiming(decision, 2), 'plan;dur=0, lookup;dur=0.123, fetch;dur=1234.5, total;dur=2')

@@ -125,6 +125,7 @@ class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
   #decoder: Transform | undefined
   #isDecoding: boolean
   #isOver = false
+  #hasEnded = false
   #lastActivity: number
   #timer: { cancel(): void }
 
@@ -146,7 +147,9 @@ class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
     this.#decoder?.destroy()
     this.#decoder = undefined
     this.#isDecoding = false
-    this.resume()
+    // All raw bytes may be in already: the decoder was to tell of the end, and no longer can.
+    if (this.#hasEnded && this.#finish()) this.#handler.end()
+    else this.resume()
   }
 
   pause(): void {
@@ -185,6 +188,7 @@ class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
 
   onResponseEnd(): void {
     if (this.#isOver) return
+    this.#hasEnded = true
     if (this.#decoder !== undefined) this.#decoder.end()
     else if (this.#finish()) this.#handler.end()
   }

@@ -1,7 +1,8 @@
 /** Design §7, rule 3: which results a waiter accepts, and which flights it does not join. */
 import assert from 'node:assert/strict'
 import { direct, NOW, openHouse, STEP, scene } from './house.ts'
-import { silent } from './upstream.ts'
+import { matrixOf } from './matrix.ts'
+import { type Asked, silent } from './upstream.ts'
 import { isCollapsed, outcomeOf } from './viewer.ts'
 
 const span = (from: number, to: number) => ({ from, to })
@@ -89,3 +90,36 @@ scene(
     assert.deepEqual([outcomeOf(hit), hit.headers['age']], ['hit', '30'])
   },
 )
+
+/** An answer for one pair of eyes; each says which query it answers. */
+function forOneOnly({ response, range }: Asked, number: number): void {
+  response.writeHead(200, { 'cache-control': 'private, no-store' })
+  response.end(matrixOf(range).replace('"host":"a"', `"host":"a${number}"`))
+}
+
+for (const [what, stored] of [
+  ['all of it', undefined],
+  ['the rest', span(0, 60)],
+] as const) {
+  scene(`an answer that may not be stored is not given to those who wait with: ${what}`, async (t) => {
+    const house = await openHouse(t)
+    if (stored !== undefined) await house.ask(stored).answer
+    const before = house.asked.length
+    house.upstream.script = silent
+    const leader = await house.askAndSettle(old)
+    const query = await house.upstream.untilAsked(before + 1)
+    const waiters = [await house.askAndSettle(old), await house.askAndSettle(old)]
+    house.upstream.script = (asked) => forOneOnly(asked, house.upstream.asked.length)
+    forOneOnly(query, before + 1)
+    assert.match((await leader.answer).body, new RegExp(`"a${before + 1}"`))
+    const answers = await Promise.all(waiters.map(({ answer }) => answer))
+    for (const answer of answers) {
+      assert.deepEqual([answer.status, outcomeOf(answer)], [200, 'bypass/no_store'])
+      assert.equal(answer.headers['cache-control'], 'private, no-store')
+    }
+    const hosts = answers.map(({ body }) => /"(a\d)"/.exec(body)?.[1]).sort()
+    assert.deepEqual(hosts, [`a${before + 2}`, `a${before + 3}`])
+    assert.deepEqual(house.asked.slice(before + 1), [old, old])
+    await house.assertNothingLeft(old)
+  })
+}

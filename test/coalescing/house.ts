@@ -1,6 +1,7 @@
 /** Windowpane before a scripted database, on a clock that the test moves. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { Backend } from '../../src/backends/backend.ts'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import type { Budget } from '../../src/core/budget.ts'
 import type { Interval } from '../../src/core/interval.ts'
@@ -42,6 +43,8 @@ export interface HouseOptions {
   readonly limits?: Partial<Limits>
   /** Puts something between the engine and the memory store. */
   readonly wrap?: (store: Store) => Store
+  /** The same for the backend. */
+  readonly wrapBackend?: (backend: Backend) => Backend
 }
 
 export interface AskOptions {
@@ -138,9 +141,10 @@ export async function openHouse(t: TestContext, options: HouseOptions = {}): Pro
   const lookups = new Lookups()
   let memory: { store: Store; budget: Budget } | undefined
   const limits = { ...defaultLimits, ...options.limits }
+  const backend: Backend = prometheus({ settledAgeMs: 3_600_000, maxBuckets: limits.maxBuckets })
   const windowpane = await startWindowpane({
     upstream: upstream.url,
-    backend: prometheus({ settledAgeMs: 3_600_000, maxBuckets: limits.maxBuckets }),
+    backend: options.wrapBackend?.(backend) ?? backend,
     listen: '127.0.0.1:0',
     limits,
     clock,

@@ -145,6 +145,22 @@ scene('an endless error is passed on, not kept', async (t) => {
   await house.assertNothingLeft(window)
 })
 
+for (const [size, how] of [
+  [3 * 1024 * 1024, 'long'],
+  [64 * 1024 * 1024, 'longer than sockets buffer'],
+] as const) {
+  scene(`a server error with a ${how} body: stale where something is known`, async (t) => {
+    const house = await openHouse(t, small)
+    await house.ask(span(880, 940)).answer
+    house.upstream.script = ({ response }) => void response.writeHead(500).end(Buffer.alloc(size))
+    const known = await house.ask(span(880, 961)).answer
+    assert.deepEqual([known.status, outcomeOf(known)], [200, 'stale/database_error'])
+    const unknown = await house.ask(window).answer
+    assert.deepEqual([unknown.status, unknown.body.length, unknown.isWhole], [500, size, true])
+    await house.assertNothingLeft(window)
+  })
+}
+
 scene('the answer of a slow database does not run into the stale one that was given meanwhile', async (t) => {
   const house = await openHouse(t)
   const recent = span(945, 961)

@@ -69,7 +69,7 @@ test('a server that wants credentials is asked with the client’s', async (t) =
   assert.equal(outcomeOf(await ask(url, path, good)), 'hit')
 })
 
-for (const status of [401, 403, 429, 500, 503]) {
+for (const status of [204, 302, 307, 400, 401, 403, 404, 405, 410, 429, 500, 503]) {
   test(`a client that is answered ${status} does not unmake what is known for others`, async (t) => {
     const upstream = await startScriptedUpstream(t)
     const { url, clock, windowpane } = await startStand(t, { upstream: upstream.url })

@@ -49,7 +49,59 @@ test('an expired answer is a miss by the clock’s verdict', async (t) => {
   await clock.advance(3_599_999)
   assert.equal(parameter(await ask(url, path), 'ttl'), 1)
   await clock.advance(1)
-  assert.equal(outcomeOf(await ask(url, path)), 'miss/expired')
+  const expired = await ask(url, path)
+  assert.deepEqual([outcomeOf(expired), parameter(expired, 'fwd')], ['miss/expired', 'stale'])
+  await clock.advance(1)
+  const reloaded = await ask(url, path, { headers: { 'Cache-Control': 'no-cache' } })
+  assert.deepEqual([outcomeOf(reloaded), parameter(reloaded, 'fwd')], ['miss/revalidate', 'request'])
+})
+
+/** Nothing in it is about an answer that was not given. */
+function checkNoLeftovers(answer: Answer, outcome: string): void {
+  assert.equal(outcomeOf(answer), outcome)
+  assert.deepEqual(values(answer, 'age'), [])
+  for (const name of ['hit', 'ttl', 'stored', 'collapsed']) assert.equal(parameter(answer, name), undefined)
+  assert.doesNotMatch(String(parameter(answer, 'detail')), /(?:asked|buckets|missing)=/)
+}
+
+test('what was noted of a partial answer does not survive into another', async (t) => {
+  const { url, clock, upstream } = await startBoth(t)
+  await ask(url, path)
+  await clock.advance(42_000)
+  const wider = rangePath({ ...range, end: range.end + minute })
+  for (const [status, body, outcome] of [
+    [422, '{"status":"error"}', 'error/database_refused'],
+    [302, 'elsewhere', 'error/database_refused'],
+    [500, 'broken', 'error/database_error'],
+    [200, 'surprise', 'bypass/unusable_answer'],
+  ] as const) {
+    upstream.script = (_request, response) => void response.writeHead(status).end(body)
+    const answer = await ask(url, wider)
+    assert.deepEqual([answer.status, answer.body.toString()], [status, body])
+    checkNoLeftovers(answer, outcome)
+  }
+  const refused = await ask(url, wider, { headers: { 'Cache-Control': 'only-if-cached' } })
+  checkNoLeftovers(refused, 'refused/only_if_cached')
+  await upstream.close()
+  checkNoLeftovers(await ask(url, wider), 'error/database_unreachable')
+})
+
+test('what was noted of a full miss does not survive into the database’s refusal', async (t) => {
+  const { url, upstream } = await startBoth(t)
+  for (const status of [302, 404, 422]) {
+    upstream.script = (_request, response) => void response.writeHead(status).end('no')
+    const answer = await ask(url, path)
+    assert.deepEqual([answer.status, parameter(answer, 'fwd-status')], [status, status])
+    checkNoLeftovers(answer, 'error/database_refused')
+  }
+})
+
+test('what was noted of a hit does not survive into its bypass', async (t) => {
+  const { url, clock, budget } = await startBoth(t)
+  await ask(url, path)
+  await clock.advance(42_000)
+  t.mock.method(budget, 'reserve', () => false)
+  checkNoLeftovers(await ask(url, path), 'bypass/memory_exhausted')
 })
 
 test('bypass, refusals and errors say why', async (t) => {

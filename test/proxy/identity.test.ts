@@ -6,7 +6,7 @@ import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { END, MINUTE } from '../data/dataset.ts'
 import { requireServer, startFixture } from '../data/fixture.ts'
 import { ask, outcomeOf, values } from './client.ts'
-import { rangePath } from './matrix.ts'
+import { matrixFor, rangePath } from './matrix.ts'
 import { oldRange, startBoth, startStand } from './setup.ts'
 
 const path = rangePath(oldRange())
@@ -44,6 +44,23 @@ test('values cannot be moved from one identity header to another', async (t) => 
     { 'X-Tenant-Id': 'ab' },
   ])
   assert.deepEqual(new Set(seen), new Set(['miss/absent']))
+})
+
+test('a header that Connection names is not sent, and so says nothing about who is asking', async (t) => {
+  const { url, upstream } = await startBoth(t)
+  upstream.script = (request, response) => {
+    const generation = request.headers['x-tenant'] === 'b' ? 2 : 1
+    response.end(matrixFor(new URL(request.url!, 'http://x').searchParams, generation))
+  }
+  const unnamed = { 'X-Tenant': 'b', Connection: 'close, x-tenant' }
+  const stripped = await ask(url, path, { headers: unnamed })
+  const ofNobody = await ask(url, path)
+  assert.deepEqual([outcomeOf(ofNobody), ofNobody.body], ['hit', stripped.body])
+  const ofB = await ask(url, path, { headers: { 'X-Tenant': 'b' } })
+  assert.equal(outcomeOf(ofB), 'miss/absent')
+  assert.notDeepEqual(ofB.body, stripped.body)
+  const again = await ask(url, path, { headers: unnamed })
+  assert.deepEqual([outcomeOf(again), again.body], ['hit', stripped.body])
 })
 
 test('shared identity shares over all of them', async (t) => {

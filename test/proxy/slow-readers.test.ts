@@ -160,3 +160,25 @@ test('a client that reads slowly, but reads, is not cut off', async (t) => {
   client.socket.resume()
   assert.ok(isBody(await client.closed, body))
 })
+
+test('a database that waits for its reader is watched with few timers, and not given up', async (t) => {
+  const [upstreamTimeoutMs, writeTimeoutMs] = [500, 3_600_000]
+  const { url, upstream, clock } = await startBoth(t, { limits: { upstreamTimeoutMs, writeTimeoutMs } })
+  const body = bigMatrix('anna', 40 * MiB, range.start)
+  upstream.script = (_request, response) => void response.end(body)
+  const client = await rawClient(url)
+  client.socket.pause()
+  client.write('GET /federate HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
+  await until(() => upstream.seen.length === 1)
+  await steady(() => upstream.seen[0]!.response.writableLength)
+  const { after } = clock
+  let timers = 0
+  clock.after = (delayMs, action) => {
+    timers++
+    return after(delayMs, action)
+  }
+  await clock.advance(20 * upstreamTimeoutMs)
+  assert.ok(timers <= 20, `${timers} timers`)
+  client.socket.resume()
+  assert.ok((await client.closed).includes(body.subarray(-100)))
+})

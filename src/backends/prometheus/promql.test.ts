@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { systemClock } from '../../core/clock.ts'
 import type { BypassReason } from '../../core/decision.ts'
 import { createExaminer, examine } from './promql.ts'
 
@@ -132,6 +133,43 @@ const hostile: readonly (readonly [string, string])[] = [
 for (const [what, text] of hostile) {
   test(`refuses ${what} without a crash`, () => assert.equal(reasonOf(text), 'unparseable_query'))
 }
+
+const deep: readonly (readonly [string, string])[] = [
+  ['aggregations', 'sum('.repeat(3000)],
+  ['aggregations, two kinds', 'sum(max('.repeat(3000)],
+  ['brackets', `${'('.repeat(900)}x${')'.repeat(900)}`],
+  ['operators', `${'(a or '.repeat(4000)}b${')'.repeat(4000)}`],
+  ['aggregations behind brackets in a comment', `# ${')'.repeat(3000)}\n${'sum('.repeat(3000)}`],
+  ['aggregations, each with a bracket in a comment', 'sum( # )\n'.repeat(3000)],
+  ['aggregations behind brackets in a string', `"${')'.repeat(3000)}" + ${'sum('.repeat(3000)}`],
+]
+
+/** The shortest of some runs: what the machine does besides does not count. */
+function quickest(text: string, runs: number): number {
+  const once = () => {
+    const began = systemClock.elapsed()
+    examine(text)
+    return systemClock.elapsed() - began
+  }
+  return Math.min(...Array.from({ length: runs }, once))
+}
+
+test('deep nesting costs no more than a usual query', async (t) => {
+  const usual =
+    'sum by (code) (rate(http_requests_total{job="a"}[5m])) / on (code) group_left () sum(rate(b[5m]))'
+  const most = 25 * quickest(usual, 50)
+  for (const [what, text] of deep) {
+    await t.test(what, () => {
+      assert.equal(reasonOf(text), 'unparseable_query')
+      const took = quickest(text, 5)
+      assert.ok(took < most, `${took} ms, where a usual query takes ${most / 25}`)
+    })
+  }
+})
+
+test('nesting as deep as people write it is read', () => {
+  assert.equal(reasonOf(`${'abs('.repeat(50)}x${')'.repeat(50)}`), 'eligible')
+})
 
 test('reads a long list of matchers and a long regular expression', () => {
   assert.equal(reasonOf(`rate(x{${'a="b",'.repeat(4000)}}[5m])`), 'eligible')

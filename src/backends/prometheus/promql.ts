@@ -247,14 +247,15 @@ class Examination {
   }
 }
 
-/** An upper bound: brackets in strings and comments count too. */
+/** Strings and comments are skipped: their brackets would hide real ones. What is not closed reaches to the end. */
+const skipped = /"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\]|\\[\s\S])*'?|`[^`]*`?|#[^\n]*/g
+
 function bracketDepth(text: string): number {
   let depth = 0
   let deepest = 0
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code === 0x28 || code === 0x5b || code === 0x7b) deepest = Math.max(deepest, ++depth)
-    else if (code === 0x29 || code === 0x5d || code === 0x7d) depth--
+  for (const bracket of text.replace(skipped, '').match(/[()[\]{}]/g) ?? []) {
+    depth += '([{'.includes(bracket) ? 1 : -1
+    deepest = Math.max(deepest, depth)
   }
   return deepest
 }

@@ -1,0 +1,120 @@
+/** A backend that throws while it takes an answer in: everybody is answered all the same, by the database itself. */
+import assert from 'node:assert/strict'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import type { Backend, Sink } from '../../src/backends/backend.ts'
+import { direct, type House, openHouse, scene } from '../coalescing/house.ts'
+import { matrixOf } from '../coalescing/matrix.ts'
+import { type Asked, silent } from '../coalescing/upstream.ts'
+import { type Answer, outcomeOf, read, type Visit } from '../coalescing/viewer.ts'
+import { until } from '../proxy/client.ts'
+
+const window = { from: 0, to: 100 }
+const begin = { from: 0, to: 60 }
+
+const fail = (): never => {
+  throw new RangeError('Array buffer allocation failed')
+}
+
+/** Sinks with some of their members replaced while `isFailing`. */
+function failing(replaced: Partial<Sink>): {
+  isFailing: boolean
+  wrapBackend: (backend: Backend) => Backend
+} {
+  const state = {
+    isFailing: false,
+    wrapBackend: (backend: Backend): Backend => ({
+      ...backend,
+      decompose(plan, interval) {
+        const sink = backend.decompose(plan, interval)
+        if (!state.isFailing) return sink
+        return {
+          write: replaced.write ?? ((chunk) => sink.write(chunk)),
+          end: replaced.end ?? ((fetchedAt) => sink.end(fetchedAt)),
+          get held() {
+            return replaced.held ?? sink.held
+          },
+        }
+      },
+    }),
+  }
+  return state
+}
+
+function answerIn(encoding: string, { response, range }: Asked): void {
+  const body = matrixOf(range)
+  response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding })
+  // In two pieces, so that something comes after an exception in `write` too.
+  const bytes = encoding === 'gzip' ? gzipSync(body) : Buffer.from(body)
+  response.write(bytes.subarray(0, bytes.length / 2), () => response.end(bytes.subarray(bytes.length / 2)))
+}
+
+async function textOf(visit: Visit, encoding: string): Promise<Answer> {
+  const message = await visit.head
+  const { body, isWhole } = encoding === 'gzip' ? await unpacked(message) : await read(message)
+  return { status: message.statusCode!, headers: message.headers, body, isWhole }
+}
+
+async function unpacked(message: Awaited<Visit['head']>): Promise<{ body: string; isWhole: boolean }> {
+  const bytes = Buffer.concat(await message.toArray())
+  return { body: gunzipSync(bytes).toString(), isWhole: message.complete }
+}
+
+/** One who asked first, and one who waits with it; then the database answers. */
+async function askTwice(house: House, encoding: string): Promise<Answer[]> {
+  const before = house.asked.length
+  const options = { headers: { 'accept-encoding': encoding }, isReading: false }
+  house.upstream.script = silent
+  const leader = await house.askAndSettle(window, options)
+  const query = await house.upstream.untilAsked(before + 1)
+  const waiter = await house.askAndSettle(window, options)
+  house.upstream.script = (asked) => answerIn(encoding, asked)
+  answerIn(encoding, query)
+  const answers: Answer[] = []
+  const visits = [leader, waiter]
+  visits.forEach(async (visit, i) => {
+    answers[i] = await textOf(visit, encoding)
+  })
+  // What never comes fails here, with a name, and not at the end of the scene's time.
+  await until(() => visits.every((_, i) => answers[i] !== undefined), 5_000)
+  return answers
+}
+
+const sinks: Readonly<Record<string, Partial<Sink>>> = {
+  'throws in write': { write: fail },
+  'throws in end': { end: fail },
+  'holds more than 2³¹ bytes': { held: 2 ** 31 + 1, end: fail },
+}
+
+for (const [what, replaced] of Object.entries(sinks)) {
+  for (const encoding of ['identity', 'gzip']) {
+    scene(`a sink that ${what}, on a miss, ${encoding}: leader and waiter are answered`, async (t) => {
+      const state = failing(replaced)
+      const house = await openHouse(t, state)
+      state.isFailing = true
+      const [leader, waiter] = await askTwice(house, encoding)
+      assert.deepEqual([outcomeOf(leader!), leader!.body], ['miss/absent', direct(window)])
+      assert.match(outcomeOf(waiter!), /^bypass\/(?:unusable_answer|answer_too_large)$/)
+      assert.deepEqual([waiter!.status, waiter!.body], [200, direct(window)])
+      assert.ok(leader!.isWhole && waiter!.isWhole)
+      state.isFailing = false
+      await house.assertNothingLeft(window)
+    })
+
+    scene(
+      `a sink that ${what}, on a partial answer, ${encoding}: leader and waiter are answered`,
+      async (t) => {
+        const state = failing(replaced)
+        const house = await openHouse(t, state)
+        await house.ask(begin).answer
+        state.isFailing = true
+        for (const answer of await askTwice(house, encoding)) {
+          assert.match(outcomeOf(answer), /^bypass\/(?:unusable_answer|answer_too_large)$/)
+          assert.deepEqual([answer.status, answer.body, answer.isWhole], [200, direct(window), true])
+        }
+        state.isFailing = false
+        assert.equal(outcomeOf(await house.ask(begin).answer), 'hit')
+        await house.assertNothingLeft(window)
+      },
+    )
+  }
+}

@@ -1,0 +1,133 @@
+/** Decoders of compressed answers: they stop when nobody needs them, and a quick database waits for them. */
+import assert from 'node:assert/strict'
+import { syncBuiltinESMExports } from 'node:module'
+import { Transform, type TransformCallback } from 'node:stream'
+import test, { type TestContext } from 'node:test'
+import zlib, { gunzipSync, gzipSync } from 'node:zlib'
+import { ask, header, outcomeOf, rawClient, steady, until } from './client.ts'
+import { bigMatrix, rangePath } from './matrix.ts'
+import type { ScriptedUpstream } from './scripted-upstream.ts'
+import { oldRange, startBoth } from './setup.ts'
+
+const MiB = 2 ** 20
+const range = oldRange(1, 1)
+const path = rangePath(range)
+const gzip = { headers: { 'Accept-Encoding': 'gzip' } }
+const request = `GET ${path} HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n`
+
+/** The decoders made from now on; `make` makes others instead. */
+function decoders(t: TestContext, make?: () => Transform): Transform[] {
+  const made: Transform[] = []
+  const original = zlib.createGunzip
+  t.mock.method(zlib, 'createGunzip', () => {
+    const decoder = make?.() ?? original()
+    made.push(decoder)
+    return decoder
+  })
+  syncBuiltinESMExports()
+  t.after(() => {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+  })
+  return made
+}
+
+/** Passes on what it is given, but only when it is let; what waits meanwhile is in its queue. */
+class Gate extends Transform {
+  isOpen = false
+  #waiting: (() => void)[] = []
+
+  override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
+    if (this.isOpen) done(null, chunk)
+    else this.#waiting.push(() => done(null, chunk))
+  }
+
+  open(): void {
+    this.isOpen = true
+    for (const pass of this.#waiting.splice(0)) pass()
+  }
+}
+
+/** What is still not there after a while is missing: a failure, not a run that hangs. */
+async function inTime<T>(pending: Promise<T>): Promise<[T]> {
+  const come: T[] = []
+  const over = pending.then((value) => come.push(value))
+  await until(() => come.length > 0, 3_000)
+  await over
+  return [come[0]!]
+}
+
+/** Begins with the body, and ends when the test says so. */
+function beginWith(upstream: ScriptedUpstream, body: Buffer): void {
+  upstream.script = (_request, response) => {
+    response.writeHead(200, { 'Content-Encoding': 'gzip' })
+    response.write(body)
+  }
+}
+
+const large = { limits: { maxAnswerBytes: 50_000 } }
+
+test('an answer that is too large to be kept is not decoded any further, and passes', async (t) => {
+  const made = decoders(t)
+  const { url, upstream, budget } = await startBoth(t, large)
+  const body = gzipSync(bigMatrix('anna', 4 * MiB, range.start), { level: 0 })
+  beginWith(upstream, body.subarray(0, MiB))
+  const client = await rawClient(url)
+  client.write(request)
+  await until(() => made.length === 1 && made[0]!.destroyed)
+  upstream.seen[0]!.response.end(body.subarray(MiB))
+  const received = await client.closed
+  assert.ok(received.includes(body.subarray(-1000)), 'the rest passes undecoded')
+  assert.equal(made.length, 1)
+  await until(() => budget.used === 0)
+})
+
+for (const headers of [{}, { 'Content-Length': 'known' }]) {
+  const isKnown = 'Content-Length' in headers
+  test(`too large, and all of it came at once, its length ${isKnown ? '' : 'un'}known: it ends`, async (t) => {
+    const { url, upstream, budget } = await startBoth(t, large)
+    const text = bigMatrix('anna', 2 * MiB, range.start)
+    const body = gzipSync(text)
+    upstream.script = (_request, response) => {
+      const length = isKnown ? { 'Content-Length': body.length } : {}
+      response.writeHead(200, { 'Content-Encoding': 'gzip', ...length }).end(body)
+    }
+    const [answer] = await inTime(ask(url, path, gzip))
+    assert.deepEqual([answer.status, header(answer, 'content-encoding')], [200, 'gzip'])
+    assert.ok(gunzipSync(answer.body).equals(text))
+    assert.equal(budget.used, 0)
+  })
+}
+
+test('a client that goes takes its decoder with it', async (t) => {
+  const made = decoders(t)
+  const { url, upstream, budget } = await startBoth(t)
+  beginWith(upstream, gzipSync(bigMatrix('anna', 4 * MiB, range.start), { level: 0 }).subarray(0, MiB))
+  const client = await rawClient(url)
+  client.write(request)
+  await client.has('HTTP/1.1 200')
+  await until(() => made.length === 1 && budget.used > 0)
+  client.socket.destroy()
+  assert.equal(await upstream.seen[0]!.over, false)
+  await until(() => made[0]!.destroyed && budget.used === 0)
+})
+
+test('a database that is quicker than the decoder waits for it', async (t) => {
+  const made = decoders(t, () => new Gate())
+  const { url, upstream } = await startBoth(t)
+  // The gate takes plain bytes for encoded ones.
+  const body = bigMatrix('anna', 40 * MiB, range.start)
+  upstream.script = (_request, response) =>
+    void response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(body)
+  const pending = ask(url, path, gzip)
+  await until(() => made.length === 1)
+  await steady(() => made[0]!.writableLength)
+  const queued = made[0]!.writableLength
+  ;(made[0] as Gate).open()
+  const answer = await pending
+  assert.ok(queued > 0 && queued < MiB, `${queued} bytes are queued`)
+  assert.ok(answer.body.equals(body))
+  const hit = await ask(url, path)
+  assert.equal(outcomeOf(hit), 'hit')
+  assert.ok(hit.body.equals(body))
+})
