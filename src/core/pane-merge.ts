@@ -31,7 +31,12 @@ function haveSameRanks(a: PaneBody, b: PaneBody): boolean {
   for (let column = 0; column < a.columns; column++) {
     if (a.rankEnd(column) - a.ranksAt !== b.rankEnd(column) - b.ranksAt) return false
   }
-  return a.bytes.compare(b.bytes, b.ranksAt, b.frameAt, a.ranksAt, a.frameAt) === 0
+  return (
+    compareBytes(
+      { bytes: a.bytes, start: a.ranksAt, end: a.frameAt },
+      { bytes: b.bytes, start: b.ranksAt, end: b.frameAt },
+    ) === 0
+  )
 }
 
 function mergeUnequal(panes: readonly Pane[]): ColumnMerge {
