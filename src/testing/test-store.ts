@@ -4,8 +4,12 @@
  */
 import { describe, test } from 'node:test'
 import type { EpochMs } from '../core/clock.ts'
+import type { Cells } from '../stores/cells.ts'
 import type { MaybePromise, Store } from '../stores/store.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
+import { cellRowLaws } from './store-laws-cells.ts'
+import { cellBucketLaws } from './store-laws-cells-buckets.ts'
+import { cellConcurrencyLaws } from './store-laws-cells-concurrent.ts'
 import { paneLaws } from './store-laws-panes.ts'
 import { recordLaws } from './store-laws-records.ts'
 
@@ -66,5 +70,46 @@ async function run(options: StoreLaws, law: StoreLaw): Promise<void> {
     await law({ store: await another(), clock, start: clock.now(), capabilities, another })
   } finally {
     for (const store of opened) await store.close()
+  }
+}
+
+export interface CellLaws {
+  readonly name: string
+  /** Cells without any row; every test has its own. `end` is called when the test is over. */
+  create(context: { readonly clock: FakeClock }): MaybePromise<{ cells: Cells; end?(): MaybePromise<void> }>
+  /** How many random histories are tried; 30 unless told. */
+  readonly rounds?: number
+}
+
+export interface CellContext {
+  readonly cells: Cells
+  readonly clock: FakeClock
+  readonly rounds: number
+  /** Further cells without any row, on the same clock. */
+  another(): Promise<Cells>
+}
+
+export type CellLaw = (context: CellContext) => Promise<void>
+
+/** The laws of a store's second face, registered like those of the first. */
+export function testCells(options: CellLaws): void {
+  describe(`cells: ${options.name}`, () => {
+    for (const [name, law] of Object.entries({ ...cellRowLaws, ...cellBucketLaws, ...cellConcurrencyLaws }))
+      test(name, () => runCellLaw(options, law))
+  })
+}
+
+async function runCellLaw(options: CellLaws, law: CellLaw): Promise<void> {
+  const clock = fakeClock()
+  const ends: (() => MaybePromise<void>)[] = []
+  const another = async (): Promise<Cells> => {
+    const { cells, end } = await options.create({ clock })
+    ends.push(() => cells.close(), ...(end === undefined ? [] : [end]))
+    return cells
+  }
+  try {
+    await law({ cells: await another(), clock, rounds: options.rounds ?? 30, another })
+  } finally {
+    for (const end of ends) await end()
   }
 }

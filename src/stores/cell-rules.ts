@@ -1,0 +1,162 @@
+/** What the operations on cells mean, as pure functions of the row that is there: engines only fetch and store. */
+import type { EpochMs } from '../core/clock.ts'
+import type {
+  Cell,
+  CellDraft,
+  CellId,
+  CellRefusal,
+  Change,
+  Condition,
+  Deadline,
+  PublishOutcome,
+  Take,
+  Taken,
+} from './cells.ts'
+
+/** Both texts together, in UTF-8: what every engine's keys can hold. */
+const maxIdBytes = 400
+const maxKindLength = 64
+/** What the narrowest engine takes in one transaction. */
+const maxChanges = 100
+
+export const isCollected = (cell: Cell, now: EpochMs): boolean =>
+  cell.collectAt !== 'never' && cell.collectAt * 1000 <= now
+
+/** The row as a reader who knows schema `v` may see it. */
+export const visible = (cell: Cell | undefined, v: number, now: EpochMs): Cell | undefined =>
+  cell === undefined || cell.v !== v || isCollected(cell, now) ? undefined : cell
+
+const hasPassed = (cell: Cell, deadline: Deadline, now: EpochMs): boolean =>
+  (cell.clocks[deadline] ?? Number.NEGATIVE_INFINITY) <= now
+
+/** `cell` is what is visible; see `visible`. */
+export function holds(condition: Condition, cell: Cell | undefined, now: EpochMs): boolean {
+  if (condition.is === 'absent') return cell === undefined
+  if (condition.is === 'expired') return cell === undefined || hasPassed(cell, condition.deadline, now)
+  if (cell === undefined || cell.rev !== condition.rev) return false
+  return condition.before === undefined || !hasPassed(cell, condition.before, now)
+}
+
+export function refusalOfId({ pk, sk }: CellId): CellRefusal | undefined {
+  const isBad = pk === '' || sk === '' || pk.includes('\0') || sk.includes('\0')
+  return isBad || Buffer.byteLength(pk) + Buffer.byteLength(sk) > maxIdBytes ? 'id' : undefined
+}
+
+/** Why a draft cannot be stored whatever is there, or undefined. */
+export function refusalOfDraft(draft: CellDraft, maxValueBytes: number): CellRefusal | undefined {
+  if (draft.value.byteLength > maxValueBytes || draft.kind.length > maxKindLength) return 'too_large'
+  return haveOrder(draft) ? undefined : 'clocks'
+}
+
+function haveOrder({ clocks, collectAt }: CellDraft): boolean {
+  if (collectAt !== 'never' && !(Number.isSafeInteger(collectAt) && collectAt > 0)) return false
+  const end = collectAt === 'never' ? Number.POSITIVE_INFINITY : collectAt * 1000
+  const chain = [clocks.freshUntil, clocks.staleUntil, clocks.errorUntil].filter((at) => at !== undefined)
+  const isAscending = [...chain, end].every((at, i, all) => i === 0 || all[i - 1]! <= at)
+  return isAscending && (clocks.leaseUntil ?? Number.NEGATIVE_INFINITY) <= end
+}
+
+export interface TakePlan {
+  readonly outcome: Taken
+  /** The row to store; undefined where nothing changes. */
+  readonly row?: Omit<Cell, 'rev'>
+}
+
+export const bucketKind = 'bucket'
+const bucketSchema = 1
+
+/** A collected bucket is credited up to now like any other: a row that outlived its clock is not forgiven its debt. */
+export function planTake(cell: Cell | undefined, take: Take, now: EpochMs): TakePlan {
+  const bucket = cell?.kind === bucketKind && cell.v === bucketSchema ? cell : undefined
+  if (bucket === undefined && take.cost <= 0) return { outcome: { ok: true, level: take.capacity } }
+  const level = creditedLevel(bucket, take, now)
+  const left = Math.min(take.capacity, level - take.cost)
+  if (take.cost > 0 && left < 0 && take.mayOwe !== true) return { outcome: refused(level, take) }
+  const row = bucketRow(
+    { level: left, refilledAt: Math.max(now, bucket?.clocks.refilledAt ?? now) },
+    take,
+    now,
+  )
+  return { outcome: { ok: true, level: left }, row }
+}
+
+/** A clock that went back credits nothing, and nothing twice: `refilledAt` never goes back. */
+function creditedLevel(bucket: Cell | undefined, take: Take, now: EpochMs): number {
+  if (bucket === undefined) return take.capacity
+  const elapsed = Math.max(0, now - (bucket.clocks.refilledAt ?? now))
+  return Math.min(take.capacity, (bucket.level ?? take.capacity) + Math.floor(elapsed * take.creditPerMs))
+}
+
+function refused(level: number, take: Take): Taken {
+  const canEver = take.cost <= take.capacity && take.creditPerMs > 0
+  const retryAfterMs = canEver ? Math.ceil((take.cost - level) / take.creditPerMs) : undefined
+  return { ok: false, level, retryAfterMs }
+}
+
+function bucketRow(
+  { level, refilledAt }: { level: number; refilledAt: EpochMs },
+  take: Take,
+  now: EpochMs,
+): Omit<Cell, 'rev'> {
+  const msToFull =
+    take.creditPerMs > 0 ? (take.capacity - level) / take.creditPerMs : Number.POSITIVE_INFINITY
+  const until = take.keepMs === 'forever' ? Number.POSITIVE_INFINITY : now + Math.max(take.keepMs, msToFull)
+  return {
+    kind: bucketKind,
+    v: bucketSchema,
+    clocks: { refilledAt },
+    collectAt: Number.isFinite(until) ? Math.max(1, Math.ceil(until / 1000)) : 'never',
+    value: new Uint8Array(0),
+    level,
+  }
+}
+
+export interface Rows {
+  readonly now: EpochMs
+  readonly maxValueBytes: number
+  /** The row that is stored, collected or not. */
+  stored(id: CellId): Cell | undefined
+  /** Returns its revision. */
+  store(id: CellId, row: Omit<Cell, 'rev'>): number
+  drop(id: CellId): void
+}
+
+/** Runs inside whatever makes the engine's operations atomic: everything is checked before anything is changed. */
+export function publishOn(rows: Rows, changes: readonly Change[]): PublishOutcome {
+  const failed = changes.findIndex((_, i) => refusalOf(rows, changes, i) !== undefined)
+  if (failed >= 0) return { ok: false, reason: refusalOf(rows, changes, failed)!, failed }
+  const revs = changes.map((change) => {
+    if ('put' in change) return rows.store(change.id, change.put)
+    rows.drop(change.id)
+    return undefined
+  })
+  return { ok: true, revs }
+}
+
+function refusalOf(rows: Rows, changes: readonly Change[], index: number): CellRefusal | undefined {
+  if (index >= maxChanges) return 'too_large'
+  const change = changes[index]!
+  const first = changes.findIndex(({ id }) => id.pk === change.id.pk && id.sk === change.id.sk)
+  if (first !== index) return 'duplicate'
+  const refusal = refusalOfId(change.id)
+  if (refusal !== undefined) return refusal
+  if ('put' in change) {
+    const bad = refusalOfDraft(change.put, rows.maxValueBytes)
+    if (bad !== undefined) return bad
+  }
+  return holds(change.if, seen(rows, change), rows.now) ? undefined : 'condition'
+}
+
+/** To a writer of one schema, a row of another is absent; a removal looks at whatever is there. */
+function seen(rows: Rows, change: Change): Cell | undefined {
+  const stored = rows.stored(change.id)
+  return visible(stored, 'put' in change ? change.put.v : (stored?.v ?? 0), rows.now)
+}
+
+export function takeFrom(rows: Rows, id: CellId, take: Take): Taken {
+  const reason = refusalOfId(id)
+  if (reason !== undefined) return { ok: false, reason }
+  const { outcome, row } = planTake(rows.stored(id), take, rows.now)
+  if (row !== undefined) rows.store(id, row)
+  return outcome
+}

@@ -1,0 +1,116 @@
+/**
+ * The second face of storage: everything that is one small row under a condition (leases, marks, object metadata,
+ * token buckets, learned rates). A row has correctness clocks, which decide what may be believed, and a collection
+ * clock, which only says when it may be thrown away: a collected row is absent even while it still lies there, and a
+ * row that is gone early proves nothing. Its laws are in testing/test-cells.ts; what the conditions mean is in
+ * cell-rules.ts, which every engine in this process shares.
+ */
+import type { EpochMs } from '../core/clock.ts'
+import type { MaybePromise } from './store.ts'
+
+/** Rows of one `pk` are listed together; see `cellPath` for texts that are put together from names. */
+export interface CellId {
+  readonly pk: string
+  readonly sk: string
+}
+
+/** Whole seconds since 1970: what the coarsest engine can keep. */
+export type EpochSeconds = number
+
+/** Correctness clocks. fresh <= stale <= error <= collection, and lease <= collection, or the row is refused. */
+export interface CellClocks {
+  readonly freshUntil?: EpochMs
+  readonly staleUntil?: EpochMs
+  readonly errorUntil?: EpochMs
+  readonly leaseUntil?: EpochMs
+  /** When a token bucket was last credited. */
+  readonly refilledAt?: EpochMs
+}
+
+export type Deadline = 'freshUntil' | 'staleUntil' | 'errorUntil' | 'leaseUntil'
+
+export interface CellDraft {
+  readonly kind: string
+  /** The schema of `value`: a row of another schema is absent to whoever asks for this one. */
+  readonly v: number
+  readonly clocks: CellClocks
+  /** Garbage collection only. "Never" is a value of its own; 0 is refused. */
+  readonly collectAt: EpochSeconds | 'never'
+  readonly value: Uint8Array
+}
+
+export interface Cell extends CellDraft {
+  /** Grows with every change and is never used twice, not even for a row that was deleted in between. */
+  readonly rev: number
+  /** What is left in a token bucket, in the units of its takes; below 0 is debt. */
+  readonly level?: number
+}
+
+export type Condition =
+  | { readonly is: 'absent' }
+  /** Absent, or this clock has been reached (or was never set). */
+  | { readonly is: 'expired'; readonly deadline: Deadline }
+  /** Present at this revision and, where asked, before this clock is reached: an expired holder may not publish. */
+  | { readonly is: 'revision'; readonly rev: number; readonly before?: Deadline }
+
+export type CellRefusal = 'condition' | 'clocks' | 'id' | 'too_large' | 'duplicate' | 'unavailable'
+
+export type PutOutcome =
+  | { readonly ok: true; readonly rev: number }
+  /** `current` is the row that stood in the way. */
+  | { readonly ok: false; readonly reason: CellRefusal; readonly current?: Cell }
+
+/** Integers, in units of which a token is a whole number: no remainder, no drift. */
+export interface Take {
+  /** Below 0 gives back; giving back to a row that is gone creates nothing. */
+  readonly cost: number
+  readonly capacity: number
+  readonly creditPerMs: number
+  /** Takes even what is not there: the level goes below 0. */
+  readonly mayOwe?: boolean
+  /** The row is kept at least this long, and at least until it would be full again. */
+  readonly keepMs: number | 'forever'
+}
+
+export type Taken =
+  | { readonly ok: true; readonly level: number }
+  /** `retryAfterMs` is undefined where it can never succeed. */
+  | { readonly ok: false; readonly level: number; readonly retryAfterMs: number | undefined }
+  | { readonly ok: false; readonly reason: CellRefusal }
+
+export type Change =
+  | { readonly id: CellId; readonly put: CellDraft; readonly if: Condition }
+  | { readonly id: CellId; readonly remove: true; readonly if: Condition }
+
+export type PublishOutcome =
+  | { readonly ok: true; readonly revs: readonly (number | undefined)[] }
+  /** The first change that could not be made; none was. */
+  | { readonly ok: false; readonly reason: CellRefusal; readonly failed: number }
+
+export interface CellCapabilities {
+  readonly shared: boolean
+  readonly durable: boolean
+  readonly maxValueBytes: number
+}
+
+export interface Cells {
+  readonly name: string
+  readonly capabilities: CellCapabilities
+  /** The row, fresh or not; undefined where it is absent, collected or of another schema. */
+  get(id: CellId, v: number): MaybePromise<Cell | undefined>
+  /** Every row of a `pk`, in the byte order of `sk`. */
+  list(pk: string, v: number): MaybePromise<readonly (readonly [sk: string, cell: Cell])[]>
+  put(id: CellId, draft: CellDraft, condition: Condition): MaybePromise<PutOutcome>
+  /** Takes from a token bucket that is credited up to now; a bucket that is absent begins full. */
+  take(id: CellId, take: Take): MaybePromise<Taken>
+  /** Returns whether the row was there and the condition held. */
+  remove(id: CellId, condition: Condition): MaybePromise<boolean>
+  /** All changes or none; no row may occur twice. */
+  publish(changes: readonly Change[]): MaybePromise<PublishOutcome>
+  close(): MaybePromise<void>
+}
+
+/** A `pk` or `sk` of names, joined by `#`. Returns undefined where a name contains the delimiter or NUL. */
+export function cellPath(...names: readonly string[]): string | undefined {
+  return names.some((name) => /[#\0]/.test(name)) ? undefined : names.join('#')
+}

@@ -1,0 +1,145 @@
+/**
+ * What is still to be written to a far store, bounded, a few writes at a time so that the store can
+ * gather them. Nobody waits for it. A store that fails or is silent is left alone for a while: its writes are lost,
+ * which costs a refetch.
+ */
+import type { Clock } from '../core/clock.ts'
+import type { Interval } from '../core/interval.ts'
+import type { Key } from '../core/key.ts'
+import { measure } from '../core/pane.ts'
+import type { Entry, MaybePromise, Store } from './store.ts'
+import { cutOut } from './tile.ts'
+
+export interface FarCounters {
+  /** Panes handed to the far store and kept by it. */
+  written: number
+  /** Panes that were not: the queue was full, the store refused, or it was left alone. */
+  dropped: number
+  /** Reads, writes and removals that failed or took too long. */
+  errors: number
+}
+
+interface Job {
+  readonly key: Key
+  readonly entry: Entry
+}
+
+const failuresInARow = 3
+const pauseMs = 5000
+const writesAtOnce = 8
+
+export class Far {
+  readonly counters: FarCounters = { written: 0, dropped: 0, errors: 0 }
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #limits: { readonly timeoutMs: number; readonly maxQueuedBytes: number }
+  #queue: Job[] = []
+  #queuedBytes = 0
+  #draining: Promise<void> | undefined
+  #failures = 0
+  #pausedUntil = Number.NEGATIVE_INFINITY
+
+  constructor(store: Store, clock: Clock, limits: { timeoutMs: number; maxQueuedBytes: number }) {
+    this.#store = store
+    this.#clock = clock
+    this.#limits = limits
+  }
+
+  get isPaused(): boolean {
+    return this.#clock.now() < this.#pausedUntil
+  }
+
+  /** Runs an operation of the store; gives `otherwise` where it fails, is late, or the store is being left alone. */
+  ask<T>(operation: (store: Store) => MaybePromise<T>, otherwise: T): MaybePromise<T> {
+    if (this.isPaused) return otherwise
+    try {
+      const pending = operation(this.#store)
+      if (!(pending instanceof Promise)) return this.#succeeded(pending)
+      return this.#inTime(pending).then(
+        (value) => this.#succeeded(value),
+        () => this.#failed(otherwise),
+      )
+    } catch {
+      return this.#failed(otherwise)
+    }
+  }
+
+  enqueue(key: Key, entry: Entry): void {
+    const bytes = measure(entry.pane)
+    if (this.isPaused || this.#queuedBytes + bytes > this.#limits.maxQueuedBytes) {
+      this.counters.dropped++
+      return
+    }
+    this.#queue.push({ key, entry })
+    this.#queuedBytes += bytes
+    this.#draining ??= this.#drain()
+  }
+
+  /** Takes a key's buckets out of what waits; the write that is under way is waited for. */
+  async forget(key: Key, interval: Interval | undefined): Promise<void> {
+    const waiting = this.#queue
+    this.#queue = []
+    this.#queuedBytes = 0
+    for (const job of waiting) for (const left of without(job, key, interval)) this.#requeue(left)
+    await Promise.all(this.#writing)
+  }
+
+  /** Resolves when nothing waits any more. */
+  async idle(): Promise<void> {
+    await this.#draining
+  }
+
+  readonly #writing = new Set<Promise<void>>()
+
+  #requeue(job: Job): void {
+    this.#queue.push(job)
+    this.#queuedBytes += measure(job.entry.pane)
+  }
+
+  async #drain(): Promise<void> {
+    // After the answer, not before it.
+    await Promise.resolve()
+    while (this.#queue.length > 0 || this.#writing.size > 0) {
+      while (this.#queue.length > 0 && this.#writing.size < writesAtOnce) this.#begin(this.#queue.shift()!)
+      await Promise.race(this.#writing)
+    }
+    this.#draining = undefined
+  }
+
+  #begin({ key, entry }: Job): void {
+    this.#queuedBytes -= measure(entry.pane)
+    const writing = this.#write(key, entry).finally(() => this.#writing.delete(writing))
+    this.#writing.add(writing)
+  }
+
+  async #write(key: Key, entry: Entry): Promise<void> {
+    if (await this.ask((store) => store.write(key, entry), false)) this.counters.written++
+    else this.counters.dropped++
+  }
+
+  #inTime<T>(pending: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const timer = this.#clock.after(this.#limits.timeoutMs, () =>
+        reject(new Error('the far store is late')),
+      )
+      pending.then(resolve, reject).finally(() => timer.cancel())
+    })
+  }
+
+  #succeeded<T>(value: T): T {
+    this.#failures = 0
+    return value
+  }
+
+  #failed<T>(otherwise: T): T {
+    this.counters.errors++
+    if (++this.#failures >= failuresInARow) this.#pausedUntil = this.#clock.now() + pauseMs
+    return otherwise
+  }
+}
+
+function without(job: Job, key: Key, interval: Interval | undefined): Job[] {
+  if (job.key !== key) return [job]
+  const left = interval === undefined ? [] : cutOut([job.entry.pane], interval)
+  return left.map((pane) => ({ key, entry: { ...job.entry, pane } }))
+}

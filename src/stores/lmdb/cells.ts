@@ -1,0 +1,178 @@
+/** Cells in the file: conditions are judged inside the write transaction, so that processes may share it. */
+import type { Clock } from '../../core/clock.ts'
+import { isCollected, publishOn, type Rows, refusalOfId, takeFrom, visible } from '../cell-rules.ts'
+import type {
+  Cell,
+  CellDraft,
+  CellId,
+  Cells,
+  Change,
+  Condition,
+  PublishOutcome,
+  PutOutcome,
+  Take,
+  Taken,
+} from '../cells.ts'
+import type { MaybePromise } from '../store.ts'
+import type { StoreFile } from './file.ts'
+import type { Health } from './health.ts'
+import { seal, unseal } from './seal.ts'
+
+export class LmdbCells implements Cells {
+  readonly name = 'lmdb'
+  readonly capabilities = { shared: true, durable: true, maxValueBytes: 64 * 1024 }
+  readonly #file: StoreFile
+  readonly #health: Health
+  readonly #rows: Rows
+  readonly #clock: Clock
+
+  constructor(file: StoreFile, health: Health, clock: Clock) {
+    this.#file = file
+    this.#health = health
+    this.#clock = clock
+    this.#rows = rowsOn(file, clock, this.capabilities.maxValueBytes)
+  }
+
+  get(id: CellId, v: number): MaybePromise<Cell | undefined> {
+    if (refusalOfId(id) !== undefined || !this.#health.isReadable) return undefined
+    return this.#guarded(() => {
+      this.#file.renew()
+      const cell = storedAt(this.#file, idBytes(id))
+      const now = this.#clock.now()
+      // A row seen collected is gone for good, even if the clock goes back.
+      if (cell !== undefined && cell.level === undefined && isCollected(cell, now))
+        return this.#collect(id, cell)
+      return visible(cell, v, now)
+    }, undefined)
+  }
+
+  list(pk: string, v: number): readonly (readonly [string, Cell])[] {
+    const start = idBytes({ pk, sk: '' })
+    if (refusalOfId({ pk, sk: '-' }) !== undefined || !this.#health.isReadable) return []
+    return this.#guarded(() => {
+      this.#file.renew()
+      const end = Buffer.from(start)
+      end[end.length - 1] = 1
+      const found: [string, Cell][] = []
+      for (const at of [...this.#file.tables.cells.getKeys({ start, end })]) {
+        const cell = visible(storedAt(this.#file, at), v, this.#clock.now())
+        if (cell !== undefined) found.push([at.toString('utf8', start.length), cell])
+      }
+      return found
+    }, [])
+  }
+
+  put(id: CellId, draft: CellDraft, condition: Condition): Promise<PutOutcome> {
+    return this.#change<PutOutcome>(
+      () => {
+        const outcome = publishOn(this.#rows, [{ id, put: draft, if: condition }])
+        if (outcome.ok) return { ok: true, rev: outcome.revs[0]! }
+        const isKnown = refusalOfId(id) === undefined
+        const current = isKnown ? visible(this.#rows.stored(id), draft.v, this.#rows.now) : undefined
+        return { ok: false, reason: outcome.reason, ...(current === undefined ? {} : { current }) }
+      },
+      { ok: false, reason: 'unavailable' },
+    )
+  }
+
+  take(id: CellId, take: Take): Promise<Taken> {
+    return this.#change<Taken>(() => takeFrom(this.#rows, id, take), { ok: false, reason: 'unavailable' })
+  }
+
+  remove(id: CellId, condition: Condition): Promise<boolean> {
+    return this.#change(() => {
+      if (refusalOfId(id) !== undefined || this.#rows.stored(id) === undefined) return false
+      return publishOn(this.#rows, [{ id, remove: true, if: condition }]).ok
+    }, false)
+  }
+
+  publish(changes: readonly Change[]): Promise<PublishOutcome> {
+    return this.#change<PublishOutcome>(() => publishOn(this.#rows, changes), {
+      ok: false,
+      reason: 'unavailable',
+      failed: 0,
+    })
+  }
+
+  /** The file belongs to the store that these cells came from. */
+  close(): void {}
+
+  #collect(id: CellId, cell: Cell): Promise<undefined> {
+    return this.#change(() => {
+      const at = idBytes(id)
+      if (storedAt(this.#file, at)?.rev === cell.rev) this.#file.tables.cells.remove(at)
+      return undefined
+    }, undefined)
+  }
+
+  #guarded<T>(action: () => T, otherwise: T): T {
+    try {
+      return action()
+    } catch (error) {
+      this.#health.fail(error)
+      return otherwise
+    }
+  }
+
+  async #change<T>(action: () => T, otherwise: T): Promise<T> {
+    if (!this.#health.isReadable) return otherwise
+    try {
+      return await this.#file.change(1024, action)
+    } catch (error) {
+      this.#health.fail(error)
+      return otherwise
+    }
+  }
+}
+
+const idBytes = ({ pk, sk }: CellId): Buffer => Buffer.from(`${pk}\0${sk}`)
+
+/** No id begins with NUL. */
+const revisionAt = Buffer.from('\0revision')
+
+function rowsOn(file: StoreFile, clock: Clock, maxValueBytes: number): Rows {
+  const { cells } = file.tables
+  return {
+    maxValueBytes,
+    get now() {
+      return clock.now()
+    },
+    stored: (id) => storedAt(file, idBytes(id)),
+    store(id, row) {
+      const rev = nextRevision(file)
+      const at = idBytes(id)
+      cells.put(at, seal(at, encode({ ...row, rev })))
+      return rev
+    },
+    drop: (id) => void cells.remove(idBytes(id)),
+  }
+}
+
+/** One counter for all rows: a row that is deleted and made again must not get a revision that someone remembers. */
+function nextRevision(file: StoreFile): number {
+  const view = file.tables.cells.getBinaryFast(revisionAt)
+  const payload = view === undefined ? undefined : unseal(revisionAt, view)
+  const next = Buffer.alloc(8)
+  next.writeDoubleLE((payload === undefined ? 0 : payload.readDoubleLE(0)) + 1)
+  file.tables.cells.put(revisionAt, seal(revisionAt, next))
+  return next.readDoubleLE(0)
+}
+
+function storedAt(file: StoreFile, at: Buffer): Cell | undefined {
+  const view = file.tables.cells.getBinaryFast(at)
+  const payload = view === undefined ? undefined : unseal(at, view)
+  return payload === undefined ? undefined : decode(payload)
+}
+
+function encode({ value, ...rest }: Cell): Buffer {
+  const head = Buffer.from(JSON.stringify(rest))
+  const length = Buffer.alloc(4)
+  length.writeUInt32LE(head.length)
+  return Buffer.concat([length, head, value])
+}
+
+function decode(payload: Buffer): Cell {
+  const valueAt = 4 + payload.readUInt32LE(0)
+  const rest = JSON.parse(payload.toString('utf8', 4, valueAt)) as Omit<Cell, 'value'>
+  return { ...rest, value: Uint8Array.from(payload.subarray(valueAt)) }
+}

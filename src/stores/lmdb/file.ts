@@ -1,0 +1,158 @@
+/**
+ * The open file: its tables, one writer that gathers what is to be changed into few transactions, and how much room
+ * there is. Commits are synced before they count (never `noSync`); a worker thread waits for the disk, not this one.
+ */
+import { stat } from 'node:fs/promises'
+import { type Database, type Environment, type LmdbLibrary, pagesOf } from './library.ts'
+import { dataFile, fileMode } from './place.ts'
+
+export interface Tables {
+  /** Rows of panes; see keys.ts. */
+  readonly rows: Database
+  /** Per key its record. */
+  readonly records: Database
+  /** Keys in the order of their last use. */
+  readonly uses: Database
+  readonly cells: Database
+}
+
+interface Job {
+  readonly bytes: number
+  run(): void
+  resolve(isDone: boolean, error?: unknown): void
+}
+
+/** What one transaction takes: the pages it changes lie in memory until it is committed. */
+const maxBatchBytes = 8 * 1024 * 1024
+const maxBatchJobs = 256
+
+export class StoreFile {
+  readonly tables: Tables
+  readonly #environment: Environment
+  readonly #path: string
+  #queue: Job[] = []
+  #queuedBytes = 0
+  #pumping: Promise<void> | undefined
+
+  constructor(library: LmdbLibrary, directory: string, firstMapBytes: number) {
+    this.#path = dataFile(directory)
+    this.#environment = library.open({
+      path: this.#path,
+      noSubdir: true,
+      // Every commit is on the disk before it is visible, so that a lost machine leaves a whole tree.
+      overlappingSync: false,
+      permissionsMode: fileMode,
+      mapSize: firstMapBytes,
+      // Its own gathering makes promises that nobody hears when a commit fails; #pump gathers already.
+      eventTurnBatching: false,
+      maxDbs: 8,
+      name: null,
+      ...binary,
+    })
+    const table = (name: string): Database => this.#environment.openDB({ name, ...binary })
+    this.tables = {
+      rows: table('rows'),
+      records: table('records'),
+      uses: table('uses'),
+      cells: table('cells'),
+    }
+  }
+
+  get queuedBytes(): number {
+    return this.#queuedBytes
+  }
+
+  /**
+   * Runs `action` in a write transaction, together with others that wait: it sees and changes the latest state, and no
+   * other process writes meanwhile. Rejects where the transaction failed; then none of its batch happened.
+   */
+  change<T>(bytes: number, action: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let result: T
+      this.#queuedBytes += bytes
+      this.#queue.push({
+        bytes,
+        run: () => {
+          result = action()
+        },
+        resolve: (isDone, error) => (isDone ? resolve(result) : reject(error)),
+      })
+      this.#pumping ??= this.#pump()
+    })
+  }
+
+  /** What is read after this is at least as new as what any process committed before. */
+  renew(): void {
+    this.#environment.resetReadTxn()
+  }
+
+  /** Frees what processes that are gone still hold. Returns how many there were. */
+  checkReaders(): number {
+    return this.#environment.readerCheck()
+  }
+
+  room(): { readonly liveBytes: number; readonly fileBytes: number } {
+    const stats = this.tables.rows.getStats()
+    const others = [this.tables.records, this.tables.uses, this.tables.cells].map((table) => table.getStats())
+    const pages = [stats, ...others, stats.root, stats.free].reduce((sum, counts) => sum + pagesOf(counts), 0)
+    return { liveBytes: pages * stats.pageSize, fileBytes: (stats.lastPageNumber + 1) * stats.pageSize }
+  }
+
+  /** A copy without free pages; the caller puts it in the file's place when nobody has it open. */
+  async compactedCopy(): Promise<string> {
+    const path = `${this.#path}.compact`
+    await this.#environment.backup(path, true)
+    await stat(path)
+    return path
+  }
+
+  async close(): Promise<void> {
+    await this.#pumping
+    await this.#environment.close()
+  }
+
+  async #pump(): Promise<void> {
+    // Whatever is queued in this turn goes into one transaction.
+    await Promise.resolve()
+    while (this.#queue.length > 0) await this.#commit(this.#nextBatch())
+    this.#pumping = undefined
+  }
+
+  #nextBatch(): Job[] {
+    let bytes = 0
+    let count = 0
+    while (count < Math.min(this.#queue.length, maxBatchJobs)) {
+      bytes += this.#queue[count]!.bytes
+      if (count > 0 && bytes > maxBatchBytes) break
+      count++
+    }
+    return this.#queue.splice(0, count)
+  }
+
+  async #commit(batch: readonly Job[]): Promise<void> {
+    let failure: { readonly error: unknown } | undefined
+    try {
+      await this.#environment.childTransaction(() => {
+        for (const job of batch) job.run()
+      })
+    } catch (error) {
+      failure = { error: await commitErrorOf(error) }
+    }
+    for (const job of batch) this.#queuedBytes -= job.bytes
+    for (const job of batch) job.resolve(failure === undefined, failure?.error)
+  }
+}
+
+const binary = { encoding: 'binary', keyEncoding: 'binary' } as const
+
+/** The package keeps the reason of a failed commit in a promise of its own, whose rejection must not go unheard. */
+async function commitErrorOf(error: unknown): Promise<unknown> {
+  const { commitError } = error as { commitError?: Promise<never> }
+  let reason = error
+  commitError?.catch((cause: unknown) => {
+    reason = cause
+  })
+  // It is rejected in the same turn where there is one; nobody waits for one that is not.
+  for (let i = 0; i < 4; i++) await Promise.resolve()
+  return reason
+}

@@ -1,0 +1,97 @@
+/** How the store is: what an operator watches, and what decides whether a query still asks it. */
+import type { Clock, EpochMs } from '../../core/clock.ts'
+import { nameOfError } from './library.ts'
+import type { SetAsideReason } from './marker.ts'
+
+/** `damaged` lasts until the next start, which begins with a new file; the others pass. */
+export type Trouble = 'disk_full' | 'store_full' | 'damaged' | 'failing'
+
+export interface StoreHealth {
+  readonly state: 'ok' | 'degraded' | 'closed'
+  readonly trouble?: Trouble
+  readonly since?: EpochMs
+  /** What the engine said last. */
+  readonly detail?: string
+  /** The file was set aside when the store was opened. */
+  readonly setAside?: SetAsideReason
+}
+
+export interface StoreCounters {
+  /** Writes that were not kept. */
+  refused: number
+  /** Transactions or reads that failed. */
+  failures: number
+  /** Values whose length or checksum was wrong. */
+  damagedValues: number
+  evictedKeys: number
+  expiredKeys: number
+  /** Readers of processes that are gone. */
+  deadReaders: number
+}
+
+const retryMs = 10_000
+const damageCodes = /MDB_(CORRUPTED|PAGE_NOTFOUND|PANIC|INVALID|VERSION_MISMATCH|BAD_TXN|CURSOR_FULL|PROBLEM)/
+const fullCodes = /ENOSPC|EDQUOT|EFBIG|No space left|quota|File too large/i
+
+export class Health {
+  readonly counters: StoreCounters = {
+    refused: 0,
+    failures: 0,
+    damagedValues: 0,
+    evictedKeys: 0,
+    expiredKeys: 0,
+    deadReaders: 0,
+  }
+  readonly #clock: Clock
+  readonly #isDiskFull: () => boolean
+  readonly #setAside: SetAsideReason | undefined
+  #trouble: { readonly kind: Trouble; readonly since: EpochMs; readonly detail: string } | undefined
+  #retryAt = 0
+  isClosed = false
+
+  /** `isDiskFull`: a write that did not fit is reported as any input or output error. */
+  constructor(clock: Clock, isDiskFull: () => boolean, setAside: SetAsideReason | undefined) {
+    this.#clock = clock
+    this.#isDiskFull = isDiskFull
+    this.#setAside = setAside
+  }
+
+  get value(): StoreHealth {
+    const aside = this.#setAside === undefined ? {} : { setAside: this.#setAside }
+    if (this.isClosed) return { state: 'closed', ...aside }
+    if (this.#trouble === undefined) return { state: 'ok', ...aside }
+    const { kind, since, detail } = this.#trouble
+    return { state: 'degraded', trouble: kind, since, detail, ...aside }
+  }
+
+  get isDamaged(): boolean {
+    return this.#trouble?.kind === 'damaged'
+  }
+
+  get isReadable(): boolean {
+    return !this.isClosed && !this.isDamaged
+  }
+
+  /** While something is wrong, one write every now and then finds out whether it still is. */
+  get isWritable(): boolean {
+    return this.isReadable && (this.#trouble === undefined || this.#clock.now() >= this.#retryAt)
+  }
+
+  fail(error: unknown): void {
+    this.counters.failures++
+    const detail = nameOfError(error)
+    if (damageCodes.test(detail)) this.trouble('damaged', detail)
+    else this.trouble(fullCodes.test(detail) || this.#isDiskFull() ? 'disk_full' : 'failing', detail)
+  }
+
+  trouble(kind: Trouble, detail: string): void {
+    if (this.isDamaged) return
+    const since = this.#trouble?.kind === kind ? this.#trouble.since : this.#clock.now()
+    this.#trouble = { kind, since, detail }
+    this.#retryAt = this.#clock.now() + retryMs
+  }
+
+  recover(): void {
+    if (!this.isDamaged) this.#trouble = undefined
+  }
+}

@@ -1,0 +1,101 @@
+/** What is kept per key besides its rows: its record, its frame, and when it was last used. */
+import { hash } from 'node:crypto'
+import type { EpochMs } from '../../core/clock.ts'
+import type { Key } from '../../core/key.ts'
+import type { Pane } from '../../core/pane.ts'
+import type { ShapeRecord } from '../store.ts'
+import type { Tables } from './file.ts'
+import { endOfPrefix, type Keys, minuteOfUse, type RowRef, recordOfUse, rowOf } from './keys.ts'
+import { seal, unseal } from './seal.ts'
+
+export interface KeyRecord {
+  readonly shape: ShapeRecord
+  /** All rows of a key have one frame; this tells it from others. */
+  readonly frame: string
+  /** The newest clock ever written. */
+  readonly newest: EpochMs
+  /** The minute of last use: coarse, so that reading writes almost nothing. */
+  readonly used: number
+}
+
+export const frameOf = ({ body }: Pane): string => `${body.lanes} ${hash('sha256', body.frame, 'base64url')}`
+
+export const minuteOf = (now: EpochMs): number => Math.max(0, Math.floor(now / 60_000)) >>> 0
+
+/** Inside a write transaction it reads what that transaction sees. */
+export class Records {
+  readonly #tables: Tables
+  readonly #keys: Keys
+
+  constructor(tables: Tables, keys: Keys) {
+    this.#tables = tables
+    this.#keys = keys
+  }
+
+  read(key: Key): KeyRecord | undefined {
+    return this.#at(this.#keys.record(key))
+  }
+
+  write(key: Key, record: KeyRecord): void {
+    const at = this.#keys.record(key)
+    const old = this.#at(at)
+    if (old !== undefined && old.used !== record.used) this.#tables.uses.remove(this.#keys.use(old.used, at))
+    if (old?.used !== record.used) this.#tables.uses.put(this.#keys.use(record.used, at), nothing)
+    this.#tables.records.put(at, seal(at, Buffer.from(JSON.stringify(record))))
+  }
+
+  *all(): Iterable<readonly [Key, ShapeRecord]> {
+    for (const at of [...this.#tables.records.getKeys(this.#keys.recordRange())]) {
+      const record = this.#at(at)
+      if (record !== undefined) yield [this.#keys.keyOfRecord(at), record.shape]
+    }
+  }
+
+  /** The rows of a key, all or those of some blocks, in time order. */
+  rows(key: Key, range?: { readonly from: number; readonly to: number }): RowRef[] {
+    const start = range === undefined ? this.#keys.record(key) : this.#keys.rowFrom(key, range.from)
+    const end = range === undefined ? this.#keys.rowsEnd(key) : this.#keys.rowFrom(key, range.to)
+    return [...this.#tables.rows.getKeys({ start, end })].map(rowOf)
+  }
+
+  /** Forgets a key with its rows. */
+  drop(key: Key): void {
+    this.#dropAt(this.#keys.record(key))
+  }
+
+  /** Keys that were used longest ago, of any version, with the minute of their last use. */
+  oldest(limit: number): { readonly at: Buffer; readonly minute: number; readonly use: Buffer }[] {
+    const range = { start: Buffer.from([0]), end: Buffer.alloc(4, 0xff), limit }
+    return [...this.#tables.uses.getKeys(range)].map((use) => ({
+      use,
+      minute: minuteOfUse(use),
+      at: recordOfUse(use),
+    }))
+  }
+
+  /** Forgets a key found by `oldest`. Returns the bytes of its rows. */
+  evict({ at, use }: { readonly at: Buffer; readonly use: Buffer }): number {
+    this.#tables.uses.remove(use)
+    return this.#dropAt(at)
+  }
+
+  #dropAt(at: Buffer): number {
+    let bytes = 0
+    for (const row of [...this.#tables.rows.getKeys({ start: at, end: endOfPrefix(at) })]) {
+      bytes += rowOf(row).bytes
+      this.#tables.rows.remove(row)
+    }
+    const record = this.#at(at)
+    if (record !== undefined) this.#tables.uses.remove(this.#keys.use(record.used, at))
+    this.#tables.records.remove(at)
+    return bytes
+  }
+
+  #at(at: Buffer): KeyRecord | undefined {
+    const view = this.#tables.records.getBinaryFast(at)
+    const payload = view === undefined ? undefined : unseal(at, view)
+    return payload === undefined ? undefined : (JSON.parse(payload.toString()) as KeyRecord)
+  }
+}
+
+const nothing = Buffer.from([1])

@@ -1,0 +1,32 @@
+/**
+ * A value as it lies in the file: the payload, then its length and a checksum over key and payload. A value that was
+ * torn, flipped or that a damaged tree shows under another key does not open: it is absent.
+ */
+import { crc32 } from 'node:zlib'
+
+/** Behind the payload, so that a pane's bytes begin at offset 0 of what is read. */
+const trailerBytes = 8
+
+export function seal(key: Buffer, payload: Uint8Array): Buffer {
+  const value = Buffer.allocUnsafeSlow(payload.byteLength + trailerBytes)
+  value.set(payload)
+  value.writeUInt32LE(payload.byteLength, payload.byteLength)
+  value.writeUInt32LE(checksum(key, payload), payload.byteLength + 4)
+  return value
+}
+
+/**
+ * The payload in memory of its own. `view` lies in memory that the next read overwrites: it is copied first, and what
+ * was copied is what is checked.
+ */
+export function unseal(key: Buffer, view: Buffer): Buffer | undefined {
+  const length = view.length - trailerBytes
+  if (length < 0) return undefined
+  const value = Buffer.allocUnsafeSlow(view.length)
+  value.set(view.subarray(0, view.length))
+  if (value.readUInt32LE(length) !== length) return undefined
+  const payload = value.subarray(0, length)
+  return value.readUInt32LE(length + 4) === checksum(key, payload) ? payload : undefined
+}
+
+const checksum = (key: Buffer, payload: Uint8Array): number => crc32(payload, crc32(key))

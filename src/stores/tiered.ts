@@ -1,0 +1,215 @@
+/**
+ * Memory in front of a far store. What memory covers is answered at once; what it does not is asked of the far store,
+ * within a time limit, and kept in memory. A write is in memory before it returns and goes to the far store afterwards,
+ * from the second sighting of its shape on: ad hoc queries are not dashboards. The far store may be slow, broken or
+ * gone: requests do not notice.
+ */
+import type { Clock, EpochMs } from '../core/clock.ts'
+import type { Interval } from '../core/interval.ts'
+import type { Key } from '../core/key.ts'
+import { measure, type Pane, slice } from '../core/pane.ts'
+import { Far, type FarCounters } from './far-queue.ts'
+import { Sightings } from './sightings.ts'
+import type { Entry, Found, MaybePromise, ShapeRecord, Store } from './store.ts'
+import { layOver } from './tile.ts'
+
+export interface TieredStoreOptions {
+  readonly clock: Clock
+  /** Answers at once. */
+  readonly near: Store
+  readonly far: Store
+  /** What a request waits for the far store at most; 250 ms unless told. */
+  readonly farTimeoutMs?: number
+  /** Bytes that may wait to be written; 32 MiB unless told. */
+  readonly maxQueuedBytes?: number
+  /** Panes above this go to the far store only from the fourth sighting on; 8 MiB unless told. */
+  readonly bigBytes?: number
+  /** A gap of which the far store knew nothing is not asked for again before; 5 s unless told. */
+  readonly recheckMs?: number
+}
+
+export interface TieredStore extends Store {
+  readonly far: Readonly<FarCounters>
+  /** Resolves when what was written so far has reached the far store or was given up. */
+  idle(): Promise<void>
+}
+
+export function tieredStore(options: TieredStoreOptions): TieredStore {
+  return new Tiered(options)
+}
+
+/** A shape that is not seen again for this long counts as new. */
+const sightingPeriodMs = 12 * 3_600_000
+const sightingsForFar = 2
+const sightingsForBig = 4
+const maxRemembered = 10_000
+const everything: Interval = { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER }
+
+class Tiered implements TieredStore {
+  readonly name: string
+  readonly #near: Store
+  readonly #far: Far
+  readonly #farStore: Store
+  readonly #clock: Clock
+  readonly #sightings: Sightings
+  readonly #bigBytes: number
+  readonly #recheckMs: number
+  /** Per key the gap that the far store was last asked for. */
+  readonly #checked = new Map<Key, Interval & { readonly at: EpochMs }>()
+  /** Keys of which the far store has what memory had when they were seen for the second time. */
+  readonly #promoted = new Set<Key>()
+  /** Grows with every removal: what the far store said before one must not come back after it. */
+  #removals = 0
+  #isClosed = false
+
+  constructor(options: TieredStoreOptions) {
+    const { clock, near, far, farTimeoutMs = 250, maxQueuedBytes = 32 * 1024 * 1024 } = options
+    this.name = `${near.name}+${far.name}`
+    this.#near = near
+    this.#farStore = far
+    this.#far = new Far(far, clock, { timeoutMs: farTimeoutMs, maxQueuedBytes })
+    this.#clock = clock
+    this.#sightings = new Sightings(clock, sightingPeriodMs)
+    this.#bigBytes = options.bigBytes ?? 8 * 1024 * 1024
+    this.#recheckMs = options.recheckMs ?? 5000
+  }
+
+  get far(): Readonly<FarCounters> {
+    return this.#far.counters
+  }
+
+  read(key: Key, interval: Interval): MaybePromise<Found | undefined> {
+    const found = this.#near.read(key, interval)
+    return found instanceof Promise
+      ? found.then((near) => this.#readOn(key, interval, near))
+      : this.#readOn(key, interval, found)
+  }
+
+  write(key: Key, entry: Entry): MaybePromise<boolean> {
+    const kept = this.#near.write(key, entry)
+    const seen = this.#sightings.count(key) || this.#sightings.see(key)
+    const isBig = measure(entry.pane) > this.#bigBytes
+    if (seen >= (isBig ? sightingsForBig : sightingsForFar)) this.#far.enqueue(key, entry)
+    return kept
+  }
+
+  async remove(key: Key, interval?: Interval): Promise<number> {
+    this.#removals++
+    this.#checked.delete(key)
+    await this.#far.forget(key, interval)
+    const within = interval ?? everything
+    const near = (await this.#near.read(key, within))?.panes ?? []
+    const far = (await this.#far.ask((store) => store.read(key, within), undefined))?.panes ?? []
+    await this.#near.remove(key, interval)
+    await this.#far.ask((store) => store.remove(key, interval), 0)
+    this.#removals++
+    return bucketsIn([...near, ...far])
+  }
+
+  async *shapes(): AsyncIterable<readonly [Key, ShapeRecord]> {
+    const listed = new Set<Key>()
+    for await (const [key, shape] of this.#near.shapes()) {
+      listed.add(key)
+      yield [key, shape]
+    }
+    if (this.#far.isPaused) return
+    try {
+      for await (const [key, shape] of this.#farStore.shapes()) if (!listed.has(key)) yield [key, shape]
+    } catch {
+      this.#far.counters.errors++
+    }
+  }
+
+  idle(): Promise<void> {
+    return this.#far.idle()
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    await this.#far.idle()
+    await this.#near.close()
+    await this.#farStore.close()
+  }
+
+  #readOn(key: Key, interval: Interval, near: Found | undefined): MaybePromise<Found | undefined> {
+    const isKnown = this.#sightings.see(key) >= sightingsForFar && near !== undefined
+    if (isKnown && !this.#promoted.has(key)) void this.#promote(key)
+    const gap = gapIn(near?.panes ?? [], interval)
+    if (gap === undefined || this.#isClosed) return near
+    if (near !== undefined && this.#wasChecked(key, gap)) return near
+    const removals = this.#removals
+    const far = this.#far.ask<Found | undefined>((store) => store.read(key, gap), undefined)
+    const use = (found: Found | undefined): MaybePromise<Found | undefined> => {
+      if (removals !== this.#removals) return this.#near.read(key, interval)
+      this.#noteChecked(key, gap)
+      return found === undefined ? near : this.#take(key, interval, { near, far: found })
+    }
+    return far instanceof Promise ? far.then(use) : use(far)
+  }
+
+  /** Keeps in memory what the far store had, and answers from both. */
+  #take(
+    key: Key,
+    interval: Interval,
+    both: { readonly near: Found | undefined; readonly far: Found },
+  ): MaybePromise<Found | undefined> {
+    // It is in the far store already, so it is no one-off.
+    this.#sightings.see(key, sightingsForBig)
+    addBounded(this.#promoted, key)
+    const shape = both.near?.shape ?? both.far.shape
+    const kept = both.far.panes.map((pane) => this.#near.write(key, { pane, shape }))
+    // Memory may be too small for it: the answer is not.
+    const answer = (isKept: readonly boolean[]): MaybePromise<Found | undefined> =>
+      isKept.every(Boolean) ? this.#near.read(key, interval) : united(interval, both)
+    return kept.some((one) => one instanceof Promise)
+      ? Promise.all(kept).then(answer)
+      : answer(kept as boolean[])
+  }
+
+  /** The second sighting: what is in memory so far goes to the far store. */
+  async #promote(key: Key): Promise<void> {
+    addBounded(this.#promoted, key)
+    const found = await this.#near.read(key, everything)
+    for (const pane of found?.panes ?? []) {
+      if (measure(pane) <= this.#bigBytes) this.#far.enqueue(key, { pane, shape: found!.shape })
+    }
+  }
+
+  #wasChecked(key: Key, gap: Interval): boolean {
+    const checked = this.#checked.get(key)
+    if (checked === undefined || checked.at + this.#recheckMs <= this.#clock.now()) return false
+    return checked.at <= this.#clock.now() && checked.from <= gap.from && gap.to <= checked.to
+  }
+
+  #noteChecked(key: Key, gap: Interval): void {
+    this.#checked.delete(key)
+    this.#checked.set(key, { from: gap.from, to: gap.to, at: this.#clock.now() })
+    if (this.#checked.size > maxRemembered) this.#checked.delete(this.#checked.keys().next().value!)
+  }
+}
+
+/** The ones remembered longest leave; forgetting one costs a second write of the same panes. */
+function addBounded(keys: Set<Key>, key: Key): void {
+  keys.add(key)
+  if (keys.size > maxRemembered) keys.delete(keys.keys().next().value!)
+}
+
+/** From the first bucket that is missing to the last one. */
+function gapIn(panes: readonly Pane[], interval: Interval): Interval | undefined {
+  let { from, to } = interval
+  for (const pane of panes) if (pane.from <= from && pane.to > from) from = pane.to
+  for (const pane of panes.toReversed()) if (pane.to >= to && pane.from < to) to = pane.from
+  return from < to ? { from, to } : undefined
+}
+
+function united(interval: Interval, { near, far }: { near: Found | undefined; far: Found }): Found {
+  const panes = far.panes.reduce<Pane[]>((stored, pane) => layOver(stored, pane), [...(near?.panes ?? [])])
+  return { panes: panes.map((pane) => slice(pane, interval)), shape: near?.shape ?? far.shape }
+}
+
+function bucketsIn(panes: readonly Pane[]): number {
+  const buckets = new Set<number>()
+  for (const pane of panes) for (let bucket = pane.from; bucket < pane.to; bucket++) buckets.add(bucket)
+  return buckets.size
+}

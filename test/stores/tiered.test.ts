@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Budget } from '../../src/core/budget.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import type { Found, Store } from '../../src/stores/store.ts'
+import { type TieredStoreOptions, tieredStore } from '../../src/stores/tiered.ts'
+import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
+import { checkPane, entryOf, keyNumber } from './truth.ts'
+
+const memory = (clock: FakeClock, bytes = 64 * 1024 * 1024): Store =>
+  memoryStore({ clock, budget: new Budget(bytes), retentionMs: 86_400_000, maxBucketsPerShape: 100_000 })
+
+interface Calls {
+  reads: number
+  writes: number
+  removes: number
+}
+
+/** A far store that counts its calls and answers with promises, as one on the network would. */
+function remote(inner: Store): Store & { calls: Calls } {
+  const calls = { reads: 0, writes: 0, removes: 0 }
+  return {
+    calls,
+    name: 'remote',
+    read: async (key, interval) => {
+      calls.reads++
+      return await inner.read(key, interval)
+    },
+    write: async (key, entry) => {
+      calls.writes++
+      return await inner.write(key, entry)
+    },
+    remove: async (key, interval) => {
+      calls.removes++
+      return await inner.remove(key, interval)
+    },
+    shapes: () => inner.shapes(),
+    close: () => inner.close(),
+  }
+}
+
+function rig(given: Partial<TieredStoreOptions> = {}) {
+  const clock = fakeClock()
+  const inner = memory(clock)
+  const far = remote(inner)
+  const store = tieredStore({ clock, near: memory(clock), far, ...given })
+  return { clock, inner, far, store }
+}
+
+const hour = { from: 0, to: 60 }
+const buckets = (n: number, found: Found | undefined): number =>
+  (found?.panes ?? []).reduce((sum, pane) => sum + checkPane(n, pane), 0)
+
+test('what memory covers is answered at once; what it does not is asked of the far store and kept', async () => {
+  const { clock, inner, far, store } = rig()
+  inner.write(keyNumber(1), entryOf(1, hour, clock.now()))
+  const first = store.read(keyNumber(1), hour)
+  assert.ok(first instanceof Promise)
+  assert.equal(buckets(1, await first), 60)
+  const second = store.read(keyNumber(1), hour)
+  assert.ok(!(second instanceof Promise), 'memory has it now')
+  assert.equal(buckets(1, second), 60)
+  assert.equal(far.calls.reads, 1)
+})
+
+test('a far store that answers at once keeps a read synchronous', () => {
+  const clock = fakeClock()
+  const far = memory(clock)
+  far.write(keyNumber(1), entryOf(1, hour, clock.now()))
+  const found = tieredStore({ clock, near: memory(clock), far }).read(keyNumber(1), hour)
+  assert.ok(!(found instanceof Promise))
+  assert.equal(buckets(1, found), 60)
+})
+
+test('only the gap is asked for, and a gap that the far store cannot fill is not asked for again at once', async () => {
+  const { clock, inner, far, store } = rig()
+  const asked: unknown[] = []
+  const { read } = far
+  far.read = (key, interval) => {
+    asked.push(interval)
+    return read(key, interval)
+  }
+  inner.write(keyNumber(1), entryOf(1, { from: 0, to: 30 }, clock.now()))
+  store.write(keyNumber(1), entryOf(1, { from: 20, to: 50 }, clock.now()))
+  assert.equal(buckets(1, await store.read(keyNumber(1), hour)), 50)
+  assert.equal(buckets(1, await store.read(keyNumber(1), hour)), 50)
+  assert.deepEqual(asked, [hour])
+  const third = store.read(keyNumber(1), hour)
+  assert.ok(!(third instanceof Promise))
+  await clock.advance(5000)
+  await store.read(keyNumber(1), hour)
+  assert.deepEqual(asked, [hour, { from: 50, to: 60 }])
+})
+
+test('a shape goes to the far store from its second sighting on, with what memory has of it', async () => {
+  const { clock, inner, far, store } = rig()
+  const key = keyNumber(1)
+  await store.read(key, hour)
+  store.write(key, entryOf(1, hour, clock.now()))
+  await store.idle()
+  assert.equal(far.calls.writes, 0, 'one sighting is not enough')
+  await store.read(key, hour)
+  await clock.advance(0)
+  await store.idle()
+  assert.equal(buckets(1, inner.read(key, hour) as Found), 60)
+  store.write(key, entryOf(1, { from: 60, to: 70 }, clock.now()))
+  await store.idle()
+  assert.equal(buckets(1, inner.read(key, { from: 0, to: 99 }) as Found), 70)
+  assert.equal(store.far.written, 2)
+})
+
+test('big ones need more sightings', async () => {
+  const { clock, far, store } = rig({ bigBytes: 2000 })
+  for (let sighting = 1; sighting <= 4; sighting++) {
+    await store.read(keyNumber(1), hour)
+    store.write(keyNumber(1), entryOf(1, hour, clock.now()))
+    await store.idle()
+    assert.equal(far.calls.writes, sighting < 4 ? 0 : 1, `sighting ${sighting}`)
+  }
+})
+
+test('a far store that is silent delays a read by its time limit, then not at all', async () => {
+  const clock = fakeClock()
+  const silent: Store = { ...remote(memory(clock)), read: () => new Promise(() => {}) }
+  const store = tieredStore({ clock, near: memory(clock), far: silent, farTimeoutMs: 100 })
+  store.write(keyNumber(1), entryOf(1, { from: 0, to: 30 }, clock.now()))
+  for (let i = 0; i < 3; i++) {
+    const pending = store.read(keyNumber(10 + i), hour)
+    assert.ok(pending instanceof Promise)
+    await clock.advance(100)
+    assert.equal(await pending, undefined)
+  }
+  assert.equal(store.far.errors, 3)
+  const now = store.read(keyNumber(1), hour)
+  assert.ok(!(now instanceof Promise), 'it is left alone')
+  assert.equal(buckets(1, now), 30)
+  await clock.advance(5000)
+  assert.ok(store.read(keyNumber(2), hour) instanceof Promise, 'it is tried again')
+  assert.equal(clock.pending, 1)
+})
+
+test('a far store that throws or rejects on everything is not noticed', async () => {
+  for (const fail of [() => Promise.reject(new Error('broken')), () => assert.fail('broken')]) {
+    const clock = fakeClock()
+    const broken = { ...remote(memory(clock)), read: fail, write: fail, remove: fail } as Store
+    const store = tieredStore({ clock, near: memory(clock), far: broken })
+    for (let i = 0; i < 4; i++) {
+      await store.read(keyNumber(1), hour)
+      assert.equal(await store.write(keyNumber(1), entryOf(1, { from: 0, to: 30 + i }, clock.now())), true)
+      await store.idle()
+    }
+    assert.equal(buckets(1, await store.read(keyNumber(1), hour)), 33)
+    assert.equal(await store.remove(keyNumber(1)), 33)
+    assert.ok(store.far.errors >= 3)
+    await store.close()
+  }
+})
+
+test('what waits for the far store is bounded', async () => {
+  const clock = fakeClock()
+  const far = remote(memory(clock))
+  let release = (_: boolean): void => {}
+  far.write = () => new Promise((resolve) => (release = resolve))
+  const store = tieredStore({ clock, near: memory(clock), far, maxQueuedBytes: 20_000 })
+  for (let i = 0; i < 3; i++) await store.read(keyNumber(1), hour)
+  for (let i = 0; i < 50; i++) store.write(keyNumber(1), entryOf(1, hour, clock.now() + i))
+  assert.ok(store.far.dropped > 20, `${store.far.dropped} were dropped`)
+  release(true)
+  await clock.advance(1000)
+})
+
+test('what memory is too small for is answered all the same', async () => {
+  const clock = fakeClock()
+  const inner = memory(clock)
+  inner.write(keyNumber(1), entryOf(1, hour, clock.now()))
+  const store = tieredStore({ clock, near: memory(clock, 4000), far: remote(inner) })
+  assert.equal(buckets(1, await store.read(keyNumber(1), hour)), 60)
+})
+
+test('a removal reaches both, counts every bucket once, and is not undone by a read that was under way', async () => {
+  const { clock, inner, far, store } = rig()
+  const key = keyNumber(1)
+  inner.write(key, entryOf(1, { from: 0, to: 40 }, clock.now()))
+  store.write(key, entryOf(1, { from: 30, to: 50 }, clock.now()))
+  const { read } = far
+  let answer = (): void => {}
+  far.read = async (at, interval) => {
+    const found = await read(at, interval)
+    await new Promise<void>((resolve) => (answer = resolve))
+    return found
+  }
+  const underWay = store.read(key, hour)
+  await clock.advance(0)
+  const late = answer
+  far.read = read
+  assert.equal(await store.remove(key, { from: 10, to: 45 }), 35)
+  late()
+  await underWay
+  assert.equal(buckets(1, await store.read(key, hour)), 15)
+  assert.equal(await store.remove(key), 15)
+  assert.equal(await store.read(key, hour), undefined)
+})
+
+test('a removal takes what waits to be written with it', async () => {
+  const { clock, inner, store } = rig()
+  const key = keyNumber(1)
+  for (let i = 0; i < 2; i++) await store.read(key, hour)
+  store.write(key, entryOf(1, hour, clock.now()))
+  await store.remove(key, { from: 0, to: 50 })
+  await store.idle()
+  assert.equal(buckets(1, inner.read(key, hour) as Found), 10)
+})
+
+test('shapes of both are listed once', async () => {
+  const { clock, inner, store } = rig()
+  inner.write(keyNumber(1), entryOf(1, hour, clock.now()))
+  inner.write(keyNumber(2), entryOf(2, hour, clock.now()))
+  store.write(keyNumber(2), entryOf(2, hour, clock.now()))
+  store.write(keyNumber(3), entryOf(3, hour, clock.now()))
+  const keys: string[] = []
+  for await (const [key] of store.shapes()) keys.push(key)
+  assert.deepEqual(keys.sort(), [1, 2, 3].map(keyNumber).sort())
+})
