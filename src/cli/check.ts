@@ -1,0 +1,123 @@
+/** `windowpane check`: says whether a configuration can be used, what is in force and why, and what answers. */
+import { splitArguments } from '../config/flags.ts'
+import { type ConfigProblem, describeProblem, type LoadedConfig } from '../config/load.ts'
+import { type Connector, probe } from '../config/probe.ts'
+import { describeSource } from '../config/source.ts'
+import { leavesOf, printConfig } from '../config/view.ts'
+import { withoutCredentials } from '../proxy/url.ts'
+import { type Io, readConfig } from './config-file.ts'
+
+export interface CheckIo extends Io {
+  /** Instead of asking over the network. */
+  readonly connect?: Connector
+}
+
+export const checkUsage = `Usage: windowpane check [url] [--config FILE] [options]
+
+  windowpane check --config windowpane.yaml
+  windowpane check --config windowpane.yaml --print
+  windowpane check --config windowpane.yaml --connect --limits.max-stale=30m
+
+  --config FILE   the file; without it WINDOWPANE_CONFIG names one, or there is none
+  --print         every value in force, with where it came from, as a file
+  --connect       ask each database what it is
+  --json          for programs
+  --KEY=VALUE     any key of the configuration: docs/reference/configuration.md
+
+Exit codes: 0 it can be used; 1 a database does not answer (--connect); 2 it cannot be used.
+`
+
+const ownFlags = {
+  config: 'value',
+  print: 'switch',
+  json: 'switch',
+  connect: 'switch',
+  help: 'switch',
+} as const
+
+/** Most problems follow from a few; nobody reads hundreds. */
+const mostShown = 50
+
+export async function check(argv: readonly string[], io: CheckIo): Promise<number> {
+  const { own, flags, positionals } = splitArguments(argv, ownFlags)
+  if (own.has('help')) return say(io, checkUsage)
+  const misused = (message: string) => complain(io, `windowpane check: ${message}\n\n${checkUsage}`)
+  if (positionals.length > 1)
+    return misused(`expected one URL, got ${positionals.map(withoutCredentials).join(' ')}`)
+  if (own.has('config') && !own.get('config')) return misused('--config needs the name of a file')
+  const loaded = await readConfig({ own, flags, positionals }, io)
+  if ('problems' in loaded) return refuse(loaded.problems, own.has('json'), io)
+  const found = own.has('connect') ? await connectAll(loaded, io.connect ?? probe) : []
+  if (own.has('json'))
+    say(
+      io,
+      json({ ok: true, values: leavesOf(loaded), ...(own.has('connect') ? { connections: found } : {}) }),
+    )
+  else say(io, accepted(loaded, found, own.has('print')))
+  return found.every((one) => one.ok) ? 0 : 1
+}
+
+function refuse(problems: readonly ConfigProblem[], isJson: boolean, io: CheckIo): number {
+  if (isJson) {
+    say(io, json({ ok: false, problems: problems.map(problemData) }))
+    return 2
+  }
+  const shown = problems.slice(0, mostShown).map((problem) => `${describeProblem(problem)}\n`)
+  const left = problems.length - shown.length
+  const count = `${problems.length} problem${problems.length === 1 ? '' : 's'}`
+  return complain(io, `${shown.join('\n')}\n${count}${left > 0 ? `, ${left} of them not shown` : ''}\n`)
+}
+
+function problemData({ path, source, message, suggestion, frame }: ConfigProblem): object {
+  const { kind: _, ...place } = source
+  return { source: describeSource(source), ...place, path, message, suggestion, frame }
+}
+
+interface Connection {
+  readonly backend: string
+  readonly url: string
+  readonly ok: boolean
+  readonly found: string
+}
+
+function connectAll({ config }: LoadedConfig, connect: Connector): Promise<Connection[]> {
+  const targets = Object.entries(config.backends).flatMap(([name, backend]) =>
+    backend.url.map(async (url): Promise<Connection> => {
+      const about = { backend: name, url }
+      return connect(backend, url).then(
+        (found) => ({ ...about, ok: true, found }),
+        (error: unknown) => ({ ...about, ok: false, found: reasonOf(error) }),
+      )
+    }),
+  )
+  return Promise.all(targets)
+}
+
+/** The reason is often in the cause, or has a code only. */
+function reasonOf(error: unknown): string {
+  const { message, code, cause } = error as Error & { code?: string }
+  if (message) return message
+  return cause === undefined ? (code ?? 'no answer') : reasonOf(cause)
+}
+
+function accepted(loaded: LoadedConfig, found: readonly Connection[], isPrinted: boolean): string {
+  // What is printed can be loaded again: everything else in it is a comment.
+  const mark = isPrinted ? '# ' : ''
+  const lines = found.map(
+    ({ backend, url, ok, found: what }) =>
+      `${mark}${backend} ${url}: ${ok ? what : `no connection: ${what}`}\n`,
+  )
+  return `${isPrinted ? printConfig(loaded) : ''}${lines.join('')}${mark}ok\n`
+}
+
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
+
+function say(io: CheckIo, text: string): number {
+  io.out(text)
+  return 0
+}
+
+function complain(io: CheckIo, text: string): number {
+  io.err(text)
+  return 2
+}

@@ -1,0 +1,31 @@
+/** Reading the configuration of a command: file, environment, flags and the URL on the command line. */
+import { readFile } from 'node:fs/promises'
+import type { SplitArguments } from '../config/flags.ts'
+import { type LoadedConfig, loadConfig, type RefusedConfig } from '../config/load.ts'
+
+/** What a command gets from the process it runs in. */
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>
+  out(text: string): void
+  err(text: string): void
+  /** Instead of the disk. */
+  readonly readFile?: (path: string) => Promise<Uint8Array>
+}
+
+/** The file that `--config` or the environment names. */
+export function configFileName({ own }: SplitArguments, io: Io): string | undefined {
+  return own.get('config') || io.env['WINDOWPANE_CONFIG'] || undefined
+}
+
+export async function readConfig(split: SplitArguments, io: Io): Promise<LoadedConfig | RefusedConfig> {
+  const name = configFileName(split, io)
+  const [upstream] = split.positionals
+  const given = { env: io.env, flags: split.flags, ...(upstream !== undefined && { upstream }) }
+  if (name === undefined) return loadConfig(given)
+  try {
+    return loadConfig({ ...given, file: { name, bytes: await (io.readFile ?? readFile)(name) } })
+  } catch (error) {
+    const message = `${name}: cannot be read: ${(error as Error).message}`
+    return { problems: [{ path: '', source: { kind: 'default' }, message }] }
+  }
+}

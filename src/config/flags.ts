@@ -1,0 +1,47 @@
+/** Splits a command line into a command's own flags, the keys of the configuration, and the rest. */
+import { flagTarget } from './names.ts'
+import type { Flag } from './overrides.ts'
+import { definition } from './schema.ts'
+
+export interface SplitArguments {
+  /** A command's own flags, by name; a switch has the value ''. */
+  readonly own: ReadonlyMap<string, string | undefined>
+  readonly flags: readonly Flag[]
+  readonly positionals: readonly string[]
+}
+
+/**
+ * `--key value` and `--key=value`. `own` says which flags belong to the command, and whether they take a value.
+ * Whatever else begins with two dashes is taken for a key: the loader knows them all, and what was meant.
+ */
+export function splitArguments(
+  argv: readonly string[],
+  own: Readonly<Record<string, 'switch' | 'value'>>,
+): SplitArguments {
+  const found = {
+    own: new Map<string, string | undefined>(),
+    flags: [] as Flag[],
+    positionals: [] as string[],
+  }
+  for (let i = 0; i < argv.length; i++) {
+    const text = argv[i]!
+    if (!text.startsWith('--')) {
+      found.positionals.push(text)
+      continue
+    }
+    const [, name, , inline] = /^--([^=]*)(=(.*))?$/s.exec(text)!
+    const kind = Object.hasOwn(own, name!) ? own[name!]! : undefined
+    const value = inline ?? (takesNext(kind, name!, argv[i + 1]) ? argv[++i] : undefined)
+    if (kind === undefined) found.flags.push({ name: name!, value })
+    else found.own.set(name!, kind === 'switch' ? '' : value)
+  }
+  return found
+}
+
+function takesNext(kind: 'switch' | 'value' | undefined, name: string, next: string | undefined): boolean {
+  if (next === undefined || next.startsWith('--') || kind === 'switch') return false
+  if (kind === 'value') return true
+  const type = flagTarget(definition, name.split('.'))?.type
+  const isSwitch = type?.kind === 'scalar' && type.label === 'true or false'
+  return !isSwitch || next === 'true' || next === 'false'
+}

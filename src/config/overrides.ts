@@ -1,0 +1,174 @@
+/** Environment and flags, laid over what the file says. */
+import type { Section } from './definition.ts'
+import {
+  environmentName,
+  environmentPrefix,
+  environmentTargets,
+  flagName,
+  flagTarget,
+  rowsOf,
+  type Target,
+} from './names.ts'
+import { byDefault, isNothing, type Problem, type Raw, type RawMap, type Source } from './source.ts'
+import { distance, nearest } from './suggest.ts'
+import { parseYaml } from './yaml.ts'
+
+export interface Override {
+  readonly path: readonly string[]
+  readonly raw: Raw
+}
+
+/** A flag as it was written, without its dashes. */
+export interface Flag {
+  readonly name: string
+  /** Undefined where nothing followed. */
+  readonly value: string | undefined
+}
+
+interface Overrides {
+  readonly overrides: readonly Override[]
+  readonly problems: readonly Problem[]
+}
+
+type Names = (section: string) => readonly string[]
+
+/** Kubernetes describes services of the same name in variables of its own. */
+const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_\d+_(TCP|UDP|SCTP)(_[A-Z]+)?)?)$/
+
+/** Variables that begin like a key are ours, and must be one; so must those that nearly are. Others are not ours. */
+export function environmentOverrides(
+  definition: Section,
+  env: Readonly<Record<string, string | undefined>>,
+  names: Names,
+): Overrides {
+  const found: Override[] = []
+  const problems: Problem[] = []
+  for (const [name, text] of Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (text === undefined || !name.startsWith(environmentPrefix) || serviceLink.test(name)) continue
+    const source: Source = { kind: 'env', name }
+    const targets = environmentTargets(definition, name.slice(environmentPrefix.length).split('_'))
+    const target = targets.find(({ path }) => names(path[0]!).includes(path[1]!)) ?? targets[0]
+    if (target !== undefined) add(givenValue(target, text, source), found, problems)
+    else problems.push(...unknownVariable(definition, source, { name, names }))
+  }
+  // A whole map is laid before its parts, whatever their names sort like.
+  return { overrides: found.sort((a, b) => a.path.length - b.path.length), problems }
+}
+
+function unknownVariable(
+  definition: Section,
+  source: Source,
+  { name, names }: { name: string; names: Names },
+): Problem[] {
+  const known = knownPaths(definition, names).map(environmentName)
+  const suggestion = nearest(
+    name.slice(environmentPrefix.length),
+    known.map((one) => one.slice(environmentPrefix.length)),
+  )
+  const isOurs = Object.keys(definition.keys).some((key) => `${name}_`.startsWith(`${environmentName(key)}_`))
+  const isNear = suggestion !== undefined && distance(name, environmentPrefix + suggestion) <= 2
+  if (!isOurs && !isNear) return []
+  const meant = suggestion === undefined ? {} : { suggestion: environmentPrefix + suggestion }
+  return [{ path: '', source, message: 'no key of the configuration has this variable', ...meant }]
+}
+
+export function flagOverrides(definition: Section, flags: readonly Flag[], names: Names): Overrides {
+  const found: Override[] = []
+  const problems: Problem[] = []
+  for (const { name, value } of flags) {
+    const source: Source = { kind: 'flag', name: `--${name.slice(0, 80)}` }
+    const target = flagTarget(definition, name.split('.'))
+    const isSwitch = target?.type.kind === 'scalar' && target.type.label === 'true or false'
+    const text = value ?? (isSwitch ? 'true' : undefined)
+    if (target === undefined) problems.push(unknownFlag(definition, source, { name, names }))
+    else if (text === undefined)
+      problems.push({ path: target.path.join('.'), source, message: 'needs a value' })
+    else add(givenValue(target, text, source), found, problems)
+  }
+  return { overrides: found.sort((a, b) => a.path.length - b.path.length), problems }
+}
+
+function unknownFlag(
+  definition: Section,
+  source: Source,
+  { name, names }: { name: string; names: Names },
+): Problem {
+  const suggestion = nearest(`--${name}`, knownPaths(definition, names).map(flagName))
+  const meant = suggestion === undefined ? {} : { suggestion }
+  return { path: '', source, message: 'no key of the configuration has this flag', ...meant }
+}
+
+function knownPaths(definition: Section, names: Names): string[] {
+  return rowsOf(definition).flatMap(({ path }) => {
+    const existing = names(path.split('.')[0]!)
+    const indexed = path.replaceAll('<n>', '0')
+    return path.includes('<name>') ? existing.map((name) => indexed.replace('<name>', name)) : [indexed]
+  })
+}
+
+function add(value: Override | Problem, found: Override[], problems: Problem[]): void {
+  if ('raw' in value) found.push(value)
+  else problems.push(value)
+}
+
+/** A list or a map is written as YAML: `[a, b]`, `{ key: value }`. */
+function givenValue({ path, type }: Target, text: string, source: Source): Override | Problem {
+  const isPlain = type.kind === 'scalar' || (type.kind === 'list' && !/^\s*[[-]/.test(text))
+  if (isPlain) return { path, raw: { kind: 'scalar', value: text, isText: true, source } }
+  const { raw, problems } = parseYaml(text, () => source)
+  const [problem] = problems
+  if (problem !== undefined) return { ...problem, path: path.join('.') }
+  return { path, raw: raw ?? { kind: 'scalar', value: null, isText: false, source } }
+}
+
+/** Later overrides win. */
+export function overlay(
+  root: Raw | undefined,
+  overrides: readonly Override[],
+): { raw: Raw | undefined; problems: readonly Problem[] } {
+  const problems: Problem[] = []
+  let raw = root
+  for (const { path, raw: value } of overrides) {
+    const laid = put(raw, path, value)
+    if (typeof laid !== 'string') raw = laid
+    else problems.push({ path: path.join('.'), source: value.source, message: laid })
+  }
+  return { raw, problems }
+}
+
+/** The tree with the value in it, or a sentence on why it cannot be put there. */
+function put(raw: Raw | undefined, path: readonly string[], value: Raw): Raw | string {
+  const [first, ...rest] = path
+  if (first === undefined) return value
+  if (raw === undefined || isNothing(raw)) {
+    return /^\d+$/.test(first) ? putItem([], path, value) : putEntry(emptyMap, path, value)
+  }
+  if (raw.kind === 'map') return putEntry(raw, path, value)
+  if (!/^\d+$/.test(first)) return raw
+  const laid = putItem(raw.kind === 'list' ? raw.items : [raw], [first, ...rest], value)
+  return typeof laid === 'string' ? laid : { ...laid, source: raw.source }
+}
+
+/** Nobody wrote it: a part of it was set from elsewhere. */
+const emptyMap: RawMap = { kind: 'map', entries: new Map(), source: byDefault }
+
+function putEntry(map: RawMap, [first, ...rest]: readonly string[], value: Raw): RawMap | string {
+  const before = map.entries.get(first!)
+  const laid = put(before?.value, rest, value)
+  if (typeof laid === 'string') return laid
+  const entry = { keySource: before?.keySource ?? value.source, value: laid }
+  return { ...map, entries: new Map([...map.entries, [first!, entry]]) }
+}
+
+function putItem(items: readonly Raw[], [first, ...rest]: readonly string[], value: Raw): Raw | string {
+  const index = Number(first)
+  if (index > items.length) return `there is no entry ${index}: the next one is ${items.length}`
+  const laid = put(items[index], rest, value)
+  return typeof laid === 'string'
+    ? laid
+    : {
+        kind: 'list',
+        items: [...items.slice(0, index), laid, ...items.slice(index + 1)],
+        source: value.source,
+      }
+}

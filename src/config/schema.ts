@@ -1,0 +1,197 @@
+/**
+ * The one definition of the configuration. The loader, the environment and flag names, `windowpane check --print`, the
+ * JSON Schema, docs/reference/configuration.md and the plan of a reload are all made from it: a key that is added here
+ * exists everywhere.
+ */
+import {
+  authIsOneKind,
+  certificateIsWhole,
+  headerIsNoCredential,
+  headersAreListed,
+  matcherIsOne,
+  ruleDoesSomething,
+  socketHasOneUrl,
+  wholeConfigurationChecks,
+} from './checks.ts'
+import {
+  inherited,
+  key,
+  list,
+  named,
+  nested,
+  optional,
+  required,
+  secret,
+  section,
+  type TypeValue,
+} from './definition.ts'
+import { limitsSection } from './limits-section.ts'
+import { policySection } from './policy-types.ts'
+
+import {
+  address,
+  bool,
+  choice,
+  duration,
+  headerName,
+  hidden,
+  hostName,
+  nameOf,
+  path,
+  pattern,
+  text,
+  url,
+  urlPath,
+} from './scalars.ts'
+import { storeSection } from './store-types.ts'
+
+const insecure = 'certificates are always verified; name the authority that signed this one with "ca" instead'
+
+const mode = choice('off', 'on')
+const identity = choice('separate', 'shared', 'headers', 'user')
+
+const listenerTls = section(
+  {
+    cert: optional(path, 'certificate chain (PEM); read again when it changes'),
+    key: optional(path, 'private key (PEM)'),
+  },
+  { checks: [certificateIsWhole] },
+)
+
+const upstreamTls = section(
+  {
+    ca: optional(path, 'certificate authorities to trust (PEM), instead of those of the system'),
+    cert: optional(path, 'client certificate (PEM)'),
+    key: optional(path, 'private key of the client certificate (PEM)'),
+    serverName: optional(hostName, 'the name the certificate must have, if not that of the URL'),
+  },
+  {
+    checks: [certificateIsWhole],
+    refused: { insecure, insecureSkipVerify: insecure, rejectUnauthorized: insecure, verify: insecure },
+  },
+)
+
+const auth = section(
+  {
+    username: optional(text, 'basic authentication: the user'),
+    passwordFile: optional(path, 'basic authentication: the file with the password'),
+    password: secret(hidden, 'basic authentication: the password itself'),
+    tokenFile: optional(path, 'bearer authentication: the file with the token; read again when it changes'),
+    token: secret(hidden, 'bearer authentication: the token itself'),
+  },
+  { checks: [authIsOneKind] },
+)
+
+const route = section({
+  host: optional(hostName, 'requests to this host name'),
+  path: optional(urlPath, 'requests below this path; it is taken off before they are passed on'),
+})
+
+const backend = section(
+  {
+    type: key(choice('prometheus'), 'prometheus', { meaning: 'the kind of database', apply: 'restart' }),
+    url: required(
+      list(url, 1),
+      'the URL of the database, or several of equal ones; its path is put before that of every request',
+      { apply: 'restart' },
+    ),
+    socket: optional(path, 'a unix socket to connect to instead of the host of the URL', {
+      apply: 'restart',
+    }),
+    mode: key(mode, 'on', {
+      meaning: '`off`: requests are passed on; `on`: answers come from the cache where they can',
+    }),
+    listen: optional(address, 'an address of its own for this backend', { apply: 'restart' }),
+    route: nested(route, 'which requests of the common address are for this backend', { apply: 'restart' }),
+    identity: key(identity, 'separate', {
+      meaning:
+        'who shares answers. `separate`: those with equal credentials, cookies and tenants; `headers`: those who agree in `identityHeaders`; `user`: those with the same user name; `shared`: everybody',
+    }),
+    identityHeaders: key(list(headerName), [], { meaning: 'the headers for `identity: headers`' }),
+    policy: key(nameOf('policies', 'policy'), 'default', { meaning: 'the TTL policy' }),
+    store: key(nameOf('stores', 'store'), 'memory', { meaning: 'where buckets are kept', apply: 'restart' }),
+    maxStale: inherited(
+      duration({ min: 0 }),
+      'limits.maxStale',
+      'how long after its TTL a bucket may be served in an outage',
+    ),
+    tls: nested(upstreamTls, 'TLS to the database', { apply: 'restart' }),
+    auth: nested(auth, 'how Windowpane itself logs in, where a client does not', { apply: 'restart' }),
+  },
+  { checks: [headersAreListed, socketHasOneUrl] },
+)
+
+const conditions = {
+  equals: optional(text, 'the whole text'),
+  contains: optional(text, 'a part of it'),
+  regex: optional(pattern, 'a regular expression (JavaScript, Unicode) that is found in it'),
+}
+const matcher = section(conditions, { checks: [matcherIsOne] })
+const headerMatcher = section(
+  { name: required(headerName, 'the header; without a condition it need only be there'), ...conditions },
+  { checks: [matcherIsOne, headerIsNoCredential] },
+)
+
+const match = section({
+  backend: optional(nameOf('backends', 'backend'), 'only requests to this backend'),
+  path: nested(matcher, 'the path of the request'),
+  userAgent: nested(matcher, 'the User-Agent header'),
+  query: nested(matcher, 'the text of the query'),
+  headers: key(list(headerMatcher), [], { meaning: 'headers; all must match' }),
+})
+
+const rule = section(
+  {
+    name: optional(text, 'what the rule is called in explanations'),
+    match: nested(match, 'which requests; all that is written must match'),
+    policy: optional(nameOf('policies', 'policy'), 'another TTL policy'),
+    maxStale: optional(duration({ min: 0 }), 'another limit of staleness; 0s never serves stale'),
+    bypass: key(bool, false, { meaning: 'pass on uncached' }),
+    identity: optional(identity, 'another identity'),
+    identityHeaders: key(list(headerName), [], { meaning: 'the headers for `identity: headers`' }),
+    mode: optional(mode, 'another mode'),
+  },
+  { checks: [headersAreListed, ruleDoesSomething] },
+)
+
+const admin = section({
+  enabled: key(bool, true, { meaning: 'whether there is an admin listener', apply: 'restart' }),
+  listen: key(address, '127.0.0.1:9192', { meaning: 'its address', apply: 'restart' }),
+  allowWrites: key(bool, false, { meaning: 'whether it may purge, reload and switch modes' }),
+  tokenFile: optional(path, 'the file with the bearer token that it asks for'),
+  token: secret(hidden, 'the bearer token itself'),
+})
+
+const telemetry = section({
+  logLevel: key(choice('debug', 'info', 'warn', 'error', 'silent'), 'info', { meaning: 'what is logged' }),
+  logFormat: key(choice('json', 'text'), 'json', { meaning: 'how it is written' }),
+})
+
+export const definition = section(
+  {
+    listen: key(address, '127.0.0.1:9191', {
+      meaning: 'the address of the proxy; port 0 takes a free one',
+      apply: 'restart',
+    }),
+    tls: nested(listenerTls, 'TLS on the listeners of the proxy', { apply: 'restart' }),
+    limits: nested(limitsSection, 'bounds on memory, sizes, numbers and waiting'),
+    policies: nested(named(policySection, { expected: 'policy', builtIn: ['default'] }), 'TTL policies'),
+    stores: nested(
+      named(storeSection, { expected: 'store', builtIn: ['memory'] }),
+      'where buckets are kept',
+      {
+        apply: 'restart',
+      },
+    ),
+    backends: nested(named(backend, { expected: 'backend', min: 1 }), 'the databases'),
+    rules: key(list(rule), [], { meaning: 'exceptions; the first rule that matches decides' }),
+    admin: nested(admin, 'the admin listener', { apply: 'restart' }),
+    telemetry: nested(telemetry, 'logs', { apply: 'restart' }),
+  },
+  { checks: wholeConfigurationChecks },
+)
+
+export type Config = TypeValue<typeof definition>
+export type BackendConfig = TypeValue<typeof backend>
+export type RuleConfig = TypeValue<typeof rule>
+export type MatcherConfig = TypeValue<typeof matcher>

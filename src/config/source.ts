@@ -1,0 +1,62 @@
+/** Where values come from, and what was found there before anybody asked what it means. */
+
+export type Source =
+  | { readonly kind: 'default' }
+  | { readonly kind: 'file'; readonly file: string; readonly line: number; readonly column: number }
+  | { readonly kind: 'env'; readonly name: string }
+  | { readonly kind: 'flag'; readonly name: string }
+  /** What stood on the command line by itself. */
+  | { readonly kind: 'argument'; readonly name: string }
+
+export const byDefault: Source = { kind: 'default' }
+
+export function describeSource(source: Source): string {
+  switch (source.kind) {
+    case 'default':
+      return 'default'
+    case 'file':
+      return `${source.file}:${source.line}:${source.column}`
+    default:
+      return source.name
+  }
+}
+
+export interface RawScalar {
+  readonly kind: 'scalar'
+  readonly value: string | number | boolean | null
+  /** Text from the environment or a flag: it may stand for a number or a boolean. */
+  readonly isText: boolean
+  readonly source: Source
+}
+
+export interface RawList {
+  readonly kind: 'list'
+  readonly items: readonly Raw[]
+  readonly source: Source
+}
+
+export interface RawMap {
+  readonly kind: 'map'
+  readonly entries: ReadonlyMap<string, RawEntry>
+  readonly source: Source
+}
+
+export interface RawEntry {
+  readonly keySource: Source
+  readonly value: Raw
+}
+
+export type Raw = RawScalar | RawList | RawMap
+
+export const isNothing = (raw: Raw | undefined): boolean =>
+  raw === undefined || (raw.kind === 'scalar' && raw.value === null)
+
+/** Something that is wrong, told so that it can be mended. */
+export interface Problem {
+  /** The key at fault, such as `limits.maxStale`; empty for the file as a whole. */
+  readonly path: string
+  readonly source: Source
+  readonly message: string
+  /** What was probably meant. */
+  readonly suggestion?: string
+}

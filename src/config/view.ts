@@ -1,0 +1,132 @@
+/** A configuration as it may be shown: as lines of a file with the source of each value, as rows, as plain data. */
+import { parse } from 'yaml'
+import { type Key, type Plain, propertyOf, type Type } from './definition.ts'
+import type { LoadedConfig } from './load.ts'
+import { type Config, definition } from './schema.ts'
+import { stars } from './secret.ts'
+import { byDefault, describeSource, type Source } from './source.ts'
+import { join } from './words.ts'
+
+export interface Leaf {
+  readonly path: string
+  /** Null where it is not set; stars where it is a secret. */
+  readonly value: Plain | null
+  readonly source: string
+}
+
+/** Every value that is in force. */
+export function leavesOf({ config, sources }: LoadedConfig): Leaf[] {
+  const leaves: Leaf[] = []
+  walk({ type: definition, value: config, path: '' }, (path, value) => {
+    leaves.push({ path, value, source: describeSource(sourceOf(sources, path)) })
+  })
+  return leaves
+}
+
+interface Place {
+  readonly type: Type
+  readonly value: unknown
+  readonly path: string
+}
+
+const sourceOf = (sources: ReadonlyMap<string, Source>, path: string): Source =>
+  sources.get(path) ?? byDefault
+
+function walk(place: Place, tell: (path: string, value: Plain | null) => void): void {
+  if (place.type.kind === 'scalar') tell(place.path, shown(place.type, place.value))
+  else for (const { name, ...part } of partsOf(place)) walk({ ...part, path: join(place.path, name) }, tell)
+}
+
+interface Part {
+  readonly name: string
+  readonly type: Type
+  readonly value: unknown
+  readonly key?: Key
+}
+
+/** What a value consists of, in the order of the definition. */
+export function partsOf({ type, value }: { readonly type: Type; readonly value: unknown }): Part[] {
+  const properties = value as Readonly<Record<string, unknown>>
+  switch (type.kind) {
+    case 'section':
+      return Object.entries(type.keys).map(([name, key]) => {
+        return { name, key, type: key.type, value: properties[propertyOf(name, key)] }
+      })
+    case 'variants': {
+      const tag = properties['type'] as string
+      return [
+        { name: 'type', type: type.tag.type, value: tag },
+        ...partsOf({ type: type.cases[tag]!, value }),
+      ]
+    }
+    case 'named':
+      return Object.entries(properties).map(([name, entry]) => ({ name, type: type.entry, value: entry }))
+    case 'list':
+      return (value as readonly unknown[]).map((item, i) => ({
+        name: String(i),
+        type: type.item,
+        value: item,
+      }))
+    case 'scalar':
+      return []
+  }
+}
+
+export const shown = (type: Type, value: unknown): Plain | null =>
+  value === undefined || type.kind !== 'scalar' ? null : type.show(value)
+
+/** Plain data without secrets, as a human would write it. */
+export function redact(config: Config): unknown {
+  return redacted({ type: definition, value: config })
+}
+
+function redacted({ type, value }: { type: Type; value: unknown }): unknown {
+  if (type.kind === 'scalar') return shown(type, value)
+  const parts = partsOf({ type, value })
+  return type.kind === 'list'
+    ? parts.map(redacted)
+    : Object.fromEntries(parts.map((part) => [part.name, redacted(part)]))
+}
+
+/** The effective configuration as a file that can be loaded again, each value with its source behind it. */
+export function printConfig({ config, sources }: LoadedConfig): string {
+  const printer = new Printer(sources)
+  return `${printer.parts({ type: definition, value: config, path: '' }, '').join('\n')}\n`
+}
+
+class Printer {
+  readonly #sources: ReadonlyMap<string, Source>
+
+  constructor(sources: ReadonlyMap<string, Source>) {
+    this.#sources = sources
+  }
+
+  parts(place: Place, indent: string): string[] {
+    return partsOf(place).flatMap((part) => {
+      const at = { ...part, path: join(place.path, part.name) }
+      const head = place.type.kind === 'list' ? '-' : `${part.name}:`
+      return this.#part(at, { indent, head })
+    })
+  }
+
+  #part(place: Part & Place, { indent, head }: { indent: string; head: string }): string[] {
+    const from = `# ${describeSource(sourceOf(this.#sources, place.path))}`
+    if (place.type.kind === 'scalar') {
+      const value = shown(place.type, place.value)
+      if (value === null) return [`${indent}# ${head} not set`]
+      if (place.key?.isSecret === true) return [`${indent}# ${head} ${stars}  ${from}`]
+      return [`${indent}${head} ${scalarText(value)}  ${from}`]
+    }
+    const below = this.parts(place, `${indent}  `)
+    if (below.length === 0) return [`${indent}${head} ${place.type.kind === 'list' ? '[]' : '{}'}  ${from}`]
+    return [`${indent}${head}`, ...below]
+  }
+}
+
+/** Quoted where YAML would read something else. */
+function scalarText(value: Plain): string {
+  if (typeof value !== 'string') return String(value)
+  const isPlain =
+    /^[\w./:-]+$/.test(value) && !value.endsWith(':') && parse(value, { schema: 'core' }) === value
+  return isPlain ? value : JSON.stringify(value)
+}

@@ -1,0 +1,36 @@
+/** How keys and values are named in messages: on one line, cut where long, without what may not be shown. */
+import { type List, namePattern, type Type } from './definition.ts'
+import { maskInline } from './frame.ts'
+import type { Raw } from './source.ts'
+
+export const join = (path: string, name: string): string =>
+  path === '' ? name : name === '' ? path : `${path}.${name}`
+
+export const itemExpected = ({ item }: List): string =>
+  item.kind === 'scalar' ? `${item.expected}, or a list of them` : 'a list of at least one'
+
+export const expectedOf = (type: Type): string => (type.kind === 'scalar' ? type.expected : 'a map of keys')
+
+/** The name that was probably meant. */
+export const tidied = (name: string): string | undefined => {
+  const tidy = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+  return new RegExp(namePattern).test(tidy) ? tidy : undefined
+}
+
+/** A key may be anything; a message stays on its line. */
+export const shownName = (name: string): string =>
+  maskInline(name)
+    .replaceAll(/\p{Cc}/gu, ' ')
+    .slice(0, 60)
+
+/** What was found instead, without what may not be shown. */
+export function shownRaw(raw: Raw): string {
+  if (raw.kind !== 'scalar') return raw.kind === 'map' ? 'a map' : 'a list'
+  if (raw.value === null) return 'nothing'
+  if (typeof raw.value !== 'string') return String(raw.value)
+  const text = maskInline(raw.value)
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
+}
