@@ -1,24 +1,45 @@
-/** The database over HTTP: one connection pool, deadlines on the clock, content encodings undone. */
-import type { Readable, Transform } from 'node:stream'
-import { createGunzip, createInflate } from 'node:zlib'
-import { type Dispatcher, Pool } from 'undici'
+/** The database over HTTP: which of its URLs is asked, with what headers, and what is done when that one is down. */
+import type { Readable } from 'node:stream'
 import type { HeaderList, WireRequest } from '../backends/backend.ts'
-import type { Clock } from '../core/clock.ts'
+import type { Clock, Timer } from '../core/clock.ts'
 import { headerOf } from '../core/headers.ts'
-import type { Broken, Encoding, Exchange, ResponseHandler, Upstream } from '../engine/ports.ts'
+import type { Encoding, Exchange, ResponseHandler, Upstream } from '../engine/ports.ts'
+import { type AuthOptions, Credentials } from './credentials.ts'
 import { endToEnd } from './headers.ts'
+import { Endpoints } from './upstream-choice.ts'
+import { Endpoint, type UpstreamState, type UpstreamTls } from './upstream-endpoint.ts'
+import { type Cargo, RequestJourney } from './upstream-journey.ts'
+import { ResponseReader } from './upstream-response.ts'
 
-export interface UpstreamOptions {
-  readonly url: URL
-  readonly clock: Clock
+export interface ProbeOptions {
+  /** A path that every database of this kind answers, such as `Backend.flavourPath`. */
+  readonly path: string
+  readonly intervalMs: number
+}
+
+/** What may change while requests are under way. */
+export interface UpstreamSettings {
+  /** One URL, or those of several equal databases; the path goes before that of every request. */
+  readonly url: URL | readonly URL[]
+  /** Connections to each of them. */
   readonly connections: number
   /** A database that sends nothing for this long has failed. */
   readonly idleTimeoutMs: number
+  readonly tls?: UpstreamTls | undefined
+  readonly auth?: AuthOptions | undefined
+  /** A unix socket to connect to instead of the host of the URL. */
+  readonly socket?: string | undefined
+  /** Finds out who is down and who is back without risking a client's request. */
+  readonly probe?: ProbeOptions | undefined
+}
+
+export interface UpstreamOptions extends UpstreamSettings {
+  readonly clock: Clock
   /** What this proxy calls itself in Via. */
   readonly via: string
 }
 
-/** A request whose body may still be arriving. */
+/** A query has been read whole, for planning; the body of anything else may still be arriving. */
 export interface ForwardRequest extends Omit<WireRequest, 'body'> {
   readonly body: Uint8Array | Readable | null
 }
@@ -35,34 +56,52 @@ const conditional = new Set([
 ])
 
 export class HttpUpstream implements Upstream {
-  readonly preferredEncoding: Encoding
-  readonly #options: UpstreamOptions
-  readonly #pool: Pool
-  readonly #prefix: string
-  /** From the user and password of the URL; a client's own go before it. */
-  readonly #authorization: string | undefined
+  readonly #clock: Clock
+  readonly #via: string
+  readonly #retired = new Set<Endpoint>()
+  #settings!: UpstreamSettings
+  #credentials!: Credentials
+  #endpoints!: Endpoints
+  #probeTimer: Timer | undefined
+  #preferredEncoding: Encoding = 'gzip'
 
-  constructor(options: UpstreamOptions) {
-    this.#options = options
-    // Compressing costs the database more than loopback saves.
-    const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(options.url.hostname)
-    this.preferredEncoding = isLocal ? 'identity' : 'gzip'
-    this.#prefix = options.url.pathname.replace(/\/+$/, '')
-    this.#authorization = basicAuthorization(options.url)
-    this.#pool = new Pool(options.url.origin, {
-      connections: options.connections,
-      // Deadlines are ours, on the clock.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: { timeout: 5_000 },
-    })
+  constructor({ clock, via, ...settings }: UpstreamOptions) {
+    this.#clock = clock
+    this.#via = via
+    this.configure(settings)
+  }
+
+  get preferredEncoding(): Encoding {
+    return this.#preferredEncoding
+  }
+
+  /** From the next request on. Connections and health of URLs that stay are kept; requests under way finish. */
+  configure(settings: UpstreamSettings): void {
+    const before = this.#endpoints === undefined ? [] : [...this.#endpoints]
+    const after = this.#endpointsOf(settings, before)
+    for (const endpoint of before) if (!after.includes(endpoint)) this.#retire(endpoint)
+    this.#settings = settings
+    this.#credentials = new Credentials(settings.auth ?? {}, this.#clock)
+    this.#endpoints = new Endpoints(after, settings.probe !== undefined)
+    this.#preferredEncoding = after.every((each) => each.isLocal) ? 'identity' : 'gzip'
+    this.#probeTimer?.cancel()
+    if (settings.probe !== undefined) this.#probeLater(settings.probe)
+  }
+
+  /** Looks at certificate files now; without it they are looked at by and by. */
+  reload(): void {
+    for (const endpoint of this.#endpoints) endpoint.reload()
+  }
+
+  upstreams(): UpstreamState[] {
+    return [...this.#endpoints].map((each) => each.state)
   }
 
   send(request: WireRequest, accept: Encoding, handler: ResponseHandler): Exchange {
     const headers = this.#requestHeaders(endToEnd(request.headers, conditional))
     headers.push('accept-encoding', accept)
     const body = request.body.length > 0 ? request.body : null
-    return this.#dispatch({ ...request, body }, headers, this.#reader(handler, true))
+    return this.#begin(this.#endpoints, this.#cargo({ ...request, body }, headers), handler)
   }
 
   /** As `send`, with the client's own Accept-Encoding, a body that may be streamed, and only raw bytes back. */
@@ -72,191 +111,88 @@ export class HttpUpstream implements Upstream {
     const length = headerOf(request.headers, 'content-length')
     if (accept !== undefined) headers.push('accept-encoding', accept)
     if (length !== undefined && request.body !== null) headers.push('content-length', length)
-    return this.#dispatch(request, headers, this.#reader(handler, false))
+    return this.#begin(
+      this.#endpoints,
+      { ...this.#cargo(request, headers), isSafe: isSafe(request), isDecoding: false },
+      handler,
+    )
   }
 
-  close(): Promise<void> {
-    return this.#pool.destroy()
+  async close(): Promise<void> {
+    this.#probeTimer?.cancel()
+    await Promise.all([...this.#endpoints, ...this.#retired].map((each) => each.close()))
   }
 
   #requestHeaders(headers: HeaderList): string[] {
     const list = endToEnd(headers, replaced)
     const via = headerOf(headers, 'via')
-    list.push('via', via === undefined ? `1.1 ${this.#options.via}` : `${via}, 1.1 ${this.#options.via}`)
-    if (this.#authorization !== undefined && headerOf(headers, 'authorization') === undefined) {
-      list.push('authorization', this.#authorization)
-    }
+    list.push('via', via === undefined ? `1.1 ${this.#via}` : `${via}, 1.1 ${this.#via}`)
     return list
   }
 
-  #reader(handler: ResponseHandler, isDecoding: boolean): ResponseReader {
-    return new ResponseReader(handler, { ...this.#options, isDecoding })
-  }
-
-  #dispatch(request: ForwardRequest, headers: string[], response: ResponseReader): Exchange {
-    const search = request.search === '' ? '' : `?${request.search}`
-    try {
-      this.#pool.dispatch(
-        {
-          path: `${this.#prefix}${request.path}${search}`,
-          method: request.method as Dispatcher.HttpMethod,
-          headers,
-          body: request.body as Uint8Array | Readable | null,
-        },
-        response,
-      )
-    } catch (error) {
-      response.fail({ reason: 'database_unreachable', detail: messageOf(error) })
+  #cargo({ method, path, search, body }: ForwardRequest, headers: string[]): Cargo {
+    return {
+      method,
+      path: search === '' ? path : `${path}?${search}`,
+      body,
+      isSafe: true,
+      isDecoding: true,
+      headersFor: (endpoint) => this.#withAuthorization(headers, endpoint),
     }
-    return response
-  }
-}
-
-interface ReaderOptions extends UpstreamOptions {
-  /** Whether the handler wants `data`; where it passes on `raw`, a broken encoding is none of our business. */
-  readonly isDecoding: boolean
-}
-
-/** Turns the pool's callbacks into the handler's, once, in order, with the content encoding undone. */
-class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
-  readonly #handler: ResponseHandler
-  readonly #options: ReaderOptions
-  #controller: Dispatcher.DispatchController | undefined
-  #decoder: Transform | undefined
-  #isDecoding: boolean
-  #isOver = false
-  #hasEnded = false
-  #lastActivity: number
-  #timer: { cancel(): void }
-
-  constructor(handler: ResponseHandler, options: ReaderOptions) {
-    this.#handler = handler
-    this.#options = options
-    this.#isDecoding = options.isDecoding
-    this.#lastActivity = options.clock.elapsed()
-    this.#timer = this.#watch(options.idleTimeoutMs)
   }
 
-  cancel(): void {
-    if (!this.#finish()) return
-    this.#decoder?.destroy()
-    this.#controller?.abort(new Error('given up'))
+  /** A client's own credentials go first, unless they are to be replaced; then what is configured; then the URL's. */
+  #withAuthorization(headers: string[], endpoint: Endpoint): string[] | { readonly error: string } {
+    const hasOwn = headerOf(headers, 'authorization') !== undefined
+    if (hasOwn && !this.#credentials.replaceClient) return headers
+    const found = this.#credentials.authorization()
+    if ('error' in found) return found
+    const value = found.value ?? endpoint.authorization
+    if (value === undefined) return headers
+    const others = hasOwn ? endToEnd(headers, authorization) : headers
+    return [...others, 'authorization', value]
   }
 
-  stopDecoding(): void {
-    this.#decoder?.destroy()
-    this.#decoder = undefined
-    this.#isDecoding = false
-    // All raw bytes may be in already: the decoder was to tell of the end, and no longer can.
-    if (this.#hasEnded && this.#finish()) this.#handler.end()
-    else this.resume()
+  #begin(endpoints: Endpoints, cargo: Cargo, handler: ResponseHandler): Exchange {
+    const journey = new RequestJourney(endpoints, cargo)
+    const { isDecoding } = cargo
+    const idleTimeoutMs = cargo.patienceMs ?? this.#settings.idleTimeoutMs
+    const reader = new ResponseReader(handler, { clock: this.#clock, idleTimeoutMs, isDecoding, journey })
+    journey.begin(reader)
+    return reader
   }
 
-  pause(): void {
-    this.#controller?.pause()
-  }
-
-  resume(): void {
-    if (this.#controller?.paused) this.#controller.resume()
-    this.#lastActivity = this.#options.clock.elapsed()
-  }
-
-  fail(broken: Broken): void {
-    if (this.#finish()) this.#handler.failed(broken)
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
-    if (this.#isOver) controller.abort(new Error('given up'))
-  }
-
-  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
-    if (this.#isOver || status < 200) return
-    this.#lastActivity = this.#options.clock.elapsed()
-    const headers = headerList(controller.rawHeaders)
-    if (this.#isDecoding) this.#decoder = this.#decoderFor(headerOf(headers, 'content-encoding'))
-    this.#handler.head(status, headers)
-  }
-
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#isOver) return
-    this.#lastActivity = this.#options.clock.elapsed()
-    this.#handler.raw?.(chunk)
-    if (this.#decoder !== undefined) this.#decode(this.#decoder, chunk)
-    else if (this.#isDecoding) this.#handler.data(chunk)
-  }
-
-  onResponseEnd(): void {
-    if (this.#isOver) return
-    this.#hasEnded = true
-    if (this.#decoder !== undefined) this.#decoder.end()
-    else if (this.#finish()) this.#handler.end()
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.fail({ reason: 'database_unreachable', detail: messageOf(error) })
-  }
-
-  /** A database that is quicker than the decoder waits for it: what is queued here is in no budget. */
-  #decode(decoder: Transform, chunk: Buffer): void {
-    if (decoder.write(chunk)) return
-    this.pause()
-    decoder.once('drain', () => this.resume())
-  }
-
-  #decoderFor(encoding: string | undefined) {
-    if (encoding !== 'gzip' && encoding !== 'deflate') return undefined
-    const decoder = encoding === 'gzip' ? createGunzip() : createInflate()
-    decoder.on('data', (chunk: Buffer) => {
-      if (!this.#isOver) this.#handler.data(chunk)
-    })
-    decoder.on('end', () => {
-      if (this.#finish()) this.#handler.end()
-    })
-    decoder.on('error', (error) => {
-      this.fail({ reason: 'database_unreachable', detail: `broken ${encoding} body: ${error.message}` })
-      this.#controller?.abort(error)
-    })
-    return decoder
-  }
-
-  /** Instead of one timer per chunk: when it rings, it looks how long ago the last byte came. */
-  #watch(delayMs: number): { cancel(): void } {
-    return this.#options.clock.after(delayMs, () => {
-      const idle = this.#options.clock.elapsed() - this.#lastActivity
-      const left = this.#controller?.paused ? this.#options.idleTimeoutMs : this.#options.idleTimeoutMs - idle
-      if (left > 0) {
-        this.#timer = this.#watch(left)
-        return
-      }
-      // In this order: aborting reports an error of its own at once.
-      this.fail({ reason: 'database_timeout', detail: `no byte for ${this.#options.idleTimeoutMs} ms` })
-      this.#controller?.abort(new Error('timed out'))
+  #endpointsOf({ url, connections, tls, socket }: UpstreamSettings, before: readonly Endpoint[]): Endpoint[] {
+    return [url].flat().map((each) => {
+      const options = { url: each, clock: this.#clock, connections, tls, socket }
+      return before.find((known) => known.isLike(options)) ?? new Endpoint(options)
     })
   }
 
-  #finish(): boolean {
-    if (this.#isOver) return false
-    this.#isOver = true
-    this.#timer.cancel()
-    return true
+  #retire(endpoint: Endpoint): void {
+    this.#retired.add(endpoint)
+    void endpoint.retire().finally(() => this.#retired.delete(endpoint))
+  }
+
+  #probeLater(probe: ProbeOptions): void {
+    this.#probeTimer = this.#clock.after(probe.intervalMs, () => {
+      for (const endpoint of this.#endpoints) this.#probe(endpoint, probe)
+      this.#probeLater(probe)
+    })
+  }
+
+  #probe(endpoint: Endpoint, { path, intervalMs }: ProbeOptions): void {
+    const request = { method: 'GET', path, search: '', headers: [], body: null }
+    const cargo = this.#cargo(request, this.#requestHeaders([]))
+    const patienceMs = Math.min(intervalMs, maxProbeMs)
+    this.#begin(new Endpoints([endpoint], true), { ...cargo, patienceMs, isProbe: true }, deaf)
   }
 }
 
-function basicAuthorization({ username, password }: URL): string | undefined {
-  if (username === '' && password === '') return undefined
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-  return `Basic ${Buffer.from(credentials).toString('base64')}`
-}
+const maxProbeMs = 5_000
+const authorization = new Set(['authorization'])
+const deaf: ResponseHandler = { head() {}, data() {}, end() {}, failed() {} }
 
-function headerList(raw: Dispatcher.DispatchController['rawHeaders']): string[] {
-  return Array.isArray(raw)
-    ? raw.map((item) => (typeof item === 'string' ? item : item.toString('latin1')))
-    : []
-}
-
-const messageOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error)
-  const code = (error as NodeJS.ErrnoException).code
-  return code === undefined || error.message.includes(code) ? error.message : `${code} ${error.message}`
-}
+/** A body that streams is gone once it was sent; and what is neither a query nor GET may have been done already. */
+const isSafe = ({ method, body }: ForwardRequest): boolean =>
+  body instanceof Uint8Array || (body === null && (method === 'GET' || method === 'HEAD'))

@@ -1,0 +1,91 @@
+/**
+ * Certificates and keys from PEM files. A change of the files is taken over only as a whole: what cannot be loaded
+ * (half written, or a key of another certificate) leaves in force what was loaded before, and says why.
+ */
+import { X509Certificate } from 'node:crypto'
+import { createSecureContext, type SecureContext } from 'node:tls'
+import type { Clock } from '../core/clock.ts'
+import { WatchedFile } from './watched-file.ts'
+
+export interface TlsPaths {
+  readonly ca?: string | undefined
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+}
+
+export interface Pem {
+  readonly ca?: Buffer
+  readonly cert?: Buffer
+  readonly key?: Buffer
+}
+
+export interface TlsMaterial {
+  readonly pem: Pem
+  readonly context: SecureContext
+}
+
+const names = ['ca', 'cert', 'key'] as const
+
+export class TlsFiles {
+  readonly #files: readonly (readonly [keyof Pem, WatchedFile])[]
+  /** What was found the last time, good or bad. */
+  #seen: Pem | undefined
+  #material: TlsMaterial | undefined
+  #error: string | undefined
+
+  constructor(paths: TlsPaths, clock: Clock) {
+    this.#files = names.flatMap((name) => {
+      const path = paths[name]
+      return path === undefined ? [] : [[name, new WatchedFile(path, clock)] as const]
+    })
+  }
+
+  /** What is in force; undefined where nothing could be loaded yet. */
+  get material(): TlsMaterial | undefined {
+    return this.#material
+  }
+
+  /** Why what is in the files now is not in force. */
+  get error(): string | undefined {
+    return this.#error
+  }
+
+  /** Looks at the files. True where something new is in force. */
+  check(): boolean {
+    const pem: Partial<Record<keyof Pem, Buffer>> = {}
+    for (const [name, file] of this.#files) {
+      const read = file.read()
+      if ('error' in read) return this.#refuse(read.error)
+      pem[name] = read.bytes
+    }
+    if (this.#seen !== undefined && names.every((name) => pem[name] === this.#seen?.[name])) return false
+    this.#seen = pem
+    return this.#load(pem)
+  }
+
+  #load(pem: Pem): boolean {
+    try {
+      if (pem.ca !== undefined) assertCertificates(pem.ca)
+      this.#material = { pem, context: createSecureContext(pem) }
+      this.#error = undefined
+      return true
+    } catch (error) {
+      const files = this.#files.map(([, file]) => file.path).join(', ')
+      return this.#refuse(`${files} cannot be used: ${(error as Error).message}`)
+    }
+  }
+
+  #refuse(error: string): false {
+    this.#error = error
+    return false
+  }
+}
+
+/** Node takes a file without any certificate for an empty list of authorities, and then trusts nobody. */
+function assertCertificates(ca: Buffer): void {
+  const blocks = ca
+    .toString('latin1')
+    .match(/-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----[^-]+-----END \1-----/g)
+  if (blocks === null) throw new Error('there is no certificate in it')
+  for (const block of blocks) new X509Certificate(block)
+}

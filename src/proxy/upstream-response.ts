@@ -1,0 +1,164 @@
+/** An answer on its way from the database: once, in order, within its deadline, with the content encoding undone. */
+import type { Transform } from 'node:stream'
+import { createGunzip, createInflate } from 'node:zlib'
+import type { Dispatcher } from 'undici'
+import type { Clock } from '../core/clock.ts'
+import { headerOf } from '../core/headers.ts'
+import type { Broken, Exchange, ResponseHandler } from '../engine/ports.ts'
+
+export interface ReaderOptions {
+  readonly clock: Clock
+  readonly idleTimeoutMs: number
+  /** Whether the handler wants `data`; where it passes on `raw`, a broken encoding is none of our business. */
+  readonly isDecoding: boolean
+  readonly journey: Journey
+}
+
+/** The attempts that one request takes. */
+export interface Journey {
+  /** The database has begun to answer. */
+  answered(status: number): void
+  /** What to tell the client, or undefined where another database is being asked instead. */
+  failed(error: Error): Broken | undefined
+  timedOut(): void
+  /** Nothing more will come. */
+  over(): void
+}
+
+export class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
+  readonly #handler: ResponseHandler
+  readonly #options: ReaderOptions
+  #controller: Dispatcher.DispatchController | undefined
+  #decoder: Transform | undefined
+  #isDecoding: boolean
+  #isOver = false
+  #hasEnded = false
+  #lastActivity: number
+  #timer: { cancel(): void }
+
+  constructor(handler: ResponseHandler, options: ReaderOptions) {
+    this.#handler = handler
+    this.#options = options
+    this.#isDecoding = options.isDecoding
+    this.#lastActivity = options.clock.elapsed()
+    this.#timer = this.#watch(options.idleTimeoutMs)
+  }
+
+  cancel(): void {
+    if (!this.#finish()) return
+    this.#decoder?.destroy()
+    this.#controller?.abort(new Error('given up'))
+  }
+
+  stopDecoding(): void {
+    this.#decoder?.destroy()
+    this.#decoder = undefined
+    this.#isDecoding = false
+    // All raw bytes may be in already: the decoder was to tell of the end, and no longer can.
+    if (this.#hasEnded && this.#finish()) this.#handler.end()
+    else this.resume()
+  }
+
+  pause(): void {
+    this.#controller?.pause()
+  }
+
+  resume(): void {
+    if (this.#controller?.paused) this.#controller.resume()
+    this.#lastActivity = this.#options.clock.elapsed()
+  }
+
+  fail(broken: Broken): void {
+    if (this.#finish()) this.#handler.failed(broken)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#isOver) controller.abort(new Error('given up'))
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+    if (this.#isOver || status < 200) return
+    this.#lastActivity = this.#options.clock.elapsed()
+    this.#options.journey.answered(status)
+    const headers = headerList(controller.rawHeaders)
+    if (this.#isDecoding) this.#decoder = this.#decoderFor(headerOf(headers, 'content-encoding'))
+    this.#handler.head(status, headers)
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isOver) return
+    this.#lastActivity = this.#options.clock.elapsed()
+    this.#handler.raw?.(chunk)
+    if (this.#decoder !== undefined) this.#decode(this.#decoder, chunk)
+    else if (this.#isDecoding) this.#handler.data(chunk)
+  }
+
+  onResponseEnd(): void {
+    if (this.#isOver) return
+    this.#hasEnded = true
+    if (this.#decoder !== undefined) this.#decoder.end()
+    else if (this.#finish()) this.#handler.end()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#isOver) return
+    this.#controller = undefined
+    const broken = this.#options.journey.failed(error)
+    if (broken !== undefined) this.fail(broken)
+    else this.#lastActivity = this.#options.clock.elapsed()
+  }
+
+  /** A database that is quicker than the decoder waits for it: what is queued here is in no budget. */
+  #decode(decoder: Transform, chunk: Buffer): void {
+    if (decoder.write(chunk)) return
+    this.pause()
+    decoder.once('drain', () => this.resume())
+  }
+
+  #decoderFor(encoding: string | undefined) {
+    if (encoding !== 'gzip' && encoding !== 'deflate') return undefined
+    const decoder = encoding === 'gzip' ? createGunzip() : createInflate()
+    decoder.on('data', (chunk: Buffer) => {
+      if (!this.#isOver) this.#handler.data(chunk)
+    })
+    decoder.on('end', () => {
+      if (this.#finish()) this.#handler.end()
+    })
+    decoder.on('error', (error) => {
+      this.fail({ reason: 'database_unreachable', detail: `broken ${encoding} body: ${error.message}` })
+      this.#controller?.abort(error)
+    })
+    return decoder
+  }
+
+  /** Instead of one timer per chunk: when it rings, it looks how long ago the last byte came. */
+  #watch(delayMs: number): { cancel(): void } {
+    return this.#options.clock.after(delayMs, () => {
+      const idle = this.#options.clock.elapsed() - this.#lastActivity
+      const left = this.#controller?.paused ? this.#options.idleTimeoutMs : this.#options.idleTimeoutMs - idle
+      if (left > 0) {
+        this.#timer = this.#watch(left)
+        return
+      }
+      this.#options.journey.timedOut()
+      // In this order: aborting reports an error of its own at once.
+      this.fail({ reason: 'database_timeout', detail: `no byte for ${this.#options.idleTimeoutMs} ms` })
+      this.#controller?.abort(new Error('timed out'))
+    })
+  }
+
+  #finish(): boolean {
+    if (this.#isOver) return false
+    this.#isOver = true
+    this.#timer.cancel()
+    this.#options.journey.over()
+    return true
+  }
+}
+
+function headerList(raw: Dispatcher.DispatchController['rawHeaders']): string[] {
+  return Array.isArray(raw)
+    ? raw.map((item) => (typeof item === 'string' ? item : item.toString('latin1')))
+    : []
+}

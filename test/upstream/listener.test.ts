@@ -1,0 +1,125 @@
+/** TLS on the listener: the certificate is exchanged under the eyes of the clients, and never for a bad one. */
+import assert from 'node:assert/strict'
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent, type AgentOptions, request as httpsRequest } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { TLSSocket } from 'node:tls'
+import { type ListenerTlsState, secureListener } from '../../src/proxy/listener-tls.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { authority, folder, needsOpenssl, openssl } from './certificates.ts'
+
+const make = () => {
+  const ours = authority('listener')
+  return { ours, first: ours.issue('first'), second: ours.issue('second') }
+}
+const { ours, first, second } = openssl ? make() : ({} as ReturnType<typeof make>)
+
+let runs = 0
+
+async function open(t: TestContext) {
+  const [cert, key] = [join(folder, `listen-${runs}.pem`), join(folder, `listen-${runs++}.key`)]
+  copyFileSync(first.cert, cert)
+  copyFileSync(first.key, key)
+  const clock = fakeClock()
+  const changes: ListenerTlsState[] = []
+  const listener = secureListener({ cert, key, clock, onChange: (state) => changes.push(state) })
+  const { server } = listener
+  server.on('request', (_request, response) => void response.end('fine'))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    listener.stop()
+    server.close()
+    server.closeAllConnections()
+  })
+  return { listener, clock, cert, key, changes, port: (server.address() as AddressInfo).port }
+}
+
+/** The name on the certificate that a client is shown. */
+function nameShown(port: number, options: AgentOptions = {}): Promise<string> {
+  const agent = new Agent({ ca: readFileSync(ours.cert), ...options })
+  return nameShownTo(agent, port).finally(() => agent.destroy())
+}
+
+function nameShownTo(agent: Agent, port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const request = httpsRequest({ host: '127.0.0.1', port, agent }, (response) => {
+      const name = (response.socket as TLSSocket).getPeerCertificate().subject.CN
+      response.on('end', () => resolve(String(name))).resume()
+    })
+    request.on('error', reject).end()
+  })
+}
+
+test('a new certificate is shown to new connections', needsOpenssl, async (t) => {
+  const { clock, cert, key, port, listener, changes } = await open(t)
+  assert.equal(await nameShown(port), 'listener-first')
+  const agent = new Agent({ ca: readFileSync(ours.cert), keepAlive: true, maxSockets: 1 })
+  t.after(() => agent.destroy())
+  assert.equal(await nameShownTo(agent, port), 'listener-first')
+  const began = listener.state.loadedAt
+  copyFileSync(second.key, key)
+  copyFileSync(second.cert, cert)
+  await clock.advance(1_000)
+  assert.equal(await nameShown(port), 'listener-second')
+  assert.equal(await nameShownTo(agent, port), 'listener-first')
+  assert.deepEqual(changes, [{ loadedAt: began + 1_000, error: undefined }])
+  await clock.advance(60_000)
+  assert.equal(changes.length, 1)
+})
+
+test('a bad pair leaves the old one in force and says why, until it is good', needsOpenssl, async (t) => {
+  const { clock, cert, key, port, listener, changes } = await open(t)
+  const bad: [() => void, RegExp][] = [
+    [() => copyFileSync(second.cert, cert), /key values mismatch/],
+    [() => writeFileSync(cert, readFileSync(second.cert).subarray(0, 200)), /cannot be used/],
+    [() => writeFileSync(cert, ''), /cannot be used/],
+    [() => rmSync(cert), /cannot be read: it does not exist/],
+  ]
+  for (const [spoil, expected] of bad) {
+    spoil()
+    await clock.advance(1_000)
+    assert.match(listener.state.error!, expected)
+    assert.equal(await nameShown(port), 'listener-first')
+  }
+  copyFileSync(first.cert, cert)
+  assert.equal(listener.reload().error, undefined)
+  copyFileSync(second.cert, cert)
+  copyFileSync(second.key, key)
+  assert.equal(listener.reload().error, undefined)
+  assert.equal(await nameShown(port), 'listener-second')
+  assert.equal(changes.at(-1)!.error, undefined)
+})
+
+test('certificates change under load: no request fails', needsOpenssl, async (t) => {
+  const { clock, cert, key, port } = await open(t)
+  const shown = new Set<string>()
+  let isOver = false
+  const client = async () => {
+    while (!isOver) shown.add(await nameShown(port))
+  }
+  const clients = Promise.all([client(), client(), client(), client()])
+  for (let i = 0; i < 10; i++) {
+    const pair = i % 2 === 0 ? second : first
+    copyFileSync(pair.cert, cert)
+    // Looked at in the middle of the change as well.
+    await clock.advance(1_000)
+    copyFileSync(pair.key, key)
+    await clock.advance(1_000)
+    await nameShown(port)
+  }
+  isOver = true
+  await clients
+  assert.deepEqual([...shown].sort(), ['listener-first', 'listener-second'])
+})
+
+test('without a usable pair there is no listener', needsOpenssl, () => {
+  const clock = fakeClock()
+  assert.throws(
+    () => secureListener({ cert: join(folder, 'no.pem'), key: first.key, clock }),
+    /no TLS on the listener: .*no\.pem cannot be read: it does not exist/,
+  )
+  assert.throws(() => secureListener({ cert: first.cert, key: second.key, clock }), /key values mismatch/)
+  assert.equal(clock.pending, 0)
+})
