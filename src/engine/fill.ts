@@ -1,5 +1,6 @@
 /** Getting a gap: from flights under way, by a flight of its own, or both; and what to do when that fails. */
 import type { HeaderList } from '../backends/backend.ts'
+import type { EpochMs } from '../core/clock.ts'
 import { resetDecision } from '../core/decision.ts'
 import { type Interval, lengthOf } from '../core/interval.ts'
 import type { Pane } from '../core/pane.ts'
@@ -15,6 +16,13 @@ export type Filled = FilledGap | Answer | 'again'
 export interface FilledGap {
   readonly panes: readonly Pane[]
   readonly headers: HeaderList
+}
+
+/** What filling a gap would take. */
+export interface Preview {
+  readonly joined: readonly (Interval & { readonly startedAt: EpochMs })[]
+  /** What would be asked for by a query of its own. */
+  readonly rest: Interval | undefined
 }
 
 /** The flights of one request; `fetch` is its own, if it has one. */
@@ -44,8 +52,23 @@ export class GapFiller {
     return Array.isArray(results) ? this.#judge(trip, { flights, own: own?.flight }, results) : results
   }
 
+  /** Fetches under way. */
+  get flights(): number {
+    return this.#flights.count
+  }
+
+  /** What `fill` would wait for and ask for now. A membership that is given back at once changes nothing. */
+  preview(trip: Pick<Trip, 'key' | 'request'>, gap: Interval): Preview {
+    const { joined, rest } = this.#join(trip, gap)
+    for (const flight of joined) flight.leave()
+    return { joined: joined.map(({ interval, startedAt }) => ({ ...interval, startedAt })), rest }
+  }
+
   /** The flights that bring some of the gap, and what of it they do not bring. */
-  #join({ key, request }: Trip, gap: Interval): { joined: readonly Flight[]; rest: Interval | undefined } {
+  #join(
+    { key, request }: Pick<Trip, 'key' | 'request'>,
+    gap: Interval,
+  ): { joined: readonly Flight[]; rest: Interval | undefined } {
     const { notBefore } = request.demands
     const first = this.#options.coalescing ? this.#flights.join(key, gap, notBefore) : undefined
     if (first === undefined) return { joined: [], rest: gap }
@@ -62,7 +85,13 @@ export class GapFiller {
     const isFullMiss = lengthOf(interval) === lengthOf(plan.window)
     const target = isFullMiss ? trip.request.target : undefined
     const sink = backend.decompose(plan, interval)
-    const land = (result: FetchResult) => this.#land(trip, result)
+    let isTold = false
+    const land = (result: FetchResult) => {
+      // An answer that was given up may break off later: that is still one query.
+      if (!isTold) this.#options.onFetch?.({ result, interval, grid: plan.grid })
+      isTold = true
+      return this.#land(trip, result)
+    }
     const fetch = new Fetch({ fetchedAt, sink, budget, maxAnswerBytes, land, ...(target && { target }) })
     const departure = { key: trip.key, interval, startedAt: fetchedAt, terms: plan.terms }
     const flight = this.#flights.open(departure, (onCancel) => {

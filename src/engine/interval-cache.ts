@@ -2,14 +2,16 @@
  * The way of a planned request: lookup → gap → fetch → recompose → answer. Read `serve` from top to bottom; what it
  * calls stands below it in the order of use. Fetching and writing back are fill.ts, an outage is stale.ts.
  */
-import { type Coverage, countStates, cover, gapOf } from '../core/coverage.ts'
+import { type Coverage, cover, gapOf } from '../core/coverage.ts'
 import { type Decision, resetDecision } from '../core/decision.ts'
 import { type Interval, lengthOf } from '../core/interval.ts'
 import { keyOf } from '../core/key.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
 import type { Found } from '../stores/store.ts'
+import { type ExplainedRequest, type Explanation, explainPlan } from './explain.ts'
 import { type FilledGap, GapFiller } from './fill.ts'
 import { keptHeaders } from './kept-headers.ts'
+import { missOf } from './miss.ts'
 import { inOrder, inTime, newestOf, withOneFrame } from './stored.ts'
 import type { Answer, CacheRequest, IntervalCacheOptions, Trip } from './trip.ts'
 
@@ -34,9 +36,12 @@ export class IntervalCache {
 
   async serve(request: CacheRequest, decision: Decision): Promise<Answer> {
     const { plan, identity } = request
-    const key = keyOf({ backend: this.#options.backend.name, identity, shape: plan.shape, grid: plan.grid })
-    const trip: Trip = { request, plan, key, decision }
+    const key = keyOf({ backend: this.#options.name, identity, shape: plan.shape, grid: plan.grid })
+    const policy = request.policy ?? this.#options.policy
+    const maxStaleMs = request.maxStaleMs ?? this.#options.maxStaleMs
+    const trip: Trip = { request, plan, key, decision, policy, maxStaleMs }
     for (;;) {
+      decision.key = key
       decision.buckets = lengthOf(plan.window)
       const lookup = await this.#lookup(trip)
       // Who went during the lookup will not be heard going: nothing is asked for nobody.
@@ -53,8 +58,18 @@ export class IntervalCache {
     }
   }
 
-  async #lookup({ key, plan, request, decision, frame }: Trip): Promise<Lookup | 'failed'> {
-    const { clock, store, policy, storeTimeoutMs } = this.#options
+  /** Fetches under way. */
+  get flights(): number {
+    return this.#filler.flights
+  }
+
+  /** What `serve` would do, without doing any of it. */
+  explain(request: ExplainedRequest): Promise<Explanation> {
+    return explainPlan(this.#options, request, this.#filler)
+  }
+
+  async #lookup({ key, plan, request, decision, policy, frame }: Trip): Promise<Lookup | 'failed'> {
+    const { clock, store, storeTimeoutMs } = this.#options
     const began = clock.elapsed()
     let found: Found | undefined
     try {
@@ -106,8 +121,9 @@ export class IntervalCache {
 }
 
 function noteMiss({ decision, request }: Trip, { coverage, ageSeconds }: Lookup, gap: Interval): void {
-  const isDemanding = request.demands.notBefore > Number.NEGATIVE_INFINITY
-  decision.outcome = lengthOf(gap) === decision.buckets ? 'miss' : 'partial'
-  decision.reason = countStates(coverage.runs).absent > 0 ? 'absent' : isDemanding ? 'revalidate' : 'expired'
+  decision.gap = gap
+  const { outcome, reason } = missOf(coverage.runs, gap, request)
+  decision.outcome = outcome
+  decision.reason = reason
   if (ageSeconds !== undefined && decision.outcome === 'partial') decision.ageSeconds = ageSeconds
 }

@@ -19,8 +19,8 @@ export function serveStale(
   trip: Trip,
   why: { readonly reason: StaleReason; readonly detail: string },
 ): Answer | 'again' | undefined {
-  const { key, plan, request, decision } = trip
-  const { store, backend, policy, clock, maxStaleMs } = options
+  const { key, plan, request, decision, policy, maxStaleMs } = trip
+  const { store, backend, clock } = options
   if (request.demands.notBefore > Number.NEGATIVE_INFINITY) return undefined
   const found = readNow(store, key, plan.window)
   if (found === undefined) return undefined

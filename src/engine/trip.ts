@@ -3,14 +3,18 @@ import type { Backend, HeaderList, Plan, Recomposed } from '../backends/backend.
 import type { Budget } from '../core/budget.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { BypassReason, Decision } from '../core/decision.ts'
+import type { Grid } from '../core/grid.ts'
+import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { Pane } from '../core/pane.ts'
 import type { Store } from '../stores/store.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
-import type { DatabaseFailure, WholeResponse } from './fetch.ts'
+import type { DatabaseFailure, FetchResult, WholeResponse } from './fetch.ts'
 import type { StreamTarget, Upstream } from './ports.ts'
 
 export interface IntervalCacheOptions {
+  /** What this database is called: two of one kind share no keys. */
+  readonly name: string
   readonly backend: Backend
   readonly store: Store
   readonly policy: TtlPolicy
@@ -24,8 +28,16 @@ export interface IntervalCacheOptions {
   readonly patienceMs: { readonly slow: number; readonly down: number }
   /** How long a store may take to read or write before the request goes on without it. */
   readonly storeTimeoutMs: number
+  /** Hears of every query to the database when it is over, before its result is used. Must not throw. */
+  readonly onFetch?: (fetched: FetchOver) => void
   /** Off only to measure what it is worth. */
   readonly coalescing: boolean
+}
+
+export interface FetchOver {
+  readonly result: FetchResult
+  readonly interval: Interval
+  readonly grid: Grid
 }
 
 export interface CacheRequest {
@@ -36,6 +48,9 @@ export interface CacheRequest {
   /** Where a full miss is streamed to; without one the answer is returned whole. */
   readonly target?: StreamTarget
   readonly client: Client
+  /** Instead of the cache's own, for this request. */
+  readonly policy?: TtlPolicy
+  readonly maxStaleMs?: number
 }
 
 /** Whoever waits for the answer. */
@@ -66,6 +81,8 @@ export interface Trip {
   readonly plan: Plan
   readonly key: Key
   readonly decision: Decision
+  readonly policy: TtlPolicy
+  readonly maxStaleMs: number
   /** A pane with the frame that the database answers in, once stored ones turned out to have another. */
   frame?: Pane
 }

@@ -11,14 +11,14 @@ import type { IntervalCacheOptions, Trip } from './trip.ts'
 /** Resolves to whether it was kept. A store that fails costs the next request a fetch, never this one its answer. */
 export async function writeBack(
   options: IntervalCacheOptions,
-  { key, plan, request }: Trip,
+  { key, plan, request, policy }: Trip,
   fetched: FetchedPane,
 ): Promise<boolean> {
-  const { store, backend, policy, clock, storeTimeoutMs } = options
+  const { store, name, clock, storeTimeoutMs } = options
   if (!fetched.storable) return false
   const pane = withoutUnsettledEnd(fetched.pane, plan, policy.settledAgeMs)
   const shape: ShapeRecord = {
-    backend: backend.name,
+    backend: name,
     text: plan.shape,
     sources: plan.sources,
     grid: plan.grid,

@@ -1,0 +1,184 @@
+/**
+ * What would be done with a planned request at this moment, and why; nothing of it is done: no fetch, no write, no
+ * change in the order of use. It goes the way of interval-cache.ts, through the same functions.
+ */
+import type { Bypass, Plan } from '../backends/backend.ts'
+import type { EpochMs } from '../core/clock.ts'
+import { type BucketState, type CoverageRun, cover, gapOf } from '../core/coverage.ts'
+import type { Outcome, Reason } from '../core/decision.ts'
+import { type Grid, startOf } from '../core/grid.ts'
+import { type Interval, lengthOf } from '../core/interval.ts'
+import { type Key, keyOf } from '../core/key.ts'
+import type { Pane } from '../core/pane.ts'
+import type { Found } from '../stores/store.ts'
+import { clocksOf, type Freshness, type Spread, ttlsOf } from './explain-runs.ts'
+import { bypassSentence, fillSentence, hitSentence, refusedSentence } from './explain-sentence.ts'
+import type { GapFiller } from './fill.ts'
+import { missOf } from './miss.ts'
+import { inTime, withOneFrame } from './stored.ts'
+import type { CacheRequest, IntervalCacheOptions } from './trip.ts'
+
+export type ExplainedRequest = Omit<CacheRequest, 'client' | 'target'>
+
+/** Half-open, in milliseconds. */
+export interface ExplainedInterval {
+  readonly from: EpochMs
+  readonly to: EpochMs
+  readonly buckets: number
+}
+
+export interface ExplainedRun extends ExplainedInterval {
+  readonly state: BucketState
+  readonly settled: boolean
+  /** Since the buckets were fetched. */
+  readonly fetchAgeMs?: Spread
+  /** Until they stop being fresh; negative: since they did. */
+  readonly ttlLeftMs?: Spread
+}
+
+export interface ExplainedQuery extends ExplainedInterval {
+  readonly method: string
+  readonly path: string
+  readonly search: string
+  readonly body: string
+}
+
+export interface Explanation {
+  /** What the outcome would be, if the database answers. */
+  readonly outcome: Outcome
+  readonly reason?: Reason
+  readonly detail?: string
+  readonly now: EpochMs
+  readonly key?: Key
+  readonly shape?: string
+  readonly sources?: readonly string[]
+  readonly grid?: Grid
+  readonly policy?: string
+  readonly window?: ExplainedInterval
+  /** The window in runs of one state, in time order. */
+  readonly runs?: readonly ExplainedRun[]
+  /** How many there are beyond those listed. */
+  readonly moreRuns?: number
+  /** What is not in the store, or not fresh, or lies between such buckets. */
+  readonly gap?: ExplainedInterval
+  /** Fetches under way that would be waited for. */
+  readonly joined?: readonly (ExplainedInterval & { readonly startedAt: EpochMs })[]
+  /** The query that would be sent to the database. */
+  readonly asked?: ExplainedQuery
+  /** The TTLs that its buckets would get. */
+  readonly ttls?: readonly (ExplainedInterval & { readonly ttlMs: Spread })[]
+  readonly sentence: string
+}
+
+const maxRuns = 500
+const maxBodyChars = 65_536
+
+export async function explainPlan(
+  options: IntervalCacheOptions,
+  request: ExplainedRequest,
+  filler: Pick<GapFiller, 'preview'>,
+): Promise<Explanation> {
+  const { plan, identity } = request
+  const key = keyOf({ backend: options.name, identity, shape: plan.shape, grid: plan.grid })
+  const about = { key, ...aboutPlan(plan) }
+  try {
+    const found = await look(options, key, plan.window)
+    return { ...about, ...new Explainer(options, request, filler).explain(key, found) }
+  } catch {
+    return { ...about, ...explainBypass({ bypass: 'store_failed' }, options.clock.now()) }
+  }
+}
+
+/** A request that would be passed on as it came. */
+export const explainBypass = ({ bypass, detail }: Bypass, now: EpochMs): Explanation => ({
+  outcome: 'bypass',
+  reason: bypass,
+  ...(detail !== undefined && { detail }),
+  now,
+  sentence: bypassSentence(bypass, detail),
+})
+
+function look({ store, clock, storeTimeoutMs }: IntervalCacheOptions, key: Key, window: Interval) {
+  const pending = store.peek === undefined ? store.read(key, window) : store.peek(key, window)
+  return inTime(pending, clock, storeTimeoutMs)
+}
+
+const aboutPlan = ({ shape, sources, grid, window }: Plan) => ({
+  shape,
+  sources,
+  grid,
+  window: spanOf(grid, window),
+})
+
+const spanOf = (grid: Grid, interval: Interval): ExplainedInterval => ({
+  from: startOf(grid, interval.from),
+  to: startOf(grid, interval.to),
+  buckets: lengthOf(interval),
+})
+
+class Explainer {
+  readonly #options: IntervalCacheOptions
+  readonly #request: ExplainedRequest
+  readonly #filler: Pick<GapFiller, 'preview'>
+  readonly #rules: Freshness
+
+  constructor(options: IntervalCacheOptions, request: ExplainedRequest, filler: Pick<GapFiller, 'preview'>) {
+    this.#options = options
+    this.#request = request
+    this.#filler = filler
+    const policy = request.policy ?? options.policy
+    this.#rules = { grid: request.plan.grid, policy, now: options.clock.now() }
+  }
+
+  explain(key: Key, found: Found | undefined): Explanation {
+    const { plan, demands } = this.#request
+    const panes = found === undefined ? [] : withOneFrame(found).panes
+    const { runs } = cover(plan.window, panes, { ...this.#rules, notBefore: demands.notBefore })
+    const gap = gapOf(runs)
+    const seen = this.#seen(runs, panes)
+    if (gap === undefined) return { outcome: 'hit', ...seen, sentence: hitSentence(seen.runs) }
+    if (demands.onlyIfCached) {
+      return { outcome: 'refused', reason: 'only_if_cached', ...seen, sentence: refusedSentence(seen.runs) }
+    }
+    const filling = this.#filling(key, gap)
+    const miss = missOf(runs, gap, this.#request)
+    return { ...miss, ...seen, ...filling, sentence: fillSentence({ ...miss, ...seen, ...filling }) }
+  }
+
+  #seen(runs: readonly CoverageRun[], panes: readonly Pane[]) {
+    const { grid, policy, now } = this.#rules
+    const listed = runs.slice(0, maxRuns).map((run): ExplainedRun => {
+      const { state, settled } = run
+      return { ...spanOf(grid, run), state, settled, ...clocksOf(run, panes, this.#rules) }
+    })
+    const more = runs.length - listed.length
+    return { now, policy: policy.name, runs: listed, ...(more > 0 && { moreRuns: more }) }
+  }
+
+  #filling(key: Key, gap: Interval) {
+    const { grid } = this.#rules
+    const request = { ...this.#request, client: nobody }
+    const { joined, rest } = this.#filler.preview({ key, request }, gap)
+    return {
+      gap: spanOf(grid, gap),
+      joined: joined.map((flight) => ({ ...spanOf(grid, flight), startedAt: flight.startedAt })),
+      ...(rest !== undefined && { asked: this.#asked(rest), ttls: this.#ttls(rest) }),
+    }
+  }
+
+  #asked(rest: Interval): ExplainedQuery {
+    const { plan } = this.#request
+    const { method, path, search, body } = this.#options.backend.narrow(plan, rest)
+    const text = Buffer.from(body).toString('utf8').slice(0, maxBodyChars)
+    return { ...spanOf(plan.grid, rest), method, path, search, body: text }
+  }
+
+  #ttls(rest: Interval) {
+    return ttlsOf(rest, this.#rules).map(({ ttlMs, ...part }) => ({
+      ...spanOf(this.#rules.grid, part),
+      ttlMs,
+    }))
+  }
+}
+
+const nobody = { isGone: false, onGone() {} }

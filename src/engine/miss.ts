@@ -1,0 +1,22 @@
+/** What a request is called that needs the database, and why it does. */
+import { type CoverageRun, countStates } from '../core/coverage.ts'
+import type { MissReason } from '../core/decision.ts'
+import { type Interval, lengthOf } from '../core/interval.ts'
+import type { CacheRequest } from './trip.ts'
+
+export interface Miss {
+  readonly outcome: 'miss' | 'partial'
+  readonly reason: MissReason
+}
+
+export function missOf(
+  runs: readonly CoverageRun[],
+  gap: Interval,
+  { plan, demands }: Pick<CacheRequest, 'plan' | 'demands'>,
+): Miss {
+  const isDemanding = demands.notBefore > Number.NEGATIVE_INFINITY
+  return {
+    outcome: lengthOf(gap) === lengthOf(plan.window) ? 'miss' : 'partial',
+    reason: countStates(runs).absent > 0 ? 'absent' : isDemanding ? 'revalidate' : 'expired',
+  }
+}

@@ -1,0 +1,108 @@
+/** `POST /-/explain`: which request is meant, what would be done with it, and, where asked for, what then was. */
+import type { IncomingMessage } from 'node:http'
+import type { Backend, Bypass, Flavour, Plan, WireRequest } from '../backends/backend.ts'
+import type { Clock } from '../core/clock.ts'
+import { type Explanation, explainBypass } from '../engine/explain.ts'
+import type { IntervalCache } from '../engine/interval-cache.ts'
+import { readDemands } from './demands.ts'
+import { identityOf } from './identity.ts'
+import { readTarget } from './incoming.ts'
+import { type Settings, termsFor } from './settings.ts'
+
+/** The parts of one database that a request would meet. */
+export interface ExplainParts {
+  readonly backend: Backend
+  /** Only what is known already: nothing is asked. */
+  readonly flavour: { readonly current: Flavour }
+  readonly cache: Pick<IntervalCache, 'explain'>
+  readonly settings: () => Settings
+  readonly clock: Clock
+}
+
+/** The steps of Handler, without their effects. */
+export async function explainWire(parts: ExplainParts, wire: WireRequest): Promise<Explanation> {
+  const now = parts.clock.now()
+  const demands = readDemands(wire.headers, now)
+  const plan = demands.noStore ? { bypass: 'no_store' as const } : planOf(parts, wire)
+  if ('bypass' in plan) {
+    return demands.onlyIfCached && plan.bypass !== 'not_a_query'
+      ? { outcome: 'refused', reason: 'only_if_cached', now, sentence: neverStored }
+      : explainBypass(plan, now)
+  }
+  const subject = { ...wire, query: plan.text }
+  const { mode, policy, maxStaleMs, identity: kind } = termsFor(parts.settings(), subject)
+  if (mode === 'off') return explainBypass({ bypass: 'switched_off' }, now)
+  const identity = identityOf(wire.headers, kind)
+  return parts.cache.explain({ plan, identity, demands, policy, maxStaleMs })
+}
+
+const neverStored = 'Refused: the client accepts only a stored answer, and this is never stored.'
+
+function planOf({ backend, flavour, clock }: ExplainParts, wire: WireRequest): Plan | Bypass {
+  if (!backend.claims(wire.method, wire.path)) return { bypass: 'not_a_query' }
+  const query = backend.parse(wire)
+  if (query === undefined) return { bypass: 'not_a_query' }
+  if (isBypass(query)) return query
+  const { current } = flavour
+  if (!current.isKnown) return { bypass: 'unknown_flavour', detail: current.label }
+  return backend.plan(query, clock.now(), current)
+}
+
+const isBypass = (value: unknown): value is Bypass =>
+  typeof value === 'object' && value !== null && 'bypass' in value
+
+/** These are between the operator and this listener; the request that is explained has its own. */
+const ours = new Set([
+  'accept',
+  'accept-encoding',
+  'authorization',
+  'content-length',
+  'cookie',
+  'expect',
+  'host',
+  'origin',
+  'referer',
+])
+
+/**
+ * The request that is meant. A JSON body is a whole request: method, path, search, headers, body. Any other body is that
+ * of a query to `path`, with the headers of this request except those that were meant for this listener.
+ */
+export function readExplained(
+  message: IncomingMessage,
+  body: Buffer,
+  path: string,
+): WireRequest | { readonly mistake: string } {
+  const type = message.headers['content-type'] ?? ''
+  if (/^application\/json\b/i.test(type)) return readEnvelope(body, path)
+  const headers: string[] = []
+  const all = readTarget(message)?.headers ?? []
+  for (let i = 0; i < all.length; i += 2) if (!ours.has(all[i]!)) headers.push(all[i]!, all[i + 1]!)
+  if (type === '') headers.push('content-type', 'application/x-www-form-urlencoded')
+  return { method: 'POST', path, search: '', headers, body }
+}
+
+function readEnvelope(body: Buffer, defaultPath: string): WireRequest | { readonly mistake: string } {
+  let given: unknown
+  try {
+    given = JSON.parse(body.toString())
+  } catch (error) {
+    return { mistake: `the body is not JSON: ${(error as Error).message}` }
+  }
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    return { mistake: 'the body must be an object with method, path, search, headers, body' }
+  }
+  const fields = given as Record<string, unknown>
+  const { method = 'GET', path = defaultPath, search = '', body: text = '', headers = {} } = fields
+  const texts = [method, path, search, text, ...Object.values(headers ?? {})]
+  if (typeof headers !== 'object' || !texts.every((value) => typeof value === 'string')) {
+    return { mistake: 'method, path, search, body and the values of headers must be strings' }
+  }
+  return {
+    method: String(method).toUpperCase(),
+    path: String(path),
+    search: String(search).replace(/^\?/, ''),
+    headers: Object.entries(headers ?? {}).flatMap(([name, value]) => [name.toLowerCase(), value as string]),
+    body: Buffer.from(String(text)),
+  }
+}

@@ -1,0 +1,80 @@
+/** Who may use the admin listener: bearer token, host names (against DNS rebinding), and no other site's pages. */
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+
+export interface GuardOptions {
+  /** host:port as configured. */
+  readonly listen: string
+  /** Further names by which it is called; those of loopback are always known. */
+  readonly names: readonly string[]
+  /** Undefined: none is asked for. Empty: there should be one, and nobody is let in. */
+  readonly token: () => string | undefined
+}
+
+export interface Rejection {
+  readonly status: 401 | 403
+  readonly message: string
+}
+
+export class Guard {
+  readonly #options: GuardOptions
+  readonly #names: ReadonlySet<string>
+  readonly #isLoopback: boolean
+
+  constructor(options: GuardOptions) {
+    this.#options = options
+    const own = hostOf(options.listen)
+    this.#names = new Set([own, ...options.names].map((name) => name.toLowerCase()))
+    this.#isLoopback = isLoopback(own)
+  }
+
+  /** Whether only this machine can reach it. */
+  get isLocal(): boolean {
+    return this.#isLoopback
+  }
+
+  /** Of every request: by which name, and from where, it comes. */
+  checkOrigin({ host, origin, ...headers }: IncomingHttpHeaders): Rejection | undefined {
+    // A page of another site can make a browser send requests here; under its own name it could read the answers, too.
+    if (this.#isLoopback && !this.#knows(hostOf(host ?? ''))) {
+      return {
+        status: 403,
+        message: `"${host ?? ''}" is not a name of this listener; use 127.0.0.1 or localhost`,
+      }
+    }
+    const isForeign = origin !== undefined && URL.parse(origin)?.host !== host
+    if (isForeign || headers['sec-fetch-site'] === 'cross-site') {
+      return { status: 403, message: 'requests from pages of other sites are not answered' }
+    }
+    return undefined
+  }
+
+  checkToken({ authorization }: IncomingHttpHeaders): Rejection | undefined {
+    const token = this.#options.token()
+    if (token === undefined) return undefined
+    const given = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
+    if (given !== undefined && isSame(given, token)) return undefined
+    return { status: 401, message: 'a bearer token is needed (admin.token, admin.tokenFile)' }
+  }
+
+  #knows(host: string): boolean {
+    return this.#names.has(host) || isLoopback(host)
+  }
+}
+
+/** Hashes have one length and no order: how long the comparison takes says nothing about the token. */
+const isSame = (a: string, b: string): boolean =>
+  timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'))
+
+/** host:port → host, in lower case, without brackets. */
+const hostOf = (address: string): string =>
+  address
+    .toLowerCase()
+    .replace(/:\d+$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' ||
+  host.endsWith('.localhost') ||
+  host === '::1' ||
+  /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)

@@ -1,0 +1,82 @@
+/** The counters of one database, in flat arrays. */
+import { outcomes } from '../core/decision.ts'
+import { sample } from './exposition.ts'
+import { families } from './families.ts'
+import { durationBounds, Histograms } from './histograms.ts'
+import {
+  indexOfOutcome,
+  indexOfStatus,
+  type OriginStatus,
+  originStatuses,
+  outcomeReasons,
+  pairOf,
+  statusClass,
+} from './labels.ts'
+import { bucketsOf, type RequestRecord } from './record.ts'
+
+export class BackendFigures {
+  readonly #name: string
+  readonly #requests = new Float64Array(outcomeReasons.length)
+  readonly #durations = new Histograms(durationBounds, outcomes.length)
+  /** From the cache, from the database. */
+  readonly #buckets = new Float64Array(2)
+  readonly #origin = new Float64Array(originStatuses.length)
+
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  observe(record: RequestRecord): void {
+    this.#requests[pairOf(record.outcome, record.reason)]!++
+    this.#durations.observe(indexOfOutcome(record.outcome), record.totalMs / 1000)
+    this.#buckets[0]! += bucketsOf(record, 'cache')
+    this.#buckets[1]! += bucketsOf(record, 'origin')
+    if (record.isForwarded) this.countOrigin(forwardStatus(record))
+  }
+
+  countOrigin(status: OriginStatus): void {
+    this.#origin[indexOfStatus(status)]!++
+  }
+
+  requests(): string {
+    return outcomeReasons
+      .map(({ outcome, reason }, i) =>
+        sample(
+          families.requests.name,
+          ['backend', this.#name, 'outcome', outcome, 'reason', reason],
+          this.#requests[i]!,
+        ),
+      )
+      .join('')
+  }
+
+  durations(): string {
+    return outcomes
+      .map((outcome, i) =>
+        this.#durations.lines(families.duration.name, i, ['backend', this.#name, 'outcome', outcome]),
+      )
+      .join('')
+  }
+
+  buckets(): string {
+    return ['cache', 'origin']
+      .map((source, i) =>
+        sample(families.buckets.name, ['backend', this.#name, 'source', source], this.#buckets[i]!),
+      )
+      .join('')
+  }
+
+  origin(): string {
+    return originStatuses
+      .map((status, i) =>
+        sample(families.origin.name, ['backend', this.#name, 'status', status], this.#origin[i]!),
+      )
+      .join('')
+  }
+}
+
+function forwardStatus({ upstreamStatus, reason }: RequestRecord): OriginStatus {
+  if (upstreamStatus !== undefined) return statusClass(upstreamStatus)
+  if (reason === 'client_gone') return 'abandoned'
+  return reason === 'database_timeout' ? 'timeout' : 'unreachable'
+}

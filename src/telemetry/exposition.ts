@@ -1,0 +1,38 @@
+/** The Prometheus text format: families, samples, labels. */
+
+export type MetricType = 'counter' | 'gauge' | 'histogram'
+
+export interface Family {
+  readonly name: string
+  readonly type: MetricType
+  readonly help: string
+}
+
+/** name, value, name, value … */
+export type Labels = readonly string[]
+
+export const headOf = ({ name, type, help }: Family): string =>
+  `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`
+
+export function sample(name: string, labels: Labels, value: number): string {
+  return `${name}${labelsOf(labels)} ${number(value)}\n`
+}
+
+function labelsOf(labels: Labels): string {
+  if (labels.length === 0) return ''
+  let text = ''
+  for (let i = 0; i < labels.length; i += 2) {
+    text += `${i === 0 ? '{' : ','}${labels[i]}="${escaped(labels[i + 1]!)}"`
+  }
+  return `${text}}`
+}
+
+const escaped = (value: string): string =>
+  /[\\"\n]/.test(value)
+    ? value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+    : value
+
+export function number(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return '+Inf'
+  return value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value)
+}

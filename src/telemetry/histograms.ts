@@ -1,0 +1,52 @@
+/** Histograms of equal bounds in one flat array: per row the counts of its buckets, then the sum. */
+import { type Labels, number, sample } from './exposition.ts'
+
+export class Histograms {
+  readonly #bounds: Float64Array
+  readonly #cells: Float64Array
+  readonly #stride: number
+
+  /** `bounds` rise; what is above the last falls into +Inf. */
+  constructor(bounds: readonly number[], rows: number) {
+    this.#bounds = Float64Array.from(bounds)
+    this.#stride = bounds.length + 2
+    this.#cells = new Float64Array(rows * this.#stride)
+  }
+
+  observe(row: number, value: number): void {
+    const bounds = this.#bounds
+    let low = 0
+    let high = bounds.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (value <= bounds[middle]!) high = middle
+      else low = middle + 1
+    }
+    const at = row * this.#stride
+    this.#cells[at + low]!++
+    this.#cells[at + this.#stride - 1]! += value
+  }
+
+  /** The samples of one row. */
+  lines(name: string, row: number, labels: Labels): string {
+    const at = row * this.#stride
+    let text = ''
+    let count = 0
+    for (let i = 0; i <= this.#bounds.length; i++) {
+      count += this.#cells[at + i]!
+      const bound = i < this.#bounds.length ? number(this.#bounds[i]!) : '+Inf'
+      text += sample(`${name}_bucket`, [...labels, 'le', bound], count)
+    }
+    const sum = this.#cells[at + this.#stride - 1]!
+    return text + sample(`${name}_sum`, labels, sum) + sample(`${name}_count`, labels, count)
+  }
+}
+
+/** Seconds. A hit takes tenths of a millisecond: the first bounds are there for it. */
+export const durationBounds: readonly number[] = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+]
+
+export const ageBounds: readonly number[] = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400,
+]

@@ -1,0 +1,65 @@
+/** The closed lists that label values come from: no request can make a new time series. */
+import {
+  bypassReasons,
+  errorReasons,
+  missReasons,
+  type Outcome,
+  outcomes,
+  refusalReasons,
+  staleReasons,
+} from '../core/decision.ts'
+
+const reasonsOf: Record<Outcome, readonly string[]> = {
+  hit: [''],
+  partial: Object.keys(missReasons),
+  miss: Object.keys(missReasons),
+  stale: Object.keys(staleReasons),
+  bypass: Object.keys(bypassReasons),
+  refused: Object.keys(refusalReasons),
+  error: Object.keys(errorReasons),
+}
+
+export interface OutcomeReason {
+  readonly outcome: Outcome
+  /** '' for a hit. */
+  readonly reason: string
+}
+
+/** Every pair there can be. */
+export const outcomeReasons: readonly OutcomeReason[] = outcomes.flatMap((outcome) =>
+  reasonsOf[outcome].map((reason) => ({ outcome, reason })),
+)
+
+const pairIndex = new Map<string, Map<string, number>>(
+  outcomes.map((outcome) => [outcome, new Map<string, number>()]),
+)
+for (const [i, { outcome, reason }] of outcomeReasons.entries()) pairIndex.get(outcome)!.set(reason, i)
+
+const internalError = pairIndex.get('error')!.get('internal')!
+
+/** The place of a pair in `outcomeReasons`; a pair that is in no list is a fault of ours. */
+export const pairOf = (outcome: Outcome, reason: string | undefined): number =>
+  pairIndex.get(outcome)?.get(reason ?? '') ?? internalError
+
+const outcomeIndex: Record<Outcome, number> = Object.fromEntries(
+  outcomes.map((outcome, i) => [outcome, i]),
+) as Record<Outcome, number>
+
+export const indexOfOutcome = (outcome: Outcome): number => outcomeIndex[outcome]
+
+/** How a query to the database ended. */
+export const originStatuses = ['2xx', '3xx', '4xx', '5xx', 'timeout', 'unreachable', 'abandoned'] as const
+export type OriginStatus = (typeof originStatuses)[number]
+
+export const indexOfStatus = (status: OriginStatus): number => originStatuses.indexOf(status)
+
+export function statusClass(status: number): OriginStatus {
+  if (status < 300) return '2xx'
+  if (status < 400) return '3xx'
+  return status < 500 ? '4xx' : '5xx'
+}
+
+export const phases = ['plan', 'lookup', 'fetch', 'reply'] as const
+
+export const evictionReasons = ['memory', 'expired', 'surplus', 'disk'] as const
+export type EvictionReason = (typeof evictionReasons)[number]

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fakeClock } from '../testing/fake-clock.ts'
+import { families } from './families.ts'
+import { NOW, samplePlan, sampleVisit, visits } from './fixtures.ts'
+import { outcomeReasons } from './labels.ts'
+import { Metrics } from './metrics.ts'
+import { recordOf } from './record.ts'
+
+const processFigures = {
+  cpuSeconds: 1.5,
+  startedAt: NOW - 60_000,
+  residentBytes: 1000,
+  heapBytes: 500,
+  externalBytes: 100,
+  lagSeconds: { p50: 0, p99: 0.002, max: 0.01 },
+}
+
+const newMetrics = () =>
+  new Metrics({
+    clock: fakeClock(NOW),
+    version: '1.2.3',
+    sources: {
+      stores: () => [
+        { name: 'memory', entries: 3, bytes: 4096, evictions: { memory: 2, expired: 1 } },
+        { name: 'odd "name"\\\n', entries: 1 },
+      ],
+      memory: () => ({ used: 5000, limit: 10_000 }),
+      flights: () => 2,
+      requestsInFlight: () => 4,
+      process: () => processFigures,
+    },
+  })
+
+interface Sample {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+const label = /(\w+)="((?:[^"\\\n]|\\["\\n])*)"/g
+
+/** Reads the text format strictly: every sample belongs to the family that was announced last, and none comes twice. */
+function parse(text: string): Map<string, Sample[]> {
+  const found = new Map<string, Sample[]>()
+  const seen = new Set<string>()
+  let [family, type] = ['', '']
+  assert.ok(text.endsWith('\n'))
+  for (const line of text.slice(0, -1).split('\n')) {
+    const head = /^# (HELP|TYPE) (\w+) (.+)$/.exec(line)
+    if (head !== null) {
+      if (head[1] === 'HELP') assert.ok(!found.has(head[2]!), `${head[2]} comes twice`)
+      if (head[1] === 'HELP') found.set(head[2]!, [])
+      family = head[2]!
+      type = head[1] === 'TYPE' ? head[3]! : ''
+      continue
+    }
+    const match = /^(\w+)(?:\{((?:\w+="(?:[^"\\\n]|\\["\\n])*",?)*)\})? (\S+)$/.exec(line)
+    assert.ok(match !== null, `not a sample: ${line}`)
+    const [, name, labels = '', value] = match
+    const suffix = name!.slice(family.length)
+    assert.ok(
+      name!.startsWith(family) &&
+        (type === 'histogram' ? /^_(bucket|sum|count)$/.test(suffix) : suffix === ''),
+    )
+    assert.ok(!seen.has(`${name}{${labels}}`), `${line} comes twice`)
+    seen.add(`${name}{${labels}}`)
+    assert.ok(value === '+Inf' || Number.isFinite(Number(value)), line)
+    const pairs = [...labels.matchAll(label)].map(([, key, text]) => [key!, text!])
+    found.get(family)!.push({ name: name!, labels: Object.fromEntries(pairs), value: Number(value) })
+  }
+  return found
+}
+
+const render = (metrics: Metrics): string => [...metrics.render()].join('')
+
+test('what is shown, to the letter', () => {
+  const metrics = newMetrics()
+  for (const visit of Object.values(visits)) metrics.observe(recordOf('main', visit))
+  metrics.observeFetch({ backend: 'main', status: '2xx', intervalMs: 360_000 })
+  metrics.observeFetch({ backend: 'main', status: 'unreachable', intervalMs: 600_000 })
+  metrics.noteReload(false)
+  const shown = render(metrics)
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#') && !/_bucket\{| 0$/.test(line))
+    .map((line) => line.replace(process.versions.node, 'NODE').replace(/ 0\.0260+2$/, ' 0.026'))
+  assert.deepEqual(shown, [
+    'windowpane_requests_total{backend="main",outcome="hit",reason=""} 1',
+    'windowpane_requests_total{backend="main",outcome="partial",reason="expired"} 1',
+    'windowpane_requests_total{backend="main",outcome="miss",reason="absent"} 1',
+    'windowpane_requests_total{backend="main",outcome="stale",reason="database_unreachable"} 1',
+    'windowpane_requests_total{backend="main",outcome="bypass",reason="not_a_query"} 1',
+    'windowpane_requests_total{backend="main",outcome="refused",reason="overloaded"} 1',
+    'windowpane_requests_total{backend="main",outcome="error",reason="client_gone"} 1',
+    'windowpane_request_duration_seconds_sum{backend="main",outcome="hit"} 0.0005',
+    'windowpane_request_duration_seconds_count{backend="main",outcome="hit"} 1',
+    ...['partial', 'miss', 'stale', 'bypass', 'refused', 'error'].flatMap((outcome) => [
+      `windowpane_request_duration_seconds_sum{backend="main",outcome="${outcome}"} 0.01`,
+      `windowpane_request_duration_seconds_count{backend="main",outcome="${outcome}"} 1`,
+    ]),
+    'windowpane_phase_duration_seconds_sum{phase="plan"} 0.0005',
+    'windowpane_phase_duration_seconds_count{phase="plan"} 5',
+    'windowpane_phase_duration_seconds_sum{phase="lookup"} 0.001',
+    'windowpane_phase_duration_seconds_count{phase="lookup"} 5',
+    'windowpane_phase_duration_seconds_sum{phase="fetch"} 0.026',
+    'windowpane_phase_duration_seconds_count{phase="fetch"} 3',
+    'windowpane_phase_duration_seconds_sum{phase="reply"} 0.033',
+    'windowpane_phase_duration_seconds_count{phase="reply"} 7',
+    'windowpane_buckets_total{backend="main",source="cache"} 164',
+    'windowpane_buckets_total{backend="main",source="origin"} 66',
+    // A hit, nine tenths of the partial answer and the stale one; the rest of the former, the miss and the bypass.
+    'windowpane_result_bytes_total{source="cache"} 17400',
+    'windowpane_result_bytes_total{source="origin"} 6700',
+    'windowpane_origin_requests_total{backend="main",status="2xx"} 1',
+    'windowpane_origin_requests_total{backend="main",status="4xx"} 1',
+    'windowpane_origin_requests_total{backend="main",status="unreachable"} 1',
+    'windowpane_origin_interval_seconds_total{kind="asked"} 18000',
+    'windowpane_origin_interval_seconds_total{kind="fetched"} 960',
+    'windowpane_served_age_seconds_sum 447',
+    'windowpane_served_age_seconds_count 3',
+    'windowpane_singleflight_joined_total 1',
+    'windowpane_requests_in_flight 4',
+    'windowpane_flights 2',
+    'windowpane_memory_used_bytes 5000',
+    'windowpane_memory_limit_bytes 10000',
+    'windowpane_store_entries{store="memory"} 3',
+    'windowpane_store_entries{store="odd \\"name\\"\\\\\\n"} 1',
+    'windowpane_store_bytes{store="memory"} 4096',
+    'windowpane_evictions_total{store="memory",reason="memory"} 2',
+    'windowpane_evictions_total{store="memory",reason="expired"} 1',
+    'process_cpu_seconds_total 1.5',
+    `process_start_time_seconds ${NOW / 1000 - 60}`,
+    'process_resident_memory_bytes 1000',
+    'nodejs_heap_size_used_bytes 500',
+    'nodejs_external_memory_bytes 100',
+    'nodejs_eventloop_lag_p99_seconds 0.002',
+    'nodejs_eventloop_lag_max_seconds 0.01',
+    `windowpane_config_last_reload_success_time_seconds ${NOW / 1000}`,
+    'windowpane_build_info{version="1.2.3",node="NODE"} 1',
+  ])
+})
+
+test('every family is announced once, with its type and help, and nothing else', () => {
+  const metrics = newMetrics()
+  metrics.announce('main')
+  assert.deepEqual(
+    new Set(parse(render(metrics)).keys()),
+    new Set(Object.values(families).map(({ name }) => name)),
+  )
+})
+
+test('histograms are cumulative, end in +Inf, and tell hits of a tenth of a millisecond apart', () => {
+  const metrics = newMetrics()
+  for (const totalMs of [0.09, 0.2, 0.2, 3, 120_000]) {
+    metrics.observe(recordOf('main', { ...visits.hit, totalMs }))
+  }
+  const hits = parse(render(metrics))
+    .get(families.duration.name)!
+    .filter(({ name, labels }) => name.endsWith('_bucket') && labels['outcome'] === 'hit')
+  const counts = new Map(hits.map(({ labels, value }) => [labels['le'], value]))
+  assert.deepEqual([counts.get('0.0001'), counts.get('0.00025'), counts.get('0.0025')], [1, 3, 3])
+  assert.deepEqual([counts.get('0.005'), counts.get('60'), counts.get('+Inf')], [4, 4, 5])
+})
+
+test('no request can make a new series', () => {
+  const metrics = newMetrics()
+  metrics.observe(recordOf('main', visits.hit))
+  const count = () => [...parse(render(metrics)).values()].reduce((sum, samples) => sum + samples.length, 0)
+  const before = count()
+  for (let i = 0; i < 500; i++) {
+    const odd = `x"} ${i}\n`
+    const visit = sampleVisit(
+      { outcome: 'bypass', reason: odd as 'stats', detail: odd, key: odd, upstreamStatus: 100 + i },
+      { plan: { ...samplePlan, shape: odd }, path: odd, method: odd, isForwarded: true, status: i },
+    )
+    metrics.observe(recordOf('main', visit))
+  }
+  assert.equal(count(), before)
+  const unknown = parse(render(metrics)).get(families.requests.name)!
+  assert.equal(unknown.length, outcomeReasons.length)
+  assert.equal(unknown.find(({ labels }) => labels['reason'] === 'internal')!.value, 500)
+})
+
+test('the number of databases is bounded too', () => {
+  const metrics = newMetrics()
+  for (let i = 0; i < 200; i++) metrics.observe(recordOf(`db ${i}`, visits.hit))
+  const samples = parse(render(metrics)).get(families.requests.name)!
+  assert.equal(new Set(samples.map(({ labels }) => labels['backend'])).size, 65)
+  assert.equal(
+    samples.reduce((sum, { value }) => sum + value, 0),
+    200,
+  )
+})
+
+test('a reload that failed leaves the time of the last good one', async () => {
+  const clock = fakeClock(NOW)
+  const metrics = new Metrics({ clock, version: '1' })
+  await clock.advance(5000)
+  metrics.noteReload(true)
+  await clock.advance(5000)
+  metrics.noteReload(false)
+  const shown = parse(render(metrics))
+  assert.equal(shown.get(families.reloadOk.name)![0]!.value, 0)
+  assert.equal(shown.get(families.reloadTime.name)![0]!.value, NOW / 1000 + 5)
+})

@@ -1,0 +1,198 @@
+/**
+ * Metrics in Prometheus' text format. Counting is arithmetic in flat arrays; labels come from closed lists, so that their
+ * number is bounded whatever clients send. Rendering goes family by family: the caller may let others in between.
+ */
+import type { Clock } from '../core/clock.ts'
+import { BackendFigures } from './backend-figures.ts'
+import { type Family, headOf, type Labels, sample } from './exposition.ts'
+import { families } from './families.ts'
+import { ageBounds, durationBounds, Histograms } from './histograms.ts'
+import { type EvictionReason, evictionReasons, type OriginStatus, phases } from './labels.ts'
+import type { ProcessFigures } from './process-figures.ts'
+import { bucketsOf, type RequestRecord } from './record.ts'
+
+export interface StoreFigures {
+  readonly name: string
+  readonly entries?: number
+  readonly bytes?: number
+  /** Since the start. */
+  readonly evictions?: Partial<Readonly<Record<EvictionReason, number>>>
+}
+
+/** Figures that others keep; read when metrics are rendered. What is not given is not shown. */
+export interface MetricSources {
+  stores?(): readonly StoreFigures[]
+  memory?(): { readonly used: number; readonly limit: number }
+  flights?(): number
+  requestsInFlight?(): number
+  process?(): ProcessFigures
+}
+
+export interface MetricsOptions {
+  readonly clock: Clock
+  readonly version: string
+  readonly sources?: MetricSources
+}
+
+/** A query to the database for the cache that is over. */
+export interface OriginFetch {
+  readonly backend: string
+  readonly status: OriginStatus
+  /** Length of the interval that was asked for. */
+  readonly intervalMs: number
+}
+
+/** Databases are configured, not sent; still, their number is bounded. */
+const maxBackends = 64
+const maxStores = 32
+
+export class Metrics {
+  readonly #options: MetricsOptions
+  readonly #backends = new Map<string, BackendFigures>()
+  readonly #phases = new Histograms(durationBounds, phases.length)
+  readonly #ages = new Histograms(ageBounds, 1)
+  /** Bytes from cache and database; milliseconds asked and fetched; joined. */
+  readonly #bytes = new Float64Array(2)
+  readonly #intervalMs = new Float64Array(2)
+  #joined = 0
+  #reload: { isOk: boolean; succeededAt: number }
+
+  constructor(options: MetricsOptions) {
+    this.#options = options
+    this.#reload = { isOk: true, succeededAt: options.clock.now() }
+  }
+
+  observe(record: RequestRecord): void {
+    this.#backend(record.backend).observe(record)
+    this.#observePhases(record)
+    this.#observeBytes(record)
+    if (record.ageSeconds !== undefined) this.#ages.observe(0, record.ageSeconds)
+    if (record.isCollapsed) this.#joined++
+    const windowMs = record.to - record.from
+    this.#intervalMs[0]! += windowMs
+    if (record.isForwarded) this.#intervalMs[1]! += windowMs
+  }
+
+  observeFetch({ backend, status, intervalMs }: OriginFetch): void {
+    this.#backend(backend).countOrigin(status)
+    this.#intervalMs[1]! += intervalMs
+  }
+
+  noteReload(isOk: boolean): void {
+    const succeededAt = isOk ? this.#options.clock.now() : this.#reload.succeededAt
+    this.#reload = { isOk, succeededAt }
+  }
+
+  /** Shows a database before its first request: a counter that appears with a value of 1 has no rate. */
+  announce(backend: string): void {
+    this.#backend(backend)
+  }
+
+  /** One text per family; what was counted meanwhile shows in those that follow. */
+  *render(): Iterable<string> {
+    const backends = [...this.#backends.values()]
+    yield family(families.requests, ...backends.map((each) => each.requests()))
+    yield family(families.duration, ...backends.map((each) => each.durations()))
+    yield family(
+      families.phase,
+      ...phases.map((phase, i) => this.#phases.lines(families.phase.name, i, ['phase', phase])),
+    )
+    yield family(families.buckets, ...backends.map((each) => each.buckets()))
+    yield family(families.resultBytes, ...this.#pair(families.resultBytes, 'source', this.#bytes))
+    yield family(families.origin, ...backends.map((each) => each.origin()))
+    yield family(families.interval, ...this.#intervals())
+    yield family(families.age, this.#ages.lines(families.age.name, 0, []))
+    yield single(families.joined, this.#joined)
+    yield* this.#fromSources()
+    yield single(families.reloadOk, this.#reload.isOk ? 1 : 0)
+    yield single(families.reloadTime, this.#reload.succeededAt / 1000)
+    const { version } = this.#options
+    yield family(families.build, sample(families.build.name, ['version', version, 'node', nodeVersion], 1))
+  }
+
+  #backend(name: string): BackendFigures {
+    return this.#backends.get(name) ?? this.#newBackend(name)
+  }
+
+  #newBackend(name: string): BackendFigures {
+    const label = this.#backends.size < maxBackends ? name : 'other'
+    const figures = this.#backends.get(label) ?? new BackendFigures(label)
+    this.#backends.set(label, figures)
+    return figures
+  }
+
+  #observePhases(record: RequestRecord): void {
+    const { stepMs, key, planMs, lookupMs, fetchMs, totalMs } = record
+    const all = this.#phases
+    if (stepMs > 0) all.observe(0, planMs / 1000)
+    if (key !== undefined) all.observe(1, lookupMs / 1000)
+    if (fetchMs > 0) all.observe(2, fetchMs / 1000)
+    all.observe(3, Math.max(0, totalMs - planMs - lookupMs - fetchMs) / 1000)
+  }
+
+  #observeBytes(record: RequestRecord): void {
+    const cached = bucketsOf(record, 'cache')
+    const all = cached + bucketsOf(record, 'origin')
+    const share = all === 0 ? 0 : cached / all
+    const isOwn = record.outcome === 'refused' || record.outcome === 'error'
+    if (isOwn) return
+    this.#bytes[0]! += record.bytes * share
+    this.#bytes[1]! += record.bytes * (1 - share)
+  }
+
+  #pair({ name }: Family, label: string, values: Float64Array): string[] {
+    return ['cache', 'origin'].map((source, i) => sample(name, [label, source], values[i]!))
+  }
+
+  #intervals(): string[] {
+    return ['asked', 'fetched'].map((kind, i) =>
+      sample(families.interval.name, ['kind', kind], this.#intervalMs[i]! / 1000),
+    )
+  }
+
+  *#fromSources(): Iterable<string> {
+    const { stores, memory, flights, requestsInFlight, process } = this.#options.sources ?? {}
+    if (requestsInFlight !== undefined) yield single(families.inFlight, requestsInFlight())
+    if (flights !== undefined) yield single(families.flights, flights())
+    if (memory !== undefined) {
+      const { used, limit } = memory()
+      yield single(families.memoryUsed, used) + single(families.memoryLimit, limit)
+    }
+    if (stores !== undefined) yield storeFamilies(stores().slice(0, maxStores))
+    if (process !== undefined) yield processFamilies(process())
+  }
+}
+
+const nodeVersion = process.versions.node
+
+const family = (head: Family, ...samples: string[]): string => headOf(head) + samples.join('')
+
+const single = (of: Family, value: number): string => headOf(of) + sample(of.name, [], value)
+
+function storeFamilies(stores: readonly StoreFigures[]): string {
+  const gauge = (of: Family, value: (store: StoreFigures) => number | undefined): string =>
+    family(of, ...stores.map((store) => sampleOf(of.name, ['store', store.name], value(store))))
+  const evictions = stores.flatMap(({ name, evictions: counts }) =>
+    evictionReasons.map((reason) =>
+      sampleOf(families.evictions.name, ['store', name, 'reason', reason], counts?.[reason]),
+    ),
+  )
+  return (
+    gauge(families.storeEntries, (store) => store.entries) +
+    gauge(families.storeBytes, (store) => store.bytes) +
+    family(families.evictions, ...evictions)
+  )
+}
+
+const sampleOf = (name: string, labels: Labels, value: number | undefined): string =>
+  value === undefined ? '' : sample(name, labels, value)
+
+const processFamilies = (figures: ProcessFigures): string =>
+  single(families.cpu, figures.cpuSeconds) +
+  single(families.started, figures.startedAt / 1000) +
+  single(families.resident, figures.residentBytes) +
+  single(families.heap, figures.heapBytes) +
+  single(families.external, figures.externalBytes) +
+  single(families.lagP50, figures.lagSeconds.p50) +
+  single(families.lagP99, figures.lagSeconds.p99) +
+  single(families.lagMax, figures.lagSeconds.max)

@@ -1,0 +1,51 @@
+/** What this process takes: memory, CPU, and how long its event loop keeps others waiting. */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { Clock, EpochMs } from '../core/clock.ts'
+
+export interface ProcessFigures {
+  readonly cpuSeconds: number
+  readonly startedAt: EpochMs
+  readonly residentBytes: number
+  readonly heapBytes: number
+  readonly externalBytes: number
+  /** Since the last reading. */
+  readonly lagSeconds: { readonly p50: number; readonly p99: number; readonly max: number }
+}
+
+export interface ProcessWatch {
+  read(): ProcessFigures
+  stop(): void
+}
+
+/** The delay is that of a timer; what a loop that stands idle shows is this resolution. */
+const resolutionMs = 10
+
+export function watchProcess(clock: Clock): ProcessWatch {
+  const delay = monitorEventLoopDelay({ resolution: resolutionMs })
+  delay.enable()
+  const startedAt = clock.now() - process.uptime() * 1000
+  return {
+    read() {
+      const { user, system } = process.cpuUsage()
+      const { rss, heapUsed, external } = process.memoryUsage()
+      const lagSeconds = {
+        p50: lag(delay.percentile(50)),
+        p99: lag(delay.percentile(99)),
+        max: lag(delay.max),
+      }
+      delay.reset()
+      return {
+        cpuSeconds: (user + system) / 1e6,
+        startedAt,
+        residentBytes: rss,
+        heapBytes: heapUsed,
+        externalBytes: external,
+        lagSeconds,
+      }
+    },
+    stop: () => void delay.disable(),
+  }
+}
+
+/** From the nanoseconds between two ticks to what they came too late. */
+const lag = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e9 - resolutionMs / 1000)

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { NOW, samplePlan, sampleVisit, visits } from './fixtures.ts'
+import { bucketsOf, maxShapeChars, recordOf, runsOf, sizeOf } from './record.ts'
+
+const minute = 60_000
+
+const runs = (visit: (typeof visits)[keyof typeof visits]) =>
+  runsOf(recordOf('main', visit)).map((run) => [
+    run.source,
+    (run.from - NOW) / minute,
+    (run.to - NOW) / minute,
+  ])
+
+test('the window in runs: cached beginning, fetched, missing', () => {
+  assert.deepEqual(runs(visits.hit), [['cache', -60, 0]])
+  assert.deepEqual(runs(visits.partial), [
+    ['cache', -60, -6],
+    ['origin', -6, 0],
+  ])
+  assert.deepEqual(runs(visits.joined), [['origin', -60, 0]])
+  assert.deepEqual(runs(visits.stale), [
+    ['cache', -60, -10],
+    ['missing', -10, 0],
+  ])
+  const hole = sampleVisit({
+    ...visits.partial.decision,
+    gap: { from: samplePlan.window.from + 3, to: samplePlan.window.from + 5 },
+  })
+  assert.deepEqual(runs(hole), [
+    ['cache', -60, -57],
+    ['origin', -57, -55],
+    ['cache', -55, 0],
+  ])
+  for (const visit of [visits.bypass, visits.refused, visits.gone]) assert.deepEqual(runs(visit), [])
+})
+
+test('buckets by source add up to the window', () => {
+  for (const visit of Object.values(visits)) {
+    const record = recordOf('main', visit)
+    const [cache, origin, missing] = (['cache', 'origin', 'missing'] as const).map((from) =>
+      bucketsOf(record, from),
+    )
+    const total = runsOf(record).reduce((sum, run) => sum + (run.to - run.from) / minute, 0)
+    assert.equal(cache! + origin! + missing!, total)
+  }
+  assert.equal(bucketsOf(recordOf('main', visits.partial), 'cache'), 54)
+})
+
+test('a planned request that was passed on asks for its whole window', () => {
+  const visit = sampleVisit({ outcome: 'bypass', reason: 'store_failed' }, { isForwarded: true })
+  const record = recordOf('main', visit)
+  assert.deepEqual([record.asked, bucketsOf(record, 'origin'), bucketsOf(record, 'cache')], [60, 60, 0])
+})
+
+test('a client that left, an answer that broke off, and a decision without a reason are errors', () => {
+  const outcomeOf = (visit: (typeof visits)[keyof typeof visits]) => {
+    const { outcome, reason } = recordOf('main', visit)
+    return `${outcome}/${reason}`
+  }
+  assert.equal(outcomeOf(visits.gone), 'error/client_gone')
+  assert.equal(
+    outcomeOf(sampleVisit({ outcome: 'miss', reason: 'absent' }, { ending: 'broken' })),
+    'error/database_unreachable',
+  )
+  assert.equal(
+    outcomeOf(sampleVisit({ outcome: 'error', reason: 'internal' }, { ending: 'broken' })),
+    'error/internal',
+  )
+  assert.equal(outcomeOf(sampleVisit({ outcome: 'error' })), 'error/internal')
+  assert.equal(outcomeOf(sampleVisit({ outcome: 'error' }, { ending: 'gone' })), 'error/client_gone')
+})
+
+test('phases never add up to more than the whole', () => {
+  const streamed = sampleVisit({
+    outcome: 'miss',
+    reason: 'absent',
+    timings: { plan: 1, lookup: 2, fetch: 19 },
+  })
+  const { planMs, lookupMs, fetchMs, totalMs, at } = recordOf('main', streamed)
+  assert.deepEqual([planMs + lookupMs + fetchMs, totalMs, at], [10, 10, NOW - 10])
+})
+
+test('texts are bounded, whatever was sent', () => {
+  const long = 'x'.repeat(1_000_000)
+  const visit = sampleVisit(
+    { outcome: 'bypass', reason: 'stats', detail: long },
+    { plan: { ...samplePlan, shape: long } },
+  )
+  const record = recordOf('main', visit)
+  assert.equal(record.shape.length, maxShapeChars)
+  assert.ok(sizeOf(record) < 4096)
+  const body = Buffer.from(`start=1&query=${long}`)
+  const wire = { ...samplePlan.request, body }
+  assert.ok(
+    recordOf('main', sampleVisit({}, { plan: undefined, wire, path: `/${long}` })).shape.length <=
+      maxShapeChars,
+  )
+})
+
+test('a query that was not planned is known by its path and text, not by its times', () => {
+  const asked = (search: string, body = '') => {
+    const wire = { ...samplePlan.request, search, body: Buffer.from(body) }
+    return recordOf('main', sampleVisit({ outcome: 'bypass' }, { plan: undefined, wire })).shape
+  }
+  assert.equal(asked('query=sort(up)&start=1&end=2'), '/api/v1/query_range sort(up)')
+  assert.equal(asked('', 'start=3&query=sort%28up%29'), '/api/v1/query_range sort(up)')
+  assert.equal(asked('start=1'), '/api/v1/query_range')
+})

@@ -1,0 +1,158 @@
+/**
+ * The record of one answered request: what metrics count, logs print, the recorder keeps and the admin API shows. Made
+ * once from the decision, when the answer is over. It is flat, and it holds on to nothing of the request: its strings are
+ * bounded, and are copies where they might keep a longer one alive.
+ */
+import type { Plan, WireRequest } from '../backends/backend.ts'
+import type { EpochMs } from '../core/clock.ts'
+import type { Decision, Outcome, Reason } from '../core/decision.ts'
+import { startOf } from '../core/grid.ts'
+import { lengthOf } from '../core/interval.ts'
+import type { Key } from '../core/key.ts'
+import { bounded, questionOf } from './texts.ts'
+
+/** What is known of a request whose answer is over. */
+export interface Visit {
+  readonly decision: Decision
+  readonly method: string
+  readonly path: string
+  /** Where the request turned out to be one that can be cached. */
+  readonly plan: Plan | undefined
+  /** Where it was taken for a range query. */
+  readonly wire: WireRequest | undefined
+  /** It was passed on as it came. */
+  readonly isForwarded: boolean
+  /** `gone`: the client left; `broken`: the answer could not be completed. */
+  readonly ending: 'whole' | 'gone' | 'broken'
+  readonly status: number
+  /** Bytes of the body as given to the client. */
+  readonly bytes: number
+  readonly totalMs: number
+  readonly endedAt: EpochMs
+}
+
+export interface RequestRecord {
+  /** When the request came. */
+  readonly at: EpochMs
+  readonly backend: string
+  readonly method: string
+  readonly outcome: Outcome
+  readonly reason: Reason | undefined
+  readonly detail: string | undefined
+  /** The question without its time range; where it was not planned, path and query. */
+  readonly shape: string
+  readonly key: Key | undefined
+  /** Of the grid; 0 where the request was not planned, and then there is no window. */
+  readonly stepMs: number
+  /** The window, half-open. */
+  readonly from: EpochMs
+  readonly to: EpochMs
+  /** The part of the window that was not in the store; empty where from = to. */
+  readonly gapFrom: EpochMs
+  readonly gapTo: EpochMs
+  /** The end of what could be answered. */
+  readonly knownTo: EpochMs
+  /** Buckets that this request asked the database for; the rest of the gap came with other requests. */
+  readonly asked: number
+  readonly bytes: number
+  readonly status: number
+  readonly upstreamStatus: number | undefined
+  readonly planMs: number
+  readonly lookupMs: number
+  readonly fetchMs: number
+  readonly totalMs: number
+  readonly ageSeconds: number | undefined
+  readonly ttlSeconds: number | undefined
+  readonly isForwarded: boolean
+  readonly isCollapsed: boolean
+  readonly isStored: boolean
+}
+
+export const maxShapeChars = 1024
+const maxDetailChars = 256
+
+/** `backend` is the name of the database in the configuration. */
+export function recordOf(backend: string, visit: Visit): RequestRecord {
+  const { decision, plan, ending, totalMs } = visit
+  const { timings, gap, missing } = decision
+  const isOver = ending === 'whole' || decision.outcome === 'error'
+  const outcome = isOver ? decision.outcome : 'error'
+  const grid = plan?.grid
+  const to = grid === undefined ? 0 : startOf(grid, plan!.window.to)
+  const hasGap = grid !== undefined && gap !== undefined
+  const before = timings.plan + timings.lookup
+  return {
+    at: visit.endedAt - totalMs,
+    backend,
+    method: visit.method,
+    outcome,
+    reason: reasonOf(visit),
+    detail: decision.detail === undefined ? undefined : bounded(decision.detail, maxDetailChars),
+    shape: plan === undefined ? questionOf(visit, maxShapeChars) : bounded(plan.shape, maxShapeChars),
+    key: decision.key,
+    stepMs: grid === undefined ? 0 : grid.step,
+    from: grid === undefined ? 0 : startOf(grid, plan!.window.from),
+    to,
+    gapFrom: hasGap ? startOf(grid, gap.from) : to,
+    gapTo: hasGap ? startOf(grid, gap.to) : to,
+    knownTo: missing === undefined ? to : Date.parse(missing.slice(0, missing.indexOf('/'))),
+    asked: decision.asked ?? (visit.isForwarded && plan !== undefined ? lengthOf(plan.window) : 0),
+    bytes: visit.bytes,
+    status: visit.status,
+    upstreamStatus: decision.upstreamStatus,
+    planMs: timings.plan,
+    lookupMs: timings.lookup,
+    // While an answer is streamed, fetching and replying are one.
+    fetchMs: Math.min(timings.fetch, Math.max(0, totalMs - before)),
+    totalMs,
+    ageSeconds: decision.ageSeconds,
+    ttlSeconds: decision.ttlSeconds,
+    isForwarded: visit.isForwarded,
+    isCollapsed: decision.collapsed === true,
+    isStored: decision.stored === true,
+  }
+}
+
+function reasonOf({ decision, ending }: Visit): Reason | undefined {
+  const { outcome, reason } = decision
+  if (ending === 'whole' || (outcome === 'error' && reason !== undefined)) {
+    return outcome === 'error' ? (reason ?? 'internal') : reason
+  }
+  return ending === 'gone' ? 'client_gone' : 'database_unreachable'
+}
+
+export type BucketSource = 'cache' | 'origin' | 'missing'
+
+/** How many buckets of the answer came from where; nothing was answered where there was an error. */
+export function bucketsOf(record: RequestRecord, source: BucketSource): number {
+  const { stepMs, outcome, from, to, gapFrom, gapTo, knownTo } = record
+  if (stepMs === 0 || outcome === 'error' || outcome === 'refused') return 0
+  if (source === 'missing') return (to - knownTo) / stepMs
+  if (outcome === 'bypass') return source === 'origin' ? (to - from) / stepMs : 0
+  const fetched = (gapTo - gapFrom) / stepMs
+  return source === 'origin' ? fetched : (knownTo - from) / stepMs - fetched
+}
+
+export interface RecordRun {
+  readonly source: BucketSource
+  readonly from: EpochMs
+  readonly to: EpochMs
+}
+
+/** The window in runs, in time order: cached beginning, fetched, cached end, what is missing. */
+export function runsOf(record: RequestRecord): RecordRun[] {
+  const { outcome, from, to, gapFrom, gapTo, knownTo } = record
+  if (record.stepMs === 0 || outcome === 'error' || outcome === 'refused') return []
+  if (outcome === 'bypass') return [{ source: 'origin', from, to }]
+  const runs: RecordRun[] = [
+    { source: 'cache', from, to: Math.min(gapFrom, knownTo) },
+    { source: 'origin', from: gapFrom, to: gapTo },
+    { source: 'cache', from: gapTo, to },
+    { source: 'missing', from: knownTo, to },
+  ]
+  return runs.filter((run) => run.from < run.to)
+}
+
+/** What a record is taken to need in memory. */
+export const sizeOf = (record: RequestRecord): number =>
+  640 + 2 * (record.shape.length + (record.detail?.length ?? 0))

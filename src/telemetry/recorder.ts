@@ -1,0 +1,104 @@
+/**
+ * The last requests, in a ring that is bounded in number and bytes, and those who look on. Adding a record is a store into
+ * an array; whoever looks on is handed records and must not work then and there.
+ */
+import type { Outcome } from '../core/decision.ts'
+import { type RequestRecord, sizeOf } from './record.ts'
+
+export interface RecorderOptions {
+  readonly maxRecords?: number
+  readonly maxBytes?: number
+  readonly maxSubscribers?: number
+}
+
+/** What is not given does not matter. */
+export interface RecordFilter {
+  readonly outcomes?: ReadonlySet<Outcome>
+  readonly reasons?: ReadonlySet<string>
+  readonly backend?: string
+  /** A part of the shape's text, whatever the case. */
+  readonly shape?: string
+  readonly minMs?: number
+}
+
+export interface Recorded {
+  /** Rises by one with every request. */
+  readonly id: number
+  readonly record: RequestRecord
+}
+
+export type Listener = (recorded: Recorded) => void
+
+export class Recorder {
+  readonly #ring: (RequestRecord | undefined)[]
+  readonly #maxBytes: number
+  readonly #maxSubscribers: number
+  readonly #subscribers = new Set<{ readonly filter: RecordFilter; readonly listener: Listener }>()
+  /** Ids of the oldest record kept and of the next one. */
+  #first = 1
+  #next = 1
+  #bytes = 0
+
+  constructor({ maxRecords = 1000, maxBytes = 1024 * 1024, maxSubscribers = 16 }: RecorderOptions = {}) {
+    this.#ring = new Array<RequestRecord | undefined>(maxRecords).fill(undefined)
+    this.#maxBytes = maxBytes
+    this.#maxSubscribers = maxSubscribers
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get count(): number {
+    return this.#next - this.#first
+  }
+
+  get subscribers(): number {
+    return this.#subscribers.size
+  }
+
+  add(record: RequestRecord): void {
+    if (this.count === this.#ring.length) this.#dropOldest()
+    const id = this.#next++
+    this.#ring[id % this.#ring.length] = record
+    this.#bytes += sizeOf(record)
+    while (this.#bytes > this.#maxBytes) this.#dropOldest()
+    if (this.#subscribers.size === 0) return
+    for (const { filter, listener } of this.#subscribers) {
+      if (matches(record, filter)) listener({ id, record })
+    }
+  }
+
+  /** The newest first; only those with an id above `after`. */
+  list(filter: RecordFilter, { limit, after = 0 }: { limit: number; after?: number }): Recorded[] {
+    const found: Recorded[] = []
+    for (let id = this.#next - 1; id >= this.#first && id > after && found.length < limit; id--) {
+      const record = this.#ring[id % this.#ring.length]!
+      if (matches(record, filter)) found.push({ id, record })
+    }
+    return found
+  }
+
+  /** Returns how to stop, or undefined where too many look on already. */
+  subscribe(filter: RecordFilter, listener: Listener): (() => void) | undefined {
+    if (this.#subscribers.size >= this.#maxSubscribers) return undefined
+    const subscriber = { filter, listener }
+    this.#subscribers.add(subscriber)
+    return () => void this.#subscribers.delete(subscriber)
+  }
+
+  #dropOldest(): void {
+    const at = this.#first++ % this.#ring.length
+    this.#bytes -= sizeOf(this.#ring[at]!)
+    this.#ring[at] = undefined
+  }
+}
+
+function matches(record: RequestRecord, filter: RecordFilter): boolean {
+  const { outcomes, reasons, backend, shape, minMs } = filter
+  if (outcomes !== undefined && !outcomes.has(record.outcome)) return false
+  if (reasons !== undefined && !reasons.has(record.reason ?? '')) return false
+  if (backend !== undefined && record.backend !== backend) return false
+  if (minMs !== undefined && record.totalMs < minMs) return false
+  return shape === undefined || record.shape.toLowerCase().includes(shape.toLowerCase())
+}

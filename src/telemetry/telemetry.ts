@@ -1,0 +1,85 @@
+/** Everything that looks on: one call per request, one per query to the database, and none of them in anybody's way. */
+import type { Clock } from '../core/clock.ts'
+import type { FetchResult } from '../engine/fetch.ts'
+import type { FetchOver } from '../engine/trip.ts'
+import { DecisionLog } from './decision-log.ts'
+import { type OriginStatus, statusClass } from './labels.ts'
+import { Log, type LogFormat, type LogLevel } from './log.ts'
+import { type MetricSources, Metrics } from './metrics.ts'
+import { recordOf, type Visit } from './record.ts'
+import { Recorder, type RecorderOptions } from './recorder.ts'
+import { TopShapes } from './shapes.ts'
+
+export interface TelemetryOptions {
+  readonly clock: Clock
+  readonly version: string
+  readonly sources?: MetricSources
+  readonly log: {
+    readonly level: () => LogLevel
+    readonly format: () => LogFormat
+    readonly write: (line: string) => boolean
+  }
+  readonly recorder?: RecorderOptions
+  readonly maxShapes?: number
+}
+
+/** The hooks of one database: for its Handler and its IntervalCache. */
+export interface BackendHooks {
+  observe(visit: Visit): void
+  onFetch(fetched: FetchOver): void
+}
+
+export class Telemetry {
+  readonly metrics: Metrics
+  readonly recorder: Recorder
+  readonly shapes: TopShapes
+  readonly log: Log
+  readonly #decisions: DecisionLog
+
+  constructor({ clock, version, sources, log, recorder, maxShapes }: TelemetryOptions) {
+    this.metrics = new Metrics({ clock, version, ...(sources && { sources }) })
+    this.recorder = new Recorder(recorder)
+    this.shapes = new TopShapes(maxShapes)
+    this.log = new Log({ clock, ...log })
+    this.#decisions = new DecisionLog(this.log, clock)
+  }
+
+  hooks(backend: string): BackendHooks {
+    this.metrics.announce(backend)
+    return {
+      observe: (visit) => {
+        const record = recordOf(backend, visit)
+        this.metrics.observe(record)
+        this.recorder.add(record)
+        this.shapes.observe(record)
+        this.#decisions.observe(record)
+      },
+      onFetch: ({ result, interval, grid }) => {
+        const intervalMs = (interval.to - interval.from) * grid.step
+        this.metrics.observeFetch({ backend, status: originStatus(result), intervalMs })
+      },
+    }
+  }
+
+  /** What became of reading a configuration; the sentence says what was wrong with it. */
+  noteReload(isOk: boolean, sentence?: string): void {
+    this.metrics.noteReload(isOk)
+    // A file that is read again and again is refused once, unless something else is wrong with it.
+    if (!isOk) this.log.change('configuration', { is: `refused, ${sentence}`, isGood: false })
+    else this.log.change('configuration', { is: 'in force', isGood: true })
+  }
+}
+
+function originStatus(result: FetchResult): OriginStatus {
+  switch (result.kind) {
+    case 'refused':
+      return statusClass(result.response.status)
+    case 'broken':
+      if (result.reason === 'database_error') return '5xx'
+      return result.reason === 'database_timeout' ? 'timeout' : 'unreachable'
+    case 'abandoned':
+      return 'abandoned'
+    default:
+      return '2xx'
+  }
+}

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Explanation } from '../../src/engine/explain.ts'
+import type { RunReport } from '../../src/proxy/admin-run.ts'
+import { ask, askPlainly, outcomeOf, statusOf } from '../proxy/client.ts'
+import { sent } from '../proxy/scripted-upstream.ts'
+import { form, type House, NOW, startHouse } from './house.ts'
+
+type Told = Omit<Explanation, 'runs'> & { run?: RunReport; runs?: { state: string; buckets: number }[] }
+
+const formType = { 'content-type': 'application/x-www-form-urlencoded' }
+
+async function explain(
+  house: House,
+  body: string,
+  given: { path?: string; headers?: Record<string, string> } = {},
+) {
+  const answer = await askPlainly(house.admin, given.path ?? '/-/explain', {
+    method: 'POST',
+    headers: { ...formType, ...given.headers },
+    body,
+  })
+  assert.equal(answer.status, 200, answer.body.toString())
+  return JSON.parse(answer.body.toString()) as Told
+}
+
+const post = (house: House, body: string, headers: Record<string, string> = {}) =>
+  ask(house.url, '/api/v1/query_range', { method: 'POST', body, headers: { ...formType, ...headers } })
+
+test('it says what then happens, and asks nothing', async (t) => {
+  const house = await startHouse(t)
+  const windows = [
+    form(30),
+    form(30),
+    form(20),
+    form(60),
+    form(10, NOW - 3_600_000),
+    form(30, NOW, 'sort(up)'),
+  ]
+  for (const waitMs of [0, 7000, 70_000]) {
+    await house.clock.advance(waitMs)
+    for (const body of windows) {
+      const [before, builds] = [house.upstream.seen.length, house.upstream.buildInfoRequests.length]
+      const told = await explain(house, body)
+      assert.deepEqual(
+        [house.upstream.seen.length, house.upstream.buildInfoRequests.length],
+        [before, builds],
+      )
+      const answer = await post(house, body)
+      const outcome = told.reason === undefined ? told.outcome : `${told.outcome}/${told.reason}`
+      assert.equal(outcome, outcomeOf(answer))
+      if (told.outcome !== 'bypass') assert.equal(told.asked?.buckets, statusOf(answer).asked)
+    }
+  }
+})
+
+test('clients with other headers are others', async (t) => {
+  const house = await startHouse(t)
+  const tenant = { 'x-scope-orgid': 'a' }
+  await post(house, form(30), tenant)
+  assert.equal((await explain(house, form(30))).outcome, 'miss')
+  assert.equal((await explain(house, form(30), { headers: tenant })).outcome, 'hit')
+  // What the operator shows to this listener is not what the client shows to the database.
+  await post(house, form(30), { authorization: 'Bearer operator' })
+  assert.equal(
+    (await explain(house, form(30), { headers: { authorization: 'Bearer operator' } })).outcome,
+    'miss',
+  )
+  assert.equal(
+    (await explain(house, form(30), { headers: { 'cache-control': 'no-store' } })).reason,
+    'no_store',
+  )
+})
+
+test('a whole request can be given as JSON', async (t) => {
+  const house = await startHouse(t)
+  const headers = { authorization: 'Bearer client' }
+  await ask(house.url, `/api/v1/query_range?${form(30)}`, { headers })
+  const envelope = (value: unknown) =>
+    explain(house, JSON.stringify(value), { headers: { 'content-type': 'application/json' } })
+  const told = await envelope({ search: `?${form(30)}`, headers: { Authorization: 'Bearer client' } })
+  assert.deepEqual([told.outcome, JSON.stringify(told).includes('Bearer client')], ['hit', false])
+  assert.equal((await envelope({ method: 'POST', path: '/api/v1/labels' })).reason, 'not_a_query')
+  for (const bad of ['{', '[]', 'null', '{"method":1}', '{"headers":{"a":1}}', '{"headers":null}']) {
+    const answer = await askPlainly(house.admin, '/-/explain', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: bad,
+    })
+    assert.equal(answer.status, bad === '{"headers":null}' ? 200 : 400, bad)
+  }
+})
+
+test('run=1 runs it the way clients do, and adds the waterfall', async (t) => {
+  const house = await startHouse(t)
+  const headers = { authorization: 'Bearer operator', cookie: 'admin=1' }
+  const first = await explain(house, form(30), { path: '/-/explain?run=1', headers })
+  assert.deepEqual([first.outcome, first.run!.status], ['miss', 200])
+  assert.match(first.run!.cacheStatus, /detail="miss\/absent asked=30 /)
+  assert.deepEqual(
+    first.run!.waterfall.map(({ phase }) => phase),
+    ['plan', 'lookup', 'fetch', 'reply'],
+  )
+  const seen = house.upstream.seen.at(-1)!
+  assert.deepEqual([sent(seen, 'authorization'), sent(seen, 'cookie')], [[], []])
+  const second = await explain(house, form(30), { path: '/-/explain?run=1' })
+  assert.deepEqual([second.outcome, house.upstream.seen.length], ['hit', 1])
+  assert.match(second.run!.cacheStatus, /hit/)
+})
+
+test('a rule that switches caching off shows', async (t) => {
+  const house = await startHouse(t)
+  house.settings = {
+    ...house.settings,
+    rules: [{ terms: { mode: 'off' }, matches: ({ query }) => query === 'up' }],
+  }
+  assert.equal((await explain(house, form(30))).reason, 'switched_off')
+  assert.equal((await explain(house, form(30, NOW, 'up + 1'))).outcome, 'miss')
+})
+
+test('as text it ends with a sentence', async (t) => {
+  const house = await startHouse(t)
+  await post(house, form(30))
+  await house.clock.advance(7000)
+  const answer = await askPlainly(house.admin, '/-/explain?format=text&run=1', {
+    method: 'POST',
+    headers: formType,
+    body: form(30),
+  })
+  const text = answer.body.toString()
+  assert.match(text, /^shape {4}\["\/api\/v1\/query_range","up",60000\]$/m)
+  assert.match(text, /^fresh {4}.*10 buckets|^stale {4}/m)
+  assert.match(text, /^gives {4}5 s to /m)
+  assert.match(
+    text,
+    /^Partial: \d+ of 30 buckets are fresh; the last \d expired 2 s ago and would be asked for\.$/m,
+  )
+  assert.match(text, /^ran {6}status 200/m)
+  assert.match(text, /^fetch /m)
+})
+
+test('a backend that is not there, and one that is', async (t) => {
+  const house = await startHouse(t)
+  const wrong = await askPlainly(house.admin, '/-/explain?backend=x', { method: 'POST', body: form(3) })
+  assert.deepEqual(
+    [wrong.status, wrong.body.toString()],
+    [400, 'windowpane: there is no backend "x"; there are: main\n'],
+  )
+  assert.equal((await explain(house, form(30), { path: '/-/explain?backend=main' })).outcome, 'miss')
+  assert.equal((await explain(house, form(30), { path: '/-/explain?path=/elsewhere' })).reason, 'not_a_query')
+})

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { visits } from '../../src/telemetry/fixtures.ts'
+import { ask, askPlainly, type RawClient, rawClient, steady, until } from '../proxy/client.ts'
+import { form, startHouse } from './house.ts'
+
+async function follow(admin: string, path = '/-/requests', headers = ''): Promise<RawClient> {
+  const client = await rawClient(admin)
+  client.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n${headers}\r\n`)
+  await client.has('\r\n\r\n')
+  return client
+}
+
+const events = (client: RawClient): Record<string, unknown>[] =>
+  [
+    ...client
+      .received()
+      .toString()
+      .matchAll(/^data: (\{"id".*\})$/gm),
+  ].map(([, text]) => JSON.parse(text!))
+
+test('requests are told as they are answered', async (t) => {
+  const { admin, url, clock } = await startHouse(t)
+  const client = await follow(admin, '/-/requests?outcome=hit')
+  assert.match(client.received().toString(), /content-type: text\/event-stream/i)
+  await ask(url, `/api/v1/query_range?${form(30)}`)
+  await ask(url, `/api/v1/query_range?${form(30)}`)
+  assert.equal(events(client).length, 0)
+  await clock.advance(200)
+  await until(() => events(client).length === 1)
+  const [hit] = events(client)
+  assert.deepEqual([hit!['outcome'], hit!['id'], hit!['backend']], ['hit', 2, 'main'])
+  client.socket.destroy()
+})
+
+test('a reader that comes back is told what it missed', async (t) => {
+  const { admin, telemetry } = await startHouse(t)
+  const hooks = telemetry.hooks('main')
+  for (let i = 0; i < 5; i++) hooks.observe(visits.hit)
+  const client = await follow(admin, '/-/requests', 'Last-Event-ID: 3\r\n')
+  await until(() => events(client).length === 2)
+  assert.deepEqual(
+    events(client).map(({ id }) => id),
+    [4, 5],
+  )
+  client.socket.destroy()
+})
+
+test('a quiet stream is kept alive', async (t) => {
+  const { admin, clock } = await startHouse(t)
+  const client = await follow(admin)
+  await clock.advance(15_000)
+  await client.has(': beat\n')
+  client.socket.destroy()
+})
+
+test('what is too much to write is counted instead', async (t) => {
+  const { admin, clock, telemetry } = await startHouse(t)
+  const hooks = telemetry.hooks('main')
+  const client = await follow(admin)
+  for (let i = 0; i < 1000; i++) hooks.observe(visits.hit)
+  await clock.advance(200)
+  await client.has('event: skipped\ndata: {"count":800}')
+  assert.equal(events(client).length, 200)
+  client.socket.destroy()
+})
+
+test('readers are not too many, and those who left make room', async (t) => {
+  const { admin, telemetry } = await startHouse(t)
+  const clients = await Promise.all(Array.from({ length: 16 }, () => follow(admin)))
+  const headers = { accept: 'text/event-stream' }
+  assert.equal((await askPlainly(admin, '/-/requests', { headers })).status, 503)
+  for (const client of clients) client.socket.destroy()
+  await until(() => telemetry.recorder.subscribers === 0)
+  const client = await follow(admin)
+  assert.match(client.received().toString(), /^HTTP\/1\.1 200/)
+  client.socket.destroy()
+})
+
+test('a reader that does not read is dropped, and holds nothing', async (t) => {
+  const { admin, clock, telemetry } = await startHouse(t)
+  const hooks = telemetry.hooks('main')
+  const client = await follow(admin)
+  client.socket.pause()
+  for (let i = 0; i < 2000 && telemetry.recorder.subscribers > 0; i++) {
+    for (let j = 0; j < 200; j++) hooks.observe(visits.partial)
+    await clock.advance(200)
+    if (i % 10 === 0) await steady(() => client.socket.bytesRead)
+  }
+  await until(() => telemetry.recorder.subscribers === 0)
+  client.socket.destroy()
+})
+
+test('closing ends the streams', async (t) => {
+  const { admin } = await startHouse(t)
+  const client = await follow(admin)
+  t.after(async () => assert.ok((await client.closed).length > 0))
+})
