@@ -1,0 +1,133 @@
+/**
+ * Compares an answer with the truth: which of its points were no longer what the database says, since when, and
+ * whether the policy allowed it. Only a database whose past can be asked makes this possible.
+ */
+import type { EpochMs } from '../core/clock.ts'
+import type { TtlPolicy } from '../ttl/policy.ts'
+import type { DemoDatabase, Question } from './database.ts'
+import type { Matrix } from './evaluate.ts'
+import { printLabels, printNumber } from './print.ts'
+
+export interface Served {
+  readonly question: Question
+  readonly body: string
+  readonly sentAt: EpochMs
+  readonly receivedAt: EpochMs
+}
+
+export interface Verdict {
+  readonly points: number
+  readonly outdated: readonly OutdatedBucket[]
+  /** Instants that were served although they were never true, or true too long ago for their TTL. */
+  readonly violations: readonly string[]
+}
+
+export interface OutdatedBucket {
+  readonly points: number
+  /** Since when the answer was no longer true. */
+  readonly ageMs: number
+}
+
+interface Answered {
+  readonly data: {
+    readonly result: readonly { metric: Record<string, string>; values: [number, string][] }[]
+  }
+}
+
+/** Text of every series at one instant. */
+type Instant = Map<string, string>
+
+export class Auditor {
+  readonly #database: DemoDatabase
+  readonly #policy: TtlPolicy
+
+  constructor(database: DemoDatabase, policy: TtlPolicy) {
+    this.#database = database
+    this.#policy = policy
+  }
+
+  judge(served: Served): Verdict {
+    const matrix = this.#database.truth(served.question, served.receivedAt)
+    if (matrix === undefined) return { points: 0, outdated: [], violations: [] }
+    const [said, truth] = [instantsOf(served.body), instantsOfMatrix(matrix)]
+    const outdated: OutdatedBucket[] = []
+    const violations: string[] = []
+    let total = 0
+    for (let at = served.question.start; at <= served.question.end; at += served.question.stepMs) {
+      const { points, differing } = compare(said.get(at) ?? nothing, truth.get(at) ?? nothing)
+      total += points
+      if (differing === 0) continue
+      const since = this.#outdatedSince(served, at, said.get(at) ?? nothing)
+      outdated.push({ points: differing, ageMs: served.receivedAt - (since ?? served.receivedAt) })
+      const problem = this.#problem(served, at, since)
+      if (problem !== undefined) violations.push(problem)
+    }
+    return { points: total, outdated, violations }
+  }
+
+  /** The truth about an instant changes only when a sample arrives: go back until it was what was served. */
+  #outdatedSince(served: Served, at: EpochMs, said: Instant): EpochMs | undefined {
+    const { query } = served.question
+    const content = contentOf(said)
+    const question = { query, start: at, end: at, stepMs: 1000 }
+    for (const arrival of this.#database.changes(query, at, served.receivedAt)) {
+      const before = instantsOfMatrix(this.#database.truth(question, arrival - 1)!)
+      if (contentOf(before.get(at) ?? nothing) === content) return arrival
+    }
+    return undefined
+  }
+
+  /** A bucket was last true at f = since − 1: it may be served until f + ttl(f − its end). */
+  #problem({ question, sentAt }: Served, at: EpochMs, since: EpochMs | undefined): string | undefined {
+    const where = `${question.query} at ${new Date(at).toISOString()}`
+    if (since === undefined) return `${where} was never true`
+    const lastTrue = since - 1
+    const lateMs = sentAt - lastTrue - this.#policy.ttl(lastTrue - at)
+    return lateMs < 0 ? undefined : `${where} was served ${lateMs} ms beyond its TTL`
+  }
+}
+
+const nothing: Instant = new Map()
+
+function instantsOf(body: string): Map<EpochMs, Instant> {
+  const { data } = JSON.parse(body) as Answered
+  const instants = new Map<EpochMs, Instant>()
+  for (const { metric, values } of data.result) {
+    const name = printLabels(Object.entries(metric))
+    for (const [seconds, value] of values) note(instants, Math.round(seconds * 1000), [name, value])
+  }
+  return instants
+}
+
+function instantsOfMatrix({ rows, range }: Matrix): Map<EpochMs, Instant> {
+  const instants = new Map<EpochMs, Instant>()
+  for (const { labels, values } of rows) {
+    const name = printLabels(labels)
+    for (const [i, value] of values.entries()) {
+      if (!Number.isNaN(value)) note(instants, range.start + i * range.stepMs, [name, printNumber(value)])
+    }
+  }
+  return instants
+}
+
+function note(instants: Map<EpochMs, Instant>, at: EpochMs, [name, value]: readonly [string, string]): void {
+  const instant = instants.get(at)
+  if (instant === undefined) instants.set(at, new Map([[name, value]]))
+  else instant.set(name, value)
+}
+
+/** Points of either side, and how many are not the same on both. */
+function compare(said: Instant, truth: Instant): { points: number; differing: number } {
+  let [points, differing] = [truth.size, 0]
+  for (const [name, value] of truth) if (said.get(name) !== value) differing++
+  for (const name of said.keys()) {
+    if (truth.has(name)) continue
+    points++
+    differing++
+  }
+  return { points, differing }
+}
+
+/** Series come in the same order on both sides. */
+const contentOf = (instant: Instant): string =>
+  [...instant].map(([name, value]) => `${name}=${value}`).join(';')

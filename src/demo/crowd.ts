@@ -1,0 +1,207 @@
+/** People in front of dashboards: windows that roll with the time, refreshes, a zoom, a look back, a question of one's own. */
+import { Pool } from 'undici'
+import type { Clock, EpochMs, Timer } from '../core/clock.ts'
+import { mixSeeds, pick, type Random, seededRandom, wholeNumber } from '../testing/random.ts'
+import { dashboards, type Panel, questionOf, type Window } from './dashboards.ts'
+import type { Question } from './database.ts'
+import { requestIdHeader } from './database-server.ts'
+import { printInstant } from './print.ts'
+
+/** One question and its answer, as a viewer saw it. */
+export interface Visit {
+  readonly id: string
+  readonly question: Question
+  /** 0 where no answer came. */
+  readonly status: number
+  readonly cacheStatus: string
+  readonly body: string
+  readonly sentAt: EpochMs
+  readonly receivedAt: EpochMs
+  readonly tookMs: number
+}
+
+export interface CrowdOptions {
+  readonly clock: Clock
+  /** Where the proxy is. */
+  readonly url: string
+  readonly seed: number
+  visited(visit: Visit): void
+}
+
+const minute = 60_000
+const hour = 60 * minute
+
+interface Habit {
+  readonly dashboard: number
+  readonly lengthMs: number
+  readonly refreshMs: number
+  readonly zoneMs: number
+}
+
+const habit = (dashboard: number, hours: number, given: { refresh: number; zone?: number }): Habit => ({
+  dashboard,
+  lengthMs: hours * hour,
+  refreshMs: given.refresh * 1000,
+  zoneMs: (given.zone ?? 0) * hour,
+})
+
+/** Teams look at the same boards; not all over the same range, nor in the same zone. */
+const habits: readonly Habit[] = [
+  habit(0, 1, { refresh: 5 }),
+  habit(1, 1, { refresh: 5 }),
+  habit(2, 3, { refresh: 5 }),
+  habit(3, 24, { refresh: 5 }),
+  habit(0, 1, { refresh: 5, zone: 1 }),
+  habit(0, 6, { refresh: 5 }),
+  habit(1, 1, { refresh: 10, zone: -5 }),
+  habit(2, 1, { refresh: 15 }),
+  habit(3, 24, { refresh: 5, zone: 5.5 }),
+  habit(0, 12, { refresh: 5 }),
+  habit(3, 6, { refresh: 5 }),
+  habit(1, 3, { refresh: 30 }),
+]
+
+/** So that the first picture is not one of a stampede only. */
+const arriveWithinMs = 2_500
+
+export const usualViewers = habits.length
+
+export class Crowd {
+  readonly #options: CrowdOptions
+  readonly #pool: Pool
+  readonly #timers = new Map<number, Timer>()
+  readonly #prefix: string
+  #asked = 0
+  #isStopped = false
+
+  constructor(options: CrowdOptions) {
+    this.#options = options
+    this.#prefix = Math.floor(options.clock.random() * 2 ** 32).toString(36)
+    this.#pool = new Pool(options.url, { connections: 64, pipelining: 1 })
+    for (const [i, habit] of habits.entries()) {
+      const viewer = new Viewer(habit, seededRandom(mixSeeds(options.seed, i)))
+      this.#after(i, (i * arriveWithinMs) / habits.length, viewer)
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    for (const timer of this.#timers.values()) timer.cancel()
+    await this.#pool.destroy()
+  }
+
+  #after(place: number, delayMs: number, viewer: Viewer): void {
+    const timer = this.#options.clock.after(delayMs, () => void this.#refresh(place, viewer))
+    this.#timers.set(place, timer)
+  }
+
+  /** The next refresh is due whether or not this one is answered: browsers do not wait for each other. */
+  async #refresh(place: number, viewer: Viewer): Promise<void> {
+    const questions = viewer.look(this.#options.clock.now())
+    this.#after(place, viewer.pauseMs, viewer)
+    await Promise.all(questions.map((question) => this.#ask(question, viewer.usesPost)))
+  }
+
+  async #ask(question: Question, isPost: boolean): Promise<void> {
+    const { clock, visited } = this.#options
+    const id = `${this.#prefix}-${this.#asked++}`
+    const [sentAt, started] = [clock.now(), clock.elapsed()]
+    const answer = await this.#send(question, isPost, id)
+    if (this.#isStopped) return
+    visited({ id, question, ...answer, sentAt, receivedAt: clock.now(), tookMs: clock.elapsed() - started })
+  }
+
+  async #send(
+    question: Question,
+    isPost: boolean,
+    id: string,
+  ): Promise<Pick<Visit, 'status' | 'cacheStatus' | 'body'>> {
+    const form = formOf(question)
+    const path = '/api/v1/query_range'
+    try {
+      const { statusCode, headers, body } = await this.#pool.request({
+        method: isPost ? 'POST' : 'GET',
+        path: isPost ? path : `${path}?${form}`,
+        headers: {
+          [requestIdHeader]: id,
+          ...(isPost && { 'content-type': 'application/x-www-form-urlencoded' }),
+        },
+        body: isPost ? form : null,
+      })
+      const text = await body.text()
+      return { status: statusCode, cacheStatus: String(headers['cache-status'] ?? ''), body: text }
+    } catch {
+      return { status: 0, cacheStatus: '', body: '' }
+    }
+  }
+}
+
+export const formOf = ({ query, start, end, stepMs }: Question): string =>
+  new URLSearchParams({
+    query,
+    start: printInstant(start),
+    end: printInstant(end),
+    step: String(stepMs / 1000),
+  }).toString()
+
+/** One person with one dashboard open. */
+class Viewer {
+  readonly usesPost: boolean
+  readonly #random: Random
+  readonly #habit: Habit
+  /** A window that stands still, and for how many refreshes more. */
+  #detour: { readonly window: Window; left: number } | undefined
+
+  constructor(habit: Habit, random: Random) {
+    this.#habit = habit
+    this.#random = random
+    this.usesPost = random() < 0.5
+  }
+
+  /** A little off the beat, as browsers are. */
+  get pauseMs(): number {
+    return this.#habit.refreshMs + wholeNumber(this.#random, -150, 150)
+  }
+
+  look(now: EpochMs): Question[] {
+    const window = this.#nextWindow(now)
+    const { panels } = dashboards[this.#habit.dashboard]!
+    const questions = panels.map((panel) => questionOf(panel, window, this.#habit.zoneMs))
+    if (this.#random() < 0.15) questions.push(this.#ownQuestion(now))
+    return questions
+  }
+
+  #nextWindow(now: EpochMs): Window {
+    if (this.#detour !== undefined && this.#detour.left-- > 0) return this.#detour.window
+    this.#detour = undefined
+    const { lengthMs } = this.#habit
+    const rolling = { from: now - lengthMs, to: now }
+    const dice = this.#random()
+    if (dice < 0.05) this.#detour = { window: this.#zoomed(rolling), left: 2 }
+    else if (dice < 0.09) this.#detour = { window: shifted(rolling, -lengthMs / 2), left: 1 }
+    return this.#detour?.window ?? rolling
+  }
+
+  #zoomed({ from, to }: Window): Window {
+    const length = (to - from) / 4
+    const start = from + this.#random() * 3 * length
+    return { from: start, to: start + length }
+  }
+
+  /** Something that is on nobody's dashboard. */
+  #ownQuestion(now: EpochMs): Question {
+    const code = pick(this.#random, ['200', '404', '500'])
+    const window = wholeNumber(this.#random, 10, 90) * minute
+    const panel: Panel = {
+      query: pick(this.#random, [
+        `sum by (job) (rate(http_requests_total{code="${code}"}[${wholeNumber(this.#random, 1, 9)}m]))`,
+        `max by (instance) (process_resident_memory_bytes{job="${pick(this.#random, ['catalog', 'search'])}"})`,
+        `avg(room_temperature_celsius{floor="${wholeNumber(this.#random, 0, 2)}"})`,
+      ]),
+      maxDataPoints: wholeNumber(this.#random, 300, 1200),
+    }
+    return questionOf(panel, { from: now - window, to: now })
+  }
+}
+
+const shifted = ({ from, to }: Window, by: number): Window => ({ from: from + by, to: to + by })

@@ -1,0 +1,96 @@
+/** What the demo's viewers look at, and how Grafana turns a panel into a range query. */
+import type { EpochMs } from '../core/clock.ts'
+import { scrapeMs } from './arrivals.ts'
+import type { Question } from './database.ts'
+
+export interface Panel {
+  /** With `$rate` where Grafana puts $__rate_interval. */
+  readonly query: string
+  /** About its width in pixels. */
+  readonly maxDataPoints: number
+}
+
+export interface Dashboard {
+  readonly name: string
+  readonly panels: readonly Panel[]
+}
+
+export interface Window {
+  readonly from: EpochMs
+  readonly to: EpochMs
+}
+
+const half = 480
+const full = 960
+
+const panel = (query: string, maxDataPoints = half): Panel => ({ query, maxDataPoints })
+
+export const dashboards: readonly Dashboard[] = [
+  {
+    name: 'Shop',
+    panels: [
+      panel('sum by (job) (rate(http_requests_total[$rate]))', full),
+      panel('sum by (job) (rate(http_requests_total{code="500"}[$rate]))'),
+      panel('sum by (code) (rate(http_requests_total[$rate]))'),
+      panel('queue_depth'),
+      panel('count by (job) (up)'),
+    ],
+  },
+  {
+    name: 'Checkout',
+    panels: [
+      panel('sum by (code) (rate(http_requests_total{job="checkout"}[$rate]))', full),
+      panel('sum by (instance) (rate(http_requests_total{job="checkout"}[$rate]))'),
+      panel('process_resident_memory_bytes{job="checkout"}'),
+      panel('queue_depth{job="checkout"}'),
+    ],
+  },
+  {
+    name: 'Pods',
+    panels: [
+      panel('sum by (instance) (rate(http_requests_total[$rate]))', full),
+      panel('process_resident_memory_bytes', full),
+      panel('max by (job) (process_resident_memory_bytes)'),
+      panel('sum by (instance) (increase(http_requests_total{code="500"}[$rate]))'),
+      panel('up'),
+      panel('count by (job) (up)'),
+    ],
+  },
+  {
+    name: 'Building',
+    panels: [
+      panel('room_temperature_celsius', full),
+      panel('avg by (floor) (room_temperature_celsius)'),
+      panel('max(room_temperature_celsius)'),
+      panel('room_temperature_celsius{room="server"}'),
+    ],
+  },
+]
+
+/** Steps that Grafana rounds to, from the smallest scrape interval up. */
+const steps: readonly (readonly [upTo: number, stepMs: number])[] = [
+  [17_500, 15_000],
+  [25_000, 20_000],
+  [45_000, 30_000],
+  [90_000, 60_000],
+  [210_000, 120_000],
+  [450_000, 300_000],
+  [750_000, 600_000],
+  [Number.POSITIVE_INFINITY, 900_000],
+]
+
+const stepFor = (lengthMs: number, maxDataPoints: number): number =>
+  Math.max(scrapeMs, steps.find(([upTo]) => lengthMs / maxDataPoints <= upTo)![1])
+
+/** Both ends are floored to the step in the viewer's zone. */
+export function questionOf({ query, maxDataPoints }: Panel, { from, to }: Window, zoneMs = 0): Question {
+  const stepMs = stepFor(to - from, maxDataPoints)
+  const floor = (at: EpochMs): EpochMs => Math.floor((at + zoneMs) / stepMs) * stepMs - zoneMs
+  const rateMs = Math.max(stepMs + scrapeMs, 4 * scrapeMs)
+  return { query: query.replace('$rate', printDuration(rateMs)), start: floor(from), end: floor(to), stepMs }
+}
+
+function printDuration(ms: number): string {
+  const [minutes, seconds] = [Math.floor(ms / 60_000), (ms % 60_000) / 1000]
+  return `${minutes > 0 ? `${minutes}m` : ''}${seconds > 0 ? `${seconds}s` : ''}`
+}

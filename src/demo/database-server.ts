@@ -1,0 +1,75 @@
+/** The demo database behind a socket: answers as late as evaluating would take, and remembers who caused which fetch. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Clock } from '../core/clock.ts'
+import { readBody, readTarget } from '../proxy/incoming.ts'
+import type { DemoDatabase, Question } from './database.ts'
+
+/** Viewers of the demo number their requests, so that the view can show which part of each was fetched. */
+export const requestIdHeader = 'x-demo-request'
+
+export interface DemoServer {
+  readonly url: string
+  /** What the database was asked on behalf of a request. Telling it once forgets it. */
+  fetchFor(requestId: string): Question | undefined
+  close(): Promise<void>
+}
+
+const maxRequestBytes = 1 << 20
+const maxRemembered = 1000
+
+export async function serveDemoDatabase(database: DemoDatabase, port = 0): Promise<DemoServer> {
+  const fetches = new Map<string, Question>()
+  const remember = (id: string | undefined, question: Question): void => {
+    if (id === undefined) return
+    if (fetches.size >= maxRemembered) fetches.delete(fetches.keys().next().value!)
+    fetches.set(id, question)
+  }
+  const server = createServer((request, response) => {
+    void respond(database, { request, response }, (question) => remember(idOf(request), question))
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    fetchFor(requestId) {
+      const question = fetches.get(requestId)
+      fetches.delete(requestId)
+      return question
+    },
+    close: () => closeServer(server),
+  }
+}
+
+const idOf = ({ headers }: IncomingMessage): string | undefined => {
+  const id = headers[requestIdHeader]
+  return typeof id === 'string' ? id : undefined
+}
+
+async function respond(
+  database: DemoDatabase,
+  { request, response }: { request: IncomingMessage; response: ServerResponse },
+  seen: (question: Question) => void,
+): Promise<void> {
+  const target = readTarget(request)
+  const body = await readBody(request, { maxBytes: maxRequestBytes, hold: () => true }).catch(() => undefined)
+  if (target === undefined || body === undefined || typeof body === 'string') return void response.destroy()
+  const answer = database.answer({ ...target, body }, seen)
+  if (answer.costMs > 0) await pause(database.clock, answer.costMs)
+  response.writeHead(answer.status, {
+    'Content-Type': answer.status === 404 ? 'text/plain; charset=utf-8' : 'application/json',
+    Vary: 'Accept-Encoding, Origin',
+  })
+  response.end(answer.body)
+}
+
+const pause = (clock: Clock, ms: number): Promise<void> =>
+  new Promise((resolve) => void clock.after(ms, resolve))
+
+const closeServer = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })

@@ -1,0 +1,198 @@
+/**
+ * A database for demonstrations and tests: invented metrics behind the API of Prometheus. What it says is a pure
+ * function of the question and of the instant at which it is asked, so the truth at any other instant can be told too.
+ */
+import type { WireRequest } from '../backends/backend.ts'
+import { firstValue, type Pairs, readForm } from '../backends/prometheus/form.ts'
+import { parseTime, readRange } from '../backends/prometheus/time.ts'
+import type { Clock, EpochMs } from '../core/clock.ts'
+import { headerOf } from '../core/headers.ts'
+import { arrivalsAt, evaluate, type Matrix, type Range, stepsOf } from './evaluate.ts'
+import { createMetrics } from './metrics.ts'
+import { failure, printMatrix, printNumber, printVector, success } from './print.ts'
+import { parseQuery, type Query } from './promql.ts'
+
+/** What evaluating costs, by the clock: a real database is slow where it has to look at much. */
+export interface Latency {
+  readonly baseMs: number
+  readonly perPointMs: number
+}
+
+export interface DemoDatabaseOptions {
+  readonly clock: Clock
+  readonly seed?: number
+  readonly latency?: Latency
+}
+
+export interface Question extends Range {
+  readonly query: string
+}
+
+export interface Answer {
+  readonly status: number
+  readonly body: string
+  /** What it takes to find out. */
+  readonly costMs: number
+}
+
+/** What was asked of the database. A bucket-second is one second of data in an answer: buckets × step. */
+export interface Load {
+  queries: number
+  buckets: number
+  bucketSeconds: number
+}
+
+export interface DemoDatabase {
+  readonly clock: Clock
+  readonly load: Load
+  /** The truth about a question as it was at `knownAt`; undefined for a question that the database refuses. */
+  truth(question: Question, knownAt: EpochMs): Matrix | undefined
+  /** The instants up to `until`, newest first, at which the truth about one instant may have changed. */
+  changes(query: string, at: EpochMs, until: EpochMs): EpochMs[]
+  /** Answers now, and counts it as load unless it is a probe. `seen` is told what was asked. */
+  answer(request: WireRequest, seen?: (question: Question) => void): Answer
+}
+
+/** Marks the questions of those who measure: they are not the load that is measured. */
+export const probeHeader = 'x-demo-probe'
+
+const defaultLatency: Latency = { baseMs: 6, perPointMs: 0.02 }
+
+export function createDemoDatabase(options: DemoDatabaseOptions): DemoDatabase {
+  return new Database(options)
+}
+
+const buildInfo = {
+  version: '3.5.0',
+  revision: '8be3a9560fbdd18a94dedec4b747c35178177202',
+  branch: 'HEAD',
+  buildUser: 'windowpane demo',
+  buildDate: '20250714-16:15:23',
+  goVersion: 'go1.24.5',
+}
+
+class Database implements DemoDatabase {
+  readonly clock: Clock
+  readonly load: Load = { queries: 0, buckets: 0, bucketSeconds: 0 }
+  readonly #metrics
+  readonly #latency: Latency
+  readonly #parsed = new Map<string, ReturnType<typeof parseQuery>>()
+
+  constructor({ clock, seed = 1, latency = defaultLatency }: DemoDatabaseOptions) {
+    this.clock = clock
+    this.#metrics = createMetrics(seed)
+    this.#latency = latency
+  }
+
+  truth({ query, start, end, stepMs }: Question, knownAt: EpochMs): Matrix | undefined {
+    const parsed = this.#parse(query)
+    return 'error' in parsed ? undefined : this.#matrix(parsed, { start, end, stepMs }, knownAt)
+  }
+
+  changes(query: string, at: EpochMs, until: EpochMs): EpochMs[] {
+    const parsed = this.#parse(query)
+    return 'metric' in parsed ? arrivalsAt(this.#metrics, parsed, { at, until }) : []
+  }
+
+  #costOf = ({ points }: Matrix): number => this.#latency.baseMs + points * this.#latency.perPointMs
+
+  answer(request: WireRequest, seen?: (question: Question) => void): Answer {
+    const label = /^\/api\/v1\/label\/(\w+)\/values$/.exec(request.path)
+    if (label !== null)
+      return this.#list((labels) => labels.filter(([name]) => name === label[1]).map(([, value]) => value))
+    switch (request.path) {
+      case '/api/v1/status/buildinfo':
+        return quick(success(JSON.stringify(buildInfo)))
+      case '/api/v1/labels':
+        return this.#list((labels) => labels.map(([name]) => name))
+      case '/api/v1/metadata':
+        return this.#metadata()
+      case '/api/v1/query':
+        return this.#withForm(request, (pairs) => this.#instant(pairs))
+      case '/api/v1/query_range':
+        return this.#withForm(request, (pairs) =>
+          this.#range(pairs, isProbe(request) ? undefined : this.#counting(seen)),
+        )
+      default:
+        return { status: 404, body: '404 page not found\n', costMs: 0 }
+    }
+  }
+
+  #withForm(request: WireRequest, read: (pairs: Pairs) => Answer): Answer {
+    const pairs = readForm(request)
+    return 'bypass' in pairs ? badData(`error parsing form values: ${pairs.detail}`) : read(pairs)
+  }
+
+  #range(pairs: Pairs, seen?: (question: Question) => void): Answer {
+    const text = (name: string): string => firstValue(pairs, name) ?? ''
+    const range = readRange(text('start'), text('end'), text('step'))
+    if ('bypass' in range) return badData(`invalid parameter: ${range.detail}`)
+    const query = this.#parse(text('query'))
+    if ('error' in query) return badData(`invalid parameter "query": 1:1: parse error: ${query.error}`)
+    seen?.({ ...range, query: text('query') })
+    const matrix = this.#matrix(query, range, this.clock.now())
+    return { status: 200, body: printMatrix(matrix), costMs: this.#costOf(matrix) }
+  }
+
+  #counting(seen?: (question: Question) => void): (question: Question) => void {
+    return (question) => {
+      this.load.queries++
+      this.load.buckets += stepsOf(question)
+      this.load.bucketSeconds += (stepsOf(question) * question.stepMs) / 1000
+      seen?.(question)
+    }
+  }
+
+  #instant(pairs: Pairs): Answer {
+    const query = this.#parse(firstValue(pairs, 'query') ?? '')
+    if ('error' in query) return badData(`invalid parameter "query": 1:1: parse error: ${query.error}`)
+    const text = firstValue(pairs, 'time')
+    const at = text === undefined ? this.clock.now() : parseTime(text)?.ms
+    if (at === undefined)
+      return badData(`invalid parameter "time": cannot parse "${text}" to a valid timestamp`)
+    if ('scalar' in query) {
+      return quick(success(`{"resultType":"scalar","result":[${at / 1000},"${printNumber(query.scalar)}"]}`))
+    }
+    const matrix = this.#matrix(query, { start: at, end: at, stepMs: 1000 }, this.clock.now())
+    return { status: 200, body: printVector(matrix.rows, at), costMs: this.#costOf(matrix) }
+  }
+
+  #matrix(query: Query, range: Range, knownAt: EpochMs): Matrix {
+    if ('metric' in query) return evaluate(this.#metrics, query, { range, knownAt })
+    const values = new Float64Array(stepsOf(range)).fill(query.scalar)
+    return { range, rows: [{ labels: [], values }], points: values.length }
+  }
+
+  #list(pick: (labels: readonly (readonly [string, string])[]) => readonly string[]): Answer {
+    const found = new Set<string>()
+    const now = this.clock.now()
+    for (const metric of this.#metrics.values()) {
+      for (const { labels } of metric.series(now, now)) for (const text of pick(labels)) found.add(text)
+    }
+    return quick(success(JSON.stringify([...found].sort())))
+  }
+
+  #metadata(): Answer {
+    const entries = [...this.#metrics.values()].map(({ name, type, help }) => [
+      name,
+      [{ type, help, unit: '' }],
+    ])
+    return quick(success(JSON.stringify(Object.fromEntries(entries))))
+  }
+
+  /** Few texts are asked often; strangers may ask many. */
+  #parse(text: string): ReturnType<typeof parseQuery> {
+    const known = this.#parsed.get(text)
+    if (known !== undefined) return known
+    if (this.#parsed.size > 1000) this.#parsed.clear()
+    const parsed = parseQuery(text)
+    this.#parsed.set(text, parsed)
+    return parsed
+  }
+}
+
+const isProbe = ({ headers }: WireRequest): boolean => headerOf(headers, probeHeader) !== undefined
+
+const quick = (body: string): Answer => ({ status: 200, body, costMs: 0 })
+
+const badData = (error: string): Answer => ({ status: 400, body: failure('bad_data', error), costMs: 0 })

@@ -1,0 +1,182 @@
+/** Evaluates the demo's PromQL as Prometheus does, over the samples that had arrived at a given instant. */
+import type { EpochMs } from '../core/clock.ts'
+import { arrivalOf, endScrape, firstScrape, isVisible, scrapeBefore, scrapeMs, timeOf } from './arrivals.ts'
+import type { Label, Metric, Series } from './metrics.ts'
+import type { Aggregation, RangeFunction, VectorQuery } from './promql.ts'
+import { extrapolatedRate } from './rate.ts'
+
+export interface Range {
+  readonly start: EpochMs
+  /** Inclusive. */
+  readonly end: EpochMs
+  readonly stepMs: number
+}
+
+export interface Row {
+  readonly labels: readonly Label[]
+  /** One per step; NaN where there is none: no value of the demo is NaN. */
+  readonly values: Float64Array
+}
+
+export interface Matrix {
+  readonly range: Range
+  readonly rows: readonly Row[]
+  /** Values computed over all series, before they were aggregated: what a query costs. */
+  readonly points: number
+}
+
+export type Metrics = ReadonlyMap<string, Metric>
+
+const lookbackMs = 300_000
+
+export const stepsOf = ({ start, end, stepMs }: Range): number => Math.floor((end - start) / stepMs) + 1
+
+export function evaluate(metrics: Metrics, query: VectorQuery, { range, knownAt }: Asked): Matrix {
+  const steps = stepsOf(range)
+  const reach = query.over?.windowMs ?? lookbackMs
+  const rows = selected(metrics, query, { from: range.start - reach, to: range.end }).map((series) => ({
+    labels: query.over === undefined ? series.labels : series.labels.filter(([name]) => name !== '__name__'),
+    values: valuesOf(series, query.over, { range, knownAt }),
+  }))
+  const { aggregation } = query
+  const shown = aggregation === undefined ? rows : aggregate(rows, aggregation, steps)
+  return {
+    range,
+    points: rows.reduce((points, { values }) => points + countOf(values), 0),
+    rows: shown.filter(({ values }) => countOf(values) > 0).sort(byLabels),
+  }
+}
+
+function countOf(values: Float64Array): number {
+  let count = 0
+  for (let i = 0; i < values.length; i++) if (!Number.isNaN(values[i])) count++
+  return count
+}
+
+export interface Asked {
+  readonly range: Range
+  readonly knownAt: EpochMs
+}
+
+/** Series that may have something to say, in an order that does not depend on the window. */
+function selected(
+  metrics: Metrics,
+  query: VectorQuery,
+  { from, to }: { from: EpochMs; to: EpochMs },
+): Series[] {
+  const all = metrics.get(query.metric)?.series(from, to) ?? []
+  return all.filter(({ labels }) =>
+    query.matchers.every(({ name, value, isEqual }) => (labelValue(labels, name) === value) === isEqual),
+  )
+}
+
+const labelValue = (labels: readonly Label[], name: string): string =>
+  labels.find((label) => label[0] === name)?.[1] ?? ''
+
+function valuesOf(series: Series, over: RangeFunction | undefined, { range, knownAt }: Asked): Float64Array {
+  const values = new Float64Array(stepsOf(range)).fill(Number.NaN)
+  const { from, to } = series.source
+  const reach = over?.windowMs ?? lookbackMs
+  for (let i = 0, at = range.start; i < values.length; i++, at += range.stepMs) {
+    if (at < from || at > to + reach + scrapeMs) continue
+    values[i] =
+      over === undefined ? lastValue(series, at, knownAt) : overWindow(series, over, { at, knownAt })
+  }
+  return values
+}
+
+/** The newest sample in (at − lookback, at]; none where it is the marker of the end. */
+function lastValue({ source, value }: Series, at: EpochMs, knownAt: EpochMs): number {
+  const end = endScrape(source)
+  const oldest = Math.max(firstScrape(source), scrapeBefore(source, at - lookbackMs) + 1)
+  for (let scrape = Math.min(end, scrapeBefore(source, at)); scrape >= oldest; scrape--) {
+    if (!isVisible(source, scrape, knownAt)) continue
+    return scrape === end ? Number.NaN : value(timeOf(source, scrape))
+  }
+  return Number.NaN
+}
+
+/** Only counters without resets live here: the first and the last sample of the window decide. */
+function overWindow(
+  series: Series,
+  over: RangeFunction,
+  { at, knownAt }: { at: EpochMs; knownAt: EpochMs },
+): number {
+  const { source, value } = series
+  let first = Math.max(firstScrape(source), scrapeBefore(source, at - over.windowMs) + 1)
+  let last = Math.min(endScrape(source) - 1, scrapeBefore(source, at))
+  while (first < last && !isVisible(source, first, knownAt)) first++
+  while (last > first && !isVisible(source, last, knownAt)) last--
+  if (first >= last) return Number.NaN
+  let count = 2
+  for (let scrape = first + 1; scrape < last; scrape++) if (isVisible(source, scrape, knownAt)) count++
+  return extrapolatedRate({
+    ...{ at, count, windowMs: over.windowMs, isPerSecond: over.name === 'rate' },
+    first: { at: timeOf(source, first), value: value(timeOf(source, first)) },
+    last: { at: timeOf(source, last), value: value(timeOf(source, last)) },
+  })
+}
+
+function aggregate(rows: readonly Row[], { name, by }: Aggregation, steps: number): Row[] {
+  const groups = new Map<string, { labels: Label[]; members: Float64Array[] }>()
+  for (const { labels, values } of rows) {
+    const kept = labels.filter(([label]) => by.includes(label))
+    const key = JSON.stringify(kept)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, { labels: kept, members: [values] })
+    else group.members.push(values)
+  }
+  return [...groups.values()].map(({ labels, members }) => {
+    const values = new Float64Array(steps)
+    for (let i = 0; i < steps; i++) values[i] = fold(name, members, i)
+    return { labels, values }
+  })
+}
+
+/** Sums with a compensation (Neumaier), as Prometheus 3 does. */
+function fold(name: Aggregation['name'], members: readonly Float64Array[], step: number): number {
+  let [count, sum, lost, least, most] = [0, 0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const member of members) {
+    const value = member[step]!
+    if (Number.isNaN(value)) continue
+    const next = sum + value
+    lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum
+    sum = next
+    least = Math.min(least, value)
+    most = Math.max(most, value)
+    count++
+  }
+  if (count === 0) return Number.NaN
+  const total = sum + lost
+  return { sum: total, avg: total / count, min: least, max: most, count }[name]
+}
+
+/** Every instant up to `until`, newest first, at which a sample arrived that this step looks at. */
+export function arrivalsAt(
+  metrics: Metrics,
+  query: VectorQuery,
+  step: { at: EpochMs; until: EpochMs },
+): EpochMs[] {
+  const reach = query.over?.windowMs ?? lookbackMs
+  const arrivals = new Set<EpochMs>()
+  for (const { source } of selected(metrics, query, { from: step.at - reach, to: step.at })) {
+    const last = Math.min(endScrape(source), scrapeBefore(source, step.at))
+    const first = Math.max(firstScrape(source), Math.ceil((step.at - reach - source.offsetMs) / scrapeMs))
+    for (let scrape = first; scrape <= last; scrape++) {
+      const arrival = arrivalOf(source, scrape)
+      if (arrival <= step.until) arrivals.add(arrival)
+    }
+  }
+  return [...arrivals].sort((a, b) => b - a)
+}
+
+/** labels.Compare of Prometheus; everything here is ASCII, so text order is byte order. */
+function byLabels(a: Row, b: Row): number {
+  for (let i = 0; i < Math.min(a.labels.length, b.labels.length); i++) {
+    for (const part of [0, 1] as const) {
+      const [left, right] = [a.labels[i]![part], b.labels[i]![part]]
+      if (left !== right) return left < right ? -1 : 1
+    }
+  }
+  return a.labels.length - b.labels.length
+}

@@ -1,0 +1,53 @@
+/** The picture without a terminal: plain lines for logs, JSON for programs. */
+import { clock, compact, duration, percent } from './format.ts'
+import type { Picture } from './tally.ts'
+import type { Place } from './view.ts'
+
+export function plainLine({ elapsedMs, queries, total, outcomes, staleness }: Picture): string {
+  const latencies = outcomes.map(
+    ({ outcome, p50Ms, p99Ms }) => `${outcome} ${duration(p50Ms)}/${duration(p99Ms)}`,
+  )
+  const outOfDate = percent(staleness.points > 0 ? staleness.outdated / staleness.points : 0)
+  return [
+    `${clock(elapsedMs)} ${compact(queries)} queries`,
+    `any hit ${percent(total.anyHit)}`,
+    `from cache ${percent(total.fromCache)}`,
+    `load avoided ${percent(total.loadAvoided)}`,
+    `p50/p99 ${latencies.join(', ')}`,
+    `out of date ${outOfDate}, beyond TTL ${staleness.violations}`,
+  ].join(' · ')
+}
+
+export function summary({ total, bucketSeconds, outcomes, direct, staleness, ...picture }: Picture): string {
+  const { asked, withoutCache } = bucketSeconds
+  const outOfDate = percent(staleness.points > 0 ? staleness.outdated / staleness.points : 0)
+  const rows = outcomes.map(
+    ({ outcome, count, p50Ms, p99Ms }) =>
+      `  ${outcome.padEnd(9)}${compact(count).padStart(8)}  p50 ${duration(p50Ms)}, p99 ${duration(p99Ms)}`,
+  )
+  return [
+    `In ${clock(picture.elapsedMs)} the viewers asked ${compact(picture.queries)} queries.`,
+    `  queries with any hit  ${percent(total.anyHit)}`,
+    `  data from cache       ${percent(total.fromCache)}`,
+    `  backend load avoided  ${percent(total.loadAvoided)} (${compact(asked)} of ${compact(withoutCache)} bucket-seconds asked)`,
+    ...rows,
+    `  asked directly     p50 ${duration(direct.p50Ms)}, p99 ${duration(direct.p99Ms)}`,
+    `  out of date        ${outOfDate} of ${compact(staleness.points)} points compared, at most ${duration(staleness.maxMs)}; beyond TTL: ${staleness.violations}`,
+    '',
+  ].join('\n')
+}
+
+/** One line of JSON. Shares are between 0 and 1, durations in milliseconds. */
+export function jsonLine(picture: Picture, place: Place, isFinal: boolean): string {
+  const { elapsedMs, recent: _, outcomes, total, lastMinute, ...rest } = picture
+  return JSON.stringify({
+    seconds: Math.round(elapsedMs / 1000),
+    isFinal,
+    proxy: place.proxyUrl,
+    dashboards: place.dashboards,
+    ...total,
+    lastMinute,
+    outcomes: Object.fromEntries(outcomes.map(({ outcome, ...row }) => [outcome, row])),
+    ...rest,
+  })
+}

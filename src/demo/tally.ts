@@ -1,0 +1,194 @@
+/** Counts what the viewers saw and what the database was asked; gives it as one picture that can be drawn or printed. */
+import type { Clock, EpochMs } from '../core/clock.ts'
+import { type Outcome, outcomes } from '../core/decision.ts'
+import type { Verdict } from './audit.ts'
+import type { Visit } from './crowd.ts'
+import type { Load, Question } from './database.ts'
+import { stepsOf } from './evaluate.ts'
+import { Samples, type Spread } from './samples.ts'
+
+export interface Shares {
+  /** Queries of which any part came from the cache, of all queries. */
+  readonly anyHit: number
+  /** Buckets that the database was not asked for, of all buckets in answers. */
+  readonly fromCache: number
+  /** Bucket-seconds that the database was not asked for, of those it would have been asked for without a cache. */
+  readonly loadAvoided: number
+}
+
+export interface OutcomeRow extends Spread {
+  readonly outcome: Outcome
+  readonly count: number
+}
+
+export interface RecentRequest {
+  readonly outcome: Outcome
+  readonly question: Question
+  readonly fetched?: { readonly start: EpochMs; readonly end: EpochMs }
+  readonly tookMs: number
+}
+
+export interface Staleness extends Spread {
+  readonly answers: number
+  readonly points: number
+  readonly outdated: number
+  readonly maxMs: number
+  /** Points served longer than their TTL allows. Not one, ever. */
+  readonly violations: number
+}
+
+export interface Picture {
+  readonly elapsedMs: number
+  readonly queries: number
+  readonly failures: number
+  readonly queriesPerSecond: number
+  readonly total: Shares
+  readonly lastMinute: Shares
+  readonly bucketSeconds: { readonly asked: number; readonly withoutCache: number }
+  readonly outcomes: readonly OutcomeRow[]
+  /** How long the database takes for whole questions. */
+  readonly direct: Spread
+  readonly staleness: Staleness
+  /** Newest first. */
+  readonly recent: readonly RecentRequest[]
+}
+
+interface Totals {
+  readonly at: number
+  readonly queries: number
+  readonly anyHit: number
+  readonly buckets: number
+  readonly askedBuckets: number
+  readonly withoutCache: number
+  readonly asked: number
+}
+
+const keptRecent = 40
+const minuteMs = 60_000
+const betweenMarksMs = 1000
+
+export class Tally {
+  readonly #clock: Clock
+  readonly #load: Load
+  readonly #startedAt: number
+  readonly #counts = new Map<Outcome, number>()
+  readonly #latencies = new Map<Outcome, Samples>()
+  readonly #direct = new Samples()
+  readonly #ages = new Samples()
+  readonly #recent: RecentRequest[] = []
+  /** Totals of the last minute, one a second. */
+  readonly #marks: Totals[]
+  #counted = { queries: 0, anyHit: 0, buckets: 0, askedBuckets: 0, withoutCache: 0 }
+  #failures = 0
+  #staleness = { answers: 0, points: 0, outdated: 0, maxMs: 0, violations: 0 }
+
+  constructor(clock: Clock, load: Load) {
+    this.#clock = clock
+    this.#load = load
+    this.#startedAt = clock.elapsed()
+    this.#marks = [this.#totals()]
+  }
+
+  visited(visit: Visit, fetched: Question | undefined): void {
+    const { outcome, asked } = readStatus(visit.cacheStatus)
+    const { question, tookMs } = visit
+    const steps = stepsOf(question)
+    this.#mark()
+    if (visit.status !== 200) this.#failures++
+    this.#counts.set(outcome, (this.#counts.get(outcome) ?? 0) + 1)
+    this.#latencyOf(outcome).add(tookMs)
+    this.#counted.queries++
+    if (outcome === 'hit' || outcome === 'partial' || outcome === 'stale') this.#counted.anyHit++
+    this.#counted.buckets += steps
+    this.#counted.askedBuckets += Math.min(steps, asked ?? steps)
+    this.#counted.withoutCache += (steps * question.stepMs) / 1000
+    this.#recent.unshift({ outcome, question, tookMs, ...(fetched !== undefined && { fetched }) })
+    this.#recent.length = Math.min(this.#recent.length, keptRecent)
+  }
+
+  /** The database itself answered a whole question in so long. */
+  askedDirectly(tookMs: number): void {
+    this.#direct.add(tookMs)
+  }
+
+  audited({ points, outdated, violations }: Verdict): void {
+    const staleness = this.#staleness
+    staleness.answers++
+    staleness.points += points
+    staleness.violations += violations.length
+    for (const bucket of outdated) {
+      staleness.outdated += bucket.points
+      staleness.maxMs = Math.max(staleness.maxMs, bucket.ageMs)
+      this.#ages.add(bucket.ageMs)
+    }
+  }
+
+  picture(): Picture {
+    this.#mark()
+    const totals = this.#totals()
+    const [first, minuteAgo] = [zero, this.#marks[0]!]
+    const seconds = Math.max(1, (totals.at - minuteAgo.at) / 1000)
+    return {
+      elapsedMs: totals.at,
+      queries: totals.queries,
+      failures: this.#failures,
+      queriesPerSecond: (totals.queries - minuteAgo.queries) / seconds,
+      total: sharesBetween(first, totals),
+      lastMinute: sharesBetween(minuteAgo, totals),
+      bucketSeconds: { asked: totals.asked, withoutCache: totals.withoutCache },
+      outcomes: outcomes.flatMap((outcome) => this.#row(outcome)),
+      direct: this.#direct.spread(),
+      staleness: { ...this.#staleness, ...this.#ages.spread() },
+      recent: this.#recent,
+    }
+  }
+
+  #row(outcome: Outcome): OutcomeRow[] {
+    const count = this.#counts.get(outcome)
+    return count === undefined ? [] : [{ outcome, count, ...this.#latencyOf(outcome).spread() }]
+  }
+
+  #latencyOf(outcome: Outcome): Samples {
+    const known = this.#latencies.get(outcome)
+    if (known !== undefined) return known
+    const samples = new Samples()
+    this.#latencies.set(outcome, samples)
+    return samples
+  }
+
+  #totals(): Totals {
+    const at = this.#clock.elapsed() - this.#startedAt
+    return { at, ...this.#counted, asked: this.#load.bucketSeconds }
+  }
+
+  #mark(): void {
+    const totals = this.#totals()
+    if (totals.at - this.#marks.at(-1)!.at < betweenMarksMs) return
+    this.#marks.push(totals)
+    while (this.#marks.length > 1 && totals.at - this.#marks[1]!.at >= minuteMs) this.#marks.shift()
+  }
+}
+
+const zero: Totals = { at: 0, queries: 0, anyHit: 0, buckets: 0, askedBuckets: 0, withoutCache: 0, asked: 0 }
+
+const share = (part: number, whole: number): number => (whole > 0 ? part / whole : 0)
+
+function sharesBetween(before: Totals, after: Totals): Shares {
+  const grown = (name: keyof Totals): number => after[name] - before[name]
+  return {
+    anyHit: share(grown('anyHit'), grown('queries')),
+    fromCache: share(grown('buckets') - grown('askedBuckets'), grown('buckets')),
+    // A fetch under way is counted at the database before its answer is counted here.
+    loadAvoided: Math.max(0, share(grown('withoutCache') - grown('asked'), grown('withoutCache'))),
+  }
+}
+
+const known: ReadonlySet<string> = new Set(outcomes)
+
+/** `windowpane; fwd=partial; stored; detail="partial/absent asked=4 buckets=241"`. */
+function readStatus(text: string): { outcome: Outcome; asked: number | undefined } {
+  const detail = /detail="(\w+)[^"]*?(?: asked=(\d+))?(?: [^"]*)?"/.exec(text)
+  const outcome = detail !== null && known.has(detail[1]!) ? (detail[1] as Outcome) : 'error'
+  const asked = detail?.[2] === undefined ? (outcome === 'hit' ? 0 : undefined) : Number(detail[2])
+  return { outcome, asked }
+}

@@ -1,0 +1,67 @@
+/** Where the demo shows itself: redrawn in place on a terminal, lines anywhere else. */
+
+import { jsonLine, plainLine, summary } from './report.ts'
+import type { Picture } from './tally.ts'
+import { drawFrame, type Place } from './view.ts'
+
+/** What of process.stdout is needed. */
+export interface Output {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly rows?: number
+  write(text: string): unknown
+}
+
+export interface Display {
+  /** When it wants to show something first, and how often then. */
+  readonly firstMs: number
+  readonly everyMs: number
+  open(place: Place): void
+  show(picture: Picture, place: Place): void
+  close(picture: Picture, place: Place): void
+}
+
+const enter = '\u001b[?1049h\u001b[?25l\u001b[?7l'
+const leave = '\u001b[?7h\u001b[?25h\u001b[?1049l'
+const home = '\u001b[H'
+const clearLine = '\u001b[K'
+const clearBelow = '\u001b[J'
+
+/** A frame is one write, every line cleared to its end: nothing flickers. */
+export function terminalDisplay(output: Output, hasColor: boolean): Display {
+  return {
+    firstMs: 400,
+    everyMs: 500,
+    open: () => void output.write(enter),
+    show(picture, place) {
+      const { columns = 80, rows = 24 } = output
+      const lines = drawFrame(picture, place, { columns, rows, hasColor }).slice(0, rows)
+      output.write(`${home}${lines.map((line) => line + clearLine).join('\r\n')}${clearBelow}`)
+    },
+    close: (picture) => void output.write(`${leave}${summary(picture)}`),
+  }
+}
+
+export function plainDisplay(output: Output): Display {
+  return {
+    firstMs: 600,
+    everyMs: 3000,
+    open: ({ proxyUrl, dashboards }) =>
+      void output.write(
+        `windowpane demo: ${dashboards} dashboards ask an invented database through ${proxyUrl}\n` +
+          `point your Grafana at ${proxyUrl} (Prometheus data source)\n`,
+      ),
+    show: (picture) => void output.write(`${plainLine(picture)}\n`),
+    close: (picture) => void output.write(summary(picture)),
+  }
+}
+
+export function jsonDisplay(output: Output): Display {
+  return {
+    firstMs: 1000,
+    everyMs: 1000,
+    open() {},
+    show: (picture, place) => void output.write(`${jsonLine(picture, place, false)}\n`),
+    close: (picture, place) => void output.write(`${jsonLine(picture, place, true)}\n`),
+  }
+}

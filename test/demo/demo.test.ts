@@ -1,0 +1,96 @@
+/** `windowpane demo` as people start it. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import test, { type TestContext } from 'node:test'
+import { systemClock } from '../../src/core/clock.ts'
+import { until } from '../proxy/client.ts'
+
+const command = [join(import.meta.dirname, '../../src/cli/main.ts'), 'demo']
+
+interface Running {
+  readonly process: ChildProcess
+  readonly out: () => string
+  readonly err: () => string
+  readonly exit: Promise<number | string>
+}
+
+function demo(t: TestContext, ...argv: string[]): Running {
+  const child = spawn(process.execPath, [...command, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let [out, err] = ['', '']
+  child.stdout!.on('data', (chunk) => {
+    out += chunk
+  })
+  child.stderr!.on('data', (chunk) => {
+    err += chunk
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const exit = new Promise<number | string>((resolve) => {
+    child.once('close', (code, signal) => resolve(code ?? signal!))
+  })
+  return { process: child, out: () => out, err: () => err, exit }
+}
+
+interface Line {
+  readonly isFinal: boolean
+  readonly queries: number
+  readonly failures: number
+  readonly loadAvoided: number
+  readonly bucketSeconds: { readonly asked: number; readonly withoutCache: number }
+  readonly outcomes: Readonly<Record<string, { readonly count: number }>>
+  readonly staleness: { readonly answers: number; readonly points: number; readonly violations: number }
+}
+
+test('ten seconds: the database is asked for less, every answer is as true as its TTL says, and it ends with 0', async (t) => {
+  const running = demo(t, '--seconds', '10', '--json', '--listen', '127.0.0.1:0')
+  assert.equal(await running.exit, 0, running.err())
+  const lines = running
+    .out()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line)
+  assert.ok(lines.length >= 9 && lines.length <= 12, `${lines.length} lines`)
+  assert.deepEqual(
+    lines.map(({ isFinal }) => isFinal),
+    lines.map((_, i) => i === lines.length - 1),
+  )
+  const { queries, failures, bucketSeconds, outcomes, staleness } = lines.at(-1)!
+  assert.ok(queries >= 80, `${queries} queries`)
+  assert.equal(failures, 0)
+  assert.ok(bucketSeconds.withoutCache > 1.6 * bucketSeconds.asked, JSON.stringify(bucketSeconds))
+  for (const outcome of ['hit', 'partial', 'miss']) assert.ok(outcomes[outcome]!.count > 0, outcome)
+  assert.ok(staleness.answers > 5 && staleness.points > 1000, JSON.stringify(staleness))
+  assert.equal(staleness.violations, 0)
+  assert.equal(running.err(), '')
+})
+
+test('without a terminal: a line within two seconds, no control codes, and a summary after SIGTERM', async (t) => {
+  const started = systemClock.elapsed()
+  const running = demo(t, '--listen', '127.0.0.1:0')
+  await until(() => /queries · any hit/.test(running.out()) || running.process.exitCode !== null)
+  const firstMs = systemClock.elapsed() - started
+  assert.match(
+    running.out(),
+    /^windowpane demo: 12 dashboards .*\npoint your Grafana at http:\/\/127\.0\.0\.1:\d+ /,
+  )
+  running.process.kill('SIGTERM')
+  assert.equal(await running.exit, 0)
+  assert.match(running.out(), /\nIn 0:\d\d the viewers asked \d+ queries\.\n/)
+  assert.ok(!running.out().includes('\u001b'))
+  t.diagnostic(`first line after ${Math.round(firstMs)} ms`)
+})
+
+test('mistakes are told', async (t) => {
+  for (const [argv, said] of [
+    [['--seconds', 'ten'], /--seconds ten: expected a number above 0/],
+    [['--secnods', '10'], /secnods/],
+    [['--listen', 'nowhere'], /not an address to listen on/],
+  ] as const) {
+    const running = demo(t, ...argv)
+    assert.equal(await running.exit, 2)
+    assert.match(running.err(), said)
+  }
+  const help = demo(t, '--help')
+  assert.equal(await help.exit, 0)
+  assert.match(help.out(), /^Usage: windowpane demo/)
+})
