@@ -3,7 +3,8 @@
  * documentation cannot say anything else than the code.
  */
 import { writeFile } from 'node:fs/promises'
-import { usage } from '../src/cli/arguments.ts'
+import { usage } from '../src/cli/usage.ts'
+import { configurationPages } from '../src/config/pages.ts'
 import {
   bypassReasons,
   errorReasons,
@@ -145,6 +146,7 @@ export const pages = (): ReadonlyMap<string, string> =>
     ['docs/reference/headers.md', headersPage()],
     ['docs/reference/limits.md', limitsPage()],
     ['docs/reference/command-line.md', commandLinePage()],
+    ...configurationPages(),
   ])
 
 if (import.meta.main) for (const [path, text] of pages()) await writeFile(path, text)

@@ -28,6 +28,8 @@ export interface Bypass {
 }
 
 export interface Plan {
+  /** The query as it was written. */
+  readonly text: string
   /** The question without its time range: what a key is made of, and what people see in lists. */
   readonly shape: string
   readonly grid: Grid

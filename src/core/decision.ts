@@ -3,6 +3,8 @@
  * response headers (and, later, as log line, metric and console row). Outcomes and reasons are closed lists:
  * they are metric labels and a documented table (docs/reference/outcomes.md is checked against them).
  */
+import type { Interval } from './interval.ts'
+import type { Key } from './key.ts'
 
 export const outcomes = ['hit', 'partial', 'miss', 'stale', 'bypass', 'refused', 'error'] as const
 export type Outcome = (typeof outcomes)[number]
@@ -28,6 +30,7 @@ export const bypassReasons = {
   limit: 'the limit parameter truncates the whole answer',
   stats: 'query statistics belong to one execution',
   unknown_flavour: 'the server behind this API is not one whose answers are known to be decomposable',
+  switched_off: 'caching is switched off for this database, or by a rule',
   no_store: 'the client, or the database, asked that the answer be not stored',
   unusable_answer: 'the database answered in a form that cannot be cut into buckets',
   answer_too_large: 'the answer exceeds the size that is kept in memory',
@@ -76,12 +79,16 @@ export type Reason = BypassReason | MissReason | StaleReason | RefusalReason | E
 /** Filled on the way of a request. Durations in milliseconds. */
 export interface Decision {
   outcome: Outcome
+  /** Of the question, once it is planned. */
+  key?: Key
   reason?: Reason
   /** For people; never a metric label. */
   detail?: string
   /** Buckets in the window, and how many of them the database was asked for by this request. */
   buckets?: number
   asked?: number
+  /** The buckets that were not in the store, whoever asked for them. */
+  gap?: Interval
   /** Part or all of the answer came from a flight that another request had opened. */
   collapsed?: boolean
   stored?: boolean
@@ -96,10 +103,10 @@ export interface Decision {
   readonly timings: { plan: number; lookup: number; fetch: number }
 }
 
-/** Forgets what an earlier try noted; only the durations stay. */
+/** Forgets what an earlier try noted; only the key and the durations stay. */
 export function resetDecision(decision: Decision): void {
   for (const name of Object.keys(decision)) {
-    if (name !== 'timings') delete (decision as Partial<Decision>)[name as keyof Decision]
+    if (name !== 'timings' && name !== 'key') delete (decision as Partial<Decision>)[name as keyof Decision]
   }
   decision.outcome = 'error'
 }

@@ -10,12 +10,14 @@ import { headerOf } from '../core/headers.ts'
 import type { IntervalCache } from '../engine/interval-cache.ts'
 import type { Broken } from '../engine/ports.ts'
 import type { Answer } from '../engine/trip.ts'
+import type { Visit } from '../telemetry/record.ts'
 import { readDemands } from './demands.ts'
 import type { FlavourWatch } from './flavour.ts'
 import { forward } from './forward.ts'
-import { type IdentityMode, identityOf } from './identity.ts'
+import { identityOf } from './identity.ts'
 import { hasBody, type Incoming, readBody, readTarget } from './incoming.ts'
 import { Outgoing, type OutgoingOptions } from './outgoing.ts'
+import { type Settings, termsFor } from './settings.ts'
 import type { ForwardRequest, HttpUpstream } from './upstream.ts'
 
 export interface HandlerOptions extends OutgoingOptions {
@@ -24,9 +26,12 @@ export interface HandlerOptions extends OutgoingOptions {
   readonly cache: IntervalCache
   readonly upstream: HttpUpstream
   readonly flavour: FlavourWatch
-  readonly identity: IdentityMode
+  /** Read once per request. */
+  readonly settings: () => Settings
   readonly maxRequestBytes: number
   readonly maxRequests: number
+  /** Called once per request, when its answer is over; the visit is not valid afterwards. */
+  readonly observe?: (visit: Visit) => void
 }
 
 const statusOf: Record<RefusalReason, number> = {
@@ -61,6 +66,16 @@ export class Handler {
       else this.#error(outgoing, 500, `windowpane: internal error: ${String(error)}`)
     } finally {
       this.#inFlight--
+      this.#tell(outgoing)
+    }
+  }
+
+  /** Whoever looks on cannot break an answer. */
+  #tell(visit: Visit): void {
+    try {
+      this.#options.observe?.(visit)
+    } catch {
+      // It has been answered: there is nobody to tell.
     }
   }
 
@@ -99,6 +114,7 @@ export class Handler {
 
   async #query(outgoing: Outgoing, wire: WireRequest): Promise<void> {
     const began = this.#options.clock.elapsed()
+    outgoing.wire = wire
     const demands = readDemands(wire.headers, this.#options.clock.now())
     const plan = demands.noStore ? { bypass: 'no_store' as const } : this.#plan(wire)
     outgoing.decision.timings.plan = this.#options.clock.elapsed() - began
@@ -106,8 +122,14 @@ export class Handler {
       if (demands.onlyIfCached) return this.#refuse(outgoing, 'only_if_cached', 'this is never stored')
       return this.#forward(outgoing, asForward(wire), plan)
     }
-    const identity = identityOf(wire.headers, this.#options.identity)
-    const request = { plan, identity, demands, target: outgoing, client: outgoing }
+    outgoing.plan = plan
+    const { mode, policy, maxStaleMs, ...terms } = termsFor(this.#options.settings(), {
+      ...wire,
+      query: plan.text,
+    })
+    if (mode === 'off') return this.#forward(outgoing, asForward(wire), { bypass: 'switched_off' })
+    const identity = identityOf(wire.headers, terms.identity)
+    const request = { plan, identity, demands, policy, maxStaleMs, target: outgoing, client: outgoing }
     await this.#render(outgoing, wire, await this.#options.cache.serve(request, outgoing.decision))
   }
 
@@ -152,6 +174,7 @@ export class Handler {
 
   async #forward(outgoing: Outgoing, request: ForwardRequest, why: Bypass): Promise<void> {
     const { decision } = outgoing
+    outgoing.isForwarded = true
     resetDecision(decision)
     decision.outcome = 'bypass'
     decision.reason = why.bypass

@@ -1,13 +1,14 @@
 /** Everything that is written to a client: head with the decision in it, body, slow readers. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { HeaderList, Recomposed } from '../backends/backend.ts'
+import type { HeaderList, Plan, Recomposed, WireRequest } from '../backends/backend.ts'
 import type { Budget } from '../core/budget.ts'
-import type { Clock } from '../core/clock.ts'
+import type { Clock, EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision, resetDecision } from '../core/decision.ts'
 import { headerOf } from '../core/headers.ts'
 import type { Encoding, StreamTarget } from '../engine/ports.ts'
 import type { Client } from '../engine/trip.ts'
+import type { Visit } from '../telemetry/record.ts'
 import { compress, negotiate } from './encoding.ts'
 import { cacheStatus, endToEnd, serverTiming } from './headers.ts'
 import type { ScratchPool } from './scratch.ts'
@@ -21,18 +22,25 @@ export interface OutgoingOptions {
   readonly writeTimeoutMs: number
 }
 
-/** One response, as a client the engine can wait with and a target it can stream to. */
-export class Outgoing implements Client, StreamTarget {
+/** One response, as a client the engine can wait with, a target it can stream to, and a visit to look back on. */
+export class Outgoing implements Client, StreamTarget, Visit {
   readonly encoding: Encoding
   readonly decision: Decision = newDecision()
+  plan: Plan | undefined
+  wire: WireRequest | undefined
+  isForwarded = false
+  bytes = 0
+  readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #options: OutgoingOptions
   readonly #began: number
   #stall: { cancel(): void } | undefined
   #isWatched = false
+  #isBroken = false
   #held = 0
 
   constructor(request: IncomingMessage, response: ServerResponse, options: OutgoingOptions) {
+    this.#request = request
     this.#response = response
     this.#options = options
     this.#began = options.clock.elapsed()
@@ -49,6 +57,33 @@ export class Outgoing implements Client, StreamTarget {
       this.#response.once('close', () => {
         if (!this.#response.writableFinished) callback()
       })
+  }
+
+  get method(): string {
+    return this.#request.method ?? ''
+  }
+
+  get path(): string {
+    const target = this.#request.url ?? ''
+    const mark = target.indexOf('?')
+    return mark < 0 ? target : target.slice(0, mark)
+  }
+
+  get ending(): Visit['ending'] {
+    return this.#isBroken ? 'broken' : this.isGone ? 'gone' : 'whole'
+  }
+
+  /** 0 where no answer was begun. */
+  get status(): number {
+    return this.hasBegun ? this.#response.statusCode : 0
+  }
+
+  get totalMs(): number {
+    return this.#options.clock.elapsed() - this.#began
+  }
+
+  get endedAt(): EpochMs {
+    return this.#options.clock.now()
   }
 
   get unsent(): number {
@@ -77,6 +112,7 @@ export class Outgoing implements Client, StreamTarget {
 
   write(chunk: Uint8Array): boolean {
     if (this.isGone) return true
+    this.bytes += chunk.length
     const isKeepingUp = this.#response.write(chunk)
     if (!isKeepingUp) this.#watchForStall()
     return isKeepingUp
@@ -98,6 +134,7 @@ export class Outgoing implements Client, StreamTarget {
   }
 
   abort(): void {
+    this.#isBroken = true
     this.#response.destroy()
   }
 
@@ -134,6 +171,7 @@ export class Outgoing implements Client, StreamTarget {
     const list = this.#withDecision(headers)
     list.push('Content-Length', String(body.bytes.length))
     this.#response.writeHead(status, list)
+    this.bytes += body.bytes.length
     // `close` comes after the last byte was taken, or when the client is gone: never while the bytes are needed.
     this.#response.once('close', body.release)
     this.#response.end(body.bytes)

@@ -1,22 +1,145 @@
-/** Starts Windowpane: puts backend, store, engine and listener together, and takes them down in order. */
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+/** Starts Windowpane: puts stores, databases and listeners together, and takes them down in order. */
+import type { IncomingMessage } from 'node:http'
 import type { Backend, Flavour } from '../backends/backend.ts'
 import { Budget } from '../core/budget.ts'
-import { type Clock, systemClock, type Timer } from '../core/clock.ts'
-import { WindowpaneError } from '../core/errors.ts'
-import { IntervalCache } from '../engine/interval-cache.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
 import { memoryStore } from '../stores/memory.ts'
 import type { Store } from '../stores/store.ts'
+import { tieredStore } from '../stores/tiered.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
 import { ladder } from '../ttl/ladder.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
-import { FlavourWatch } from './flavour.ts'
-import { Handler } from './handler.ts'
-import type { IdentityMode } from './identity.ts'
+import type { Identity } from './identity.ts'
 import { type Limits, limitsOf } from './limits.ts'
+import { type Listener, type ListenerOptions, openListener } from './listener.ts'
+import { isFor, type Route, withoutPrefix } from './routes.ts'
 import { ScratchPool } from './scratch.ts'
-import { HttpUpstream } from './upstream.ts'
-import { withoutCredentials } from './url.ts'
+import type { Settings } from './settings.ts'
+import { type Common, type DatabaseAddress, Site } from './site.ts'
+
+export interface HouseOptions {
+  /** The address of the databases that have none of their own. */
+  readonly listen: string
+  readonly limits: Limits
+  readonly clock: Clock
+  readonly databases: readonly DatabaseOptions[]
+  /** Stores behind the memory of this process, by name; the house closes them. */
+  readonly farStores?: ReadonlyMap<string, Store>
+  /** Looks on. */
+  readonly telemetry?: Telemetry
+  /** TLS on all listeners. */
+  readonly tls?: ListenerOptions['tls']
+  /** Instead of the memory store. */
+  readonly store?: (budget: Budget) => Store
+}
+
+export interface DatabaseOptions {
+  readonly name: string
+  readonly backend: Backend
+  readonly upstream: DatabaseAddress
+  readonly listen?: string
+  readonly route?: Route
+  /** One of the house's far stores; without one, buckets are in memory only. */
+  readonly farStore?: string
+  readonly settings: () => Settings
+}
+
+export interface House {
+  /** The common address; without a database on it, the first of their own. */
+  readonly url: string
+  readonly databases: readonly DatabaseState[]
+  readonly memory: { readonly used: number; readonly limit: number }
+  /** Stops listening, lets requests under way finish within the drain limit, then closes everything. */
+  close(): Promise<void>
+}
+
+export interface DatabaseState {
+  readonly name: string
+  /** Where its requests are answered, without the path of its route. */
+  readonly url: string
+  readonly flavour: Flavour
+  readonly site: Site
+}
+
+export async function startHouse(options: HouseOptions): Promise<House> {
+  const { clock, limits, databases } = options
+  const budget = new Budget(limits.memoryBytes)
+  const memory = options.store?.(budget) ?? memoryStoreOf(budget, options)
+  const tiers = new Map<string, Store>()
+  for (const [name, far] of options.farStores ?? [])
+    tiers.set(name, tieredStore({ clock, near: memory, far }))
+  const via = `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`
+  const { telemetry } = options
+  const common: Common = { clock, limits, budget, scratch: new ScratchPool(), via, telemetry }
+  const sites = databases.map((database) => {
+    const store = tiers.get(database.farStore ?? '') ?? memory
+    return { ...database, site: new Site(common, { ...database, store }) }
+  })
+  const closeSites = () => Promise.all(sites.map(({ site }) => site.close()))
+  await Promise.all(sites.map(({ site }) => site.ask()))
+  const listeners = await openAll(options, sites).catch(async (error) => {
+    await closeSites()
+    throw error
+  })
+  const addressOf = (database: DatabaseOptions) => listeners.get(database.listen ?? options.listen)!.url
+  return {
+    url: addressOf(databases.find(({ listen }) => listen === undefined) ?? databases[0]!),
+    get memory() {
+      return { used: budget.used, limit: budget.limit }
+    },
+    databases: sites.map((each) => ({
+      name: each.name,
+      site: each.site,
+      url: addressOf(each),
+      get flavour() {
+        return each.site.flavour
+      },
+    })),
+    async close() {
+      await Promise.all([...listeners.values()].map((listener) => listener.close()))
+      await closeSites()
+      await Promise.all([...tiers.values()].map((store) => store.close()))
+      await memory.close()
+    },
+  }
+}
+
+type PlacedSite = DatabaseOptions & { readonly site: Site }
+
+/** One listener per address, each with the databases that are to be reached there. */
+async function openAll(
+  { listen, limits, clock, tls }: HouseOptions,
+  sites: readonly PlacedSite[],
+): Promise<Map<string, Listener>> {
+  const listeners = new Map<string, Listener>()
+  for (const [address, group] of Map.groupBy(sites, (site) => site.listen ?? listen)) {
+    const listener = openListener({ address, limits, clock, ...(tls && { tls }) }, (request, response) => {
+      const found = group.find(({ route }) => route === undefined || isFor(route, request))
+      if (found === undefined) response.writeHead(404).end(noDatabase(request))
+      else {
+        request.url = withoutPrefix(found.route, request.url ?? '/')
+        void found.site.handler.handle(request, response)
+      }
+    })
+    listeners.set(address, await listener.catch((error) => closeAll(listeners, error)))
+  }
+  return listeners
+}
+
+async function closeAll(listeners: ReadonlyMap<string, Listener>, error: unknown): Promise<never> {
+  await Promise.all([...listeners.values()].map((listener) => listener.close()))
+  throw error
+}
+
+const noDatabase = ({ url, headers }: IncomingMessage): string =>
+  `windowpane: no backend is configured for ${headers.host ?? ''}${url}; see backends.*.route\n`
+
+/** Stale serving needs the old bytes: nothing is collected before it is of no use to anybody. */
+function memoryStoreOf(budget: Budget, { clock, limits, databases }: HouseOptions): Store {
+  const caps = databases.map(({ settings }) => settings().terms.policy.capMs + settings().terms.maxStaleMs)
+  const retentionMs = Math.max(limits.retentionMs, ...caps)
+  return memoryStore({ clock, budget, retentionMs, maxBucketsPerShape: limits.maxBucketsPerShape })
+}
 
 export interface WindowpaneOptions {
   /** The database's URL. */
@@ -25,7 +148,7 @@ export interface WindowpaneOptions {
   /** host:port; port 0 takes a free one. */
   readonly listen?: string
   readonly policy?: TtlPolicy
-  readonly identity?: IdentityMode
+  readonly identity?: Identity
   readonly limits?: Partial<Limits>
   readonly clock?: Clock
   /** Instead of the memory store. */
@@ -40,130 +163,31 @@ export interface Windowpane {
   close(): Promise<void>
 }
 
+/** Windowpane in front of one database, with the same settings as long as it runs. */
 export async function startWindowpane(options: WindowpaneOptions): Promise<Windowpane> {
   const limits = limitsOf(options.limits)
-  const clock = options.clock ?? systemClock
-  const { backend } = options
-  const policy = options.policy ?? ladder()
-  const budget = new Budget(limits.memoryBytes)
-  const store = options.store?.(budget) ?? memoryStoreOf(budget, { clock, limits, policy })
-  const via = `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`
-  const upstream = new HttpUpstream({
-    url: upstreamUrl(options.upstream),
-    clock,
-    connections: limits.upstreamConnections,
-    idleTimeoutMs: limits.upstreamTimeoutMs,
-    via,
-  })
-  const flavour = new FlavourWatch(backend, upstream, clock)
-  const cache = new IntervalCache({
-    ...limits,
-    backend,
-    store,
-    policy,
-    upstream,
-    clock,
-    budget,
-    coalescing: true,
-  })
-  const scratch = new ScratchPool()
-  const handler = new Handler({
-    ...limits,
-    ...{ clock, backend, cache, upstream, flavour, budget, scratch, via },
-    identity: options.identity ?? 'separate',
-  })
-  const server = createServer({
-    requestTimeout: limits.requestTimeoutMs,
-    keepAliveTimeout: 120_000,
-    maxHeaderSize: limits.maxHeaderBytes,
-  })
-  server.maxConnections = limits.maxConnections
-  const connections = connectionsOf(server)
-  server.on('request', (request, response) => {
-    // During the drain a connection that has had its answer is of no more use.
-    response.once('close', () => server.listening || server.closeIdleConnections())
-    void handler.handle(request, response)
-  })
-  await flavour.ask([])
-  const url = await listen(server, options.listen ?? '127.0.0.1:9191').catch(async (error) => {
-    await upstream.close()
-    throw error
+  const { policy = ladder(), identity = 'separate', store } = options
+  const terms = { mode: 'on', identity, policy, maxStaleMs: limits.maxStaleMs } as const
+  const settings: Settings = { terms, rules: [] }
+  const house = await startHouse({
+    listen: options.listen ?? '127.0.0.1:9191',
+    limits,
+    clock: options.clock ?? systemClock,
+    databases: [
+      {
+        name: 'main',
+        backend: options.backend,
+        upstream: { urls: [options.upstream] },
+        settings: () => settings,
+      },
+    ],
+    ...(store && { store }),
   })
   return {
-    url,
+    url: house.url,
     get flavour() {
-      return flavour.current
+      return house.databases[0]!.flavour
     },
-    async close() {
-      await drain(
-        server,
-        connections,
-        clock.after(limits.drainMs, () => server.closeAllConnections()),
-      )
-      await upstream.close()
-      await store.close()
-    },
+    close: () => house.close(),
   }
-}
-
-function memoryStoreOf(budget: Budget, given: { clock: Clock; limits: Limits; policy: TtlPolicy }): Store {
-  const { clock, limits, policy } = given
-  // Stale serving needs the old bytes: nothing is collected before it is of no use to anybody.
-  const retentionMs = Math.max(limits.retentionMs, policy.capMs + limits.maxStaleMs)
-  return memoryStore({ clock, budget, retentionMs, maxBucketsPerShape: limits.maxBucketsPerShape })
-}
-
-function upstreamUrl(text: string): URL {
-  const url = URL.parse(text)
-  if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return url
-  const shown = withoutCredentials(text)
-  throw new WindowpaneError('WINDOWPANE_BAD_OPTION', `"${shown}" is not the URL of a database`, {
-    remedy: 'Give a URL such as http://prometheus:9090.',
-  })
-}
-
-async function listen(server: Server, address: string): Promise<string> {
-  const match = /^(.*):(\d+)$/.exec(address)
-  if (match === null) {
-    throw new WindowpaneError('WINDOWPANE_BAD_OPTION', `"${address}" is not an address to listen on`, {
-      remedy: 'Give host:port, such as 127.0.0.1:9191 or [::]:9191.',
-    })
-  }
-  const host = match[1]!.replace(/^\[|\]$/g, '')
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(
-        new WindowpaneError('WINDOWPANE_LISTEN_FAILED', `cannot listen on ${address}: ${cause.message}`, {
-          remedy: 'Choose another address with --listen.',
-          cause,
-        }),
-      ),
-    )
-    server.listen(Number(match[2]), host === '' ? undefined : host, () => {
-      const { address: bound, port, family } = server.address() as AddressInfo
-      resolve(`http://${family === 'IPv6' ? `[${bound}]` : bound}:${port}`)
-    })
-  })
-}
-
-function connectionsOf(server: Server): ReadonlySet<Socket> {
-  const connections = new Set<Socket>()
-  server.on('connection', (socket) => {
-    connections.add(socket)
-    socket.once('close', () => connections.delete(socket))
-  })
-  return connections
-}
-
-/** New connections are refused, idle ones closed, busy ones given time. */
-function drain(server: Server, connections: ReadonlySet<Socket>, timer: Timer): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => {
-      timer.cancel()
-      resolve()
-    })
-    server.closeIdleConnections()
-    // Those that never sent a request are not idle in Node's eyes.
-    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
-  })
 }

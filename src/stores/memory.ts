@@ -49,6 +49,12 @@ class MemoryStore implements Store {
     if (slot === undefined) return undefined
     this.#slots.delete(key)
     this.#slots.set(key, slot)
+    return this.peek(key, interval)
+  }
+
+  peek(key: Key, interval: Interval): Found | undefined {
+    const slot = this.#slots.get(key)
+    if (slot === undefined) return undefined
     const panes: Pane[] = []
     for (const pane of slot.panes) {
       const part = slice(pane, interval)

@@ -41,6 +41,8 @@ export interface Store {
   readonly name: string
   /** What is stored of an interval, fresh or not; undefined where nothing is known about the key. */
   read(key: Key, interval: Interval): MaybePromise<Found | undefined>
+  /** As `read`, but leaves no trace: what was looked at is not thereby used. */
+  peek?(key: Key, interval: Interval): MaybePromise<Found | undefined>
   /**
    * Stores a pane, bucket by bucket: a bucket that is stored with a newer clock stays as it is. A pane with another
    * frame than the stored ones replaces them where it is the newer. Resolves to false where it was not kept.

@@ -85,6 +85,11 @@ class Tiered implements TieredStore {
       : this.#readOn(key, interval, found)
   }
 
+  /** Only memory: looking into the far store would bring what it has nearer. */
+  peek(key: Key, interval: Interval): MaybePromise<Found | undefined> {
+    return this.#near.peek?.(key, interval) ?? undefined
+  }
+
   write(key: Key, entry: Entry): MaybePromise<boolean> {
     const kept = this.#near.write(key, entry)
     const seen = this.#sightings.count(key) || this.#sightings.see(key)

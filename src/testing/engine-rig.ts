@@ -4,6 +4,7 @@ import type { Plan } from '../backends/backend.ts'
 import { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision } from '../core/decision.ts'
+import type { Explanation } from '../engine/explain.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
 import type { Answer, Client, Demands } from '../engine/trip.ts'
 import { memoryStore } from '../stores/memory.ts'
@@ -49,6 +50,7 @@ export class EngineRig {
       valueAt: options.valueAt ?? ((start) => (start / 1000) % 9973),
     })
     this.#cache = new IntervalCache({
+      name: 'cells',
       backend: this.#backend,
       store: options.wrap?.(store) ?? store,
       policy: policyOf(this),
@@ -76,6 +78,13 @@ export class EngineRig {
     const client = how.client ?? patientClient
     const answer = await this.#cache.serve({ plan, identity: how.identity ?? '', demands, client }, decision)
     return { answer, decision, text: textOf(answer) }
+  }
+
+  /** What `ask` would do. */
+  explain(cells: number, to = this.openCell + minuteMs, how: AskOptions = {}): Promise<Explanation> {
+    const demands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false, ...how.demands }
+    const plan = this.plan(to - cells * minuteMs, to)
+    return this.#cache.explain({ plan, identity: how.identity ?? '', demands })
   }
 
   /** Asks, and returns at once: `served` is set when the answer is there. Time may be moved meanwhile. */

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import test, { type TestContext } from 'node:test'
 import { promisify } from 'node:util'
+import { loadConfig } from '../../src/config/load.ts'
 import { type Fixture, requireServer, startFixture } from '../data/fixture.ts'
 import { shownCommands } from './commands.ts'
 
@@ -24,7 +25,7 @@ async function startShown(t: TestContext, command: string, fixture: Fixture): Pr
     .replace(/^npm ci && /, '')
     .replace('http://127.0.0.1:9090', fixture.url)
     .replace(/ --listen \S+$/, '')
-  const child = spawn('sh', ['-c', `exec ${line} --listen 127.0.0.1:0`], {
+  const child = spawn('sh', ['-c', `exec ${line} --listen 127.0.0.1:0 --admin.enabled=false`], {
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,
   })
@@ -44,8 +45,10 @@ test('every command that the documentation shows works', async (t) => {
   for (const { page, command } of await shownCommands()) {
     await t.test(`${page}: ${command}`, async (t) => {
       if (runElsewhere.has(command)) return
-      if (/^npm (ci && npm start|run -s windowpane) /.test(command))
-        proxy = await startShown(t, command, fixture)
+      if (command === 'npm ci && npm start')
+        await run('npm', [...'start -s -- --seconds 3 --listen 127.0.0.1:0'.split(' ')])
+      else if (command.startsWith('npm run -s windowpane ')) proxy = await startShown(t, command, fixture)
+      else if (command.includes('/-/explain')) await explainShown(t, command, fixture)
       else if (command.startsWith('curl '))
         await askTwice(await startShown(t, startCommand, fixture), command)
       else assert.fail(`no test runs: ${command}`)
@@ -55,6 +58,23 @@ test('every command that the documentation shows works', async (t) => {
 })
 
 const startCommand = 'npm run -s windowpane -- http://127.0.0.1:9090'
+
+/** Started with an admin listener on a free port, whose address is in the log. */
+async function explainShown(t: TestContext, command: string, fixture: Fixture): Promise<void> {
+  const flags = ['--listen', '127.0.0.1:0', '--admin.listen', '127.0.0.1:0']
+  const child = spawn(process.execPath, ['src/cli/main.ts', fixture.url, ...flags], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  t.after(() => child.kill())
+  for await (const line of createInterface({ input: child.stderr })) {
+    const admin = /"url":"(http:[^"]*)\/-\/"/.exec(line)?.[1]
+    if (admin === undefined) continue
+    const { stdout } = await run('sh', ['-c', command.replace('http://127.0.0.1:9192', admin)])
+    assert.match(stdout, /241/)
+    return
+  }
+  assert.fail('no admin listener')
+}
 
 /** The page says: the first answer is a miss, the second a hit. */
 async function askTwice(proxy: string, command: string): Promise<void> {
@@ -88,5 +108,15 @@ test('every file that CONTRIBUTING.md sends a newcomer to exists', async () => {
     const full = path!.includes('/') ? path! : `${folder}/${path}`
     folder = full.slice(0, full.lastIndexOf('/'))
     await readFile(full)
+  }
+})
+
+test('every configuration that the documentation shows can be used', async () => {
+  const bytes = await readFile('docs/guide/configuration.md')
+  const shown = [...bytes.toString().matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map((block) => block[1]!)
+  assert.ok(shown.length > 0)
+  for (const text of shown) {
+    const loaded = loadConfig({ file: { name: 'shown.yaml', bytes: Buffer.from(text) } })
+    assert.deepEqual('problems' in loaded ? loaded.problems : [], [])
   }
 })

@@ -19,7 +19,10 @@ interface Running {
 }
 
 function windowpane(t: TestContext, ...argv: string[]): Running {
-  const child = spawn(process.execPath, [main, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const quiet = ['--admin.enabled=false', '--telemetry.log-level=silent']
+  const child = spawn(process.execPath, [main, ...argv, ...(argv.length > 0 ? quiet : [])], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let [out, err] = ['', '']
   child.stdout!.on('data', (chunk) => {
     out += chunk
@@ -126,17 +129,14 @@ test('without a URL it explains itself and ends with 2', async (t) => {
 test('all bad values are told at once', async (t) => {
   const running = windowpane(t, 'prometheus', '--memory', 'lots', '--ttl-cap', 'never')
   assert.equal(await running.exit, 2)
-  const told = running
-    .err()
-    .split('\n')
-    .filter((line) => line.startsWith('windowpane: '))
-  assert.equal(told.length, 3)
+  const wrong = ['backends.main.url.0', 'limits.memory', 'policies.default.cap']
+  for (const key of wrong) assert.match(running.err(), new RegExp(key.replaceAll('.', '\\.')))
 })
 
 test('a URL that cannot be used is told without its credentials', async (t) => {
   const running = windowpane(t, 'http://user:s3cret@host:99999')
   assert.equal(await running.exit, 2)
-  assert.match(running.err(), /WINDOWPANE_BAD_OPTION/)
+  assert.match(running.err(), /expected the URL of a database/)
   assert.doesNotMatch(running.err(), /s3cret/)
 })
 

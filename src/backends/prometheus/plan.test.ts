@@ -56,6 +56,7 @@ test('a plan has a readable shape, the grid through its start, a window and its 
     lookback_delta: '5m',
   })
   assert.deepEqual(planOf(request), {
+    text: 'sum(rate(x_total[5m]))',
     shape: '["/api/v1/query_range","sum(rate(x_total[5m]))",60000,["lookback_delta","5m"]]',
     grid: { kind: 'point', step: 60_000, origin: 50_000 },
     window: { from: 16, to: 26 },

@@ -92,7 +92,7 @@ function layOut(query: RangeQuery, sources: readonly string[], maxBuckets: numbe
   const window = { from: bucketAt(grid, query.start), to: bucketAt(grid, query.end) + 1 }
   if (lengthOf(window) > maxBuckets) return { bypass: 'too_many_buckets' }
   const terms = firstValue(query.pairs, 'timeout') ?? ''
-  return { shape: shapeOf(query), grid, window, sources, terms, request: query.request }
+  return { text: query.text, shape: shapeOf(query), grid, window, sources, terms, request: query.request }
 }
 
 /** JSON, because it is unambiguous and people read it: path, PromQL, step in ms, then the other parameters. */

@@ -1,0 +1,83 @@
+/** From the configuration to what the proxy takes: databases, settings, rules. */
+import { prometheus } from '../backends/prometheus/index.ts'
+import { policyOf } from '../config/policy-types.ts'
+import type { BackendConfig, Config, MatcherConfig, RuleConfig } from '../config/schema.ts'
+import { headerOf } from '../core/headers.ts'
+import type { Identity } from '../proxy/identity.ts'
+import type { DatabaseOptions } from '../proxy/server.ts'
+import type { Rule, RuleSubject, Settings, Terms } from '../proxy/settings.ts'
+
+/** `current` is asked once per request: a reload takes effect with the next one. */
+export function databasesOf(config: Config, current: () => ReadonlyMap<string, Settings>): DatabaseOptions[] {
+  return Object.entries(config.backends).map(([name, backend]) => {
+    const { settledAgeMs } = policyOf(config.policies[backend.policy]!)
+    const { host, path } = backend.route
+    return {
+      name,
+      backend: prometheus({ settledAgeMs, maxBuckets: config.limits.maxBuckets }),
+      upstream: { urls: backend.url, tls: backend.tls, auth: backend.auth, socket: backend.socket },
+      settings: () => current().get(name)!,
+      farStore: backend.store,
+      ...(backend.listen !== undefined && { listen: backend.listen }),
+      ...((host ?? path) !== undefined && { route: backend.route }),
+    }
+  })
+}
+
+export function settingsOf(config: Config): ReadonlyMap<string, Settings> {
+  return new Map(
+    Object.entries(config.backends).map(([name, backend]) => {
+      const rules = config.rules.filter((rule) => (rule.match.backend ?? name) === name)
+      return [name, { terms: termsOf(config, backend), rules: rules.map((rule) => ruleOf(config, rule)) }]
+    }),
+  )
+}
+
+function termsOf(config: Config, backend: BackendConfig): Terms {
+  const { mode, maxStaleMs } = backend
+  return {
+    mode,
+    maxStaleMs,
+    identity: identityOf(backend),
+    policy: policyOf(config.policies[backend.policy]!),
+  }
+}
+
+const identityOf = (given: Pick<BackendConfig, 'identity' | 'identityHeaders'>): Identity =>
+  given.identity === 'headers'
+    ? { headers: given.identityHeaders.map((name) => name.toLowerCase()) }
+    : given.identity
+
+function ruleOf(config: Config, rule: RuleConfig): Rule {
+  const { policy, maxStaleMs, identity, identityHeaders } = rule
+  const mode = rule.bypass ? 'off' : rule.mode
+  return {
+    terms: {
+      ...(mode !== undefined && { mode }),
+      ...(policy !== undefined && { policy: policyOf(config.policies[policy]!) }),
+      ...(maxStaleMs !== undefined && { maxStaleMs }),
+      ...(identity !== undefined && { identity: identityOf({ identity, identityHeaders }) }),
+    },
+    matches: (subject) => matches(rule.match, subject),
+  }
+}
+
+/** All that is written must match. */
+function matches({ path, userAgent, query, headers }: RuleConfig['match'], subject: RuleSubject): boolean {
+  return (
+    fits(path, subject.path) &&
+    fits(userAgent, headerOf(subject.headers, 'user-agent')) &&
+    fits(query, subject.query) &&
+    headers.every(({ name, ...condition }) => {
+      const value = headerOf(subject.headers, name.toLowerCase())
+      return value !== undefined && fits(condition, value)
+    })
+  )
+}
+
+function fits({ equals, contains, regex }: MatcherConfig, text: string | undefined): boolean {
+  if (equals !== undefined) return text === equals
+  if (contains !== undefined) return text?.includes(contains) === true
+  if (regex !== undefined) return text !== undefined && new RegExp(regex, 'u').test(text)
+  return true
+}

@@ -1,0 +1,34 @@
+/** Opens the durable stores that the configuration names; one that cannot be opened costs durability, nothing else. */
+import { policyOf } from '../config/policy-types.ts'
+import type { Config } from '../config/schema.ts'
+import { systemClock } from '../core/clock.ts'
+import { openLmdbStore } from '../stores/lmdb.ts'
+import type { Store } from '../stores/store.ts'
+import type { Io } from './config-file.ts'
+
+export async function openFarStores(config: Config, io: Io): Promise<ReadonlyMap<string, Store>> {
+  const opened = new Map<string, Store>()
+  const used = new Set(Object.values(config.backends).map((backend) => backend.store))
+  for (const [name, store] of Object.entries(config.stores)) {
+    if (store.type !== 'lmdb' || !used.has(name)) continue
+    const lmdb = await openLmdbStore({
+      clock: systemClock,
+      directory: store.path,
+      maxBytes: store.sizeBytes,
+      reserveBytes: store.reserveBytes,
+      retentionMs: config.limits.retentionMs,
+      maxBucketsPerShape: config.limits.maxBucketsPerShape,
+      settledAgeMs: settledAge(config, name),
+    })
+    if ('refused' in lmdb)
+      io.err(`windowpane: stores.${name}: ${lmdb.detail}; buckets are kept in memory only\n${lmdb.remedy}\n`)
+    else opened.set(name, lmdb)
+  }
+  return opened
+}
+
+/** Settled for every policy of the backends that use the store. */
+function settledAge({ backends, policies }: Config, name: string): number {
+  const users = Object.values(backends).filter((backend) => backend.store === name)
+  return Math.max(...users.map((backend) => policyOf(policies[backend.policy]!).settledAgeMs))
+}

@@ -1,0 +1,159 @@
+/** The command with a configuration file: several databases, rules, reloads and a durable store, as a process. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test, { type TestContext } from 'node:test'
+import { type Answer, ask, outcomeOf, until } from '../proxy/client.ts'
+import { rangePath } from '../proxy/matrix.ts'
+import { type ScriptedUpstream, startScriptedUpstream } from '../proxy/scripted-upstream.ts'
+
+const main = join(import.meta.dirname, '../../src/cli/main.ts')
+const start = Date.UTC(2026, 0, 1)
+const path = rangePath({ start, end: start + 600_000 })
+
+interface Running {
+  readonly process: ChildProcess
+  readonly url: string
+  err(): string
+  stop(): Promise<void>
+}
+
+async function folder(t: TestContext): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'windowpane-config-'))
+  t.after(() => rm(made, { recursive: true, force: true }))
+  return made
+}
+
+async function run(t: TestContext, ...argv: string[]): Promise<Running> {
+  const child = spawn(process.execPath, [main, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let [out, err] = ['', '']
+  child.stdout!.on('data', (chunk) => {
+    out += chunk
+  })
+  child.stderr!.on('data', (chunk) => {
+    err += chunk
+  })
+  t.after(() => child.kill('SIGKILL'))
+  await until(() => /is ready: /.test(out) || child.exitCode !== null)
+  const url = /is ready: (https?:\/\/[^/\s]+)/.exec(out)?.[1]
+  assert.ok(url, out + err)
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await until(() => child.exitCode !== null)
+    assert.equal(child.exitCode, 0)
+  }
+  return { process: child, url, err: () => err, stop }
+}
+
+const config = (main: ScriptedUpstream, more = ''): string =>
+  `listen: 127.0.0.1:0\nadmin: { enabled: false }\ntelemetry: { logLevel: silent }\nbackends:\n  main:\n    url: ${main.url}\n${more}`
+
+test('two databases on one address: each has its own path and its own buckets', async (t) => {
+  const [one, two] = [await startScriptedUpstream(t), await startScriptedUpstream(t)]
+  two.generation = 2
+  const file = join(await folder(t), 'windowpane.yaml')
+  const route = '    route: { path: /one }\n'
+  await writeFile(file, config(one, `${route}  other:\n    url: ${two.url}\n    route: { path: /two }\n`))
+  const { url } = await run(t, '--config', file)
+  for (const outcome of ['miss/absent', 'hit']) {
+    const [first, second] = [await ask(url, `/one${path}`), await ask(url, `/two${path}`)]
+    assert.deepEqual([outcomeOf(first), outcomeOf(second)], [outcome, outcome])
+    assert.match(first.body.toString(), /,"1"\]/)
+    assert.match(second.body.toString(), /,"2"\]/)
+  }
+  const lost = await fetchPlainly(url, path)
+  assert.equal(lost.status, 404)
+  assert.match(lost.body, /no backend is configured/)
+})
+
+test('rules make exceptions, and a reload changes them while it runs', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  const file = join(await folder(t), 'windowpane.yaml')
+  const rule = 'rules: [{ match: { headers: [{ name: FromAlert, equals: "true" }] }, bypass: true }]\n'
+  await writeFile(file, config(upstream, rule))
+  const running = await run(t, '--config', file)
+  const alert = { headers: { FromAlert: 'true' } }
+  await ask(running.url, path)
+  assert.equal(outcomeOf(await ask(running.url, path)), 'hit')
+  assert.equal(outcomeOf(await ask(running.url, path, alert)), 'bypass/switched_off')
+  const reload = async (text: string, answer: RegExp): Promise<Answer> => {
+    await writeFile(file, text)
+    running.process.kill('SIGHUP')
+    await until(() => answer.test(running.err()))
+    return ask(running.url, path, alert)
+  }
+  assert.equal(outcomeOf(await reload(config(upstream), /was reloaded/)), 'hit')
+  const off = await reload(config(upstream, '    mode: off\n'), /was reloaded[\s\S]*was reloaded/)
+  assert.equal(outcomeOf(off), 'bypass/switched_off')
+  const bad = await reload(config(upstream, '    mod: on\n'), /refused[\s\S]*unknown key/)
+  assert.equal(outcomeOf(bad), 'bypass/switched_off')
+  const moved = await reload(config(upstream, '    socket: /x\n'), /need a restart: backends\.main\.socket/)
+  assert.equal(outcomeOf(moved), 'bypass/switched_off')
+  await running.stop()
+})
+
+test('a durable store is warm after a restart: a full hit without asking the database', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  const place = await folder(t)
+  const file = join(place, 'windowpane.yaml')
+  const store = `    store: disk\nstores: { disk: { type: lmdb, path: ${join(place, 'panes')}, reserve: 0B } }\n`
+  await writeFile(file, config(upstream, store))
+  const first = await run(t, '--config', file)
+  const answers = [await ask(first.url, path), await ask(first.url, path), await ask(first.url, path)]
+  await first.stop()
+  const asked = upstream.seen.length
+  const second = await run(t, '--config', file)
+  const warm = await ask(second.url, path)
+  assert.equal(outcomeOf(warm), 'hit', second.err())
+  assert.deepEqual(warm.body, answers[0]!.body)
+  assert.equal(upstream.seen.filter(({ target }) => target.includes('query_range')).length, 1)
+  assert.ok(upstream.seen.length >= asked)
+  await second.stop()
+})
+
+test('a configuration that cannot be used is told in full, with its places', async (t) => {
+  const file = join(await folder(t), 'windowpane.yaml')
+  await writeFile(file, 'listen: nowhere\nbackend: {}\n')
+  const child = spawn(process.execPath, [main, '--config', file], { stdio: ['ignore', 'ignore', 'pipe'] })
+  let err = ''
+  child.stderr!.on('data', (chunk) => {
+    err += chunk
+  })
+  await until(() => child.exitCode !== null)
+  assert.equal(child.exitCode, 2)
+  assert.match(err, /windowpane\.yaml:1:9: listen: /)
+  assert.match(err, /windowpane\.yaml:2:1: backend: [\s\S]*did you mean "?backends/)
+})
+
+async function fetchPlainly(url: string, target: string): Promise<{ status: number; body: string }> {
+  const answer = await fetch(url + target)
+  return { status: answer.status, body: await answer.text() }
+}
+
+test('the admin listener shows status, metrics and explanations of the running proxy', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  const file = join(await folder(t), 'windowpane.yaml')
+  await writeFile(
+    file,
+    `listen: 127.0.0.1:0\nadmin: { listen: "127.0.0.1:0" }\nbackends: { main: { url: "${upstream.url}" } }\n`,
+  )
+  const running = await run(t, '--config', file)
+  await until(() => /"url":"http:[^"]*\/-\/"/.test(running.err()))
+  const admin = /"url":"(http:[^"]*)\/-\/"/.exec(running.err())![1]!
+  await ask(running.url, path)
+  await ask(running.url, path)
+  const metrics = await fetchPlainly(admin, '/-/metrics')
+  assert.match(metrics.body, /windowpane_requests_total\{[^}]*outcome="hit"[^}]*\} 1/)
+  assert.match((await fetchPlainly(admin, '/-/status')).body, /"label": ?"Prometheus 3\.5\.0"/)
+  assert.equal((await fetchPlainly(admin, '/-/ready')).status, 200)
+  const explained = await fetch(`${admin}/-/explain`, {
+    method: 'POST',
+    body: path.split('?')[1]!,
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+  })
+  assert.match(await explained.text(), /[Hh]it/)
+  assert.match((await fetchPlainly(admin, '/-/config')).body, /backends\.main\.url/)
+  await running.stop()
+})
