@@ -10,7 +10,7 @@ import { type Pane, slice } from '../src/core/pane.ts'
 import { join } from '../src/core/pane-join.ts'
 import { ladder } from '../src/ttl/ladder.ts'
 import { type Form, forms, grid } from './forms.ts'
-import { microseconds, shown } from './measure.ts'
+import { inTurn, microseconds, shown } from './measure.ts'
 
 const chunkBytes = 64 * 1024
 const marks: { name: string; isMet: boolean }[] = []
@@ -45,11 +45,13 @@ function benchIngest(form: Form): void {
 function benchSplice(form: Form, count: number): void {
   const panes = pieces(ingest(form), count)
   const target = Buffer.allocUnsafeSlow(form.body.length)
-  const own = microseconds(() => recompose(panes).write(target))
+  const splice = () => recompose(panes).write(target)
+  splice()
   if (!target.equals(form.body)) throw new Error(`${form.name}: the splice is wrong`)
   // From where the bytes lie to where they go: neither begins at a cache line.
   const { bytes, slabAt } = ingest(form).body
-  const copy = microseconds(() => bytes.copy(target, 1, slabAt, slabAt + form.body.length - 1))
+  const plain = () => bytes.copy(target, 1, slabAt, slabAt + form.body.length - 1)
+  const [own, copy] = inTurn(splice, plain)
   const columns = panes.reduce((sum, pane) => sum + pane.body.columns, 0)
   const each = (1000 * (own - copy)) / columns
   marks.push({ name: `splice of ${form.name} from ${count} panes ≤ memcpy + 250 ns`, isMet: each <= 250 })

@@ -15,10 +15,10 @@ export interface ColumnMerge {
 export function mergeColumns(panes: readonly Pane[]): ColumnMerge {
   const first = panes[0]
   if (first === undefined) return { count: 0, indexes: undefined }
-  if (panes.every((pane) => haveSameRanks(pane.body, first.body))) {
-    return { count: first.body.columns, indexes: undefined }
+  for (let i = 1; i < panes.length; i++) {
+    if (!haveSameRanks(panes[i]!.body, first.body)) return mergeUnequal(panes)
   }
-  return mergeUnequal(panes)
+  return { count: first.body.columns, indexes: undefined }
 }
 
 export const columnIn = (merge: ColumnMerge, panes: number, row: number, pane: number): number =>

@@ -11,6 +11,7 @@ import { PaneBuilder } from '../../core/pane-builder.ts'
 import type { Decomposed, Sink, Unusable } from '../backend.ts'
 import { readAnnotations } from './annotations.ts'
 import { RankWriter } from './rank.ts'
+import { endOfValue, readInstant } from './scan.ts'
 
 export const envelope = Buffer.from('{"status":"success","data":{"resultType":"matrix","result":[')
 const metric = Buffer.from('{"metric":{')
@@ -270,35 +271,4 @@ export class MatrixSink implements Sink {
     this.#bytes.copy(larger, 0, 0, this.#length)
     this.#bytes = larger
   }
-}
-
-/** The position behind the array or object that begins at `start`, or -1 where the bytes in hand end first. */
-function endOfValue(bytes: Uint8Array, start: number): number {
-  let depth = 0
-  let at = start
-  for (;;) {
-    const byte = bytes[at++]!
-    if (byte === 0) return -1
-    if (byte === 0x5b || byte === 0x7b) depth++
-    else if ((byte === 0x5d || byte === 0x7d) && --depth === 0) return at
-    else if (byte === 0x22) {
-      at = endOfString(bytes, at)
-      if (at < 0) return -1
-    }
-  }
-}
-
-function endOfString(bytes: Uint8Array, start: number): number {
-  for (let at = start; ; at++) {
-    const byte = bytes[at]!
-    if (byte === 0x22) return at + 1
-    if (byte === 0x5c && bytes[at + 1] !== 0) at++
-    else if (byte === 0) return -1
-  }
-}
-
-/** `1435781451` or `1435781451.100`, in milliseconds; NaN for anything else. */
-function readInstant(bytes: Buffer, start: number): EpochMs {
-  const text = bytes.toString('latin1', start, bytes.indexOf(0x2c, start))
-  return /^\d+(?:\.\d{3})?$/.test(text) ? Math.round(Number(text) * 1000) : Number.NaN
 }

@@ -7,7 +7,6 @@ import { distinct, writeAnnotations } from './annotations.ts'
 import { envelope } from './decompose.ts'
 
 const openings = [Buffer.from(',"values":['), Buffer.from(',"histograms":[')] as const
-const allLanes = [0, 1] as const
 const comma = 0x2c
 const closingBracket = 0x5d
 const closingBrace = 0x7d
@@ -26,7 +25,7 @@ class MatrixAnswer implements Recomposed {
   constructor(panes: readonly Pane[], warnings: readonly string[]) {
     this.#panes = panes
     this.#merge = mergeColumns(panes)
-    this.#lanes = allLanes.filter((lane) => panes.some((pane) => pane.body.usesLane(lane)))
+    this.#lanes = usedLanes(panes)
     this.#trailer = trailerOf(panes, warnings)
     this.length = this.#measure()
   }
@@ -126,8 +125,20 @@ const listEnd = Buffer.from(']}')
 const objectEnd = Buffer.from('}')
 const bareTrailer = Buffer.from(']}}')
 
+/** Most answers have one lane: nothing is made for them. */
+function usedLanes(panes: readonly Pane[]): readonly number[] {
+  let used = 0
+  for (let i = 0; i < panes.length; i++) {
+    for (let lane = 0; lane < openings.length; lane++) if (panes[i]!.body.usesLane(lane)) used |= 1 << lane
+  }
+  return lanesByUse[used]!
+}
+
+const lanesByUse = [[], [0], [1], [0, 1]] as const
+
 function trailerOf(panes: readonly Pane[], warnings: readonly string[]): Buffer {
-  const hasNotes = panes.some((pane) => pane.body.noteIndexAt > 0)
+  let hasNotes = false
+  for (let i = 0; i < panes.length; i++) if (panes[i]!.body.noteIndexAt > 0) hasNotes = true
   if (!hasNotes && warnings.length === 0) return bareTrailer
   return Buffer.concat([listEnd, writeAnnotations(distinct(notesOf(panes)), warnings), objectEnd])
 }
