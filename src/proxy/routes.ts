@@ -13,6 +13,12 @@ export function isFor({ host, path }: Route, { headers, url }: IncomingMessage):
   return path === undefined || isBelow(url ?? '/', path)
 }
 
+/** How much a route claims: the narrower one goes first, and what no route claims is for whoever has none. */
+export function narrowness(route: Route | undefined): number {
+  if (route === undefined) return 0
+  return 1 + (route.path?.length ?? 0) + (route.host === undefined ? 0 : 10_000)
+}
+
 /** The target as the database will see it. */
 export function withoutPrefix(route: Route | undefined, url: string): string {
   if (route?.path === undefined || route.path === '/') return url

@@ -12,7 +12,7 @@ import type { TtlPolicy } from '../ttl/policy.ts'
 import type { Identity } from './identity.ts'
 import { type Limits, limitsOf } from './limits.ts'
 import { type Listener, type ListenerOptions, openListener } from './listener.ts'
-import { isFor, type Route, withoutPrefix } from './routes.ts'
+import { isFor, narrowness, type Route, withoutPrefix } from './routes.ts'
 import { ScratchPool } from './scratch.ts'
 import type { Settings } from './settings.ts'
 import { type Common, type DatabaseAddress, Site } from './site.ts'
@@ -75,10 +75,14 @@ export async function startHouse(options: HouseOptions): Promise<House> {
     const store = tiers.get(database.farStore ?? '') ?? memory
     return { ...database, site: new Site(common, { ...database, store }) }
   })
-  const closeSites = () => Promise.all(sites.map(({ site }) => site.close()))
+  const closeBehindListeners = async () => {
+    await Promise.all(sites.map(({ site }) => site.close()))
+    await Promise.all([...tiers.values()].map((store) => store.close()))
+    await memory.close()
+  }
   await Promise.all(sites.map(({ site }) => site.ask()))
   const listeners = await openAll(options, sites).catch(async (error) => {
-    await closeSites()
+    await closeBehindListeners()
     throw error
   })
   const addressOf = (database: DatabaseOptions) => listeners.get(database.listen ?? options.listen)!.url
@@ -97,9 +101,7 @@ export async function startHouse(options: HouseOptions): Promise<House> {
     })),
     async close() {
       await Promise.all([...listeners.values()].map((listener) => listener.close()))
-      await closeSites()
-      await Promise.all([...tiers.values()].map((store) => store.close()))
-      await memory.close()
+      await closeBehindListeners()
     },
   }
 }
@@ -112,7 +114,8 @@ async function openAll(
   sites: readonly PlacedSite[],
 ): Promise<Map<string, Listener>> {
   const listeners = new Map<string, Listener>()
-  for (const [address, group] of Map.groupBy(sites, (site) => site.listen ?? listen)) {
+  const byClaim = sites.toSorted((a, b) => narrowness(b.route) - narrowness(a.route))
+  for (const [address, group] of Map.groupBy(byClaim, (site) => site.listen ?? listen)) {
     const listener = openListener({ address, limits, clock, ...(tls && { tls }) }, (request, response) => {
       const found = group.find(({ route }) => route === undefined || isFor(route, request))
       if (found === undefined) response.writeHead(404).end(noDatabase(request))

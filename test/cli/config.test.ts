@@ -1,7 +1,7 @@
 /** The command with a configuration file: several databases, rules, reloads and a durable store, as a process. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
@@ -66,6 +66,34 @@ test('two databases on one address: each has its own path and its own buckets', 
   const lost = await fetchPlainly(url, path)
   assert.equal(lost.status, 404)
   assert.match(lost.body, /no backend is configured/)
+})
+
+test('a database without a route gets what no route claims, wherever it stands in the file', async (t) => {
+  const [one, two] = [await startScriptedUpstream(t), await startScriptedUpstream(t)]
+  two.generation = 2
+  const file = join(await folder(t), 'windowpane.yaml')
+  await writeFile(file, config(one, `  other:\n    url: ${two.url}\n    route: { path: /two }\n`))
+  const { url } = await run(t, '--config', file)
+  assert.match((await ask(url, path)).body.toString(), /,"1"\]/)
+  assert.match((await ask(url, `/two${path}`)).body.toString(), /,"2"\]/)
+})
+
+test('an address in use does not leave a durable store behind as if it had crashed', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  const place = await folder(t)
+  const file = join(place, 'windowpane.yaml')
+  const store = `    store: disk\nstores: { disk: { type: lmdb, path: ${join(place, 'panes')}, reserve: 0B } }\n`
+  await writeFile(file, config(upstream, store))
+  for (let i = 0; i < 3; i++) {
+    const argv = [main, '--config', file, '--listen', `127.0.0.1:${upstream.port}`]
+    const child = spawn(process.execPath, argv, { stdio: 'ignore' })
+    await until(() => child.exitCode !== null)
+    assert.equal(child.exitCode, 2)
+    assert.deepEqual(
+      (await readdir(join(place, 'panes'))).filter((name) => /open|aside/.test(name)),
+      [],
+    )
+  }
 })
 
 test('rules make exceptions, and a reload changes them while it runs', async (t) => {
