@@ -1,5 +1,6 @@
 /** The admin listener of a running proxy, from its configuration. */
 import { readFileSync } from 'node:fs'
+import { rangeQueryPath } from '../backends/prometheus/plan.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { leavesOf } from '../config/view.ts'
@@ -79,7 +80,7 @@ function statusOf({ databases, memory }: House): object {
 function databaseOf(config: Config, { name, url, site }: House['databases'][number]) {
   const { path = '' } = config.backends[name]!.route
   return {
-    queryPath: '/api/v1/query_range',
+    queryPath: rangeQueryPath,
     explain: site.explain,
     run: runThrough(`${url}${path}`, systemClock),
   }

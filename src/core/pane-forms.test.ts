@@ -78,7 +78,7 @@ function answer(form: Form, { from, to }: Interval, era2From = Number.POSITIVE_I
 }
 
 function cut(text: Uint8Array, { from, to }: Interval, at: number): Pane {
-  const sink = new MatrixSink(grid, { from: first + from, to: first + to }, text.length)
+  const sink = new MatrixSink(grid, { from: first + from, to: first + to })
   for (let i = 0; i < text.length; i += 65_536) sink.write(text.subarray(i, i + 65_536))
   const result = sink.end(at)
   if ('unusable' in result) throw new Error(result.unusable)

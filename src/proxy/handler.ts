@@ -107,8 +107,10 @@ export class Handler {
     if (body === 'too long') {
       return this.#refuse(outgoing, 'request_too_large', `a query may have ${maxBytes} bytes`)
     }
-    if (body === 'no room') outgoing.isLast()
-    if (body === 'no room') return this.#refuse(outgoing, 'overloaded', 'no memory is left for the query')
+    if (body === 'no room') {
+      outgoing.isLast()
+      return this.#refuse(outgoing, 'overloaded', 'no memory is left for the query')
+    }
     await this.#query(outgoing, { ...incoming, body })
   }
 

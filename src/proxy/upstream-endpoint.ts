@@ -40,8 +40,6 @@ export class Endpoint {
   readonly name: string
   /** From the user and password of the URL. */
   readonly authorization: string | undefined
-  /** Requests under way. */
-  pending = 0
   readonly #options: EndpointOptions
   readonly #prefix: string
   readonly #tls: TlsFiles | undefined

@@ -73,7 +73,6 @@ export class RequestJourney implements Journey {
 
   over(): void {
     if (this.#endpoint === undefined) return
-    this.#endpoint.pending--
     if (this.#isTrial) this.#endpoint.health.endTrial()
     this.#endpoint = undefined
     this.#isTrial = false
@@ -84,7 +83,6 @@ export class RequestJourney implements Journey {
     const { endpoint } = chosen
     this.#endpoint = endpoint
     this.#isTrial = chosen.isTrial
-    endpoint.pending++
     const { method, path, body } = this.#cargo
     const obstacle = endpoint.obstacle
     const headers = obstacle === undefined ? this.#cargo.headersFor(endpoint) : { error: obstacle }

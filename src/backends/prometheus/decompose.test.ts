@@ -236,15 +236,13 @@ test('a failed sink holds no more, however much comes', () => {
   assert.ok('unusable' in sink.end(5))
 })
 
-test('an answer larger than the first buffer is kept whole, whether its size is known or not', () => {
+test('an answer larger than the first buffer is kept whole', () => {
   const many = Array.from({ length: 2000 }, (_, i) => series(`"a":"${String(i).padStart(5, '0')}"`, floats))
   const answer = Buffer.from(envelope(many.join(',')))
-  for (const hint of [0, answer.length]) {
-    const sink = new MatrixSink(grid, interval, hint)
-    for (let at = 0; at < answer.length; at += 1000) sink.write(answer.subarray(at, at + 1000))
-    assert.ok(sink.held > answer.length)
-    const result = sink.end(5)
-    assert.ok('pane' in result)
-    assert.equal(result.pane.body.columns, 2000)
-  }
+  const sink = new MatrixSink(grid, interval)
+  for (let at = 0; at < answer.length; at += 1000) sink.write(answer.subarray(at, at + 1000))
+  assert.ok(sink.held > answer.length)
+  const result = sink.end(5)
+  assert.ok('pane' in result)
+  assert.equal(result.pane.body.columns, 2000)
 })

@@ -15,7 +15,8 @@ import { endOfValue, readInstant } from './scan.ts'
 
 export const envelope = Buffer.from('{"status":"success","data":{"resultType":"matrix","result":[')
 const metric = Buffer.from('{"metric":{')
-const lanes = [Buffer.from(',"values":['), Buffer.from(',"histograms":[')] as const
+/** What opens the list of each lane behind a series' labels. */
+export const openings = [Buffer.from(',"values":['), Buffer.from(',"histograms":[')] as const
 
 /** `more`: the element is not complete yet; scanning goes on there when more bytes are in. */
 type Step = 'next' | 'more' | 'failed'
@@ -25,7 +26,7 @@ export class MatrixSink implements Sink {
   readonly #interval: Interval
   readonly #base: EpochMs
   readonly #step: number
-  readonly #builder = new PaneBuilder(lanes.length)
+  readonly #builder = new PaneBuilder(openings.length)
   readonly #rank = new RankWriter()
   /** Always one byte longer than what it holds: a zero behind the last byte stops every inner loop. */
   #bytes: Buffer
@@ -35,12 +36,11 @@ export class MatrixSink implements Sink {
   #lane = 0
   #failure: string | undefined
 
-  /** `sizeHint`: the length of the body where it is known. */
-  constructor(grid: Grid, interval: Interval, sizeHint = 0) {
+  constructor(grid: Grid, interval: Interval) {
     this.#interval = interval
     this.#base = startOf(grid, interval.from)
     this.#step = grid.step
-    this.#bytes = Buffer.allocUnsafeSlow(Math.max(16_384, sizeHint + 1))
+    this.#bytes = Buffer.allocUnsafeSlow(16_384)
   }
 
   get held(): number {
@@ -146,15 +146,15 @@ export class MatrixSink implements Sink {
   #openLane(lane: number, at: number): Step {
     this.#builder.beginLane(lane)
     this.#lane = lane
-    this.#position = at + lanes[lane]!.length
+    this.#position = at + openings[lane]!.length
     this.#state = 'points'
     return 'next'
   }
 
   #laneAt(at: number): number | 'more' | 'failed' {
-    const values = this.#matches(lanes[0], at)
+    const values = this.#matches(openings[0], at)
     if (values === 'next') return 0
-    const histograms = this.#matches(lanes[1], at)
+    const histograms = this.#matches(openings[1], at)
     if (histograms === 'next') return 1
     return values === 'more' || histograms === 'more' ? 'more' : 'failed'
   }

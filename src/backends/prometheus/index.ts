@@ -3,7 +3,7 @@ import type { Backend } from '../backend.ts'
 import { MatrixSink } from './decompose.ts'
 import { flavourPath, readFlavour } from './flavour.ts'
 import { narrow } from './narrow.ts'
-import { createPlanner, type RangeQuery } from './plan.ts'
+import { createPlanner, isRangeQuery, type RangeQuery } from './plan.ts'
 import { recompose } from './recompose.ts'
 
 export interface PrometheusOptions {
@@ -13,15 +13,13 @@ export interface PrometheusOptions {
   readonly maxBuckets: number
 }
 
-const queryRange = '/api/v1/query_range'
-
 export function prometheus(options: PrometheusOptions): Backend<RangeQuery> {
   const planner = createPlanner(options)
   return {
     name: 'prometheus',
     flavourPath,
     readFlavour,
-    claims: (method, path) => path === queryRange && (method === 'GET' || method === 'POST'),
+    claims: isRangeQuery,
     errorAnswer: (status, error) => ({
       contentType: 'application/json',
       body: JSON.stringify({ status: 'error', errorType: errorTypes.get(status) ?? 'unavailable', error }),

@@ -14,8 +14,6 @@ export interface RangeQuery extends TimeRange {
 }
 
 export interface PlannerOptions {
-  /** What stands before /api/v1/query_range in the path, without a slash at its end. */
-  readonly pathPrefix?: string
   /** Data of this age no longer changes: an @ modifier may point to it. */
   readonly settledAgeMs: number
   /** The most buckets that one request may have. */
@@ -23,16 +21,17 @@ export interface PlannerOptions {
   readonly examine?: Examine
 }
 
+export const rangeQueryPath = '/api/v1/query_range'
+
 type Planner = Pick<Backend<RangeQuery>, 'parse' | 'plan'>
 
 /** Parameters that are not part of the question: its range, or spoken of elsewhere in the shape or the plan. */
 const outsideTheQuestion = new Set(['query', 'start', 'end', 'step', 'timeout', 'limit', 'stats'])
 
 export function createPlanner(options: PlannerOptions): Planner {
-  const path = `${options.pathPrefix ?? ''}/api/v1/query_range`
   const examine = options.examine ?? createExaminer()
   return {
-    parse: (request) => (isRangeQuery(request, path) ? parse(request) : undefined),
+    parse: (request) => (isRangeQuery(request.method, request.path) ? parse(request) : undefined),
     plan(query, now, flavour) {
       const refusal = refuseParameters(query.pairs)
       if (refusal !== undefined) return refusal
@@ -57,8 +56,8 @@ function checksLabelsPerStep(flavour: Flavour | undefined): boolean {
   return major > 3 || (major === 3 && minor >= 9)
 }
 
-const isRangeQuery = (request: WireRequest, path: string): boolean =>
-  request.path === path && (request.method === 'GET' || request.method === 'POST')
+export const isRangeQuery = (method: string, path: string): boolean =>
+  path === rangeQueryPath && (method === 'GET' || method === 'POST')
 
 function parse(request: WireRequest): RangeQuery | Bypass {
   const pairs = readForm(request)

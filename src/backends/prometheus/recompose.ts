@@ -4,9 +4,8 @@ import { usedNoteSets } from '../../core/pane-join.ts'
 import { type ColumnMerge, columnIn, mergeColumns } from '../../core/pane-merge.ts'
 import type { Recomposed, RecomposeOptions } from '../backend.ts'
 import { distinct, writeAnnotations } from './annotations.ts'
-import { envelope } from './decompose.ts'
+import { envelope, openings } from './decompose.ts'
 
-const openings = [Buffer.from(',"values":['), Buffer.from(',"histograms":[')] as const
 const comma = 0x2c
 const closingBracket = 0x5d
 const closingBrace = 0x7d
