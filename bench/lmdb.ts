@@ -44,7 +44,16 @@ function paneOf(columns: number, buckets: number): Pane {
 }
 
 const shapeOf = (text: string): ShapeRecord => ({
-  ...{ backend: 'bench', text, sources: [], identity: '', headers: [] },
+  ...{
+    backend: 'bench',
+    text,
+    query: '',
+    sources: [],
+    knowsAllSources: true,
+    lookbackMs: 0,
+    identity: '',
+    headers: [],
+  },
   grid,
 })
 const keyFor = (shape: ShapeRecord) => keyOf({ ...shape, shape: shape.text })

@@ -63,7 +63,7 @@ function benchSplice(form: Form, count: number): void {
 function benchLookup(form: Form): void {
   const panes = pieces(ingest(form), 4)
   const window = { from: form.interval.from, to: form.interval.to }
-  const rules = { grid, policy: ladder(), now: 2, notBefore: Number.NEGATIVE_INFINITY }
+  const rules = { grid, policy: ladder(), now: 2, notBefore: Number.NEGATIVE_INFINITY, marks: [] }
   const own = microseconds(() => gapOf(cover(window, panes, rules).runs))
   marks.push({ name: 'lookup of 720 buckets ≤ 5 µs', isMet: own <= 5 })
   console.log(`lookup  720 buckets in 4 panes       ${shown(own)} µs`)

@@ -37,6 +37,13 @@ export interface Plan {
   readonly window: Interval
   /** Metric names or data sources the question reads, where known. */
   readonly sources: readonly string[]
+  /** False where it may read others too: a change of any data then concerns it. */
+  readonly knowsAllSources: boolean
+  /**
+   * How far before its beginning (an instant is its own) the data lies that a bucket is computed from. Infinite where
+   * that is not bounded, or where a bucket may be computed from later data.
+   */
+  readonly lookbackMs: number
   /** What is not part of the question but can make one execution of it fail (a timeout), as text. */
   readonly terms: string
   readonly request: WireRequest
@@ -72,6 +79,9 @@ export interface RecomposeOptions {
   /** Sentences that the client must see in the answer itself, where the format has a place for them. */
   readonly warnings: readonly string[]
 }
+
+/** How an answer differs from another one: not at all, only in its notes, or in what it says. */
+export type AnswerDifference = 'none' | 'notes' | 'data'
 
 /** What the server behind an API says it is. */
 export interface Flavour {
@@ -110,4 +120,9 @@ export interface Backend<Query = unknown> {
   decompose(plan: Plan, interval: Interval): Sink
   /** The answer for `plan.window` from disjoint panes in time order that cover it (or, when stale, its beginning). */
   recompose(plan: Plan, panes: readonly Pane[], options?: RecomposeOptions): Recomposed
+  /**
+   * How `answer` differs from what the database itself said. Notes in another order, or more of them, are none.
+   * Without this method every other byte is a difference.
+   */
+  differenceFrom?(direct: Uint8Array, answer: Uint8Array): AnswerDifference
 }

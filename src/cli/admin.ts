@@ -9,6 +9,7 @@ import { WindowpaneError } from '../core/errors.ts'
 import { type Admin, type ReloadReport, startAdmin } from '../proxy/admin.ts'
 import { runThrough } from '../proxy/admin-run.ts'
 import type { House } from '../proxy/server.ts'
+import type { ModeState } from '../proxy/settings.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { version } from '../version.ts'
 
@@ -39,6 +40,11 @@ export async function openAdmin(running: Running): Promise<Admin | undefined> {
         leavesOf(loaded()).filter(({ source }) => mode === 'effective' || source !== 'default'),
       reload,
       databases: () => new Map(house.databases.map((each) => [each.name, databaseOf(loaded().config, each)])),
+      purge: house.purge,
+      shadow: {
+        log: house.shadowLog,
+        modes: new Map(house.databases.map(({ name, site }) => [name, site.modes])),
+      },
     })
     telemetry.log.line('info', 'look here for status, metrics and explanations', { url: `${opened.url}/-/` })
     return opened
@@ -65,17 +71,24 @@ function tokenOf({ token, tokenFile }: Config['admin']): string | undefined {
 const unknownDatabases = ({ databases }: House): string[] =>
   databases.flatMap(({ name, flavour }) => (flavour.isKnown ? [] : [`${name}: ${flavour.label}`]))
 
-function statusOf({ databases, memory }: House): object {
+function statusOf({ databases, memory, stores }: House): object {
   return {
     memory,
+    stores: stores(),
     backends: databases.map(({ name, url, flavour, site }) => ({
       ...{ name, url, flavour },
       upstreams: site.upstreams(),
       flights: site.flights,
+      ...modeOf(site.modes.state),
       requests: site.handler.inFlight,
     })),
   }
 }
+
+const modeOf = ({ mode, configured, isOverridden }: ModeState): object => ({
+  mode,
+  ...(isOverridden && { overridden: true, configuredMode: configured }),
+})
 
 function databaseOf(config: Config, { name, url, site }: House['databases'][number]) {
   const { path = '' } = config.backends[name]!.route

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { loadConfig } from '../config/load.ts'
 import type { Connector } from '../config/probe.ts'
-import { type CheckIo, check, checkUsage } from './check.ts'
+import { type CheckIo, check, checkWords } from './check.ts'
+import { usageOf } from './command.ts'
 
 interface Given {
   readonly files?: Readonly<Record<string, string>>
@@ -174,7 +175,7 @@ test('--connect asks over the network with the credentials that are configured',
 })
 
 test('what cannot be understood is refused with the usage', async () => {
-  assert.equal((await run(['--help'])).out, checkUsage)
+  assert.equal((await run(['--help'])).out, usageOf(checkWords))
   assert.match((await run(['--config'])).err, /--config needs the name of a file/)
   assert.match(
     (await run(['http://u:hunter2@a', 'http://b'])).err,

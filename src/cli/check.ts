@@ -1,31 +1,38 @@
 /** `windowpane check`: says whether a configuration can be used, what is in force and why, and what answers. */
 import { splitArguments } from '../config/flags.ts'
 import { type ConfigProblem, describeProblem, type LoadedConfig } from '../config/load.ts'
-import { type Connector, probe } from '../config/probe.ts'
+import type { Connector } from '../config/probe.ts'
 import { describeSource } from '../config/source.ts'
 import { leavesOf, printConfig } from '../config/view.ts'
 import { withoutCredentials } from '../proxy/url.ts'
+import { causeOf } from './admin-client.ts'
+import { type CommandWords, json, misuse, usageOf } from './command.ts'
 import { type Io, readConfig } from './config-file.ts'
+import { exitCode } from './exit-codes.ts'
 
 export interface CheckIo extends Io {
   /** Instead of asking over the network. */
   readonly connect?: Connector
 }
 
-export const checkUsage = `Usage: windowpane check [url] [--config FILE] [options]
-
-  windowpane check --config windowpane.yaml
-  windowpane check --config windowpane.yaml --print
-  windowpane check --config windowpane.yaml --connect --limits.max-stale=30m
-
-  --config FILE   the file; without it WINDOWPANE_CONFIG names one, or there is none
-  --print         every value in force, with where it came from, as a file
-  --connect       ask each database what it is
-  --json          for programs
-  --KEY=VALUE     any key of the configuration: docs/reference/configuration.md
-
-Exit codes: 0 it can be used; 1 a database does not answer (--connect); 2 it cannot be used.
-`
+export const checkWords = {
+  name: 'check',
+  summary: 'can a configuration be used, what is in force, who answers',
+  synopsis: '[url] [--config FILE] [options]',
+  examples: [
+    'windowpane check --config windowpane.yaml',
+    'windowpane check --config windowpane.yaml --print',
+    'windowpane check --config windowpane.yaml --connect --limits.max-stale=30m',
+  ],
+  flags: [
+    { name: 'config', value: 'FILE', about: 'the file; without it there is none', env: 'WINDOWPANE_CONFIG' },
+    { name: 'print', about: 'every value in force, with where it came from, as a file' },
+    { name: 'connect', about: 'ask each database what it is' },
+    { name: 'json', about: 'for programs' },
+  ],
+  takesKeys: true,
+  exits: [exitCode.failed],
+} as const satisfies CommandWords
 
 const ownFlags = {
   config: 'value',
@@ -40,14 +47,16 @@ const mostShown = 50
 
 export async function check(argv: readonly string[], io: CheckIo): Promise<number> {
   const { own, flags, positionals } = splitArguments(argv, ownFlags)
-  if (own.has('help')) return say(io, checkUsage)
-  const misused = (message: string) => complain(io, `windowpane check: ${message}\n\n${checkUsage}`)
+  if (own.has('help')) return say(io, usageOf(checkWords))
+  const misused = (message: string) => misuse(checkWords, message, io)
   if (positionals.length > 1)
     return misused(`expected one URL, got ${positionals.map(withoutCredentials).join(' ')}`)
   if (own.has('config') && !own.get('config')) return misused('--config needs the name of a file')
   const loaded = await readConfig({ own, flags, positionals }, io)
   if ('problems' in loaded) return refuse(loaded.problems, own.has('json'), io)
-  const found = own.has('connect') ? await connectAll(loaded, io.connect ?? probe) : []
+  const found = own.has('connect')
+    ? await connectAll(loaded, io.connect ?? (await import('../config/probe.ts')).probe)
+    : []
   if (own.has('json'))
     say(
       io,
@@ -86,18 +95,11 @@ function connectAll({ config }: LoadedConfig, connect: Connector): Promise<Conne
       const about = { backend: name, url }
       return connect(backend, url).then(
         (found) => ({ ...about, ok: true, found }),
-        (error: unknown) => ({ ...about, ok: false, found: reasonOf(error) }),
+        (error: unknown) => ({ ...about, ok: false, found: causeOf(error) }),
       )
     }),
   )
   return Promise.all(targets)
-}
-
-/** The reason is often in the cause, or has a code only. */
-function reasonOf(error: unknown): string {
-  const { message, code, cause } = error as Error & { code?: string }
-  if (message) return message
-  return cause === undefined ? (code ?? 'no answer') : reasonOf(cause)
 }
 
 function accepted(loaded: LoadedConfig, found: readonly Connection[], isPrinted: boolean): string {
@@ -109,8 +111,6 @@ function accepted(loaded: LoadedConfig, found: readonly Connection[], isPrinted:
   )
   return `${isPrinted ? printConfig(loaded) : ''}${lines.join('')}${mark}ok\n`
 }
-
-const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
 function say(io: CheckIo, text: string): number {
   io.out(text)

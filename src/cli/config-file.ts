@@ -17,10 +17,18 @@ export function configFileName({ own }: SplitArguments, io: Io): string | undefi
   return own.get('config') || io.env['WINDOWPANE_CONFIG'] || undefined
 }
 
+/** Names the admin listener to the commands that ask it; as a map it is the section of the configuration. */
+export const adminVariable = 'WINDOWPANE_ADMIN'
+
+export const isAddress = (text: string | undefined): boolean => text !== undefined && /^[^\s{]+$/.test(text)
+
+const environmentOf = ({ env }: Io): Io['env'] =>
+  isAddress(env[adminVariable]) ? { ...env, [adminVariable]: undefined } : env
+
 export async function readConfig(split: SplitArguments, io: Io): Promise<LoadedConfig | RefusedConfig> {
   const name = configFileName(split, io)
   const [upstream] = split.positionals
-  const given = { env: io.env, flags: split.flags, ...(upstream !== undefined && { upstream }) }
+  const given = { env: environmentOf(io), flags: split.flags, ...(upstream !== undefined && { upstream }) }
   if (name === undefined) return loadConfig(given)
   try {
     return loadConfig({ ...given, file: { name, bytes: await (io.readFile ?? readFile)(name) } })

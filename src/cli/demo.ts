@@ -2,26 +2,28 @@
 import { parseArgs } from 'node:util'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
-import { openStage, type Stage } from '../demo/stage.ts'
+import type { Stage } from '../demo/stage.ts'
 import { type Display, jsonDisplay, plainDisplay, terminalDisplay } from '../demo/terminal.ts'
+import { type CommandWords, misuse, usageOf } from './command.ts'
 
-const usage = `Usage: windowpane demo [options]
-
-  windowpane demo
-  windowpane demo --seconds 60
-  windowpane demo --json --seconds 10
-
-Starts a database of invented metrics, dashboards that look at it, and Windowpane between
-them. Shows what the cache does until it is stopped. Needs nothing installed.
-
-  --listen HOST:PORT   address of the proxy       127.0.0.1:9191, or a free port if taken
-  --seconds N          end after N seconds        until stopped
-  --seed N             another invented world     1
-  --json               one line of JSON a second
-  --help
-
-NO_COLOR=1 leaves the colours out.
-`
+export const demoWords = {
+  name: 'demo',
+  summary: 'see it work, with an invented database; needs nothing',
+  synopsis: '[options]',
+  examples: ['windowpane demo', 'windowpane demo --seconds 60', 'windowpane demo --json --seconds 10'],
+  about: `Starts a database of invented metrics, dashboards that look at it, and Windowpane
+between them. Shows what the cache does until it is stopped.`,
+  flags: [
+    {
+      name: 'listen',
+      value: 'HOST:PORT',
+      about: 'address of the proxy; default 127.0.0.1:9191, or a free port if taken',
+    },
+    { name: 'seconds', value: 'N', about: 'end after N seconds; default: when it is stopped' },
+    { name: 'seed', value: 'N', about: 'another invented world; default 1' },
+    { name: 'json', about: 'one line of JSON a second' },
+  ],
+} as const satisfies CommandWords
 
 interface DemoArguments {
   readonly listen?: string
@@ -34,14 +36,15 @@ interface DemoArguments {
 export async function demo(argv: readonly string[], clock: Clock = systemClock): Promise<number> {
   const args = readDemoArguments(argv)
   if (args === 'help') {
-    process.stdout.write(usage)
+    process.stdout.write(usageOf(demoWords))
     return 0
   }
   if ('mistake' in args) {
-    process.stderr.write(`windowpane demo: ${args.mistake}\n\n${usage}`)
-    return 2
+    return misuse(demoWords, args.mistake, { err: (text) => void process.stderr.write(text) })
   }
   try {
+    // Commands that only ask need not wait until a whole world is loaded.
+    const { openStage } = await import('../demo/stage.ts')
     const stage = await openStage({ ...args, clock })
     await play(stage, displayFor(args), { clock, seconds: args.seconds })
     return 0

@@ -1,23 +1,58 @@
-#!/usr/bin/env node
 /** The command line: which command is meant. Each has a file of its own. */
 import { check } from './check.ts'
-import type { Io } from './config-file.ts'
+import { runCommand } from './command.ts'
+import { commands, helpOf, mainHelp, unknownCommand } from './commands.ts'
 import { demo } from './demo.ts'
+import { exitCode } from './exit-codes.ts'
+import { processIo as io } from './process-io.ts'
 import { serve } from './serve.ts'
 
-const io: Io = {
-  env: process.env,
-  out: (text) => void process.stdout.write(text),
-  err: (text) => void process.stderr.write(text),
+const argv = process.argv.slice(2)
+const [name = '', ...rest] = argv
+
+/** Undefined while the proxy runs. */
+function run(): Promise<number | undefined> | number {
+  const command = commands.get(name)
+  if (command !== undefined) return runCommand(command, rest, io)
+  if (name === 'check') return check(rest, io)
+  if (name === 'demo') return demo(rest)
+  if (name === 'help') return help(rest)
+  if (name === '--help' || name === '-h') return help([])
+  if (name === 'serve') return startProxy(rest)
+  // Whatever is a flag or has something of a URL is meant for the proxy.
+  return /^[^-][^:/.]*$/.test(name) ? unknown(name) : startProxy(argv)
 }
 
-const [command, ...rest] = process.argv.slice(2)
-
-function run(): Promise<number | undefined> {
-  if (command === 'check') return check(rest, io)
-  if (command === 'demo') return demo(rest)
-  return serve(process.argv.slice(2), io)
+/** Nobody has to read what the proxy says: it runs on. */
+function startProxy(given: readonly string[]): Promise<number | undefined> {
+  process.stdout.off('error', stopReading)
+  process.stdout.on('error', () => {})
+  return serve(given, io)
 }
 
+function help([topic]: readonly string[]): number {
+  const text = topic === undefined || topic === 'help' ? mainHelp : helpOf(topic)
+  if (text === undefined) return unknown(topic!)
+  io.out(text)
+  return exitCode.ok
+}
+
+function unknown(given: string): number {
+  io.err(unknownCommand(given))
+  return exitCode.misused
+}
+
+/** `windowpane top | head`: whoever read has seen enough. */
+function stopReading(error: NodeJS.ErrnoException): void {
+  process.exit(error.code === 'EPIPE' ? exitCode.ok : exitCode.failed)
+}
+
+process.stdout.on('error', stopReading)
 const code = await run()
-if (code !== undefined) process.exitCode = code
+if (code !== undefined) {
+  // What is written is on its way before the process ends, whatever else is still open.
+  for (const stream of [process.stdout, process.stderr]) {
+    await new Promise((resolve) => stream.write('', resolve))
+  }
+  process.exit(code)
+}

@@ -2,12 +2,12 @@
 import { policyOf } from '../config/policy-types.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
+import type { FarStore } from '../proxy/tiers.ts'
 import { openLmdbStore } from '../stores/lmdb.ts'
-import type { Store } from '../stores/store.ts'
 import type { Io } from './config-file.ts'
 
-export async function openFarStores(config: Config, io: Io): Promise<ReadonlyMap<string, Store>> {
-  const opened = new Map<string, Store>()
+export async function openFarStores(config: Config, io: Io): Promise<ReadonlyMap<string, FarStore>> {
+  const opened = new Map<string, FarStore>()
   const used = new Set(Object.values(config.backends).map((backend) => backend.store))
   for (const [name, store] of Object.entries(config.stores)) {
     if (store.type !== 'lmdb' || !used.has(name)) continue
@@ -20,9 +20,10 @@ export async function openFarStores(config: Config, io: Io): Promise<ReadonlyMap
       maxBucketsPerShape: config.limits.maxBucketsPerShape,
       settledAgeMs: settledAge(config, name),
     })
-    if ('refused' in lmdb)
+    if ('refused' in lmdb) {
       io.err(`windowpane: stores.${name}: ${lmdb.detail}; buckets are kept in memory only\n${lmdb.remedy}\n`)
-    else opened.set(name, lmdb)
+      opened.set(name, { state: 'missing', trouble: lmdb.refused, detail: lmdb.detail })
+    } else opened.set(name, lmdb)
   }
   return opened
 }

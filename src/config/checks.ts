@@ -88,6 +88,12 @@ export const ruleDoesSomething: Check = {
   },
 }
 
+export const headersHaveCollector: Check = {
+  run({ endpoint, headersFile }: Config['telemetry']['traces'], report) {
+    if (isSet(headersFile) && !isSet(endpoint)) report('headersFile', 'has an effect only with "endpoint"')
+  },
+}
+
 const hostOf = (address: string): string => address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
 const isFree = (address: string): boolean => address.endsWith(':0')
 const isLoopback = (address: string): boolean => /^(localhost|127(\.\d+){3}|::1)$/.test(hostOf(address))

@@ -109,6 +109,7 @@ const beyondSchema = new Set([
     'a condition of two kinds',
     'a rule on credentials',
   ],
+  'headers for no collector',
   ...['a regular expression that is none', 'the admin listener on the address of the proxy'],
   ...[
     'an open admin listener that may write',

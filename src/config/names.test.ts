@@ -22,7 +22,7 @@ function sample(path: string, { type }: Key): string {
   const samples: Record<string, string> = {
     duration: '59s',
     size: path.endsWith('maxHeader') ? '2MiB' : '128MiB',
-    number: path.endsWith('slope') ? '0.75' : '77',
+    number: /slope$|Ratio$/.test(path) ? '0.75' : '77',
     'true or false': path.endsWith('enabled') ? 'false' : 'true',
     'host:port': '127.0.0.1:7777',
     host: 'metrics.example.org',
@@ -43,6 +43,7 @@ const companions: readonly [RegExp, Readonly<Record<string, string>>][] = [
   [/auth\.username$/, { passwordFile: 'p' }],
   [/auth\.password(File)?$/, { username: 'u' }],
   [/identityHeaders$/, { identity: 'headers' }],
+  [/headersFile$/, { endpoint: 'http://c' }],
 ]
 
 const named: Readonly<Record<string, string>> = { policies: 'p', stores: 's', backends: 'main' }

@@ -10,23 +10,49 @@ export type Connector = (backend: BackendConfig, url: string) => Promise<string>
 const patienceMs = 5_000
 
 export const probe: Connector = async (backend, url) => {
+  const database = await connectTo(backend, url)
+  try {
+    const { status, text } = await database.get(flavourPath)
+    if (status === 401 || status === 403) throw new Error(`refuses the credentials (status ${status})`)
+    return readFlavour(status, text).label
+  } finally {
+    await database.close()
+  }
+}
+
+export interface DatabaseAnswer {
+  readonly status: number
+  readonly text: string
+  /** Its Date header. */
+  readonly date: string | undefined
+}
+
+export interface ConnectedDatabase {
+  get(path: string): Promise<DatabaseAnswer>
+  close(): Promise<void>
+}
+
+export async function connectTo(backend: BackendConfig, url: string): Promise<ConnectedDatabase> {
   const agent = new Agent({
     headersTimeout: patienceMs,
     bodyTimeout: patienceMs,
     connect: { timeout: patienceMs, ...(await connectOptions(backend)) },
   })
-  try {
-    const authorization = await authorizationOf(backend.auth)
-    const { statusCode, body } = await request(`${url.replace(/\/+$/, '')}${flavourPath}`, {
-      dispatcher: agent,
-      headers: authorization === undefined ? {} : { authorization },
-    })
-    const text = await body.text()
-    if (statusCode === 401 || statusCode === 403)
-      throw new Error(`refuses the credentials (status ${statusCode})`)
-    return readFlavour(statusCode, text).label
-  } finally {
-    await agent.destroy()
+  return {
+    async get(path) {
+      const authorization = await authorizationOf(backend.auth)
+      const { statusCode, headers, body } = await request(`${url.replace(/\/+$/, '')}${path}`, {
+        dispatcher: agent,
+        headers: authorization === undefined ? {} : { authorization },
+      })
+      const date = headers['date']
+      return {
+        status: statusCode,
+        text: await body.text(),
+        date: typeof date === 'string' ? date : undefined,
+      }
+    },
+    close: () => agent.destroy(),
   }
 }
 

@@ -201,6 +201,18 @@ export const url: Scalar<string, ''> = {
       : undefined,
 }
 
+const collectorPattern = '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$'
+const collectorCredentials =
+  'a URL here must not hold a user or a password: set headersFile, with a line "Authorization: …" in the file'
+
+export const collectorUrl: Scalar<string, ''> = {
+  ...url,
+  expected: 'the URL of an OpenTelemetry collector, such as http://collector:4318',
+  json: { type: 'string', pattern: collectorPattern },
+  parse: (value) => (userInfo.test(String(value)) ? { refused: collectorCredentials } : url.parse(value)),
+  credentials: (value) => (userInfo.test(String(value)) ? collectorCredentials : undefined),
+}
+
 export const pattern: Scalar<RegExp, ''> = {
   kind: 'scalar',
   suffix: '',

@@ -8,6 +8,7 @@ import {
   certificateIsWhole,
   headerIsNoCredential,
   headersAreListed,
+  headersHaveCollector,
   matcherIsOne,
   ruleDoesSomething,
   socketHasOneUrl,
@@ -32,6 +33,7 @@ import {
   address,
   bool,
   choice,
+  collectorUrl,
   duration,
   headerName,
   hidden,
@@ -39,6 +41,7 @@ import {
   nameOf,
   path,
   pattern,
+  ratio,
   text,
   url,
   urlPath,
@@ -47,7 +50,7 @@ import { storeSection } from './store-types.ts'
 
 const insecure = 'certificates are always verified; name the authority that signed this one with "ca" instead'
 
-const mode = choice('off', 'on')
+const mode = choice('off', 'shadow', 'on')
 const identity = choice('separate', 'shared', 'headers', 'user')
 
 const listenerTls = section(
@@ -99,7 +102,8 @@ const backend = section(
       apply: 'restart',
     }),
     mode: key(mode, 'on', {
-      meaning: '`off`: requests are passed on; `on`: answers come from the cache where they can',
+      meaning:
+        '`off`: requests are passed on; `shadow`: they are too, and what the cache would say is compared with the answers; `on`: answers come from the cache where they can',
     }),
     listen: optional(address, 'an address of its own for this backend', { apply: 'restart' }),
     route: nested(route, 'which requests of the common address are for this backend', { apply: 'restart' }),
@@ -162,9 +166,27 @@ const admin = section({
   token: secret(hidden, 'the bearer token itself'),
 })
 
+const traces = section(
+  {
+    endpoint: optional(
+      collectorUrl,
+      'where traces are sent: an OpenTelemetry collector (OTLP over HTTP, JSON); without it, nowhere',
+    ),
+    sampleRatio: key(ratio(1), 1, {
+      meaning: 'which share of the requests without a `traceparent` of their own is traced',
+    }),
+    headersFile: optional(
+      path,
+      'a file with headers for the collector, one `Name: value` per line; read again when it changes',
+    ),
+  },
+  { checks: [headersHaveCollector] },
+)
+
 const telemetry = section({
   logLevel: key(choice('debug', 'info', 'warn', 'error', 'silent'), 'info', { meaning: 'what is logged' }),
   logFormat: key(choice('json', 'text'), 'json', { meaning: 'how it is written' }),
+  traces: nested(traces, 'traces of requests'),
 })
 
 export const definition = section(
@@ -186,7 +208,7 @@ export const definition = section(
     backends: nested(named(backend, { expected: 'backend', min: 1 }), 'the databases'),
     rules: key(list(rule), [], { meaning: 'exceptions; the first rule that matches decides' }),
     admin: nested(admin, 'the admin listener', { apply: 'restart' }),
-    telemetry: nested(telemetry, 'logs', { apply: 'restart' }),
+    telemetry: nested(telemetry, 'logs and traces', { apply: 'restart' }),
   },
   { checks: wholeConfigurationChecks },
 )

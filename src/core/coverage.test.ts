@@ -13,6 +13,7 @@ import {
   type LookupRules,
 } from './coverage.ts'
 import type { Interval } from './interval.ts'
+import { type BucketMark, noMarks } from './mark.ts'
 import { clockOf, type Pane, slice } from './pane.ts'
 import { PaneBuilder } from './pane-builder.ts'
 import { join } from './pane-join.ts'
@@ -63,8 +64,18 @@ function someCase(dice: Dice): Case {
       now,
       policy: policies[dice(0, policies.length - 1)]!,
       notBefore: dice(0, 3) > 0 ? Number.NEGATIVE_INFINITY : now - dice(0, 100) * 5000,
+      marks: dice(0, 1) === 0 ? noMarks : someMarks(dice, first, now),
     },
   }
+}
+
+/** Marks of both kinds that overlap each other and the panes, set before, between and after their clocks. */
+function someMarks(dice: Dice, first: number, now: number): BucketMark[] {
+  return Array.from({ length: dice(1, 3) }, () => {
+    const from = dice(0, 5) === 0 ? Number.NEGATIVE_INFINITY : first + dice(0, 120)
+    const to = dice(0, 5) === 0 ? Number.POSITIVE_INFINITY : Math.max(from, first) + dice(1, 60)
+    return { kind: dice(0, 1) === 0 ? 'purge' : 'stale', from, to, at: now - dice(0, 200) * 5000 }
+  })
 }
 
 /** The same buckets in other panes: joined over their gaps, and cut elsewhere. */
@@ -88,22 +99,25 @@ interface Bucket {
 
 /** The rule of the design, bucket by bucket. */
 function naive({ window, panes, rules }: Case): Bucket[] {
-  const { grid, policy, now, notBefore } = rules
+  const { grid, policy, now, notBefore, marks } = rules
   return Array.from({ length: window.to - window.from }, (_, i) => {
     const bucket = window.from + i
     const pane = panes.find(({ from, to }) => from <= bucket && bucket < to)
     const clock = pane === undefined ? Number.NaN : clockOf(pane, bucket)
     const end = grid.origin + bucket * grid.step + (grid.kind === 'cell' ? grid.step : 0)
     const expiry = clock + policy.ttl(clock - end)
-    if (Number.isNaN(clock) || clock > now) return { bucket, state: 'absent', settled: false, clock, expiry }
-    const state = now < expiry && clock >= notBefore ? 'fresh' : 'stale'
+    const said = marks.filter(({ from, to, at }) => from <= bucket && bucket < to && clock <= at)
+    const isPurged = said.some(({ kind }) => kind === 'purge')
+    if (Number.isNaN(clock) || clock > now || isPurged)
+      return { bucket, state: 'absent', settled: false, clock, expiry }
+    const state = now < expiry && clock >= notBefore && said.length === 0 ? 'fresh' : 'stale'
     return { bucket, state, settled: clock - end >= policy.settledAgeMs, clock, expiry }
   })
 }
 
 const law = (name: string, check: (given: Case) => void): void => {
   test(name, () => {
-    const throws = fc.uint8Array({ minLength: 30, maxLength: 60, size: 'max' })
+    const throws = fc.uint8Array({ minLength: 40, maxLength: 80, size: 'max' })
     fc.assert(
       fc.property(throws, (bytes) => check(someCase(diceOf(bytes)))),
       { numRuns: 2000 },
@@ -125,8 +139,30 @@ law('runs are as long as they can be', (given) => {
   runs.forEach((run, i) => {
     const next = runs[i + 1]
     assert.ok(run.from < run.to)
-    assert.ok(next === undefined || next.state !== run.state || next.settled !== run.settled)
+    const isOther = next?.state !== run.state || next.settled !== run.settled || next.mark !== run.mark
+    assert.ok(isOther)
   })
+})
+
+law('a run that a mark decided names the mark: a purge before others, of two the later', (given) => {
+  for (const { from, to, state, mark } of cover(given.window, given.panes, given.rules).runs) {
+    if (mark === undefined) continue
+    const over = given.rules.marks.filter((other) => other.from <= from && to <= other.to)
+    assert.equal(state, mark.kind === 'purge' ? 'absent' : 'stale')
+    assert.ok(over.includes(mark))
+    for (const other of over) {
+      if (mark.kind === 'stale' && other.kind === 'purge') {
+        const clocks = given.panes
+          .filter((pane) => pane.from <= from && from < pane.to)
+          .map((pane) => clockOf(pane, from))
+        assert.ok(
+          clocks.every((clock) => clock > other.at),
+          'a purge was passed over',
+        )
+      }
+      if (mark.kind === other.kind) assert.ok(mark.at >= other.at)
+    }
+  }
 })
 
 law('the oldest fresh clock and the first expiry are those of fresh buckets', (given) => {
@@ -153,27 +189,29 @@ law('states are counted by bucket', (given) => {
 
 test('the cases of these laws have runs of every kind', () => {
   const seen = new Set<string>()
-  const throws = fc.uint8Array({ minLength: 30, maxLength: 60, size: 'max' })
+  const throws = fc.uint8Array({ minLength: 40, maxLength: 80, size: 'max' })
   for (const bytes of fc.sample(throws, { numRuns: 2000, seed: 1 })) {
-    for (const { state, settled } of naive(someCase(diceOf(bytes)))) seen.add(`${state} ${settled}`)
+    const given = someCase(diceOf(bytes))
+    for (const { state, settled } of naive(given)) seen.add(`${state} ${settled}`)
+    for (const { mark } of cover(given.window, given.panes, given.rules).runs) if (mark) seen.add(mark.kind)
   }
   assert.deepEqual([...seen].sort(), [
     'absent false',
     'fresh false',
     'fresh true',
+    'purge',
+    'stale',
     'stale false',
     'stale true',
   ])
 })
 
 const grid = { kind: 'point', step: 15_000, origin: 0 } as const
-const forever = Number.NEGATIVE_INFINITY
+const noDemands = { notBefore: Number.NEGATIVE_INFINITY, marks: noMarks } as const
 const statesAt = (now: number, fetchedAt: number, policy = ladder()): CoverageRun[] => {
   const bucket = base / grid.step
   const window = { from: bucket, to: bucket + 1 }
-  return [
-    ...cover(window, [paneFetchedAt(window, fetchedAt)], { grid, policy, now, notBefore: forever }).runs,
-  ]
+  return [...cover(window, [paneFetchedAt(window, fetchedAt)], { grid, policy, now, ...noDemands }).runs]
 }
 
 test('fetched at age 10 s under the published ladder, read at age 15 min: stale', () => {
@@ -211,13 +249,14 @@ test('what was fetched before a client’s demand is not fresh, what was fetched
   const window = { from: base / grid.step, to: base / grid.step + 1 }
   const pane = paneFetchedAt(window, base)
   const stateWith = (notBefore: number) =>
-    cover(window, [pane], { grid, policy: fixed(minute), now: base, notBefore }).runs[0]?.state
+    cover(window, [pane], { grid, policy: fixed(minute), now: base, notBefore, marks: noMarks }).runs[0]
+      ?.state
   assert.equal(stateWith(base), 'fresh')
   assert.equal(stateWith(base + 1), 'stale')
 })
 
 test('an empty window has no runs and no gap', () => {
-  const coverage = cover({ from: 3, to: 3 }, [], { grid, policy: fixed(1), now: base, notBefore: forever })
+  const coverage = cover({ from: 3, to: 3 }, [], { grid, policy: fixed(1), now: base, ...noDemands })
   assert.deepEqual(coverage.runs, [])
   assert.equal(gapOf(coverage.runs), undefined)
 })

@@ -5,6 +5,7 @@
 import type { EpochMs } from './clock.ts'
 import { endOf, type Grid } from './grid.ts'
 import type { Interval } from './interval.ts'
+import { type BucketMark, markedRun } from './mark.ts'
 import type { Pane } from './pane.ts'
 
 export type BucketState = 'fresh' | 'stale' | 'absent'
@@ -13,6 +14,8 @@ export interface CoverageRun extends Interval {
   readonly state: BucketState
   /** All buckets of a settled run had reached the policy's cap when they were fetched. */
   readonly settled: boolean
+  /** Why its buckets are absent or stale although they are stored. */
+  readonly mark?: BucketMark
 }
 
 /** The part of a TTL policy that a lookup needs; ttl/policy.ts says what it promises. */
@@ -27,6 +30,8 @@ export interface LookupRules {
   readonly now: EpochMs
   /** Buckets fetched before this are not fresh, whatever their TTL (a client's max-age or no-cache). */
   readonly notBefore: EpochMs
+  /** What was said about the question's buckets since they were fetched. */
+  readonly marks: readonly BucketMark[]
 }
 
 export interface Coverage {
@@ -74,24 +79,40 @@ function coverPane(coverage: OpenCoverage, pane: Pane, rules: LookupRules): void
     let to = from + 1
     // NaN (absent) equals nothing, itself included: such buckets are judged one by one.
     while (to < pane.to && clocks[to + shift] === clock) to++
-    judge(coverage, { from, to }, { ...rules, clock })
+    if (rules.marks.length === 0) judge(coverage, { from, to }, { ...rules, clock })
+    else judgeMarked(coverage, { from, to }, { ...rules, clock })
     from = to
   }
 }
+
+/** What a mark says comes before what the policy says. */
+function judgeMarked(coverage: OpenCoverage, run: Interval, rules: Judged): void {
+  const { clock, marks } = rules
+  let from = run.from
+  while (from < run.to) {
+    const { mark, to: end } = markedRun(from, clock, marks)
+    const to = Math.min(end, run.to)
+    if (mark?.kind === 'purge') append(coverage.runs, { from, to, state: 'absent', settled: false, mark })
+    else judge(coverage, { from, to }, { ...rules, clock, ...(mark && { mark }) })
+    from = to
+  }
+}
+
+type Judged = LookupRules & { readonly clock: EpochMs; readonly mark?: BucketMark }
 
 /**
  * Within one clock the age at fetch falls from bucket to bucket, and no policy gives a younger bucket a longer TTL:
  * so fresh buckets come first, and settled ones come first. Two binary searches replace a test per bucket.
  */
-function judge(coverage: OpenCoverage, run: Interval, rules: LookupRules & { clock: EpochMs }): void {
+function judge(coverage: OpenCoverage, run: Interval, rules: Judged): void {
   const { runs } = coverage
-  const { grid, policy, now, clock } = rules
+  const { grid, policy, now, clock, mark } = rules
   if (!(clock <= now)) {
     append(runs, { ...run, state: 'absent', settled: false })
     return
   }
   const isFresh = (bucket: number) =>
-    clock >= rules.notBefore && now < clock + policy.ttl(clock - endOf(grid, bucket))
+    mark === undefined && clock >= rules.notBefore && now < clock + policy.ttl(clock - endOf(grid, bucket))
   const isSettled = (bucket: number) => clock - endOf(grid, bucket) >= policy.settledAgeMs
   const freshUntil = partition(run, isFresh)
   const settledUntil = partition(run, isSettled)
@@ -103,8 +124,11 @@ function judge(coverage: OpenCoverage, run: Interval, rules: LookupRules & { clo
   }
   append(runs, { from: run.from, to: inner, state: 'fresh', settled: true })
   append(runs, { from: inner, to: freshUntil, state: 'fresh', settled: false })
-  append(runs, { from: freshUntil, to: Math.max(freshUntil, settledUntil), state: 'stale', settled: true })
-  append(runs, { from: Math.max(freshUntil, settledUntil), to: run.to, state: 'stale', settled: false })
+  if (freshUntil === run.to) return
+  const outer = Math.max(freshUntil, settledUntil)
+  const stale = { state: 'stale', ...(mark && { mark }) } as const
+  append(runs, { from: freshUntil, to: outer, ...stale, settled: true })
+  append(runs, { from: outer, to: run.to, ...stale, settled: false })
 }
 
 /** The first bucket of a run for which a predicate that holds for a beginning of the run no longer holds. */
@@ -122,12 +146,15 @@ function partition(run: Interval, holds: (bucket: number) => boolean): number {
 function append(runs: CoverageRun[], run: CoverageRun): void {
   if (run.from >= run.to) return
   const last = runs[runs.length - 1]
-  if (last !== undefined && last.state === run.state && last.settled === run.settled) {
+  if (last !== undefined && isAlike(last, run)) {
     runs[runs.length - 1] = { ...last, to: run.to }
   } else {
     runs.push(run)
   }
 }
+
+const isAlike = (a: CoverageRun, b: CoverageRun): boolean =>
+  a.state === b.state && a.settled === b.settled && a.mark === b.mark
 
 /**
  * What has to be fetched: from the first bucket that is not fresh to the end of the window, but without a suffix

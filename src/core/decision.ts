@@ -31,6 +31,7 @@ export const bypassReasons = {
   stats: 'query statistics belong to one execution',
   unknown_flavour: 'the server behind this API is not one whose answers are known to be decomposable',
   switched_off: 'caching is switched off for this database, or by a rule',
+  shadow: 'answered by the database while the cache is only compared',
   no_store: 'the client, or the database, asked that the answer be not stored',
   unusable_answer: 'the database answered in a form that cannot be cut into buckets',
   answer_too_large: 'the answer exceeds the size that is kept in memory',
@@ -41,7 +42,8 @@ export type BypassReason = keyof typeof bypassReasons
 
 /** Why the database had to be asked although the query is eligible. */
 export const missReasons = {
-  absent: 'some buckets were never fetched, or were evicted',
+  absent: 'some buckets were never fetched, or are gone (evicted, or removed after a purge)',
+  purged: 'some buckets are stored, but were purged or marked as changed since they were fetched',
   expired: 'some buckets were older than their TTL',
   revalidate: 'the client asked for fresher data than was stored (no-cache, max-age)',
 } as const

@@ -1,11 +1,12 @@
 /** Errors are for surprises: they have a stable code, a cause and a remedy. Expected outcomes are values. */
 
-const codes = {
+/** Documented in docs/reference/outcomes.md. */
+export const errorCodes = {
   WINDOWPANE_BAD_OPTION: 'An option has a value that cannot be used.',
   WINDOWPANE_LISTEN_FAILED: 'The listening address could not be opened.',
 } as const
 
-export type ErrorCode = keyof typeof codes
+export type ErrorCode = keyof typeof errorCodes
 
 export class WindowpaneError extends Error {
   readonly code: ErrorCode

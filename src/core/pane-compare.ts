@@ -13,6 +13,7 @@ export function compare(a: Pane, b: Pane): number[] {
   for (let row = 0; row < merge.count; row++) {
     const columns = [columnIn(merge, 2, row, 0), columnIn(merge, 2, row, 1)] as const
     for (let lane = 0; lane < a.body.lanes; lane++) {
+      if (isSameRun(panes, columns, { lane, from, to })) continue
       for (let bucket = from; bucket < to; bucket++) {
         if (!sameBytes(panes, columns, { lane, bucket })) differs[bucket - from] = 1
       }
@@ -21,6 +22,27 @@ export function compare(a: Pane, b: Pane): number[] {
   return Array.from(differs.keys())
     .map((index) => index + from)
     .filter((bucket) => differs[bucket - from] === 1 && isHeld(a, bucket) && isHeld(b, bucket))
+}
+
+/** Most columns are equal from end to end: one comparison of all their bytes, and one of where buckets begin in them. */
+function isSameRun(
+  panes: readonly Pane[],
+  columns: readonly [number, number],
+  { lane, from, to }: { lane: number; from: number; to: number },
+): boolean {
+  if (columns[0] < 0 || columns[1] < 0) return false
+  const [a, b] = [panes[0]!.body, panes[1]!.body]
+  const starts = [a.offsetOf(columns[0], lane, from), b.offsetOf(columns[1], lane, from)] as const
+  const ends = [a.offsetOf(columns[0], lane, to), b.offsetOf(columns[1], lane, to)] as const
+  if (ends[0] - starts[0] !== ends[1] - starts[1]) return false
+  const [aAt, bAt] = [a.slabAt, b.slabAt]
+  if (a.bytes.compare(b.bytes, bAt + starts[1], bAt + ends[1], aAt + starts[0], aAt + ends[0]) !== 0)
+    return false
+  const shift = starts[1] - starts[0]
+  for (let bucket = from + 1; bucket < to; bucket++) {
+    if (a.offsetOf(columns[0], lane, bucket) + shift !== b.offsetOf(columns[1], lane, bucket)) return false
+  }
+  return true
 }
 
 const isHeld = (pane: Pane, bucket: number): boolean => !Number.isNaN(clockOf(pane, bucket))

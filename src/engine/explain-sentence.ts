@@ -1,6 +1,7 @@
 /** The one plain sentence at the end of an explanation. */
 import type { BucketState } from '../core/coverage.ts'
 import { type BypassReason, bypassReasons } from '../core/decision.ts'
+import type { MarkKind } from '../core/mark.ts'
 import type { ExplainedRun, Explanation } from './explain.ts'
 import type { Miss } from './miss.ts'
 
@@ -32,12 +33,23 @@ export function fillSentence({ outcome, reason, runs, joined = [], asked }: Fill
 }
 
 function lacking(runs: Runs): string {
-  const [stale, absent] = [countOf(runs, 'stale'), countOf(runs, 'absent')]
-  const which = isAtEnd(runs) ? 'the last ' : ''
-  const expired = `${stale} expired ${longestAgo(runs)} ago`
-  const unknown = `${absent} ${absent === 1 ? 'was' : 'were'} never fetched, or evicted,`
-  if (stale === 0) return `${which}${unknown}`
-  return absent === 0 ? `${which}${expired}` : `${expired}, ${unknown}`
+  const unmarked = runs.filter(({ mark }) => mark === undefined)
+  const [stale, absent] = [countOf(unmarked, 'stale'), countOf(unmarked, 'absent')]
+  const parts = [
+    stale > 0 ? `${stale} expired ${longestAgo(unmarked)} ago` : '',
+    absent > 0 ? `${absent} ${were(absent)} never fetched, or evicted,` : '',
+    marked(runs, 'purge', 'purged'),
+    marked(runs, 'stale', 'marked as changed'),
+  ].filter((part) => part !== '')
+  return parts.length === 1 && isAtEnd(runs) ? `the last ${parts[0]}` : parts.join(', ').replaceAll(',,', ',')
+}
+
+/** `6 were purged at 2026-01-01T00:00:00.000Z`. */
+function marked(runs: Runs, kind: MarkKind, what: string): string {
+  const own = runs.filter(({ mark }) => mark?.kind === kind)
+  const count = countOf(own)
+  const last = Math.max(...own.map(({ mark }) => mark!.at))
+  return count === 0 ? '' : `${count} ${were(count)} ${what} at ${new Date(last).toISOString()}`
 }
 
 /** Whether fresh buckets come first and all others after them. */
@@ -60,6 +72,8 @@ const countOf = (runs: Runs, state?: BucketState): number =>
   runs.reduce((sum, run) => (state === undefined || run.state === state ? sum + run.buckets : sum), 0)
 
 const buckets = (count: number): string => `${count} ${count === 1 ? 'bucket' : 'buckets'}`
+
+const were = (count: number): string => (count === 1 ? 'was' : 'were')
 
 const are = (count: number): string => (count === 1 ? 'is' : 'are')
 

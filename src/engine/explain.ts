@@ -7,13 +7,16 @@ import type { EpochMs } from '../core/clock.ts'
 import { type BucketState, type CoverageRun, cover, gapOf } from '../core/coverage.ts'
 import type { Outcome, Reason } from '../core/decision.ts'
 import { type Grid, startOf } from '../core/grid.ts'
-import { type Interval, lengthOf } from '../core/interval.ts'
+import { type Interval, intersect, lengthOf } from '../core/interval.ts'
 import { type Key, keyOf } from '../core/key.ts'
+import type { BucketMark, MarkKind } from '../core/mark.ts'
 import type { Pane } from '../core/pane.ts'
+import { peekInto } from '../stores/peek.ts'
 import type { Found } from '../stores/store.ts'
 import { clocksOf, type Freshness, type Spread, ttlsOf } from './explain-runs.ts'
 import { bypassSentence, fillSentence, hitSentence, refusedSentence } from './explain-sentence.ts'
 import type { GapFiller } from './fill.ts'
+import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { inTime, withOneFrame } from './stored.ts'
 import type { CacheRequest, IntervalCacheOptions } from './trip.ts'
@@ -34,6 +37,14 @@ export interface ExplainedRun extends ExplainedInterval {
   readonly fetchAgeMs?: Spread
   /** Until they stop being fresh; negative: since they did. */
   readonly ttlLeftMs?: Spread
+  /** Why stored buckets are absent or stale before their time. */
+  readonly mark?: { readonly kind: MarkKind; readonly at: EpochMs }
+}
+
+/** What was said about the window since; what was fetched at or before `at` is meant. */
+export interface ExplainedMark extends ExplainedInterval {
+  readonly kind: MarkKind
+  readonly at: EpochMs
 }
 
 export interface ExplainedQuery extends ExplainedInterval {
@@ -59,6 +70,8 @@ export interface Explanation {
   readonly runs?: readonly ExplainedRun[]
   /** How many there are beyond those listed. */
   readonly moreRuns?: number
+  /** Purges and changes in force over the window, the latest first. */
+  readonly marks?: readonly ExplainedMark[]
   /** What is not in the store, or not fresh, or lies between such buckets. */
   readonly gap?: ExplainedInterval
   /** Fetches under way that would be waited for. */
@@ -71,6 +84,7 @@ export interface Explanation {
 }
 
 const maxRuns = 500
+const maxMarks = 20
 const maxBodyChars = 65_536
 
 export async function explainPlan(
@@ -99,8 +113,7 @@ export const explainBypass = ({ bypass, detail }: Bypass, now: EpochMs): Explana
 })
 
 function look({ store, clock, storeTimeoutMs }: IntervalCacheOptions, key: Key, window: Interval) {
-  const pending = store.peek === undefined ? store.read(key, window) : store.peek(key, window)
-  return inTime(pending, clock, storeTimeoutMs)
+  return inTime(peekInto(store, key, window), clock, storeTimeoutMs)
 }
 
 const aboutPlan = ({ shape, sources, grid, window }: Plan) => ({
@@ -133,9 +146,10 @@ class Explainer {
   explain(key: Key, found: Found | undefined): Explanation {
     const { plan, demands } = this.#request
     const panes = found === undefined ? [] : withOneFrame(found).panes
-    const { runs } = cover(plan.window, panes, { ...this.#rules, notBefore: demands.notBefore })
+    const marks = marksOver(this.#options, key, plan)
+    const { runs } = cover(plan.window, panes, { ...this.#rules, notBefore: demands.notBefore, marks })
     const gap = gapOf(runs)
-    const seen = this.#seen(runs, panes)
+    const seen = { ...this.#seen(runs, panes), ...this.#said(marks) }
     if (gap === undefined) return { outcome: 'hit', ...seen, sentence: hitSentence(seen.runs) }
     if (demands.onlyIfCached) {
       return { outcome: 'refused', reason: 'only_if_cached', ...seen, sentence: refusedSentence(seen.runs) }
@@ -148,11 +162,21 @@ class Explainer {
   #seen(runs: readonly CoverageRun[], panes: readonly Pane[]) {
     const { grid, policy, now } = this.#rules
     const listed = runs.slice(0, maxRuns).map((run): ExplainedRun => {
-      const { state, settled } = run
-      return { ...spanOf(grid, run), state, settled, ...clocksOf(run, panes, this.#rules) }
+      const { state, settled, mark } = run
+      const why = mark && { mark: { kind: mark.kind, at: mark.at } }
+      return { ...spanOf(grid, run), state, settled, ...clocksOf(run, panes, this.#rules), ...why }
     })
     const more = runs.length - listed.length
     return { now, policy: policy.name, runs: listed, ...(more > 0 && { moreRuns: more }) }
+  }
+
+  #said(marks: readonly BucketMark[]): Pick<Explanation, 'marks'> {
+    const { grid, window } = this.#request.plan
+    const inside = marks
+      .map((mark) => ({ ...spanOf(grid, intersect(mark, window)), kind: mark.kind, at: mark.at }))
+      .filter(({ buckets }) => buckets > 0)
+      .sort((a, b) => b.at - a.at)
+    return inside.length === 0 ? {} : { marks: inside.slice(0, maxMarks) }
   }
 
   #filling(key: Key, gap: Interval) {

@@ -6,6 +6,7 @@ import { type Interval, lengthOf } from '../core/interval.ts'
 import type { Pane } from '../core/pane.ts'
 import { type DatabaseFailure, Fetch, type FetchedPane, type FetchResult } from './fetch.ts'
 import { type Flight, Flights } from './flights.ts'
+import { marksOver } from './marks.ts'
 import { serveStale } from './stale.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
 import { writeBack } from './write-back.ts'
@@ -70,10 +71,11 @@ export class GapFiller {
     gap: Interval,
   ): { joined: readonly Flight[]; rest: Interval | undefined } {
     const { notBefore } = request.demands
-    const first = this.#options.coalescing ? this.#flights.join(key, gap, notBefore) : undefined
+    const wish = { notBefore, marks: marksOver(this.#options, key, request.plan) }
+    const first = this.#options.coalescing ? this.#flights.join(key, gap, wish) : undefined
     if (first === undefined) return { joined: [], rest: gap }
     const { flight, rest } = first
-    const second = rest && this.#flights.joinForRest(key, rest, notBefore)
+    const second = rest && this.#flights.joinForRest(key, rest, wish)
     return second === undefined ? { joined: [flight], rest } : { joined: [flight, second], rest: undefined }
   }
 

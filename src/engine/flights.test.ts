@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Interval } from '../core/interval.ts'
 import type { FetchResult } from './fetch.ts'
-import { type Flight, Flights } from './flights.ts'
+import { type Flight, Flights, type Wish } from './flights.ts'
 
 const result: FetchResult = { kind: 'abandoned' }
-const whenever = Number.NEGATIVE_INFINITY
+const whenever: Wish = { notBefore: Number.NEGATIVE_INFINITY, marks: [] }
+const since = (notBefore: number): Wish => ({ notBefore, marks: [] })
 
 /** A flight that ends when the test says so. */
 class Scripted {
@@ -90,7 +91,7 @@ test('the rest of a joined flight is joined only where one flight brings all of 
   const whole = new Scripted(flights, span(4, 10), 100)
   new Scripted(flights, span(0, 100), 200)
   assert.equal(flights.joinForRest('key', span(5, 10), whenever), whole.flight)
-  assert.equal(flights.joinForRest('key', span(5, 10), 101), undefined)
+  assert.equal(flights.joinForRest('key', span(5, 10), since(101)), undefined)
   assert.equal(flights.joinForRest('key', span(3, 6), whenever), undefined)
   assert.equal(flights.joinForRest('other', span(5, 10), whenever), undefined)
   whole.flight.leave()
@@ -108,10 +109,24 @@ test('a flight of another key is not joined', () => {
 test('a flight that began before the demanded instant is not joined, one that began at it is', () => {
   const flights = new Flights()
   const early = new Scripted(flights, span(0, 10), 100)
-  assert.equal(flights.join('key', span(0, 10), 101), undefined)
-  assert.equal(flights.join('key', span(0, 10), 100)?.flight, early.flight)
+  assert.equal(flights.join('key', span(0, 10), since(101)), undefined)
+  assert.equal(flights.join('key', span(0, 10), since(100))?.flight, early.flight)
   const late = new Scripted(flights, span(0, 8), 101)
-  assert.equal(flights.join('key', span(0, 10), 101)?.flight, late.flight)
+  assert.equal(flights.join('key', span(0, 10), since(101))?.flight, late.flight)
+})
+
+test('a flight that began at or before a mark on its buckets is not joined', () => {
+  const flights = new Flights()
+  const early = new Scripted(flights, span(0, 10), 100)
+  const after = (at: number, { from, to }: Interval, kind: 'purge' | 'stale' = 'purge') =>
+    flights.join('key', span(0, 10), { ...whenever, marks: [{ kind, from, to, at }] })?.flight
+  assert.equal(after(99, span(0, 10)), early.flight)
+  assert.equal(after(100, span(0, 10)), undefined)
+  assert.equal(after(100, span(0, 10), 'stale'), undefined)
+  assert.equal(after(100, span(9, 99)), undefined)
+  assert.equal(after(100, span(10, 99)), early.flight, 'the mark is about other buckets')
+  const wish = { ...whenever, marks: [{ kind: 'purge', ...span(2, 3), at: 100 } as const] }
+  assert.equal(flights.joinForRest('key', span(0, 10), wish), undefined)
 })
 
 test('the last to leave cancels, and nobody joins what is given up', () => {

@@ -5,6 +5,7 @@
 import type { EpochMs } from '../core/clock.ts'
 import { contains, type Interval, intersect, isEmpty, lengthOf } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
+import type { BucketMark } from '../core/mark.ts'
 import type { FetchResult } from './fetch.ts'
 
 /** A flight this much wider than a gap is not joined: a 30-day fetch must not hold a one-step viewer. */
@@ -27,6 +28,14 @@ export interface Joined {
   readonly rest: Interval | undefined
 }
 
+/** What a request demands of a flight. */
+export interface Wish {
+  /** It began at or after this. */
+  readonly notBefore: EpochMs
+  /** It began after each of those that are about its buckets: what it brings would be no news. */
+  readonly marks: readonly BucketMark[]
+}
+
 export interface Departure {
   readonly key: Key
   readonly interval: Interval
@@ -41,11 +50,11 @@ interface OpenFlight extends Flight {
 export class Flights {
   readonly #byKey = new Map<Key, OpenFlight[]>()
 
-  /** Joins the flight that brings most of a gap, unless none that began at or after `notBefore` is worth it. */
-  join(key: Key, gap: Interval, notBefore: EpochMs): Joined | undefined {
+  /** Joins the flight that brings most of a gap, unless none is as wished and worth it. */
+  join(key: Key, gap: Interval, wish: Wish): Joined | undefined {
     let best: { flight: OpenFlight; rest: Interval | undefined } | undefined
     for (const flight of this.#byKey.get(key) ?? []) {
-      if (!isWorthWaitingFor(flight, gap, notBefore)) continue
+      if (!isWorthWaitingFor(flight, gap, wish)) continue
       const rest = restOf(gap, flight.interval)
       if (rest === 'not worth it') continue
       if (best === undefined || width(rest) < width(best.rest)) best = { flight, rest }
@@ -58,10 +67,10 @@ export class Flights {
    * Joins a flight that brings all of what another one leaves over. Of many requests that joined that one, the first
    * fetches the rest, and the others get it from there: no request joins a third.
    */
-  joinForRest(key: Key, rest: Interval, notBefore: EpochMs): Flight | undefined {
+  joinForRest(key: Key, rest: Interval, wish: Wish): Flight | undefined {
     const flights = this.#byKey.get(key) ?? []
     const found = flights.find(
-      (flight) => isWorthWaitingFor(flight, rest, notBefore) && contains(flight.interval, rest),
+      (flight) => isWorthWaitingFor(flight, rest, wish) && contains(flight.interval, rest),
     )
     if (found !== undefined) found.members++
     return found
@@ -109,8 +118,10 @@ export class Flights {
   }
 }
 
-const isWorthWaitingFor = (flight: Flight, gap: Interval, notBefore: EpochMs): boolean =>
-  flight.startedAt >= notBefore && lengthOf(flight.interval) <= maxWidthRatio * lengthOf(gap)
+const isWorthWaitingFor = (flight: Flight, gap: Interval, { notBefore, marks }: Wish): boolean =>
+  flight.startedAt >= notBefore &&
+  lengthOf(flight.interval) <= maxWidthRatio * lengthOf(gap) &&
+  !marks.some((mark) => flight.startedAt <= mark.at && !isEmpty(intersect(mark, flight.interval)))
 
 const width = (interval: Interval | undefined): number => (interval === undefined ? 0 : lengthOf(interval))
 

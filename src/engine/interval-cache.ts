@@ -11,7 +11,9 @@ import type { Found } from '../stores/store.ts'
 import { type ExplainedRequest, type Explanation, explainPlan } from './explain.ts'
 import { type FilledGap, GapFiller } from './fill.ts'
 import { keptHeaders } from './kept-headers.ts'
+import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
+import { Shadow, type ShadowRequest } from './shadow.ts'
 import { inOrder, inTime, newestOf, withOneFrame } from './stored.ts'
 import type { Answer, CacheRequest, IntervalCacheOptions, Trip } from './trip.ts'
 
@@ -28,18 +30,17 @@ interface Lookup {
 export class IntervalCache {
   readonly #options: IntervalCacheOptions
   readonly #filler: GapFiller
+  readonly #shadow: Shadow
 
   constructor(options: IntervalCacheOptions) {
     this.#options = options
     this.#filler = new GapFiller(options)
+    this.#shadow = new Shadow(options)
   }
 
   async serve(request: CacheRequest, decision: Decision): Promise<Answer> {
-    const { plan, identity } = request
-    const key = keyOf({ backend: this.#options.name, identity, shape: plan.shape, grid: plan.grid })
-    const policy = request.policy ?? this.#options.policy
-    const maxStaleMs = request.maxStaleMs ?? this.#options.maxStaleMs
-    const trip: Trip = { request, plan, key, decision, policy, maxStaleMs }
+    const trip = this.#tripOf(request, decision)
+    const { key, plan } = trip
     for (;;) {
       decision.key = key
       decision.buckets = lengthOf(plan.window)
@@ -58,6 +59,12 @@ export class IntervalCache {
     }
   }
 
+  /** The database's own answer, whatever is stored; that is only compared with it, and brought up to date. */
+  shadow(request: ShadowRequest, decision: Decision): Promise<Answer> {
+    const trip = this.#tripOf(request, decision)
+    return this.#shadow.answer(trip, request.target, this.#lookup(trip))
+  }
+
   /** Fetches under way. */
   get flights(): number {
     return this.#filler.flights
@@ -66,6 +73,14 @@ export class IntervalCache {
   /** What `serve` would do, without doing any of it. */
   explain(request: ExplainedRequest): Promise<Explanation> {
     return explainPlan(this.#options, request, this.#filler)
+  }
+
+  #tripOf(request: CacheRequest, decision: Decision): Trip {
+    const { plan, identity } = request
+    const key = keyOf({ backend: this.#options.name, identity, shape: plan.shape, grid: plan.grid })
+    const policy = request.policy ?? this.#options.policy
+    const maxStaleMs = request.maxStaleMs ?? this.#options.maxStaleMs
+    return { request, plan, key, decision, policy, maxStaleMs }
   }
 
   async #lookup({ key, plan, request, decision, policy, frame }: Trip): Promise<Lookup | 'failed'> {
@@ -80,7 +95,8 @@ export class IntervalCache {
       return 'failed'
     }
     const now = clock.now()
-    const rules = { grid: plan.grid, policy, now, notBefore: request.demands.notBefore }
+    const marks = marksOver(this.#options, key, plan)
+    const rules = { grid: plan.grid, policy, now, notBefore: request.demands.notBefore, marks }
     const coverage = cover(plan.window, found?.panes ?? [], rules)
     decision.timings.lookup += clock.elapsed() - began
     const { oldestFresh, freshUntil } = coverage
@@ -101,6 +117,10 @@ export class IntervalCache {
     return { kind: 'panes', headers: found!.shape.headers, body }
   }
 
+  /**
+   * What this request found and fetched is its answer, whatever marks came meanwhile: it began before them, and who asks
+   * after a mark neither finds these buckets nor waits for them. Looking again could go on for as long as marks come.
+   */
   #compose(trip: Trip, { found, gap }: Lookup, filled: FilledGap): Answer | 'again' {
     const { plan } = trip
     const stored = found?.panes ?? []

@@ -14,9 +14,14 @@ export function missOf(
   gap: Interval,
   { plan, demands }: Pick<CacheRequest, 'plan' | 'demands'>,
 ): Miss {
-  const isDemanding = demands.notBefore > Number.NEGATIVE_INFINITY
   return {
     outcome: lengthOf(gap) === lengthOf(plan.window) ? 'miss' : 'partial',
-    reason: countStates(runs).absent > 0 ? 'absent' : isDemanding ? 'revalidate' : 'expired',
+    reason: reasonOf(runs, demands.notBefore > Number.NEGATIVE_INFINITY),
   }
+}
+
+function reasonOf(runs: readonly CoverageRun[], isDemanding: boolean): MissReason {
+  if (runs.some(({ mark }) => mark !== undefined)) return 'purged'
+  if (countStates(runs).absent > 0) return 'absent'
+  return isDemanding ? 'revalidate' : 'expired'
 }

@@ -10,6 +10,8 @@ export interface ResponseHandler {
   raw?(chunk: Uint8Array): void
   /** The body free of content encoding; the chunk is valid only during the call. */
   data(chunk: Uint8Array): void
+  /** The content encoding is broken: without this it is a failure, with it only `raw` follows. */
+  undecodable?: ((detail: string) => void) | undefined
   /** After the last byte. Nothing is called after `end` or `failed`. */
   end(): void
   failed(failure: Broken): void

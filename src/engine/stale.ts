@@ -5,8 +5,10 @@ import type { Freshness } from '../core/coverage.ts'
 import { resetDecision, type StaleReason } from '../core/decision.ts'
 import { endOf, type Grid, startOf } from '../core/grid.ts'
 import { type Interval, lengthOf } from '../core/interval.ts'
+import { type BucketMark, markedRun } from '../core/mark.ts'
 import { clockOf, type Pane } from '../core/pane.ts'
 import type { ShapeRecord } from '../stores/store.ts'
+import { marksOver } from './marks.ts'
 import { inOrder, readNow, withOneFrame } from './stored.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
 
@@ -27,7 +29,8 @@ export function serveStale(
   const panes = inOrder(withOneFrame(found).panes, plan.window)
   const now = clock.now()
   const { reach } = found.shape
-  const stale = staleAnswer(plan.window, panes, { grid: plan.grid, policy, now, maxStaleMs, reach })
+  const marks = marksOver(options, key, plan)
+  const stale = staleAnswer(plan.window, panes, { grid: plan.grid, policy, now, maxStaleMs, reach, marks })
   if (stale === undefined) return undefined
   // Another request has brought everything meanwhile: that is a hit.
   const isStored = (panes.at(-1)?.to ?? 0) >= plan.window.to
@@ -63,6 +66,7 @@ interface StaleRules {
   readonly maxStaleMs: number
   /** How far the last fetch reached. */
   readonly reach: ShapeRecord['reach']
+  readonly marks: readonly BucketMark[]
 }
 
 interface StaleAnswer {
@@ -105,7 +109,13 @@ function knownClock(bucket: number, panes: readonly Pane[], rules: StaleRules): 
   return wasEmpty && reach.at - endOf(grid, bucket) < policy.settledAgeMs ? reach.at : Number.NaN
 }
 
-/** Milliseconds since a bucket stopped being fresh (negative while it is); NaN where it is absent. */
-function latenessOf(clock: EpochMs, bucket: number, { grid, policy, now }: StaleRules): number {
-  return clock <= now ? now - clock - policy.ttl(clock - endOf(grid, bucket)) : Number.NaN
+/** Milliseconds since a bucket stopped being fresh (negative while it is); NaN where it is absent or purged. */
+function latenessOf(clock: EpochMs, bucket: number, { grid, policy, now, marks }: StaleRules): number {
+  if (!(clock <= now)) return Number.NaN
+  const lateness = now - clock - policy.ttl(clock - endOf(grid, bucket))
+  if (marks.length === 0) return lateness
+  const { mark } = markedRun(bucket, clock, marks)
+  if (mark === undefined) return lateness
+  // What was marked as changed was fresh until then at most: nobody may take it for a hit.
+  return mark.kind === 'purge' ? Number.NaN : Math.max(lateness, now - mark.at, 0)
 }

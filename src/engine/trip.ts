@@ -10,7 +10,9 @@ import type { Pane } from '../core/pane.ts'
 import type { Store } from '../stores/store.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 import type { DatabaseFailure, FetchResult, WholeResponse } from './fetch.ts'
+import type { BackendMarks } from './marks.ts'
 import type { StreamTarget, Upstream } from './ports.ts'
+import type { ShadowLog } from './shadow-log.ts'
 
 export interface IntervalCacheOptions {
   /** What this database is called: two of one kind share no keys. */
@@ -26,10 +28,14 @@ export interface IntervalCacheOptions {
   readonly maxStaleMs: number
   /** How long a request that could be answered stale waits for a database that is slow, and one that is down. */
   readonly patienceMs: { readonly slow: number; readonly down: number }
+  /** What was purged or has changed since it was fetched; nothing unless told. */
+  readonly marks?: Pick<BackendMarks, 'over'>
   /** How long a store may take to read or write before the request goes on without it. */
   readonly storeTimeoutMs: number
   /** Hears of every query to the database when it is over, before its result is used. Must not throw. */
   readonly onFetch?: (fetched: FetchOver) => void
+  /** Where shadow mode writes down what it finds; without one it keeps its own. */
+  readonly shadowLog?: ShadowLog
   /** Off only to measure what it is worth. */
   readonly coalescing: boolean
 }

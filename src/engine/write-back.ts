@@ -1,10 +1,13 @@
 /** What of a fetched pane is stored, and with which record. */
 import type { Plan } from '../backends/backend.ts'
 import { bucketAt } from '../core/grid.ts'
+import { isEmpty } from '../core/interval.ts'
+import { type BucketMark, markedRun } from '../core/mark.ts'
 import { clockOf, filledUntil, type Pane, slice } from '../core/pane.ts'
 import type { ShapeRecord } from '../stores/store.ts'
 import type { FetchedPane } from './fetch.ts'
 import { keptHeaders } from './kept-headers.ts'
+import { marksOver } from './marks.ts'
 import { inTime, readNow } from './stored.ts'
 import type { IntervalCacheOptions, Trip } from './trip.ts'
 
@@ -16,11 +19,15 @@ export async function writeBack(
 ): Promise<boolean> {
   const { store, name, clock, storeTimeoutMs } = options
   if (!fetched.storable) return false
-  const pane = withoutUnsettledEnd(fetched.pane, plan, policy.settledAgeMs)
+  const settled = withoutUnsettledEnd(fetched.pane, plan, policy.settledAgeMs)
+  const parts = withoutPurged(settled, marksOver(options, key, plan))
   const shape: ShapeRecord = {
     backend: name,
     text: plan.shape,
+    query: plan.text,
     sources: plan.sources,
+    knowsAllSources: plan.knowsAllSources,
+    lookbackMs: plan.lookbackMs,
     grid: plan.grid,
     identity: request.identity,
     headers: keptHeaders(fetched.headers),
@@ -30,7 +37,10 @@ export async function writeBack(
     }),
   }
   try {
-    return await inTime(store.write(key, { pane, shape }), clock, storeTimeoutMs)
+    let isKept = parts.length > 0
+    for (const pane of parts)
+      isKept = (await inTime(store.write(key, { pane, shape }), clock, storeTimeoutMs)) && isKept
+    return isKept
   } catch {
     return false
   }
@@ -45,6 +55,19 @@ function furthest(known: Reach | undefined, fetched: Reach): Reach {
 const nothing = { from: 0, to: 0 }
 
 type Reach = NonNullable<ShapeRecord['reach']>
+
+/** What was purged while it was being fetched would be ignored at the next lookup anyway. */
+function withoutPurged(pane: Pane, marks: readonly BucketMark[]): readonly Pane[] {
+  if (marks.length === 0 || isEmpty(pane)) return [pane]
+  const parts: Pane[] = []
+  let { from } = pane
+  while (from < pane.to) {
+    const { mark, to } = markedRun(from, clockOf(pane, from), marks)
+    if (mark?.kind !== 'purge') parts.push(slice(pane, { from, to }))
+    from = to
+  }
+  return parts
+}
 
 /** Trailing empty buckets that are not settled may only be late: they are not stored. */
 function withoutUnsettledEnd(pane: Pane, { grid }: Plan, settledAgeMs: number): Pane {

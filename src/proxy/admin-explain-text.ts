@@ -17,6 +17,7 @@ export function explanationText(explanation: Explanation, run: RunReport | undef
   if (policy !== undefined) row('policy', policy)
   for (const each of explanation.runs ?? []) row(each.state, runText(each))
   if (explanation.moreRuns !== undefined) row('', `and ${explanation.moreRuns} more runs`)
+  for (const mark of explanation.marks ?? []) row('marked', `${spanOf(mark)}, ${saidIn(mark)}`)
   for (const flight of joined) row('joins', `${spanOf(flight)}, asked for at ${iso(flight.startedAt)}`)
   if (asked !== undefined) {
     row('asks', spanOf(asked))
@@ -34,12 +35,16 @@ const spanOf = ({ from, to, buckets }: ExplainedInterval): string =>
 const spreadOf = ({ min, max }: Spread): string =>
   min === max ? duration(min) : `${duration(min)} … ${duration(max)}`
 
+const saidIn = ({ kind, at }: NonNullable<ExplainedRun['mark']>): string =>
+  `${kind === 'purge' ? 'purged' : 'marked as changed'} at ${iso(at)}`
+
 function runText(run: ExplainedRun): string {
-  const { fetchAgeMs, ttlLeftMs, settled } = run
+  const { fetchAgeMs, ttlLeftMs, settled, mark } = run
   const parts = [spanOf(run)]
   if (fetchAgeMs !== undefined) parts.push(`fetched ${spreadOf(fetchAgeMs)} ago`)
   if (ttlLeftMs !== undefined) parts.push(`TTL left ${spreadOf(ttlLeftMs)}`)
   if (settled) parts.push('settled')
+  if (mark !== undefined) parts.push(saidIn(mark))
   return parts.join(', ')
 }
 

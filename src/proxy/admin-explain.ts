@@ -33,8 +33,25 @@ export async function explainWire(parts: ExplainParts, wire: WireRequest): Promi
   const { mode, policy, maxStaleMs, identity: kind } = termsFor(parts.settings(), subject)
   if (mode === 'off') return explainBypass({ bypass: 'switched_off' }, now)
   const identity = identityOf(wire.headers, kind)
-  return parts.cache.explain({ plan, identity, demands, policy, maxStaleMs })
+  const explanation = await parts.cache.explain({ plan, identity, demands, policy, maxStaleMs })
+  return mode === 'shadow' ? shadowed(explanation, plan) : explanation
 }
+
+/** The same, except that the database is asked for everything and that its answer is the client's. */
+function shadowed({ joined: _, ...explanation }: Explanation, plan: Plan): Explanation {
+  const { method, path, search, body } = plan.request
+  const asked = { method, path, search, body: Buffer.from(body).toString('utf8').slice(0, maxBodyChars) }
+  return {
+    ...explanation,
+    outcome: 'bypass',
+    reason: 'shadow',
+    detail: `would be ${explanation.outcome}`,
+    ...(explanation.window && { asked: { ...explanation.window, ...asked } }),
+    sentence: `Shadow: the database would be asked as it came, and its answer would be the client's; what the cache would say is compared with it. Switched on: ${explanation.sentence}`,
+  }
+}
+
+const maxBodyChars = 65_536
 
 const neverStored = 'Refused: the client accepts only a stored answer, and this is never stored.'
 

@@ -1,24 +1,21 @@
 /** What the admin listener answers, path by path. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AdminDatabase, AdminOptions } from './admin.ts'
+import { type AdminAnswer, json, jsonList, mistake, text } from './admin-answer.ts'
 import { readExplained } from './admin-explain.ts'
 import { explanationText } from './admin-explain-text.ts'
 import type { LiveRequests } from './admin-live.ts'
+import { purgePages } from './admin-purge.ts'
+import { shadowPages } from './admin-shadow.ts'
 import { readListQuery, viewOfExplanation, viewOfRecord, viewOfShape } from './admin-views.ts'
 
 export interface AdminCall {
   readonly request: IncomingMessage
   readonly response: ServerResponse
+  /** As it was asked for, without the query. */
+  readonly path: string
   readonly parameters: URLSearchParams
   readonly body: Buffer
-}
-
-export interface AdminAnswer {
-  readonly status: number
-  readonly type: string
-  /** Written one after the other. */
-  readonly body: Iterable<string>
-  readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface Page {
@@ -26,8 +23,10 @@ export interface Page {
   readonly about: string
   /** Needs no token: for probes; it says nothing about anybody's data. */
   readonly isOpen?: boolean
+  /** Answers for everything below its path, which ends in a slash. */
+  readonly isFolder?: boolean
   /** Changes something: only where writes are allowed. */
-  readonly isWriting?: boolean
+  readonly isWriting?: boolean | ((parameters: URLSearchParams) => boolean)
   /** `taken`: the page answers by itself. */
   answer(call: AdminCall): AdminAnswer | 'taken' | Promise<AdminAnswer | 'taken'>
 }
@@ -97,6 +96,8 @@ export function pagesOf(options: AdminOptions, live: LiveRequests): ReadonlyMap<
       },
     ],
   ])
+  for (const [path, page] of purgePages(options)) pages.set(path, page)
+  for (const [path, page] of shadowPages(options.shadow)) pages.set(path, page)
   const index: Page = { methods: get, about: '', answer: () => text(200, indexOf(options.version, pages)) }
   pages.set('/', index).set('/-/', index)
   return pages
@@ -108,37 +109,6 @@ function indexOf(version: string, pages: ReadonlyMap<string, Page>): string {
     .map(([path, { methods, about }]) => `${methods[0]!.padEnd(5)}${path.padEnd(14)}${about}`)
   return `windowpane ${version}\n\n${lines.join('\n')}`
 }
-
-const text = (status: number, line: string): AdminAnswer => ({
-  status,
-  type: 'text/plain; charset=utf-8',
-  body: [`${line}\n`],
-})
-
-const json = (value: unknown, status = 200): AdminAnswer => ({
-  status,
-  type: 'application/json',
-  body: [`${JSON.stringify(value, null, 2)}\n`],
-})
-
-/** A long list in pieces. */
-const jsonList = (items: readonly object[]): AdminAnswer => ({
-  status: 200,
-  type: 'application/json',
-  body: piecesOf(items),
-})
-
-const itemsPerPiece = 50
-
-function* piecesOf(items: readonly object[]): Iterable<string> {
-  for (let i = 0; i < items.length; i += itemsPerPiece) {
-    const piece = items.slice(i, i + itemsPerPiece).map((item) => JSON.stringify(item))
-    yield `${i === 0 ? '[\n' : ',\n'}${piece.join(',\n')}`
-  }
-  yield items.length === 0 ? '[]\n' : '\n]\n'
-}
-
-const mistake = (sentence: string): AdminAnswer => text(400, `windowpane: ${sentence}`)
 
 function readiness({ unready }: AdminOptions): AdminAnswer {
   const missing = unready()

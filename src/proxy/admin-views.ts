@@ -1,6 +1,6 @@
 /** How records, shapes and explanations are written as JSON: ISO instants, units in the names. */
 import { type Outcome, outcomes } from '../core/decision.ts'
-import type { ExplainedInterval, ExplainedRun, Explanation } from '../engine/explain.ts'
+import type { ExplainedInterval, ExplainedMark, ExplainedRun, Explanation } from '../engine/explain.ts'
 import { outcomeReasons } from '../telemetry/labels.ts'
 import { type RequestRecord, runsOf } from '../telemetry/record.ts'
 import type { Recorded, RecordFilter } from '../telemetry/recorder.ts'
@@ -63,6 +63,7 @@ export const viewOfShape = (row: ShapeRow): object => ({
   lastAt: iso(row.lastAt),
   totalSeconds: ms(row.totalSeconds),
   savedSeconds: ms(row.savedSeconds),
+  askedSeconds: ms(row.askedSeconds),
 })
 
 export const viewOfExplanation = (explanation: Explanation): object => ({
@@ -70,6 +71,7 @@ export const viewOfExplanation = (explanation: Explanation): object => ({
   now: iso(explanation.now),
   ...(explanation.window && { window: viewOfInterval(explanation.window) }),
   ...(explanation.runs && { runs: explanation.runs.map(viewOfRun) }),
+  ...(explanation.marks && { marks: explanation.marks.map(viewOfMark) }),
   ...(explanation.gap && { gap: viewOfInterval(explanation.gap) }),
   ...(explanation.joined && {
     joined: explanation.joined.map((flight) => ({
@@ -87,7 +89,12 @@ const viewOfInterval = <T extends ExplainedInterval>(interval: T): object => ({
   to: iso(interval.to),
 })
 
-const viewOfRun = (run: ExplainedRun): object => viewOfInterval(run)
+const viewOfRun = (run: ExplainedRun): object => ({
+  ...viewOfInterval(run),
+  ...(run.mark && { mark: { ...run.mark, at: iso(run.mark.at) } }),
+})
+
+const viewOfMark = (mark: ExplainedMark): object => ({ ...viewOfInterval(mark), at: iso(mark.at) })
 
 export interface ListQuery {
   readonly filter: RecordFilter

@@ -8,10 +8,13 @@ import type { WireRequest } from '../backends/backend.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Explanation } from '../engine/explain.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
+import type { AdminAnswer } from './admin-answer.ts'
 import { Guard } from './admin-guard.ts'
 import { LiveRequests } from './admin-live.ts'
-import { type AdminAnswer, type AdminCall, type Page, pagesOf } from './admin-pages.ts'
+import { type AdminCall, type Page, pagesOf } from './admin-pages.ts'
+import type { PurgeAccess } from './admin-purge.ts'
 import type { RunReport } from './admin-run.ts'
+import type { ShadowAccess } from './admin-shadow.ts'
 import { readBody } from './incoming.ts'
 import { limitsOf } from './limits.ts'
 import { openListener } from './listener.ts'
@@ -37,6 +40,10 @@ export interface AdminOptions {
   readonly reload: () => Promise<ReloadReport>
   /** Databases by name; the first is meant where none is named. */
   readonly databases: () => ReadonlyMap<string, AdminDatabase>
+  /** Purging, where there is something to purge. */
+  readonly purge?: PurgeAccess['purge']
+  /** Modes, and what shadow mode has found out. */
+  readonly shadow?: ShadowAccess
 }
 
 export interface ReloadReport {
@@ -111,7 +118,7 @@ class Desk {
   async #find(request: IncomingMessage, response: ServerResponse): Promise<AdminAnswer | 'taken'> {
     const { method = 'GET', headers } = request
     const url = URL.parse(request.url ?? '/', 'http://admin')
-    const page = url === null ? undefined : this.#pages.get(url.pathname)
+    const page = url === null ? undefined : this.#pageAt(url.pathname)
     // What a stranger may know is that somebody listens: names and tokens are looked at before pages.
     const rejection =
       this.#guard.checkOrigin(headers) ?? (page?.isOpen ? undefined : this.#guard.checkToken(headers))
@@ -123,7 +130,9 @@ class Desk {
       const allow = page.methods.join(', ')
       return { ...failure(405, `use ${allow}`), headers: { Allow: allow } }
     }
-    if (page.isWriting && !this.#options.allowsWrites()) {
+    const { isWriting = false } = page
+    const isChange = typeof isWriting === 'function' ? isWriting(url!.searchParams) : isWriting
+    if (isChange && !this.#options.allowsWrites()) {
       return failure(403, 'this listener is read-only; admin.allowWrites changes that')
     }
     const body =
@@ -132,8 +141,13 @@ class Desk {
       response.shouldKeepAlive = false
       return failure(413, `a body may have ${maxBodyBytes} bytes`)
     }
-    const call: AdminCall = { request, response, parameters: url!.searchParams, body }
-    return page.answer(call)
+    const { pathname: path, searchParams: parameters } = url!
+    return page.answer({ request, response, path, parameters, body } satisfies AdminCall)
+  }
+
+  #pageAt(path: string): Page | undefined {
+    const folder = this.#pages.get(path.slice(0, path.lastIndexOf('/') + 1))
+    return this.#pages.get(path) ?? (folder?.isFolder ? folder : undefined)
   }
 }
 

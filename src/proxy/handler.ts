@@ -80,7 +80,7 @@ export class Handler {
   }
 
   async #answer(request: IncomingMessage, outgoing: Outgoing): Promise<void> {
-    const incoming = readTarget(request)
+    const incoming = readTarget(request, outgoing.trace)
     if (incoming === undefined)
       return this.#refuse(outgoing, 'bad_request', 'the request target is not a path')
     if (this.#inFlight > this.#options.maxRequests) {
@@ -132,7 +132,11 @@ export class Handler {
     if (mode === 'off') return this.#forward(outgoing, asForward(wire), { bypass: 'switched_off' })
     const identity = identityOf(wire.headers, terms.identity)
     const request = { plan, identity, demands, policy, maxStaleMs, target: outgoing, client: outgoing }
-    await this.#render(outgoing, wire, await this.#options.cache.serve(request, outgoing.decision))
+    const { cache } = this.#options
+    outgoing.isForwarded = mode === 'shadow'
+    const answer =
+      mode === 'shadow' ? cache.shadow(request, outgoing.decision) : cache.serve(request, outgoing.decision)
+    await this.#render(outgoing, wire, await answer)
   }
 
   #plan(wire: WireRequest): Plan | Bypass {

@@ -1,21 +1,24 @@
 /** What a client sent, as the backend reads it. */
 import type { IncomingMessage } from 'node:http'
 import type { HeaderList, WireRequest } from '../backends/backend.ts'
+import type { SpanIds } from '../telemetry/channels.ts'
+import { tracedHeaders } from '../telemetry/tracing.ts'
 import { endToEnd } from './headers.ts'
 
 /** Headers of the connection end here: what is not passed on decides nothing, least of all who is asking. */
 export interface Incoming extends Omit<WireRequest, 'body'> {}
 
-/** Undefined where the request target cannot be forwarded. */
-export function readTarget(message: IncomingMessage): Incoming | undefined {
+/** Undefined where the request target cannot be forwarded. What is asked for it is part of its own span. */
+export function readTarget(message: IncomingMessage, trace?: SpanIds): Incoming | undefined {
   const target = originForm(message.url ?? '')
   if (target === undefined) return undefined
+  const headers = endToEnd(lowerCaseNames(message.rawHeaders))
   const mark = target.indexOf('?')
   return {
     method: message.method ?? 'GET',
     path: mark < 0 ? target : target.slice(0, mark),
     search: mark < 0 ? '' : target.slice(mark + 1),
-    headers: endToEnd(lowerCaseNames(message.rawHeaders)),
+    headers: trace === undefined ? headers : tracedHeaders(headers, trace),
   }
 }
 

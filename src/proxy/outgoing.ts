@@ -8,6 +8,7 @@ import { type Decision, newDecision, resetDecision } from '../core/decision.ts'
 import { headerOf } from '../core/headers.ts'
 import type { Encoding, StreamTarget } from '../engine/ports.ts'
 import type { Client } from '../engine/trip.ts'
+import type { SpanIds } from '../telemetry/channels.ts'
 import type { Visit } from '../telemetry/record.ts'
 import { compress, negotiate } from './encoding.ts'
 import { cacheStatus, endToEnd, serverTiming } from './headers.ts'
@@ -20,12 +21,15 @@ export interface OutgoingOptions {
   readonly via: string
   /** A client that takes nothing for this long is cut off. */
   readonly writeTimeoutMs: number
+  /** Says at its beginning whether a request is traced. */
+  readonly trace?: (headers: HeaderList) => SpanIds | undefined
 }
 
 /** One response, as a client the engine can wait with, a target it can stream to, and a visit to look back on. */
 export class Outgoing implements Client, StreamTarget, Visit {
   readonly encoding: Encoding
   readonly decision: Decision = newDecision()
+  readonly trace: SpanIds | undefined
   plan: Plan | undefined
   wire: WireRequest | undefined
   isForwarded = false
@@ -44,6 +48,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.#response = response
     this.#options = options
     this.#began = options.clock.elapsed()
+    this.trace = options.trace?.(request.rawHeaders)
     this.encoding = negotiate(request.headers['accept-encoding'] as string | undefined)
   }
 

@@ -3,9 +3,11 @@ import type { IncomingMessage } from 'node:http'
 import type { Backend, Flavour } from '../backends/backend.ts'
 import { Budget } from '../core/budget.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
+import { Purge } from '../engine/purge.ts'
+import { ShadowLog } from '../engine/shadow-log.ts'
 import { memoryStore } from '../stores/memory.ts'
 import type { Store } from '../stores/store.ts'
-import { tieredStore } from '../stores/tiered.ts'
+import type { NamedStore } from '../telemetry/store-families.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { ladder } from '../ttl/ladder.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
@@ -16,6 +18,7 @@ import { isFor, narrowness, type Route, withoutPrefix } from './routes.ts'
 import { ScratchPool } from './scratch.ts'
 import type { Settings } from './settings.ts'
 import { type Common, type DatabaseAddress, Site } from './site.ts'
+import { type FarStore, Tiers } from './tiers.ts'
 
 export interface HouseOptions {
   /** The address of the databases that have none of their own. */
@@ -24,9 +27,11 @@ export interface HouseOptions {
   readonly clock: Clock
   readonly databases: readonly DatabaseOptions[]
   /** Stores behind the memory of this process, by name; the house closes them. */
-  readonly farStores?: ReadonlyMap<string, Store>
+  readonly farStores?: ReadonlyMap<string, FarStore>
   /** Looks on. */
   readonly telemetry?: Telemetry
+  /** Which share of the requests without a trace of their own is traced, while anybody listens. */
+  readonly sampleRatio?: () => number
   /** TLS on all listeners. */
   readonly tls?: ListenerOptions['tls']
   /** Instead of the memory store. */
@@ -49,6 +54,11 @@ export interface House {
   readonly url: string
   readonly databases: readonly DatabaseState[]
   readonly memory: { readonly used: number; readonly limit: number }
+  /** Memory first, then the far stores, also those that could not be opened. */
+  stores(): readonly NamedStore[]
+  readonly purge: Purge
+  /** What shadow mode has found out about any of them. */
+  readonly shadowLog: ShadowLog
   /** Stops listening, lets requests under way finish within the drain limit, then closes everything. */
   close(): Promise<void>
 }
@@ -65,22 +75,40 @@ export async function startHouse(options: HouseOptions): Promise<House> {
   const { clock, limits, databases } = options
   const budget = new Budget(limits.memoryBytes)
   const memory = options.store?.(budget) ?? memoryStoreOf(budget, options)
-  const tiers = new Map<string, Store>()
-  for (const [name, far] of options.farStores ?? [])
-    tiers.set(name, tieredStore({ clock, near: memory, far }))
+  const { telemetry, sampleRatio, farStores = new Map() } = options
+  const tiers = new Tiers({ clock, memory, farStores, telemetry, retentionMs: retentionOf(options) })
   const via = `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`
-  const { telemetry } = options
-  const common: Common = { clock, limits, budget, scratch: new ScratchPool(), via, telemetry }
-  const sites = databases.map((database) => {
-    const store = tiers.get(database.farStore ?? '') ?? memory
-    return { ...database, site: new Site(common, { ...database, store }) }
+  const shadowLog = new ShadowLog({
+    clock,
+    budget,
+    onResult: (backend, result) => telemetry?.metrics.observeVerify(backend, result),
   })
+  const common: Common = {
+    clock,
+    limits,
+    budget,
+    scratch: new ScratchPool(),
+    via,
+    shadowLog,
+    telemetry,
+    sampleRatio,
+  }
+  const sites = databases.map((database) => {
+    const store = tiers.of(database.farStore)
+    const marks = tiers.marksOf(store)
+    const site = new Site(common, { ...database, store, marks: marks.of(database.name) })
+    return { ...database, store, marks, site }
+  })
+  const purge = new Purge(
+    clock,
+    sites.map(({ name, store, marks }) => ({ backend: name, store, marks })),
+  )
   const closeBehindListeners = async () => {
     await Promise.all(sites.map(({ site }) => site.close()))
-    await Promise.all([...tiers.values()].map((store) => store.close()))
-    await memory.close()
+    await purge.close()
+    await tiers.close()
   }
-  await Promise.all(sites.map(({ site }) => site.ask()))
+  await Promise.all([tiers.loadMarks(), ...sites.map(({ site }) => site.ask())])
   const listeners = await openAll(options, sites).catch(async (error) => {
     await closeBehindListeners()
     throw error
@@ -91,6 +119,9 @@ export async function startHouse(options: HouseOptions): Promise<House> {
     get memory() {
       return { used: budget.used, limit: budget.limit }
     },
+    stores: () => tiers.figures(),
+    purge,
+    shadowLog,
     databases: sites.map((each) => ({
       name: each.name,
       site: each.site,
@@ -137,11 +168,16 @@ async function closeAll(listeners: ReadonlyMap<string, Listener>, error: unknown
 const noDatabase = ({ url, headers }: IncomingMessage): string =>
   `windowpane: no backend is configured for ${headers.host ?? ''}${url}; see backends.*.route\n`
 
-/** Stale serving needs the old bytes: nothing is collected before it is of no use to anybody. */
-function memoryStoreOf(budget: Budget, { clock, limits, databases }: HouseOptions): Store {
-  const caps = databases.map(({ settings }) => settings().terms.policy.capMs + settings().terms.maxStaleMs)
-  const retentionMs = Math.max(limits.retentionMs, ...caps)
+function memoryStoreOf(budget: Budget, options: HouseOptions): Store {
+  const { clock, limits } = options
+  const retentionMs = retentionOf(options)
   return memoryStore({ clock, budget, retentionMs, maxBucketsPerShape: limits.maxBucketsPerShape })
+}
+
+/** Stale serving needs the old bytes: nothing is collected before it is of no use to anybody. */
+function retentionOf({ limits, databases }: HouseOptions): number {
+  const caps = databases.map(({ settings }) => settings().terms.policy.capMs + settings().terms.maxStaleMs)
+  return Math.max(limits.retentionMs, ...caps)
 }
 
 export interface WindowpaneOptions {

@@ -5,15 +5,19 @@ import type { Clock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import type { Explanation } from '../engine/explain.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
+import type { BackendMarks } from '../engine/marks.ts'
+import type { ShadowLog } from '../engine/shadow-log.ts'
 import type { Store } from '../stores/store.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
+import { Tracing } from '../telemetry/tracing.ts'
 import { explainWire } from './admin-explain.ts'
 import { FlavourWatch } from './flavour.ts'
 import { Handler } from './handler.ts'
 import type { Limits } from './limits.ts'
 import type { ScratchPool } from './scratch.ts'
-import type { Settings } from './settings.ts'
-import { HttpUpstream, type UpstreamSettings } from './upstream.ts'
+import { ModeSwitch, type Settings } from './settings.ts'
+import { onlyServer, TracedUpstream } from './traced-upstream.ts'
+import type { HttpUpstream, UpstreamSettings } from './upstream.ts'
 import { withoutCredentials } from './url.ts'
 
 /** What all databases of one process share. */
@@ -24,8 +28,11 @@ export interface Common {
   readonly scratch: ScratchPool
   /** What this process calls itself in Via. */
   readonly via: string
+  readonly shadowLog: ShadowLog
   /** Looks on. */
   readonly telemetry?: Telemetry | undefined
+  /** Which share of the requests without a trace of their own is traced, while anybody listens. */
+  readonly sampleRatio?: (() => number) | undefined
 }
 
 /** Where a database is, and how to log in there. */
@@ -43,6 +50,8 @@ export interface SiteOptions {
   readonly backend: Backend
   readonly upstream: DatabaseAddress
   readonly store: Store
+  /** What was purged or has changed. */
+  readonly marks: BackendMarks
   readonly settings: () => Settings
 }
 
@@ -51,30 +60,42 @@ const probeMs = 10_000
 export class Site {
   readonly name: string
   readonly handler: Handler
+  /** Whether it is cached, and by whose word. */
+  readonly modes: ModeSwitch
   /** What would be done with a request, and why. */
   readonly explain: (wire: WireRequest) => Promise<Explanation>
   readonly #cache: IntervalCache
   readonly #flavour: FlavourWatch
   readonly #upstream: HttpUpstream
 
-  constructor(common: Common, { name, backend, store, settings, ...options }: SiteOptions) {
-    const { clock, limits, budget, scratch, via, telemetry } = common
-    const hooks = telemetry?.hooks(name) ?? {}
+  constructor(common: Common, { name, backend, store, marks, ...options }: SiteOptions) {
+    const { clock, limits, budget, scratch, via, telemetry, shadowLog, sampleRatio } = common
+    this.modes = new ModeSwitch(options.settings, (mode) => {
+      // What was found out before may have been about another configuration.
+      if (mode === 'shadow') shadowLog.clear(name)
+      telemetry?.log.line('info', `the mode is now ${mode}`, { backend: name })
+    })
+    const settings = () => this.modes.settings
     const { policy } = settings().terms
     const { urls, ...address } = options.upstream
-    const upstream = new HttpUpstream({
-      ...address,
-      url: urls.map(upstreamUrl),
-      clock,
-      connections: limits.upstreamConnections,
-      idleTimeoutMs: limits.upstreamTimeoutMs,
-      via,
-      // With one database there is nothing to choose: asking it is the probe.
-      ...(urls.length > 1 && { probe: { path: backend.flavourPath, intervalMs: probeMs } }),
-    })
+    const url = urls.map(upstreamUrl)
+    const tracing = new Tracing({ clock, backend: name, server: onlyServer(url), sampleRatio })
+    const hooks = tracing.around(telemetry?.hooks(name))
+    const connections = { connections: limits.upstreamConnections, idleTimeoutMs: limits.upstreamTimeoutMs }
+    // With one database there is nothing to choose: asking it is the probe.
+    const probe = urls.length > 1 && { probe: { path: backend.flavourPath, intervalMs: probeMs } }
+    const upstream = new TracedUpstream({ ...address, ...connections, ...probe, url, clock, via }, tracing)
     const flavour = new FlavourWatch(backend, upstream, clock)
     const parts = { backend, store, policy, upstream, clock, budget }
-    const cache = new IntervalCache({ ...limits, ...parts, ...hooks, name, coalescing: true })
+    const cache = new IntervalCache({
+      ...limits,
+      ...parts,
+      ...hooks,
+      name,
+      marks,
+      shadowLog,
+      coalescing: true,
+    })
     this.name = name
     this.handler = new Handler({ ...limits, ...parts, ...hooks, cache, flavour, scratch, via, settings })
     this.#cache = cache

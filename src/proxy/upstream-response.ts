@@ -125,11 +125,19 @@ export class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
     decoder.on('end', () => {
       if (this.#finish()) this.#handler.end()
     })
-    decoder.on('error', (error) => {
-      this.fail({ reason: 'database_unreachable', detail: `broken ${encoding} body: ${error.message}` })
-      this.#controller?.abort(error)
-    })
+    decoder.on('error', (error) => this.#undecodable(`broken ${encoding} body: ${error.message}`, error))
     return decoder
+  }
+
+  #undecodable(detail: string, error: Error): void {
+    if (this.#isOver) return
+    if (this.#handler.undecodable !== undefined) {
+      this.#handler.undecodable(detail)
+      this.stopDecoding()
+      return
+    }
+    this.fail({ reason: 'database_unreachable', detail })
+    this.#controller?.abort(error)
   }
 
   /** Instead of one timer per chunk: when it rings, it looks how long ago the last byte came. */

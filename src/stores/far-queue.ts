@@ -7,6 +7,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { measure } from '../core/pane.ts'
+import type { StoreOperation } from './figures.ts'
 import type { Entry, MaybePromise, Store } from './store.ts'
 import { cutOut } from './tile.ts'
 
@@ -24,6 +25,13 @@ interface Job {
   readonly entry: Entry
 }
 
+export interface FarOptions {
+  readonly timeoutMs: number
+  readonly maxQueuedBytes: number
+  /** Called with what an operation took, also where it failed. */
+  readonly onOperation?: ((operation: StoreOperation, ms: number) => void) | undefined
+}
+
 const failuresInARow = 3
 const pauseMs = 5000
 const writesAtOnce = 8
@@ -32,17 +40,21 @@ export class Far {
   readonly counters: FarCounters = { written: 0, dropped: 0, errors: 0 }
   readonly #store: Store
   readonly #clock: Clock
-  readonly #limits: { readonly timeoutMs: number; readonly maxQueuedBytes: number }
+  readonly #options: FarOptions
   #queue: Job[] = []
   #queuedBytes = 0
   #draining: Promise<void> | undefined
   #failures = 0
   #pausedUntil = Number.NEGATIVE_INFINITY
 
-  constructor(store: Store, clock: Clock, limits: { timeoutMs: number; maxQueuedBytes: number }) {
+  constructor(store: Store, clock: Clock, options: FarOptions) {
     this.#store = store
     this.#clock = clock
-    this.#limits = limits
+    this.#options = options
+  }
+
+  get queuedBytes(): number {
+    return this.#queuedBytes
   }
 
   get isPaused(): boolean {
@@ -50,23 +62,32 @@ export class Far {
   }
 
   /** Runs an operation of the store; gives `otherwise` where it fails, is late, or the store is being left alone. */
-  ask<T>(operation: (store: Store) => MaybePromise<T>, otherwise: T): MaybePromise<T> {
+  ask<T>(
+    operation: (store: Store) => MaybePromise<T>,
+    otherwise: T,
+    kind: StoreOperation = 'read',
+  ): MaybePromise<T> {
     if (this.isPaused) return otherwise
+    const began = this.#clock.elapsed()
+    const over = (value: T): T => {
+      this.#options.onOperation?.(kind, this.#clock.elapsed() - began)
+      return value
+    }
     try {
       const pending = operation(this.#store)
-      if (!(pending instanceof Promise)) return this.#succeeded(pending)
+      if (!(pending instanceof Promise)) return over(this.#succeeded(pending))
       return this.#inTime(pending).then(
-        (value) => this.#succeeded(value),
-        () => this.#failed(otherwise),
+        (value) => over(this.#succeeded(value)),
+        () => over(this.#failed(otherwise)),
       )
     } catch {
-      return this.#failed(otherwise)
+      return over(this.#failed(otherwise))
     }
   }
 
   enqueue(key: Key, entry: Entry): void {
     const bytes = measure(entry.pane)
-    if (this.isPaused || this.#queuedBytes + bytes > this.#limits.maxQueuedBytes) {
+    if (this.isPaused || this.#queuedBytes + bytes > this.#options.maxQueuedBytes) {
       this.counters.dropped++
       return
     }
@@ -113,13 +134,13 @@ export class Far {
   }
 
   async #write(key: Key, entry: Entry): Promise<void> {
-    if (await this.ask((store) => store.write(key, entry), false)) this.counters.written++
+    if (await this.ask((store) => store.write(key, entry), false, 'write')) this.counters.written++
     else this.counters.dropped++
   }
 
   #inTime<T>(pending: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const timer = this.#clock.after(this.#limits.timeoutMs, () =>
+      const timer = this.#clock.after(this.#options.timeoutMs, () =>
         reject(new Error('the far store is late')),
       )
       pending.then(resolve, reject).finally(() => timer.cancel())

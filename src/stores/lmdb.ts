@@ -9,6 +9,7 @@ import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { paneVersion } from '../core/pane.ts'
 import type { Cells } from './cells.ts'
+import type { StoreFigures } from './figures.ts'
 import { LmdbCells } from './lmdb/cells.ts'
 import type { StoreFile } from './lmdb/file.ts'
 import { Health, type StoreCounters, type StoreHealth } from './lmdb/health.ts'
@@ -77,6 +78,7 @@ const maintenanceMs = 60_000
 /** A key's last use is noted again only when it is this many minutes old. */
 const useGrain = 10
 const maxUsesNoted = 10_000
+const shapesAtOnce = 256
 /** With less than this on the disk a write that failed did so for want of room. */
 const almostNothing = 1024 * 1024
 
@@ -131,14 +133,30 @@ class FileStore implements LmdbStore {
     return this.#guarded(() => this.#file.room()) ?? { liveBytes: 0, fileBytes: 0 }
   }
 
+  figures(): StoreFigures {
+    const { evictedKeys, expiredKeys, failures, damagedValues } = this.counters
+    const { liveBytes, fileBytes } = this.room()
+    const entries = this.#guarded(() => this.#file.tables.records.getStats().entryCount)
+    return {
+      ...(entries !== undefined && { entries }),
+      ...{ bytes: liveBytes, fileBytes, limitBytes: this.#options.maxBytes },
+      evictions: { disk: evictedKeys, expired: expiredKeys },
+      ...{ health: this.health, failures, damagedValues },
+    }
+  }
+
   read(key: Key, interval: Interval): Found | undefined {
-    if (!this.#keys.isUsable(key)) return undefined
-    const found = this.#guarded(() => this.#panes.read(key, interval))
+    const found = this.#find(key, interval)
     if (found === undefined) return undefined
     const { panes, shape, used } = found
     if (used + useGrain <= minuteOf(this.#options.clock.now()) && this.#used.size < maxUsesNoted)
       this.#used.add(key)
     return { panes, shape }
+  }
+
+  peek(key: Key, interval: Interval): Found | undefined {
+    const found = this.#find(key, interval)
+    return found && { panes: found.panes, shape: found.shape }
   }
 
   async write(key: Key, entry: Entry): Promise<boolean> {
@@ -158,8 +176,13 @@ class FileStore implements LmdbStore {
     return (await this.#change(0, () => this.#panes.remove(key, interval))) ?? 0
   }
 
-  shapes(): Iterable<readonly [Key, ShapeRecord]> {
-    return this.#guarded(() => [...this.#records.all()]) ?? []
+  /** A page at a time: whoever goes through many of them may let others have their turn. */
+  *shapes(): Iterable<readonly [Key, ShapeRecord]> {
+    let page = this.#shapesBehind(undefined)
+    while (page.length > 0) {
+      for (const [key, shape] of page) if (shape !== undefined) yield [key, shape]
+      page = this.#shapesBehind(page.at(-1)![0])
+    }
   }
 
   async maintain(): Promise<void> {
@@ -186,6 +209,14 @@ class FileStore implements LmdbStore {
     this.#health.isClosed = true
     await this.#file.close().catch(() => {})
     this.#markers.leave(isDamaged)
+  }
+
+  #find(key: Key, interval: Interval): ReturnType<Panes['read']> {
+    return this.#keys.isUsable(key) ? this.#guarded(() => this.#panes.read(key, interval)) : undefined
+  }
+
+  #shapesBehind(key: Key | undefined): ReturnType<Records['page']> {
+    return this.#guarded(() => this.#records.page(key, shapesAtOnce)) ?? []
   }
 
   #mayWrite(key: Key, bytes: number): boolean {

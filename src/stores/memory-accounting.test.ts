@@ -56,7 +56,10 @@ function shapeOf(shape: number): ShapeRecord {
   return {
     backend: 'prometheus',
     text: Buffer.from(`sum by (instance) (rate(http_requests_total{job="job-${shape}"}[5m]))`).toString(),
+    query: Buffer.from(`sum by (instance) (rate(http_requests_total{job="job-${shape}"}[5m]))`).toString(),
     sources: [Buffer.from(`http_requests_total_${shape}`).toString()],
+    knowsAllSources: true,
+    lookbackMs: 300_000,
     grid: { kind: 'point', step: 15_000, origin: shape % 15_000 },
     identity: Buffer.from(`team-${shape}`).toString(),
     headers: [Buffer.from('content-type').toString(), Buffer.from('application/json').toString()],

@@ -11,7 +11,10 @@ import type { ShapeRecord, Store } from './store.ts'
 const shape: ShapeRecord = {
   backend: 'test',
   text: 'up',
+  query: '',
   sources: [],
+  knowsAllSources: true,
+  lookbackMs: 0,
   grid: { kind: 'point', step: 1000, origin: 0 },
   identity: '',
   headers: [],

@@ -5,6 +5,7 @@ import type { Interval } from '../core/interval.ts'
 import { lengthOf } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { clockOf, measure, type Pane, slice } from '../core/pane.ts'
+import type { EvictionReason, StoreFigures } from './figures.ts'
 import type { Entry, Found, ShapeRecord, Store } from './store.ts'
 import { cutOut, layOver } from './tile.ts'
 
@@ -35,6 +36,7 @@ class MemoryStore implements Store {
   /** In order of use: the first is the one used longest ago. */
   readonly #slots = new Map<Key, Slot>()
   #held = 0
+  readonly #evicted = { memory: 0, expired: 0, surplus: 0 } satisfies Partial<Record<EvictionReason, number>>
 
   constructor(options: MemoryStoreOptions) {
     this.#options = options
@@ -88,7 +90,12 @@ class MemoryStore implements Store {
   }
 
   *shapes(): Iterable<readonly [Key, ShapeRecord]> {
-    for (const [key, slot] of this.#slots) yield [key, slot.shape]
+    // A copy: a key that is used meanwhile goes to the end of the map, and would come again.
+    for (const [key, slot] of [...this.#slots]) yield [key, slot.shape]
+  }
+
+  figures(): StoreFigures {
+    return { entries: this.#slots.size, bytes: this.#held, evictions: { ...this.#evicted } }
   }
 
   close(): void {
@@ -115,6 +122,7 @@ class MemoryStore implements Store {
     for (const key of this.#slots.keys()) {
       if (this.#options.budget.used <= target) return
       this.#forget(key)
+      this.#evicted.memory++
     }
   }
 
@@ -123,6 +131,7 @@ class MemoryStore implements Store {
     for (const [key, slot] of this.#slots) {
       if (slot.writtenAt + this.#options.retentionMs > now) return
       this.#forget(key)
+      this.#evicted.expired++
     }
   }
 
@@ -130,6 +139,7 @@ class MemoryStore implements Store {
     const oldest = now - this.#options.retentionMs
     const kept = panes.filter((pane) => hasClockAfter(pane, oldest))
     let surplus = countBuckets(kept) - this.#options.maxBucketsPerShape
+    this.#evicted.surplus += Math.max(0, surplus)
     while (surplus > 0) {
       const first = kept.shift()!
       const rest = slice(first, { from: first.from + surplus, to: first.to })
@@ -153,7 +163,7 @@ const countBuckets = (panes: readonly Pane[]): number => panes.reduce((sum, pane
 const slotOverhead = 768
 
 function slotBytes(key: Key, panes: readonly Pane[], shape: ShapeRecord): number {
-  let bytes = slotOverhead + key.length + shape.text.length + shape.identity.length
+  let bytes = slotOverhead + key.length + shape.text.length + shape.query.length + shape.identity.length
   for (const text of shape.sources) bytes += text.length + 16
   for (const text of shape.headers) bytes += text.length + 16
   const bodies = new Set<Pane['body']>()

@@ -7,13 +7,21 @@ import type { Grid } from '../core/grid.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { Pane } from '../core/pane.ts'
+import type { Cells } from './cells.ts'
+import type { StoreFigures } from './figures.ts'
 
 /** What is known about a key besides its buckets: listing, purging by name and a hit's headers live on it. */
 export interface ShapeRecord {
   readonly backend: string
   /** The question without its time range, for people. */
   readonly text: string
+  /** The query as it was written. */
+  readonly query: string
+  /** What the question reads, where its names are known, and whether all of them are. */
   readonly sources: readonly string[]
+  readonly knowsAllSources: boolean
+  /** How far before a bucket the data lies that it is computed from; infinite where that is not bounded. */
+  readonly lookbackMs: number
   readonly grid: Grid
   /** A label of the identity partition, never the credentials themselves. */
   readonly identity: string
@@ -39,6 +47,8 @@ export type MaybePromise<T> = T | Promise<T>
 
 export interface Store {
   readonly name: string
+  /** Small rows under conditions, where the engine has them too. */
+  readonly cells?: Cells
   /** What is stored of an interval, fresh or not; undefined where nothing is known about the key. */
   read(key: Key, interval: Interval): MaybePromise<Found | undefined>
   /** As `read`, but leaves no trace: what was looked at is not thereby used. */
@@ -52,5 +62,7 @@ export interface Store {
   remove(key: Key, interval?: Interval): MaybePromise<number>
   /** Every key with its record. */
   shapes(): Iterable<readonly [Key, ShapeRecord]> | AsyncIterable<readonly [Key, ShapeRecord]>
+  /** How the store is; never asks anybody else. */
+  figures?(): StoreFigures
   close(): MaybePromise<void>
 }

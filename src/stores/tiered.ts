@@ -9,6 +9,8 @@ import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { measure, type Pane, slice } from '../core/pane.ts'
 import { Far, type FarCounters } from './far-queue.ts'
+import type { StoreFigures, StoreOperation } from './figures.ts'
+import { peekInto } from './peek.ts'
 import { Sightings } from './sightings.ts'
 import type { Entry, Found, MaybePromise, ShapeRecord, Store } from './store.ts'
 import { layOver } from './tile.ts'
@@ -26,10 +28,14 @@ export interface TieredStoreOptions {
   readonly bigBytes?: number
   /** A gap of which the far store knew nothing is not asked for again before; 5 s unless told. */
   readonly recheckMs?: number
+  /** Called with what each operation of the far store took; memory is too fast to be measured for nothing. */
+  readonly onOperation?: (operation: StoreOperation, ms: number) => void
 }
 
 export interface TieredStore extends Store {
   readonly far: Readonly<FarCounters>
+  /** How the far store is, as it says and as its queue sees it. */
+  farFigures(): StoreFigures
   /** Resolves when what was written so far has reached the far store or was given up. */
   idle(): Promise<void>
 }
@@ -43,6 +49,11 @@ const sightingPeriodMs = 12 * 3_600_000
 const sightingsForFar = 2
 const sightingsForBig = 4
 const maxRemembered = 10_000
+const leftAlone = {
+  state: 'degraded',
+  trouble: 'silent',
+  detail: 'it failed or was late several times in a row',
+} as const
 const everything: Interval = { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER }
 
 class Tiered implements TieredStore {
@@ -67,7 +78,8 @@ class Tiered implements TieredStore {
     this.name = `${near.name}+${far.name}`
     this.#near = near
     this.#farStore = far
-    this.#far = new Far(far, clock, { timeoutMs: farTimeoutMs, maxQueuedBytes })
+    const { onOperation } = options
+    this.#far = new Far(far, clock, { timeoutMs: farTimeoutMs, maxQueuedBytes, onOperation })
     this.#clock = clock
     this.#sightings = new Sightings(clock, sightingPeriodMs)
     this.#bigBytes = options.bigBytes ?? 8 * 1024 * 1024
@@ -78,6 +90,14 @@ class Tiered implements TieredStore {
     return this.#far.counters
   }
 
+  farFigures(): StoreFigures {
+    const own = this.#farStore.figures?.() ?? {}
+    const { errors, dropped } = this.#far.counters
+    const health = this.#far.isPaused ? leftAlone : (own.health ?? { state: 'ok' })
+    const { queuedBytes } = this.#far
+    return { ...own, health, failures: (own.failures ?? 0) + errors, dropped, queuedBytes }
+  }
+
   read(key: Key, interval: Interval): MaybePromise<Found | undefined> {
     const found = this.#near.read(key, interval)
     return found instanceof Promise
@@ -85,9 +105,17 @@ class Tiered implements TieredStore {
       : this.#readOn(key, interval, found)
   }
 
-  /** Only memory: looking into the far store would bring what it has nearer. */
+  /** Both tiers, bucket by bucket the newer; nothing is brought nearer. */
   peek(key: Key, interval: Interval): MaybePromise<Found | undefined> {
-    return this.#near.peek?.(key, interval) ?? undefined
+    const near = peekInto(this.#near, key, interval)
+    const far = this.#isClosed
+      ? undefined
+      : this.#far.ask((store) => peekInto(store, key, interval), undefined)
+    const both = ([one, other]: readonly (Found | undefined)[]): Found | undefined =>
+      other === undefined ? one : united(interval, { near: one, far: other })
+    return near instanceof Promise || far instanceof Promise
+      ? Promise.all([near, far]).then(both)
+      : both([near, far])
   }
 
   write(key: Key, entry: Entry): MaybePromise<boolean> {
@@ -106,7 +134,7 @@ class Tiered implements TieredStore {
     const near = (await this.#near.read(key, within))?.panes ?? []
     const far = (await this.#far.ask((store) => store.read(key, within), undefined))?.panes ?? []
     await this.#near.remove(key, interval)
-    await this.#far.ask((store) => store.remove(key, interval), 0)
+    await this.#far.ask((store) => store.remove(key, interval), 0, 'remove')
     this.#removals++
     return bucketsIn([...near, ...far])
   }
@@ -210,7 +238,8 @@ function gapIn(panes: readonly Pane[], interval: Interval): Interval | undefined
 
 function united(interval: Interval, { near, far }: { near: Found | undefined; far: Found }): Found {
   const panes = far.panes.reduce<Pane[]>((stored, pane) => layOver(stored, pane), [...(near?.panes ?? [])])
-  return { panes: panes.map((pane) => slice(pane, interval)), shape: near?.shape ?? far.shape }
+  const inside = panes.map((pane) => slice(pane, interval)).filter((pane) => pane.from < pane.to)
+  return { panes: inside, shape: near?.shape ?? far.shape }
 }
 
 function bucketsIn(panes: readonly Pane[]): number {

@@ -1,5 +1,6 @@
 /** The counters of one database, in flat arrays. */
 import { outcomes } from '../core/decision.ts'
+import { type VerifyResult, verifyResults } from '../engine/shadow-log.ts'
 import { sample } from './exposition.ts'
 import { families } from './families.ts'
 import { durationBounds, Histograms } from './histograms.ts'
@@ -21,6 +22,7 @@ export class BackendFigures {
   /** From the cache, from the database. */
   readonly #buckets = new Float64Array(2)
   readonly #origin = new Float64Array(originStatuses.length)
+  readonly #verified = new Float64Array(verifyResults.length)
 
   constructor(name: string) {
     this.#name = name
@@ -36,6 +38,10 @@ export class BackendFigures {
 
   countOrigin(status: OriginStatus): void {
     this.#origin[indexOfStatus(status)]!++
+  }
+
+  countVerified(result: VerifyResult): void {
+    this.#verified[verifyResults.indexOf(result)]!++
   }
 
   requests(): string {
@@ -62,6 +68,14 @@ export class BackendFigures {
     return ['cache', 'origin']
       .map((source, i) =>
         sample(families.buckets.name, ['backend', this.#name, 'source', source], this.#buckets[i]!),
+      )
+      .join('')
+  }
+
+  verified(): string {
+    return verifyResults
+      .map((result, i) =>
+        sample(families.verify.name, ['backend', this.#name, 'result', result], this.#verified[i]!),
       )
       .join('')
   }

@@ -2,10 +2,16 @@
 
 export type MetricType = 'counter' | 'gauge' | 'histogram'
 
+/** The closed list of a label's values, with or without their meanings, or a sentence where the operator names them. */
+export type LabelValues = readonly string[] | Readonly<Record<string, string>> | string
+
 export interface Family {
   readonly name: string
   readonly type: MetricType
   readonly help: string
+  readonly labels: Readonly<Record<string, LabelValues>>
+  /** A query that people ask of it. */
+  readonly example?: string
 }
 
 /** name, value, name, value … */

@@ -1,42 +1,129 @@
-/** Every metric with its type and meaning: what is exposed, and what the reference page lists. */
+/** Every metric with its type, labels and meaning: what is exposed, and what the reference page lists. */
+import { outcomes } from '../core/decision.ts'
+import { verifyResults } from '../engine/shadow-log.ts'
+import { evictionReasons, storeOperations } from '../stores/figures.ts'
 import type { Family } from './exposition.ts'
+import { originStatuses, phases } from './labels.ts'
 
-const counter = (name: string, help: string): Family => ({ name, type: 'counter', help })
-const gauge = (name: string, help: string): Family => ({ name, type: 'gauge', help })
-const histogram = (name: string, help: string): Family => ({ name, type: 'histogram', help })
+type More = Partial<Pick<Family, 'labels' | 'example'>>
+
+const counter = (name: string, help: string, more: More = {}): Family => ({
+  ...{ name, type: 'counter', help, labels: {} },
+  ...more,
+})
+const gauge = (name: string, help: string, more?: More): Family => ({
+  ...counter(name, help, more),
+  type: 'gauge',
+})
+const histogram = (name: string, help: string, more?: More): Family => ({
+  ...counter(name, help, more),
+  type: 'histogram',
+})
+
+const backend = { backend: 'name of the backend' }
+const store = { store: '`memory`, or the name of the store in the configuration' }
+const source = { source: ['cache', 'origin'] }
 
 export const families = {
-  requests: counter('windowpane_requests_total', 'Requests answered, by outcome and reason.'),
+  requests: counter('windowpane_requests_total', 'Requests answered, by outcome and reason.', {
+    labels: { ...backend, outcome: outcomes, reason: '[the reasons](outcomes.md); empty for a hit' },
+    example: 'sum by (outcome) (rate(windowpane_requests_total[5m]))',
+  }),
   duration: histogram(
     'windowpane_request_duration_seconds',
     'From the request to the moment its answer was handed to the connection.',
+    {
+      labels: { ...backend, outcome: outcomes },
+      example:
+        'histogram_quantile(0.99, sum by (le, outcome) (rate(windowpane_request_duration_seconds_bucket[5m])))',
+    },
   ),
-  phase: histogram('windowpane_phase_duration_seconds', 'Time per phase of a request.'),
-  buckets: counter('windowpane_buckets_total', 'Buckets in answers, from the cache and from the database.'),
+  phase: histogram('windowpane_phase_duration_seconds', 'Time per phase of a request.', {
+    labels: { phase: phases },
+  }),
+  buckets: counter('windowpane_buckets_total', 'Buckets in answers, from the cache and from the database.', {
+    labels: { ...backend, ...source },
+    example:
+      'sum(rate(windowpane_buckets_total{source="cache"}[5m])) / sum(rate(windowpane_buckets_total[5m]))',
+  }),
   resultBytes: counter(
     'windowpane_result_bytes_total',
     'Bytes of answers as sent; those of a partial answer are divided by its buckets.',
+    { labels: source },
   ),
-  origin: counter('windowpane_origin_requests_total', 'Queries to the database, by how they ended.'),
+  origin: counter('windowpane_origin_requests_total', 'Queries to the database, by how they ended.', {
+    labels: { ...backend, status: originStatuses },
+  }),
   interval: counter(
     'windowpane_origin_interval_seconds_total',
     'Length of the windows clients asked for, and of those the database was asked for.',
+    {
+      labels: { kind: ['asked', 'fetched'] },
+      example:
+        '1 - sum(rate(windowpane_origin_interval_seconds_total{kind="fetched"}[5m])) / sum(rate(windowpane_origin_interval_seconds_total{kind="asked"}[5m]))',
+    },
   ),
   age: histogram(
     'windowpane_served_age_seconds',
     'Time since the oldest stored bucket of an answer was fetched.',
+    {
+      example: 'histogram_quantile(0.99, sum by (le) (rate(windowpane_served_age_seconds_bucket[5m])))',
+    },
   ),
   joined: counter(
     'windowpane_singleflight_joined_total',
     'Requests that were served by the query of another one.',
   ),
+  verify: counter(
+    'windowpane_verify_total',
+    'Answers of the cache that shadow mode compared with those of the database: `explained` differ by permitted staleness.',
+    {
+      labels: { ...backend, result: verifyResults },
+      example: 'sum(increase(windowpane_verify_total{result="unexplained"}[1h]))',
+    },
+  ),
   inFlight: gauge('windowpane_requests_in_flight', 'Requests being answered.'),
   flights: gauge('windowpane_flights', 'Queries to the database under way for the cache.'),
   memoryUsed: gauge('windowpane_memory_used_bytes', 'Buckets, bodies in flight and unsent answers.'),
   memoryLimit: gauge('windowpane_memory_limit_bytes', 'What they may take together.'),
-  storeEntries: gauge('windowpane_store_entries', 'Keys in a store.'),
-  storeBytes: gauge('windowpane_store_bytes', 'Bytes in a store.'),
-  evictions: counter('windowpane_evictions_total', 'Keys or buckets that left a store, by reason.'),
+  storeEntries: gauge('windowpane_store_entries', 'Keys in a store.', { labels: store }),
+  storeBytes: gauge('windowpane_store_bytes', 'Bytes in a store.', { labels: store }),
+  storeLimit: gauge('windowpane_store_limit_bytes', 'What a store may take on disk.', {
+    labels: store,
+    example: 'windowpane_store_bytes / windowpane_store_limit_bytes',
+  }),
+  storeDegraded: gauge(
+    'windowpane_store_degraded',
+    '1 where a store cannot be used as it should: missing, full, damaged, failing or too slow.',
+    { labels: store },
+  ),
+  storeFailures: counter(
+    'windowpane_store_failures_total',
+    'Operations of a store behind the memory that failed or took too long.',
+    { labels: store },
+  ),
+  storeDropped: counter(
+    'windowpane_store_dropped_total',
+    'Panes that a store behind the memory did not take; each costs a query after a restart.',
+    { labels: store },
+  ),
+  storeOperation: histogram(
+    'windowpane_store_operation_duration_seconds',
+    'Time per operation of a store behind the memory.',
+    {
+      labels: { ...store, op: storeOperations },
+      example:
+        'histogram_quantile(0.99, sum by (le, store, op) (rate(windowpane_store_operation_duration_seconds_bucket[5m])))',
+    },
+  ),
+  evictions: counter('windowpane_evictions_total', 'Keys or buckets that left a store, by reason.', {
+    labels: { ...store, reason: evictionReasons },
+  }),
+  spansSent: counter('windowpane_trace_spans_sent_total', 'Spans that the collector took.'),
+  spansDropped: counter(
+    'windowpane_trace_spans_dropped_total',
+    'Spans that were given up: the queue was full, or the collector refused them.',
+  ),
   reloadOk: gauge(
     'windowpane_config_last_reload_successful',
     'Whether the last configuration that was read could be used.',
@@ -45,7 +132,9 @@ export const families = {
     'windowpane_config_last_reload_success_time_seconds',
     'When a configuration was last taken into use.',
   ),
-  build: gauge('windowpane_build_info', 'Version of Windowpane and of Node.'),
+  build: gauge('windowpane_build_info', 'Version of Windowpane and of Node.', {
+    labels: { version: 'version of Windowpane', node: 'version of Node' },
+  }),
   cpu: counter('process_cpu_seconds_total', 'User and system CPU time.'),
   started: gauge('process_start_time_seconds', 'When the process started.'),
   resident: gauge('process_resident_memory_bytes', 'Resident memory.'),

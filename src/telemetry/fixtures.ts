@@ -13,6 +13,8 @@ export const samplePlan: Plan = {
   grid: { kind: 'point', step: minute, origin: 0 },
   window: { from: first, to: first + 60 },
   sources: ['http_requests_total'],
+  knowsAllSources: true,
+  lookbackMs: 300_000,
   terms: '',
   request: { method: 'GET', path: '/api/v1/query_range', search: '', headers: [], body: new Uint8Array() },
 }

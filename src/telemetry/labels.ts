@@ -60,6 +60,3 @@ export function statusClass(status: number): OriginStatus {
 }
 
 export const phases = ['plan', 'lookup', 'fetch', 'reply'] as const
-
-export const evictionReasons = ['memory', 'expired', 'surplus', 'disk'] as const
-export type EvictionReason = (typeof evictionReasons)[number]

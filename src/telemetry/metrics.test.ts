@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fakeClock } from '../testing/fake-clock.ts'
+import type { Family } from './exposition.ts'
 import { families } from './families.ts'
 import { NOW, samplePlan, sampleVisit, visits } from './fixtures.ts'
 import { outcomeReasons } from './labels.ts'
@@ -23,11 +24,13 @@ const newMetrics = () =>
     sources: {
       stores: () => [
         { name: 'memory', entries: 3, bytes: 4096, evictions: { memory: 2, expired: 1 } },
+        { name: 'disk', limitBytes: 9000, health: { state: 'degraded' }, failures: 7, dropped: 5 },
         { name: 'odd "name"\\\n', entries: 1 },
       ],
       memory: () => ({ used: 5000, limit: 10_000 }),
       flights: () => 2,
       requestsInFlight: () => 4,
+      traces: () => ({ sent: 8, dropped: 3 }),
       process: () => processFigures,
     },
   })
@@ -79,6 +82,7 @@ test('what is shown, to the letter', () => {
   for (const visit of Object.values(visits)) metrics.observe(recordOf('main', visit))
   metrics.observeFetch({ backend: 'main', status: '2xx', intervalMs: 360_000 })
   metrics.observeFetch({ backend: 'main', status: 'unreachable', intervalMs: 600_000 })
+  metrics.observeStore('disk', 'read', 0.5)
   metrics.noteReload(false)
   const shown = render(metrics)
     .split('\n')
@@ -126,8 +130,16 @@ test('what is shown, to the letter', () => {
     'windowpane_store_entries{store="memory"} 3',
     'windowpane_store_entries{store="odd \\"name\\"\\\\\\n"} 1',
     'windowpane_store_bytes{store="memory"} 4096',
+    'windowpane_store_limit_bytes{store="disk"} 9000',
+    'windowpane_store_degraded{store="disk"} 1',
+    'windowpane_store_failures_total{store="disk"} 7',
+    'windowpane_store_dropped_total{store="disk"} 5',
     'windowpane_evictions_total{store="memory",reason="memory"} 2',
     'windowpane_evictions_total{store="memory",reason="expired"} 1',
+    'windowpane_store_operation_duration_seconds_sum{store="disk",op="read"} 0.0005',
+    'windowpane_store_operation_duration_seconds_count{store="disk",op="read"} 1',
+    'windowpane_trace_spans_sent_total 8',
+    'windowpane_trace_spans_dropped_total 3',
     'process_cpu_seconds_total 1.5',
     `process_start_time_seconds ${NOW / 1000 - 60}`,
     'process_resident_memory_bytes 1000',
@@ -147,6 +159,32 @@ test('every family is announced once, with its type and help, and nothing else',
     new Set(parse(render(metrics)).keys()),
     new Set(Object.values(families).map(({ name }) => name)),
   )
+})
+
+test('labels and their values are those that the reference lists', () => {
+  const metrics = newMetrics()
+  for (const visit of Object.values(visits)) metrics.observe(recordOf('main', visit))
+  metrics.observeStore('disk', 'write', 1)
+  const shown = parse(render(metrics))
+  for (const { name, labels: listed } of Object.values<Family>(families)) {
+    for (const { labels } of shown.get(name)!) {
+      const { le: _, ...own } = labels
+      assert.deepEqual(Object.keys(own).sort(), Object.keys(listed).sort(), name)
+      for (const [label, value] of Object.entries(own)) {
+        const values = listed[label]!
+        if (typeof values === 'string') continue
+        const known: readonly string[] = Array.isArray(values) ? values : Object.keys(values)
+        assert.ok(known.includes(value), `${name}{${label}="${value}"}`)
+      }
+    }
+  }
+})
+
+test('the number of stores is bounded', () => {
+  const metrics = newMetrics()
+  for (let i = 0; i < 100; i++) metrics.observeStore(`store ${i}`, 'read', 1)
+  const samples = parse(render(metrics)).get(families.storeOperation.name)!
+  assert.equal(new Set(samples.map(({ labels }) => labels['store'])).size, 33)
 })
 
 test('histograms are cumulative, end in +Inf, and tell hits of a tenth of a millisecond apart', () => {

@@ -3,28 +3,24 @@
  * number is bounded whatever clients send. Rendering goes family by family: the caller may let others in between.
  */
 import type { Clock } from '../core/clock.ts'
+import type { VerifyResult } from '../engine/shadow-log.ts'
+import type { StoreOperation } from '../stores/figures.ts'
 import { BackendFigures } from './backend-figures.ts'
-import { type Family, headOf, type Labels, sample } from './exposition.ts'
+import { type Family, headOf, sample } from './exposition.ts'
 import { families } from './families.ts'
 import { ageBounds, durationBounds, Histograms } from './histograms.ts'
-import { type EvictionReason, evictionReasons, type OriginStatus, phases } from './labels.ts'
+import { type OriginStatus, phases } from './labels.ts'
 import type { ProcessFigures } from './process-figures.ts'
 import { bucketsOf, type RequestRecord } from './record.ts'
-
-export interface StoreFigures {
-  readonly name: string
-  readonly entries?: number
-  readonly bytes?: number
-  /** Since the start. */
-  readonly evictions?: Partial<Readonly<Record<EvictionReason, number>>>
-}
+import { type NamedStore, StoreTimes, storeFamilies } from './store-families.ts'
 
 /** Figures that others keep; read when metrics are rendered. What is not given is not shown. */
 export interface MetricSources {
-  stores?(): readonly StoreFigures[]
+  stores?(): readonly NamedStore[]
   memory?(): { readonly used: number; readonly limit: number }
   flights?(): number
   requestsInFlight?(): number
+  traces?(): { readonly sent: number; readonly dropped: number } | undefined
   process?(): ProcessFigures
 }
 
@@ -44,13 +40,13 @@ export interface OriginFetch {
 
 /** Databases are configured, not sent; still, their number is bounded. */
 const maxBackends = 64
-const maxStores = 32
 
 export class Metrics {
   readonly #options: MetricsOptions
   readonly #backends = new Map<string, BackendFigures>()
   readonly #phases = new Histograms(durationBounds, phases.length)
   readonly #ages = new Histograms(ageBounds, 1)
+  readonly #storeTimes = new StoreTimes()
   /** Bytes from cache and database; milliseconds asked and fetched; joined. */
   readonly #bytes = new Float64Array(2)
   readonly #intervalMs = new Float64Array(2)
@@ -78,6 +74,14 @@ export class Metrics {
     this.#intervalMs[1]! += intervalMs
   }
 
+  observeVerify(backend: string, result: VerifyResult): void {
+    this.#backend(backend).countVerified(result)
+  }
+
+  observeStore(store: string, operation: StoreOperation, ms: number): void {
+    this.#storeTimes.observe(store, operation, ms / 1000)
+  }
+
   noteReload(isOk: boolean): void {
     const succeededAt = isOk ? this.#options.clock.now() : this.#reload.succeededAt
     this.#reload = { isOk, succeededAt }
@@ -86,6 +90,10 @@ export class Metrics {
   /** Shows a database before its first request: a counter that appears with a value of 1 has no rate. */
   announce(backend: string): void {
     this.#backend(backend)
+  }
+
+  announceStore(store: string): void {
+    this.#storeTimes.announce(store)
   }
 
   /** One text per family; what was counted meanwhile shows in those that follow. */
@@ -103,6 +111,7 @@ export class Metrics {
     yield family(families.interval, ...this.#intervals())
     yield family(families.age, this.#ages.lines(families.age.name, 0, []))
     yield single(families.joined, this.#joined)
+    yield family(families.verify, ...backends.map((each) => each.verified()))
     yield* this.#fromSources()
     yield single(families.reloadOk, this.#reload.isOk ? 1 : 0)
     yield single(families.reloadTime, this.#reload.succeededAt / 1000)
@@ -151,14 +160,17 @@ export class Metrics {
   }
 
   *#fromSources(): Iterable<string> {
-    const { stores, memory, flights, requestsInFlight, process } = this.#options.sources ?? {}
+    const { stores, memory, flights, requestsInFlight, traces, process } = this.#options.sources ?? {}
     if (requestsInFlight !== undefined) yield single(families.inFlight, requestsInFlight())
     if (flights !== undefined) yield single(families.flights, flights())
     if (memory !== undefined) {
       const { used, limit } = memory()
       yield single(families.memoryUsed, used) + single(families.memoryLimit, limit)
     }
-    if (stores !== undefined) yield storeFamilies(stores().slice(0, maxStores))
+    if (stores !== undefined) yield storeFamilies(stores(), this.#storeTimes)
+    const spans = traces?.()
+    if (spans !== undefined)
+      yield single(families.spansSent, spans.sent) + single(families.spansDropped, spans.dropped)
     if (process !== undefined) yield processFamilies(process())
   }
 }
@@ -168,24 +180,6 @@ const nodeVersion = process.versions.node
 const family = (head: Family, ...samples: string[]): string => headOf(head) + samples.join('')
 
 const single = (of: Family, value: number): string => headOf(of) + sample(of.name, [], value)
-
-function storeFamilies(stores: readonly StoreFigures[]): string {
-  const gauge = (of: Family, value: (store: StoreFigures) => number | undefined): string =>
-    family(of, ...stores.map((store) => sampleOf(of.name, ['store', store.name], value(store))))
-  const evictions = stores.flatMap(({ name, evictions: counts }) =>
-    evictionReasons.map((reason) =>
-      sampleOf(families.evictions.name, ['store', name, 'reason', reason], counts?.[reason]),
-    ),
-  )
-  return (
-    gauge(families.storeEntries, (store) => store.entries) +
-    gauge(families.storeBytes, (store) => store.bytes) +
-    family(families.evictions, ...evictions)
-  )
-}
-
-const sampleOf = (name: string, labels: Labels, value: number | undefined): string =>
-  value === undefined ? '' : sample(name, labels, value)
 
 const processFamilies = (figures: ProcessFigures): string =>
   single(families.cpu, figures.cpuSeconds) +

@@ -9,6 +9,7 @@ import type { Decision, Outcome, Reason } from '../core/decision.ts'
 import { startOf } from '../core/grid.ts'
 import { lengthOf } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
+import type { SpanIds } from './channels.ts'
 import { bounded, questionOf } from './texts.ts'
 
 /** What is known of a request whose answer is over. */
@@ -22,6 +23,8 @@ export interface Visit {
   readonly wire: WireRequest | undefined
   /** It was passed on as it came. */
   readonly isForwarded: boolean
+  /** Where it is traced. */
+  readonly trace?: SpanIds | undefined
   /** `gone`: the client left; `broken`: the answer could not be completed. */
   readonly ending: 'whole' | 'gone' | 'broken'
   readonly status: number
@@ -44,6 +47,8 @@ export interface RequestRecord {
   readonly key: Key | undefined
   /** Of the grid; 0 where the request was not planned, and then there is no window. */
   readonly stepMs: number
+  /** Where the grid's buckets lie within the step: equal questions on grids of unequal phase share nothing. */
+  readonly phaseMs: number
   /** The window, half-open. */
   readonly from: EpochMs
   readonly to: EpochMs
@@ -91,6 +96,7 @@ export function recordOf(backend: string, visit: Visit): RequestRecord {
     shape: plan === undefined ? questionOf(visit, maxShapeChars) : bounded(plan.shape, maxShapeChars),
     key: decision.key,
     stepMs: grid === undefined ? 0 : grid.step,
+    phaseMs: grid === undefined ? 0 : grid.origin,
     from: grid === undefined ? 0 : startOf(grid, plan!.window.from),
     to,
     gapFrom: hasGap ? startOf(grid, gap.from) : to,

@@ -18,6 +18,7 @@ test('a row says how a question fared, what it saved and why it was not cached',
     key: 'k',
     backend: 'main',
     stepMs: 60_000,
+    phaseMs: 0,
     since: visits.hit.endedAt - 100,
     lastAt: visits.hit.endedAt - 10,
     count: 5,
@@ -26,6 +27,9 @@ test('a row says how a question fared, what it saved and why it was not cached',
     totalSeconds: 0.121,
     // Three answers that would have taken 100 ms each took 11 ms together.
     savedSeconds: 0.289,
+    // Hits and those that joined another's query did not ask.
+    asked: 1,
+    askedSeconds: 0.008,
     notCached: 'client_gone',
   })
 })

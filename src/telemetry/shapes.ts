@@ -13,6 +13,8 @@ export interface ShapeRow {
   readonly key: string | undefined
   readonly backend: string
   readonly stepMs: number
+  /** Rows that agree in all but the phase, or in all but the key, are one question that shares no buckets. */
+  readonly phaseMs: number
   /** Since when the figures count. */
   readonly since: EpochMs
   readonly lastAt: EpochMs
@@ -22,6 +24,9 @@ export interface ShapeRow {
   readonly totalSeconds: number
   /** Hits, partial and stale answers against as many misses of mean duration; 0 while no miss was seen. */
   readonly savedSeconds: number
+  /** Requests that asked the database, and how long it took. */
+  readonly asked: number
+  readonly askedSeconds: number
   /** Why it was not answered from the cache, the last time it was not. */
   readonly notCached: Reason | undefined
 }
@@ -34,6 +39,8 @@ interface Entry {
   missMs: number
   servedMs: number
   otherMs: number
+  asked: number
+  askedMs: number
   notCached: Reason | undefined
   readonly counts: Uint32Array
 }
@@ -104,7 +111,8 @@ export class TopShapes {
 }
 
 const newEntry = (id: string, first: RequestRecord): Entry => ({
-  ...{ id, first, lastAt: first.at, bytes: 0, missMs: 0, servedMs: 0, otherMs: 0, notCached: undefined },
+  ...{ id, first, lastAt: first.at, bytes: 0, missMs: 0, servedMs: 0, otherMs: 0 },
+  ...{ asked: 0, askedMs: 0, notCached: undefined },
   counts: new Uint32Array(outcomes.length),
 })
 
@@ -113,6 +121,10 @@ function count(entry: Entry, record: RequestRecord): void {
   entry.counts[indexOfOutcome(outcome)]!++
   entry.lastAt = record.at
   entry.bytes += record.bytes
+  if (record.isForwarded || record.asked > 0) {
+    entry.asked++
+    entry.askedMs += record.isForwarded ? totalMs : record.fetchMs
+  }
   if (outcome === 'miss') entry.missMs += totalMs
   else if (outcome === 'hit' || outcome === 'partial' || outcome === 'stale') entry.servedMs += totalMs
   else entry.otherMs += totalMs
@@ -131,6 +143,7 @@ function rowOf(entry: Entry): ShapeRow {
     key: first.key,
     backend: first.backend,
     stepMs: first.stepMs,
+    phaseMs: first.phaseMs,
     since: first.at,
     lastAt: entry.lastAt,
     count: total(entry),
@@ -138,6 +151,8 @@ function rowOf(entry: Entry): ShapeRow {
     bytes: entry.bytes,
     totalSeconds: (missMs + servedMs + entry.otherMs) / 1000,
     savedSeconds: Math.max(0, expected - servedMs) / 1000,
+    asked: entry.asked,
+    askedSeconds: entry.askedMs / 1000,
     notCached: entry.notCached,
   }
 }

@@ -2,6 +2,7 @@
 import type { Clock } from '../core/clock.ts'
 import type { FetchResult } from '../engine/fetch.ts'
 import type { FetchOver } from '../engine/trip.ts'
+import type { StoreOperation } from '../stores/figures.ts'
 import { DecisionLog } from './decision-log.ts'
 import { type OriginStatus, statusClass } from './labels.ts'
 import { Log, type LogFormat, type LogLevel } from './log.ts'
@@ -59,6 +60,12 @@ export class Telemetry {
         this.metrics.observeFetch({ backend, status: originStatus(result), intervalMs })
       },
     }
+  }
+
+  /** For what measures the operations of one store. */
+  storeHook(store: string): (operation: StoreOperation, ms: number) => void {
+    this.metrics.announceStore(store)
+    return (operation, ms) => this.metrics.observeStore(store, operation, ms)
   }
 
   /** What became of reading a configuration; the sentence says what was wrong with it. */

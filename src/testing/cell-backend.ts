@@ -62,7 +62,9 @@ function plan({ request, parameters }: CellQuery): Plan | Bypass {
   if (window.to - window.from > maxBuckets) return { bypass: 'too_many_buckets' }
   const others = [...parameters].filter(([name]) => name !== 'from' && name !== 'to')
   const shape = JSON.stringify(others.sort(([a], [b]) => (a < b ? -1 : 1)))
-  return { text: shape, shape, grid, window, sources: [], terms: '', request }
+  const sources = [parameters.get('q') ?? ''].filter((name) => name !== '')
+  const reads = { sources, knowsAllSources: true, lookbackMs: 0 }
+  return { text: parameters.get('q') ?? '', shape, grid, window, ...reads, terms: '', request }
 }
 
 function wholeMs(text: string | undefined): number | undefined {

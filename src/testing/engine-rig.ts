@@ -6,7 +6,12 @@ import type { EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision } from '../core/decision.ts'
 import type { Explanation } from '../engine/explain.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
+import { Marks } from '../engine/marks.ts'
+import type { StreamTarget } from '../engine/ports.ts'
+import { Purge } from '../engine/purge.ts'
+import { ShadowLog } from '../engine/shadow-log.ts'
 import type { Answer, Client, Demands } from '../engine/trip.ts'
+import type { Cells } from '../stores/cells.ts'
 import { memoryStore } from '../stores/memory.ts'
 import type { Store } from '../stores/store.ts'
 import { ladder } from '../ttl/ladder.ts'
@@ -22,8 +27,12 @@ export interface RigOptions {
   readonly coalescing?: boolean
   readonly maxStaleMs?: number
   readonly patienceMs?: { readonly slow: number; readonly down: number }
-  /** Wraps the memory store, to let it fail. */
+  /** Wraps the memory store, to let it fail, or to put another behind it. */
   readonly wrap?: (store: Store) => Store
+  /** Where marks are kept. */
+  readonly cells?: Cells
+  /** Of another rig: a restart at the same time. */
+  readonly clock?: FakeClock
 }
 
 export interface Served {
@@ -34,17 +43,28 @@ export interface Served {
 }
 
 export class EngineRig {
-  readonly clock: FakeClock = fakeClock()
+  readonly clock: FakeClock
   readonly database: FakeDatabase
   /** The policy in force; may be exchanged at any time. */
   policy: TtlPolicy = ladder()
+  readonly budget = new Budget(256 * 1024 * 1024)
+  readonly shadowLog: ShadowLog
+  readonly store: Store
+  readonly marks: Marks
+  readonly purge: Purge
   readonly #backend = cellBackend()
   readonly #cache: IntervalCache
 
   constructor(options: RigOptions = {}) {
-    const { clock } = this
-    const budget = new Budget(256 * 1024 * 1024)
-    const store = memoryStore({ clock, budget, retentionMs: 86_400_000, maxBucketsPerShape: 100_000 })
+    const { clock = fakeClock(), cells } = options
+    const { budget } = this
+    this.clock = clock
+    this.shadowLog = new ShadowLog({ clock, budget })
+    const retentionMs = 86_400_000
+    const memory = memoryStore({ clock, budget, retentionMs, maxBucketsPerShape: 100_000 })
+    this.store = options.wrap?.(memory) ?? memory
+    this.marks = new Marks({ clock, retentionMs, cells })
+    this.purge = new Purge(clock, [{ backend: 'cells', store: this.store, marks: this.marks }])
     this.database = new FakeDatabase({
       clock,
       valueAt: options.valueAt ?? ((start) => (start / 1000) % 9973),
@@ -52,7 +72,8 @@ export class EngineRig {
     this.#cache = new IntervalCache({
       name: 'cells',
       backend: this.#backend,
-      store: options.wrap?.(store) ?? store,
+      store: this.store,
+      marks: this.marks.of('cells'),
       policy: policyOf(this),
       upstream: this.database,
       clock,
@@ -61,6 +82,7 @@ export class EngineRig {
       maxStaleMs: options.maxStaleMs ?? 3_600_000,
       patienceMs: options.patienceMs ?? { slow: 10_000, down: 1000 },
       storeTimeoutMs: 1_000,
+      shadowLog: this.shadowLog,
       coalescing: options.coalescing ?? true,
     })
   }
@@ -78,6 +100,19 @@ export class EngineRig {
     const client = how.client ?? patientClient
     const answer = await this.#cache.serve({ plan, identity: how.identity ?? '', demands, client }, decision)
     return { answer, decision, text: textOf(answer) }
+  }
+
+  /** As `ask`, in shadow mode: `text` is what was streamed to the client. The comparison is over, too. */
+  async shadow(cells: number, to = this.openCell + minuteMs, how: AskOptions = {}): Promise<Served> {
+    const decision = newDecision()
+    const demands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false, ...how.demands }
+    const plan = this.plan(to - cells * minuteMs, to)
+    const target = how.target ?? new ListeningTarget()
+    const client = how.client ?? patientClient
+    const request = { plan, identity: how.identity ?? '', demands, client, target }
+    const answer = await this.#cache.shadow(request, decision)
+    await this.clock.advance(0)
+    return { answer, decision, text: target.text }
   }
 
   /** What `ask` would do. */
@@ -134,6 +169,39 @@ export interface AskOptions {
   readonly demands?: Partial<Demands>
   readonly identity?: string
   readonly client?: Client
+  /** Only in shadow mode. */
+  readonly target?: ListeningTarget
+}
+
+/** A client that takes everything and remembers it. */
+export class ListeningTarget implements StreamTarget {
+  readonly encoding = 'identity'
+  unsent = 0
+  status = 0
+  text = ''
+  /** How the answer ended, once it has. */
+  ending: 'whole' | 'broken' | undefined
+
+  head(status: number): void {
+    this.status = status
+  }
+
+  write(chunk: Uint8Array): boolean {
+    this.text += Buffer.from(chunk).toString('latin1')
+    return true
+  }
+
+  onDrain(resume: () => void): void {
+    resume()
+  }
+
+  end(): void {
+    this.ending = 'whole'
+  }
+
+  abort(): void {
+    this.ending = 'broken'
+  }
 }
 
 const patientClient: Client = { isGone: false, onGone() {} }

@@ -87,7 +87,9 @@ export class FakeDatabase implements Upstream {
       return
     }
     handler.head(failure?.status ?? 200, this.headers)
-    handler.data(Buffer.from(failure?.body ?? answer))
+    const body = Buffer.from(failure?.body ?? answer)
+    handler.raw?.(body)
+    handler.data(body)
     handler.end()
   }
 }

@@ -24,7 +24,10 @@ import type { StoreContext, StoreLaw } from './test-store.ts'
 export const shapeOf = (text: string): ShapeRecord => ({
   backend: 'test',
   text,
+  query: text,
   sources: [text],
+  knowsAllSources: true,
+  lookbackMs: 300_000,
   grid: { kind: 'point', step: 1000, origin: 0 },
   identity: '',
   headers: ['content-type', 'text/plain'],
@@ -126,6 +129,18 @@ export const paneLaws: Readonly<Record<string, StoreLaw>> = {
         assert.deepEqual(actual, expected)
       }
     })
+  },
+
+  async 'a peek finds what a read finds'(context) {
+    await forRandomHistories(context, async (store, _writes, dice) => {
+      if (store.peek === undefined) return
+      const from = dice(0, 30) - 10
+      const interval = { from, to: from + dice(0, 40) }
+      const peeked = await store.peek(key, interval)
+      assert.deepEqual(unite((peeked?.panes ?? []).map(modelOf)), await readModel(store, interval))
+      assert.deepEqual(peeked?.shape, shape)
+    })
+    assert.equal(await context.store.peek?.(key, always), undefined)
   },
 
   async 'per bucket the newer fetch wins, whatever the order of writes'(context) {

@@ -48,7 +48,10 @@ export const recordLaws: Readonly<Record<string, StoreLaw>> = {
     const shape: ShapeRecord = {
       backend: 'prometheus',
       text: 'sum by (é) (rate(x[5m]))\n# "quoted" \u0000 😀',
+      query: 'sum by (é) (rate(x[5m]))',
       sources: ['x', 'y'],
+      knowsAllSources: false,
+      lookbackMs: Number.POSITIVE_INFINITY,
       grid: { kind: 'cell', step: 15_000, origin: 4_321 },
       identity: 'team a',
       headers: ['content-type', 'application/json', 'vary', 'accept'],
@@ -73,6 +76,17 @@ export const recordLaws: Readonly<Record<string, StoreLaw>> = {
     await store.remove(keyOfShape(shapes[3]!))
     const expected = shapes.filter((shape) => shape !== shapes[3])
     assert.deepEqual(await listed(store), new Map(expected.map((shape) => [keyOfShape(shape), shape])))
+  },
+
+  async 'keys that are used while they are listed come once'({ store, start }) {
+    const shapes = Array.from({ length: 600 }, (_, i) => shapeOf(`metric_${i}`))
+    for (const shape of shapes) await write(store, shape, start)
+    let count = 0
+    for await (const [key] of store.shapes()) {
+      if (++count > shapes.length) break
+      await store.read(key, interval)
+    }
+    assert.equal(count, shapes.length)
   },
 
   async 'a record outlives the removal of a part of its buckets'({ store, start }) {

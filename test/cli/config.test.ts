@@ -1,6 +1,6 @@
 /** The command with a configuration file: several databases, rules, reloads and a durable store, as a process. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,8 +8,8 @@ import test, { type TestContext } from 'node:test'
 import { type Answer, ask, outcomeOf, until } from '../proxy/client.ts'
 import { rangePath } from '../proxy/matrix.ts'
 import { type ScriptedUpstream, startScriptedUpstream } from '../proxy/scripted-upstream.ts'
+import { readyAddress, runToEnd, startCommand } from './child.ts'
 
-const main = join(import.meta.dirname, '../../src/cli/main.ts')
 const start = Date.UTC(2026, 0, 1)
 const path = rangePath({ start, end: start + 600_000 })
 
@@ -27,24 +27,13 @@ async function folder(t: TestContext): Promise<string> {
 }
 
 async function run(t: TestContext, ...argv: string[]): Promise<Running> {
-  const child = spawn(process.execPath, [main, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
-  let [out, err] = ['', '']
-  child.stdout!.on('data', (chunk) => {
-    out += chunk
-  })
-  child.stderr!.on('data', (chunk) => {
-    err += chunk
-  })
-  t.after(() => child.kill('SIGKILL'))
-  await until(() => /is ready: /.test(out) || child.exitCode !== null)
-  const url = /is ready: (https?:\/\/[^/\s]+)/.exec(out)?.[1]
-  assert.ok(url, out + err)
+  const child = startCommand(t, argv)
+  const url = await readyAddress(child)
   const stop = async () => {
-    child.kill('SIGTERM')
-    await until(() => child.exitCode !== null)
-    assert.equal(child.exitCode, 0)
+    child.process.kill('SIGTERM')
+    assert.equal(await child.exit, 0)
   }
-  return { process: child, url, err: () => err, stop }
+  return { process: child.process, url, err: child.err, stop }
 }
 
 const config = (main: ScriptedUpstream, more = ''): string =>
@@ -85,10 +74,8 @@ test('an address in use does not leave a durable store behind as if it had crash
   const store = `    store: disk\nstores: { disk: { type: lmdb, path: ${join(place, 'panes')}, reserve: 0B } }\n`
   await writeFile(file, config(upstream, store))
   for (let i = 0; i < 3; i++) {
-    const argv = [main, '--config', file, '--listen', `127.0.0.1:${upstream.port}`]
-    const child = spawn(process.execPath, argv, { stdio: 'ignore' })
-    await until(() => child.exitCode !== null)
-    assert.equal(child.exitCode, 2)
+    const { code } = await runToEnd(t, ['--config', file, '--listen', `127.0.0.1:${upstream.port}`])
+    assert.equal(code, 2)
     assert.deepEqual(
       (await readdir(join(place, 'panes'))).filter((name) => /open|aside/.test(name)),
       [],
@@ -144,13 +131,8 @@ test('a durable store is warm after a restart: a full hit without asking the dat
 test('a configuration that cannot be used is told in full, with its places', async (t) => {
   const file = join(await folder(t), 'windowpane.yaml')
   await writeFile(file, 'listen: nowhere\nbackend: {}\n')
-  const child = spawn(process.execPath, [main, '--config', file], { stdio: ['ignore', 'ignore', 'pipe'] })
-  let err = ''
-  child.stderr!.on('data', (chunk) => {
-    err += chunk
-  })
-  await until(() => child.exitCode !== null)
-  assert.equal(child.exitCode, 2)
+  const { code, err } = await runToEnd(t, ['--config', file])
+  assert.equal(code, 2)
   assert.match(err, /windowpane\.yaml:1:9: listen: /)
   assert.match(err, /windowpane\.yaml:2:1: backend: [\s\S]*did you mean "?backends/)
 })

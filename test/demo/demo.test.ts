@@ -1,35 +1,11 @@
 /** `windowpane demo` as people start it. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { systemClock } from '../../src/core/clock.ts'
+import { type Child, startCommand } from '../cli/child.ts'
 import { until } from '../proxy/client.ts'
 
-const command = [join(import.meta.dirname, '../../src/cli/main.ts'), 'demo']
-
-interface Running {
-  readonly process: ChildProcess
-  readonly out: () => string
-  readonly err: () => string
-  readonly exit: Promise<number | string>
-}
-
-function demo(t: TestContext, ...argv: string[]): Running {
-  const child = spawn(process.execPath, [...command, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
-  let [out, err] = ['', '']
-  child.stdout!.on('data', (chunk) => {
-    out += chunk
-  })
-  child.stderr!.on('data', (chunk) => {
-    err += chunk
-  })
-  t.after(() => child.kill('SIGKILL'))
-  const exit = new Promise<number | string>((resolve) => {
-    child.once('close', (code, signal) => resolve(code ?? signal!))
-  })
-  return { process: child, out: () => out, err: () => err, exit }
-}
+const demo = (t: TestContext, ...argv: string[]): Child => startCommand(t, ['demo', ...argv])
 
 interface Line {
   readonly isFinal: boolean

@@ -18,7 +18,7 @@ export async function shownCommands(): Promise<ShownCommand[]> {
   return found
 }
 
-async function allPages(): Promise<string[]> {
+export async function allPages(): Promise<string[]> {
   const docs = await readdir(join(root, 'docs'), { recursive: true })
   const pages = docs.filter((name) => name.endsWith('.md')).map((name) => join('docs', name))
   return ['README.md', 'CONTRIBUTING.md', ...pages]
@@ -26,9 +26,9 @@ async function allPages(): Promise<string[]> {
 
 function commandsIn(text: string): string[] {
   const fenced = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].flatMap((block) => block[1]!.split('\n'))
-  const indented = [...text.matchAll(/^ {4}((?:npm|npx|node|curl|windowpane(?= http)) .*)$/gm)].map(
-    (line) => line[1]!,
-  )
+  const indented = [
+    ...text.matchAll(/^ {4}((?:npm|npx|node|curl|windowpane(?= (?:http|--config))) .*)$/gm),
+  ].map((line) => line[1]!)
   return [...fenced, ...indented]
     .map((line) => line.replace(/\s+#.*$/, '').trim())
     .filter((line) => line !== '')

@@ -1,13 +1,17 @@
 /** Every command in the documentation is run, or is part of the run that runs this test; unknown ones fail. */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import test, { type TestContext } from 'node:test'
 import { promisify } from 'node:util'
+import { parse } from 'yaml'
 import { loadConfig } from '../../src/config/load.ts'
+import { type Child, readyAddress, startCommand as startProgram } from '../cli/child.ts'
 import { type Fixture, requireServer, startFixture } from '../data/fixture.ts'
-import { shownCommands } from './commands.ts'
+import { ask, until } from '../proxy/client.ts'
+import { allPages, shownCommands } from './commands.ts'
 
 const run = promisify(execFile)
 
@@ -37,18 +41,20 @@ async function startShown(t: TestContext, command: string, fixture: Fixture): Pr
   throw new Error(`${command} ended without saying that it is ready`)
 }
 
-test('every command that the documentation shows works', async (t) => {
-  const fixture = requireServer(t, await startFixture())
+test('every command that the documentation shows works', async (whole) => {
+  const fixture = requireServer(whole, await startFixture())
   if (fixture === null) return
-  t.after(() => fixture.stop())
+  whole.after(() => fixture.stop())
   let proxy: string | undefined
+  const operated = await startOperated(whole, fixture)
   for (const { page, command } of await shownCommands()) {
-    await t.test(`${page}: ${command}`, async (t) => {
+    await whole.test(`${page}: ${command}`, async (t) => {
       if (runElsewhere.has(command)) return
       if (command === 'npm ci && npm start')
         await run('npm', [...'start -s -- --seconds 3 --listen 127.0.0.1:0'.split(' ')])
       else if (command.startsWith('npm run -s windowpane ')) proxy = await startShown(t, command, fixture)
       else if (command.includes('/-/explain')) await explainShown(t, command, fixture)
+      else if (command.startsWith('windowpane ')) await operate(t, command, operated)
       else if (command.startsWith('curl '))
         await askTwice(await startShown(t, startCommand, fixture), command)
       else assert.fail(`no test runs: ${command}`)
@@ -56,6 +62,47 @@ test('every command that the documentation shows works', async (t) => {
   }
   assert.ok(proxy, 'no page shows how to start')
 })
+
+/** What the guide's commands may end with besides 0: nothing has been compared yet. */
+const otherEnds: ReadonlyMap<string, number> = new Map([['windowpane shadow report', 5]])
+
+interface Operated {
+  readonly proxy: string
+  readonly admin: string
+}
+
+/** A command of the guide, asked of a running proxy that may be written to. */
+async function operate(t: TestContext, command: string, { proxy, admin }: Operated): Promise<void> {
+  const [, ...argv] = wordsOf(command)
+  const child = startProgram(t, [...argv, '--admin', admin])
+  if (argv[0] === 'tail') {
+    await provoke(proxy, child)
+    child.process.kill('SIGINT')
+  }
+  assert.equal(await child.exit, otherEnds.get(command) ?? 0, child.out() + child.err())
+  assert.notEqual(child.out(), '')
+}
+
+/** Misses, one after the other, until one is shown. */
+async function provoke(proxy: string, { out, process: child }: Child): Promise<void> {
+  for (let turn = 0; child.exitCode === null && !out().includes('miss'); turn++) {
+    await ask(proxy, `/api/v1/query_range?query=up%2B${turn}&start=1767225600&end=1767229200&step=15`)
+  }
+}
+
+async function startOperated(t: TestContext, fixture: Fixture): Promise<Operated> {
+  const child = startProgram(t, [
+    fixture.url,
+    ...['--listen', '127.0.0.1:0', '--admin.listen', '127.0.0.1:0', '--admin.allow-writes=true'],
+  ])
+  const proxy = await readyAddress(child)
+  await until(() => /"url":"http:[^"]*\/-\/"/.test(child.err()))
+  return { proxy, admin: /"url":"(http:[^"]*)\/-\/"/.exec(child.err())![1]! }
+}
+
+/** As a shell would cut it: the documentation uses single quotes only. */
+const wordsOf = (command: string): string[] =>
+  [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!)
 
 const startCommand = 'npm run -s windowpane -- http://127.0.0.1:9090'
 
@@ -112,11 +159,41 @@ test('every file that CONTRIBUTING.md sends a newcomer to exists', async () => {
 })
 
 test('every configuration that the documentation shows can be used', async () => {
-  const bytes = await readFile('docs/guide/configuration.md')
-  const shown = [...bytes.toString().matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map((block) => block[1]!)
-  assert.ok(shown.length > 0)
-  for (const text of shown) {
-    const loaded = loadConfig({ file: { name: 'shown.yaml', bytes: Buffer.from(text) } })
-    assert.deepEqual('problems' in loaded ? loaded.problems : [], [])
+  let count = 0
+  for (const page of await allPages()) {
+    const text = await readFile(page, 'utf8')
+    for (const [, shown] of text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)) {
+      if (/^scrape_configs:/m.test(shown!)) continue
+      // A page may show one section only.
+      const whole = /^backends:/m.test(shown!)
+        ? shown!
+        : `${shown}backends: { main: { url: 'http://db:9090' } }\n`
+      const loaded = loadConfig({ file: { name: page, bytes: Buffer.from(whole) } })
+      assert.deepEqual('problems' in loaded ? loaded.problems : [], [], page)
+      count++
+    }
+  }
+  assert.ok(count >= 8)
+})
+
+test('the data source that the guide shows is the one that is provisioned', async () => {
+  const [, shown] = /^```yaml grafana\n([\s\S]*?)^```$/m.exec(
+    await readFile('docs/guide/grafana.md', 'utf8'),
+  )!
+  const provisioned = await readFile('deploy/grafana/provisioning/datasources/windowpane.yaml', 'utf8')
+  const [mine, theirs] = [parse(shown!), parse(provisioned)]
+  const { type, url, access } = mine.datasources[0]
+  assert.deepEqual(
+    theirs.datasources.map((each: Record<string, unknown>) => [each['type'], each['url'], each['access']])[0],
+    [type, url, access],
+  )
+})
+
+test('every link between pages leads somewhere', async () => {
+  for (const page of await allPages()) {
+    const text = await readFile(page, 'utf8')
+    for (const [, target] of text.matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)) {
+      await stat(join(dirname(page), target!)).catch(() => assert.fail(`${page} links to ${target}`))
+    }
   }
 })

@@ -35,7 +35,8 @@ function foreignPane(interval: Interval, fetchedAt: number): Pane {
 }
 
 const shape: Found['shape'] = {
-  ...{ backend: 'prometheus', text: '', sources: [], grid, identity: '' },
+  ...{ backend: 'prometheus', text: '', query: '', sources: [], grid, identity: '' },
+  ...{ knowsAllSources: true, lookbackMs: 0 },
   headers: ['Content-Type', 'application/json'],
 }
 

@@ -1,66 +1,37 @@
 /** The command as people start it: a process with arguments, output, signals and an exit code. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { version } from '../../src/version.ts'
+import { type Child, readyAddress, startCommand } from '../cli/child.ts'
 import { ask, outcomeOf, rawClient, until } from './client.ts'
 import { rangePath } from './matrix.ts'
 import { startScriptedUpstream } from './scripted-upstream.ts'
 
-const main = join(import.meta.dirname, '../../src/cli/main.ts')
-
-interface Running {
-  readonly process: ChildProcess
-  readonly out: () => string
-  readonly err: () => string
-  /** The exit code, or the signal that ended it. */
-  readonly exit: Promise<number | string>
-}
-
-function windowpane(t: TestContext, ...argv: string[]): Running {
+function windowpane(t: TestContext, ...argv: string[]): Child {
   const quiet = ['--admin.enabled=false', '--telemetry.log-level=silent']
-  const child = spawn(process.execPath, [main, ...argv, ...(argv.length > 0 ? quiet : [])], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let [out, err] = ['', '']
-  child.stdout!.on('data', (chunk) => {
-    out += chunk
-  })
-  child.stderr!.on('data', (chunk) => {
-    err += chunk
-  })
-  t.after(() => child.kill('SIGKILL'))
-  const exit = new Promise<number | string>((resolve) => {
-    child.once('close', (code, signal) => resolve(code ?? signal!))
-  })
-  return { process: child, out: () => out, err: () => err, exit }
-}
-
-async function ready(running: Running): Promise<string> {
-  await until(() => running.out().includes('\n') || running.process.exitCode !== null)
-  const match = /is ready: (http:\S+) → /.exec(running.out())
-  assert.ok(match, running.out() + running.err())
-  return match[1]!
+  return startCommand(t, [...argv, ...(argv.length > 0 ? quiet : [])])
 }
 
 const minute = 60_000
 const yesterday = Date.UTC(2026, 0, 1)
 const path = rangePath({ start: yesterday, end: yesterday + 10 * minute })
 
-test('it says one line when it is ready, caches, and ends with 0 on SIGTERM', async (t) => {
+test('it says one line when it is ready and one for Grafana, caches, and ends with 0 on SIGTERM', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const running = windowpane(t, upstream.url, '--listen', '127.0.0.1:0')
-  const url = await ready(running)
+  const url = await readyAddress(running)
+  await until(() => running.out().split('\n').length === 3)
   assert.equal(
     running.out(),
-    `windowpane ${version} is ready: ${url} → ${upstream.url}/ (Prometheus 3.5.0)\n`,
+    `windowpane ${version} is ready: ${url} → ${upstream.url}/ (Prometheus 3.5.0)
+In Grafana, set the URL of the Prometheus data source to ${url}
+`,
   )
   assert.equal(outcomeOf(await ask(url, path)), 'miss/absent')
   assert.equal(outcomeOf(await ask(url, path)), 'hit')
   running.process.kill('SIGTERM')
   assert.equal(await running.exit, 0)
-  assert.deepEqual([running.out().split('\n').length, running.err()], [2, ''])
+  assert.deepEqual([running.out().split('\n').length, running.err()], [3, ''])
 })
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -68,7 +39,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const upstream = await startScriptedUpstream(t)
     upstream.script = (_request, response) => void response.write('first half,')
     const running = windowpane(t, upstream.url, '--listen', '127.0.0.1:0')
-    const url = await ready(running)
+    const url = await readyAddress(running)
     const client = await rawClient(url)
     client.write('GET /slow HTTP/1.1\r\nHost: h\r\n\r\n')
     await client.has('first half')
@@ -86,7 +57,7 @@ test('a second signal does not wait', async (t) => {
   const upstream = await startScriptedUpstream(t)
   upstream.script = (_request, response) => void response.write('first half,')
   const running = windowpane(t, upstream.url, '--listen', '127.0.0.1:0')
-  const url = await ready(running)
+  const url = await readyAddress(running)
   const client = await rawClient(url)
   client.write('GET /slow HTTP/1.1\r\nHost: h\r\n\r\n')
   await client.has('first half')
@@ -103,7 +74,7 @@ test('every flag is taken, and credentials are not printed', async (t) => {
   const flags = ['--listen', '127.0.0.1:0', '--ttl-floor', '1s', '--ttl-doubling', '30s', '--ttl-cap', '2h']
   const more = ['--max-stale', '1h', '--memory', '64MiB', '--identity', 'shared']
   const running = windowpane(t, secret, ...flags, ...more)
-  const url = await ready(running)
+  const url = await readyAddress(running)
   assert.doesNotMatch(running.out() + running.err(), /s3cret|user/)
   await ask(url, path, { headers: { Authorization: 'a' } })
   const hit = await ask(url, path, { headers: { Authorization: 'b' } })
@@ -114,7 +85,7 @@ test('a database that cannot be reached is no reason not to start', async (t) =>
   const upstream = await startScriptedUpstream(t)
   await upstream.close()
   const running = windowpane(t, upstream.url, '--listen', '127.0.0.1:0')
-  const url = await ready(running)
+  const url = await readyAddress(running)
   assert.match(running.out(), /\(not reached: .*ECONNREFUSED.*: requests are passed on uncached until/)
   assert.equal((await ask(url, path)).status, 502)
 })
@@ -127,7 +98,7 @@ test('without a URL it explains itself and ends with 2', async (t) => {
 })
 
 test('all bad values are told at once', async (t) => {
-  const running = windowpane(t, 'prometheus', '--memory', 'lots', '--ttl-cap', 'never')
+  const running = windowpane(t, 'prometheus:9090', '--memory', 'lots', '--ttl-cap', 'never')
   assert.equal(await running.exit, 2)
   const wrong = ['backends.main.url.0', 'limits.memory', 'policies.default.cap']
   for (const key of wrong) assert.match(running.err(), new RegExp(key.replaceAll('.', '\\.')))

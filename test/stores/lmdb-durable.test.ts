@@ -6,6 +6,7 @@ import test from 'node:test'
 import { type Host, systemHost } from '../../src/stores/lmdb/marker.ts'
 import { dataFile, systemDisk } from '../../src/stores/lmdb/place.ts'
 import { openLmdbStore } from '../../src/stores/lmdb.ts'
+import type { ShapeRecord } from '../../src/stores/store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { defaults, scratchDirectory, scratchStore } from './scratch.ts'
 import { checkStore, entryOf, keyNumber, shapeNumber } from './truth.ts'
@@ -250,6 +251,32 @@ test('buckets of one key are bounded, lapsed ones leave, and so do keys that nob
   await store.maintain()
   assert.equal(store.read(keyNumber(0), all), undefined)
   assert.equal(store.counters.expiredKeys, 1)
+  await store.close()
+})
+
+test('a look is no use: what was only looked at leaves as if nobody had asked for it', async () => {
+  const clock = fakeClock()
+  const store = await scratchStore({ clock, retentionMs: 3_600_000 })
+  for (const n of [0, 1]) await store.write(keyNumber(n), entryOf(n, { from: 0, to: 5 }, clock.now()))
+  await clock.advance(30 * 60_000)
+  assert.equal((await store.peek!(keyNumber(0), all))?.panes.length, 1)
+  assert.equal((await store.read(keyNumber(1), all))?.panes.length, 1)
+  await store.maintain()
+  await clock.advance(32 * 60_000)
+  await store.maintain()
+  assert.equal(await store.peek!(keyNumber(0), all), undefined)
+  assert.notEqual(await store.peek!(keyNumber(1), all), undefined)
+  await store.close()
+})
+
+test('a record of an earlier version is taken for one that may read anything', async () => {
+  const clock = fakeClock()
+  const store = await scratchStore({ clock })
+  const { query: _, knowsAllSources: __, lookbackMs: ___, ...earlier } = shapeNumber(0)
+  const { pane } = entryOf(0, { from: 0, to: 5 }, clock.now())
+  await store.write(keyNumber(0), { pane, shape: earlier as ShapeRecord })
+  const unsure = { query: '', knowsAllSources: false, lookbackMs: Number.POSITIVE_INFINITY }
+  assert.deepEqual((await store.read(keyNumber(0), all))?.shape, { ...earlier, ...unsure })
   await store.close()
 })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Budget } from '../../src/core/budget.ts'
+import { clockOf } from '../../src/core/pane.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import type { Found, Store } from '../../src/stores/store.ts'
 import { type TieredStoreOptions, tieredStore } from '../../src/stores/tiered.ts'
@@ -209,6 +210,48 @@ test('a removal takes what waits to be written with it', async () => {
   await store.remove(key, { from: 0, to: 50 })
   await store.idle()
   assert.equal(buckets(1, inner.read(key, hour) as Found), 10)
+})
+
+test('a peek sees both, bucket by bucket the newer, and leaves no trace', async () => {
+  const { clock, inner, far, store } = rig()
+  const key = keyNumber(1)
+  const now = clock.now()
+  inner.write(key, entryOf(1, { from: 0, to: 40 }, now))
+  store.write(key, entryOf(1, { from: 30, to: 50 }, now - 10))
+  const { writes } = far.calls
+  for (let i = 0; i < 5; i++) {
+    const { panes = [] } = (await store.peek!(key, { from: 10, to: 60 })) ?? {}
+    const clocks = panes.flatMap((pane) =>
+      Array.from({ length: pane.to - pane.from }, (_, at) => clockOf(pane, pane.from + at)),
+    )
+    assert.equal(
+      panes.reduce((sum, pane) => sum + checkPane(1, pane), 0),
+      40,
+    )
+    assert.equal(clocks.filter((each) => each === now).length, 30, 'the far store has newer ones')
+  }
+  store.write(key, entryOf(1, { from: 30, to: 50 }, now - 10))
+  await store.idle()
+  assert.equal(far.calls.writes, writes, 'a look is no sighting')
+  const { reads } = far.calls
+  await store.read(key, { from: 0, to: 50 })
+  assert.ok(far.calls.reads > reads, 'nothing was brought nearer')
+  assert.equal(await store.peek!(keyNumber(9), hour), undefined)
+})
+
+test('a peek goes on without a far store that fails, is silent, or is left alone', async () => {
+  const clock = fakeClock()
+  const silent: Store = { ...remote(memory(clock)), read: () => new Promise(() => {}) }
+  const store = tieredStore({ clock, near: memory(clock), far: silent, farTimeoutMs: 100 })
+  store.write(keyNumber(1), entryOf(1, { from: 0, to: 30 }, clock.now()))
+  for (let i = 0; i < 3; i++) {
+    const pending = store.peek!(keyNumber(1), hour)
+    await clock.advance(100)
+    assert.equal(buckets(1, await pending), 30)
+  }
+  const now = store.peek!(keyNumber(1), hour)
+  assert.ok(!(now instanceof Promise))
+  assert.equal(buckets(1, now), 30)
 })
 
 test('shapes of both are listed once', async () => {

@@ -9,7 +9,10 @@ import { modelOf, paneOfFetch } from '../../src/testing/pane-model.ts'
 export const shapeNumber = (n: number): ShapeRecord => ({
   backend: 'truth',
   text: `shape ${n}`,
+  query: `query ${n}`,
   sources: [`s${n}`],
+  knowsAllSources: true,
+  lookbackMs: 1000 * n,
   grid: { kind: 'point', step: 1000, origin: 0 },
   identity: '',
   headers: [],

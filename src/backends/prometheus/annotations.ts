@@ -53,8 +53,7 @@ function endOfString(text: string, start: number): number {
  * PromQL's own annotations say so; everything else in the lists is about the execution (truncated by a limit, a
  * remote that failed) and makes the answer one that must not be reused.
  */
-const isStorable = (note: string): boolean =>
-  /^[wi]"PromQL (?:warning|info): /.test(note) || /^[wi]"\d+ more .*annotations omitted"$/.test(note)
+const isStorable = (note: string): boolean => /^[wi]"PromQL (?:warning|info): /.test(note) || isCount(note)
 
 /**
  * Some texts carry numbers of the part that was fetched (forced monotonicity: differences, a time span): of those that
@@ -63,9 +62,15 @@ const isStorable = (note: string): boolean =>
  */
 export function distinct(notes: Iterable<string>): Iterable<string> {
   const kept = new Map<string, string>()
-  for (const note of notes) kept.set(note.includes(merged) ? withoutNumbers(note) : note, note)
+  for (const note of notes) kept.set(comparable(note), note)
   return kept.values()
 }
+
+/** Equal for notes that say the same. */
+export const comparable = (note: string): string => (note.includes(merged) ? withoutNumbers(note) : note)
+
+/** Beyond ten of a kind, Prometheus lists a random ten and counts the rest. */
+export const isCount = (note: string): boolean => /^[wi]"\d+ more .*annotations omitted"$/.test(note)
 
 const merged = 'needed to be fixed for monotonicity'
 

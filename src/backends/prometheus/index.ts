@@ -1,6 +1,7 @@
 /** Prometheus: range queries over the HTTP API, decomposed on a point grid, spliced from the server's own bytes. */
 import type { Backend } from '../backend.ts'
 import { MatrixSink } from './decompose.ts'
+import { differenceFrom } from './difference.ts'
 import { flavourPath, readFlavour } from './flavour.ts'
 import { narrow } from './narrow.ts'
 import { createPlanner, isRangeQuery, type RangeQuery } from './plan.ts'
@@ -29,6 +30,7 @@ export function prometheus(options: PrometheusOptions): Backend<RangeQuery> {
     narrow,
     decompose: (plan, interval) => new MatrixSink(plan.grid, interval),
     recompose: (_plan, panes, recomposeOptions) => recompose(panes, recomposeOptions),
+    differenceFrom,
   }
 }
 

@@ -61,6 +61,8 @@ test('a plan has a readable shape, the grid through its start, a window and its 
     grid: { kind: 'point', step: 60_000, origin: 50_000 },
     window: { from: 16, to: 26 },
     sources: ['x_total'],
+    knowsAllSources: true,
+    lookbackMs: 300_000,
     terms: '30s',
     request,
   })

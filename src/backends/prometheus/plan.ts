@@ -3,7 +3,8 @@ import { bucketAt, gridThrough } from '../../core/grid.ts'
 import { lengthOf } from '../../core/interval.ts'
 import type { Backend, Bypass, Flavour, Plan, WireRequest } from '../backend.ts'
 import { firstValue, type Pairs, readForm } from './form.ts'
-import { createExaminer, type Examine } from './promql.ts'
+import { createExaminer, type Examine, type Examined } from './promql.ts'
+import { lookbackOf } from './reach.ts'
 import { parseStep, readRange, type TimeRange } from './time.ts'
 
 export interface RangeQuery extends TimeRange {
@@ -42,7 +43,7 @@ export function createPlanner(options: PlannerOptions): Planner {
       if (examined.rewritesLabels && !checksLabelsPerStep(flavour)) {
         return { bypass: 'unsafe_function', detail: 'label functions need Prometheus 3.9 or later' }
       }
-      return layOut(query, examined.metrics, options.maxBuckets)
+      return layOut(query, examined, options.maxBuckets)
     },
   }
 }
@@ -86,12 +87,21 @@ function refuseParameters(pairs: Pairs): Bypass | undefined {
 
 const isPositive = (value: number | undefined): boolean => value !== undefined && value > 0
 
-function layOut(query: RangeQuery, sources: readonly string[], maxBuckets: number): Plan | Bypass {
+function layOut(query: RangeQuery, examined: Examined, maxBuckets: number): Plan | Bypass {
   const grid = gridThrough('point', query.stepMs, query.start)
   const window = { from: bucketAt(grid, query.start), to: bucketAt(grid, query.end) + 1 }
   if (lengthOf(window) > maxBuckets) return { bypass: 'too_many_buckets' }
-  const terms = firstValue(query.pairs, 'timeout') ?? ''
-  return { text: query.text, shape: shapeOf(query), grid, window, sources, terms, request: query.request }
+  return {
+    text: query.text,
+    shape: shapeOf(query),
+    grid,
+    window,
+    sources: examined.metrics,
+    knowsAllSources: examined.namesAll,
+    lookbackMs: lookbackOf(examined.reach, firstValue(query.pairs, 'lookback_delta')),
+    terms: firstValue(query.pairs, 'timeout') ?? '',
+    request: query.request,
+  }
 }
 
 /** JSON, because it is unambiguous and people read it: path, PromQL, step in ms, then the other parameters. */

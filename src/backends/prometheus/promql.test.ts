@@ -107,14 +107,33 @@ test('collects metric names, sorted and once', () => {
   const text = 'b + a{x="y"} / {"c.d"} + {__name__="e"} + {__name__=~"f"} + b + {"g\\x41"} + sum(rate(h[5m]))'
   assert.deepEqual(examine(text), {
     metrics: ['a', 'b', 'c.d', 'e', 'h'],
+    namesAll: false,
+    reach: { instantMs: 0, rangeMs: 300_000 },
     atTimes: [],
     rewritesLabels: false,
   })
 })
 
+test('knows whether it knows all names', () => {
+  const namesAll = (text: string): unknown => (examine(text) as { namesAll?: boolean }).namesAll
+  for (const text of ['x', 'x{a=~".*"}', '{"c.d"}', '{__name__="e"}', 'time()', 'sum(rate(h[5m])) / x'])
+    assert.equal(namesAll(text), true, text)
+  for (const text of [
+    '{a="b"}',
+    '{__name__=~"x"}',
+    '{__name__!="x"}',
+    'x + {a="b"}',
+    '{"g\\x41"}',
+    '{__name__=""}',
+  ])
+    assert.equal(namesAll(text), false, text)
+})
+
 test('collects the times of @ modifiers in milliseconds', () => {
   assert.deepEqual(examine('x @ 1609746000 + 3 * rate(y[5m] @ 100.5005) + 7'), {
     metrics: ['x', 'y'],
+    namesAll: true,
+    reach: { instantMs: Number.POSITIVE_INFINITY, rangeMs: Number.POSITIVE_INFINITY },
     atTimes: [1609746000000, 100501],
     rewritesLabels: false,
   })

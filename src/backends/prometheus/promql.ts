@@ -8,10 +8,15 @@ import { parser } from '@prometheus-io/lezer-promql'
 import type { EpochMs } from '../../core/clock.ts'
 import type { BypassReason } from '../../core/decision.ts'
 import type { Bypass } from '../backend.ts'
+import { Reach, type Reached } from './reach.ts'
 
 export interface Examined {
   /** Metric names that the query reads, where they are written out; sorted. */
   readonly metrics: readonly string[]
+  /** Every selector has its name written out. */
+  readonly namesAll: boolean
+  /** How far before a step the data lies that its selectors read. */
+  readonly reach: Reached
   /** The times of literal @ modifiers: the answer is stable only if the data there is. */
   readonly atTimes: readonly EpochMs[]
   /** A function in the query rewrites labels; older servers check its result over the whole range. */
@@ -110,6 +115,8 @@ type Verdict = Bypass | false | undefined
 class Examination {
   readonly #text: string
   readonly #metrics = new Set<string>()
+  #namesAll = true
+  readonly #reach = new Reach()
   readonly #atTimes: EpochMs[] = []
   #rewritesLabels = false
   #refusal: Bypass | undefined
@@ -132,15 +139,24 @@ class Examination {
 
   readonly leave = (node: SyntaxNodeRef): void => {
     this.#depth--
+    this.#reach.leave(node.name)
     if (nameDroppers.has(node.name)) this.#nameDroppers--
   }
 
   result(): Examined | Bypass {
-    const rewritesLabels = this.#rewritesLabels
-    return this.#refusal ?? { metrics: [...this.#metrics].sort(), atTimes: this.#atTimes, rewritesLabels }
+    return (
+      this.#refusal ?? {
+        metrics: [...this.#metrics].sort(),
+        namesAll: this.#namesAll,
+        reach: this.#reach.reached,
+        atTimes: this.#atTimes,
+        rewritesLabels: this.#rewritesLabels,
+      }
+    )
   }
 
   #judge(node: SyntaxNodeRef): Verdict {
+    this.#reach.enter(node, this.#text)
     if (nameDroppers.has(node.name)) {
       this.#nameDroppers++
       return undefined
@@ -182,6 +198,7 @@ class Examination {
   #selector(node: SyntaxNode): Verdict {
     const plain = node.getChild('Identifier')
     const name = plain === null ? this.#nameByMatcher(node.getChild('LabelMatchers')) : this.#read(plain)
+    if (name === undefined || name === unreadable) this.#namesAll = false
     if (name === undefined) return this.#refuseIfNamesMustAgree(this.#read(node))
     if (name !== unreadable) this.#metrics.add(name)
     return false

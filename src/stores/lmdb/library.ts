@@ -28,6 +28,7 @@ interface PageCounts {
 }
 
 export interface DatabaseStats extends PageCounts {
+  readonly entryCount: number
   readonly lastPageNumber: number
   readonly root: PageCounts
   readonly free: PageCounts

@@ -48,11 +48,15 @@ export const dataFile = (directory: string): string => join(directory, 'panes.md
 export const lockFile = (directory: string): string => `${dataFile(directory)}-lock`
 export const fileMode = 0o600
 
+/** What kind of network or user-space file system a directory is on; undefined for a local disk. */
+export const networkFileSystemOf = (directory: string, disk: Disk): string | undefined =>
+  networkFileSystems.get(disk.type(directory) >>> 0)
+
 /** Makes the directory where there is none; answers are other people's data, so only this user may look. */
 export function preparePlace(directory: string, disk: Disk): Refused | undefined {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
-    const name = networkFileSystems.get(disk.type(directory) >>> 0)
+    const name = networkFileSystemOf(directory, disk)
     if (name !== undefined) return refusedNetwork(directory, name)
     for (const file of [dataFile(directory), lockFile(directory)])
       if (existsSync(file)) chmodSync(file, fileMode)

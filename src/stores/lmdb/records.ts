@@ -44,11 +44,12 @@ export class Records {
     this.#tables.records.put(at, seal(at, Buffer.from(JSON.stringify(record))))
   }
 
-  *all(): Iterable<readonly [Key, ShapeRecord]> {
-    for (const at of [...this.#tables.records.getKeys(this.#keys.recordRange())]) {
-      const record = this.#at(at)
-      if (record !== undefined) yield [this.#keys.keyOfRecord(at), record.shape]
-    }
+  /** The next keys behind one, or the first, with their records where those can be read; none where there are no more. */
+  page(behind: Key | undefined, limit: number): (readonly [Key, ShapeRecord | undefined])[] {
+    const all = this.#keys.recordRange()
+    const start = behind === undefined ? all.start : endOfPrefix(this.#keys.record(behind))
+    const keys = [...this.#tables.records.getKeys({ start, end: all.end, limit })]
+    return keys.map((at) => [this.#keys.keyOfRecord(at), this.#at(at)?.shape])
   }
 
   /** The rows of a key, all or those of some blocks, in time order. */
@@ -94,8 +95,16 @@ export class Records {
   #at(at: Buffer): KeyRecord | undefined {
     const view = this.#tables.records.getBinaryFast(at)
     const payload = view === undefined ? undefined : unseal(at, view)
-    return payload === undefined ? undefined : (JSON.parse(payload.toString()) as KeyRecord)
+    return payload === undefined ? undefined : revived(JSON.parse(payload.toString()) as KeyRecord)
   }
 }
+
+/** JSON has no infinity, and records of earlier versions say less: what is not said is taken for the worst. */
+function revived(record: KeyRecord): KeyRecord {
+  const { query = '', knowsAllSources = false, lookbackMs, ...shape } = record.shape
+  return { ...record, shape: { ...shape, query, knowsAllSources, lookbackMs: lookbackMs ?? unbounded } }
+}
+
+const unbounded = Number.POSITIVE_INFINITY
 
 const nothing = Buffer.from([1])

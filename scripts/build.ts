@@ -1,0 +1,22 @@
+/**
+ * Makes dist, which is what the package holds: `npm run build`. Only what the entries of tsconfig.build.json reach is
+ * compiled, so tests and their tools stay out.
+ */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const root = join(import.meta.dirname, '..')
+const dist = join(root, 'dist')
+
+// What an earlier build left would be published too.
+rmSync(dist, { recursive: true, force: true })
+const tsc = join(root, 'node_modules/.bin/tsc')
+const compiled = spawnSync(tsc, ['-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' })
+if (compiled.status !== 0) process.exit(1)
+// The compiler renames imports in code, and leaves those in declarations as they are.
+for (const name of globSync('**/*.d.ts', { cwd: dist })) {
+  const path = join(dist, name)
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/(['"])(\.\.?\/[^'"]+)\.ts\1/g, '$1$2.js$1'))
+}
+chmodSync(join(dist, 'cli/bin.js'), 0o755)

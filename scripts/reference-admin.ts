@@ -1,0 +1,46 @@
+/** The page of the admin API, from the list that the listener itself answers with. */
+import type { AdminOptions } from '../src/proxy/admin.ts'
+import type { LiveRequests } from '../src/proxy/admin-live.ts'
+import { type Page, pagesOf } from '../src/proxy/admin-pages.ts'
+
+/** Everything that can be served is; nothing of it is asked here. */
+const whole = { purge: {}, shadow: { modes: new Map() } } as unknown as AdminOptions
+
+export function adminPage(note: string): string {
+  const rows = [...pagesOf(whole, {} as LiveRequests)].filter(([, page]) => page.about !== '').map(rowOf)
+  return `${note}
+# Admin API
+
+A listener of its own: \`admin.listen\`, 127.0.0.1:9192 by default. None of it can be reached through the address of the
+proxy. \`GET /-/\` lists the pages; \`windowpane explain\`, \`top\`, \`tail\`, \`purge\`, \`shadow\`, \`mode\` and \`doctor\` are made
+from them.
+
+| method and path | needs | what it does |
+| --- | --- | --- |
+${rows.join('')}
+*token*: the bearer token of \`admin.token\` or \`admin.tokenFile\`, where there is one. *writes*: \`admin.allowWrites: true\`
+(a purge with \`?dryRun=1\` changes nothing and does not need it). On loopback the Host header must name loopback, so that no
+web page can reach it under a name of its own.
+
+Answers are JSON unless the path says otherwise; lists are one line per entry. A mistake in a request is a 400 with a
+sentence that says what to change, a missing token 401, a write that is not allowed 403, an unknown path 404, another
+method 405, a body over 1 MiB 413.
+
+## Purge
+
+The body is one JSON object: any of \`backend\`, \`shape\` (a key of \`/-/shapes\`, or the text of a query), \`source\` (a metric),
+\`from\` and \`to\`, which all must apply; or \`all\`. Times are RFC 3339, seconds since 1970, \`now\`, or \`-2h\`. The interval is that of
+the data: buckets that look back into it are purged too. The answer counts shapes and buckets, and a dry run counts
+what the run would.
+
+## Live requests
+
+\`GET /-/requests\` with \`Accept: text/event-stream\` sends each decision as a server-sent event with the same fields as the
+list. A reader that is too slow loses events, and is told how many.
+`
+}
+
+function rowOf([path, page]: [string, Page]): string {
+  const needs = [page.isOpen ? 'nothing' : 'token', ...(page.isWriting ? ['writes'] : [])]
+  return `| \`${page.methods.join(', ')} ${path}\` | ${needs.join(', ')} | ${page.about.replaceAll('|', '\\|')} |\n`
+}

@@ -1,0 +1,210 @@
+/** Finds the admin listener of a running proxy and asks it. */
+import { readFile } from 'node:fs/promises'
+import type { LoadedConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import type { CommandIo, FlagWords, Given } from './command.ts'
+import { adminVariable, configFileName, isAddress, readConfig } from './config-file.ts'
+import { exitCode, type Failure } from './exit-codes.ts'
+import { withProgress } from './progress.ts'
+import { problemsIn } from './reload.ts'
+import { oneLine } from './text.ts'
+
+export const adminFlags: readonly FlagWords[] = [
+  {
+    name: 'admin',
+    value: 'URL',
+    about: 'the admin listener of the proxy; default 127.0.0.1:9192',
+    env: adminVariable,
+    key: 'admin.listen',
+  },
+  {
+    name: 'token-file',
+    value: 'FILE',
+    about: 'the token it asks for; WINDOWPANE_ADMIN_TOKEN holds the token itself',
+    env: 'WINDOWPANE_ADMIN_TOKEN_FILE',
+    key: 'admin.tokenFile',
+  },
+  {
+    name: 'config',
+    value: 'FILE',
+    about: 'the configuration of the proxy: address and token are read from it',
+    env: 'WINDOWPANE_CONFIG',
+  },
+  { name: 'json', about: 'for programs' },
+]
+
+export interface AdminAddress {
+  readonly url: string
+  readonly token: string | undefined
+}
+
+export interface AdminReply {
+  readonly status: number
+  readonly text: string
+}
+
+export interface Question {
+  readonly method?: 'GET' | 'POST'
+  readonly body?: string
+  readonly type?: string
+  /** After this long there is no answer. */
+  readonly patienceMs?: number
+}
+
+/** Where the proxy is asked: as the flag, the environment or the configuration say, or where it usually is. */
+export async function findAdmin(given: Given, io: CommandIo): Promise<AdminAddress | Failure> {
+  const loaded = await adminConfig(given, io)
+  if ('config' in loaded) return addressFor(loaded.config.admin, given, io)
+  return nameOf(given, io) === undefined ? loaded : addressFor(undefined, given, io)
+}
+
+/** The same where the configuration is at hand; without one, everything must be said by flags and environment. */
+export async function addressFor(
+  config: Config['admin'] | undefined,
+  given: Given,
+  io: CommandIo,
+): Promise<AdminAddress | Failure> {
+  const url = urlOf(nameOf(given, io), config)
+  if (typeof url !== 'string') return url
+  const token = await tokenOf(given.flag('token-file'), config, io)
+  return typeof token === 'object' ? token : { url, token }
+}
+
+const nameOf = (given: Given, { env }: CommandIo): string | undefined =>
+  given.flag('admin') ?? (isAddress(env[adminVariable]) ? env[adminVariable] : undefined)
+
+/** Without a file there may still be variables that say where the listener is; which databases there are is no matter. */
+async function adminConfig(given: Given, io: CommandIo): Promise<LoadedConfig | Failure> {
+  const split = { own: given.split.own, flags: [], positionals: [] }
+  const isNamed = configFileName(split, io) !== undefined
+  const loaded = await readConfig(isNamed ? split : { ...split, positionals: ['http://127.0.0.1'] }, io)
+  return 'config' in loaded ? loaded : { code: exitCode.misused, sentence: problemsIn(loaded) }
+}
+
+function urlOf(named: string | undefined, config: Config['admin'] | undefined): string | Failure {
+  if (named === undefined && config?.enabled === false) {
+    return {
+      code: exitCode.unreachable,
+      sentence: 'the proxy has no admin listener',
+      remedy: 'Set admin.enabled: true.',
+    }
+  }
+  const text = named ?? config?.listen ?? usualAddress
+  const url = URL.parse(/^https?:\/\//i.test(text) ? text : `http://${fromHere(text)}`)
+  if (url === null || url.hostname === '') {
+    const sentence = `"${oneLine(text)}" is no address of an admin listener`
+    return { code: exitCode.misused, sentence, remedy: 'Write it like http://127.0.0.1:9192.' }
+  }
+  if (url.port === '0') {
+    const sentence = 'admin.listen takes any free port, so where it is cannot be known from here'
+    return {
+      code: exitCode.misused,
+      sentence,
+      remedy: 'Name the address with --admin; the proxy prints it at its start.',
+    }
+  }
+  return `${url.origin}${url.pathname}`.replace(/\/+(?:-\/*)?$/, '')
+}
+
+const usualAddress = '127.0.0.1:9192'
+
+/** What means all addresses of a machine when listening means none when connecting. */
+const fromHere = (address: string): string =>
+  address.replace(/^(?:0\.0\.0\.0|\*)?(?=:\d+$)/, '127.0.0.1').replace(/^\[::\](?=:)/, '[::1]')
+
+async function tokenOf(
+  named: string | undefined,
+  config: Config['admin'] | undefined,
+  { env }: CommandIo,
+): Promise<string | undefined | Failure> {
+  const given = config?.token?.reveal() ?? env['WINDOWPANE_ADMIN_TOKEN']
+  if (named === undefined && given) return given
+  const file = named ?? config?.tokenFile ?? env['WINDOWPANE_ADMIN_TOKEN_FILE']
+  if (!file) return undefined
+  try {
+    return (await readFile(file, 'utf8')).trim()
+  } catch (error) {
+    const sentence = `the token cannot be read: ${(error as Error).message}`
+    return { code: exitCode.misused, sentence, remedy: 'Name a file that can be read with --token-file.' }
+  }
+}
+
+/** What the listener answers, whatever it is; a failure where it does not answer. */
+export async function askAdmin(
+  { url, token }: AdminAddress,
+  path: string,
+  { io, ...question }: Question & { readonly io: CommandIo },
+): Promise<AdminReply | Failure> {
+  const controller = new AbortController()
+  const { method = 'GET', body, type, patienceMs } = question
+  const timer = patienceMs === undefined ? undefined : io.clock.after(patienceMs, () => controller.abort())
+  const headers = { ...bearer(token), ...(type !== undefined && { 'content-type': type }) }
+  const asking = fetch(`${url}${path}`, {
+    ...{ method, headers, signal: controller.signal, redirect: 'error' },
+    ...(body !== undefined && { body }),
+  }).then(async (answer) => ({ status: answer.status, text: await answer.text() }))
+  try {
+    return await withProgress(io, `waiting for ${url}`, asking)
+  } catch (error) {
+    return unreachable(url, error)
+  } finally {
+    timer?.cancel()
+  }
+}
+
+export const bearer = (token: string | undefined): Record<string, string> =>
+  token === undefined ? {} : { authorization: `Bearer ${token}` }
+
+export function unreachable(url: string, error: unknown): Failure {
+  return {
+    code: exitCode.unreachable,
+    sentence: `no admin listener answers at ${url}: ${causeOf(error)}`,
+    remedy:
+      'Start the proxy, or name its admin listener with --admin URL, WINDOWPANE_ADMIN or --config FILE.',
+  }
+}
+
+/** The reason is often in the cause, or has a code only. */
+export function causeOf(error: unknown): string {
+  const { message, code, cause } = error as Error & { code?: string }
+  if (cause !== undefined) return causeOf(cause)
+  return oneLine(message || code || 'no answer')
+}
+
+/** The data of an answer, or why there is none. */
+export async function fetchJson<T>(
+  address: AdminAddress,
+  path: string,
+  question: Question & { readonly io: CommandIo },
+): Promise<{ readonly data: T } | Failure> {
+  const reply = await askAdmin(address, path, question)
+  if ('code' in reply) return reply
+  const refusal = refusalOf(reply)
+  if (refusal !== undefined) return refusal
+  try {
+    return { data: JSON.parse(reply.text) as T }
+  } catch {
+    return { ...unreachable(address.url, new Error('what answers there is no Windowpane')) }
+  }
+}
+
+/** An answer that is none, as a failure with its remedy. */
+export function refusalOf({ status, text }: AdminReply): Failure | undefined {
+  if (status < 300) return undefined
+  const said = oneLine(text.slice(0, 2000)).replace(/^windowpane: /, '')
+  if (status === 401) {
+    const remedy = 'Name its file with --token-file, or put the token into WINDOWPANE_ADMIN_TOKEN.'
+    return { code: exitCode.unreachable, sentence: said, remedy }
+  }
+  if (status === 403 && /allowWrites/.test(said)) {
+    const remedy =
+      'Set admin.allowWrites: true (or start the proxy with --admin.allow-writes) and restart it.'
+    return { code: exitCode.failed, sentence: said, remedy }
+  }
+  if (status === 400) return { code: exitCode.misused, sentence: said }
+  if (status === 404) {
+    const remedy = 'Is it another version of Windowpane, or another server?'
+    return { code: exitCode.failed, sentence: said, remedy }
+  }
+  return { code: exitCode.failed, sentence: `the admin listener answered with status ${status}: ${said}` }
+}

@@ -1,0 +1,187 @@
+/** What a command is: the words of its help, its flags, and how its arguments are read. */
+import { type SplitArguments, splitArguments } from '../config/flags.ts'
+import { nearest } from '../config/suggest.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Io } from './config-file.ts'
+import { type ExitCode, exitCode, type Failure } from './exit-codes.ts'
+
+export interface FlagWords {
+  readonly name: string
+  /** What stands for its value in the help; a switch has none. */
+  readonly value?: string
+  readonly about: string
+  /** The variable and the key of the configuration that say the same. */
+  readonly env?: string
+  readonly key?: string
+}
+
+export interface CommandWords {
+  readonly name: string
+  /** One line of the main help. */
+  readonly summary: string
+  /** What follows the name. */
+  readonly synopsis: string
+  readonly examples: readonly string[]
+  /** What else must be known. */
+  readonly about?: string
+  readonly flags: readonly FlagWords[]
+  /** Every key of the configuration is a flag, too. */
+  readonly takesKeys?: boolean
+  /** The exit codes it has besides 0 and 2. */
+  readonly exits?: readonly ExitCode[]
+}
+
+export interface Terminal {
+  columns(): number
+  rows(): number
+  readonly hasColour: boolean
+}
+
+/** What a command gets from the process it runs in. */
+export interface CommandIo extends Io {
+  readonly clock: Clock
+  /** Where the output is a terminal. */
+  readonly terminal?: Terminal
+  /** Where the errors are shown on a terminal: progress may be drawn there and taken away again. */
+  readonly isErrTerminal: boolean
+  readonly hasUtf8: boolean
+  readInput(): Promise<string>
+  /** Asks whoever sits there; not given where nobody does. */
+  confirm?(question: string): Promise<boolean>
+  /** Resolves once a slow reader of the output has taken what was written. */
+  drained(): Promise<void>
+  /** Keeps the process alive until the user, or whoever sent a signal, ends it; the action is called then. */
+  onInterrupt(action: () => void): () => void
+}
+
+export interface Command {
+  readonly words: CommandWords
+  run(given: Given, io: CommandIo): Promise<number>
+}
+
+export interface Given {
+  /** The value of a flag, where it was given. */
+  flag(name: string): string | undefined
+  has(name: string): boolean
+  readonly positionals: readonly string[]
+  readonly split: SplitArguments
+}
+
+export interface Mistake {
+  readonly mistake: string
+}
+
+/** Everything after `--` stands for itself. */
+function readArguments(words: CommandWords, argv: readonly string[]): Given | Mistake {
+  const end = argv.indexOf('--')
+  const before = end < 0 ? argv : argv.slice(0, end)
+  const kinds = words.flags.map(({ name, value }) => [name, value === undefined ? 'switch' : 'value'])
+  const split = splitArguments(before, Object.fromEntries(kinds))
+  const stranger = words.takesKeys ? undefined : split.flags[0]
+  if (stranger !== undefined) return { mistake: unknownFlag(words, stranger.name) }
+  const empty = words.flags.find(({ name, value }) => value !== undefined && isEmpty(split, name))
+  if (empty !== undefined) return { mistake: `--${empty.name} needs a value: --${empty.name} ${empty.value}` }
+  return {
+    flag: (name) => split.own.get(name),
+    has: (name) => split.own.has(name),
+    positionals: [...split.positionals, ...(end < 0 ? [] : argv.slice(end + 1))],
+    split,
+  }
+}
+
+const isEmpty = ({ own }: SplitArguments, name: string): boolean => own.has(name) && !own.get(name)
+
+function unknownFlag({ flags }: CommandWords, name: string): string {
+  const meant = nearest(
+    name,
+    flags.map((flag) => flag.name),
+  )
+  return `there is no flag --${name.slice(0, 80)}${meant === undefined ? '' : `; did you mean --${meant}?`}`
+}
+
+const wantsHelp = (argv: readonly string[]): boolean => {
+  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
+  return own.includes('--help') || own.includes('-h')
+}
+
+/** Reads the arguments and runs the command, or says why not. */
+export async function runCommand(command: Command, argv: readonly string[], io: CommandIo): Promise<number> {
+  const { words, run } = command
+  if (wantsHelp(argv)) {
+    io.out(usageOf(words))
+    return exitCode.ok
+  }
+  const given = readArguments(words, argv)
+  return 'mistake' in given ? misuse(words, given.mistake, io) : run(given, io)
+}
+
+export function misuse({ name }: CommandWords, mistake: string, io: Pick<Io, 'err'>): number {
+  io.err(`windowpane ${name}: ${mistake}\nwindowpane ${name} --help says how it is used.\n`)
+  return exitCode.misused
+}
+
+export function complain(io: Io, { code, sentence, remedy }: Failure): number {
+  io.err(`windowpane: ${sentence}\n${remedy === undefined ? '' : `${remedy}\n`}`)
+  return code
+}
+
+export const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
+
+/** The help of one command, at most 80 columns wide. */
+export function usageOf(words: CommandWords): string {
+  const { name, synopsis, examples, about, flags, takesKeys } = words
+  const parts = [
+    `Usage: windowpane ${name} ${synopsis}`.trimEnd(),
+    examples.map((example) => `  ${example}`).join('\n'),
+    ...(about === undefined ? [] : [wrapped(about.replaceAll('\n', ' '), width).join('\n')]),
+    [...flags.map(flagLines), ...(takesKeys ? [keyLine] : [])].join('\n'),
+    exitLine(words),
+  ]
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`
+}
+
+const aboutColumn = 24
+const width = 80
+
+const keyLine = row('--KEY=VALUE', 'any key of the configuration: docs/reference/configuration.md')
+
+function flagLines({ name, value, about, env, key }: FlagWords): string {
+  const head = value === undefined ? `--${name}` : `--${name} ${value}`
+  const names = [env, key].filter((text) => text !== undefined).join(', ')
+  return names === '' ? row(head, about) : `${row(head, about)}\n${row('', `(${names})`)}`
+}
+
+function row(head: string, about: string): string {
+  const lines = wrapped(about, width - aboutColumn)
+  const [first = '', ...rest] = lines
+  const isLong = head.length + 4 > aboutColumn
+  const start = isLong
+    ? `  ${head}\n${' '.repeat(aboutColumn)}${first}`
+    : `${`  ${head}`.padEnd(aboutColumn)}${first}`
+  return [start, ...rest.map((line) => ' '.repeat(aboutColumn) + line)].join('\n')
+}
+
+export function wrapped(text: string, columns: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= columns) lines[lines.length - 1] += ` ${word}`
+    else lines.push(word)
+  }
+  return lines
+}
+
+const exitWords: Readonly<Record<ExitCode, string>> = {
+  0: 'done',
+  1: 'failed',
+  2: 'misused',
+  3: 'not reached',
+  4: 'not confirmed',
+  5: 'not known yet',
+}
+
+const exitLine = ({ exits = [] }: CommandWords): string =>
+  `Exit codes: ${[0, ...exits, 2]
+    .sort()
+    .map((code) => `${code} ${exitWords[code as ExitCode]}`)
+    .join('; ')}.`

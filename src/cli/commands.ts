@@ -1,0 +1,57 @@
+/** Every command, in the order of the help, and the help itself. */
+import { nearest } from '../config/suggest.ts'
+import { checkWords } from './check.ts'
+import { type Command, type CommandWords, usageOf } from './command.ts'
+import { demoWords } from './demo.ts'
+import { doctor } from './doctor.ts'
+import { explain } from './explain.ts'
+import { init } from './init.ts'
+import { mode } from './mode.ts'
+import { purge } from './purge.ts'
+import { serveWords } from './serve.ts'
+import { shadow } from './shadow.ts'
+import { tail } from './tail.ts'
+import { oneLine } from './text.ts'
+import { top } from './top.ts'
+
+/** Those that only ask and answer; serve, check and demo run in their own way. */
+export const commands: ReadonlyMap<string, Command> = new Map(
+  [init, doctor, explain, top, tail, purge, shadow, mode].map((command) => [command.words.name, command]),
+)
+
+/** What the help and the reference page list. */
+export const allWords: readonly CommandWords[] = [
+  serveWords,
+  init.words,
+  checkWords,
+  ...[doctor, explain, top, tail, purge, shadow, mode].map(({ words }) => words),
+  demoWords,
+]
+
+/** Fits a terminal of 80 by 24. */
+export const mainHelp = `Usage: windowpane <url of the database> | <command> [options]
+
+  windowpane http://prometheus:9090      start; it says what to do in Grafana
+  windowpane explain 'rate(errors[5m])'  what happens to a query, and why
+  windowpane demo                        see it work, with invented data
+
+${allWords.map(({ name, summary }) => `  ${name.padEnd(9)}${summary}`).join('\n')}
+  help     windowpane help <command>: its flags, variables and keys
+
+Commands that answer have --json. No colour without a terminal or with NO_COLOR.
+Exit codes: docs/reference/command-line.md. --version, --help.
+`
+
+/** The help of one command; undefined where there is none of that name. */
+export function helpOf(name: string): string | undefined {
+  const words = allWords.find((each) => each.name === name)
+  return words === undefined ? undefined : usageOf(words)
+}
+
+export function unknownCommand(name: string): string {
+  const meant = nearest(name, [...allWords.map((words) => words.name), 'help'])
+  const guess = meant === undefined ? '' : `; did you mean "windowpane ${meant}"?`
+  const hint =
+    'A database is named by its URL, such as http://prometheus:9090. windowpane --help lists the commands.'
+  return `windowpane: there is no command "${oneLine(name.slice(0, 80))}"${guess}\n${hint}\n`
+}

@@ -1,0 +1,122 @@
+/** `windowpane doctor`: looks at configuration, databases, stores and the running proxy, and says what to do. */
+import type { LoadedConfig } from '../config/load.ts'
+import { addressFor, adminFlags, findAdmin } from './admin-client.ts'
+import { type Command, type CommandIo, type Given, json, misuse } from './command.ts'
+import { configFileName, readConfig } from './config-file.ts'
+import { type Finding, type FindingState, found, states } from './doctor/finding.ts'
+import { checkProxy } from './doctor/proxy.ts'
+import { checkStores } from './doctor/stores.ts'
+import { exitCode } from './exit-codes.ts'
+import { withProgress } from './progress.ts'
+import { problemsIn } from './reload.ts'
+import { type Colour, painter, withoutControls } from './text.ts'
+
+const words = {
+  name: 'doctor',
+  summary: 'look for what is wrong or could be better, with remedies',
+  synopsis: '[url] [--config FILE] [options]',
+  examples: [
+    'windowpane doctor --config windowpane.yaml',
+    'windowpane doctor http://prometheus:9090',
+    'windowpane doctor --admin http://cache.example.org:9192 --json',
+  ],
+  about: `Checks the configuration, the databases and their clocks, the stores, and the
+traffic of the running proxy. Every finding is ok, warn, fail or skip, and warnings
+and failures say what to do. It ends with 1 if anything failed.`,
+  flags: adminFlags,
+  takesKeys: true,
+  exits: [exitCode.failed],
+} as const
+
+async function run(given: Given, io: CommandIo): Promise<number> {
+  if (given.positionals.length > 1) return misuse(words, 'expected at most one URL', io)
+  const config = await configOf(given, io)
+  const findings = [config.finding]
+  if (config.loaded !== undefined) {
+    const { config: inForce } = config.loaded
+    const { checkDatabases } = await import('./doctor/databases.ts')
+    const work = Promise.all([checkDatabases(inForce, io.clock), checkStores(inForce, io.clock)])
+    findings.push(...(await withProgress(io, 'asking the databases', work)).flat())
+  }
+  findings.push(...(await proxyFindings(given, io, config.loaded)))
+  io.out(given.has('json') ? json(reportOf(findings)) : textOf(findings, io))
+  return findings.some(({ status }) => status === 'fail') ? exitCode.failed : exitCode.ok
+}
+
+interface Examined {
+  readonly finding: Finding
+  readonly loaded?: LoadedConfig
+}
+
+async function configOf(given: Given, io: CommandIo): Promise<Examined> {
+  const about = found('configuration')
+  const { split } = given
+  const isBackend = (name: string) => /^(WINDOWPANE_BACKENDS(_|$)|backends(\.|$))/.test(name)
+  const names = [...Object.keys(io.env), ...split.flags.map((flag) => flag.name)]
+  const file = configFileName(split, io)
+  if (file === undefined && given.positionals.length === 0 && !names.some(isBackend)) {
+    const remedy = 'Name it with --config FILE, or give the URL of the database.'
+    return {
+      finding: about.skip('No configuration was named: databases and stores are not checked.', remedy),
+    }
+  }
+  const loaded = await readConfig(split, io)
+  if ('problems' in loaded) {
+    const sentence = `It cannot be used:\n${problemsIn(loaded)}`
+    return { finding: about.fail(sentence, 'Mend it; windowpane check shows the same.') }
+  }
+  return { finding: about.ok(`${file ?? 'What was given'} can be used.`), loaded }
+}
+
+async function proxyFindings(
+  given: Given,
+  io: CommandIo,
+  loaded: LoadedConfig | undefined,
+): Promise<Finding[]> {
+  const about = found('proxy')
+  const address = await (loaded === undefined
+    ? findAdmin(given, io)
+    : addressFor(loaded.config.admin, given, io))
+  if ('code' in address) return [about.skip(address.sentence, address.remedy)]
+  const findings = await checkProxy(address, io)
+  if (findings !== undefined) return findings
+  const sentence = `No proxy answers at ${address.url}.`
+  const remedy = 'Start it, or name its admin listener with --admin URL.'
+  return [given.has('admin') ? about.fail(sentence, remedy) : about.skip(sentence, remedy)]
+}
+
+const countsOf = (findings: readonly Finding[]): Record<FindingState, number> =>
+  Object.fromEntries(
+    states.map((state) => [state, findings.filter(({ status }) => status === state).length]),
+  ) as Record<FindingState, number>
+
+const reportOf = (findings: readonly Finding[]): object => ({
+  ok: findings.every(({ status }) => status !== 'fail'),
+  counts: countsOf(findings),
+  findings,
+})
+
+const colours: Readonly<Record<FindingState, Colour>> = {
+  ok: 'green',
+  warn: 'yellow',
+  fail: 'red',
+  skip: 'grey',
+}
+
+function textOf(findings: readonly Finding[], io: CommandIo): string {
+  const paint = painter(io)
+  const width = Math.max(...findings.map(({ check }) => check.length))
+  const lines = findings.flatMap(({ check, status, sentence, remedy }) => {
+    const [first = '', ...rest] = withoutControls(sentence).split('\n')
+    const below = ' '.repeat(6 + width + 2)
+    return [
+      `${paint(status.padEnd(4), colours[status])}  ${check.padEnd(width)}  ${first}`,
+      ...rest.map((line) => `${below}${line}`.trimEnd()),
+      ...(remedy === undefined ? [] : [`${below}→ ${remedy}`]),
+    ]
+  })
+  const counts = Object.entries(countsOf(findings)).map(([state, count]) => `${count} ${state}`)
+  return `${lines.join('\n')}\n\n${counts.join(', ')}\n`
+}
+
+export const doctor: Command = { words, run }

@@ -1,0 +1,29 @@
+/** What one check of the doctor found. */
+
+export const states = ['ok', 'warn', 'fail', 'skip'] as const
+export type FindingState = (typeof states)[number]
+
+export interface Finding {
+  /** What was looked at, in a word or two. */
+  readonly check: string
+  readonly status: FindingState
+  readonly sentence: string
+  /** What to do about it. */
+  readonly remedy?: string
+}
+
+export const found = (check: string) => ({
+  ok: (sentence: string): Finding => ({ check, status: 'ok', sentence }),
+  skip: (sentence: string, remedy?: string): Finding => ({
+    check,
+    status: 'skip',
+    ...told(sentence, remedy),
+  }),
+  warn: (sentence: string, remedy: string): Finding => ({ check, status: 'warn', sentence, remedy }),
+  fail: (sentence: string, remedy: string): Finding => ({ check, status: 'fail', sentence, remedy }),
+})
+
+const told = (sentence: string, remedy: string | undefined): Pick<Finding, 'sentence' | 'remedy'> => ({
+  sentence,
+  ...(remedy !== undefined && { remedy }),
+})

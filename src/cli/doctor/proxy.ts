@@ -1,0 +1,133 @@
+/** How a running proxy fares: what it says about itself, and what its figures suggest. */
+import { version } from '../../version.ts'
+import { type AdminAddress, askAdmin, fetchJson } from '../admin-client.ts'
+import type { CommandIo } from '../command.ts'
+import type { ShadowBackend, ShadowReport } from '../shadow-text.ts'
+import { bytesText, oneLine, secondsText } from '../text.ts'
+import type { TopShape } from '../top-text.ts'
+import { type Finding, found } from './finding.ts'
+import { readSamples, type Sample } from './samples.ts'
+import { bypassFinding, hitFinding, identityFindings, phaseFindings } from './traffic.ts'
+
+interface ProxyStatus {
+  readonly version: string
+  readonly uptimeSeconds: number
+  readonly memory?: { readonly used: number; readonly limit: number }
+}
+
+const patienceMs = 5_000
+
+/** Findings, or undefined where no proxy answers. */
+export async function checkProxy(address: AdminAddress, io: CommandIo): Promise<Finding[] | undefined> {
+  const question = { io, patienceMs }
+  // Needs no token: whatever fails after it is not for want of a listener.
+  if ('code' in (await askAdmin(address, '/-/healthy', question))) return undefined
+  const status = await fetchJson<ProxyStatus>(address, '/-/status', question)
+  if ('code' in status)
+    return [found('proxy').fail(`${status.sentence}.`, status.remedy ?? 'Look at its log.')]
+  const [ready, shapes, metrics, shadow] = await Promise.all([
+    askAdmin(address, '/-/ready', question),
+    fetchJson<readonly TopShape[]>(address, '/-/shapes?limit=1000', question),
+    askAdmin(address, '/-/metrics', question),
+    fetchJson<ShadowReport>(address, '/-/shadow', question),
+  ])
+  const samples = 'code' in metrics || metrics.status !== 200 ? [] : readSamples(metrics.text)
+  const rows = 'code' in shapes ? [] : shapes.data
+  return [
+    versionFinding(status.data, address),
+    readyFinding(ready),
+    ...reloadFindings(samples),
+    ...pressureFindings(status.data, samples),
+    ...storeFindings(samples),
+    ...('code' in shadow ? [] : modeFindings(shadow.data.backends, io.clock.now())),
+    hitFinding(samples),
+    bypassFinding(samples),
+    ...phaseFindings(rows),
+    ...identityFindings(rows),
+  ]
+}
+
+function versionFinding({ version: theirs, uptimeSeconds }: ProxyStatus, { url }: AdminAddress): Finding {
+  const about = found('proxy')
+  const text = `Windowpane ${oneLine(theirs)} answers at ${url}, up ${secondsText(uptimeSeconds)}`
+  if (theirs === version) return about.ok(`${text}.`)
+  return about.warn(
+    `${text}; this command is ${version}.`,
+    'Use the command of the same version, or restart the proxy.',
+  )
+}
+
+function readyFinding(ready: Awaited<ReturnType<typeof askAdmin>>): Finding {
+  const about = found('readiness')
+  if (!('code' in ready) && ready.status === 200) return about.ok('It is ready: every database is known.')
+  const said = 'code' in ready ? ready.sentence : oneLine(ready.text)
+  return about.fail(
+    `It is ${said.replace(/^it is /, '')}.`,
+    'Until then requests are passed on uncached; check the database.',
+  )
+}
+
+const gauge = (samples: readonly Sample[], name: string): number | undefined =>
+  samples.find((sample) => sample.name === name)?.value
+
+function reloadFindings(samples: readonly Sample[]): Finding[] {
+  if (gauge(samples, 'windowpane_config_last_reload_successful') !== 0) return []
+  const remedy = 'windowpane check --config FILE says what is wrong; the earlier configuration is in force.'
+  return [found('reload').warn('The last configuration that was read was refused.', remedy)]
+}
+
+const fullShare = 0.95
+
+function pressureFindings({ memory }: ProxyStatus, samples: readonly Sample[]): Finding[] {
+  if (memory === undefined || memory.limit === 0) return []
+  const about = found('cache memory')
+  const evicted = samples
+    .filter(({ name, labels }) => name === 'windowpane_evictions_total' && labels['reason'] === 'memory')
+    .reduce((sum, { value }) => sum + value, 0)
+  const text = `${bytesText(memory.used)} of ${bytesText(memory.limit)} are used`
+  if (evicted === 0 && memory.used < fullShare * memory.limit) return [about.ok(`${text}.`)]
+  const left = evicted === 0 ? '' : `, and ${evicted} times buckets had to leave for others`
+  return [
+    about.warn(`${text}${left}.`, 'Raise limits.memory, or keep settled buckets in a store of type lmdb.'),
+  ]
+}
+
+function storeFindings(samples: readonly Sample[]): Finding[] {
+  return samples
+    .filter(({ name, value }) => name === 'windowpane_store_degraded' && value === 1)
+    .map(({ labels }) =>
+      found(`store ${labels['store']}`).warn(
+        'The proxy cannot use it as it should: missing, full, damaged, failing or too slow.',
+        'windowpane doctor on the machine of the proxy checks its folder; /-/status says more.',
+      ),
+    )
+}
+
+const dayMs = 86_400_000
+
+/** Shadow mode is a time of trial: whoever left it on has the costs of a cache without its use. */
+function modeFindings(backends: readonly ShadowBackend[], now: number): Finding[] {
+  return backends.flatMap(({ backend, mode, since, verdict }) => {
+    const about = found(`mode ${backend}`)
+    if (mode === 'off') {
+      return [
+        about.warn('Caching is switched off.', `windowpane mode ${backend} on, or backends.${backend}.mode.`),
+      ]
+    }
+    if (mode !== 'shadow') return []
+    const forMs = since === undefined ? 0 : now - Date.parse(since)
+    if (verdict === 'safe') {
+      return [
+        about.warn(
+          'It is in shadow mode, and the comparisons say it is safe.',
+          `windowpane mode ${backend} on`,
+        ),
+      ]
+    }
+    if (forMs > dayMs) {
+      const sentence = `It has been in shadow mode for ${secondsText(forMs / 1000)}: nothing is served from the cache.`
+      return [about.warn(sentence, 'windowpane shadow report says what is in the way.')]
+    }
+    return [about.ok('It is in shadow mode; windowpane shadow report says how it fares.')]
+  })
+}

@@ -1,0 +1,122 @@
+/** What the traffic of a proxy suggests: hit share, bypasses, dashboards off the grid, answers that nobody shares. */
+import type { BypassReason } from '../../core/decision.ts'
+import { shapeText } from '../shape-text.ts'
+import { counted, percent, shorten } from '../text.ts'
+import type { TopShape } from '../top-text.ts'
+import { type Finding, found } from './finding.ts'
+import { bypassRemedies } from './remedies.ts'
+import type { Sample } from './samples.ts'
+
+/** With fewer queries a share says nothing. */
+const fewestQueries = 50
+const lowHitShare = 0.3
+const highBypassShare = 0.1
+const shownText = 60
+
+interface Tally {
+  readonly outcome: string
+  readonly reason: string
+  readonly count: number
+}
+
+/** Queries only: what is no query is none of the cache's business. */
+const talliesOf = (samples: readonly Sample[]): Tally[] =>
+  samples
+    .filter(({ name, labels }) => name === 'windowpane_requests_total' && labels['reason'] !== 'not_a_query')
+    .map(({ labels, value }) => ({
+      outcome: labels['outcome']!,
+      reason: labels['reason'] ?? '',
+      count: value,
+    }))
+
+const sumOf = (tallies: readonly Tally[]): number => tallies.reduce((sum, { count }) => sum + count, 0)
+
+export function hitFinding(samples: readonly Sample[]): Finding {
+  const about = found('hit share')
+  const tallies = talliesOf(samples)
+  const total = sumOf(tallies)
+  if (total < fewestQueries) return about.skip(`Too few queries so far: ${total}.`)
+  const served = sumOf(tallies.filter(({ outcome }) => ['hit', 'partial', 'stale'].includes(outcome)))
+  const text = `${percent(served / total)} of ${total} queries were answered from the cache, at least in part`
+  if (served >= lowHitShare * total) return about.ok(`${text}.`)
+  const remedy = 'windowpane top --by asked shows what reaches the database; the checks below say why.'
+  return about.warn(`${text}: few.`, remedy)
+}
+
+export function bypassFinding(samples: readonly Sample[]): Finding {
+  const about = found('bypass')
+  const tallies = talliesOf(samples)
+  const total = sumOf(tallies)
+  if (total < fewestQueries) return about.skip(`Too few queries so far: ${total}.`)
+  const bypassed = tallies
+    .filter(({ outcome, count }) => outcome === 'bypass' && count > 0)
+    .toSorted((a, b) => b.count - a.count)
+  const share = sumOf(bypassed) / total
+  const reasons = bypassed.slice(0, 3).map(({ reason, count }) => `${reason} ${percent(count / total)}`)
+  const list = reasons.length === 0 ? '' : `: ${reasons.join(', ')}`
+  const text = `${percent(share)} of ${total} queries were passed on uncached${list}`
+  if (share <= highBypassShare) return about.ok(`${text}.`)
+  return about.warn(
+    `${text}.`,
+    bypassRemedies[bypassed[0]!.reason as BypassReason] ?? 'See docs/reference/outcomes.md.',
+  )
+}
+
+/** One question under several keys. */
+interface Twins {
+  readonly row: TopShape
+  readonly count: number
+  readonly requests: number
+}
+
+const severalPhases = 4
+const severalIdentities = 3
+
+/** Keys that agree in everything but the phase: a dashboard whose windows begin anywhere. */
+export function phaseFindings(rows: readonly TopShape[]): Finding[] {
+  const twins = twinsOf(
+    rows,
+    (row) => [row.backend, row.shape, row.stepMs],
+    (row) => row.phaseMs,
+  )
+  const worst = twins.find(({ count }) => count >= severalPhases)
+  const about = found('alignment')
+  if (worst === undefined) return rows.length === 0 ? [] : [about.ok('Dashboards ask on few grids.')]
+  const sentence = `"${textOf(worst)}" was asked on ${worst.count} grids of different phase, which share nothing (${counted(worst.requests, 'request')}).`
+  const remedy =
+    'Let windows begin on multiples of the step: Grafana does so for panels with a min interval; scripts should round start and end.'
+  return [about.warn(sentence, remedy)]
+}
+
+/** Keys that agree in everything, the phase too: what is left to differ is who asks. */
+export function identityFindings(rows: readonly TopShape[]): Finding[] {
+  const grid = (row: TopShape) => [row.backend, row.shape, row.stepMs, row.phaseMs ?? 0]
+  const worst = twinsOf(rows, grid, (row) => row.key).find(({ count }) => count >= severalIdentities)
+  const about = found('identity')
+  if (worst === undefined) return rows.length === 0 ? [] : [about.ok('Equal questions share their answers.')]
+  const sentence = `"${textOf(worst)}" is kept ${worst.count} times, for as many identities (${counted(worst.requests, 'request')}).`
+  const remedy = `If they may see the same, set backends.${worst.row.backend}.identity to user, headers or shared.`
+  return [about.warn(sentence, remedy)]
+}
+
+const textOf = ({ row }: Twins): string => shorten(shapeText(row.shape), shownText)
+
+/** Questions that agree in `same` and differ in `different`, those in most keys first. What was not planned has no key. */
+function twinsOf(
+  rows: readonly TopShape[],
+  same: (row: TopShape) => readonly unknown[],
+  different: (row: TopShape) => unknown,
+): Twins[] {
+  // A text that was cut may stand for several questions.
+  const planned = rows.filter(
+    ({ key, stepMs, shape }) => key !== undefined && stepMs > 0 && !shape.endsWith('…'),
+  )
+  const groups = Map.groupBy(planned, (row) => JSON.stringify(same(row)))
+  return [...groups.values()]
+    .map((group) => ({
+      row: group[0]!,
+      count: new Set(group.map(different)).size,
+      requests: group.reduce((sum, { count }) => sum + count, 0),
+    }))
+    .toSorted((a, b) => b.count - a.count)
+}

@@ -1,0 +1,28 @@
+/** How a command ends, for scripts. The list is closed and documented. */
+export const exitCode = {
+  ok: 0,
+  failed: 1,
+  misused: 2,
+  unreachable: 3,
+  unconfirmed: 4,
+  undecided: 5,
+} as const
+
+export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
+
+export const exitMeanings: Readonly<Record<ExitCode, string>> = {
+  0: 'it did what was asked; `shadow report`: safe; the proxy: everything under way was answered',
+  1: 'it failed, or something is wrong: `shadow report`: unsafe; `doctor`: a check failed; `check --connect`: a database does not answer; the proxy: a second signal, which does not wait',
+  2: 'the command line, the configuration or the address cannot be used',
+  3: 'the admin listener cannot be reached, or lets nobody in without its token',
+  4: 'nothing was done because nobody confirmed it: `purge` without `--yes`, `init` of a file that exists without `--force`',
+  5: 'not enough is known yet: `shadow report`: wait',
+}
+
+/** Why a command cannot go on, for people. */
+export interface Failure {
+  readonly code: ExitCode
+  readonly sentence: string
+  /** What to change. */
+  readonly remedy?: string
+}

@@ -1,0 +1,144 @@
+/** `windowpane explain`: what the proxy would do with a query, and why; `--run` does it. */
+import { readFile } from 'node:fs/promises'
+import { parseDuration } from '../config/units.ts'
+import { readTime, timeForms } from '../proxy/admin-time.ts'
+import { type AdminReply, adminFlags, askAdmin, fetchJson, findAdmin, refusalOf } from './admin-client.ts'
+import { type Command, type CommandIo, complain, type Given, json, type Mistake, misuse } from './command.ts'
+import { exitCode } from './exit-codes.ts'
+import { oneLine, withoutControls } from './text.ts'
+
+const words = {
+  name: 'explain',
+  summary: 'what would be done with a query, and why',
+  synopsis: '<query, file or -> [options]',
+  examples: [
+    "windowpane explain 'sum(rate(http_requests_total[5m]))'",
+    'windowpane explain --start -6h --step 60 --run up',
+    'windowpane explain request.json --json',
+  ],
+  about: `A file, or - for the input, holds PromQL, a form (query=…&start=…), the URL of a
+query, or a request as JSON: {"path", "search", "headers", "body"}. Headers matter
+where answers are not shared by everybody.`,
+  flags: [
+    { name: 'backend', value: 'NAME', about: 'the database that is meant; default: the first' },
+    { name: 'start', value: 'TIME', about: `of PromQL: ${timeForms}; default: one hour before the end` },
+    { name: 'end', value: 'TIME', about: 'default: now' },
+    { name: 'step', value: 'TIME', about: 'default: 15s' },
+    { name: 'run', about: 'run the query, too, and show how long what took' },
+    ...adminFlags,
+  ],
+  exits: [exitCode.failed, exitCode.unreachable],
+} as const
+
+const hourMs = 3_600_000
+
+/** What is sent, and what is said about it. */
+interface Question {
+  readonly body: string
+  readonly type: string
+  readonly note: string
+}
+
+async function run(given: Given, io: CommandIo): Promise<number> {
+  const [named, ...more] = given.positionals
+  if (named === undefined) return misuse(words, 'a query is missing', io)
+  if (more.length > 0) return misuse(words, 'expected one query; put quotes around it', io)
+  const read = await textOf(named, io)
+  const question = questionOf(read.text, given, io)
+  if ('mistake' in question) return misuse(words, question.mistake, io)
+  const address = await findAdmin(given, io)
+  if ('code' in address) return complain(io, address)
+  const { body, type, note } = question
+  const asked = { io, method: 'POST', body, type } as const
+  if (given.has('json')) {
+    const answer = await fetchJson<object>(address, pathOf(given), asked)
+    if ('code' in answer) return complain(io, answer)
+    io.out(json(answer.data))
+    return exitCode.ok
+  }
+  const reply = await askAdmin(address, pathOf(given), asked)
+  const refusal = 'code' in reply ? reply : refusalOf(reply)
+  if (refusal !== undefined) return complain(io, refusal)
+  io.out(`${read.note}${note}${withoutControls((reply as AdminReply).text)}`)
+  return exitCode.ok
+}
+
+function pathOf(given: Given): string {
+  const backend = given.flag('backend')
+  const parameters = new URLSearchParams({
+    ...(backend !== undefined && { backend }),
+    ...(given.has('run') && { run: '1' }),
+    ...(!given.has('json') && { format: 'text' }),
+  })
+  return `/-/explain?${parameters}`
+}
+
+/** A text that no file is called is the query itself; which of both it was taken for is said. */
+async function textOf(
+  named: string,
+  io: CommandIo,
+): Promise<{ readonly text: string; readonly note: string }> {
+  if (named === '-') return { text: await io.readInput(), note: '' }
+  try {
+    const text = Buffer.from(await (io.readFile ?? readFile)(named)).toString()
+    return { text, note: `file     ${oneLine(named)}\n` }
+  } catch {
+    return { text: named, note: '' }
+  }
+}
+
+function questionOf(given: string, flags: Given, io: CommandIo): Question | Mistake {
+  const text = given.trim()
+  if (text === '') return { mistake: 'the query is empty' }
+  const whole = wholeRequest(text)
+  if (whole === undefined) return rangeOf(text, flags, io)
+  const window = ['start', 'end', 'step'].find((name) => flags.has(name))
+  if (window === undefined) return whole
+  return { mistake: `--${window} goes with PromQL; this request has a window of its own` }
+}
+
+const form = 'application/x-www-form-urlencoded'
+
+/** JSON, a URL or a form is a request as it stands. */
+function wholeRequest(text: string): Question | undefined {
+  if (/^\{\s*"(?:method|path|search|headers|body)"\s*:/.test(text)) {
+    return { body: text, type: 'application/json', note: '' }
+  }
+  if (/^https?:\/\/\S+\?\S+$/.test(text)) {
+    const { pathname, search } = new URL(text)
+    return { body: JSON.stringify({ path: pathname, search }), type: 'application/json', note: '' }
+  }
+  return /^(?:\S+&)?query=\S+$/.test(text) ? { body: text, type: form, note: '' } : undefined
+}
+
+/** Dashboards ask for windows that begin and end on their step: so does what is not given here. */
+function rangeOf(query: string, given: Given, io: CommandIo): Question | Mistake {
+  const now = io.clock.now()
+  const stepText = given.flag('step') ?? '15s'
+  const step = readStep(stepText)
+  if (step === undefined) return { mistake: `--step ${stepText}: expected a duration such as 15s` }
+  const aligned = (instant: number): number => Math.floor(instant / step) * step
+  const end = given.has('end') ? readTime(given.flag('end')!, now) : aligned(now)
+  if (end === undefined) return { mistake: `--end ${given.flag('end')}: expected ${timeForms}` }
+  const start = given.has('start') ? readTime(given.flag('start')!, now) : aligned(end - hourMs)
+  if (start === undefined) return { mistake: `--start ${given.flag('start')}: expected ${timeForms}` }
+  const seconds = (ms: number): string => String(Math.round(ms) / 1000)
+  const fields = { query, start: seconds(start), end: seconds(end), step: seconds(step) }
+  return { body: new URLSearchParams(fields).toString(), type: form, note: noteOf(given, stepText) }
+}
+
+/** A duration, or a number of seconds; undefined where it is neither, or not above 0. */
+function readStep(text: string): number | undefined {
+  const ms = /^\d+(?:\.\d+)?$/.test(text) ? Math.round(Number(text) * 1000) : parseDuration(text)
+  return ms !== undefined && ms > 0 ? ms : undefined
+}
+
+/** What was assumed is said. */
+function noteOf(given: Given, step: string): string {
+  const isWindow = given.has('start') || given.has('end')
+  if (isWindow && given.has('step')) return ''
+  const assumed = [...(isWindow ? [] : ['the last hour']), `step ${step}`].join(', ')
+  return `asked    ${assumed}; --start, --end and --step choose another window\n`
+}
+
+export const explain: Command = { words, run }

@@ -1,0 +1,45 @@
+/** `windowpane mode`: switches a database between off, shadow and on until the configuration is next reloaded. */
+import { type Mode, modes } from '../proxy/settings.ts'
+import { adminFlags, fetchJson, findAdmin } from './admin-client.ts'
+import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
+import { exitCode } from './exit-codes.ts'
+import { oneLine } from './text.ts'
+
+const words = {
+  name: 'mode',
+  summary: 'switch a database between off, shadow and on',
+  synopsis: '<backend> off|shadow|on [options]',
+  examples: ['windowpane mode main shadow', 'windowpane mode main on'],
+  about: `off passes requests on; shadow answers from the database and compares with the
+cache; on answers from the cache where it can. It holds until the configuration is
+reloaded or the proxy restarts. The proxy must allow it: admin.allowWrites.`,
+  flags: adminFlags,
+  exits: [exitCode.failed, exitCode.unreachable],
+} as const
+
+async function run(given: Given, io: CommandIo): Promise<number> {
+  const [backend, mode, ...more] = given.positionals
+  if (backend === undefined || mode === undefined || more.length > 0) {
+    return misuse(words, 'expected the name of a backend and a mode', io)
+  }
+  if (!modes.includes(mode as Mode))
+    return misuse(words, `mode "${oneLine(mode)}" is none of ${modes.join(', ')}`, io)
+  const address = await findAdmin(given, io)
+  if ('code' in address) return complain(io, address)
+  const body = JSON.stringify({ backend, mode })
+  const answer = await fetchJson<{ backend: string; mode: string; was: string }>(address, '/-/mode', {
+    ...{ io, method: 'POST', body, type: 'application/json' },
+  })
+  if ('code' in answer) return complain(io, answer)
+  const { data } = answer
+  if (given.has('json')) io.out(json(data))
+  else io.out(`${sentenceOf(data)}\n`)
+  return exitCode.ok
+}
+
+const sentenceOf = (data: { backend: string; mode: string; was: string }): string =>
+  data.was === data.mode
+    ? `${data.backend} is ${data.mode} already.`
+    : `${data.backend} is ${data.mode} (it was ${data.was}) until the configuration is reloaded.`
+
+export const mode: Command = { words, run }

@@ -1,0 +1,126 @@
+/** The report of shadow mode as people read it. */
+import type { CommandIo } from './command.ts'
+import { type Colour, counted, oneLine, painter, shorten, tableLines } from './text.ts'
+
+export interface ShadowBucket {
+  readonly at: string
+  readonly fetchedAt?: string
+  readonly ageMs?: number
+  readonly columns?: readonly string[]
+  readonly cached?: string | null
+  readonly direct?: string | null
+}
+
+export interface ShadowMismatch {
+  readonly id: number | string
+  readonly at: string
+  readonly backend: string
+  readonly text: string
+  readonly window?: { readonly from: string; readonly to: string; readonly step?: number | string }
+  readonly cause: string
+  readonly sentence: string
+  readonly buckets?: readonly ShadowBucket[]
+  readonly cachedBytes?: number
+  readonly directBytes?: number
+  /** Only in the answer about one. */
+  readonly cached?: string | null
+  readonly direct?: string | null
+}
+
+export interface ShadowBackend {
+  readonly backend: string
+  readonly mode: string
+  readonly since?: string
+  readonly comparisons: number
+  readonly equal: number
+  readonly explained: number
+  readonly unexplained: number
+  readonly skipped?: Readonly<Record<string, number>>
+  readonly causes?: Readonly<Record<string, number>>
+  readonly verdict: string
+  readonly sentence: string
+  readonly wouldBe?: Readonly<Record<string, number>>
+  readonly mismatches?: readonly ShadowMismatch[]
+}
+
+export interface ShadowReport {
+  readonly backends: readonly ShadowBackend[]
+}
+
+type Look = Pick<CommandIo, 'terminal'>
+
+const verdictColours: Readonly<Record<string, Colour>> = { safe: 'green', wait: 'yellow', unsafe: 'red' }
+
+/** Others say nothing about whether a cache is safe. */
+export const isCompared = ({ mode, comparisons }: ShadowBackend): boolean =>
+  mode === 'shadow' || comparisons > 0
+
+export function reportLines(backends: readonly ShadowBackend[], look: Look): string[] {
+  const lines = backends.flatMap((backend, i) => [
+    ...(i === 0 ? [] : ['']),
+    ...(isCompared(backend) ? backendLines(backend, look) : [idleLine(backend)]),
+  ])
+  return backends.some(isCompared) ? lines : [...lines, 'Begin with: windowpane mode <backend> shadow']
+}
+
+const idleLine = ({ backend, mode }: ShadowBackend): string =>
+  `${oneLine(backend)}: mode ${mode}; nothing was compared.`
+
+function backendLines(report: ShadowBackend, look: Look): string[] {
+  const paint = painter(look)
+  const { backend, mode, since, verdict, comparisons, equal, explained, unexplained } = report
+  const causes = countsOf(report.causes)
+  const skipped = countsOf(report.skipped)
+  const wouldBe = countsOf(report.wouldBe)
+  return [
+    `${oneLine(backend)}: ${paint(verdict.toUpperCase(), verdictColours[verdict] ?? 'grey')}  mode ${mode}${since === undefined ? '' : ` since ${since}`}`,
+    oneLine(report.sentence),
+    `  ${counted(comparisons, 'comparison')}: ${equal} equal, ${explained} explained, ${unexplained} unexplained`,
+    ...(causes === '' ? [] : [`  causes: ${causes}`]),
+    ...(skipped === '' ? [] : [`  not compared: ${skipped}`]),
+    ...(wouldBe === '' ? [] : [`  would have been: ${wouldBe}`]),
+    ...(report.mismatches ?? []).flatMap((mismatch) => ['', ...mismatchLines(mismatch, look)]),
+  ]
+}
+
+const countsOf = (counts: Readonly<Record<string, number>> = {}): string =>
+  Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `${count} ${name}`)
+    .join(', ')
+
+export function mismatchLines(mismatch: ShadowMismatch, { terminal }: Look): string[] {
+  const { id, at, backend, text, window, cause, sentence, buckets = [] } = mismatch
+  const width = terminal?.columns() ?? Number.POSITIVE_INFINITY
+  return [
+    `mismatch ${id} at ${at}, ${oneLine(backend)}: ${oneLine(cause)}`,
+    `  ${oneLine(text)}`,
+    ...(window === undefined ? [] : [`  window ${window.from} – ${window.to}${stepText(window.step)}`]),
+    `  ${oneLine(sentence)}`,
+    ...(buckets.length === 0 ? [] : bucketLines(buckets)),
+  ].map((line) => shorten(line, width))
+}
+
+const stepText = (step: number | string | undefined): string =>
+  step === undefined ? '' : `, step ${typeof step === 'number' ? `${step} ms` : step}`
+
+function bucketLines(buckets: readonly ShadowBucket[]): string[] {
+  const columns = [
+    { head: '  bucket' },
+    { head: 'fetched' },
+    { head: 'cached' },
+    { head: 'direct' },
+    { head: 'columns' },
+  ]
+  const rows = buckets.map(({ at, fetchedAt, ageMs, cached, direct, columns: heads = [] }) => [
+    `  ${at}`,
+    ageMs === undefined ? (fetchedAt ?? '') : `${(ageMs / 1000).toFixed(1)} s before`,
+    valueText(cached),
+    valueText(direct),
+    heads.map(oneLine).join(' '),
+  ])
+  return tableLines(columns, rows)
+}
+
+const valueText = (value: string | null | undefined): string =>
+  value == null || value === '' ? 'nothing' : shorten(oneLine(value), 40)

@@ -1,0 +1,101 @@
+/** Starting the proxy from its configuration: house, telemetry, admin listener, reloads, and the end on a signal. */
+import type { SplitArguments } from '../config/flags.ts'
+import type { LoadedConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { systemClock } from '../core/clock.ts'
+import type { Admin } from '../proxy/admin.ts'
+import { type House, startHouse } from '../proxy/server.ts'
+import { toStream } from '../telemetry/log.ts'
+import { watchProcess } from '../telemetry/process-figures.ts'
+import { Telemetry } from '../telemetry/telemetry.ts'
+import { version } from '../version.ts'
+import { openAdmin } from './admin.ts'
+import { arrivalLines } from './arrival.ts'
+import { configFileName, type Io, readConfig } from './config-file.ts'
+import { reload } from './reload.ts'
+import { databasesOf, settingsOf } from './settings.ts'
+import { openFarStores } from './stores.ts'
+import { openTraces, type Traces } from './traces.ts'
+import { watchFile } from './watch-file.ts'
+
+export async function start(first: LoadedConfig, split: SplitArguments, io: Io): Promise<void> {
+  const { config } = first
+  const { cert, key } = config.tls
+  let loaded = first
+  let settings = settingsOf(config)
+  let house: House | undefined
+  let traces: Traces | undefined
+  const telemetry = telemetryOf(
+    () => loaded.config,
+    () => house,
+    () => traces?.figures,
+  )
+  traces = openTraces(config, telemetry)
+  house = await startHouse({
+    listen: config.listen,
+    limits: config.limits,
+    clock: systemClock,
+    telemetry,
+    sampleRatio: () => loaded.config.telemetry.traces.sampleRatio,
+    databases: databasesOf(config, () => settings),
+    farStores: await openFarStores(config, io),
+    ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
+  })
+  const readAgain = () =>
+    reload({
+      loaded: () => loaded,
+      read: () => readConfig(split, io),
+      take: (fresh) => {
+        loaded = fresh
+        settings = settingsOf(fresh.config)
+      },
+      tell: (isOk, sentence) => {
+        telemetry.noteReload(isOk, isOk ? undefined : sentence)
+        io.err(`windowpane: ${isOk ? '' : 'the new configuration is refused: '}${sentence}\n`)
+      },
+    })
+  const admin = await openAdmin({ house, telemetry, loaded: () => loaded, reload: readAgain })
+  stopOnSignal(house, admin, traces)
+  process.on('SIGHUP', () => void readAgain())
+  const file = configFileName(split, io)
+  if (file !== undefined) watchFile(file, () => void readAgain())
+  for (const line of arrivalLines(config, house.databases, admin?.url)) io.out(`${line}\n`)
+}
+
+function telemetryOf(
+  config: () => Config,
+  house: () => House | undefined,
+  traces: () => Traces['figures'] | undefined,
+): Telemetry {
+  const sum = (of: (site: House['databases'][number]['site']) => number) =>
+    house()?.databases.reduce((total, { site }) => total + of(site), 0) ?? 0
+  const watch = watchProcess(systemClock)
+  const sources = {
+    stores: () => house()?.stores() ?? [],
+    memory: () => house()?.memory ?? { used: 0, limit: 0 },
+    flights: () => sum((site) => site.flights),
+    requestsInFlight: () => sum((site) => site.handler.inFlight),
+    traces,
+    process: () => watch.read(),
+  }
+  const log = {
+    level: () => config().telemetry.logLevel,
+    format: () => config().telemetry.logFormat,
+    write: toStream(process.stderr),
+  }
+  return new Telemetry({ clock: systemClock, version, log, sources })
+}
+
+/** The first signal drains; a second one does not wait. */
+function stopOnSignal(house: House, admin: Admin | undefined, traces: Traces | undefined): void {
+  let isStopping = false
+  const stop = () => {
+    if (isStopping) process.exit(1)
+    isStopping = true
+    void Promise.all([admin?.close(), house.close()])
+      .then(() => traces?.close())
+      .then(() => process.exit(0))
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+}

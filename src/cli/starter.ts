@@ -1,0 +1,128 @@
+/**
+ * A commented configuration to start from, made from the definition: it names every key that a file may have, with its
+ * meaning and its default. A line that begins with # and a letter is a key that can be switched on by taking the # away.
+ */
+import { stringify } from 'yaml'
+import type { Key, Keys, Plain, Type, Variants } from '../config/definition.ts'
+import { rowsOf } from '../config/names.ts'
+import { definition } from '../config/schema.ts'
+import { wrapped } from './command.ts'
+
+export interface StarterOptions {
+  /** The URL of the database. */
+  readonly url: string
+  /** The name of the file, for the commands in it. */
+  readonly file: string
+  /** Where editors find the schema, seen from the file; undefined where they cannot. */
+  readonly schema: string | undefined
+}
+
+const columns = 100
+
+export function starterFile({ url, file, schema }: StarterOptions): string {
+  const head = [
+    ...(schema === undefined ? [] : [`# yaml-language-server: $schema=${schema}`]),
+    '# The configuration of Windowpane. Only the URL of a database is needed; every other key is shown with its',
+    '# default, behind a #. Keys may also be set by the environment and by flags: docs/reference/configuration.md.',
+    '#',
+    `#   windowpane check --config ${file} --connect   can it be used, and do the databases answer?`,
+    `#   windowpane --config ${file}                   start the proxy`,
+  ]
+  const writer = new Writer(new Map([['backends.main.url', url], ...samples]))
+  return `${[...head, ...writer.file(definition.keys)].join('\n')}\n`
+}
+
+/** Values for keys that have no default. */
+const samples: readonly (readonly [string, string])[] = [['stores.disk.path', '/var/lib/windowpane']]
+
+/** The entry that stands for all, and, where entries are of several types, the type it has. */
+const entries: Readonly<Record<string, { readonly name: string; readonly type?: string }>> = {
+  backends: { name: 'main' },
+  policies: { name: 'default' },
+  stores: { name: 'disk', type: 'lmdb' },
+}
+
+interface Place {
+  readonly path: string
+  readonly indent: string
+  /** Its keys are shown, not set. */
+  readonly isOff: boolean
+}
+
+class Writer {
+  readonly #samples: ReadonlyMap<string, string>
+
+  constructor(given: ReadonlyMap<string, string>) {
+    this.#samples = given
+  }
+
+  /** What must be set comes first. */
+  file(keys: Keys): string[] {
+    const all = Object.entries(keys)
+    const isNeeded = ([, { type }]: (typeof all)[number]): boolean => type.kind === 'named' && type.min > 0
+    const ordered = [...all.filter(isNeeded), ...all.filter((one) => !isNeeded(one))]
+    const top = { path: '', indent: '', isOff: false }
+    return ordered.flatMap(([name, key]) => ['', ...this.#key(name, key, top)])
+  }
+
+  #key(name: string, key: Key, place: Place): string[] {
+    if (key.isSecret) return []
+    const at = { ...place, path: place.path === '' ? name : `${place.path}.${name}` }
+    const prose = wrapped(meaningOf(key, at.path), columns - place.indent.length - 2)
+    const comment = prose.map((line) => `${place.indent}# ${line}`)
+    const value = this.#valueOf(key, at.path)
+    if (value === undefined) return [...comment, ...this.#branch(name, key.type, at)]
+    const isSet = key.isRequired && !place.isOff
+    return [...comment, `${place.indent}${isSet ? '' : '#'}${name}:${value === '' ? '' : ` ${value}`}`]
+  }
+
+  /** Undefined for what has keys of its own; '' where there is no default. */
+  #valueOf(key: Key, path: string): string | undefined {
+    const { type, fallback } = key
+    const sample = this.#samples.get(path)
+    if (sample !== undefined) return yaml(sample)
+    if (type.kind === 'list') return key.isRequired ? '' : '[]'
+    if (type.kind !== 'scalar') return undefined
+    return fallback === undefined ? '' : yaml(type.show(fallback))
+  }
+
+  #branch(name: string, type: Type, at: Place): string[] {
+    const below = { ...at, indent: `${at.indent}  ` }
+    const head = `${at.indent}${at.isOff ? '#' : ''}${name}:`
+    if (type.kind !== 'named') return [head, ...this.#keysOf(type, below)]
+    const entry = entries[at.path] ?? { name: 'main' }
+    const isOff = !type.builtIn.includes(entry.name) && type.min === 0
+    const inside = { path: `${at.path}.${entry.name}`, indent: `${below.indent}  `, isOff }
+    return [
+      head,
+      `${below.indent}${isOff ? '#' : ''}${entry.name}:`,
+      ...this.#keysOf(type.entry, inside, entry.type),
+    ]
+  }
+
+  #keysOf(type: Type, place: Place, chosen?: string): string[] {
+    if (type.kind === 'section')
+      return Object.entries(type.keys).flatMap(([name, key]) => this.#key(name, key, place))
+    return type.kind === 'variants' ? this.#variant(type, place, chosen ?? type.usual) : []
+  }
+
+  #variant({ tag, cases }: Variants, place: Place, chosen: string): string[] {
+    const { indent } = place
+    const tagLine = `${indent}#type: ${chosen}`
+    return [
+      `${indent}# ${tag.meaning}: ${Object.keys(cases).join(', ')}`,
+      tagLine,
+      ...this.#keysOf(cases[chosen]!, place),
+    ]
+  }
+}
+
+const yaml = (value: Plain): string => stringify(value, { lineWidth: 0 }).trimEnd()
+
+/** A list of sections has no default to show: the keys that an entry may have are named. */
+function meaningOf({ meaning, type, inherits }: Key, path: string): string {
+  const more = inherits === undefined ? '' : ` (not set: that of ${inherits})`
+  if (type.kind !== 'list' || type.item.kind === 'scalar') return `${meaning}${more}`
+  const keys = rowsOf(type.item, path).map((row) => row.path.slice(path.length + 1))
+  return `${meaning}. An entry may have: ${keys.join(', ')}`
+}

@@ -1,0 +1,75 @@
+/** Texts for terminals: without what a stranger could make a terminal do, in tables, with colours where they may be. */
+import type { CommandIo } from './command.ts'
+
+/** Queries are written by strangers: nothing of them may move the cursor or break the line. */
+export const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029\s]+/gu, ' ').trim()
+
+/** The same for texts of several lines. */
+export const withoutControls = (text: string): string => text.replaceAll(/[^\P{Cc}\n]/gu, ' ')
+
+export const shorten = (text: string, width: number): string =>
+  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
+
+const codes = { red: 31, green: 32, yellow: 33, blue: 34, violet: 35, grey: 90, bold: 1 } as const
+export type Colour = keyof typeof codes
+
+export function painter({ terminal }: Pick<CommandIo, 'terminal'>): (text: string, colour: Colour) => string {
+  if (terminal?.hasColour !== true) return (text) => text
+  return (text, colour) => `\u001b[${codes[colour]}m${text}\u001b[0m`
+}
+
+/** Colours mean one thing everywhere: blue is cached, yellow fetched, grey passed on, violet refused, red broken. */
+export const outcomeColours: Readonly<Record<string, Colour>> = {
+  hit: 'blue',
+  partial: 'blue',
+  miss: 'yellow',
+  stale: 'red',
+  bypass: 'grey',
+  refused: 'violet',
+  error: 'red',
+}
+
+export interface Column {
+  readonly head: string
+  /** Numbers stand at the right. */
+  readonly isNumber?: boolean
+}
+
+/** The last column is as long as its text. */
+export function tableLines(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
+  const all = [columns.map(({ head }) => head), ...rows]
+  const widths = columns.map((_, i) => Math.max(...all.map((cells) => cells[i]!.length)))
+  return all.map((cells) =>
+    cells
+      .map((cell, i) => {
+        if (columns[i]!.isNumber) return cell.padStart(widths[i]!)
+        return i === columns.length - 1 ? cell : cell.padEnd(widths[i]!)
+      })
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+export const counted = (count: number, thing: string): string =>
+  `${count.toLocaleString('en-US')} ${thing}${count === 1 ? '' : 's'}`
+
+export const percent = (share: number): string => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`
+
+/** 512 B, 3.4 KiB, 12 MiB. */
+export function bytesText(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
+  let [value, unit] = [bytes, 0]
+  while (value >= 1023.5 && unit < units.length - 1) {
+    value /= 1024
+    unit++
+  }
+  return `${unit === 0 || value >= 10 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
+}
+
+/** 0.4 s, 12 s, 3 min, 6 h, 2 d. */
+export function secondsText(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`
+  if (seconds < 120) return `${Math.round(seconds)} s`
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`
+  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`
+}

@@ -1,0 +1,119 @@
+/** The table of `windowpane top`. */
+import type { CommandIo } from './command.ts'
+import { shapeText } from './shape-text.ts'
+import { bytesText, counted, oneLine, painter, percent, secondsText, shorten, tableLines } from './text.ts'
+
+export const orders = ['requests', 'seconds', 'bytes', 'asked'] as const
+export type Order = (typeof orders)[number]
+
+/** What of a row of /-/shapes is shown. */
+export interface TopShape {
+  readonly shape: string
+  readonly key?: string
+  readonly backend: string
+  readonly stepMs: number
+  readonly phaseMs?: number
+  readonly count: number
+  readonly outcomes: Readonly<Record<string, number>>
+  readonly bytes: number
+  readonly savedSeconds: number
+  readonly asked: number
+  readonly askedSeconds: number
+  readonly notCached?: string
+}
+
+export interface TopStatus {
+  readonly version: string
+  readonly uptimeSeconds: number
+  readonly memory?: { readonly used: number; readonly limit: number }
+}
+
+export interface TopPicture {
+  readonly by: Order
+  readonly status: TopStatus
+  readonly shapes: readonly TopShape[]
+}
+
+type Look = Pick<CommandIo, 'terminal'>
+
+const columns = [
+  { head: 'requests', isNumber: true },
+  { head: 'hit', isNumber: true },
+  { head: 'partial', isNumber: true },
+  { head: 'miss', isNumber: true },
+  { head: 'other', isNumber: true },
+  { head: 'saved', isNumber: true },
+  { head: 'bytes', isNumber: true },
+  { head: 'not cached' },
+  { head: 'shape' },
+]
+
+const askedColumns = [
+  { head: 'asked', isNumber: true },
+  { head: 'took', isNumber: true },
+  { head: 'of requests', isNumber: true },
+  { head: 'why' },
+  { head: 'shape' },
+]
+
+/** At most so many rows of the table; lines fit the terminal. */
+export function topLines({ by, status, shapes }: TopPicture, look: Look, mostRows: number): string[] {
+  const shown = (by === 'asked' ? shapes.filter(({ asked }) => asked > 0) : shapes).slice(0, mostRows)
+  const rows = shown.map(by === 'asked' ? askedRow : shapeRow)
+  const [head = '', ...lines] = tableLines(by === 'asked' ? askedColumns : columns, rows)
+  const width = look.terminal?.columns() ?? Number.POSITIVE_INFINITY
+  const paint = painter(look)
+  return [
+    shorten(summaryOf(status, shapes), width),
+    titles[by],
+    '',
+    paint(shorten(head, width), 'bold'),
+    ...lines.map((line) => shorten(line, width)),
+    ...(shown.length === 0 ? ['nothing was asked yet'] : []),
+  ]
+}
+
+const titles: Readonly<Record<Order, string>> = {
+  requests: 'Asked most often first',
+  seconds: 'What saves most time first',
+  bytes: 'Largest answers, taken together, first',
+  asked: 'What still reaches the database, what takes it longest first',
+}
+
+function summaryOf({ version, uptimeSeconds, memory }: TopStatus, shapes: readonly TopShape[]): string {
+  const total = (name: string): number => shapes.reduce((sum, row) => sum + (row.outcomes[name] ?? 0), 0)
+  const requests = shapes.reduce((sum, row) => sum + row.count, 0)
+  const anyHit = requests === 0 ? 0 : (total('hit') + total('partial') + total('stale')) / requests
+  const saved = shapes.reduce((sum, row) => sum + row.savedSeconds, 0)
+  return [
+    `windowpane ${oneLine(version)}, up ${secondsText(uptimeSeconds)}`,
+    `${counted(requests, 'request')} of ${counted(shapes.length, 'shape')}`,
+    `any hit ${percent(anyHit)}`,
+    `saved ${secondsText(saved)}`,
+    ...(memory === undefined ? [] : [`memory ${bytesText(memory.used)} of ${bytesText(memory.limit)}`]),
+  ].join(' · ')
+}
+
+function shapeRow(row: TopShape): string[] {
+  const { hit = 0, partial = 0, miss = 0 } = row.outcomes
+  return [
+    String(row.count),
+    ...[hit, partial, miss, row.count - hit - partial - miss].map((count) => shareOf(count, row.count)),
+    row.savedSeconds === 0 ? '' : secondsText(row.savedSeconds),
+    bytesText(row.bytes),
+    row.notCached ?? '',
+    stepAnd(row),
+  ]
+}
+
+function askedRow(row: TopShape): string[] {
+  const { asked, askedSeconds, count, notCached } = row
+  const why = notCached ?? (row.outcomes['miss'] === undefined ? 'newest buckets' : 'new or expired')
+  return [String(asked), secondsText(askedSeconds), shareOf(asked, count), why, stepAnd(row)]
+}
+
+const shareOf = (count: number, of: number): string =>
+  count === 0 ? '' : `${Math.round((100 * count) / of)}%`
+
+const stepAnd = ({ shape, stepMs }: TopShape): string =>
+  `${stepMs > 0 ? `@${stepMs / 1000}s ` : ''}${shapeText(shape)}`

@@ -1,0 +1,104 @@
+/** `windowpane top`: the questions asked most, how they fared, and what still reaches the database. */
+import { type AdminAddress, adminFlags, fetchJson, findAdmin } from './admin-client.ts'
+import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
+import { exitCode, type Failure } from './exit-codes.ts'
+import { Screen } from './screen.ts'
+import { type Order, orders, type TopPicture, type TopShape, type TopStatus, topLines } from './top-text.ts'
+
+const words = {
+  name: 'top',
+  summary: 'what is asked most, what it saves, what reaches the database',
+  synopsis: '[--by ORDER] [--once] [options]',
+  examples: ['windowpane top', 'windowpane top --by asked', 'windowpane top --by seconds --once --json'],
+  about: `On a terminal the table is drawn anew every two seconds until it is stopped;
+anywhere else it is written once.`,
+  flags: [
+    {
+      name: 'by',
+      value: 'ORDER',
+      about:
+        'requests (default), seconds saved, bytes of answers, or asked: what still reaches the database, longest first',
+    },
+    { name: 'backend', value: 'NAME', about: 'only this database' },
+    { name: 'once', about: 'once, also on a terminal' },
+    ...adminFlags,
+  ],
+  exits: [exitCode.failed, exitCode.unreachable],
+} as const
+
+const everyMs = 2_000
+const mostShapes = 1_000
+/** Without a terminal: more than anybody reads at once, less than a flood. */
+const mostLines = 100
+
+async function run(given: Given, io: CommandIo): Promise<number> {
+  const by = (given.flag('by') ?? 'requests') as Order
+  if (!orders.includes(by)) return misuse(words, `--by ${by} is none of ${orders.join(', ')}`, io)
+  if (given.positionals.length > 0) return misuse(words, `"${given.positionals[0]}" is not understood`, io)
+  const address = await findAdmin(given, io)
+  if ('code' in address) return complain(io, address)
+  const look = () => pictureOf(address, { by, backend: given.flag('backend'), io })
+  const first = await look()
+  if ('code' in first) return complain(io, first)
+  if (given.has('json')) io.out(json({ status: first.status, by, shapes: first.shapes }))
+  else if (given.has('once') || io.terminal === undefined) io.out(onceText(first, io))
+  else await watch(first, look, io)
+  return exitCode.ok
+}
+
+const onceText = (picture: TopPicture, io: CommandIo): string =>
+  `${topLines(picture, io, mostLines).join('\n')}\n`
+
+interface Wish {
+  readonly by: Order
+  readonly backend: string | undefined
+  readonly io: CommandIo
+}
+
+async function pictureOf(address: AdminAddress, { by, backend, io }: Wish): Promise<TopPicture | Failure> {
+  const status = await fetchJson<TopStatus>(address, '/-/status', { io })
+  if ('code' in status) return status
+  const shapes = await fetchJson<readonly TopShape[]>(address, `/-/shapes?limit=${mostShapes}`, { io })
+  if ('code' in shapes) return shapes
+  const chosen = shapes.data.filter((row) => backend === undefined || row.backend === backend)
+  return { by, status: status.data, shapes: chosen.toSorted((a, b) => weight(b, by) - weight(a, by)) }
+}
+
+function weight(row: TopShape, by: Order): number {
+  if (by === 'requests') return row.count
+  if (by === 'bytes') return row.bytes
+  return by === 'seconds' ? row.savedSeconds : row.askedSeconds
+}
+
+/** Until it is stopped. A proxy that does not answer for a while is waited for. */
+function watch(first: TopPicture, look: () => Promise<TopPicture | Failure>, io: CommandIo): Promise<void> {
+  const screen = new Screen(io)
+  let last = first
+  const draw = (trouble?: string): void => {
+    const lines = topLines(last, io, io.terminal!.rows() - 4)
+    screen.draw(trouble === undefined ? lines : [trouble, ...lines])
+  }
+  return new Promise((resolve) => {
+    let isOver = false
+    const release = io.onInterrupt(() => {
+      isOver = true
+      screen.close()
+      release()
+      resolve()
+    })
+    const again = async (): Promise<void> => {
+      const seen = await look()
+      if (isOver) return
+      if ('code' in seen) draw(seen.sentence)
+      else {
+        last = seen
+        draw()
+      }
+      io.clock.after(everyMs, () => void again())
+    }
+    draw()
+    io.clock.after(everyMs, () => void again())
+  })
+}
+
+export const top: Command = { words, run }

@@ -1,0 +1,136 @@
+/**
+ * Marks: what was stored about some data up to an instant no longer holds. A mark is written before anything is
+ * deleted, and it stays: whatever a fetch that was under way brings back is older than the mark, and ignored.
+ */
+import type { EpochMs } from './clock.ts'
+import type { Grid } from './grid.ts'
+import type { Interval } from './interval.ts'
+import type { Key } from './key.ts'
+
+/** `purge`: not usable at all. `stale`: not fresh, but better than nothing when the database does not answer. */
+export type MarkKind = 'purge' | 'stale'
+
+/** What is not given is not asked about: a mark without a backend is about all of them. */
+export interface Mark {
+  readonly kind: MarkKind
+  readonly backend?: string
+  /** A key, or the exact text of a shape or of its query. */
+  readonly shape?: string
+  /** The name of a metric or data source. */
+  readonly source?: string
+  /** The time of the data, half-open; infinite where it has no end. */
+  readonly from: EpochMs
+  readonly to: EpochMs
+  /** What was fetched at or before this instant is meant. */
+  readonly at: EpochMs
+}
+
+/** What a mark is held against: the parts of a plan or of a shape record that it asks about. */
+export interface Question {
+  readonly key: Key
+  readonly backend: string
+  readonly shape: string
+  readonly query: string
+  readonly sources: readonly string[]
+  readonly knowsAllSources: boolean
+  readonly grid: Grid
+  readonly lookbackMs: number
+}
+
+/** A mark on one grid: the buckets that it touches. */
+export interface BucketMark extends Interval {
+  readonly kind: MarkKind
+  readonly at: EpochMs
+}
+
+export const noMarks: readonly BucketMark[] = []
+
+/** Whether a mark is about a question at all; about which of its buckets is for `touchedBuckets` to say. */
+export function touches(mark: Mark, question: Question): boolean {
+  if (mark.backend !== undefined && mark.backend !== question.backend) return false
+  if (mark.source !== undefined && !mayRead(question, mark.source)) return false
+  const { shape } = mark
+  return shape === undefined || shape === question.key || shape === question.shape || shape === question.query
+}
+
+/** A question that reads something whose name is not known may read anything. */
+const mayRead = ({ sources, knowsAllSources }: Question, source: string): boolean =>
+  !knowsAllSources || sources.includes(source)
+
+/**
+ * The buckets that are computed from data in the mark's interval: an instant t from data in [t - lookback, t], a cell
+ * from data in [start - lookback, end). Without a bound to the lookback any bucket may be, also an earlier one: a fixed
+ * instant can lie after the bucket.
+ */
+export function touchedBuckets(
+  mark: Pick<Mark, 'from' | 'to'>,
+  { grid, lookbackMs }: Pick<Question, 'grid' | 'lookbackMs'>,
+): Interval {
+  if (lookbackMs === Number.POSITIVE_INFINITY) return always
+  const { kind, step, origin } = grid
+  const first = (mark.from - origin) / step
+  return {
+    from: kind === 'point' ? Math.ceil(first) : Math.floor(first),
+    to: Math.ceil((mark.to + lookbackMs - origin) / step),
+  }
+}
+
+const always: Interval = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }
+
+/** The buckets of a question that a mark touches; undefined where there are none. */
+export function bucketMarkOf(mark: Mark, question: Question): BucketMark | undefined {
+  if (!touches(mark, question)) return undefined
+  const { from, to } = touchedBuckets(mark, question)
+  return from < to ? { kind: mark.kind, at: mark.at, from, to } : undefined
+}
+
+/** The mark that decides about a bucket fetched at `clock`, and up to which bucket nothing changes about that. */
+export interface MarkedRun {
+  readonly mark: BucketMark | undefined
+  readonly to: number
+}
+
+export function markedRun(bucket: number, clock: EpochMs, marks: readonly BucketMark[]): MarkedRun {
+  let found: BucketMark | undefined
+  let to = Number.POSITIVE_INFINITY
+  for (const mark of marks) {
+    if (!(clock <= mark.at) || mark.to <= bucket) continue
+    to = Math.min(to, mark.from > bucket ? mark.from : mark.to)
+    if (mark.from <= bucket && isStronger(mark, found)) found = mark
+  }
+  return { mark: found, to }
+}
+
+/** A purge counts before a stale mark; of two of one kind the later. */
+function isStronger(mark: BucketMark, other: BucketMark | undefined): boolean {
+  if (other === undefined) return true
+  return mark.kind === other.kind ? mark.at > other.at : mark.kind === 'purge'
+}
+
+export const isPurged = (bucket: number, clock: EpochMs, marks: readonly BucketMark[]): boolean =>
+  marks.length > 0 && markedRun(bucket, clock, marks).mark?.kind === 'purge'
+
+/** Whether everything that `other` says is said by `mark` too, so that `other` may be forgotten. */
+export function covers(mark: Mark, other: Mark): boolean {
+  const isWide =
+    includes(mark.backend, other.backend) &&
+    includes(mark.shape, other.shape) &&
+    includes(mark.source, other.source)
+  const isLong = mark.from <= other.from && mark.to >= other.to && mark.at >= other.at
+  return isWide && isLong && (mark.kind === 'purge' || other.kind === 'stale')
+}
+
+const includes = (wide: string | undefined, narrow: string | undefined): boolean =>
+  wide === undefined || wide === narrow
+
+/** One mark of a backend instead of several: it covers them all, and more. Refetching is safe, forgetting is not. */
+export function folded(marks: readonly [Mark, ...Mark[]]): Mark {
+  const { backend } = marks[0]
+  return {
+    kind: marks.some(({ kind }) => kind === 'purge') ? 'purge' : 'stale',
+    ...(backend !== undefined && { backend }),
+    from: Math.min(...marks.map(({ from }) => from)),
+    to: Math.max(...marks.map(({ to }) => to)),
+    at: Math.max(...marks.map(({ at }) => at)),
+  }
+}

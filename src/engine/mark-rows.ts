@@ -1,0 +1,119 @@
+/**
+ * Marks as cells of a durable store: they outlive this process and are seen by others that share the store. Next to the
+ * rows stands a head whose revision changes with them, so that looking for news is one read.
+ */
+import { hash } from 'node:crypto'
+import type { Clock, EpochMs } from '../core/clock.ts'
+import type { Mark } from '../core/mark.ts'
+import type { Cell, CellDraft, CellId, Cells, Change, Condition } from '../stores/cells.ts'
+import { inTime } from './stored.ts'
+
+export interface MarkRowsOptions {
+  readonly cells: Cells
+  readonly clock: Clock
+  /** How long after its `at` a mark is kept. */
+  readonly retentionMs: number
+}
+
+const pk = 'marks'
+const schema = 1
+const head: CellId = { pk, sk: 'head' }
+const whateverIsThere: Condition = { is: 'expired', deadline: 'freshUntil' }
+const timeoutMs = 2000
+/** A row says itself when it lapses. Rows are collected later, so that a longer retention finds them still there. */
+const collectAfterMs = 30 * 86_400_000
+/** What one publish takes; what is left over lapses by itself. */
+const maxChanges = 100
+
+export class MarkRows {
+  readonly #options: MarkRowsOptions
+  #seenRevision = 0
+
+  constructor(options: MarkRowsOptions) {
+    this.#options = options
+  }
+
+  /** Resolves to whether all of it is stored now. */
+  async save(added: readonly Mark[], dropped: readonly Mark[]): Promise<boolean> {
+    const { cells, clock } = this.#options
+    const changes: Change[] = [
+      ...added.map((mark) => ({ id: idOf(mark), put: this.#draftOf(mark), if: whateverIsThere })),
+      { id: head, put: headDraft, if: whateverIsThere },
+      ...dropped.map((mark) => ({ id: idOf(mark), remove: true as const, if: whateverIsThere })),
+    ]
+    try {
+      return (await inTime(cells.publish(changes.slice(0, maxChanges)), clock, timeoutMs)).ok
+    } catch {
+      return false
+    }
+  }
+
+  /** What is stored, where it has changed since it was last asked for. */
+  async news(): Promise<readonly Mark[]> {
+    const { cells, clock } = this.#options
+    try {
+      const now = await inTime(cells.get(head, schema), clock, timeoutMs)
+      if (now === undefined || now.rev === this.#seenRevision) return []
+      const rows = await inTime(cells.list(pk, schema), clock, timeoutMs)
+      // A store that fails may say that there is nothing: then the head is missing too.
+      this.#seenRevision = rows.find(([sk]) => sk === head.sk)?.[1].rev ?? this.#seenRevision
+      return rows.map(([, cell]) => markIn(cell)).filter((mark) => mark !== undefined)
+    } catch {
+      return []
+    }
+  }
+
+  /** Nobody needs to hear of it: everybody knows when a mark lapses. */
+  async forget(lapsed: readonly Mark[]): Promise<void> {
+    for (const mark of lapsed) {
+      try {
+        await this.#options.cells.remove(idOf(mark), whateverIsThere)
+      } catch {
+        return
+      }
+    }
+  }
+
+  #draftOf(mark: Mark): CellDraft {
+    const until: EpochMs = mark.at + this.#options.retentionMs + collectAfterMs
+    return { kind: 'mark', v: schema, clocks: {}, collectAt: Math.ceil(until / 1000), value: bytesOf(mark) }
+  }
+}
+
+const headDraft: CellDraft = {
+  kind: 'marks',
+  v: schema,
+  clocks: {},
+  collectAt: 'never',
+  value: new Uint8Array(0),
+}
+
+/** JSON has no infinity: an end that is not there is left out. */
+const bytesOf = ({ from, to, ...rest }: Mark): Uint8Array =>
+  Buffer.from(
+    JSON.stringify({ ...rest, ...(Number.isFinite(from) && { from }), ...(Number.isFinite(to) && { to }) }),
+  )
+
+/** Equal marks have one row, whoever writes them. */
+const idOf = (mark: Mark): CellId => ({ pk, sk: `mark-${hash('sha256', bytesOf(mark), 'base64url')}` })
+
+/** Undefined where a row is not a mark, or one that this version does not understand. */
+function markIn({ kind, value }: Cell): Mark | undefined {
+  if (kind !== 'mark') return undefined
+  try {
+    const {
+      from = Number.NEGATIVE_INFINITY,
+      to = Number.POSITIVE_INFINITY,
+      ...rest
+    } = JSON.parse(Buffer.from(value).toString()) as Partial<Mark>
+    const mark = { ...rest, from, to } as Mark
+    return isMark(mark) ? mark : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isMark({ kind, backend, shape, source, from, to, at }: Mark): boolean {
+  const isNamed = [backend, shape, source].every((name) => name === undefined || typeof name === 'string')
+  return (kind === 'purge' || kind === 'stale') && isNamed && from < to && Number.isFinite(at)
+}

@@ -1,0 +1,197 @@
+/**
+ * The way of a shadowed request: lookup, the database's own answer to the client's own request, and, once the client has
+ * it, write-back of what `serve` would have fetched and a comparison with what `serve` would have said. Nothing is asked
+ * twice, and nothing here can delay or break the answer: a slow store is not waited for, a comparison has its turn later.
+ */
+
+import type { Recomposed } from '../backends/backend.ts'
+import { startOf } from '../core/grid.ts'
+import { type Interval, lengthOf } from '../core/interval.ts'
+import { type Pane, slice } from '../core/pane.ts'
+import { haveSameFrame } from '../core/pane-join.ts'
+import type { Found } from '../stores/store.ts'
+import type { FetchedPane } from './fetch.ts'
+import type { StreamTarget } from './ports.ts'
+import { judge } from './shadow-compare.ts'
+import { ShadowLedger } from './shadow-ledger.ts'
+import { ShadowLog, type SkipReason, type WouldBe } from './shadow-log.ts'
+import { Passage, type Split } from './shadow-passage.ts'
+import { inOrder } from './stored.ts'
+import type { Answer, CacheRequest, IntervalCacheOptions, Trip } from './trip.ts'
+import { writeBack } from './write-back.ts'
+
+export type ShadowRequest = CacheRequest & { readonly target: StreamTarget }
+
+/** What a lookup found, as far as a shadow needs it. */
+export interface Looked {
+  readonly found: Found | undefined
+  readonly gap: Interval | undefined
+}
+
+/** A would-be answer: which of its buckets would have been stored ones, and which fetched. */
+interface Would {
+  readonly be: WouldBe
+  readonly stored: readonly Pane[]
+  readonly panes: readonly Pane[]
+  readonly gap: Interval | undefined
+}
+
+/** Longer answers are not compared, and not more than so many at once wait for their turn. */
+const maxComparedBytes = 16 * 1024 * 1024
+const maxWaiting = 32
+
+export class Shadow {
+  readonly #options: IntervalCacheOptions
+  readonly #log: ShadowLog
+  readonly #ledger: ShadowLedger
+  #waiting = 0
+
+  constructor(options: IntervalCacheOptions) {
+    const { clock, budget } = options
+    this.#options = options
+    this.#log = options.shadowLog ?? new ShadowLog({ clock, budget })
+    this.#ledger = new ShadowLedger(budget)
+  }
+
+  /** The lookup has begun; it is not waited for. */
+  async answer(trip: Trip, target: StreamTarget, lookup: Promise<Looked | 'failed'>): Promise<Answer> {
+    const { decision, plan, request } = trip
+    const { backend, upstream, clock, budget, maxAnswerBytes } = this.#options
+    decision.outcome = 'bypass'
+    decision.reason = 'shadow'
+    decision.key = trip.key
+    const looking = lookup.catch(() => 'failed' as const)
+    void looking.then((looked) => {
+      if (looked !== 'failed') decision.detail = `would be ${outcomeOf(plan.window, looked.gap)}`
+    })
+    const fetchedAt = clock.now()
+    const sink = backend.decompose(plan, plan.window)
+    const passage = new Passage({ fetchedAt, sink, budget, maxAnswerBytes, target })
+    passage.sent(upstream.send(plan.request, target.encoding, passage))
+    request.client.onGone(() => passage.cancel())
+    const passed = await passage.over
+    if (!('skipped' in passed)) {
+      this.#afterwards(trip, looking, passed).catch(() => this.#skip(passed, 'internal'))
+    } else {
+      this.#log.skip(this.#options.name, passed.skipped)
+      if (passed.broken !== undefined) {
+        return { kind: 'failure', failure: { kind: 'broken', ...passed.broken } }
+      }
+    }
+    return { kind: 'streamed' }
+  }
+
+  async #afterwards(trip: Trip, looking: Promise<Looked | 'failed'>, split: Split): Promise<void> {
+    const looked = await looking
+    const would = looked === 'failed' ? undefined : wouldBe(trip.plan.window, looked, split.fetched.pane)
+    if (would === undefined) this.#skip(split, 'store_failed')
+    // `serve` would have refused, and asked for nothing.
+    else if (trip.request.demands.onlyIfCached && would.gap !== undefined) this.#skip(split, 'only_if_cached')
+    else {
+      const gap = would.gap && { ...split.fetched, pane: slice(split.fetched.pane, would.gap) }
+      if (gap !== undefined) void this.#store(trip, gap)
+      this.#later(split, () => {
+        this.#compare(trip, would, split)
+        if (gap?.storable) this.#ledger.write(trip.key, gap.pane)
+      })
+    }
+  }
+
+  async #store(trip: Trip, gap: FetchedPane): Promise<void> {
+    trip.decision.stored = await writeBack(this.#options, trip, gap).catch(() => false)
+  }
+
+  #skip({ room }: Split, reason: SkipReason): void {
+    room.free()
+    this.#log.skip(this.#options.name, reason)
+  }
+
+  #later(split: Split, action: () => void): void {
+    if (this.#waiting >= maxWaiting) {
+      this.#skip(split, 'busy')
+      return
+    }
+    this.#waiting++
+    this.#options.clock.after(0, () => {
+      this.#waiting--
+      try {
+        action()
+        split.room.free()
+      } catch {
+        // The client was answered long ago: a fault in here is none of its business.
+        this.#skip(split, 'internal')
+      }
+    })
+  }
+
+  #compare(trip: Trip, would: Would, { fetched, body, room }: Split): void {
+    const { backend, name } = this.#options
+    const direct = backend.recompose(trip.plan, [fetched.pane])
+    const cached = would.be === 'miss' ? direct : backend.recompose(trip.plan, would.panes)
+    // A miss whose body was not kept has nothing to be compared with.
+    const isPointless = would.be === 'miss' && body === undefined
+    if (isPointless || Math.max(cached.length, direct.length) > maxComparedBytes) {
+      this.#log.skip(name, 'too_large')
+    } else if (room.add(cached.length + direct.length)) {
+      this.#judge(trip, would, { cached: bytesOf(cached), direct: bytesOf(direct), body, fetched })
+    } else this.#log.skip(name, 'memory')
+  }
+
+  #judge({ plan, key, policy }: Trip, would: Would, { fetched, ...bodies }: Bodies): void {
+    const { backend, name } = this.#options
+    const { grid, window } = plan
+    const { stored } = would
+    const rules = { backend, key, grid, settledAgeMs: policy.settledAgeMs, ledger: this.#ledger }
+    const judgement = judge({ ...rules, ...bodies, stored, fetched: fetched.pane })
+    const { cause, buckets, result, isFaithful } = judgement
+    this.#ledger.note(key, stored, judgement.differing)
+    if (cause === undefined) this.#log.equal(name, would.be)
+    else {
+      const shown = isFaithful ? bodies : { cached: bodies.direct, direct: bodies.body }
+      this.#log.mismatch(would.be, {
+        backend: name,
+        text: plan.text,
+        window: { from: startOf(grid, window.from), to: startOf(grid, window.to), step: grid.step },
+        ...{ cause, isExplained: result === 'explained', buckets },
+        ...{ cached: shown.cached, direct: shown.direct },
+      })
+    }
+  }
+}
+
+/** What the cache would have said, what was put together from the database's answer alone, and that answer itself. */
+interface Bodies extends Pick<Split, 'fetched' | 'body'> {
+  readonly cached: Buffer
+  readonly direct: Buffer
+}
+
+function outcomeOf(window: Interval, gap: Interval | undefined): WouldBe {
+  if (gap === undefined) return 'hit'
+  return lengthOf(gap) === lengthOf(window) ? 'miss' : 'partial'
+}
+
+/** Stored panes in another form than the database's answer count as absent, as they would for `serve`. */
+function wouldBe(window: Interval, { found, gap }: Looked, fetched: Pane): Would {
+  const panes = found?.panes ?? []
+  if (!panes.every((pane) => haveSameFrame(pane, fetched))) {
+    return { be: 'miss', stored: [], panes: [fetched], gap: window }
+  }
+  if (gap === undefined) {
+    const stored = inOrder(panes, window)
+    return { be: 'hit', stored, panes: stored, gap }
+  }
+  const before = inOrder(panes, { from: window.from, to: gap.from })
+  const after = inOrder(panes, { from: gap.to, to: window.to })
+  return {
+    be: outcomeOf(window, gap),
+    stored: [...before, ...after],
+    panes: [...before, slice(fetched, gap), ...after],
+    gap,
+  }
+}
+
+function bytesOf(recomposed: Recomposed): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(recomposed.length)
+  recomposed.write(bytes)
+  return bytes
+}

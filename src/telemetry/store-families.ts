@@ -1,0 +1,72 @@
+/** The metrics of the stores: what they say about themselves, and how long those behind the memory take. */
+import {
+  evictionReasons,
+  type StoreFigures,
+  type StoreOperation,
+  storeOperations,
+} from '../stores/figures.ts'
+import { type Family, headOf, type Labels, sample } from './exposition.ts'
+import { families } from './families.ts'
+import { durationBounds, Histograms } from './histograms.ts'
+
+export interface NamedStore extends StoreFigures {
+  /** As in the configuration; no two have the same. */
+  readonly name: string
+}
+
+/** Stores are configured, not sent; still, their number is bounded. */
+const maxStores = 32
+
+/** How long operations took, per store. */
+export class StoreTimes {
+  readonly #stores = new Map<string, Histograms>()
+
+  observe(store: string, operation: StoreOperation, seconds: number): void {
+    this.announce(store).observe(storeOperations.indexOf(operation), seconds)
+  }
+
+  /** Shows a store before its first operation: a counter that appears with a value of 1 has no rate. */
+  announce(store: string): Histograms {
+    const known = this.#stores.get(store)
+    if (known !== undefined) return known
+    const label = this.#stores.size < maxStores ? store : 'other'
+    const histograms = this.#stores.get(label) ?? new Histograms(durationBounds, storeOperations.length)
+    this.#stores.set(label, histograms)
+    return histograms
+  }
+
+  lines(): string {
+    const { name } = families.storeOperation
+    const linesOf = ([store, histograms]: readonly [string, Histograms]): string =>
+      storeOperations.map((op, i) => histograms.lines(name, i, ['store', store, 'op', op])).join('')
+    return [...this.#stores].map(linesOf).join('')
+  }
+}
+
+export function storeFamilies(all: readonly NamedStore[], times: StoreTimes): string {
+  const stores = all.slice(0, maxStores)
+  const each = (of: Family, value: (store: StoreFigures) => number | undefined): string =>
+    headOf(of) + stores.map((store) => sampleOf(of.name, ['store', store.name], value(store))).join('')
+  return (
+    each(families.storeEntries, ({ entries }) => entries) +
+    each(families.storeBytes, ({ bytes }) => bytes) +
+    each(families.storeLimit, ({ limitBytes }) => limitBytes) +
+    each(families.storeDegraded, ({ health }) => health && (health.state === 'ok' ? 0 : 1)) +
+    each(families.storeFailures, ({ failures }) => failures) +
+    each(families.storeDropped, ({ dropped }) => dropped) +
+    headOf(families.evictions) +
+    stores.map(evictionsOf).join('') +
+    headOf(families.storeOperation) +
+    times.lines()
+  )
+}
+
+const evictionsOf = ({ name, evictions }: NamedStore): string =>
+  (Object.keys(evictionReasons) as (keyof typeof evictionReasons)[])
+    .map((reason) =>
+      sampleOf(families.evictions.name, ['store', name, 'reason', reason], evictions?.[reason]),
+    )
+    .join('')
+
+const sampleOf = (name: string, labels: Labels, value: number | undefined): string =>
+  value === undefined ? '' : sample(name, labels, value)

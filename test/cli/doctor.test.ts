@@ -1,0 +1,130 @@
+/** What the doctor makes of figures. */
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { runCommand } from '../../src/cli/command.ts'
+import { skewFinding } from '../../src/cli/doctor/databases.ts'
+import type { Finding } from '../../src/cli/doctor/finding.ts'
+import { readSamples } from '../../src/cli/doctor/samples.ts'
+import { memoryFinding } from '../../src/cli/doctor/stores.ts'
+import { bypassFinding, hitFinding, identityFindings, phaseFindings } from '../../src/cli/doctor/traffic.ts'
+import { doctor } from '../../src/cli/doctor.ts'
+import type { TopShape } from '../../src/cli/top-text.ts'
+import { version } from '../../src/version.ts'
+import { startFakeAdmin } from './fake-admin.ts'
+import { fakeIo } from './fake-io.ts'
+
+const now = Date.UTC(2026, 0, 1)
+const at = (ms: number): string => new Date(now + ms).toUTCString()
+
+test('a clock is told apart from one that is only cut to seconds', () => {
+  const quick = { sentAt: now, receivedAt: now + 20 }
+  for (const [date, status] of [
+    [at(0), 'ok'],
+    [at(-2_000), 'ok'],
+    [at(1_000), 'ok'],
+    [at(3_000), 'warn'],
+    [at(-4_000), 'warn'],
+    [undefined, 'skip'],
+    ['yesterday', 'skip'],
+  ] as const) {
+    assert.equal(skewFinding('main', date, quick).status, status, String(date))
+  }
+  assert.match(skewFinding('main', at(60_000), quick).sentence, /60\.5 s ahead of this machine's/)
+  // A slow answer says less.
+  assert.equal(skewFinding('main', at(4_000), { sentAt: now, receivedAt: now + 8_000 }).status, 'ok')
+})
+
+test('a memory limit must leave room for the rest of the process', () => {
+  const GiB = 2 ** 30
+  assert.equal(memoryFinding(0.5 * GiB, 8 * GiB).status, 'ok')
+  const tight = memoryFinding(4 * GiB, 4 * GiB)
+  assert.deepEqual([tight.status, tight.remedy], ['warn', 'Set limits.memory to 2.0 GiB or less.'])
+})
+
+const requests = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .map(([key, count]) => {
+      const [outcome, reason = ''] = key.split('/')
+      return `windowpane_requests_total{backend="main",outcome="${outcome}",reason="${reason}"} ${count}\n`
+    })
+    .join('')
+
+test('shares are of queries, and few queries say nothing', () => {
+  const good = readSamples(
+    requests({ hit: 80, 'miss/absent': 15, 'bypass/sorting': 5, 'bypass/not_a_query': 1e6 }),
+  )
+  assert.deepEqual([hitFinding(good).status, bypassFinding(good).status], ['ok', 'ok'])
+  assert.match(hitFinding(good).sentence, /^80 % of 100 queries/)
+  const bad = readSamples(requests({ 'miss/absent': 60, 'bypass/limit': 30, 'bypass/sorting': 10 }))
+  assert.deepEqual([hitFinding(bad).status, bypassFinding(bad).status], ['warn', 'warn'])
+  assert.match(
+    bypassFinding(bad).sentence,
+    /40 % of 100 queries were passed on uncached: limit 30 %, sorting 10 %/,
+  )
+  assert.match(bypassFinding(bad).remedy!, /limit parameter/)
+  assert.equal(hitFinding(readSamples(requests({ 'miss/absent': 3 }))).status, 'skip')
+})
+
+const row = (changed: Partial<TopShape>): TopShape => ({
+  ...{ shape: '["/q","up",15000]', key: 'k', backend: 'main', stepMs: 15_000, phaseMs: 0, count: 1 },
+  ...{ outcomes: {}, bytes: 0, savedSeconds: 0, asked: 0, askedSeconds: 0 },
+  ...changed,
+})
+
+test('one question on many grids, and one question of many people, are told apart', () => {
+  const unaligned = [0, 1, 2, 3].map((i) => row({ key: `k${i}`, phaseMs: i * 1000 }))
+  assert.equal(phaseFindings(unaligned)[0]!.status, 'warn')
+  assert.equal(identityFindings(unaligned)[0]!.status, 'ok')
+  const separate = [0, 1, 2].map((i) => row({ key: `k${i}` }))
+  assert.equal(phaseFindings(separate)[0]!.status, 'ok')
+  assert.match(identityFindings(separate)[0]!.sentence, /^"up" is kept 3 times/)
+  // A text that was cut may stand for several questions; what was not planned has no key.
+  const cut = separate.map((each) => ({ ...each, shape: `${each.shape}…` }))
+  assert.equal(identityFindings(cut)[0]!.status, 'ok')
+  assert.deepEqual(phaseFindings([]), [])
+})
+
+interface Figures {
+  readonly shadow?: object
+  readonly metrics?: string
+  readonly memory?: object
+}
+
+async function examine(t: Parameters<typeof startFakeAdmin>[0], given: Figures): Promise<Finding[]> {
+  const text = (body: string) => (_: unknown, response: { end(text: string): void }) => response.end(body)
+  const memory = given.memory ?? { used: 1, limit: 100 }
+  const admin = await startFakeAdmin(t, {
+    '/-/status': { version, uptimeSeconds: 5, memory },
+    '/-/ready': text('ready\n'),
+    '/-/shapes': [],
+    '/-/metrics': text(given.metrics ?? ''),
+    '/-/shadow': given.shadow,
+  })
+  const io = fakeIo()
+  await runCommand(doctor, ['--json', '--admin', admin.url], io)
+  return (JSON.parse(io.said.out) as { findings: Finding[] }).findings
+}
+
+test('a mode that was left on, a store in trouble, memory that is full and a refused reload are found', async (t) => {
+  const backend = (mode: string, verdict: string, days: number) => ({
+    backends: [{ backend: 'main', mode, verdict, since: new Date(now - days * 86_400_000).toISOString() }],
+  })
+  const warnings = async (given: Figures): Promise<string[]> =>
+    (await examine(t, given)).filter(({ status }) => status === 'warn').map(({ check }) => check)
+  assert.deepEqual(await warnings({ shadow: backend('on', 'wait', 9) }), [])
+  assert.deepEqual(await warnings({ shadow: backend('shadow', 'wait', 0.5) }), [])
+  assert.deepEqual(await warnings({ shadow: backend('shadow', 'wait', 2) }), ['mode main'])
+  assert.deepEqual(await warnings({ shadow: backend('shadow', 'safe', 0.5) }), ['mode main'])
+  assert.deepEqual(await warnings({ shadow: backend('off', 'wait', 0.5) }), ['mode main'])
+  assert.deepEqual(await warnings({ memory: { used: 99, limit: 100 } }), ['cache memory'])
+  const metrics = [
+    'windowpane_config_last_reload_successful 0',
+    'windowpane_evictions_total{store="memory",reason="memory"} 3',
+    'windowpane_store_degraded{store="disk"} 1',
+  ]
+  assert.deepEqual(await warnings({ metrics: `${metrics.join('\n')}\n` }), [
+    'reload',
+    'cache memory',
+    'store disk',
+  ])
+})

@@ -1,0 +1,85 @@
+/** `windowpane init`: the file it writes can be used, and holds everything there is to set. */
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test, { type TestContext } from 'node:test'
+import { starterFile } from '../../src/cli/starter.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { rowsOf } from '../../src/config/names.ts'
+import { definition } from '../../src/config/schema.ts'
+import { redact } from '../../src/config/view.ts'
+import { runToEnd } from './child.ts'
+
+async function folder(t: TestContext): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'windowpane-init-'))
+  t.after(() => rm(made, { recursive: true, force: true }))
+  return made
+}
+
+const load = (text: string) => {
+  const loaded = loadConfig({ file: { name: 'starter.yaml', bytes: Buffer.from(text) } })
+  assert.deepEqual('problems' in loaded ? loaded.problems : [], [])
+  assert.ok('config' in loaded)
+  return redact(loaded.config) as Record<string, unknown>
+}
+
+const starter = starterFile({ url: 'http://prometheus:9090', file: 'w.yaml', schema: './s.json' })
+
+test('the file says what the defaults say', () => {
+  const plain = load('backends: { main: { url: "http://prometheus:9090" } }\n')
+  assert.deepEqual(load(starter), plain)
+  // Every key that has a value, switched on: nothing changes, but for the store that is an example.
+  const { stores, ...rest } = load(starter.replaceAll(/^( *)#(?=[a-z]\w*: \S|disk:$)/gim, '$1'))
+  const { stores: plainStores, ...plainRest } = plain
+  assert.deepEqual(rest, plainRest)
+  assert.deepEqual(stores, {
+    ...(plainStores as object),
+    disk: { type: 'lmdb', path: '/var/lib/windowpane', size: '10GiB', reserve: '256MiB' },
+  })
+})
+
+test('the file has every key but secrets and those of other types', () => {
+  for (const { path, key, of } of rowsOf(definition)) {
+    if (
+      key.isSecret ||
+      path.startsWith('rules.') ||
+      (of.length > 0 && !of.includes('ladder') && !of.includes('lmdb'))
+    )
+      continue
+    const name = path.split('.').at(-1)!
+    assert.match(starter, new RegExp(`^ *#?${name}:`, 'm'), path)
+  }
+  for (const line of starter.split('\n')) assert.ok(line.length <= 120, line)
+})
+
+test('it is written, checked, not overwritten, and replaced by force', async (t) => {
+  const cwd = await folder(t)
+  const made = await runToEnd(t, ['init'], { cwd })
+  assert.deepEqual([made.code, made.err], [0, ''])
+  assert.match(
+    made.out,
+    /^Wrote windowpane\.yaml\. Next:\n {2}windowpane check --config windowpane\.yaml --connect\n/,
+  )
+  assert.equal((await runToEnd(t, ['check', '--config', 'windowpane.yaml'], { cwd })).out, 'ok\n')
+  const again = await runToEnd(t, ['init', 'http://other:9090'], { cwd })
+  assert.equal(again.code, 4)
+  assert.match(again.err, /there is a file windowpane\.yaml already\n.*--force/)
+  const forced = await runToEnd(t, ['init', 'http://other:9090', '--force', '--json'], { cwd })
+  assert.deepEqual(JSON.parse(forced.out), {
+    file: 'windowpane.yaml',
+    url: 'http://other:9090',
+    schema: null,
+  })
+  assert.match(await readFile(join(cwd, 'windowpane.yaml'), 'utf8'), /^ {4}url: http:\/\/other:9090$/m)
+  const odd = await runToEnd(t, ['init', 'w.yaml', 'ftp://x'], { cwd })
+  assert.equal(odd.code, 2)
+  assert.match(odd.err, /expected the URL of a database/)
+  const lost = await runToEnd(t, ['init', 'no/such/folder.yaml'], { cwd })
+  assert.equal(lost.code, 1)
+})
+
+test('editors are told where the schema is, where that stays true', async (t) => {
+  const { out } = await runToEnd(t, ['init', '-'], { cwd: join(import.meta.dirname, '../..') })
+  assert.match(out, /^# yaml-language-server: \$schema=\.\/docs\/reference\/configuration\.schema\.json\n/)
+})

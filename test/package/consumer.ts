@@ -1,0 +1,29 @@
+/** A program that uses the package as a library: compiled against what is published, and never run. */
+import { prometheus } from '../../src/backends/prometheus/index.ts'
+import {
+  type Backend,
+  fixed,
+  ladder,
+  type Store,
+  startWindowpane,
+  type TtlPolicy,
+  type Windowpane,
+} from '../../src/index.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import { type FakeClock, fakeClock, testStore } from '../../src/testing/index.ts'
+
+const clock: FakeClock = fakeClock()
+const policy: TtlPolicy = ladder()
+const backend: Backend = prometheus({ settledAgeMs: policy.settledAgeMs, maxBuckets: 11_000 })
+
+export const running: Promise<Windowpane> = startWindowpane({
+  upstream: 'http://127.0.0.1:9090',
+  backend,
+  policy: fixed(5000),
+  store: (budget): Store => memoryStore({ clock, budget, retentionMs: 3_600_000, maxBucketsPerShape: 1000 }),
+})
+
+// @ts-expect-error types are not lost on the way: an upstream is a text
+export const wrong = startWindowpane({ upstream: 9090, backend })
+
+void testStore

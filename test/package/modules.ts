@@ -1,0 +1,68 @@
+/** What the modules of the package import, followed from its entries. */
+import { posix } from 'node:path'
+import type { Package } from './packed.ts'
+
+/** `from '…'`, `import '…'`, `import('…')`, as the compiler writes them; type imports of declarations too. */
+const specifier = /(?:\bfrom|\bimport)\s*\(?\s*(['"])([@\w./:-]+)\1/g
+
+export const specifiersIn = (text: string): string[] =>
+  [...text.matchAll(specifier)].map((found) => found[2]!)
+
+/** Paths of the files that `exports` and `bin` name, with every name that a pattern stands for. */
+export function entriesOf({ manifest, files }: Package, condition: 'types' | 'default'): string[] {
+  const entries = Object.values(manifest.exports).flatMap((target) => {
+    const path = typeof target === 'string' ? target : target[condition]!
+    return path.endsWith('.json') ? [] : matching(path.replace(/^\.\//, ''), files)
+  })
+  return condition === 'default' ? [...entries, manifest.bin.windowpane] : entries
+}
+
+function matching(path: string, files: Package['files']): string[] {
+  const [before, after] = path.split('*')
+  if (after === undefined) return [path]
+  const names = files.map((file) => file.path)
+  return names.filter((name) => {
+    const middle = name.slice(before!.length, name.length - after.length)
+    return name.startsWith(before!) && name.endsWith(after) && !middle.includes('/')
+  })
+}
+
+export interface Reached {
+  readonly files: ReadonlySet<string>
+  /** Names of packages and of Node's own modules. */
+  readonly packages: ReadonlySet<string>
+}
+
+/** Reads declarations where the entries are declarations. */
+export async function reachedFrom(entries: readonly string[], of: Package): Promise<Reached> {
+  const files = new Set(entries)
+  const packages = new Set<string>()
+  for (const path of files) {
+    const isTypes = path.endsWith('.d.ts')
+    for (const name of specifiersIn(await of.text(path))) {
+      if (!name.startsWith('.')) packages.add(packageOf(name))
+      else files.add(posix.join(posix.dirname(path), isTypes ? name.replace(/\.js$/, '.d.ts') : name))
+    }
+  }
+  return { files, packages }
+}
+
+const packageOf = (name: string): string =>
+  name.startsWith('node:')
+    ? 'node:'
+    : name
+        .split('/')
+        .slice(0, name.startsWith('@') ? 2 : 1)
+        .join('/')
+
+/** What a program writes to import something: each subpath of `exports`, with every name that a pattern stands for. */
+export function subpathsOf({ manifest, files }: Package): string[] {
+  return Object.entries(manifest.exports).flatMap(([subpath, target]) => {
+    if (typeof target === 'string') return []
+    const path = target['default']!.replace(/^\.\//, '')
+    const [before, after] = path.split('*')
+    const names = matching(path, files)
+    const stars = after === undefined ? [''] : names.map((name) => name.slice(before!.length, -after.length))
+    return stars.map((star) => posix.join('windowpane', subpath.replace('*', star)))
+  })
+}

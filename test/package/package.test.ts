@@ -1,0 +1,213 @@
+/** The package: what is in it, that it can be installed, and that what it offers can be used. */
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import test, { after, before } from 'node:test'
+import { ask, outcomeOf } from '../proxy/client.ts'
+import { rangePath } from '../proxy/matrix.ts'
+import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
+import { entriesOf, reachedFrom, specifiersIn, subpathsOf } from './modules.ts'
+import { installPackage, type Package, root, run } from './packed.ts'
+import { startInstalled } from './started.ts'
+
+let it: Package
+
+before(async () => {
+  it = await installPackage()
+})
+after(() => it?.remove())
+
+test('only what is to be published is in it', () => {
+  const allowed = [
+    /^dist\/.+\.(js|d\.ts)$/,
+    /^docs\/.+\.(md|json|yaml)$/,
+    /^(LICENSE|README\.md|CHANGELOG\.md|package\.json)$/,
+  ]
+  const paths = it.files.map(({ path }) => path)
+  const others = paths.filter((path) => !allowed.some((pattern) => pattern.test(path)))
+  assert.deepEqual(others, [])
+  const forDevelopment = paths.filter((path) => /\.test\.|fixture|\.map$/.test(path))
+  assert.deepEqual(forDevelopment, [])
+  for (const path of ['LICENSE', 'README.md', 'CHANGELOG.md', 'dist/index.js', 'dist/index.d.ts'])
+    assert.ok(paths.includes(path), path)
+})
+
+test('it is small', () => {
+  const unpacked = it.files.reduce((sum, { size }) => sum + size, 0)
+  assert.ok(it.packedBytes < 600_000, `${it.packedBytes} bytes packed`)
+  assert.ok(unpacked < 2_500_000, `${unpacked} bytes unpacked`)
+})
+
+test('nothing that a module imports is missing, and all code is reached from what is offered', async () => {
+  const published = it.files.map(({ path }) => path)
+  const code = await reachedFrom(entriesOf(it, 'default'), it)
+  const types = await reachedFrom(entriesOf(it, 'types'), it)
+  for (const path of [...code.files, ...types.files])
+    assert.ok(published.includes(path), `${path} is missing`)
+  const { dependencies, peerDependencies, peerDependenciesMeta } = it.manifest
+  const declared = ['node:', ...Object.keys(dependencies), ...Object.keys(peerDependencies)]
+  for (const name of [...code.packages, ...types.packages]) assert.ok(declared.includes(name), name)
+  for (const name of Object.keys(peerDependencies)) assert.ok(peerDependenciesMeta[name]?.optional, name)
+  for (const path of published.filter((path) => path.endsWith('.js') && !code.files.has(path))) {
+    const isForTypes = types.files.has(path.replace(/\.js$/, '.d.ts')) || isWithoutCode(await it.text(path))
+    assert.ok(isForTypes, `nothing imports ${path}`)
+  }
+})
+
+const isWithoutCode = (text: string): boolean =>
+  text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '').trim() === 'export {};'
+
+test('no module imports a .ts file, and none points to a source map', async () => {
+  for (const { path } of it.files.filter(({ path }) => path.startsWith('dist/'))) {
+    const text = await it.text(path)
+    const wrong = specifiersIn(text).filter((name) => /^\..*(?<!\.d)\.ts$/.test(name) || !hasEnding(name))
+    assert.deepEqual(wrong, [], path)
+    assert.doesNotMatch(text, /sourceMappingURL/, path)
+  }
+})
+
+const hasEnding = (name: string): boolean => !name.startsWith('.') || name.endsWith('.js')
+
+test('types come first wherever there are conditions', () => {
+  for (const [subpath, target] of Object.entries(it.manifest.exports)) {
+    if (typeof target === 'string') continue
+    assert.deepEqual(Object.keys(target), ['types', 'default'], subpath)
+    assert.equal(target['types'], target['default']!.replace(/\.js$/, '.d.ts'))
+  }
+})
+
+test('the command can be executed', () => {
+  const file = it.files.find(({ path }) => path === it.manifest.bin.windowpane)
+  assert.equal(file!.mode & 0o111, 0o111)
+})
+
+test('engines says what the dependencies need, and the command says it to an older Node', async () => {
+  const [major, minor] = lowest(it.manifest.engines.node)
+  for (const name of Object.keys(it.manifest.dependencies)) {
+    const text = await readFile(join(it.app, 'node_modules', name, 'package.json'), 'utf8')
+    const { engines } = JSON.parse(text) as { engines?: { node?: string } }
+    const [a, b] = lowest(engines?.node ?? '>=0.0')
+    assert.ok(a < major || (a === major && b <= minor), `${name} needs Node ${engines?.node}`)
+  }
+  const tooOld = await onNode(`${major}.${minor - 1}.9`)
+  assert.equal(tooOld.code, 2)
+  assert.equal(
+    tooOld.err,
+    `windowpane: needs Node ${major}.${minor} or later, and this is v${major}.${minor - 1}.9\nInstall a newer Node, or put it first in PATH.\n`,
+  )
+  assert.equal((await onNode(`${major - 2}.99.0`)).code, 2)
+  assert.deepEqual(await onNode(`${major}.${minor}.0`), { code: 0, out: versionLine(), err: '' })
+  assert.equal((await onNode(`${major + 2}.0.0`)).code, 0)
+})
+
+function lowest(range: string): [number, number] {
+  const found = /^>=\s*(\d+)(?:\.(\d+))?/.exec(range)
+  assert.ok(found, `"${range}" is no lower bound`)
+  return [Number(found[1]), Number(found[2] ?? 0)]
+}
+
+/** `windowpane --version` in a process that takes its Node for another one. */
+async function onNode(version: string) {
+  const claim = join(it.app, 'claim.cjs')
+  const versions = `{ ...process.versions, node: '${version}' }`
+  await writeFile(
+    claim,
+    `Object.defineProperty(process, 'versions', { value: ${versions} })
+     Object.defineProperty(process, 'version', { value: 'v${version}' })`,
+  )
+  const command = join(it.home, it.manifest.bin.windowpane)
+  return run(process.execPath, ['--require', claim, command, '--version'], { cwd: it.app })
+}
+
+const versionLine = () => `windowpane ${it.manifest.version}\n`
+
+test('npx windowpane: version, help and check', async () => {
+  const npx = (...args: string[]) => run('npx', ['--no-install', 'windowpane', ...args], { cwd: it.app })
+  const version = await npx('--version')
+  assert.deepEqual([version.code, version.out], [0, versionLine()])
+  const help = await npx('--help')
+  assert.equal(help.code, 0)
+  assert.match(help.out, /^Usage: windowpane/)
+  assert.deepEqual((await npx('check', 'http://127.0.0.1:9090')).out, 'ok\n')
+  assert.equal((await npx('check', '--listen=nowhere', 'http://127.0.0.1:9090')).code, 2)
+})
+
+test('installed, it caches', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  const proxy = await startInstalled(t, it, [upstream.url])
+  const end = Date.UTC(2026, 0, 1)
+  const path = rangePath({ start: end - 600_000, end })
+  assert.equal(outcomeOf(await ask(proxy.url, path)), 'miss/absent')
+  assert.equal(outcomeOf(await ask(proxy.url, path)), 'hit')
+  assert.equal(upstream.seen.length, 1)
+  assert.equal(await proxy.stop(), 0)
+})
+
+test('installed, it says what a durable store needs, and runs without', async (t) => {
+  if (isInstalledAbove('lmdb')) return t.skip('a folder above the one for temporary files has lmdb')
+  const upstream = await startScriptedUpstream(t)
+  const flags = ['--stores.disk.type=lmdb', `--stores.disk.path=${join(it.app, 'disk')}`]
+  const proxy = await startInstalled(t, it, [upstream.url, '--backends.main.store=disk', ...flags])
+  assert.equal(await proxy.stop(), 0)
+  assert.match(proxy.err(), /npm install lmdb/)
+})
+
+function isInstalledAbove(name: string): boolean {
+  try {
+    createRequire(join(it.home, 'package.json')).resolve(name)
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('installed, the demo runs without a terminal', async () => {
+  const command = join(it.app, 'node_modules/.bin/windowpane')
+  const demo = await run(command, ['demo', '--seconds', '2', '--listen', '127.0.0.1:0'], { cwd: it.app })
+  assert.deepEqual([demo.code, demo.err], [0, ''])
+  assert.match(demo.out, /the viewers asked \d+ queries/)
+  assert.ok(!demo.out.includes('\u001b'))
+})
+
+test('every subpath can be imported, and nothing else', async () => {
+  const subpaths = subpathsOf(it)
+  assert.ok(subpaths.includes('windowpane') && subpaths.includes('windowpane/backends/prometheus'))
+  const program = `
+    for (const name of ${JSON.stringify(subpaths)}) {
+      if (Object.keys(await import(name)).length === 0) throw new Error(name + ' exports nothing')
+    }
+    for (const name of ['windowpane/dist/index.js', 'windowpane/stores/tile', 'windowpane/backends/backend']) {
+      const code = await import(name).then(() => 'imported', (error) => error.code)
+      if (!/^ERR_(PACKAGE_PATH_NOT_EXPORTED|MODULE_NOT_FOUND)$/.test(code)) throw new Error(name + ': ' + code)
+    }`
+  const ran = await run(process.execPath, ['--input-type=module', '--eval', program], { cwd: it.app })
+  assert.deepEqual(ran, { code: 0, out: '', err: '' })
+})
+
+for (const resolution of ['nodenext', 'bundler']) {
+  test(`a program in TypeScript can be compiled against it (${resolution})`, async () => {
+    const subpaths = subpathsOf(it).map((name, i) => `import * as all${i} from '${name}'\nvoid all${i}\n`)
+    const program = await readFile(join(import.meta.dirname, 'consumer.ts'), 'utf8')
+    // Here it is checked against the sources; there against what is published.
+    const there = program.replace(/'\.\.\/\.\.\/src\/(.*?)(?:\/?index)?\.ts'/g, (_, path: string) =>
+      path === '' ? "'windowpane'" : `'windowpane/${path}'`,
+    )
+    await writeFile(join(it.app, 'consumer.ts'), subpaths.join('') + there)
+    const module = resolution === 'bundler' ? 'esnext' : resolution
+    const options = [
+      '--strict',
+      '--noEmit',
+      '--target',
+      'es2024',
+      '--types',
+      'node',
+      '--skipLibCheck',
+      'false',
+    ]
+    const how = ['--module', module, '--moduleResolution', resolution]
+    const tsc = join(root, 'node_modules/.bin/tsc')
+    const ran = await run(tsc, [...options, ...how, '--ignoreConfig', 'consumer.ts'], { cwd: it.app })
+    assert.deepEqual([ran.code, ran.out], [0, ''])
+  })
+}
