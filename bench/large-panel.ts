@@ -71,7 +71,9 @@ for (const connections of [1, 8, 32]) {
   const load = { paths, connections, seconds: 2, core: 1 }
   const results: { own: number; bound: number }[] = []
   for (let round = 0; round < rounds; round++) {
-    results.push({ own: await wrk.load(proxy.url, load), bound: await wrk.load(bare.url, load) })
+    const own = await wrk.load(proxy.url, load)
+    const bound = await wrk.load(bare.url, load)
+    results.push({ own: own.perSecond, bound: bound.perSecond })
   }
   const own = median(results.map((each) => each.own))
   const bound = median(results.map((each) => each.bound))

@@ -10,16 +10,34 @@ import { findProgram } from '../test/servers/debian.ts'
 const run = promisify(execFile)
 
 export interface Load {
-  /** Requested in rotation, so that no two neighbours are the same request. */
-  readonly paths: readonly string[]
+  /** Requested in rotation, so that no two neighbours are the same request; or a window that moves with every request. */
+  readonly paths: readonly string[] | Sliding
   readonly connections: number
   readonly seconds: number
   readonly core: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A path with START and END in it, which grow by `step` with every request. */
+export interface Sliding {
+  readonly path: string
+  readonly start: number
+  readonly end: number
+  readonly step: number
+}
+
+export interface Measured {
+  readonly perSecond: number
+  readonly requests: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Received per request, heads included. */
+  readonly bytesEach: number
 }
 
 export interface Wrk {
-  /** Requests per second. Throws where a single answer was not a 2xx or was cut short. */
-  load(url: string, load: Load): Promise<number>
+  /** @throws where a single answer was not a 2xx or was cut short. */
+  load(url: string, load: Load): Promise<Measured>
 }
 
 export async function findWrk(): Promise<Wrk> {
@@ -28,28 +46,49 @@ export async function findWrk(): Promise<Wrk> {
   return { load: (url, load) => runWrk({ program, libraries }, url, load) }
 }
 
-async function runWrk(wrk: { program: string; libraries: string }, url: string, load: Load): Promise<number> {
+async function runWrk(wrk: { program: string; libraries: string }, url: string, load: Load): Promise<Measured> {
   const folder = await mkdtemp(join(tmpdir(), 'windowpane-wrk-'))
   try {
     const script = join(folder, 'rotate.lua')
-    await writeFile(script, rotation(load.paths))
-    const args = ['-t1', `-c${load.connections}`, `-d${load.seconds}s`, '-s', script, url]
+    await writeFile(script, scriptOf(load))
+    const args = ['-t1', `-c${load.connections}`, `-d${load.seconds}s`, '--timeout', '20s', '-s', script, url]
     const { stdout } = await run('taskset', ['-c', String(load.core), wrk.program, ...args], {
       env: { ...process.env, LD_LIBRARY_PATH: wrk.libraries },
     })
     if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`wrk saw failed requests:\n${stdout}`)
-    return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)![1])
+    return JSON.parse(/^MEASURED (.*)$/m.exec(stdout)![1]!) as Measured
   } finally {
     await rm(folder, { recursive: true })
   }
 }
 
 /** Requests are formatted in `init`: before it the Host header is not known and every answer would be a fast 400. */
+const scriptOf = ({ paths, headers = {} }: Load): string => `
+${Object.entries(headers)
+  .map(([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`)
+  .join('\n')}
+${'step' in paths ? slidingScript(paths) : rotation(paths)}
+done = function(summary, latency)
+  io.write(string.format('MEASURED {"perSecond":%f,"requests":%d,"p50Ms":%f,"p99Ms":%f,"bytesEach":%f}\\n',
+    summary.requests / summary.duration * 1e6, summary.requests, latency:percentile(50) / 1000,
+    latency:percentile(99) / 1000, summary.bytes / math.max(1, summary.requests)))
+end
+`
+
 const rotation = (paths: readonly string[]): string => `
 local paths = { ${paths.map((path) => JSON.stringify(path)).join(', ')} }
 local requests, turn = {}, 0
 init = function() for i, path in ipairs(paths) do requests[i] = wrk.format("GET", path) end end
 request = function() turn = turn % #requests + 1; return requests[turn] end
+`
+
+const slidingScript = ({ path, start, end, step }: Sliding): string => `
+local start, finish = ${start}, ${end}
+request = function()
+  start, finish = start + ${step}, finish + ${step}
+  local path = string.gsub(string.gsub(${JSON.stringify(path)}, "START", start), "END", finish)
+  return wrk.format("GET", path)
+end
 `
 
 async function onPath(): Promise<string | undefined> {

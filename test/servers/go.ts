@@ -17,10 +17,9 @@ export interface GoProgram {
   readonly version: string
   /** Inside the module, such as ./cmd/prometheus. */
   readonly package: string
-  /** What the program says of itself. A plain build says nothing, and Windowpane caches only what it knows. */
   readonly release: string
-  /** The Go variable that holds it. */
-  readonly releaseVariable: string
+  /** The Go variable from which the program says its release. A plain build says nothing, and Windowpane caches only what it knows. */
+  readonly releaseVariable?: string
 }
 
 /** What PromQL looks like after the packaged server: duration expressions by default, fill, new functions. */
@@ -53,9 +52,10 @@ async function buildInto(target: string, source: GoProgram): Promise<void> {
   await cp(module, copy, { recursive: true })
   await run('chmod', ['-R', 'u+w', copy])
   process.stderr.write(`building ${source.package} ${source.version}: this takes minutes\n`)
-  const stamp = `-X ${source.releaseVariable}=${source.release}`
+  const variable = source.releaseVariable
+  const stamp = variable === undefined ? [] : ['-ldflags', `-X ${variable}=${source.release}`]
   const program = join(target, basename(source.package))
-  await run('go', ['build', '-mod=mod', '-ldflags', stamp, '-o', program, source.package], {
+  await run('go', ['build', '-mod=mod', ...stamp, '-o', program, source.package], {
     cwd: copy,
     env: { ...process.env, GOWORK: 'off', CGO_ENABLED: '0' },
     maxBuffer: 64 * 1024 * 1024,

@@ -1,0 +1,40 @@
+/** Full misses: what the proxy adds to the database's own time, and whether the first byte comes before its last. */
+import { request } from 'node:http'
+import { large, pathOf, windowOf } from './panels.ts'
+
+interface Timed {
+  readonly firstByteMs: number
+  readonly lastByteMs: number
+}
+
+const turns = 40
+
+export async function coldMisses(direct: string, proxy: string): Promise<void> {
+  const results: { direct: Timed; proxy: Timed }[] = []
+  for (let turn = 0; turn < turns; turn++) {
+    // Another phase is another key: nothing of it is stored.
+    const path = pathOf(large, windowOf(large, 0, turn + 1))
+    results.push({ direct: await timed(direct + path), proxy: await timed(proxy + path) })
+  }
+  const of = (pick: (result: (typeof results)[number]) => number): number =>
+    results.map(pick).toSorted((a, b) => a - b)[turns >> 1]!
+  const [directMs, proxyMs] = [of((each) => each.direct.lastByteMs), of((each) => each.proxy.lastByteMs)]
+  console.log(
+    `cold miss large: Prometheus ${directMs.toFixed(1)} ms, Windowpane ${proxyMs.toFixed(1)} ms (+${((100 * (proxyMs - directMs)) / directMs).toFixed(0)} %); first byte ${of((each) => each.direct.firstByteMs).toFixed(1)} / ${of((each) => each.proxy.firstByteMs).toFixed(1)} ms`,
+  )
+}
+
+function timed(url: string): Promise<Timed> {
+  return new Promise((resolve, reject) => {
+    const began = performance.now()
+    let firstByteMs = 0
+    request(url, (response) => {
+      response.on('data', () => {
+        if (firstByteMs === 0) firstByteMs = performance.now() - began
+      })
+      response.on('end', () => resolve({ firstByteMs, lastByteMs: performance.now() - began }))
+    })
+      .on('error', reject)
+      .end()
+  })
+}
