@@ -1,8 +1,9 @@
 /** A listening socket: opened with a clear error, closed by draining. */
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Clock, Timer } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
+import { Connections } from './connections.ts'
 import type { Limits } from './limits.ts'
 import { type SecureListener, secureListener } from './listener-tls.ts'
 
@@ -21,21 +22,19 @@ export interface ListenerOptions {
   readonly tls?: { readonly cert: string; readonly key: string }
 }
 
+const idleMs = 120_000
+
 export async function openListener(options: ListenerOptions, answer: RequestListener): Promise<Listener> {
   const { limits, clock, tls } = options
-  const http = {
-    requestTimeout: limits.requestTimeoutMs,
-    keepAliveTimeout: 120_000,
-    maxHeaderSize: limits.maxHeaderBytes,
-  }
-  const secure = tls && secureListener({ ...tls, clock }, http)
-  const server = secure?.server ?? createServer(http)
+  const secure =
+    tls && secureListener({ ...tls, clock }, { ...withoutTimers, maxHeaderSize: limits.maxHeaderBytes })
+  const server = secure?.server ?? createServer({ ...withoutTimers, maxHeaderSize: limits.maxHeaderBytes })
   server.maxConnections = limits.maxConnections
-  // Behind TLS the raw socket has always read something: the handshake.
-  const connections = connectionsOf(server, secure === undefined ? 'connection' : 'secureConnection')
+  const connections = new Connections(clock, { requestMs: limits.requestTimeoutMs, idleMs })
+  server.on(secure === undefined ? 'connection' : 'secureConnection', (socket) => connections.add(socket))
   server.on('request', (request, response) => {
-    // During the drain a connection that has had its answer is of no more use.
-    response.once('close', () => server.listening || server.closeIdleConnections())
+    connections.began(request, response)
+    if (!server.listening) closeAfter(server, response)
     answer(request, response)
   })
   const address = await listen(server, options.address).catch((error) => {
@@ -53,6 +52,15 @@ export async function openListener(options: ListenerOptions, answer: RequestList
       )
     },
   }
+}
+
+/** Slow and idle clients are looked after by Connections, at no cost per request. */
+const withoutTimers = {
+  requestTimeout: 0,
+  headersTimeout: 0,
+  keepAliveTimeout: 0,
+  connectionsCheckingInterval: 24 * 3_600_000,
+  optimizeEmptyRequests: true,
 }
 
 type AnyServer = Server | SecureListener['server']
@@ -81,24 +89,21 @@ async function listen(server: AnyServer, address: string): Promise<string> {
   })
 }
 
-function connectionsOf(server: AnyServer, event: 'connection' | 'secureConnection'): ReadonlySet<Socket> {
-  const connections = new Set<Socket>()
-  server.on(event, (socket: Socket) => {
-    connections.add(socket)
-    socket.once('close', () => connections.delete(socket))
-  })
-  return connections
-}
-
 /** New connections are refused, idle ones closed, busy ones given time. */
-function drain(server: AnyServer, connections: ReadonlySet<Socket>, timer: Timer): Promise<void> {
+function drain(server: AnyServer, connections: Connections, timer: Timer): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => {
       timer.cancel()
+      connections.stop()
       resolve()
     })
     server.closeIdleConnections()
-    // Those that never sent a request are not idle in Node's eyes.
-    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
+    connections.closeUnused()
+    for (const response of connections.answering()) closeAfter(server, response)
   })
+}
+
+/** During the drain a connection that has had its answer is of no more use. */
+function closeAfter(server: AnyServer, response: ServerResponse): void {
+  response.once('close', () => server.closeIdleConnections())
 }
