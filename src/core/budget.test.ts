@@ -79,3 +79,26 @@ test('a reservation that could not succeed by any means takes nothing from anybo
   assert.ok(budget.reserve(70))
   assert.deepEqual([held, budget.used], [0, 100])
 })
+
+test('who registered last is asked first, and nobody for more than it has', () => {
+  const budget = new Budget(100)
+  assert.ok(budget.reserve(100))
+  const held = { panes: 60, packed: 30 }
+  const asked: string[] = []
+  for (const name of ['panes', 'packed'] as const) {
+    budget.onPressure(
+      (bytes) => {
+        asked.push(`${name} ${bytes}`)
+        held[name] -= bytes
+        budget.release(bytes)
+      },
+      () => held[name],
+    )
+  }
+  assert.ok(budget.reserve(20))
+  assert.deepEqual(asked.splice(0), ['packed 20'])
+  assert.ok(budget.reserve(25))
+  assert.deepEqual(asked.splice(0), ['packed 10', 'panes 15'])
+  assert.ok(!budget.reserve(46))
+  assert.deepEqual(asked, [])
+})

@@ -54,7 +54,11 @@ export interface PaneSizes {
 /** Annotations of one fetch; opaque to the pane, written by the backend, sorted so that equal sets are equal. */
 export type NoteSet = readonly string[]
 
+let bodies = 0
+
 export class PaneBody {
+  /** Of this process: what was made from a body is found again by it. */
+  readonly id = ++bodies
   readonly bytes: Buffer
   readonly u32: Uint32Array
   readonly f64: Float64Array

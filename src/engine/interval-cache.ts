@@ -113,8 +113,9 @@ export class IntervalCache {
     decision.outcome = 'hit'
     if (ageSeconds !== undefined) decision.ageSeconds = ageSeconds
     decision.ttlSeconds = ttlSeconds
-    const body = this.#options.backend.recompose(plan, inOrder(found!.panes, plan.window))
-    return { kind: 'panes', headers: found!.shape.headers, body }
+    const panes = inOrder(found!.panes, plan.window)
+    const body = this.#options.backend.recompose(plan, panes)
+    return { kind: 'panes', headers: found!.shape.headers, body, panes }
   }
 
   /**
@@ -136,7 +137,7 @@ export class IntervalCache {
       return 'again'
     }
     const body = this.#options.backend.recompose(plan, panes)
-    return { kind: 'panes', headers: keptHeaders(filled.headers), body }
+    return { kind: 'panes', headers: keptHeaders(filled.headers), body, panes }
   }
 }
 

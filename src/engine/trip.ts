@@ -74,7 +74,13 @@ export interface Demands {
 }
 
 export type Answer =
-  | { readonly kind: 'panes'; readonly headers: HeaderList; readonly body: Recomposed }
+  | {
+      readonly kind: 'panes'
+      readonly headers: HeaderList
+      readonly body: Recomposed
+      /** What the body is made of, where it is made of nothing else: equal panes give equal bytes. */
+      readonly panes?: readonly Pane[]
+    }
   | { readonly kind: 'response'; readonly response: WholeResponse }
   | { readonly kind: 'failure'; readonly failure: DatabaseFailure }
   | { readonly kind: 'streamed' }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { gunzipSync, inflateSync } from 'node:zlib'
-import { compress, negotiate } from './encoding.ts'
+import { gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
+import { compress, negotiate, packingOf } from './encoding.ts'
 
 for (const [accepted, encoding] of [
   [undefined, 'identity'],
@@ -29,4 +29,18 @@ test('what is compressed can be had back', async () => {
   const bytes = Buffer.from('windowpane'.repeat(1000))
   assert.deepEqual(gunzipSync(await compress(bytes, 'gzip')), bytes)
   assert.deepEqual(inflateSync(await compress(bytes, 'deflate')), bytes)
+  assert.deepEqual(zstdDecompressSync(await compress(bytes, 'zstd')), bytes)
 })
+
+for (const [accepted, packing] of [
+  [undefined, 'identity'],
+  ['zstd', 'zstd'],
+  ['gzip, deflate, br, zstd', 'zstd'],
+  ['zstd , gzip', 'zstd'],
+  ['gzip', 'gzip'],
+  ['zstd;q=0, gzip', 'gzip'],
+  ['x-zstd', 'identity'],
+] as const) {
+  test(`our own answer to Accept-Encoding: ${accepted} → ${packing}`, () =>
+    assert.equal(packingOf(accepted), packing))
+}

@@ -152,7 +152,7 @@ export class Handler {
   async #render(outgoing: Outgoing, wire: WireRequest, answer: Answer): Promise<void> {
     switch (answer.kind) {
       case 'panes': {
-        const isSent = await outgoing.panes(answer.headers, answer.body)
+        const isSent = await outgoing.panes(answer)
         return isSent ? undefined : this.#forward(outgoing, asForward(wire), { bypass: 'memory_exhausted' })
       }
       case 'response':

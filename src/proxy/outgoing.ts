@@ -7,16 +7,18 @@ import type { Clock, EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision, resetDecision } from '../core/decision.ts'
 import { headerOf } from '../core/headers.ts'
 import type { Encoding, StreamTarget } from '../engine/ports.ts'
-import type { Client } from '../engine/trip.ts'
+import type { Answer, Client } from '../engine/trip.ts'
 import type { SpanIds } from '../telemetry/channels.ts'
 import type { Visit } from '../telemetry/record.ts'
-import { compress, negotiate } from './encoding.ts'
+import { compress, negotiate, type Packing, packingOf } from './encoding.ts'
 import { cacheStatus, endToEnd, serverTiming } from './headers.ts'
+import type { PackedAnswers } from './packed.ts'
 import type { ScratchPool } from './scratch.ts'
 
 export interface OutgoingOptions {
   readonly clock: Clock
   readonly scratch: ScratchPool
+  readonly packed: PackedAnswers
   readonly budget: Budget
   readonly via: string
   /** A client that takes nothing for this long is cut off. */
@@ -24,6 +26,8 @@ export interface OutgoingOptions {
   /** Says at its beginning whether a request is traced. */
   readonly trace?: (headers: HeaderList) => SpanIds | undefined
 }
+
+type PanesAnswer = Pick<Extract<Answer, { kind: 'panes' }>, 'headers' | 'body' | 'panes'>
 
 /** One response, as a client the engine can wait with, a target it can stream to, and a visit to look back on. */
 export class Outgoing implements Client, StreamTarget, Visit {
@@ -38,6 +42,8 @@ export class Outgoing implements Client, StreamTarget, Visit {
   readonly #response: ServerResponse
   readonly #options: OutgoingOptions
   readonly #began: number
+  /** What the client is sent of our own making. */
+  readonly #packing: Packing
   #stall: { cancel(): void } | undefined
   #isWatched = false
   #isBroken = false
@@ -49,7 +55,9 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.#options = options
     this.#began = options.clock.elapsed()
     this.trace = options.trace?.(request.rawHeaders)
-    this.encoding = negotiate(request.headers['accept-encoding'] as string | undefined)
+    const accepted = request.headers['accept-encoding'] as string | undefined
+    this.encoding = negotiate(accepted)
+    this.#packing = packingOf(accepted)
   }
 
   get isGone(): boolean {
@@ -144,22 +152,44 @@ export class Outgoing implements Client, StreamTarget, Visit {
   }
 
   /** An answer put together from panes. Returns false where the memory budget has no room for it. */
-  async panes(headers: HeaderList, body: Recomposed): Promise<boolean> {
-    if (!this.#options.budget.reserve(body.length)) return false
-    const scratch = this.#options.scratch.take(body.length)
-    body.write(scratch)
-    const release = () => {
-      this.#options.scratch.give(scratch)
-      this.#options.budget.release(body.length)
-    }
-    const bytes = scratch.subarray(0, body.length)
-    if (this.encoding === 'identity') this.#send(200, headers, { bytes, release })
-    else {
-      const packed = await compress(bytes, this.encoding).finally(release)
-      this.#send(200, [...headers, 'Content-Encoding', this.encoding], { bytes: packed, release: () => {} })
-      this.#account(packed.length)
-    }
+  async panes(answer: PanesAnswer): Promise<boolean> {
+    const { headers, body } = answer
+    if (this.#packing !== 'identity') return this.#pack(answer, this.#packing)
+    const written = this.#writeOut(body)
+    if (written === undefined) return false
+    this.#send(200, headers, written)
     return true
+  }
+
+  async #pack(
+    { headers, body, panes }: PanesAnswer,
+    packing: Exclude<Packing, 'identity'>,
+  ): Promise<boolean> {
+    const { packed } = this.#options
+    let bytes = panes && packed.find(panes, packing)
+    if (bytes === undefined) {
+      const written = this.#writeOut(body)
+      if (written === undefined) return false
+      const make = () => compress(written.bytes, packing).finally(written.release)
+      bytes = panes === undefined ? make() : packed.make(panes, packing, make)
+    }
+    const whole = await bytes
+    this.#send(200, [...headers, 'Content-Encoding', packing], { bytes: whole, release: () => {} })
+    this.#account(whole.length)
+    return true
+  }
+
+  /** The bytes of an answer in memory that is free again after `release`. */
+  #writeOut(body: Recomposed): { bytes: Uint8Array; release: () => void } | undefined {
+    const { budget, scratch } = this.#options
+    if (!budget.reserve(body.length)) return undefined
+    const buffer = scratch.take(body.length)
+    body.write(buffer)
+    const release = () => {
+      scratch.give(buffer)
+      budget.release(body.length)
+    }
+    return { bytes: buffer.subarray(0, body.length), release }
   }
 
   /** A whole response: the database's own error, or ours. */

@@ -14,6 +14,7 @@ import { explainWire } from './admin-explain.ts'
 import { FlavourWatch } from './flavour.ts'
 import { Handler } from './handler.ts'
 import type { Limits } from './limits.ts'
+import type { PackedAnswers } from './packed.ts'
 import type { ScratchPool } from './scratch.ts'
 import { ModeSwitch, type Settings } from './settings.ts'
 import { onlyServer, TracedUpstream } from './traced-upstream.ts'
@@ -26,6 +27,7 @@ export interface Common {
   readonly limits: Limits
   readonly budget: Budget
   readonly scratch: ScratchPool
+  readonly packed: PackedAnswers
   /** What this process calls itself in Via. */
   readonly via: string
   readonly shadowLog: ShadowLog
@@ -69,7 +71,7 @@ export class Site {
   readonly #upstream: HttpUpstream
 
   constructor(common: Common, { name, backend, store, marks, ...options }: SiteOptions) {
-    const { clock, limits, budget, scratch, via, telemetry, shadowLog, sampleRatio } = common
+    const { clock, limits, budget, scratch, packed, via, telemetry, shadowLog, sampleRatio } = common
     this.modes = new ModeSwitch(options.settings, (mode) => {
       // What was found out before may have been about another configuration.
       if (mode === 'shadow') shadowLog.clear(name)
@@ -97,7 +99,17 @@ export class Site {
       coalescing: true,
     })
     this.name = name
-    this.handler = new Handler({ ...limits, ...parts, ...hooks, cache, flavour, scratch, via, settings })
+    this.handler = new Handler({
+      ...limits,
+      ...parts,
+      ...hooks,
+      cache,
+      flavour,
+      scratch,
+      packed,
+      via,
+      settings,
+    })
     this.#cache = cache
     this.explain = (wire) => explainWire({ backend, flavour, cache, settings, clock }, wire)
     this.#flavour = flavour

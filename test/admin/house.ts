@@ -10,6 +10,7 @@ import { FlavourWatch } from '../../src/proxy/flavour.ts'
 import { Handler } from '../../src/proxy/handler.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { openListener } from '../../src/proxy/listener.ts'
+import { PackedAnswers } from '../../src/proxy/packed.ts'
 import { ScratchPool } from '../../src/proxy/scratch.ts'
 import type { Settings } from '../../src/proxy/settings.ts'
 import { HttpUpstream } from '../../src/proxy/upstream.ts'
@@ -84,7 +85,15 @@ async function startData(t: TestContext, house: Omit<House, 'url' | 'admin'>) {
   const parts = { ...defaultLimits, name: 'main', backend, store, policy, upstream, clock, budget, ...hooks }
   const cache = new IntervalCache({ ...parts, coalescing: true })
   const settings = () => house.settings
-  const handler = new Handler({ ...parts, cache, flavour, scratch: new ScratchPool(), via, settings })
+  const handler = new Handler({
+    ...parts,
+    cache,
+    flavour,
+    scratch: new ScratchPool(),
+    packed: new PackedAnswers(budget),
+    via,
+    settings,
+  })
   const listener = await openListener(
     { address: '127.0.0.1:0', limits: defaultLimits, clock },
     (request, response) => void handler.handle(request, response),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import test from 'node:test'
-import { deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib'
+import { deflateSync, gunzipSync, gzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 import { type Answer, ask, header, outcomeOf } from './client.ts'
 import { bigMatrix, matrixFor, rangePath } from './matrix.ts'
 import { sent } from './scripted-upstream.ts'
@@ -61,6 +61,31 @@ test('what one client got compressed another gets plain', async (t) => {
   await ask(url, path, { headers: { 'Accept-Encoding': 'gzip' } })
   const answer = await ask(url, path)
   assert.deepEqual([outcomeOf(answer), answer.body.toString()], ['hit', plain(path)])
+})
+
+test('a client that reads zstd gets our own answers in it, and those of the database as it sends them', async (t) => {
+  const { url, upstream } = await startBoth(t)
+  upstream.script = compressing
+  const given = { headers: { 'Accept-Encoding': 'gzip, deflate, br, zstd' } }
+  const miss = await ask(url, path, given)
+  assert.deepEqual([header(miss, 'content-encoding'), decoded(miss)], ['gzip', plain(path)])
+  for (let turn = 0; turn < 2; turn++) {
+    const hit = await ask(url, path, given)
+    assert.deepEqual([outcomeOf(hit), header(hit, 'content-encoding')], ['hit', 'zstd'])
+    assert.equal(zstdDecompressSync(hit.body).toString(), plain(path))
+  }
+})
+
+test('many clients that want the same compressed answer at once get it, and it is what is stored', async (t) => {
+  const { url, upstream } = await startBoth(t)
+  upstream.script = compressing
+  await ask(url, path)
+  const given = { headers: { 'Accept-Encoding': 'gzip' } }
+  const answers = await Promise.all(Array.from({ length: 20 }, () => ask(url, path, given)))
+  for (const answer of answers) assert.equal(decoded(answer), plain(path))
+  await ask(url, wider, given)
+  assert.equal(decoded(await ask(url, wider, given)), plain(wider))
+  assert.equal(decoded(await ask(url, path, given)), plain(path))
 })
 
 test('an answer that comes compressed although nobody asked is understood', async (t) => {

@@ -11,6 +11,7 @@ import type { Broken } from '../../src/engine/ports.ts'
 import { FlavourWatch } from '../../src/proxy/flavour.ts'
 import { Handler } from '../../src/proxy/handler.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
+import { PackedAnswers } from '../../src/proxy/packed.ts'
 import { ScratchPool } from '../../src/proxy/scratch.ts'
 import { type ForwardRequest, HttpUpstream, type UpstreamSettings } from '../../src/proxy/upstream.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
@@ -139,7 +140,14 @@ export async function startProxy(t: TestContext, { upstream, clock }: Rig): Prom
   const cache = new IntervalCache({ ...defaultLimits, ...parts, coalescing: true })
   const terms = { mode: 'on', identity: 'separate', policy, maxStaleMs: defaultLimits.maxStaleMs } as const
   const settings = () => ({ terms, rules: [] })
-  const own = { cache, flavour, scratch: new ScratchPool(), via: 'windowpane-test', settings }
+  const own = {
+    cache,
+    flavour,
+    scratch: new ScratchPool(),
+    packed: new PackedAnswers(budget),
+    via: 'windowpane-test',
+    settings,
+  }
   const handler = new Handler({ ...defaultLimits, ...parts, ...own })
   const server = createServer((request, response) => void handler.handle(request, response))
   await flavour.ask([])
