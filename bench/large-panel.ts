@@ -2,12 +2,11 @@
  * Full hits of the large panel (100 series × 720 points, 1.7 MB) over HTTP, against a bare node:http server that
  * writes the same bytes: `npm run bench:large`. Server on one core, load on the other, 16 shifted windows.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
 import { request } from 'undici'
 import { isUnavailable } from '../test/servers/availability.ts'
 import { type Prometheus, startPrometheus } from '../test/servers/prometheus.ts'
 import { remoteWrite } from '../test/servers/remote-write.ts'
+import { startNode } from './node-process.ts'
 import { findWrk } from './wrk.ts'
 
 const series = 100
@@ -39,31 +38,16 @@ async function fill(prometheus: Prometheus): Promise<void> {
   }
 }
 
-/** Starts a Node program on core 0 and waits for the URL it prints. */
-async function onFirstCore(
-  program: string,
-  ...args: string[]
-): Promise<{ url: string; child: ChildProcess }> {
-  const child = spawn('taskset', ['-c', '0', process.execPath, program, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  for await (const line of createInterface({ input: child.stdout! })) {
-    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(line)
-    if (url !== null) return { url: url[0], child }
-  }
-  throw new Error(`${program} ended without saying where it listens`)
-}
-
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!
 
 const wrk = await findWrk()
 const prometheus = await startPrometheus()
 if (isUnavailable(prometheus)) throw new Error(prometheus.unavailable)
 await fill(prometheus)
-const proxy = await onFirstCore('src/cli/main.ts', prometheus.url, '--listen', '127.0.0.1:0')
+const proxy = await startNode(0, ['src/cli/main.ts', prometheus.url, '--listen', '127.0.0.1:0'])
 const paths = Array.from({ length: windows }, (_, window) => path(window))
 for (const each of paths) await (await request(proxy.url + each)).body.dump()
-const bare = await onFirstCore('bench/bare-server.ts', prometheus.url + path(0))
+const bare = await startNode(0, ['bench/bare-server.ts', prometheus.url + path(0)])
 prometheus.pause()
 
 let isMet = true

@@ -46,7 +46,11 @@ export async function findWrk(): Promise<Wrk> {
   return { load: (url, load) => runWrk({ program, libraries }, url, load) }
 }
 
-async function runWrk(wrk: { program: string; libraries: string }, url: string, load: Load): Promise<Measured> {
+async function runWrk(
+  wrk: { program: string; libraries: string },
+  url: string,
+  load: Load,
+): Promise<Measured> {
   const folder = await mkdtemp(join(tmpdir(), 'windowpane-wrk-'))
   try {
     const script = join(folder, 'rotate.lua')

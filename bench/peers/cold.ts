@@ -1,5 +1,6 @@
 /** Full misses: what the proxy adds to the database's own time, and whether the first byte comes before its last. */
 import { request } from 'node:http'
+import { systemClock } from '../../src/core/clock.ts'
 import { large, pathOf, windowOf } from './panels.ts'
 
 interface Timed {
@@ -26,13 +27,13 @@ export async function coldMisses(direct: string, proxy: string): Promise<void> {
 
 function timed(url: string): Promise<Timed> {
   return new Promise((resolve, reject) => {
-    const began = performance.now()
+    const began = systemClock.elapsed()
     let firstByteMs = 0
     request(url, (response) => {
       response.on('data', () => {
-        if (firstByteMs === 0) firstByteMs = performance.now() - began
+        if (firstByteMs === 0) firstByteMs = systemClock.elapsed() - began
       })
-      response.on('end', () => resolve({ firstByteMs, lastByteMs: performance.now() - began }))
+      response.on('end', () => resolve({ firstByteMs, lastByteMs: systemClock.elapsed() - began }))
     })
       .on('error', reject)
       .end()

@@ -3,8 +3,8 @@ import { remoteWrite, type TimeSeries } from '../../test/servers/remote-write.ts
 
 export const step = 60
 /** Far in the past: everything is settled, nothing expires while it is measured. */
-export const begin = Date.UTC(2026, 0, 1) / 1000
-export const windows = 16
+const begin = Date.UTC(2026, 0, 1) / 1000
+const windows = 16
 
 export interface Panel {
   readonly name: string

@@ -3,15 +3,26 @@
  * (`npm run bench:peers`, about 12 minutes; `npm run bench:peers -- hits gzip` for some of it). Servers run on one core,
  * the load on the other. Every figure is the median of three rounds, with the spread; only ratios mean something.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
 import { request } from 'undici'
 import { isUnavailable } from '../../test/servers/availability.ts'
 import { type Prometheus, startPrometheus } from '../../test/servers/prometheus.ts'
+import { startNode } from '../node-process.ts'
 import { findWrk, type Load, type Measured, type Wrk } from '../wrk.ts'
 import { coldMisses } from './cold.ts'
 import { startNginx } from './nginx.ts'
-import { expensive, fill, large, medium, type Panel, pathOf, pathsOf, small, step, wide, windowOf } from './panels.ts'
+import {
+  expensive,
+  fill,
+  large,
+  medium,
+  type Panel,
+  pathOf,
+  pathsOf,
+  small,
+  step,
+  wide,
+  windowOf,
+} from './panels.ts'
 import { loadCore, pin, serverCore } from './pinned.ts'
 import { compressingRoute, startTrickster } from './trickster.ts'
 import { startVictoria } from './victoria.ts'
@@ -41,7 +52,8 @@ interface Stage {
 async function body(url: string, headers: Record<string, string> = {}): Promise<Buffer> {
   const answer = await request(url, { headers, headersTimeout: 120_000 })
   const bytes = Buffer.from(await answer.body.arrayBuffer())
-  if (answer.statusCode !== 200) throw new Error(`${url}: ${answer.statusCode} ${bytes.toString('utf8', 0, 200)}`)
+  if (answer.statusCode !== 200)
+    throw new Error(`${url}: ${answer.statusCode} ${bytes.toString('utf8', 0, 200)}`)
   return bytes
 }
 
@@ -86,7 +98,8 @@ function show(title: string, figures: ReadonlyMap<string, Figure>): void {
 }
 
 async function warm(rival: Rival, panels: readonly Panel[]): Promise<void> {
-  for (const panel of panels) for (const path of rival.paths?.(panel) ?? pathsOf(panel)) await body(rival.url + path)
+  for (const panel of panels)
+    for (const path of rival.paths?.(panel) ?? pathsOf(panel)) await body(rival.url + path)
 }
 
 async function hits({ wrk, windowpane, trickster, nginx }: Stage): Promise<void> {
@@ -136,7 +149,9 @@ const prefixed = (panel: Panel): string[] => pathsOf(panel).map((path) => compre
 /** A window that moves one step with every request, from `shift` on. */
 function slide(panel: Panel, shift: number): { path: string; start: number; end: number; step: number } {
   const { start, end } = windowOf(panel, shift)
-  const path = pathOf(panel, { start: 111111, end: 222222 }).replace('111111', 'START').replace('222222', 'END')
+  const path = pathOf(panel, { start: 111111, end: 222222 })
+    .replace('111111', 'START')
+    .replace('222222', 'END')
   return { path, start, end, step }
 }
 
@@ -175,22 +190,12 @@ async function costly({ wrk, prometheus, windowpane, trickster }: Stage): Promis
   for (const rival of rivals) await warm(rival, [expensive])
   for (const connections of [1, 8]) {
     const all = [...rivals, { name: 'Prometheus', url: prometheus.url }]
-    show(`expensive ${connections}`, await compare(wrk, all, () => ({ paths: pathsOf(expensive), connections })))
+    show(
+      `expensive ${connections}`,
+      await compare(wrk, all, () => ({ paths: pathsOf(expensive), connections })),
+    )
   }
   await victoria.stop()
-}
-
-/** A Node program on the servers' core; waits for the URL it prints. */
-async function startNode(args: readonly string[]): Promise<{ url: string; child: ChildProcess }> {
-  const child = spawn('taskset', ['-c', String(serverCore), process.execPath, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  process.on('exit', () => child.kill('SIGKILL'))
-  for await (const line of createInterface({ input: child.stdout! })) {
-    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(line)
-    if (url !== null) return { url: url[0], child }
-  }
-  throw new Error(`${args[0]} ended without saying where it listens`)
 }
 
 async function files(prometheus: Prometheus): Promise<ReadonlyMap<string, Buffer>> {
@@ -209,7 +214,8 @@ async function assertEqual(prometheus: Prometheus, rival: Rival): Promise<void> 
     for (let turn = 0; turn < 2; turn++) {
       const path = (rival.paths ?? pathsOf)(panel)[3]!
       const direct = await body(prometheus.url + pathsOf(panel)[3]!)
-      if (!direct.equals(await body(rival.url + path))) throw new Error(`${rival.name}: other bytes on ${panel.name}`)
+      if (!direct.equals(await body(rival.url + path)))
+        throw new Error(`${rival.name}: other bytes on ${panel.name}`)
     }
   }
 }
@@ -219,7 +225,7 @@ const prometheus = await startPrometheus()
 if (isUnavailable(prometheus)) throw new Error(prometheus.unavailable)
 await pin(prometheus.pid, serverCore)
 await fill(prometheus.url)
-const proxy = await startNode([
+const proxy = await startNode(serverCore, [
   'src/cli/main.ts',
   prometheus.url,
   ...['--listen', '127.0.0.1:0', '--admin.enabled=false', '--telemetry.log-level=warn', '--ttl-cap=1h'],
@@ -240,7 +246,9 @@ const stage: Stage = {
   },
 }
 for (const rival of [stage.windowpane, stage.trickster, stage.nginx]) await assertEqual(prometheus, rival)
-console.log(`Prometheus ${prometheus.version}, Node ${process.version}; ${rounds} rounds of ${seconds} s each`)
+console.log(
+  `Prometheus ${prometheus.version}, Node ${process.version}; ${rounds} rounds of ${seconds} s each`,
+)
 if (isWanted('hits')) await hits(stage)
 if (isWanted('gzip')) await gzip(stage)
 if (isWanted('sliding')) await sliding(stage)

@@ -1,0 +1,21 @@
+/** A Node program as a process on one core, known by the URL it prints. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+
+export interface NodeProcess {
+  readonly url: string
+  readonly child: ChildProcess
+}
+
+/** Waits for the first URL that the program prints; it is killed with this process at the latest. */
+export async function startNode(core: number, args: readonly string[]): Promise<NodeProcess> {
+  const child = spawn('taskset', ['-c', String(core), process.execPath, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  process.on('exit', () => child.kill('SIGKILL'))
+  for await (const line of createInterface({ input: child.stdout! })) {
+    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(line)
+    if (url !== null) return { url: url[0], child }
+  }
+  throw new Error(`${args.join(' ')} ended without saying where it listens`)
+}

@@ -1,0 +1,48 @@
+/**
+ * A database that costs nothing: answers of any size, made of the times that were asked for, ready before they are asked
+ * for. The query says how many series: `stub_100_x` has 100.
+ */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+const buildInfo = '{"status":"success","data":{"version":"3.5.3","revision":"","goVersion":"go1.24"}}'
+const answers = new Map<string, Buffer>()
+
+function answerTo(search: URLSearchParams): Buffer {
+  const [, series = '1'] = /^stub_(\d+)/.exec(search.get('query') ?? '') ?? []
+  const name = `${series} ${search.get('start')} ${search.get('end')} ${search.get('step')}`
+  const known = answers.get(name)
+  if (known !== undefined) return known
+  const made = matrix(Number(series), search)
+  if (answers.size > 64) answers.clear()
+  answers.set(name, made)
+  return made
+}
+
+function matrix(series: number, search: URLSearchParams): Buffer {
+  const [start, end, step] = ['start', 'end', 'step'].map((name) => Number(search.get(name)))
+  const all = Array.from({ length: series }, (_, column) => {
+    const points: string[] = []
+    for (let at = start!; at <= end!; at += step!) {
+      points.push(`[${at},"${(50 + 50 * Math.sin(at / 540 + column)).toFixed(6)}"]`)
+    }
+    const labels = `{"__name__":"stub","group":"g${column % 10}","instance":"host-${String(column).padStart(5, '0')}"}`
+    return `{"metric":${labels},"values":[${points.join(',')}]}`
+  })
+  const body = all.toSorted((a, b) => (a < b ? -1 : 1)).join(',')
+  return Buffer.from(`{"status":"success","data":{"resultType":"matrix","result":[${body}]}}`)
+}
+
+export async function startStubDatabase(): Promise<{ url: string; close(): void }> {
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url!, 'http://stub')
+    const isQuery = pathname === '/api/v1/query_range'
+    response.setHeader('Content-Type', 'application/json')
+    response.end(isQuery ? answerTo(searchParams) : buildInfo)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, close: () => void server.close() }
+}
+
+if (import.meta.main) console.log((await startStubDatabase()).url)
