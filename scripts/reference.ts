@@ -153,8 +153,8 @@ Reaching a limit leads to a bypass, an eviction or a clear refusal, never to a c
 ${table(['limit', 'default', 'what happens'], rows)}
 Not to be set: connecting to the database may take 5 s, asking it what it is 5 s; idle client connections are closed
 after 120 s; an error body of the database is kept up to 1 MiB; a query text may have 32 KiB, and the verdicts on the last
-10 000 texts (8 MiB) are remembered; one answer under way may take half of the memory, one question's buckets a quarter;
-up to four spare buffers of each size up to 8 MiB are kept for answers; compressed answers take an eighth of the memory at most; shadow mode compares answers of up to 16 MiB, lets 32
+10 000 texts (8 MiB) and 4 000 requests (2 MiB) are remembered; one answer under way may take half of the memory, one question's buckets a quarter;
+32 MiB of spare buffers of up to 8 MiB each are kept for answers; compressed answers take an eighth of the memory at most; shadow mode compares answers of up to 16 MiB, lets 32
 comparisons wait, and keeps 50 mismatches with bodies of up to 1 MiB each, 16 MiB in all. Requests that are not HTTP are answered by Node
 itself (400, 408, 431), without the headers described elsewhere.
 `

@@ -3,7 +3,7 @@
  * read, from the age at fetch and the policy in force.
  */
 import type { EpochMs } from './clock.ts'
-import { endOf, type Grid } from './grid.ts'
+import { bucketAt, endOf, type Grid } from './grid.ts'
 import type { Interval } from './interval.ts'
 import { type BucketMark, markedRun } from './mark.ts'
 import type { Pane } from './pane.ts'
@@ -42,98 +42,107 @@ export interface Coverage {
   readonly freshUntil: EpochMs
 }
 
-interface OpenCoverage {
-  readonly runs: CoverageRun[]
-  oldestFresh: EpochMs
-  freshUntil: EpochMs
-}
-
 /** What is known of `window`; `panes` are disjoint and in time order. */
 export function cover(window: Interval, panes: readonly Pane[], rules: LookupRules): Coverage {
-  const coverage: OpenCoverage = {
-    runs: [],
-    oldestFresh: Number.POSITIVE_INFINITY,
-    freshUntil: Number.POSITIVE_INFINITY,
-  }
-  const { runs } = coverage
+  const judge = new Judge(rules)
   let next = window.from
   for (const pane of panes) {
     const from = Math.max(pane.from, next)
     const to = Math.min(pane.to, window.to)
     if (from >= to) continue
-    append(runs, { from: next, to: from, state: 'absent', settled: false })
-    coverPane(coverage, { body: pane.body, from, to }, rules)
+    append(judge.runs, { from: next, to: from, state: 'absent', settled: false })
+    judge.pane(pane, from, to)
     next = to
   }
-  append(runs, { from: next, to: window.to, state: 'absent', settled: false })
-  return coverage
+  append(judge.runs, { from: next, to: window.to, state: 'absent', settled: false })
+  return judge
 }
 
-/** Buckets fetched together share a clock: they are judged as one run. */
-function coverPane(coverage: OpenCoverage, pane: Pane, rules: LookupRules): void {
-  const clocks = pane.body.f64
-  const shift = pane.body.clocksAt - pane.body.from
-  let from = pane.from
-  while (from < pane.to) {
-    const clock = clocks[from + shift]!
-    let to = from + 1
-    // NaN (absent) equals nothing, itself included: such buckets are judged one by one.
-    while (to < pane.to && clocks[to + shift] === clock) to++
-    if (rules.marks.length === 0) judge(coverage, { from, to }, { ...rules, clock })
-    else judgeMarked(coverage, { from, to }, { ...rules, clock })
-    from = to
+class Judge implements Coverage {
+  readonly runs: CoverageRun[] = []
+  oldestFresh: EpochMs = Number.POSITIVE_INFINITY
+  freshUntil: EpochMs = Number.POSITIVE_INFINITY
+  readonly #rules: LookupRules
+
+  constructor(rules: LookupRules) {
+    this.#rules = rules
+  }
+
+  /** Buckets fetched together share a clock: they are judged as one run. */
+  pane({ body }: Pane, from: number, to: number): void {
+    const clocks = body.f64
+    const shift = body.clocksAt - body.from
+    for (let begin = from; begin < to; ) {
+      const clock = clocks[begin + shift]!
+      let end = begin + 1
+      // NaN (absent) equals nothing, itself included: such buckets are judged one by one.
+      while (end < to && clocks[end + shift] === clock) end++
+      const run = { from: begin, to: end }
+      if (this.#rules.marks.length === 0) this.#run(run, clock)
+      else this.#marked(run, clock)
+      begin = end
+    }
+  }
+
+  /** What a mark says comes before what the policy says. */
+  #marked(run: Interval, clock: EpochMs): void {
+    let from = run.from
+    while (from < run.to) {
+      const { mark, to: end } = markedRun(from, clock, this.#rules.marks)
+      const to = Math.min(end, run.to)
+      if (mark?.kind === 'purge') append(this.runs, { from, to, state: 'absent', settled: false, mark })
+      else this.#run({ from, to }, clock, mark)
+      from = to
+    }
+  }
+
+  /**
+   * Within one clock the age at fetch falls from bucket to bucket, and no policy gives a younger bucket a longer TTL:
+   * so fresh buckets come first, and settled ones come first. Two binary searches replace a test per bucket.
+   */
+  #run(run: Interval, clock: EpochMs, mark?: BucketMark): void {
+    const { runs } = this
+    const { grid, policy, now, notBefore } = this.#rules
+    if (!(clock <= now)) {
+      append(runs, { from: run.from, to: run.to, state: 'absent', settled: false })
+      return
+    }
+    const mayBeFresh = mark === undefined && clock >= notBefore
+    const freshUntil = mayBeFresh ? this.#firstNotFresh(run, clock) : run.from
+    const settledUntil = this.#firstNotSettled(run, clock)
+    const inner = Math.min(freshUntil, settledUntil)
+    if (freshUntil > run.from) {
+      const expiry = clock + policy.ttl(clock - endOf(grid, freshUntil - 1))
+      this.oldestFresh = Math.min(this.oldestFresh, clock)
+      this.freshUntil = Math.min(this.freshUntil, expiry)
+    }
+    append(runs, { from: run.from, to: inner, state: 'fresh', settled: true })
+    append(runs, { from: inner, to: freshUntil, state: 'fresh', settled: false })
+    if (freshUntil === run.to) return
+    const outer = Math.max(freshUntil, settledUntil)
+    const stale = { state: 'stale', ...(mark && { mark }) } as const
+    append(runs, { from: freshUntil, to: outer, ...stale, settled: true })
+    append(runs, { from: outer, to: run.to, ...stale, settled: false })
+  }
+
+  #firstNotFresh(run: Interval, clock: EpochMs): number {
+    const { grid, policy, now } = this.#rules
+    // Nearly always all of a run is fresh, or none of it.
+    if (now < clock + policy.ttl(clock - endOf(grid, run.to - 1))) return run.to
+    return firstNot(run, (bucket) => now < clock + policy.ttl(clock - endOf(grid, bucket)))
+  }
+
+  /** Ages fall by one step from bucket to bucket: no search is needed. */
+  #firstNotSettled(run: Interval, clock: EpochMs): number {
+    const { grid, policy } = this.#rules
+    const last = bucketAt(grid, clock - policy.settledAgeMs)
+    const until = grid.kind === 'point' ? last + 1 : last
+    return Math.min(run.to, Math.max(run.from, until))
   }
 }
 
-/** What a mark says comes before what the policy says. */
-function judgeMarked(coverage: OpenCoverage, run: Interval, rules: Judged): void {
-  const { clock, marks } = rules
-  let from = run.from
-  while (from < run.to) {
-    const { mark, to: end } = markedRun(from, clock, marks)
-    const to = Math.min(end, run.to)
-    if (mark?.kind === 'purge') append(coverage.runs, { from, to, state: 'absent', settled: false, mark })
-    else judge(coverage, { from, to }, { ...rules, clock, ...(mark && { mark }) })
-    from = to
-  }
-}
-
-type Judged = LookupRules & { readonly clock: EpochMs; readonly mark?: BucketMark }
-
-/**
- * Within one clock the age at fetch falls from bucket to bucket, and no policy gives a younger bucket a longer TTL:
- * so fresh buckets come first, and settled ones come first. Two binary searches replace a test per bucket.
- */
-function judge(coverage: OpenCoverage, run: Interval, rules: Judged): void {
-  const { runs } = coverage
-  const { grid, policy, now, clock, mark } = rules
-  if (!(clock <= now)) {
-    append(runs, { ...run, state: 'absent', settled: false })
-    return
-  }
-  const isFresh = (bucket: number) =>
-    mark === undefined && clock >= rules.notBefore && now < clock + policy.ttl(clock - endOf(grid, bucket))
-  const isSettled = (bucket: number) => clock - endOf(grid, bucket) >= policy.settledAgeMs
-  const freshUntil = partition(run, isFresh)
-  const settledUntil = partition(run, isSettled)
-  const inner = Math.min(freshUntil, settledUntil)
-  if (freshUntil > run.from) {
-    const expiry = clock + policy.ttl(clock - endOf(grid, freshUntil - 1))
-    coverage.oldestFresh = Math.min(coverage.oldestFresh, clock)
-    coverage.freshUntil = Math.min(coverage.freshUntil, expiry)
-  }
-  append(runs, { from: run.from, to: inner, state: 'fresh', settled: true })
-  append(runs, { from: inner, to: freshUntil, state: 'fresh', settled: false })
-  if (freshUntil === run.to) return
-  const outer = Math.max(freshUntil, settledUntil)
-  const stale = { state: 'stale', ...(mark && { mark }) } as const
-  append(runs, { from: freshUntil, to: outer, ...stale, settled: true })
-  append(runs, { from: outer, to: run.to, ...stale, settled: false })
-}
-
-/** The first bucket of a run for which a predicate that holds for a beginning of the run no longer holds. */
-function partition(run: Interval, holds: (bucket: number) => boolean): number {
-  if (holds(run.to - 1)) return run.to
+/** The first bucket of a run for which a predicate that holds for a beginning of the run, but not for all, no longer does. */
+function firstNot(run: Interval, holds: (bucket: number) => boolean): number {
   let [low, high] = [run.from, run.to - 1]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)

@@ -4,10 +4,11 @@
  */
 import { type Coverage, cover, gapOf } from '../core/coverage.ts'
 import { type Decision, resetDecision } from '../core/decision.ts'
+import type { Grid } from '../core/grid.ts'
 import { type Interval, lengthOf } from '../core/interval.ts'
-import { keyOf } from '../core/key.ts'
+import { type Key, keyOf } from '../core/key.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
-import type { Found } from '../stores/store.ts'
+import type { Found, MaybePromise } from '../stores/store.ts'
 import { type ExplainedRequest, type Explanation, explainPlan } from './explain.ts'
 import { type FilledGap, GapFiller } from './fill.ts'
 import { keptHeaders } from './kept-headers.ts'
@@ -31,6 +32,10 @@ export class IntervalCache {
   readonly #options: IntervalCacheOptions
   readonly #filler: GapFiller
   readonly #shadow: Shadow
+  readonly #keys = new WeakMap<
+    Grid,
+    { readonly identity: string; readonly shape: string; readonly key: Key }
+  >()
 
   constructor(options: IntervalCacheOptions) {
     this.#options = options
@@ -38,13 +43,17 @@ export class IntervalCache {
     this.#shadow = new Shadow(options)
   }
 
-  async serve(request: CacheRequest, decision: Decision): Promise<Answer> {
+  /** A full hit in a store of this process is answered at once. */
+  serve(request: CacheRequest, decision: Decision): MaybePromise<Answer> {
     const trip = this.#tripOf(request, decision)
-    const { key, plan } = trip
-    for (;;) {
-      decision.key = key
-      decision.buckets = lengthOf(plan.window)
-      const lookup = await this.#lookup(trip)
+    const lookup = this.#lookup(trip)
+    const isAtOnce = !(lookup instanceof Promise) && lookup !== 'failed' && lookup.gap === undefined
+    return isAtOnce && !request.client.isGone ? this.#hit(trip, lookup) : this.#serve(trip, lookup)
+  }
+
+  async #serve(trip: Trip, first: MaybePromise<Lookup | 'failed'>): Promise<Answer> {
+    const { request, decision } = trip
+    for (let lookup = await first; ; lookup = await this.#lookup(trip)) {
       // Who went during the lookup will not be heard going: nothing is asked for nobody.
       if (request.client.isGone) return { kind: 'client-gone' }
       if (lookup === 'failed') return { kind: 'forward', reason: 'store_failed' }
@@ -62,7 +71,8 @@ export class IntervalCache {
   /** The database's own answer, whatever is stored; that is only compared with it, and brought up to date. */
   shadow(request: ShadowRequest, decision: Decision): Promise<Answer> {
     const trip = this.#tripOf(request, decision)
-    return this.#shadow.answer(trip, request.target, this.#lookup(trip))
+    const lookup = Promise.try(() => this.#lookup(trip))
+    return this.#shadow.answer(trip, request.target, lookup)
   }
 
   /** Fetches under way. */
@@ -76,29 +86,48 @@ export class IntervalCache {
   }
 
   #tripOf(request: CacheRequest, decision: Decision): Trip {
-    const { plan, identity } = request
-    const key = keyOf({ backend: this.#options.name, identity, shape: plan.shape, grid: plan.grid })
+    const { plan } = request
+    const key = this.#keyOf(request)
     const policy = request.policy ?? this.#options.policy
     const maxStaleMs = request.maxStaleMs ?? this.#options.maxStaleMs
     return { request, plan, key, decision, policy, maxStaleMs }
   }
 
-  async #lookup({ key, plan, request, decision, policy, frame }: Trip): Promise<Lookup | 'failed'> {
+  /** Backends remember how questions lie on their grids: who asked last for the same grid object asked the same. */
+  #keyOf({ plan: { shape, grid }, identity }: CacheRequest): Key {
+    const known = this.#keys.get(grid)
+    if (known !== undefined && known.identity === identity && known.shape === shape) return known.key
+    const key = keyOf({ backend: this.#options.name, identity, shape, grid })
+    this.#keys.set(grid, { identity, shape, key })
+    return key
+  }
+
+  #lookup(trip: Trip): MaybePromise<Lookup | 'failed'> {
     const { clock, store, storeTimeoutMs } = this.#options
+    const { key, plan, decision } = trip
+    decision.key = key
+    decision.buckets = lengthOf(plan.window)
     const began = clock.elapsed()
-    let found: Found | undefined
+    let pending: MaybePromise<Found | undefined>
     try {
-      const pending = inTime(store.read(key, plan.window), clock, storeTimeoutMs)
-      found = pending instanceof Promise ? await pending : pending
-      found = found && withOneFrame(found, frame)
+      pending = inTime(store.read(key, plan.window), clock, storeTimeoutMs)
     } catch {
       return 'failed'
     }
-    const now = clock.now()
+    const judge = (found: Found | undefined) => {
+      const lookup = this.#judge(trip, found)
+      decision.timings.lookup += clock.elapsed() - began
+      return lookup
+    }
+    return pending instanceof Promise ? pending.then(judge, () => 'failed') : judge(pending)
+  }
+
+  #judge({ key, plan, request, policy, frame }: Trip, read: Found | undefined): Lookup {
+    const found = read && withOneFrame(read, frame)
+    const now = this.#options.clock.now()
     const marks = marksOver(this.#options, key, plan)
     const rules = { grid: plan.grid, policy, now, notBefore: request.demands.notBefore, marks }
     const coverage = cover(plan.window, found?.panes ?? [], rules)
-    decision.timings.lookup += clock.elapsed() - began
     const { oldestFresh, freshUntil } = coverage
     return {
       found,

@@ -48,7 +48,7 @@ export class Connections {
       seenRequests: 0,
       seenBytes: socket.bytesRead,
     })
-    socket.once('close', () => this.#all.delete(socket))
+    socket.once('close', () => this.#remove(socket))
     this.#timer ??= this.#lookAgain()
   }
 
@@ -73,6 +73,13 @@ export class Connections {
 
   stop(): void {
     this.#timer?.cancel()
+  }
+
+  #remove(socket: Socket): void {
+    this.#all.delete(socket)
+    if (this.#all.size > 0) return
+    this.#timer?.cancel()
+    this.#timer = undefined
   }
 
   #lookAgain(): Timer {

@@ -10,6 +10,7 @@ import { headerOf } from '../core/headers.ts'
 import type { IntervalCache } from '../engine/interval-cache.ts'
 import type { Broken } from '../engine/ports.ts'
 import type { Answer } from '../engine/trip.ts'
+import type { MaybePromise } from '../stores/store.ts'
 import type { Visit } from '../telemetry/record.ts'
 import { readDemands } from './demands.ts'
 import type { FlavourWatch } from './flavour.ts'
@@ -54,20 +55,31 @@ export class Handler {
     return this.#inFlight
   }
 
-  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** What can be answered at once is: a promise is made only where something has to be waited for. */
+  handle(request: IncomingMessage, response: ServerResponse): MaybePromise<void> {
     const outgoing = new Outgoing(request, response, this.#options)
     this.#inFlight++
     try {
-      await this.#answer(request, outgoing)
+      const pending = this.#answer(request, outgoing)
+      if (pending instanceof Promise) {
+        return pending.catch((error) => this.#fault(outgoing, error)).then(() => this.#over(outgoing))
+      }
     } catch (error) {
-      resetDecision(outgoing.decision)
-      outgoing.decision.reason = 'internal'
-      if (outgoing.hasBegun) outgoing.abort()
-      else this.#error(outgoing, 500, `windowpane: internal error: ${String(error)}`)
-    } finally {
-      this.#inFlight--
-      this.#tell(outgoing)
+      this.#fault(outgoing, error)
     }
+    this.#over(outgoing)
+  }
+
+  #fault(outgoing: Outgoing, error: unknown): void {
+    resetDecision(outgoing.decision)
+    outgoing.decision.reason = 'internal'
+    if (outgoing.hasBegun) outgoing.abort()
+    else this.#error(outgoing, 500, `windowpane: internal error: ${String(error)}`)
+  }
+
+  #over(outgoing: Outgoing): void {
+    this.#inFlight--
+    this.#tell(outgoing)
   }
 
   /** Whoever looks on cannot break an answer. */
@@ -79,7 +91,7 @@ export class Handler {
     }
   }
 
-  async #answer(request: IncomingMessage, outgoing: Outgoing): Promise<void> {
+  #answer(request: IncomingMessage, outgoing: Outgoing): MaybePromise<void> {
     const incoming = readTarget(request, outgoing.trace)
     if (incoming === undefined)
       return this.#refuse(outgoing, 'bad_request', 'the request target is not a path')
@@ -101,9 +113,14 @@ export class Handler {
       const body = hasBody(request) ? request : null
       return this.#forward(outgoing, { ...incoming, body }, { bypass: 'not_a_query' })
     }
+    if (!hasBody(request)) return this.#query(outgoing, { ...incoming, body: noBytes })
+    return this.#queryWithBody(outgoing, incoming, request)
+  }
+
+  async #queryWithBody(outgoing: Outgoing, incoming: Incoming, request: IncomingMessage): Promise<void> {
     const maxBytes = this.#options.maxRequestBytes
     const limits = { maxBytes, hold: (bytes: number) => outgoing.hold(bytes) }
-    const body = hasBody(request) ? await readBody(request, limits) : noBytes
+    const body = await readBody(request, limits)
     if (body === 'too long') {
       return this.#refuse(outgoing, 'request_too_large', `a query may have ${maxBytes} bytes`)
     }
@@ -114,7 +131,7 @@ export class Handler {
     await this.#query(outgoing, { ...incoming, body })
   }
 
-  async #query(outgoing: Outgoing, wire: WireRequest): Promise<void> {
+  #query(outgoing: Outgoing, wire: WireRequest): MaybePromise<void> {
     const began = this.#options.clock.elapsed()
     outgoing.wire = wire
     const demands = readDemands(wire.headers, this.#options.clock.now())
@@ -125,10 +142,12 @@ export class Handler {
       return this.#forward(outgoing, asForward(wire), plan)
     }
     outgoing.plan = plan
-    const { mode, policy, maxStaleMs, ...terms } = termsFor(this.#options.settings(), {
-      ...wire,
+    const terms = termsFor(this.#options.settings(), {
+      path: wire.path,
+      headers: wire.headers,
       query: plan.text,
     })
+    const { mode, policy, maxStaleMs } = terms
     if (mode === 'off') return this.#forward(outgoing, asForward(wire), { bypass: 'switched_off' })
     const identity = identityOf(wire.headers, terms.identity)
     const request = { plan, identity, demands, policy, maxStaleMs, target: outgoing, client: outgoing }
@@ -136,7 +155,9 @@ export class Handler {
     outgoing.isForwarded = mode === 'shadow'
     const answer =
       mode === 'shadow' ? cache.shadow(request, outgoing.decision) : cache.serve(request, outgoing.decision)
-    await this.#render(outgoing, wire, await answer)
+    return answer instanceof Promise
+      ? answer.then((late) => this.#render(outgoing, wire, late))
+      : this.#render(outgoing, wire, answer)
   }
 
   #plan(wire: WireRequest): Plan | Bypass {
@@ -149,11 +170,13 @@ export class Handler {
     return backend.plan(query, clock.now(), known)
   }
 
-  async #render(outgoing: Outgoing, wire: WireRequest, answer: Answer): Promise<void> {
+  #render(outgoing: Outgoing, wire: WireRequest, answer: Answer): MaybePromise<void> {
     switch (answer.kind) {
       case 'panes': {
-        const isSent = await outgoing.panes(answer)
-        return isSent ? undefined : this.#forward(outgoing, asForward(wire), { bypass: 'memory_exhausted' })
+        const orForward = (isSent: boolean) =>
+          isSent ? undefined : this.#forward(outgoing, asForward(wire), { bypass: 'memory_exhausted' })
+        const sending = outgoing.panes(answer)
+        return sending instanceof Promise ? sending.then(orForward) : orForward(sending)
       }
       case 'response':
         return outgoing.whole(answer.response.status, answer.response.headers, answer.response.body)

@@ -2,6 +2,7 @@
 import type { HeaderList } from '../backends/backend.ts'
 import type { Decision } from '../core/decision.ts'
 import { headerOf } from '../core/headers.ts'
+import { Memo } from '../core/memo.ts'
 
 /** Connection management is between two neighbours (RFC 9110 §7.6.1). */
 const hopByHop = new Set([
@@ -18,9 +19,7 @@ const hopByHop = new Set([
 
 /** All headers but those of the connection, those that it names, and `dropped` (lower case). */
 export function endToEnd(headers: HeaderList, dropped: ReadonlySet<string> = none): string[] {
-  const named = headerOf(headers, 'connection')
-  const listed =
-    named === undefined ? none : new Set(named.split(',').map((name) => name.trim().toLowerCase()))
+  const listed = namedByConnection(headers)
   const kept: string[] = []
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!.toLowerCase()
@@ -28,6 +27,26 @@ export function endToEnd(headers: HeaderList, dropped: ReadonlySet<string> = non
     kept.push(headers[i]!, headers[i + 1]!)
   }
   return kept
+}
+
+/** The same of a request, with names in lower case. */
+export function requestHeaders(raw: HeaderList): HeaderList {
+  const listed = namedByConnection(raw)
+  const kept: string[] = []
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = lowerCaseNames.get(raw[i]!)
+    if (!hopByHop.has(name) && !listed.has(name)) kept.push(name, raw[i + 1]!)
+  }
+  return kept
+}
+
+/** Clients write the same few names again and again. */
+const lowerCaseNames = new Memo({ maxTexts: 1_000, maxCharacters: 64 << 10 }, (name) => name.toLowerCase())
+
+function namedByConnection(headers: HeaderList): ReadonlySet<string> {
+  const named = headerOf(headers, 'connection')
+  if (named === undefined || named === 'keep-alive' || named === 'close') return none
+  return new Set(named.split(',').map((name) => name.trim().toLowerCase()))
 }
 
 const none: ReadonlySet<string> = new Set()

@@ -1,9 +1,9 @@
 /** What a client sent, as the backend reads it. */
 import type { IncomingMessage } from 'node:http'
-import type { HeaderList, WireRequest } from '../backends/backend.ts'
+import type { WireRequest } from '../backends/backend.ts'
 import type { SpanIds } from '../telemetry/channels.ts'
 import { tracedHeaders } from '../telemetry/tracing.ts'
-import { endToEnd } from './headers.ts'
+import { requestHeaders } from './headers.ts'
 
 /** Headers of the connection end here: what is not passed on decides nothing, least of all who is asking. */
 export interface Incoming extends Omit<WireRequest, 'body'> {}
@@ -12,7 +12,7 @@ export interface Incoming extends Omit<WireRequest, 'body'> {}
 export function readTarget(message: IncomingMessage, trace?: SpanIds): Incoming | undefined {
   const target = originForm(message.url ?? '')
   if (target === undefined) return undefined
-  const headers = endToEnd(lowerCaseNames(message.rawHeaders))
+  const headers = requestHeaders(message.rawHeaders)
   const mark = target.indexOf('?')
   return {
     method: message.method ?? 'GET',
@@ -28,15 +28,6 @@ function originForm(target: string): string | undefined {
   const match = /^https?:\/\/[^/?#]*([^#]*)/i.exec(target)
   if (match === null) return undefined
   return match[1]!.startsWith('/') ? match[1] : `/${match[1]}`
-}
-
-function lowerCaseNames(raw: readonly string[]): HeaderList {
-  const list = new Array<string>(raw.length)
-  for (let i = 0; i < raw.length; i += 2) {
-    list[i] = raw[i]!.toLowerCase()
-    list[i + 1] = raw[i + 1]!
-  }
-  return list
 }
 
 export interface BodyLimits {

@@ -8,6 +8,7 @@ import { type Decision, newDecision, resetDecision } from '../core/decision.ts'
 import { headerOf } from '../core/headers.ts'
 import type { Encoding, StreamTarget } from '../engine/ports.ts'
 import type { Answer, Client } from '../engine/trip.ts'
+import type { MaybePromise } from '../stores/store.ts'
 import type { SpanIds } from '../telemetry/channels.ts'
 import type { Visit } from '../telemetry/record.ts'
 import { compress, negotiate, type Packing, packingOf } from './encoding.ts'
@@ -152,7 +153,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
   }
 
   /** An answer put together from panes. Returns false where the memory budget has no room for it. */
-  async panes(answer: PanesAnswer): Promise<boolean> {
+  panes(answer: PanesAnswer): MaybePromise<boolean> {
     const { headers, body } = answer
     if (this.#packing !== 'identity') return this.#pack(answer, this.#packing)
     const written = this.#writeOut(body)

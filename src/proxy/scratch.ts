@@ -5,22 +5,29 @@
 
 const smallest = 14
 const largest = 23
-const perClass = 4
+/** Of all that are free. */
+const maxFreeBytes = 32 * 1024 * 1024
 
 export class ScratchPool {
   readonly #free: Buffer[][] = Array.from({ length: largest + 1 }, () => [])
+  #freeBytes = 0
 
   /** A buffer of at least `length` bytes, of unknown content. */
   take(length: number): Buffer {
     const size = classOf(length)
     if (size > largest) return Buffer.allocUnsafeSlow(length)
-    return this.#free[size]!.pop() ?? Buffer.allocUnsafeSlow(2 ** size)
+    const free = this.#free[size]!.pop()
+    if (free === undefined) return Buffer.allocUnsafeSlow(2 ** size)
+    this.#freeBytes -= free.length
+    return free
   }
 
   give(buffer: Buffer): void {
     const size = classOf(buffer.length)
-    if (size <= largest && this.#free[size]!.length < perClass) this.#free[size]!.push(buffer)
+    if (size > largest || this.#freeBytes + buffer.length > maxFreeBytes) return
+    this.#freeBytes += buffer.length
+    this.#free[size]!.push(buffer)
   }
 }
 
-const classOf = (length: number): number => Math.max(smallest, Math.ceil(Math.log2(Math.max(1, length))))
+const classOf = (length: number): number => Math.max(smallest, 32 - Math.clz32(Math.max(1, length) - 1))

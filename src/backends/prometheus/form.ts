@@ -21,10 +21,23 @@ const malformed = (detail: string): Bypass => ({ bypass: 'malformed_request', de
 
 export function readForm(request: WireRequest): Pairs | Bypass {
   const refusal = request.method === 'POST' ? refusePost(request) : refuseGet(request)
-  if (refusal !== undefined) return refusal
+  return refusal ?? readPairs(bodyText(request.body), request.search)
+}
+
+/** The one text that all parameters of a well-formed request are in; most requests have one. */
+export function onlyForm(request: WireRequest): string | undefined {
+  if (request.method !== 'POST') return request.body.length === 0 ? request.search : undefined
+  return request.search === '' && refusePost(request) === undefined ? bodyText(request.body) : undefined
+}
+
+/** The pairs of one urlencoded text after the other. */
+export function readPairs(...texts: readonly string[]): Pairs | Bypass {
   const pairs: string[] = []
-  const problem = appendPairs(bodyText(request.body), pairs) ?? appendPairs(request.search, pairs)
-  return problem === undefined ? pairs : malformed(problem)
+  for (const text of texts) {
+    const problem = appendPairs(text, pairs)
+    if (problem !== undefined) return malformed(problem)
+  }
+  return pairs
 }
 
 /** Returns the value that Go's FormValue returns, or undefined where Go returns the empty string. */

@@ -1,17 +1,30 @@
 /** Which requests are range queries, and how each lies on its grid. Fails closed: when unsure, a bypass. */
 import { bucketAt, gridThrough } from '../../core/grid.ts'
 import { lengthOf } from '../../core/interval.ts'
+import { Memo } from '../../core/memo.ts'
 import type { Backend, Bypass, Flavour, Plan, WireRequest } from '../backend.ts'
-import { firstValue, type Pairs, readForm } from './form.ts'
+import { firstValue, onlyForm, type Pairs, readForm, readPairs } from './form.ts'
 import { createExaminer, type Examine, type Examined } from './promql.ts'
 import { lookbackOf } from './reach.ts'
 import { parseStep, readRange, type TimeRange } from './time.ts'
 
-export interface RangeQuery extends TimeRange {
+export interface RangeQuery {
   readonly request: WireRequest
+  readonly question: Question
+}
+
+/** What a request asks, whoever asks it. */
+interface Question extends TimeRange {
   /** The PromQL text as submitted. */
   readonly text: string
   readonly pairs: Pairs
+  /** How it lies on its grid, once that was found out: it is the same for everybody and for ever. */
+  layout?: Layout | Bypass
+}
+
+interface Layout {
+  readonly examined: Examined
+  readonly plan: Omit<Plan, 'request'>
 }
 
 export interface PlannerOptions {
@@ -29,21 +42,31 @@ type Planner = Pick<Backend<RangeQuery>, 'parse' | 'plan'>
 /** Parameters that are not part of the question: its range, or spoken of elsewhere in the shape or the plan. */
 const outsideTheQuestion = new Set(['query', 'start', 'end', 'step', 'timeout', 'limit', 'stats'])
 
+/** Forms that are remembered as read: a panel is asked for by many viewers. */
+const remembered = { maxTexts: 4_000, maxCharacters: 2 << 20 }
+const longestRemembered = 8 << 10
+
 export function createPlanner(options: PlannerOptions): Planner {
   const examine = options.examine ?? createExaminer()
+  const questions = new Memo(remembered, (form) => read(readPairs(form)))
   return {
-    parse: (request) => (isRangeQuery(request.method, request.path) ? parse(request) : undefined),
-    plan(query, now, flavour) {
-      const refusal = refuseParameters(query.pairs)
-      if (refusal !== undefined) return refusal
-      const examined = examine(query.text)
-      if ('bypass' in examined) return examined
+    parse(request) {
+      if (!isRangeQuery(request.method, request.path)) return undefined
+      const form = onlyForm(request)
+      const isRemembered = form !== undefined && form.length <= longestRemembered
+      const question = isRemembered ? questions.get(form) : read(readForm(request))
+      return 'bypass' in question ? question : { request, question }
+    },
+    plan({ request, question }, now, flavour) {
+      question.layout ??= layOut(question, examine(question.text), options.maxBuckets)
+      if ('bypass' in question.layout) return question.layout
+      const { examined, plan } = question.layout
       const settledBefore = now - options.settledAgeMs
       if (examined.atTimes.some((at) => at > settledBefore)) return { bypass: 'recent_at_modifier' }
       if (examined.rewritesLabels && !checksLabelsPerStep(flavour)) {
         return { bypass: 'unsafe_function', detail: 'label functions need Prometheus 3.9 or later' }
       }
-      return layOut(query, examined, options.maxBuckets)
+      return { ...plan, request }
     },
   }
 }
@@ -60,8 +83,7 @@ function checksLabelsPerStep(flavour: Flavour | undefined): boolean {
 export const isRangeQuery = (method: string, path: string): boolean =>
   path === rangeQueryPath && (method === 'GET' || method === 'POST')
 
-function parse(request: WireRequest): RangeQuery | Bypass {
-  const pairs = readForm(request)
+function read(pairs: Pairs | Bypass): Question | Bypass {
   if ('bypass' in pairs) return pairs
   const text = firstValue(pairs, 'query')
   const start = firstValue(pairs, 'start')
@@ -72,7 +94,7 @@ function parse(request: WireRequest): RangeQuery | Bypass {
   }
   const range = readRange(start, end, step)
   if ('bypass' in range) return range
-  return { request, text, pairs, start: range.start, end: range.end, stepMs: range.stepMs }
+  return { text, pairs, start: range.start, end: range.end, stepMs: range.stepMs }
 }
 
 function refuseParameters(pairs: Pairs): Bypass | undefined {
@@ -87,26 +109,30 @@ function refuseParameters(pairs: Pairs): Bypass | undefined {
 
 const isPositive = (value: number | undefined): boolean => value !== undefined && value > 0
 
-function layOut(query: RangeQuery, examined: Examined, maxBuckets: number): Plan | Bypass {
-  const grid = gridThrough('point', query.stepMs, query.start)
-  const window = { from: bucketAt(grid, query.start), to: bucketAt(grid, query.end) + 1 }
+function layOut(question: Question, examined: Examined | Bypass, maxBuckets: number): Layout | Bypass {
+  const { text, pairs } = question
+  const refusal = refuseParameters(pairs)
+  if (refusal !== undefined) return refusal
+  if ('bypass' in examined) return examined
+  const grid = gridThrough('point', question.stepMs, question.start)
+  const window = { from: bucketAt(grid, question.start), to: bucketAt(grid, question.end) + 1 }
   if (lengthOf(window) > maxBuckets) return { bypass: 'too_many_buckets' }
-  return {
-    text: query.text,
-    shape: shapeOf(query),
+  const plan = {
+    text,
+    shape: shapeOf(question),
     grid,
     window,
     sources: examined.metrics,
     knowsAllSources: examined.namesAll,
-    lookbackMs: lookbackOf(examined.reach, firstValue(query.pairs, 'lookback_delta')),
-    terms: firstValue(query.pairs, 'timeout') ?? '',
-    request: query.request,
+    lookbackMs: lookbackOf(examined.reach, firstValue(pairs, 'lookback_delta')),
+    terms: firstValue(pairs, 'timeout') ?? '',
   }
+  return { examined, plan }
 }
 
 /** JSON, because it is unambiguous and people read it: path, PromQL, step in ms, then the other parameters. */
-function shapeOf(query: RangeQuery): string {
-  return JSON.stringify([query.request.path, query.text, query.stepMs, ...otherParameters(query.pairs)])
+function shapeOf({ text, stepMs, pairs }: Question): string {
+  return JSON.stringify([rangeQueryPath, text, stepMs, ...otherParameters(pairs)])
 }
 
 /** Name and values of every parameter that may change the answer, by name, however the request was written. */

@@ -7,6 +7,7 @@ import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common'
 import { parser } from '@prometheus-io/lezer-promql'
 import type { EpochMs } from '../../core/clock.ts'
 import type { BypassReason } from '../../core/decision.ts'
+import { Memo } from '../../core/memo.ts'
 import type { Bypass } from '../backend.ts'
 import { Reach, type Reached } from './reach.ts'
 
@@ -65,35 +66,11 @@ const nameDroppers = words('MatrixSelector SubqueryExpr UnaryExpr')
 
 const strictParser = parser.configure({ strict: true })
 
-/**
- * Returns an `examine` that remembers, because dashboards repeat their texts and parsing is slow. Two generations
- * make a bounded memory whose hits write nothing: a full young one becomes the old one, and the old one is dropped.
- */
+/** Returns an `examine` that remembers, because dashboards repeat their texts. */
 export function createExaminer({ maxTexts = 10_000, maxCharacters = 8 << 20 } = {}): Examine {
-  let young = new Map<string, Remembered>()
-  let old = young
-  let characters = 0
-  const remember = (entry: Remembered): Remembered => {
-    if (young.size >= maxTexts / 2 || characters + entry.text.length > maxCharacters / 2) {
-      old = young
-      young = new Map()
-      characters = 0
-    }
-    characters += entry.text.length
-    young.set(entry.text, entry)
-    return entry
-  }
-  return (text) => {
-    if (text.length > maxTextLength) return examine(text)
-    return (young.get(text) ?? remember(old.get(text) ?? entryFor(copyOf(text)))).answer
-  }
+  const memo = new Memo<Examined | Bypass>({ maxTexts, maxCharacters }, examine)
+  return (text) => (text.length > maxTextLength ? examine(text) : memo.get(text))
 }
-
-type Remembered = { readonly text: string; readonly answer: Examined | Bypass }
-const entryFor = (text: string): Remembered => ({ text, answer: examine(text) })
-
-/** A string cut out of a request keeps the whole request in memory; a copy does not. */
-const copyOf = (text: string): string => Buffer.from(text).toString()
 
 export function examine(text: string): Examined | Bypass {
   if (text.length > maxTextLength) return refuse('unparseable_query', 'the query is too long')
