@@ -14,6 +14,7 @@ import type { TtlPolicy } from '../ttl/policy.ts'
 import type { Identity } from './identity.ts'
 import { type Limits, limitsOf } from './limits.ts'
 import { type Listener, type ListenerOptions, openListener } from './listener.ts'
+import { Pace } from './pace.ts'
 import { PackedAnswers } from './packed.ts'
 import { isFor, narrowness, type Route, withoutPrefix } from './routes.ts'
 import { ScratchPool } from './scratch.ts'
@@ -90,6 +91,7 @@ export async function startHouse(options: HouseOptions): Promise<House> {
     budget,
     scratch: new ScratchPool(),
     packed: new PackedAnswers(budget),
+    pace: new Pace(),
     via,
     shadowLog,
     telemetry,

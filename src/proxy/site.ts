@@ -14,6 +14,7 @@ import { explainWire } from './admin-explain.ts'
 import { FlavourWatch } from './flavour.ts'
 import { Handler } from './handler.ts'
 import type { Limits } from './limits.ts'
+import type { Pace } from './pace.ts'
 import type { PackedAnswers } from './packed.ts'
 import type { ScratchPool } from './scratch.ts'
 import { ModeSwitch, type Settings } from './settings.ts'
@@ -28,6 +29,7 @@ export interface Common {
   readonly budget: Budget
   readonly scratch: ScratchPool
   readonly packed: PackedAnswers
+  readonly pace: Pace
   /** What this process calls itself in Via. */
   readonly via: string
   readonly shadowLog: ShadowLog
@@ -71,7 +73,7 @@ export class Site {
   readonly #upstream: HttpUpstream
 
   constructor(common: Common, { name, backend, store, marks, ...options }: SiteOptions) {
-    const { clock, limits, budget, scratch, packed, via, telemetry, shadowLog, sampleRatio } = common
+    const { clock, limits, budget, scratch, packed, pace, via, telemetry, shadowLog, sampleRatio } = common
     this.modes = new ModeSwitch(options.settings, (mode) => {
       // What was found out before may have been about another configuration.
       if (mode === 'shadow') shadowLog.clear(name)
@@ -86,7 +88,10 @@ export class Site {
     const connections = { connections: limits.upstreamConnections, idleTimeoutMs: limits.upstreamTimeoutMs }
     // With one database there is nothing to choose: asking it is the probe.
     const probe = urls.length > 1 && { probe: { path: backend.flavourPath, intervalMs: probeMs } }
-    const upstream = new TracedUpstream({ ...address, ...connections, ...probe, url, clock, via }, tracing)
+    const upstream = new TracedUpstream(
+      { ...address, ...connections, ...probe, url, clock, pace, via },
+      tracing,
+    )
     const flavour = new FlavourWatch(backend, upstream, clock)
     const parts = { backend, store, policy, upstream, clock, budget }
     const cache = new IntervalCache({

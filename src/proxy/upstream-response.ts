@@ -5,6 +5,7 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../core/clock.ts'
 import { headerOf } from '../core/headers.ts'
 import type { Broken, Exchange, ResponseHandler } from '../engine/ports.ts'
+import type { Pace, Paced } from './pace.ts'
 
 export interface ReaderOptions {
   readonly clock: Clock
@@ -12,6 +13,7 @@ export interface ReaderOptions {
   /** Whether the handler wants `data`; where it passes on `raw`, a broken encoding is none of our business. */
   readonly isDecoding: boolean
   readonly journey: Journey
+  readonly pace: Pace
 }
 
 /** The attempts that one request takes. */
@@ -25,12 +27,16 @@ export interface Journey {
   over(): void
 }
 
-export class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
+export class ResponseReader implements Dispatcher.DispatchHandler, Exchange, Paced {
   readonly #handler: ResponseHandler
   readonly #options: ReaderOptions
   #controller: Dispatcher.DispatchController | undefined
   #decoder: Transform | undefined
   #isDecoding: boolean
+  /** The handler or the decoder cannot take more. */
+  #isHeld = false
+  /** Others have their turn. */
+  #isWaiting = false
   #isOver = false
   #hasEnded = false
   #lastActivity: number
@@ -60,12 +66,18 @@ export class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
   }
 
   pause(): void {
+    this.#isHeld = true
     this.#controller?.pause()
   }
 
   resume(): void {
-    if (this.#controller?.paused) this.#controller.resume()
-    this.#lastActivity = this.#options.clock.elapsed()
+    this.#isHeld = false
+    this.#goOn()
+  }
+
+  proceed(): void {
+    this.#isWaiting = false
+    this.#goOn()
   }
 
   fail(broken: Broken): void {
@@ -88,10 +100,12 @@ export class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return
-    this.#lastActivity = this.#options.clock.elapsed()
+    const began = this.#options.clock.elapsed()
+    this.#lastActivity = began
     this.#handler.raw?.(chunk)
     if (this.#decoder !== undefined) this.#decode(this.#decoder, chunk)
     else if (this.#isDecoding) this.#handler.data(chunk)
+    this.#spendSince(began)
   }
 
   onResponseEnd(): void {
@@ -109,6 +123,18 @@ export class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
     else this.#lastActivity = this.#options.clock.elapsed()
   }
 
+  #goOn(): void {
+    this.#lastActivity = this.#options.clock.elapsed()
+    if (!this.#isHeld && !this.#isWaiting && this.#controller?.paused) this.#controller.resume()
+  }
+
+  #spendSince(began: number): void {
+    const { clock, pace } = this.#options
+    if (this.#isOver || this.#isWaiting || !pace.spend(clock.elapsed() - began, this)) return
+    this.#isWaiting = true
+    this.#controller?.pause()
+  }
+
   /** A database that is quicker than the decoder waits for it: what is queued here is in no budget. */
   #decode(decoder: Transform, chunk: Buffer): void {
     if (decoder.write(chunk)) return
@@ -120,7 +146,10 @@ export class ResponseReader implements Dispatcher.DispatchHandler, Exchange {
     if (encoding !== 'gzip' && encoding !== 'deflate') return undefined
     const decoder = encoding === 'gzip' ? createGunzip() : createInflate()
     decoder.on('data', (chunk: Buffer) => {
-      if (!this.#isOver) this.#handler.data(chunk)
+      if (this.#isOver) return
+      const began = this.#options.clock.elapsed()
+      this.#handler.data(chunk)
+      this.#spendSince(began)
     })
     decoder.on('end', () => {
       if (this.#finish()) this.#handler.end()

@@ -6,6 +6,7 @@ import { headerOf } from '../core/headers.ts'
 import type { Encoding, Exchange, ResponseHandler, Upstream } from '../engine/ports.ts'
 import { type AuthOptions, Credentials } from './credentials.ts'
 import { endToEnd } from './headers.ts'
+import { Pace } from './pace.ts'
 import { Endpoints } from './upstream-choice.ts'
 import { Endpoint, type UpstreamState, type UpstreamTls } from './upstream-endpoint.ts'
 import { type Cargo, RequestJourney } from './upstream-journey.ts'
@@ -37,6 +38,8 @@ export interface UpstreamOptions extends UpstreamSettings {
   readonly clock: Clock
   /** What this proxy calls itself in Via. */
   readonly via: string
+  /** Shared by all databases of a process. */
+  readonly pace?: Pace | undefined
 }
 
 /** A query has been read whole, for planning; the body of anything else may still be arriving. */
@@ -58,6 +61,7 @@ const conditional = new Set([
 export class HttpUpstream implements Upstream {
   readonly #clock: Clock
   readonly #via: string
+  readonly #pace: Pace
   readonly #retired = new Set<Endpoint>()
   #settings!: UpstreamSettings
   #credentials!: Credentials
@@ -65,8 +69,9 @@ export class HttpUpstream implements Upstream {
   #probeTimer: Timer | undefined
   #preferredEncoding: Encoding = 'gzip'
 
-  constructor({ clock, via, ...settings }: UpstreamOptions) {
+  constructor({ clock, via, pace = new Pace(), ...settings }: UpstreamOptions) {
     this.#clock = clock
+    this.#pace = pace
     this.#via = via
     this.configure(settings)
   }
@@ -157,7 +162,8 @@ export class HttpUpstream implements Upstream {
     const journey = new RequestJourney(endpoints, cargo)
     const { isDecoding } = cargo
     const idleTimeoutMs = cargo.patienceMs ?? this.#settings.idleTimeoutMs
-    const reader = new ResponseReader(handler, { clock: this.#clock, idleTimeoutMs, isDecoding, journey })
+    const [clock, pace] = [this.#clock, this.#pace]
+    const reader = new ResponseReader(handler, { clock, idleTimeoutMs, isDecoding, journey, pace })
     journey.begin(reader)
     return reader
   }
