@@ -6,7 +6,7 @@ import type { EpochMs } from '../core/clock.ts'
 import type { BypassReason } from '../core/decision.ts'
 import type { Grid } from '../core/grid.ts'
 import type { Interval } from '../core/interval.ts'
-import type { Pane } from '../core/pane.ts'
+import type { Pane, PaneBody } from '../core/pane.ts'
 
 /** name, value, name, value … in the order they came. Names of requests are in lower case. */
 export type HeaderList = readonly string[]
@@ -73,6 +73,24 @@ export interface Unusable {
 export interface Recomposed {
   readonly length: number
   write(target: Uint8Array): void
+  /** The same bytes, told as what they are made of; for whoever has something else made of the same. */
+  walk?(listener: AnswerListener): void
+}
+
+/** Hears what an answer is made of, in order. What it is given is its own only during the call. */
+export interface AnswerListener {
+  /** bytes[start .. end). */
+  literal(bytes: Uint8Array, start: number, end: number): void
+  run(run: Run): void
+}
+
+/** The bytes of buckets [from, to) of one column and lane. */
+export interface Run extends Interval {
+  readonly body: PaneBody
+  readonly column: number
+  readonly lane: number
+  /** Where they end in the slab: a byte early where the answer has something else for the last separator. */
+  readonly end: number
 }
 
 export interface RecomposeOptions {

@@ -1,6 +1,6 @@
 /** How testBackend tries one backend out: a request, a world and an answer at a time. */
 import assert from 'node:assert/strict'
-import type { Backend, Plan, WireRequest } from '../backends/backend.ts'
+import type { Backend, Plan, Recomposed, Run, WireRequest } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { type Interval, lengthOf } from '../core/interval.ts'
 import { keyOf } from '../core/key.ts'
@@ -128,6 +128,8 @@ export class Round<Query> {
     const answer = this.#suite.laws.backend.recompose({ ...this.plan, window }, panes)
     const target = Buffer.alloc(answer.length)
     answer.write(target)
+    if (answer.walk !== undefined)
+      assert.ok(walked(answer).equals(target), 'walk tells other bytes than write')
     return target
   }
 
@@ -196,3 +198,17 @@ export class Round<Query> {
 
 const isBypass = (value: unknown): value is { bypass: string } =>
   typeof value === 'object' && value !== null && 'bypass' in value
+
+/** What a listener hears of an answer, put together. */
+function walked(answer: Recomposed): Buffer {
+  const parts: Buffer[] = []
+  const literal = (bytes: Uint8Array, start: number, end: number) =>
+    void parts.push(Buffer.from(bytes.subarray(start, end)))
+  const run = ({ body, column, lane, from, to, end }: Run) => {
+    const stop = body.offsetOf(column, lane, to)
+    assert.ok(end === stop || end === stop - 1, 'a run that ends elsewhere than its last bucket')
+    literal(body.bytes, body.slabAt + body.offsetOf(column, lane, from), body.slabAt + end)
+  }
+  answer.walk!({ literal, run })
+  return Buffer.concat(parts)
+}

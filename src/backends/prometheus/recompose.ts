@@ -2,9 +2,10 @@
 import type { Pane, PaneBody } from '../../core/pane.ts'
 import { usedNoteSets } from '../../core/pane-join.ts'
 import { type ColumnMerge, columnIn, mergeColumns } from '../../core/pane-merge.ts'
-import type { Recomposed, RecomposeOptions } from '../backend.ts'
+import type { AnswerListener, Recomposed, RecomposeOptions } from '../backend.ts'
 import { distinct, writeAnnotations } from './annotations.ts'
 import { envelope, openings } from './decompose.ts'
+import { walkRows } from './walk.ts'
 
 const comma = 0x2c
 const closingBracket = 0x5d
@@ -104,6 +105,12 @@ class MatrixAnswer implements Recomposed {
     if (at === start) return -1
     target[at] = closingBrace
     return at + 1
+  }
+
+  walk(listener: AnswerListener): void {
+    listener.literal(envelope, 0, envelope.length)
+    walkRows({ panes: this.#panes, merge: this.#merge, lanes: this.#lanes }, listener)
+    listener.literal(this.#trailer, 0, this.#trailer.length)
   }
 }
 
