@@ -24,6 +24,9 @@ export function join(panes: readonly Pane[]): Pane {
   copyClocks(panes, body)
   if (body.noteIndexAt > 0) copyNoteIndex(panes, body, indexes)
   plan.fill(body)
+  body.origins = panes
+    .filter((_, i) => plan.keepsColumnsOf(i))
+    .map((pane) => ({ id: pane.body.id, from: pane.from, to: pane.to }))
   return paneOf(body)
 }
 
@@ -142,6 +145,14 @@ class JoinPlan {
       bytes += length
     }
     return { from, to, bytes }
+  }
+
+  /** Whether every column of a pane is the joined pane's column of the same number. */
+  keepsColumnsOf(pane: number): boolean {
+    return (
+      this.#panes[pane]!.body.columns === this.columns &&
+      this.#rows.every((row, column) => columnIn(this.#merge, this.#panes.length, row, pane) === column)
+    )
   }
 
   #owner(row: number): [PaneBody, number] {

@@ -56,9 +56,16 @@ export type NoteSet = readonly string[]
 
 let bodies = 0
 
+/** Buckets of another body that were taken over as they are, every column at the same place. */
+export interface Origin extends Interval {
+  readonly id: number
+}
+
 export class PaneBody {
   /** Of this process: what was made from a body is found again by it. */
   readonly id = ++bodies
+  /** Where a joined body has its buckets from, as far as what was made from those bodies holds for it too. */
+  origins: readonly Origin[] = []
   readonly bytes: Buffer
   readonly u32: Uint32Array
   readonly f64: Float64Array
