@@ -6,6 +6,7 @@ import type { Budget } from '../core/budget.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision, resetDecision } from '../core/decision.ts'
 import { headerOf } from '../core/headers.ts'
+import type { Pane } from '../core/pane.ts'
 import type { Encoding, StreamTarget } from '../engine/ports.ts'
 import type { Answer, Client } from '../engine/trip.ts'
 import type { MaybePromise } from '../stores/store.ts'
@@ -14,12 +15,15 @@ import type { Visit } from '../telemetry/record.ts'
 import { compress, negotiate, type Packing, packingOf } from './encoding.ts'
 import { cacheStatus, endToEnd, serverTiming } from './headers.ts'
 import type { PackedAnswers } from './packed.ts'
-import type { ScratchPool } from './scratch.ts'
+import type { Pieces } from './pieces.ts'
+import { spliceRoom } from './pieces-splice.ts'
+import { type ScratchPool, type Written, writeOut } from './scratch.ts'
 
 export interface OutgoingOptions {
   readonly clock: Clock
   readonly scratch: ScratchPool
   readonly packed: PackedAnswers
+  readonly pieces: Pieces
   readonly budget: Budget
   readonly via: string
   /** A client that takes nothing for this long is cut off. */
@@ -28,7 +32,9 @@ export interface OutgoingOptions {
   readonly trace?: (headers: HeaderList) => SpanIds | undefined
 }
 
-type PanesAnswer = Pick<Extract<Answer, { kind: 'panes' }>, 'headers' | 'body' | 'panes'>
+type PanesAnswer = Pick<Extract<Answer, { kind: 'panes' }>, 'headers' | 'body'> & {
+  readonly panes?: readonly Pane[] | undefined
+}
 
 /** One response, as a client the engine can wait with, a target it can stream to, and a visit to look back on. */
 export class Outgoing implements Client, StreamTarget, Visit {
@@ -156,41 +162,42 @@ export class Outgoing implements Client, StreamTarget, Visit {
   panes(answer: PanesAnswer): MaybePromise<boolean> {
     const { headers, body } = answer
     if (this.#packing !== 'identity') return this.#pack(answer, this.#packing)
-    const written = this.#writeOut(body)
+    const written = writeOut(this.#options, body.length, (target) => writeWhole(body, target))
     if (written === undefined) return false
     this.#send(200, headers, written)
     return true
   }
 
-  async #pack(
-    { headers, body, panes }: PanesAnswer,
-    packing: Exclude<Packing, 'identity'>,
-  ): Promise<boolean> {
-    const { packed } = this.#options
+  async #pack(answer: PanesAnswer, packing: Exclude<Packing, 'identity'>): Promise<boolean> {
+    const { packed, pieces } = this.#options
+    const { body, panes } = answer
+    const headers = [...answer.headers, 'Content-Encoding', packing]
     let bytes = panes && packed.find(panes, packing)
     if (bytes === undefined) {
-      const written = this.#writeOut(body)
+      if (packing === 'gzip' && this.#splice({ headers, body, panes })) return true
+      const written = writeOut(this.#options, body.length, (target) => writeWhole(body, target))
       if (written === undefined) return false
       const make = () => compress(written.bytes, packing).finally(written.release)
       bytes = panes === undefined ? make() : packed.make(panes, packing, make)
+      // Another thread is busy with this answer: time to order what the next window can be put together from.
+      if (packing === 'gzip' && panes !== undefined) pieces.want(panes, body)
     }
     const whole = await bytes
-    this.#send(200, [...headers, 'Content-Encoding', packing], { bytes: whole, release: () => {} })
+    this.#send(200, headers, { bytes: whole, release: () => {} })
     this.#account(whole.length)
     return true
   }
 
-  /** The bytes of an answer in memory that is free again after `release`. */
-  #writeOut(body: Recomposed): { bytes: Uint8Array; release: () => void } | undefined {
-    const { budget, scratch } = this.#options
-    if (!budget.reserve(body.length)) return undefined
-    const buffer = scratch.take(body.length)
-    body.write(buffer)
-    const release = () => {
-      scratch.give(buffer)
-      budget.release(body.length)
-    }
-    return { bytes: buffer.subarray(0, body.length), release }
+  /** Sends an answer put together from compressed pieces, where there are enough of them. */
+  #splice({ headers, body, panes }: PanesAnswer): boolean {
+    const { packed, pieces } = this.#options
+    if (panes === undefined || !pieces.covers(panes, body)) return false
+    const written = writeOut(this.#options, spliceRoom(body.length), (target) => pieces.write(body, target))
+    if (written === undefined) return false
+    packed.offer(panes, 'gzip', written.bytes)
+    this.#send(200, headers, written)
+    pieces.want(panes, body)
+    return true
   }
 
   /** A whole response: the database's own error, or ours. */
@@ -199,7 +206,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.#send(status, kept, { bytes: body, release: () => {} })
   }
 
-  #send(status: number, headers: HeaderList, body: { bytes: Uint8Array; release: () => void }): void {
+  #send(status: number, headers: HeaderList, body: Written): void {
     if (this.isGone || this.hasBegun) {
       body.release()
       return
@@ -255,6 +262,11 @@ export class Outgoing implements Client, StreamTarget, Visit {
       else this.#watchForStall()
     })
   }
+}
+
+function writeWhole(body: Recomposed, target: Uint8Array): number {
+  body.write(target)
+  return body.length
 }
 
 /**

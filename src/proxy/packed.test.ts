@@ -81,3 +81,25 @@ test('under pressure they give their memory back; they never push anything else 
   await packed.make([pane], 'gzip', bytesOf(5_000, 1))
   assert.equal(budget.used, 79_000)
 })
+
+test('an answer that is offered is kept, as a copy, from the second time on', () => {
+  const packed = new PackedAnswers(new Budget(1_000_000))
+  const [pane, other] = [newPane(), newPane()]
+  const bytes = Buffer.alloc(100, 1)
+  packed.offer([pane], 'gzip', bytes)
+  packed.offer([other], 'gzip', bytes)
+  assert.equal(packed.find([pane], 'gzip'), undefined)
+  packed.offer([pane], 'gzip', bytes)
+  bytes.fill(2)
+  assert.deepEqual(packed.find([pane], 'gzip'), Buffer.alloc(100, 1))
+  assert.equal(packed.find([other], 'gzip'), undefined)
+})
+
+test('what was offered long ago is offered as for the first time', () => {
+  const packed = new PackedAnswers(new Budget(1_000_000))
+  const pane = newPane()
+  packed.offer([pane], 'gzip', Buffer.alloc(100))
+  for (let i = 0; i < 300; i++) packed.offer([newPane()], 'gzip', Buffer.alloc(1))
+  packed.offer([pane], 'gzip', Buffer.alloc(100))
+  assert.equal(packed.find([pane], 'gzip'), undefined)
+})

@@ -9,6 +9,8 @@ import type { Packing } from './encoding.ts'
 /** No more than this part of the budget. */
 const share = 1 / 8
 const entryOverhead = 256
+/** Answers that are remembered as having been asked for once. */
+const mostOnce = 256
 
 export class PackedAnswers {
   readonly #budget: Budget
@@ -16,6 +18,8 @@ export class PackedAnswers {
   readonly #kept = new Map<string, Buffer>()
   /** Being made: who asks meanwhile waits for the same. */
   readonly #pending = new Map<string, Promise<Buffer>>()
+  /** Names of answers that cost little to make: they are kept only when asked for again. */
+  readonly #once = new Set<string>()
   #bytes = 0
 
   constructor(budget: Budget) {
@@ -48,6 +52,20 @@ export class PackedAnswers {
     } finally {
       this.#pending.delete(name)
     }
+  }
+
+  /** Keeps a copy of an answer that is offered for the second time: most windows are asked for once. */
+  offer(panes: readonly Pane[], packing: Packing, packed: Uint8Array): void {
+    const name = nameOf(panes, packing)
+    if (this.#once.delete(name)) {
+      this.#keep(name, Buffer.from(packed))
+      return
+    }
+    for (const oldest of this.#once) {
+      if (this.#once.size < mostOnce) break
+      this.#once.delete(oldest)
+    }
+    this.#once.add(name)
   }
 
   #keep(name: string, packed: Buffer): void {

@@ -16,6 +16,8 @@ import { type Limits, limitsOf } from './limits.ts'
 import { type Listener, type ListenerOptions, openListener } from './listener.ts'
 import { Pace } from './pace.ts'
 import { PackedAnswers } from './packed.ts'
+import { Pieces } from './pieces.ts'
+import { ThreadMaker } from './pieces-maker.ts'
 import { isFor, narrowness, type Route, withoutPrefix } from './routes.ts'
 import { ScratchPool } from './scratch.ts'
 import type { Settings } from './settings.ts'
@@ -80,6 +82,7 @@ export async function startHouse(options: HouseOptions): Promise<House> {
   const { telemetry, sampleRatio, farStores = new Map() } = options
   const tiers = new Tiers({ clock, memory, farStores, telemetry, retentionMs: retentionOf(options) })
   const via = `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`
+  const pieces = new Pieces(budget, new ThreadMaker())
   const shadowLog = new ShadowLog({
     clock,
     budget,
@@ -92,6 +95,7 @@ export async function startHouse(options: HouseOptions): Promise<House> {
     scratch: new ScratchPool(),
     packed: new PackedAnswers(budget),
     pace: new Pace(),
+    pieces,
     via,
     shadowLog,
     telemetry,
@@ -108,6 +112,7 @@ export async function startHouse(options: HouseOptions): Promise<House> {
     sites.map(({ name, store, marks }) => ({ backend: name, store, marks })),
   )
   const closeBehindListeners = async () => {
+    pieces.close()
     await Promise.all(sites.map(({ site }) => site.close()))
     await purge.close()
     await tiers.close()

@@ -16,6 +16,7 @@ import { Handler } from './handler.ts'
 import type { Limits } from './limits.ts'
 import type { Pace } from './pace.ts'
 import type { PackedAnswers } from './packed.ts'
+import type { Pieces } from './pieces.ts'
 import type { ScratchPool } from './scratch.ts'
 import { ModeSwitch, type Settings } from './settings.ts'
 import { onlyServer, TracedUpstream } from './traced-upstream.ts'
@@ -30,6 +31,7 @@ export interface Common {
   readonly scratch: ScratchPool
   readonly packed: PackedAnswers
   readonly pace: Pace
+  readonly pieces: Pieces
   /** What this process calls itself in Via. */
   readonly via: string
   readonly shadowLog: ShadowLog
@@ -73,7 +75,8 @@ export class Site {
   readonly #upstream: HttpUpstream
 
   constructor(common: Common, { name, backend, store, marks, ...options }: SiteOptions) {
-    const { clock, limits, budget, scratch, packed, pace, via, telemetry, shadowLog, sampleRatio } = common
+    const { clock, limits, budget, scratch, packed, pace, pieces, via, telemetry, shadowLog, sampleRatio } =
+      common
     this.modes = new ModeSwitch(options.settings, (mode) => {
       // What was found out before may have been about another configuration.
       if (mode === 'shadow') shadowLog.clear(name)
@@ -112,6 +115,7 @@ export class Site {
       flavour,
       scratch,
       packed,
+      pieces,
       via,
       settings,
     })

@@ -11,6 +11,8 @@ import { Handler } from '../../src/proxy/handler.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { openListener } from '../../src/proxy/listener.ts'
 import { PackedAnswers } from '../../src/proxy/packed.ts'
+import { Pieces } from '../../src/proxy/pieces.ts'
+import { ThreadMaker } from '../../src/proxy/pieces-maker.ts'
 import { ScratchPool } from '../../src/proxy/scratch.ts'
 import type { Settings } from '../../src/proxy/settings.ts'
 import { HttpUpstream } from '../../src/proxy/upstream.ts'
@@ -91,6 +93,7 @@ async function startData(t: TestContext, house: Omit<House, 'url' | 'admin'>) {
     flavour,
     scratch: new ScratchPool(),
     packed: new PackedAnswers(budget),
+    pieces: new Pieces(budget, new ThreadMaker()),
     via,
     settings,
   })

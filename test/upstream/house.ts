@@ -12,6 +12,8 @@ import { FlavourWatch } from '../../src/proxy/flavour.ts'
 import { Handler } from '../../src/proxy/handler.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { PackedAnswers } from '../../src/proxy/packed.ts'
+import { Pieces } from '../../src/proxy/pieces.ts'
+import { ThreadMaker } from '../../src/proxy/pieces-maker.ts'
 import { ScratchPool } from '../../src/proxy/scratch.ts'
 import { type ForwardRequest, HttpUpstream, type UpstreamSettings } from '../../src/proxy/upstream.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
@@ -145,6 +147,7 @@ export async function startProxy(t: TestContext, { upstream, clock }: Rig): Prom
     flavour,
     scratch: new ScratchPool(),
     packed: new PackedAnswers(budget),
+    pieces: new Pieces(budget, new ThreadMaker()),
     via: 'windowpane-test',
     settings,
   }
