@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Block, PieceJob } from './pieces-block.ts'
 
-/** Hears of a job once; of no blocks where they could not be made. */
+/** Hears of a job once, after it was taken; of no blocks where they could not be made. */
 export type Delivery = (blocks: readonly Block[] | undefined) => void
 
 export interface PieceMaker {

@@ -122,8 +122,12 @@ export class Pieces {
     // Pieces are at most half as long as what they are made of, or not worth it.
     const { used, limit } = this.#budget
     if (bytes === 0 || used + 1.5 * bytes > limit || !this.#makeRoom(bytes / 2)) return
+    if (!this.#budget.reserve(bytes)) return
     const made = this.#bodies.get(id) ?? this.#enter(body)
-    if (made === undefined || !this.#budget.reserve(bytes)) return
+    if (made === undefined) {
+      this.#budget.release(bytes)
+      return
+    }
     made.isBeingMade = this.#maker.make(gather(body, blocks), (result) => {
       this.#budget.release(bytes)
       made.isBeingMade = false
