@@ -16,13 +16,10 @@ export function negotiate(acceptEncoding: string | undefined): Encoding {
   return 'identity'
 }
 
-/** Node has it since 22.15. */
-const hasZstd = typeof zstdCompress === 'function'
-
 /** zstd is a third of the work of gzip and smaller: who names it gets it, whatever the database would have chosen. */
 export function packingOf(acceptEncoding: string | undefined): Packing {
   if (acceptEncoding === undefined) return 'identity'
-  const isRead = hasZstd && /(?:^|,)[ \t]*zstd[ \t]*(?:,|$)/.test(acceptEncoding)
+  const isRead = /(?:^|,)[ \t]*zstd[ \t]*(?:,|$)/.test(acceptEncoding)
   return isRead ? 'zstd' : negotiate(acceptEncoding)
 }
 
