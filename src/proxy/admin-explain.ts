@@ -1,5 +1,5 @@
 /** `POST /-/explain`: which request is meant, what would be done with it, and, where asked for, what then was. */
-import type { IncomingMessage } from 'node:http'
+import { type IncomingMessage, validateHeaderName, validateHeaderValue } from 'node:http'
 import type { Backend, Bypass, Flavour, Plan, WireRequest } from '../backends/backend.ts'
 import type { Clock } from '../core/clock.ts'
 import { type Explanation, explainBypass } from '../engine/explain.ts'
@@ -22,10 +22,11 @@ export interface ExplainParts {
 /** The steps of Handler, without their effects. */
 export async function explainWire(parts: ExplainParts, wire: WireRequest): Promise<Explanation> {
   const now = parts.clock.now()
+  if (!parts.backend.claims(wire.method, wire.path)) return explainBypass({ bypass: 'not_a_query' }, now)
   const demands = readDemands(wire.headers, now)
   const plan = demands.noStore ? { bypass: 'no_store' as const } : planOf(parts, wire)
   if ('bypass' in plan) {
-    return demands.onlyIfCached && plan.bypass !== 'not_a_query'
+    return demands.onlyIfCached
       ? { outcome: 'refused', reason: 'only_if_cached', now, sentence: neverStored }
       : explainBypass(plan, now)
   }
@@ -56,7 +57,6 @@ const maxBodyChars = 65_536
 const neverStored = 'Refused: the client accepts only a stored answer, and this is never stored.'
 
 function planOf({ backend, flavour, clock }: ExplainParts, wire: WireRequest): Plan | Bypass {
-  if (!backend.claims(wire.method, wire.path)) return { bypass: 'not_a_query' }
   const query = backend.parse(wire)
   if (query === undefined) return { bypass: 'not_a_query' }
   if (isBypass(query)) return query
@@ -115,11 +115,28 @@ function readEnvelope(body: Buffer, defaultPath: string): WireRequest | { readon
   if (typeof headers !== 'object' || !texts.every((value) => typeof value === 'string')) {
     return { mistake: 'method, path, search, body and the values of headers must be strings' }
   }
-  return {
+  const wire = {
     method: String(method).toUpperCase(),
     path: String(path),
     search: String(search).replace(/^\?/, ''),
     headers: Object.entries(headers ?? {}).flatMap(([name, value]) => [name.toLowerCase(), value as string]),
     body: Buffer.from(String(text)),
+  }
+  return mistakeIn(wire) ?? wire
+}
+
+/** What no client could send has no explanation. */
+function mistakeIn({ method, path, search, headers }: WireRequest): { readonly mistake: string } | undefined {
+  if (!/^[A-Z-]+$/.test(method)) return { mistake: 'the method is not one of HTTP' }
+  if (!/^\/[!"$->@-~]*$/.test(path)) return { mistake: 'the path must begin with / and be escaped' }
+  if (!/^[!"$-~]*$/.test(search)) return { mistake: 'search must be escaped, as in a URL' }
+  try {
+    for (let i = 0; i < headers.length; i += 2) {
+      validateHeaderName(headers[i]!)
+      validateHeaderValue(headers[i]!, headers[i + 1]!)
+    }
+    return undefined
+  } catch (error) {
+    return { mistake: `headers: ${(error as Error).message}` }
   }
 }

@@ -167,10 +167,15 @@ async function explain(options: AdminOptions, call: AdminCall): Promise<AdminAns
   const wire = readExplained(request, body, path)
   if ('mistake' in wire) return mistake(wire.mistake)
   const explanation = await database.explain(wire)
-  const run = parameters.get('run') === '1' ? await database.run(wire) : undefined
+  const isRun = parameters.get('run') === '1'
+  // Anything else could change the database, from a listener that is read-only.
+  if (isRun && explanation.reason === 'not_a_query') return mistake(onlyQueries)
+  const run = isRun ? await database.run(wire) : undefined
   if (parameters.get('format') === 'text') return text(200, explanationText(explanation, run))
   return json({ ...viewOfExplanation(explanation), ...(run && { run }) })
 }
+
+const onlyQueries = 'only queries are run, and this is none; without run=1 it is explained'
 
 function databaseOf(options: AdminOptions, name: string | null): AdminDatabase | { mistake: string } {
   const databases = options.databases()

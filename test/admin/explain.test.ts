@@ -91,6 +91,58 @@ test('a whole request can be given as JSON', async (t) => {
   }
 })
 
+const envelope = { 'content-type': 'application/json' }
+
+test('what is no query is explained as it would be served, whatever the client demands', async (t) => {
+  const house = await startHouse(t)
+  for (const demand of ['no-store', 'only-if-cached', 'no-cache']) {
+    const headers = { 'cache-control': demand }
+    const told = await explain(house, JSON.stringify({ path: '/api/v1/labels', headers }), {
+      headers: envelope,
+    })
+    const outcome = outcomeOf(await ask(house.url, '/api/v1/labels', { headers }))
+    assert.deepEqual([`${told.outcome}/${told.reason}`, outcome], ['bypass/not_a_query', outcome])
+  }
+})
+
+test('only queries are run: a listener that is read-only changes nothing in the database', async (t) => {
+  const house = await startHouse(t)
+  const path = '/api/v1/admin/tsdb/delete_series'
+  for (const headers of [{}, { 'cache-control': 'no-store' }]) {
+    const answer = await askPlainly(house.admin, '/-/explain?run=1', {
+      method: 'POST',
+      headers: envelope,
+      body: JSON.stringify({ method: 'POST', path, search: 'match[]=up', headers }),
+    })
+    assert.deepEqual([answer.status, house.upstream.seen.length], [400, 0])
+    assert.match(answer.body.toString(), /only queries are run/)
+  }
+})
+
+test('what could not be sent is refused with a sentence, not run', async (t) => {
+  const house = await startHouse(t)
+  const unsendable = [
+    { path: '/a b' },
+    { path: 'api/v1/query_range' },
+    { path: '/api/v1/query_range?query=up' },
+    { search: 'query=a b' },
+    { search: 'query=ü' },
+    { method: 'A B' },
+    { headers: { 'a b': 'c' } },
+    { headers: { a: 'b\nc' } },
+  ]
+  for (const given of unsendable) {
+    const answer = await askPlainly(house.admin, '/-/explain?run=1', {
+      method: 'POST',
+      headers: envelope,
+      body: JSON.stringify(given),
+    })
+    assert.deepEqual([answer.status, house.upstream.seen.length], [400, 0], JSON.stringify(given))
+    assert.match(answer.body.toString(), /^windowpane: .*(method|path|search|headers?)/)
+  }
+  assert.deepEqual(house.lines, [])
+})
+
 test('run=1 runs it the way clients do, and adds the waterfall', async (t) => {
   const house = await startHouse(t)
   const headers = { authorization: 'Bearer operator', cookie: 'admin=1' }
