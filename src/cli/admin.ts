@@ -91,10 +91,10 @@ const modeOf = ({ mode, configured, isOverridden }: ModeState): object => ({
 })
 
 function databaseOf(config: Config, { name, url, site }: House['databases'][number]) {
-  const { path = '' } = config.backends[name]!.route
+  const { path = '', host } = config.backends[name]!.route
   return {
     queryPath: rangeQueryPath,
     explain: site.explain,
-    run: runThrough(`${url}${path}`, systemClock),
+    run: runThrough({ url: `${url}${path}`, host }, systemClock),
   }
 }

@@ -21,12 +21,12 @@ function readyLine(config: Config, { name, url, flavour }: Database): string {
     ? flavour.label
     : `${flavour.label}: requests are passed on uncached until it is known to be Prometheus`
   const target = new URL(backend.url[0]!).href
-  return `windowpane ${version} is ready: ${url}${pathOf(config, name)} → ${target} (${state})`
+  return `windowpane ${version} is ready: ${addressOf(config, { name, url })} → ${target} (${state})`
 }
 
 function grafanaLine(config: Config, { name, url }: Database, isOneOfSeveral: boolean): string {
   const which = isOneOfSeveral ? ` of ${name}` : ''
-  const address = `${reachable(url)}${pathOf(config, name)}`
+  const address = addressOf(config, { name, url: reachable(url) })
   return `In Grafana, set the URL of the Prometheus data source${which} to ${address}`
 }
 
@@ -35,7 +35,11 @@ function lookLine({ admin }: Config, url: string): string {
   return `Look inside: ${reachable(url)}/-/ or windowpane top${isUsual ? '' : ` --admin ${reachable(url)}`}`
 }
 
-const pathOf = ({ backends }: Config, name: string): string => backends[name]!.route.path ?? ''
+/** With the name and the path by which requests for this database are known. */
+function addressOf({ backends }: Config, { name, url }: Pick<Database, 'name' | 'url'>): string {
+  const { host, path = '' } = backends[name]!.route
+  return `${host === undefined ? url : url.replace(/\/\/.*(?=:\d+$)/, `//${host}`)}${path}`
+}
 
 /** An address that means all of this machine's is none that can be typed. */
 const reachable = (url: string): string => url.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, `//${hostname()}`)

@@ -19,7 +19,7 @@ export function databasesOf(config: Config, current: () => ReadonlyMap<string, S
       settings: () => current().get(name)!,
       farStore: backend.store,
       ...(backend.listen !== undefined && { listen: backend.listen }),
-      ...((host ?? path) !== undefined && { route: backend.route }),
+      ...((host ?? path) !== undefined && { route: { host: host?.toLowerCase(), path } }),
     }
   })
 }

@@ -151,7 +151,8 @@ function shapes({ telemetry }: AdminOptions, parameters: URLSearchParams): Admin
 function requests({ telemetry }: AdminOptions, live: LiveRequests, call: AdminCall): AdminAnswer | 'taken' {
   const query = readListQuery(call.parameters)
   if ('mistake' in query) return mistake(query.mistake)
-  if (!call.request.headers.accept?.includes('text/event-stream')) {
+  const { method, headers } = call.request
+  if (method === 'HEAD' || !headers.accept?.includes('text/event-stream')) {
     return jsonList(telemetry.recorder.list(query.filter, query).map(viewOfRecord))
   }
   return live.open(call.request, call.response, query)
@@ -170,10 +171,14 @@ async function explain(options: AdminOptions, call: AdminCall): Promise<AdminAns
   const isRun = parameters.get('run') === '1'
   // Anything else could change the database, from a listener that is read-only.
   if (isRun && explanation.reason === 'not_a_query') return mistake(onlyQueries)
-  const run = isRun ? await database.run(wire) : undefined
+  const run = isRun ? await database.run(wire).catch(asProblem) : undefined
+  if (run !== undefined && 'problem' in run)
+    return text(502, `windowpane: it could not be run: ${run.problem}`)
   if (parameters.get('format') === 'text') return text(200, explanationText(explanation, run))
   return json({ ...viewOfExplanation(explanation), ...(run && { run }) })
 }
+
+const asProblem = (error: unknown): { readonly problem: string } => ({ problem: (error as Error).message })
 
 const onlyQueries = 'only queries are run, and this is none; without run=1 it is explained'
 

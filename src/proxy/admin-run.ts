@@ -20,18 +20,31 @@ export interface RunReport {
   readonly totalMs: number
 }
 
-/** Runs requests through a data listener; `url` may have a path that is put before theirs. */
-export function runThrough(url: string, clock: Clock): (wire: WireRequest) => Promise<RunReport> {
-  const base = new URL(url)
+/** Where a data listener is asked for one database. */
+export interface DataAddress {
+  /** It may have a path, which is put before that of every request. */
+  readonly url: string
+  /** The name under which the database is reached there, where it has one. */
+  readonly host?: string | undefined
+}
+
+export function runThrough(address: DataAddress, clock: Clock): (wire: WireRequest) => Promise<RunReport> {
+  const base = new URL(address.url)
   const prefix = base.pathname.replace(/\/$/, '')
   const send = base.protocol === 'https:' ? httpsRequest : httpRequest
   return (wire) =>
     new Promise((resolve, reject) => {
       const began = clock.elapsed()
       const path = `${prefix}${wire.path}${wire.search === '' ? '' : `?${wire.search}`}`
-      const headers = ['host', base.host, 'content-length', String(wire.body.length), ...own(wire)]
+      const headers = [
+        'host',
+        address.host ?? base.host,
+        'content-length',
+        String(wire.body.length),
+        ...own(wire),
+      ]
       const target = { host: base.hostname.replace(/^\[|\]$/g, ''), port: base.port, path, agent: false }
-      const request = send({ ...target, method: wire.method, headers })
+      const request = send({ ...target, ...ownCertificate, method: wire.method, headers })
       request.on('error', reject)
       request.on('response', (response) => {
         let bytes = 0
@@ -44,6 +57,9 @@ export function runThrough(url: string, clock: Clock): (wire: WireRequest) => Pr
       request.end(wire.body)
     })
 }
+
+/** It is this process that listens there; its certificate has the names that clients use, hardly an address. */
+const ownCertificate = { rejectUnauthorized: false }
 
 /** What belongs to the connection is said by this side. */
 const own = ({ headers }: WireRequest): string[] => endToEnd(headers, ofTheConnection)

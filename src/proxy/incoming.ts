@@ -4,6 +4,7 @@ import type { WireRequest } from '../backends/backend.ts'
 import type { SpanIds } from '../telemetry/channels.ts'
 import { tracedHeaders } from '../telemetry/tracing.ts'
 import { requestHeaders } from './headers.ts'
+import { wholeUrl } from './routes.ts'
 
 /** Headers of the connection end here: what is not passed on decides nothing, least of all who is asking. */
 export interface Incoming extends Omit<WireRequest, 'body'> {}
@@ -22,13 +23,9 @@ export function readTarget(message: IncomingMessage, trace?: SpanIds): Incoming 
   }
 }
 
-/** Clients of a forward proxy send the whole URL; its path is what counts. */
-function originForm(target: string): string | undefined {
-  if (target.startsWith('/')) return target
-  const match = /^https?:\/\/[^/?#]*([^#]*)/i.exec(target)
-  if (match === null) return undefined
-  return match[1]!.startsWith('/') ? match[1] : `/${match[1]}`
-}
+/** Of a whole URL the path is what counts. */
+const originForm = (target: string): string | undefined =>
+  target.startsWith('/') ? target : wholeUrl(target)?.target
 
 export interface BodyLimits {
   readonly maxBytes: number

@@ -8,9 +8,35 @@ export interface Route {
   readonly path?: string | undefined
 }
 
-export function isFor({ host, path }: Route, { headers, url }: IncomingMessage): boolean {
-  if (host !== undefined && hostName(headers.host) !== host) return false
-  return path === undefined || isBelow(url ?? '/', path)
+/** Where a request says it goes. */
+export interface Place {
+  /** In lower case, without a port. */
+  readonly host: string | undefined
+  readonly target: string
+}
+
+/** A whole URL as the target says both, whatever the Host header says (RFC 9112 §3.2.2). */
+export function placeOf({ headers, url = '/' }: IncomingMessage): Place {
+  const whole = wholeUrl(url)
+  return whole === undefined
+    ? { host: hostName(headers.host), target: url }
+    : { host: hostName(whole.authority), target: whole.target }
+}
+
+/** Clients of a forward proxy send the whole URL. */
+export function wholeUrl(
+  target: string,
+): { readonly authority: string; readonly target: string } | undefined {
+  if (target.startsWith('/')) return undefined
+  const match = /^https?:\/\/([^/?#]*)([^#]*)/i.exec(target)
+  if (match === null) return undefined
+  const [, authority = '', rest = ''] = match
+  return { authority, target: rest.startsWith('/') ? rest : `/${rest}` }
+}
+
+export function isFor(route: Route, { host, target }: Place): boolean {
+  if (route.host !== undefined && host !== route.host) return false
+  return route.path === undefined || isBelow(target, route.path)
 }
 
 /** How much a route claims: the narrower one goes first, and what no route claims is for whoever has none. */
@@ -31,4 +57,5 @@ function isBelow(url: string, path: string): boolean {
   return url.startsWith(prefix) && /^(?:$|[/?])/.test(url.slice(prefix.length))
 }
 
-const hostName = (host: string | undefined): string | undefined => host?.toLowerCase().replace(/:\d+$/, '')
+const hostName = (host: string | undefined): string | undefined =>
+  host?.toLowerCase().replace(/^.*@/, '').replace(/:\d+$/, '')

@@ -18,7 +18,7 @@ import { Pace } from './pace.ts'
 import { PackedAnswers } from './packed.ts'
 import { Pieces } from './pieces.ts'
 import { ThreadMaker } from './pieces-maker.ts'
-import { isFor, narrowness, type Route, withoutPrefix } from './routes.ts'
+import { isFor, narrowness, placeOf, type Route, withoutPrefix } from './routes.ts'
 import { ScratchPool } from './scratch.ts'
 import type { Settings } from './settings.ts'
 import { type Common, type DatabaseAddress, Site } from './site.ts'
@@ -157,10 +157,11 @@ async function openAll(
   const byClaim = sites.toSorted((a, b) => narrowness(b.route) - narrowness(a.route))
   for (const [address, group] of Map.groupBy(byClaim, (site) => site.listen ?? listen)) {
     const listener = openListener({ address, limits, clock, ...(tls && { tls }) }, (request, response) => {
-      const found = group.find(({ route }) => route === undefined || isFor(route, request))
+      const place = placeOf(request)
+      const found = group.find(({ route }) => route === undefined || isFor(route, place))
       if (found === undefined) response.writeHead(404).end(noDatabase(request))
       else {
-        request.url = withoutPrefix(found.route, request.url ?? '/')
+        request.url = withoutPrefix(found.route, place.target)
         void found.site.handler.handle(request, response)
       }
     })

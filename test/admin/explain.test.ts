@@ -160,6 +160,21 @@ test('run=1 runs it the way clients do, and adds the waterfall', async (t) => {
   assert.match(second.run!.cacheStatus, /hit/)
 })
 
+test('a data listener that does not answer is said, not an internal error', async (t) => {
+  const explanation: Explanation = { outcome: 'miss', reason: 'absent', now: NOW, sentence: 'Miss.' }
+  const database = {
+    queryPath: '/api/v1/query_range',
+    explain: async () => explanation,
+    run: () => Promise.reject(new Error('socket hang up')),
+  }
+  const house = await startHouse(t, { databases: () => new Map([['main', database]]) })
+  const answer = await askPlainly(house.admin, '/-/explain?run=1', { method: 'POST', body: form(30) })
+  assert.deepEqual(
+    [answer.status, answer.body.toString(), house.lines],
+    [502, 'windowpane: it could not be run: socket hang up\n', []],
+  )
+})
+
 test('a rule that switches caching off shows', async (t) => {
   const house = await startHouse(t)
   house.settings = {

@@ -111,7 +111,7 @@ async function startData(t: TestContext, house: Omit<House, 'url' | 'admin'>) {
     url: listener.url,
     explain: (wire: Parameters<typeof explainWire>[1]) =>
       explainWire({ backend, flavour, cache, settings, clock }, wire),
-    run: runThrough(listener.url, clock),
+    run: runThrough({ url: listener.url }, clock),
   }
 }
 

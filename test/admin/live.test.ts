@@ -46,6 +46,15 @@ test('a reader that comes back is told what it missed', async (t) => {
   client.socket.destroy()
 })
 
+test('HEAD asks for no stream: it is answered at once and reads nothing along', async (t) => {
+  const { admin, telemetry } = await startHouse(t)
+  const answer = await askPlainly(admin, '/-/requests', {
+    method: 'HEAD',
+    headers: { accept: 'text/event-stream' },
+  })
+  assert.deepEqual([answer.status, telemetry.recorder.subscribers], [200, 0])
+})
+
 test('a quiet stream is kept alive', async (t) => {
   const { admin, clock } = await startHouse(t)
   const client = await follow(admin)

@@ -99,7 +99,11 @@ export async function startShadowHouse(t: TestContext, options: HouseOptions): P
       new Map([
         [
           'main',
-          { queryPath: '/api/v1/query_range', explain: site.explain, run: runThrough(house.url, clock) },
+          {
+            queryPath: '/api/v1/query_range',
+            explain: site.explain,
+            run: runThrough({ url: house.url }, clock),
+          },
         ],
       ]),
     shadow: { log: house.shadowLog, modes: new Map([['main', site.modes]]) },
