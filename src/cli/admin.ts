@@ -6,24 +6,26 @@ import type { Config } from '../config/schema.ts'
 import { leavesOf } from '../config/view.ts'
 import { systemClock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
-import { type Admin, type ReloadReport, startAdmin } from '../proxy/admin.ts'
+import { type Admin, startAdmin } from '../proxy/admin.ts'
 import { runThrough } from '../proxy/admin-run.ts'
 import type { House } from '../proxy/server.ts'
 import type { ModeState } from '../proxy/settings.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
+import { iso } from '../telemetry/texts.ts'
 import { version } from '../version.ts'
+import type { ReloadState, Reloads } from './reload.ts'
 
 export interface Running {
   readonly house: House
   readonly telemetry: Telemetry
   /** The configuration in force. */
   readonly loaded: () => LoadedConfig
-  reload(): Promise<ReloadReport>
+  readonly reloads: Pick<Reloads, 'run' | 'state'>
 }
 
 /** Resolves to undefined where there is to be none, or none can be: that costs a view, not the proxy. */
 export async function openAdmin(running: Running): Promise<Admin | undefined> {
-  const { house, telemetry, loaded, reload } = running
+  const { house, telemetry, loaded, reloads } = running
   const { admin } = loaded().config
   if (!admin.enabled) return undefined
   try {
@@ -35,10 +37,10 @@ export async function openAdmin(running: Running): Promise<Admin | undefined> {
       token: () => tokenOf(admin),
       allowsWrites: () => admin.allowWrites,
       unready: () => unknownDatabases(house),
-      status: () => statusOf(house),
+      status: () => ({ configuration: configurationOf(reloads.state), ...statusOf(house) }),
       config: (mode) =>
         leavesOf(loaded()).filter(({ source }) => mode === 'effective' || source !== 'default'),
-      reload,
+      reload: () => reloads.run(),
       databases: () => new Map(house.databases.map((each) => [each.name, databaseOf(loaded().config, each)])),
       purge: house.purge,
       shadow: {
@@ -71,13 +73,18 @@ function tokenOf({ token, tokenFile }: Config['admin']): string | undefined {
 const unknownDatabases = ({ databases }: House): string[] =>
   databases.flatMap(({ name, flavour }) => (flavour.isKnown ? [] : [`${name}: ${flavour.label}`]))
 
+const configurationOf = ({ inForceSince, last }: ReloadState): object => ({
+  inForceSince: iso(inForceSince),
+  ...(last && { lastReload: { at: iso(last.at), ok: last.isOk, message: last.message } }),
+})
+
 function statusOf({ databases, memory, stores }: House): object {
   return {
     memory,
     stores: stores(),
     backends: databases.map(({ name, url, flavour, site }) => ({
       ...{ name, url, flavour },
-      upstreams: site.upstreams(),
+      upstreams: site.upstreams().map(({ since, ...state }) => ({ ...state, since: iso(since) })),
       flights: site.flights,
       ...modeOf(site.modes.state),
       requests: site.handler.inFlight,

@@ -2,9 +2,11 @@
 import { type Change, diffConfig } from '../config/diff.ts'
 import { describeProblem, type LoadedConfig, type RefusedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
+import type { Clock, EpochMs } from '../core/clock.ts'
 import type { ReloadReport } from '../proxy/admin.ts'
 
 export interface ReloadOptions {
+  readonly clock: Clock
   /** The configuration in force. */
   readonly loaded: () => LoadedConfig
   readonly read: () => Promise<LoadedConfig | RefusedConfig>
@@ -13,13 +15,51 @@ export interface ReloadOptions {
   readonly tell: (isOk: boolean, sentence: string) => void
 }
 
-export async function reload({ loaded, read, take, tell }: ReloadOptions): Promise<ReloadReport> {
-  const fresh = await read()
-  const refusal = refusalOf(loaded().config, fresh)
-  if (refusal === undefined && 'config' in fresh) take(fresh)
-  const message = refusal ?? 'the configuration was reloaded'
-  tell(refusal === undefined, message)
-  return { isOk: refusal === undefined, message }
+export interface ReloadState {
+  readonly inForceSince: EpochMs
+  /** What came of reading it again the last time. */
+  readonly last?: ReloadReport & { readonly at: EpochMs }
+}
+
+export class Reloads {
+  readonly #options: ReloadOptions
+  #state: ReloadState
+  #underWay: Promise<unknown> = Promise.resolve()
+  #waiting: Promise<ReloadReport> | undefined
+
+  constructor(options: ReloadOptions) {
+    this.#options = options
+    this.#state = { inForceSince: options.clock.now() }
+  }
+
+  get state(): ReloadState {
+    return this.#state
+  }
+
+  /** One after the other: what was read before a change of the file must not be taken after it. */
+  run(): Promise<ReloadReport> {
+    if (this.#waiting !== undefined) return this.#waiting
+    const turn = this.#underWay.then(() => {
+      this.#waiting = undefined
+      return this.#reload()
+    })
+    this.#waiting = turn
+    this.#underWay = turn.catch(() => {})
+    return turn
+  }
+
+  async #reload(): Promise<ReloadReport> {
+    const { clock, loaded, read, take, tell } = this.#options
+    const fresh = await read()
+    const refusal = refusalOf(loaded().config, fresh)
+    if (refusal === undefined && 'config' in fresh) take(fresh)
+    const isOk = refusal === undefined
+    const message = refusal ?? 'the configuration was reloaded'
+    const at = clock.now()
+    this.#state = { inForceSince: isOk ? at : this.#state.inForceSince, last: { isOk, at, message } }
+    tell(isOk, message)
+    return { isOk, message }
+  }
 }
 
 export const problemsIn = ({ problems }: RefusedConfig): string => problems.map(describeProblem).join('\n\n')

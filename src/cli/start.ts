@@ -12,7 +12,7 @@ import { version } from '../version.ts'
 import { openAdmin } from './admin.ts'
 import { arrivalLines } from './arrival.ts'
 import { configFileName, type Io, readConfig } from './config-file.ts'
-import { reload } from './reload.ts'
+import { Reloads } from './reload.ts'
 import { databasesOf, settingsOf } from './settings.ts'
 import { openFarStores } from './stores.ts'
 import { openTraces, type Traces } from './traces.ts'
@@ -41,24 +41,24 @@ export async function start(first: LoadedConfig, split: SplitArguments, io: Io):
     farStores: await openFarStores(config, io),
     ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
   })
-  const readAgain = () =>
-    reload({
-      loaded: () => loaded,
-      read: () => readConfig(split, io),
-      take: (fresh) => {
-        loaded = fresh
-        settings = settingsOf(fresh.config)
-      },
-      tell: (isOk, sentence) => {
-        telemetry.noteReload(isOk, isOk ? undefined : sentence)
-        io.err(`windowpane: ${isOk ? '' : 'the new configuration is refused: '}${sentence}\n`)
-      },
-    })
-  const admin = await openAdmin({ house, telemetry, loaded: () => loaded, reload: readAgain })
+  const reloads = new Reloads({
+    clock: systemClock,
+    loaded: () => loaded,
+    read: () => readConfig(split, io),
+    take: (fresh) => {
+      loaded = fresh
+      settings = settingsOf(fresh.config)
+    },
+    tell: (isOk, sentence) => {
+      telemetry.noteReload(isOk, isOk ? undefined : sentence)
+      io.err(`windowpane: ${isOk ? '' : 'the new configuration is refused: '}${sentence}\n`)
+    },
+  })
+  const admin = await openAdmin({ house, telemetry, loaded: () => loaded, reloads })
   stopOnSignal(house, admin, traces)
-  process.on('SIGHUP', () => void readAgain())
+  process.on('SIGHUP', () => void reloads.run())
   const file = configFileName(split, io)
-  if (file !== undefined) watchFile(file, () => void readAgain())
+  if (file !== undefined) watchFile(file, () => void reloads.run())
   for (const line of arrivalLines(config, house.databases, admin?.url)) io.out(`${line}\n`)
 }
 

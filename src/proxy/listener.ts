@@ -5,7 +5,7 @@ import type { Clock, Timer } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import { Connections } from './connections.ts'
 import type { Limits } from './limits.ts'
-import { type SecureListener, secureListener } from './listener-tls.ts'
+import { type ListenerTlsState, type SecureListener, secureListener } from './listener-tls.ts'
 
 export interface Listener {
   readonly url: string
@@ -20,14 +20,18 @@ export interface ListenerOptions {
   readonly clock: Clock
   /** Files with certificate chain and key; they are read again when they change. */
   readonly tls?: { readonly cert: string; readonly key: string }
+  /** Why what is in those files now is not in force; undefined where it is. Called when that changes. */
+  readonly onCertificate?: (error: string | undefined) => void
 }
 
 const idleMs = 120_000
 
 export async function openListener(options: ListenerOptions, answer: RequestListener): Promise<Listener> {
   const { limits, clock, tls } = options
+  const onChange = ({ error }: ListenerTlsState) => options.onCertificate?.(error)
   const secure =
-    tls && secureListener({ ...tls, clock }, { ...withoutTimers, maxHeaderSize: limits.maxHeaderBytes })
+    tls &&
+    secureListener({ ...tls, clock, onChange }, { ...withoutTimers, maxHeaderSize: limits.maxHeaderBytes })
   const server = secure?.server ?? createServer({ ...withoutTimers, maxHeaderSize: limits.maxHeaderBytes })
   server.maxConnections = limits.maxConnections
   const connections = new Connections(clock, { requestMs: limits.requestTimeoutMs, idleMs })

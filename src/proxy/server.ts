@@ -150,13 +150,19 @@ type PlacedSite = DatabaseOptions & { readonly site: Site }
 
 /** One listener per address, each with the databases that are to be reached there. */
 async function openAll(
-  { listen, limits, clock, tls }: HouseOptions,
+  { listen, limits, clock, tls, telemetry }: HouseOptions,
   sites: readonly PlacedSite[],
 ): Promise<Map<string, Listener>> {
   const listeners = new Map<string, Listener>()
+  const onCertificate = (error: string | undefined) =>
+    telemetry?.log.change('certificate of the listener', {
+      is: error ?? 'in force',
+      isGood: error === undefined,
+    })
   const byClaim = sites.toSorted((a, b) => narrowness(b.route) - narrowness(a.route))
   for (const [address, group] of Map.groupBy(byClaim, (site) => site.listen ?? listen)) {
-    const listener = openListener({ address, limits, clock, ...(tls && { tls }) }, (request, response) => {
+    const secure = tls && { tls, onCertificate }
+    const listener = openListener({ address, limits, clock, ...secure }, (request, response) => {
       const place = placeOf(request)
       const found = group.find(({ route }) => route === undefined || isFor(route, place))
       if (found === undefined) response.writeHead(404).end(noDatabase(request))

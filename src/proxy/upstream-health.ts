@@ -7,6 +7,8 @@ export interface HealthState {
   readonly since: EpochMs
   /** Failed attempts since the last answer. */
   readonly failures: number
+  /** What was wrong with the last of them. */
+  readonly lastError?: string
 }
 
 const firstBackoffMs = 1_000
@@ -17,6 +19,7 @@ export class Health {
   #isHealthy = true
   #since: EpochMs
   #failures = 0
+  #lastError: string | undefined
   #backoffMs = 0
   #trialAt = 0
   #isOnTrial = false
@@ -37,7 +40,8 @@ export class Health {
   }
 
   get state(): HealthState {
-    return { healthy: this.#isHealthy, since: this.#since, failures: this.#failures }
+    const error = this.#lastError === undefined ? {} : { lastError: this.#lastError }
+    return { healthy: this.#isHealthy, since: this.#since, failures: this.#failures, ...error }
   }
 
   /** True for one request at a time, once the backoff is over. */
@@ -54,6 +58,7 @@ export class Health {
 
   answered(): void {
     this.#failures = 0
+    this.#lastError = undefined
     this.#hasAnswered = true
     if (this.#isHealthy) return
     this.#isHealthy = true
@@ -62,8 +67,9 @@ export class Health {
   }
 
   /** Of many requests that fail together one counts: only a trial makes the backoff longer. */
-  failed(isTrial: boolean): void {
+  failed(isTrial: boolean, error: string): void {
     this.#failures++
+    this.#lastError = error
     if (!this.#isHealthy && !isTrial) return
     if (this.#isHealthy) this.#since = this.#clock.now()
     this.#isHealthy = false

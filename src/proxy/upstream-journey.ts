@@ -48,16 +48,17 @@ export class RequestJourney implements Journey {
   answered(status: number): void {
     this.#isAnswered = true
     const health = this.#endpoint!.health
-    if (this.#cargo.isProbe === true && status >= 500) health.failed(this.#isTrial)
+    if (this.#cargo.isProbe === true && status >= 500) health.failed(this.#isTrial, `status ${status}`)
     else health.answered()
   }
 
   failed(error: Error): Broken | undefined {
     const failed = this.#endpoint!
     const isTheirs = isFaultOf(error, this.#cargo.body)
-    if (isTheirs) failed.health.failed(this.#isTrial)
+    const meaning = failed.meaningOf(error)
+    if (isTheirs) failed.health.failed(this.#isTrial, meaning)
     this.over()
-    const detail = this.#named(failed, failed.meaningOf(error))
+    const detail = this.#named(failed, meaning)
     const mayRepeat = isTheirs && this.#cargo.isSafe && !this.#isAnswered && this.#earlier === undefined
     const other = mayRepeat ? this.#endpoints.other(failed) : undefined
     if (other === undefined)
@@ -68,7 +69,7 @@ export class RequestJourney implements Journey {
 
   /** Another database would most likely need as long: it is not asked. */
   timedOut(): void {
-    this.#endpoint?.health.failed(this.#isTrial)
+    this.#endpoint?.health.failed(this.#isTrial, 'no answer in time')
   }
 
   over(): void {

@@ -109,6 +109,27 @@ test('rules make exceptions, and a reload changes them while it runs', async (t)
   await running.stop()
 })
 
+test('status says which configuration is in force, and why the last one is not', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  const file = join(await folder(t), 'windowpane.yaml')
+  const admin = (text: string): string => text.replace('{ enabled: false }', '{ listen: "127.0.0.1:0" }')
+  await writeFile(file, admin(config(upstream)))
+  const child = startCommand(t, ['--config', file])
+  await until(() => /^Look inside: /m.test(child.out()))
+  const url = /^Look inside: (\S+?)\/-\//m.exec(child.out())![1]!
+  type Told = { inForceSince: string; lastReload?: { at: string; ok: boolean; message: string } }
+  const told = async (): Promise<Told> =>
+    (JSON.parse((await fetchPlainly(url, '/-/status')).body) as { configuration: Told }).configuration
+  const first = await told()
+  assert.deepEqual([first.lastReload, Number.isNaN(Date.parse(first.inForceSince))], [undefined, false])
+  await writeFile(file, admin(config(upstream, '    mod: on\n')))
+  child.process.kill('SIGHUP')
+  await until(() => /refused/.test(child.err()))
+  const second = await told()
+  assert.deepEqual([second.inForceSince, second.lastReload?.ok], [first.inForceSince, false])
+  assert.match(second.lastReload!.message, /windowpane\.yaml:\d+:\d+: backends\.main\.mod: unknown key/)
+})
+
 test('a durable store is warm after a restart: a full hit without asking the database', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const place = await folder(t)

@@ -6,8 +6,13 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
+import { prometheus } from '../../src/backends/prometheus/index.ts'
+import { defaultLimits } from '../../src/proxy/limits.ts'
 import { type ListenerTlsState, secureListener } from '../../src/proxy/listener-tls.ts'
+import { startHouse } from '../../src/proxy/server.ts'
+import { Telemetry } from '../../src/telemetry/telemetry.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { ladder } from '../../src/ttl/ladder.ts'
 import { authority, folder, needsOpenssl, openssl } from './certificates.ts'
 
 const make = () => {
@@ -123,3 +128,40 @@ test('without a usable pair there is no listener', needsOpenssl, () => {
   assert.throws(() => secureListener({ cert: first.cert, key: second.key, clock }), /key values mismatch/)
   assert.equal(clock.pending, 0)
 })
+
+test(
+  'operators are told of a certificate that cannot be used, once, and when it is over',
+  needsOpenssl,
+  async (t) => {
+    const [cert, key] = [join(folder, 'told.pem'), join(folder, 'told.key')]
+    copyFileSync(first.cert, cert)
+    copyFileSync(first.key, key)
+    const clock = fakeClock()
+    const lines: string[] = []
+    const write = (line: string) => lines.push(line) > 0
+    const telemetry = new Telemetry({
+      clock,
+      version: '1',
+      log: { level: () => 'info', format: () => 'text', write },
+    })
+    const terms = { mode: 'on', identity: 'shared', policy: ladder(), maxStaleMs: 0 } as const
+    const backend = prometheus({ settledAgeMs: 1, maxBuckets: 1 })
+    const database = { name: 'main', backend, upstream: { urls: ['http://127.0.0.1:9'] } }
+    const house = await startHouse({
+      listen: '127.0.0.1:0',
+      limits: defaultLimits,
+      clock,
+      telemetry,
+      tls: { cert, key },
+      databases: [{ ...database, settings: () => ({ terms, rules: [] }) }],
+    })
+    t.after(() => house.close())
+    writeFileSync(key, 'not a key')
+    for (let i = 0; i < 3; i++) await clock.advance(1_000)
+    assert.equal(lines.length, 1)
+    assert.match(lines[0]!, /warn .*certificate of the listener: .*told\.key/)
+    copyFileSync(first.key, key)
+    await clock.advance(1_000)
+    assert.match(lines[1]!, /info .*certificate of the listener: in force/)
+  },
+)

@@ -19,11 +19,12 @@ test('one dies: nobody notices; it is left alone, and one request at a time find
   await a.goDown()
   const died = clock.now()
   await passMany(two, 6)
-  const { url, healthy, since, failures } = upstream.upstreams()[0]!
+  const { url, healthy, since, failures, lastError } = upstream.upstreams()[0]!
   assert.deepEqual(
     { url, healthy, since, failures },
     { url: a.url.href, healthy: false, since: died, failures: 1 },
   )
+  assert.match(lastError!, /ECONNREFUSED|ECONNRESET|closed/)
   for (const [i, backoff] of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000].entries()) {
     await clock.advance(backoff - 1)
     await passMany(two, 3)
@@ -47,6 +48,7 @@ test('one dies: nobody notices; it is left alone, and one request at a time find
   await passMany(two, 5)
   assert.deepEqual(health(two), [true, true])
   assert.equal(upstream.upstreams()[0]!.failures, 0)
+  assert.equal(upstream.upstreams()[0]!.lastError, undefined)
 })
 
 test('many that fail together are one failure', async (t) => {

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { scheduler } from 'node:timers/promises'
+import { type LoadedConfig, loadConfig, type RefusedConfig } from '../config/load.ts'
+import { fakeClock } from '../testing/fake-clock.ts'
+import { Reloads } from './reload.ts'
+
+const NOW = Date.UTC(2026, 0, 1)
+
+function configWith(mode: string): LoadedConfig | RefusedConfig {
+  const text = `backends: { main: { url: 'http://h', mode: ${mode} } }\n`
+  return loadConfig({ file: { name: 'windowpane.yaml', bytes: Buffer.from(text) } })
+}
+
+/** Readings that the test ends, one by one and in any order. */
+function stand() {
+  const readings: ((mode: string) => void)[] = []
+  const taken: string[] = []
+  const clock = fakeClock(NOW)
+  let loaded = configWith('on') as LoadedConfig
+  const reloads = new Reloads({
+    clock,
+    loaded: () => loaded,
+    read: () => new Promise((resolve) => readings.push((mode) => resolve(configWith(mode)))),
+    take: (fresh) => {
+      loaded = fresh
+      taken.push(fresh.config.backends['main']!.mode)
+    },
+    tell: () => {},
+  })
+  return { reloads, readings, taken, clock }
+}
+
+test('readings do not overlap: an older one is never taken after a newer one', async () => {
+  const { reloads, readings, taken } = stand()
+  const first = reloads.run()
+  await scheduler.yield()
+  const second = reloads.run()
+  await scheduler.yield()
+  assert.equal(readings.length, 1)
+  readings[0]!('off')
+  await first
+  await scheduler.yield()
+  readings[1]!('shadow')
+  await second
+  assert.deepEqual(taken, ['off', 'shadow'])
+})
+
+test('who comes while a reading waits for its turn shares it: a flood is two readings', async () => {
+  const { reloads, readings } = stand()
+  const reports = [reloads.run()]
+  await scheduler.yield()
+  for (let i = 0; i < 100; i++) reports.push(reloads.run())
+  for (const index of [0, 1]) {
+    readings[index]!('off')
+    await scheduler.yield()
+  }
+  assert.deepEqual(new Set((await Promise.all(reports)).map(({ isOk }) => isOk)), new Set([true]))
+  assert.equal(readings.length, 2)
+})
+
+test('what came of the last one is known, and when the one in force was taken', async () => {
+  const { reloads, readings, clock } = stand()
+  const reloadTo = async (mode: string) => {
+    await clock.advance(60_000)
+    const report = reloads.run()
+    await scheduler.yield()
+    readings.at(-1)!(mode)
+    await report
+  }
+  assert.deepEqual(reloads.state, { inForceSince: NOW })
+  await reloadTo('maybe')
+  const { last, inForceSince } = reloads.state
+  assert.deepEqual([last?.isOk, last?.at, inForceSince], [false, NOW + 60_000, NOW])
+  assert.match(last!.message, /mode: expected one of off, shadow, on/)
+  await reloadTo('off')
+  assert.deepEqual(reloads.state, {
+    inForceSince: NOW + 120_000,
+    last: { isOk: true, at: NOW + 120_000, message: 'the configuration was reloaded' },
+  })
+})
