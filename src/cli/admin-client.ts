@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import type { LoadedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
+import { withoutCredentials } from '../proxy/url.ts'
 import type { CommandIo, FlagWords, Given } from './command.ts'
 import { adminVariable, configFileName, isAddress, readConfig } from './config-file.ts'
 import { exitCode, type Failure } from './exit-codes.ts'
@@ -90,9 +91,9 @@ function urlOf(named: string | undefined, config: Config['admin'] | undefined): 
     }
   }
   const text = named ?? config?.listen ?? usualAddress
-  const url = URL.parse(/^https?:\/\//i.test(text) ? text : `http://${fromHere(text)}`)
-  if (url === null || url.hostname === '') {
-    const sentence = `"${oneLine(text)}" is no address of an admin listener`
+  const url = URL.parse(text.includes('://') ? text : `http://${fromHere(text)}`)
+  if (url === null || url.hostname === '' || !/^https?:$/.test(url.protocol)) {
+    const sentence = `"${oneLine(withoutCredentials(text))}" is no address of an admin listener`
     return { code: exitCode.misused, sentence, remedy: 'Write it like http://127.0.0.1:9192.' }
   }
   if (url.port === '0') {

@@ -135,9 +135,13 @@ test('--connect says what each database is, and fails if one does not answer', a
   assert.deepEqual(one, { out: 'main http://a:9090: Prometheus 3.5.0\nok\n', err: '', code: 0 })
   const two = await run(['--connect', '--backends.main.url=[http://a, http://b]'], { connect })
   assert.equal(two.code, 1)
-  assert.match(two.out, /main http:\/\/b: no connection: connect ECONNREFUSED\n/)
+  assert.match(
+    two.out,
+    /main http:\/\/b: no connection: connect ECONNREFUSED\nthe configuration can be used; 1 of 2 databases does not answer\n$/,
+  )
   const data = await run(['--connect', '--json', '--backends.main.url=http://b'], { connect })
   assert.equal(data.code, 1)
+  assert.equal((JSON.parse(data.out) as { ok: boolean }).ok, false)
   assert.deepEqual((JSON.parse(data.out) as { connections: unknown }).connections, [
     { backend: 'main', url: 'http://b', ok: false, found: 'connect ECONNREFUSED' },
   ])
@@ -167,7 +171,7 @@ test('--connect asks over the network with the credentials that are configured',
   })
   const refused = await run([url, '--connect'])
   assert.deepEqual(refused, {
-    out: `main ${url}: no connection: refuses the credentials (status 401)\nok\n`,
+    out: `main ${url}: no connection: refuses the credentials (status 401)\nthe configuration can be used; 1 of 1 database does not answer\n`,
     err: '',
     code: 1,
   })

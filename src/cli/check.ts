@@ -57,13 +57,14 @@ export async function check(argv: readonly string[], io: CheckIo): Promise<numbe
   const found = own.has('connect')
     ? await connectAll(loaded, io.connect ?? (await import('../config/probe.ts')).probe)
     : []
+  const isOk = found.every((one) => one.ok)
   if (own.has('json'))
     say(
       io,
-      json({ ok: true, values: leavesOf(loaded), ...(own.has('connect') ? { connections: found } : {}) }),
+      json({ ok: isOk, values: leavesOf(loaded), ...(own.has('connect') ? { connections: found } : {}) }),
     )
   else say(io, accepted(loaded, found, own.has('print')))
-  return found.every((one) => one.ok) ? 0 : 1
+  return isOk ? 0 : 1
 }
 
 function refuse(problems: readonly ConfigProblem[], isJson: boolean, io: CheckIo): number {
@@ -109,7 +110,14 @@ function accepted(loaded: LoadedConfig, found: readonly Connection[], isPrinted:
     ({ backend, url, ok, found: what }) =>
       `${mark}${backend} ${url}: ${ok ? what : `no connection: ${what}`}\n`,
   )
-  return `${isPrinted ? printConfig(loaded) : ''}${lines.join('')}${mark}ok\n`
+  return `${isPrinted ? printConfig(loaded) : ''}${lines.join('')}${mark}${verdictOn(found)}\n`
+}
+
+function verdictOn(found: readonly Connection[]): string {
+  const silent = found.filter(({ ok }) => !ok).length
+  if (silent === 0) return 'ok'
+  const databases = `${silent} of ${found.length} ${found.length === 1 ? 'database' : 'databases'}`
+  return `the configuration can be used; ${databases} ${silent === 1 ? 'does' : 'do'} not answer`
 }
 
 function say(io: CheckIo, text: string): number {

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { parseDuration } from '../config/units.ts'
 import { readTime, timeForms } from '../proxy/admin-time.ts'
+import { withoutCredentials } from '../proxy/url.ts'
 import { type AdminReply, adminFlags, askAdmin, fetchJson, findAdmin, refusalOf } from './admin-client.ts'
 import { type Command, type CommandIo, complain, type Given, json, type Mistake, misuse } from './command.ts'
 import { exitCode } from './exit-codes.ts'
@@ -92,6 +93,7 @@ function questionOf(given: string, flags: Given, io: CommandIo): Question | Mist
   if (text === '') return { mistake: 'the query is empty' }
   const whole = wholeRequest(text)
   if (whole === undefined) return rangeOf(text, flags, io)
+  if ('mistake' in whole) return whole
   const window = ['start', 'end', 'step'].find((name) => flags.has(name))
   if (window === undefined) return whole
   return { mistake: `--${window} goes with PromQL; this request has a window of its own` }
@@ -100,13 +102,15 @@ function questionOf(given: string, flags: Given, io: CommandIo): Question | Mist
 const form = 'application/x-www-form-urlencoded'
 
 /** JSON, a URL or a form is a request as it stands. */
-function wholeRequest(text: string): Question | undefined {
+function wholeRequest(text: string): Question | Mistake | undefined {
   if (/^\{\s*"(?:method|path|search|headers|body)"\s*:/.test(text)) {
     return { body: text, type: 'application/json', note: '' }
   }
   if (/^https?:\/\/\S+\?\S+$/.test(text)) {
-    const { pathname, search } = new URL(text)
-    return { body: JSON.stringify({ path: pathname, search }), type: 'application/json', note: '' }
+    const url = URL.parse(text)
+    if (url === null) return { mistake: `${oneLine(withoutCredentials(text))} is not a URL` }
+    const { pathname: path, search } = url
+    return { body: JSON.stringify({ path, search }), type: 'application/json', note: '' }
   }
   return /^(?:\S+&)?query=\S+$/.test(text) ? { body: text, type: form, note: '' } : undefined
 }

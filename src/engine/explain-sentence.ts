@@ -37,7 +37,7 @@ function lacking(runs: Runs): string {
   const [stale, absent] = [countOf(unmarked, 'stale'), countOf(unmarked, 'absent')]
   const parts = [
     stale > 0 ? `${stale} expired ${longestAgo(unmarked)} ago` : '',
-    absent > 0 ? `${absent} ${were(absent)} never fetched, or evicted,` : '',
+    absent > 0 ? `${absent} ${were(absent)} never fetched, evicted or purged,` : '',
     marked(runs, 'purge', 'purged'),
     marked(runs, 'stale', 'marked as changed'),
   ].filter((part) => part !== '')

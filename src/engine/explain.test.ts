@@ -19,7 +19,7 @@ test('a hit, a rolling window, a first look, a look to the left', async () => {
     (await rig.explain(cells, to)).sentence
   assert.equal(
     await sentence(180),
-    'Miss: no bucket of 180 is fresh; 180 were never fetched, or evicted, and would be asked for.',
+    'Miss: no bucket of 180 is fresh; 180 were never fetched, evicted or purged, and would be asked for.',
   )
   await rig.ask(180)
   await rig.clock.advance(2000)
@@ -34,7 +34,7 @@ test('a hit, a rolling window, a first look, a look to the left', async () => {
   )
   assert.equal(
     await sentence(190),
-    'Miss: 177 of 190 buckets are fresh; 3 expired 2 s ago, 10 were never fetched, or evicted, and would be asked for in one piece of 190.',
+    'Miss: 177 of 190 buckets are fresh; 3 expired 2 s ago, 10 were never fetched, evicted or purged, and would be asked for in one piece of 190.',
   )
 })
 

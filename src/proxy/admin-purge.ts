@@ -144,9 +144,11 @@ const tooLong = (name: string): string =>
 
 function checked(selection: Selection, all: unknown): Selection | { readonly mistake: string } {
   if (all !== undefined && typeof all !== 'boolean') return { mistake: '"all" is true or false' }
+  const isSelective = Object.keys(selection).length > 0
+  if (all === true && isSelective) return { mistake: '"all" means everything: give it alone' }
   const { from, to } = selection
   if (from !== undefined && to !== undefined && from >= to) return { mistake: '"from" must lie before "to"' }
-  if (Object.keys(selection).length > 0 || all === true) return selection
+  if (isSelective || all === true) return selection
   return { mistake: `say what to purge: one or more of ${known.slice(0, -1).join(', ')}, or "all": true` }
 }
 

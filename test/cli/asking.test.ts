@@ -37,6 +37,13 @@ test('nobody has to read what the proxy says', async (t) => {
   assert.equal(await child.exit, 0)
 })
 
+test('explain: what only looks like a URL is misuse, not a crash', async (t) => {
+  for (const text of ['http://[?query=up', 'http://h:99999/?query=up']) {
+    const { code, err } = await runToEnd(t, ['explain', text])
+    assert.deepEqual([code, err.split('\n')[0]], [2, `windowpane explain: ${text} is not a URL`])
+  }
+})
+
 test('explain: a query, a form, a URL, a request, from an argument, a file or the input', async (t) => {
   const { url, admin } = await startProxy(t)
   await ask(url, path)

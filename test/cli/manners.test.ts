@@ -63,6 +63,7 @@ test('an unknown command is told with what was probably meant, an unknown flag t
     [['shadow', 'repord'], /expected report, or show/],
     [['top', '--by', 'size'], /--by size is none of/],
     [['tail', '--admin', 'not an address'], /is no address of an admin listener/],
+    [['top', '--admin', 'ftp://user:hunter2@h:1'], /"ftp:\/\/h:1\/" is no address of an admin listener/],
   ] as const) {
     const { code, out, err } = await runToEnd(t, argv)
     assert.deepEqual([code, out], [2, ''], argv.join(' '))

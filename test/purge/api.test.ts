@@ -106,6 +106,7 @@ const wrong: readonly (readonly [body: unknown, sentence: RegExp])[] = [
   [{}, /say what to purge: one or more of backend, shape, source, from, to, or "all": true/],
   [{ all: false }, /say what to purge/],
   [{ all: 1 }, /"all" is true or false/],
+  [{ all: true, source: 'up' }, /"all" means everything: give it alone/],
   [{ metric: 'up' }, /"metric" is not known; expected an object with backend, shape, source/],
   [{ backend: 'other' }, /there is no backend "other"; there are: truth/],
   [{ source: '' }, /"source" is not a text/],
