@@ -36,7 +36,7 @@ export async function openAdmin(running: Running): Promise<Admin | undefined> {
       telemetry,
       token: () => tokenOf(admin),
       allowsWrites: () => admin.allowWrites,
-      unready: () => unknownDatabases(house),
+      unready: () => silentDatabases(house),
       status: () => ({ configuration: configurationOf(reloads.state), ...statusOf(house) }),
       config: (mode) =>
         leavesOf(loaded()).filter(({ source }) => mode === 'effective' || source !== 'default'),
@@ -70,8 +70,9 @@ function tokenOf({ token, tokenFile }: Config['admin']): string | undefined {
   }
 }
 
-const unknownDatabases = ({ databases }: House): string[] =>
-  databases.flatMap(({ name, flavour }) => (flavour.isKnown ? [] : [`${name}: ${flavour.label}`]))
+/** One that is not Prometheus is passed through: that is ready, too. */
+const silentDatabases = ({ databases }: House): string[] =>
+  databases.flatMap(({ name, flavour, site }) => (site.isReady() ? [] : [`${name}: ${flavour.label}`]))
 
 const configurationOf = ({ inForceSince, last }: ReloadState): object => ({
   inForceSince: iso(inForceSince),

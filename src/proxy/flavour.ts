@@ -19,6 +19,7 @@ export class FlavourWatch {
   readonly #clock: Clock
   #flavour: Flavour = { isKnown: false, label: 'not asked yet' }
   #askedAt = Number.NEGATIVE_INFINITY
+  #hasAnswered = false
 
   constructor(backend: Backend, upstream: Upstream, clock: Clock) {
     this.#backend = backend
@@ -28,6 +29,11 @@ export class FlavourWatch {
 
   get current(): Flavour {
     return this.#flavour
+  }
+
+  /** Whether it ever answered, whatever it is; a server error is no answer. */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered
   }
 
   /** What is known now; asks again in the background when that is due. */
@@ -58,6 +64,7 @@ export class FlavourWatch {
           if (length <= maxBytes) body.push(Buffer.from(chunk))
         },
         end: () => {
+          if (status < 500) this.#hasAnswered = true
           // Anything but an answer is about one client or one moment: what is known stays known.
           if (!this.#flavour.isKnown || status === 200) {
             this.#flavour = this.#backend.readFlavour(status, Buffer.concat(body).toString())

@@ -139,6 +139,13 @@ export class Site {
     return this.#upstream.upstreams()
   }
 
+  /** Whether requests can be passed on. While they cannot, it is looked into: whoever waits for it sends no requests. */
+  isReady(): boolean {
+    const { hasAnswered } = this.#flavour
+    if (!hasAnswered) this.#flavour.noteRequest([])
+    return hasAnswered
+  }
+
   /** Asks the database what it is; resolves also when it does not answer. */
   ask(): Promise<void> {
     return this.#flavour.ask([])

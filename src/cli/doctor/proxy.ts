@@ -59,12 +59,9 @@ function versionFinding({ version: theirs, uptimeSeconds }: ProxyStatus, { url }
 
 function readyFinding(ready: Awaited<ReturnType<typeof askAdmin>>): Finding {
   const about = found('readiness')
-  if (!('code' in ready) && ready.status === 200) return about.ok('It is ready: every database is known.')
+  if (!('code' in ready) && ready.status === 200) return about.ok('It is ready: every database has answered.')
   const said = 'code' in ready ? ready.sentence : oneLine(ready.text)
-  return about.fail(
-    `It is ${said.replace(/^it is /, '')}.`,
-    'Until then requests are passed on uncached; check the database.',
-  )
+  return about.fail(`It is ${said.replace(/^it is /, '')}.`, 'Until then requests fail; check the database.')
 }
 
 const gauge = (samples: readonly Sample[], name: string): number | undefined =>
