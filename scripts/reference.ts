@@ -128,7 +128,7 @@ Such a request is never answered stale. Others see what they would have seen.
 
 | header | content |
 | --- | --- |
-| \`Cache-Status\` | RFC 9211: \`hit\` or \`fwd\` (\`partial\`, \`miss\`, \`stale\` where all had expired, \`request\` where the client asked for it, \`bypass\`), \`ttl\`, \`fwd-status\`, \`stored\`, \`collapsed\` (the answer came from another request's fetch), \`detail\` |
+| \`Cache-Status\` | RFC 9211: \`hit\` or \`fwd\` (\`partial\`, \`miss\`, \`stale\` where all had expired, \`request\` where the client asked for it, \`bypass\`), \`ttl\`, \`fwd-status\`, \`stored\` (not on a miss, which is sent before it is stored), \`collapsed\` (the answer came from another request's fetch), \`detail\` |
 | \`Server-Timing\` | milliseconds of plan, lookup, fetch (on a streamed miss: until the first byte) and in total |
 | \`Age\` | seconds since the oldest stored bucket in the answer was fetched |
 | \`Via\` | \`1.1 windowpane-…\`; a request that carries it already is a loop and gets 508 |

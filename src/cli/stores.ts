@@ -23,10 +23,17 @@ export async function openFarStores(config: Config, io: Io): Promise<ReadonlyMap
     if ('refused' in lmdb) {
       io.err(`windowpane: stores.${name}: ${lmdb.detail}; buckets are kept in memory only\n${lmdb.remedy}\n`)
       opened.set(name, { state: 'missing', trouble: lmdb.refused, detail: lmdb.detail })
-    } else opened.set(name, lmdb)
+    } else {
+      const { setAside } = lmdb.health
+      if (setAside !== undefined) io.err(`windowpane: stores.${name}: ${whySetAside(setAside)}\n`)
+      opened.set(name, lmdb)
+    }
   }
   return opened
 }
+
+const whySetAside = (reason: string): string =>
+  `its file could not be trusted (${reason}) and was set aside; a new one was begun, and nothing has to be done`
 
 /** Settled for every policy of the backends that use the store. */
 function settledAge({ backends, policies }: Config, name: string): number {

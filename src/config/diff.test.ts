@@ -62,6 +62,19 @@ for (const [name, from, to, expected] of [
     ['rules.1.match.query.regex changed ^sum by \\(job\\) ^max by \\(job\\) live'],
   ],
   ['a store', 'size: 20GB', 'size: 30GB', ['stores.disk.size changed 20GB 30GB restart']],
+  ['the log level', 'logLevel: debug', 'logLevel: warn', ['telemetry.logLevel changed debug warn live']],
+  [
+    'the share of traces',
+    'sampleRatio: 0.05',
+    'sampleRatio: 1',
+    ['telemetry.traces.sampleRatio changed 0.05 1 live'],
+  ],
+  [
+    'the collector',
+    'collector:4318',
+    'other:4318',
+    ['telemetry.traces.endpoint changed http://collector:4318 http://other:4318 restart'],
+  ],
   ['a new store', '  disk:', '  more: {}\n  disk:', ['stores.more added null null restart']],
   [
     'a name of a rule',

@@ -168,3 +168,21 @@ test('a command line is split into what belongs to the command and what to the c
     positionals: ['http://a', 'x'],
   })
 })
+
+test('a key in a section that needs a restart needs one, and says so', () => {
+  const needsRestart = (path: string) => rows.find((row) => row.path === path)?.needsRestart
+  for (const path of [
+    'listen',
+    'tls.cert',
+    'limits.patience.slow',
+    'stores.<name>.type',
+    'backends.<name>.auth.tokenFile',
+    'admin.allowWrites',
+    'telemetry.traces.endpoint',
+  ]) {
+    assert.equal(needsRestart(path), true, path)
+  }
+  for (const path of ['limits.maxStale', 'backends.<name>.mode', 'rules.<n>.mode', 'telemetry.logLevel']) {
+    assert.equal(needsRestart(path), false, path)
+  }
+})

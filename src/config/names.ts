@@ -19,6 +19,8 @@ export interface Row {
   readonly key: Key
   /** The types of which the key is one, in a section of several types. */
   readonly of: readonly string[]
+  /** By itself, or because of the section in which it is. */
+  readonly needsRestart: boolean
 }
 
 /** Every key of the definition that holds values itself, in order; `<name>` and `<n>` stand for entries. */
@@ -42,13 +44,17 @@ function rowsOfKeys(keys: Keys, path: string, of: readonly string[]): Row[] {
     const at = below(path, name)
     const { type } = key
     const isValue = type.kind === 'scalar' || (type.kind === 'list' && type.item.kind === 'scalar')
-    return isValue ? [{ path: at, key, of }] : rowsOf(type, at, of)
+    const needsRestart = key.apply === 'restart'
+    if (isValue) return [{ path: at, key, of, needsRestart }]
+    return rowsOf(type, at, of).map((row) => (needsRestart ? { ...row, needsRestart } : row))
   })
 }
 
 /** A key that several types have is one row. */
 function rowsOfVariants({ tag, cases }: Variants, path: string): Row[] {
-  const rows = new Map<string, Row>([['', { path: below(path, 'type'), key: tag, of: [] }]])
+  const rows = new Map<string, Row>([
+    ['', { path: below(path, 'type'), key: tag, of: [], needsRestart: tag.apply === 'restart' }],
+  ])
   for (const [name, type] of Object.entries(cases)) {
     for (const row of rowsOf(type, path, [name])) {
       const id = `${row.path} ${row.key.meaning}`

@@ -84,17 +84,16 @@ const head = '| key | type | default | environment, flag | meaning |\n| --- | --
 
 const table = (rows: readonly Row[]): string => head + rows.map(rowText).join('')
 
-function rowText({ path, key, of }: Row): string {
+function rowText({ path, key, of, needsRestart }: Row): string {
   const meaning = of.length === 0 ? key.meaning : `(${of.join(', ')}) ${key.meaning}`
   const variable = environmentName(path.replaceAll(/<(\w+)>/g, '{$1}')).replaceAll(/\{(\w+)\}/g, '<$1>')
   const names = key.isSecret ? `\`${variable}\`` : `\`${variable}\` \`${flagName(path)}\``
-  const cells = [`\`${path}\``, typeText(key), defaultText(key), names, cell(meaning) + restartText(key)]
+  const restart = needsRestart ? ' (a change needs a restart)' : ''
+  const cells = [`\`${path}\``, typeText(key), defaultText(key), names, cell(meaning) + restart]
   return `| ${cells.join(' | ')} |\n`
 }
 
 const cell = (text: string): string => text.replaceAll('|', '\\|')
-
-const restartText = (key: Key): string => (key.apply === 'restart' ? ' (a change needs a restart)' : '')
 
 function typeText({ type }: Key): string {
   if (type.kind === 'scalar') return type.label

@@ -171,6 +171,7 @@ const traces = section(
     endpoint: optional(
       collectorUrl,
       'where traces are sent: an OpenTelemetry collector (OTLP over HTTP, JSON); without it, nowhere',
+      { apply: 'restart' },
     ),
     sampleRatio: key(ratio(1), 1, {
       meaning: 'which share of the requests without a `traceparent` of their own is traced',
@@ -178,6 +179,7 @@ const traces = section(
     headersFile: optional(
       path,
       'a file with headers for the collector, one `Name: value` per line; read again when it changes',
+      { apply: 'restart' },
     ),
   },
   { checks: [headersHaveCollector] },
@@ -208,7 +210,7 @@ export const definition = section(
     backends: nested(named(backend, { expected: 'backend', min: 1 }), 'the databases'),
     rules: key(list(rule), [], { meaning: 'exceptions; the first rule that matches decides' }),
     admin: nested(admin, 'the admin listener', { apply: 'restart' }),
-    telemetry: nested(telemetry, 'logs and traces', { apply: 'restart' }),
+    telemetry: nested(telemetry, 'logs and traces'),
   },
   { checks: wholeConfigurationChecks },
 )

@@ -149,6 +149,21 @@ test('a durable store is warm after a restart: a full hit without asking the dat
   await second.stop()
 })
 
+test('a damaged durable store is set aside, and that is said', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  const place = await folder(t)
+  const file = join(place, 'windowpane.yaml')
+  const store = `    store: disk\nstores: { disk: { type: lmdb, path: ${place}, reserve: 0B } }\n`
+  await writeFile(file, config(upstream, store))
+  await writeFile(join(place, 'panes.mdb'), 'this is no store'.repeat(1000))
+  const running = await run(t, '--config', file)
+  assert.match(
+    running.err(),
+    /^windowpane: stores\.disk: its file could not be trusted \(damaged\) and was set aside; /m,
+  )
+  await running.stop()
+})
+
 test('a configuration that cannot be used is told in full, with its places', async (t) => {
   const file = join(await folder(t), 'windowpane.yaml')
   await writeFile(file, 'listen: nowhere\nbackend: {}\n')
