@@ -27,7 +27,9 @@ export function databasesOf(config: Config, current: () => ReadonlyMap<string, S
 export function settingsOf(config: Config): ReadonlyMap<string, Settings> {
   return new Map(
     Object.entries(config.backends).map(([name, backend]) => {
-      const rules = config.rules.filter((rule) => (rule.match.backend ?? name) === name)
+      const rules = config.rules
+        .map((rule, index) => ({ ...rule, name: rule.name ?? `rules.${index}` }))
+        .filter((rule) => (rule.match.backend ?? name) === name)
       return [name, { terms: termsOf(config, backend), rules: rules.map((rule) => ruleOf(config, rule)) }]
     }),
   )
@@ -48,10 +50,11 @@ const identityOf = (given: Pick<BackendConfig, 'identity' | 'identityHeaders'>):
     ? { headers: given.identityHeaders.map((name) => name.toLowerCase()) }
     : given.identity
 
-function ruleOf(config: Config, rule: RuleConfig): Rule {
-  const { policy, maxStaleMs, identity, identityHeaders } = rule
+function ruleOf(config: Config, rule: RuleConfig & { readonly name: string }): Rule {
+  const { name, policy, maxStaleMs, identity, identityHeaders } = rule
   const mode = rule.bypass ? 'off' : rule.mode
   return {
+    name,
     terms: {
       ...(mode !== undefined && { mode }),
       ...(policy !== undefined && { policy: policyOf(config.policies[policy]!) }),

@@ -65,6 +65,8 @@ export interface Explanation {
   readonly sources?: readonly string[]
   readonly grid?: Grid
   readonly policy?: string
+  /** The name of the rule that makes an exception of the request. */
+  readonly rule?: string
   readonly window?: ExplainedInterval
   /** The window in runs of one state, in time order. */
   readonly runs?: readonly ExplainedRun[]

@@ -6,7 +6,7 @@ import { iso } from '../telemetry/texts.ts'
 import type { RunReport } from './admin-run.ts'
 
 export function explanationText(explanation: Explanation, run: RunReport | undefined): string {
-  const { key, shape, grid, window, policy, asked, joined = [], ttls = [] } = explanation
+  const { key, shape, grid, window, policy, rule, asked, joined = [], ttls = [] } = explanation
   const lines: string[] = []
   const row = (name: string, value: string): void => void lines.push(`${name.padEnd(9)}${value}`)
   if (shape !== undefined) row('shape', shape)
@@ -14,6 +14,7 @@ export function explanationText(explanation: Explanation, run: RunReport | undef
   if (grid !== undefined)
     row('grid', `${grid.kind} every ${duration(grid.step)}, phase ${duration(grid.origin)}`)
   if (window !== undefined) row('window', spanOf(window))
+  if (rule !== undefined) row('rule', rule)
   if (policy !== undefined) row('policy', policy)
   for (const each of explanation.runs ?? []) row(each.state, runText(each))
   if (explanation.moreRuns !== undefined) row('', `and ${explanation.moreRuns} more runs`)

@@ -31,11 +31,12 @@ export async function explainWire(parts: ExplainParts, wire: WireRequest): Promi
       : explainBypass(plan, now)
   }
   const subject = { ...wire, query: plan.text }
-  const { mode, policy, maxStaleMs, identity: kind } = termsFor(parts.settings(), subject)
-  if (mode === 'off') return explainBypass({ bypass: 'switched_off' }, now)
+  const { mode, policy, maxStaleMs, identity: kind, rule } = termsFor(parts.settings(), subject)
+  const ruled = rule === undefined ? {} : { rule }
+  if (mode === 'off') return { ...explainBypass({ bypass: 'switched_off' }, now), ...ruled }
   const identity = identityOf(wire.headers, kind)
   const explanation = await parts.cache.explain({ plan, identity, demands, policy, maxStaleMs })
-  return mode === 'shadow' ? shadowed(explanation, plan) : explanation
+  return { ...(mode === 'shadow' ? shadowed(explanation, plan) : explanation), ...ruled }
 }
 
 /** The same, except that the database is asked for everything and that its answer is the client's. */

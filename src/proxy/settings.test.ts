@@ -7,7 +7,7 @@ const subject = { path: '/', headers: [], query: 'up' }
 
 const settingsOf = (mode: Mode, rule?: Mode): Settings => ({
   terms: { mode, identity: 'separate', policy: ladder(), maxStaleMs: 0 },
-  rules: rule === undefined ? [] : [{ terms: { mode: rule }, matches: () => true }],
+  rules: rule === undefined ? [] : [{ name: 'rules.0', terms: { mode: rule }, matches: () => true }],
 })
 
 test('a mode that is set holds until the configuration is replaced', () => {

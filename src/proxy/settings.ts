@@ -29,8 +29,15 @@ export interface RuleSubject {
 }
 
 export interface Rule {
+  /** What it is called in explanations. */
+  readonly name: string
   readonly terms: Partial<Terms>
   matches(subject: RuleSubject): boolean
+}
+
+export interface RuledTerms extends Terms {
+  /** The name of the rule that decided. */
+  readonly rule?: string
 }
 
 export interface Settings {
@@ -41,10 +48,10 @@ export interface Settings {
 }
 
 /** The first rule that matches decides; what it does not say is as for everybody. */
-export function termsFor({ terms, rules, override }: Settings, subject: RuleSubject): Terms {
+export function termsFor({ terms, rules, override }: Settings, subject: RuleSubject): RuledTerms {
   const rule = rules.length === 0 ? undefined : rules.find((each) => each.matches(subject))
   if (rule === undefined) return terms
-  const own = { ...terms, ...rule.terms }
+  const own = { ...terms, ...rule.terms, rule: rule.name }
   return override === undefined ? own : { ...own, mode: moreCareful(own.mode, override) }
 }
 

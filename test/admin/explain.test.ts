@@ -175,14 +175,28 @@ test('a data listener that does not answer is said, not an internal error', asyn
   )
 })
 
-test('a rule that switches caching off shows', async (t) => {
+test('the rule that decides is named', async (t) => {
   const house = await startHouse(t)
   house.settings = {
     ...house.settings,
-    rules: [{ terms: { mode: 'off' }, matches: ({ query }) => query === 'up' }],
+    rules: [
+      { name: 'not this', terms: { mode: 'off' }, matches: ({ query }) => query === 'up' },
+      { name: 'rules.1', terms: { mode: 'shadow' }, matches: ({ query }) => query === 'up + 2' },
+    ],
   }
-  assert.equal((await explain(house, form(30))).reason, 'switched_off')
-  assert.equal((await explain(house, form(30, NOW, 'up + 1'))).outcome, 'miss')
+  const told = async (query: string) => {
+    const { outcome, reason, rule } = await explain(house, form(30, NOW, query))
+    return [outcome, reason, rule]
+  }
+  assert.deepEqual(await told('up'), ['bypass', 'switched_off', 'not this'])
+  assert.deepEqual(await told('up + 1'), ['miss', 'absent', undefined])
+  assert.deepEqual(await told('up + 2'), ['bypass', 'shadow', 'rules.1'])
+  const text = await askPlainly(house.admin, '/-/explain?format=text', {
+    method: 'POST',
+    headers: formType,
+    body: form(30),
+  })
+  assert.match(text.body.toString(), /^rule {5}not this$/m)
 })
 
 test('as text it ends with a sentence', async (t) => {
