@@ -128,7 +128,10 @@ const backend = section(
 const conditions = {
   equals: optional(text, 'the whole text'),
   contains: optional(text, 'a part of it'),
-  regex: optional(pattern, 'a regular expression (JavaScript, Unicode) that is found in it'),
+  regex: optional(
+    pattern,
+    'a regular expression (JavaScript, Unicode) that is found in it; without a repetition inside a repetition, such as `(a+)+`, for which a client could write a text that holds up all requests',
+  ),
 }
 const matcher = section(conditions, { checks: [matcherIsOne] })
 const headerMatcher = section(
