@@ -27,6 +27,7 @@ export function flameOf(profile: Profile, title: string): string {
   const depth = draw(root, { x: 0, level: 0, scale: width / root.time }, rows)
   const height = (depth + 3) * rowHeight
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="monospace" font-size="10">
+<title>${escaped(title)}</title>
 <rect width="100%" height="100%" fill="#fff"/>
 <text x="4" y="12" font-size="12">${escaped(title)}</text>
 <g transform="translate(0 ${height - rowHeight}) scale(1 1)">
