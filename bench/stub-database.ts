@@ -1,6 +1,7 @@
 /**
  * A database that costs nothing: answers of any size, made of the times that were asked for, ready before they are asked
- * for. The query says how many series: `stub_100_x` has 100.
+ * for. The query says how many series: `stub_100_x` has 100. Those of `stub_100_short3` have 3 points each, somewhere in
+ * the window.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,21 +10,30 @@ const buildInfo = '{"status":"success","data":{"version":"3.5.3","revision":"","
 const answers = new Map<string, Buffer>()
 
 function answerTo(search: URLSearchParams): Buffer {
-  const [, series = '1'] = /^stub_(\d+)/.exec(search.get('query') ?? '') ?? []
-  const name = `${series} ${search.get('start')} ${search.get('end')} ${search.get('step')}`
+  const [, series = '1', life = '0'] = /^stub_(\d+)(?:_short(\d+))?/.exec(search.get('query') ?? '') ?? []
+  const name = `${series} ${life} ${search.get('start')} ${search.get('end')} ${search.get('step')}`
   const known = answers.get(name)
   if (known !== undefined) return known
-  const made = matrix(Number(series), search)
+  const made = matrix(Number(series), Number(life), search)
   if (answers.size > 64) answers.clear()
   answers.set(name, made)
   return made
 }
 
-function matrix(series: number, search: URLSearchParams): Buffer {
-  const [start, end, step] = ['start', 'end', 'step'].map((name) => Number(search.get(name)))
+/** `life`: how many points a series has; 0 for one at every step. Short ones begin evenly over the window. */
+function matrix(series: number, life: number, search: URLSearchParams): Buffer {
+  const [start, end, step] = ['start', 'end', 'step'].map((name) => Number(search.get(name))) as [
+    number,
+    number,
+    number,
+  ]
+  const steps = Math.floor((end - start) / step) + 1
+  const length = life === 0 ? steps : Math.min(life, steps)
   const all = Array.from({ length: series }, (_, column) => {
     const points: string[] = []
-    for (let at = start!; at <= end!; at += step!) {
+    const first = Math.floor((column / series) * (steps - length))
+    for (let i = first; i < first + length; i++) {
+      const at = start + i * step
       points.push(`[${at},"${(50 + 50 * Math.sin(at / 540 + column)).toFixed(6)}"]`)
     }
     const labels = `{"__name__":"stub","group":"g${column % 10}","instance":"host-${String(column).padStart(5, '0')}"}`

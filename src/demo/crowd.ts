@@ -78,10 +78,8 @@ export class Crowd {
     this.#options = options
     this.#prefix = Math.floor(options.clock.random() * 2 ** 32).toString(36)
     this.#pool = new Pool(options.url, { connections: 64, pipelining: 1 })
-    for (const [i, habit] of habits.entries()) {
-      const viewer = new Viewer(habit, seededRandom(mixSeeds(options.seed, i)))
+    for (const [i, viewer] of viewersOf(options.seed).entries())
       this.#after(i, (i * arriveWithinMs) / habits.length, viewer)
-    }
   }
 
   async stop(): Promise<void> {
@@ -143,6 +141,10 @@ export const formOf = ({ query, start, end, stepMs }: Question): string =>
     end: printInstant(end),
     step: String(stepMs / 1000),
   }).toString()
+
+/** The people of a crowd, each with dice of their own. */
+export const viewersOf = (seed: number): Viewer[] =>
+  habits.map((habit, i) => new Viewer(habit, seededRandom(mixSeeds(seed, i))))
 
 /** One person with one dashboard open. */
 class Viewer {

@@ -85,13 +85,18 @@ test('a flood of random writes never exceeds the budget, and everything is given
   )
 })
 
-test('the key that was used longest ago leaves first', () => {
+test('keys that were asked for again outlive those that came after them', () => {
   const used = bench(100_000)
   for (const key of ['a', 'b', 'c', 'd']) used.store.write(key, { pane: paneOfBytes(15_000), shape })
-  used.store.read('a', always)
-  used.store.write('b', { pane: paneOfBytes(15_000), shape })
-  for (const key of ['e', 'f', 'g']) used.store.write(key, { pane: paneOfBytes(15_000), shape })
-  assert.deepEqual(keysOf(used), ['a', 'b', 'e', 'f', 'g'])
+  for (const key of ['a', 'c']) for (let i = 0; i < 3; i++) used.store.read(key, always)
+  for (const key of ['e', 'f', 'g', 'h', 'i', 'j']) {
+    used.store.read(key, always)
+    used.store.write(key, { pane: paneOfBytes(15_000), shape })
+  }
+  assert.deepEqual(
+    keysOf(used).filter((key) => 'abcd'.includes(key)),
+    ['a', 'c'],
+  )
 })
 
 test('a key that is read every time stays through a flood', () => {
@@ -107,7 +112,7 @@ test('only as much leaves as another holder needs', () => {
   const used = bench(100_000)
   for (const key of ['a', 'b', 'c', 'd']) used.store.write(key, { pane: paneOfBytes(20_000), shape })
   assert.ok(used.budget.reserve(30_000))
-  assert.deepEqual(keysOf(used), ['b', 'c', 'd'])
+  assert.equal(keysOf(used).length, 3)
   assert.ok(used.budget.reserve(65_000))
   assert.deepEqual(keysOf(used), [])
   assert.ok(!used.budget.reserve(10_000))

@@ -1,4 +1,4 @@
-/** Panes in this process: a byte-bounded map, least recently used keys leave first. */
+/** Panes in this process: a byte-bounded map; what was asked for little and long ago leaves first, see turnover.ts. */
 import type { Budget } from '../core/budget.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
@@ -8,6 +8,7 @@ import { clockOf, measure, type Pane, slice } from '../core/pane.ts'
 import type { EvictionReason, StoreFigures } from './figures.ts'
 import type { Entry, Found, ShapeRecord, Store } from './store.ts'
 import { cutOut, layOver } from './tile.ts'
+import { type Standing, Turnover } from './turnover.ts'
 
 export interface MemoryStoreOptions {
   readonly clock: Clock
@@ -33,36 +34,23 @@ export function memoryStore(options: MemoryStoreOptions): Store {
 class MemoryStore implements Store {
   readonly name = 'memory'
   readonly #options: MemoryStoreOptions
-  /** In order of use: the first is the one used longest ago. */
-  readonly #slots = new Map<Key, Slot>()
-  #held = 0
+  readonly #slots = new Turnover<Slot>()
   readonly #evicted = { memory: 0, expired: 0, surplus: 0 } satisfies Partial<Record<EvictionReason, number>>
 
   constructor(options: MemoryStoreOptions) {
     this.#options = options
     options.budget.onPressure(
       (bytes) => this.#evict(bytes),
-      () => this.#held,
+      () => this.#slots.bytes,
     )
   }
 
   read(key: Key, interval: Interval): Found | undefined {
-    const slot = this.#slots.get(key)
-    if (slot === undefined) return undefined
-    this.#slots.delete(key)
-    this.#slots.set(key, slot)
-    return this.peek(key, interval)
+    return within(this.#slots.use(key), interval)
   }
 
   peek(key: Key, interval: Interval): Found | undefined {
-    const slot = this.#slots.get(key)
-    if (slot === undefined) return undefined
-    const panes: Pane[] = []
-    for (const pane of slot.panes) {
-      const part = slice(pane, interval)
-      if (part.from < part.to) panes.push(part)
-    }
-    return { panes, shape: slot.shape }
+    return within(this.#slots.get(key), interval)
   }
 
   write(key: Key, { pane, shape }: Entry): boolean {
@@ -73,64 +61,57 @@ class MemoryStore implements Store {
     // One key that would push out most of the others is not kept at all.
     const bytes = slotBytes(key, panes, shape)
     if (bytes > this.#options.budget.limit / 4) return false
-    this.#forget(key)
-    return panes.length > 0 && this.#keep(key, { panes, shape, bytes, writtenAt: now })
+    const standing = this.#forget(key)
+    return panes.length > 0 && this.#keep(key, { panes, shape, bytes, writtenAt: now }, standing)
   }
 
   remove(key: Key, interval?: Interval): number {
     const slot = this.#slots.get(key)
     if (slot === undefined) return 0
     const left = interval === undefined ? [] : cutOut(slot.panes, interval)
-    this.#forget(key)
+    const standing = this.#forget(key)
     if (left.length > 0) {
       const bytes = slotBytes(key, left, slot.shape)
-      this.#keep(key, { ...slot, panes: left, bytes })
+      this.#keep(key, { ...slot, panes: left, bytes }, standing)
     }
     return countBuckets(slot.panes) - countBuckets(left)
   }
 
   *shapes(): Iterable<readonly [Key, ShapeRecord]> {
-    // A copy: a key that is used meanwhile goes to the end of the map, and would come again.
-    for (const [key, slot] of [...this.#slots]) yield [key, slot.shape]
+    for (const [key, slot] of this.#slots.entries()) yield [key, slot.shape]
   }
 
   figures(): StoreFigures {
-    return { entries: this.#slots.size, bytes: this.#held, evictions: { ...this.#evicted } }
+    return { entries: this.#slots.size, bytes: this.#slots.bytes, evictions: { ...this.#evicted } }
   }
 
   close(): void {
-    for (const key of [...this.#slots.keys()]) this.#forget(key)
+    for (const [key] of this.#slots.entries()) this.#forget(key)
   }
 
-  #keep(key: Key, slot: Slot): boolean {
+  #keep(key: Key, slot: Slot, standing: Standing | undefined): boolean {
     if (!this.#options.budget.reserve(slot.bytes)) return false
-    this.#slots.set(key, slot)
-    this.#held += slot.bytes
+    this.#slots.add(key, slot, standing)
     return true
   }
 
-  #forget(key: Key): void {
-    const slot = this.#slots.get(key)
-    if (slot === undefined) return
-    this.#slots.delete(key)
-    this.#held -= slot.bytes
-    this.#options.budget.release(slot.bytes)
+  #forget(key: Key): Standing | undefined {
+    this.#options.budget.release(this.#slots.get(key)?.bytes ?? 0)
+    return this.#slots.delete(key)
   }
 
   #evict(bytes: number): void {
-    const target = this.#options.budget.used - bytes
-    for (const key of this.#slots.keys()) {
-      if (this.#options.budget.used <= target) return
-      this.#forget(key)
+    for (const slot of this.#slots.free(bytes)) {
+      this.#options.budget.release(slot.bytes)
       this.#evicted.memory++
     }
   }
 
-  /** Keys that nobody used leave from the front; a key in use drops its expired panes when it is written. */
+  /** Keys that nobody uses leave from the front; a key in use drops its expired panes when it is written. */
   #dropExpired(now: EpochMs): void {
-    for (const [key, slot] of this.#slots) {
-      if (slot.writtenAt + this.#options.retentionMs > now) return
-      this.#forget(key)
+    const { budget, retentionMs } = this.#options
+    for (const slot of this.#slots.takeWhile(({ writtenAt }) => writtenAt + retentionMs <= now)) {
+      budget.release(slot.bytes)
       this.#evicted.expired++
     }
   }
@@ -148,6 +129,16 @@ class MemoryStore implements Store {
     }
     return kept
   }
+}
+
+function within(slot: Slot | undefined, interval: Interval): Found | undefined {
+  if (slot === undefined) return undefined
+  const panes: Pane[] = []
+  for (const pane of slot.panes) {
+    const part = slice(pane, interval)
+    if (part.from < part.to) panes.push(part)
+  }
+  return { panes, shape: slot.shape }
 }
 
 /** Looks from the end, where the newest clock usually is. */

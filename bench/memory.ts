@@ -1,0 +1,186 @@
+/**
+ * What cached points weigh, and what a flood of questions that nobody asks twice does to the process and to what
+ * others ask for all the time: `npm run bench:memory [live|flood]`. Exits with 1 where a mark is missed.
+ */
+import { readFileSync } from 'node:fs'
+import { request } from 'undici'
+import { prometheus } from '../src/backends/prometheus/index.ts'
+import { startWindowpane } from '../src/proxy/server.ts'
+import { startNode } from './node-process.ts'
+
+const begin = 1_767_225_600
+const mib = 2 ** 20
+const marks: { name: string; isMet: boolean }[] = []
+
+const path = (query: string, points: number): string =>
+  `/api/v1/query_range?query=${query}&start=${begin}&end=${begin + 60 * (points - 1)}&step=60`
+
+interface Filling {
+  readonly name: string
+  readonly paths: readonly string[]
+  readonly points: number
+  /** Bytes per point, or times the text of the answers. */
+  readonly mark: { readonly perPoint: number } | { readonly timesText: number }
+}
+
+const fillings: readonly Filling[] = [
+  {
+    name: '1 query, 100 × 10 080',
+    paths: [path('stub_100_long', 10_080)],
+    points: 100 * 10_080,
+    mark: { perPoint: 35 },
+  },
+  {
+    name: '200 queries, 20 × 240',
+    paths: Array.from({ length: 200 }, (_, i) => path(`stub_20_${i}`, 240)),
+    points: 200 * 20 * 240,
+    mark: { perPoint: 35 },
+  },
+  {
+    name: '1 query, 50 000 × 3 in 720',
+    paths: [path('stub_50000_short3', 720)],
+    points: 150_000,
+    mark: { timesText: 2 },
+  },
+]
+
+/** What is reachable; one collection finds what the last one freed. */
+function live(): number {
+  for (let i = 0; i < 4; i++) globalThis.gc!()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+async function weigh(database: string, filling: Filling): Promise<void> {
+  const backend = prometheus({ settledAgeMs: 3_600_000, maxBuckets: 11_001 })
+  const options = { upstream: database, backend, listen: '127.0.0.1:0' }
+  const proxy = await startWindowpane({ ...options, limits: { memoryBytes: 2048 * mib } })
+  const get = async (target: string): Promise<number> => {
+    const { body, statusCode } = await request(proxy.url + target)
+    let bytes = 0
+    for await (const chunk of body) bytes += (chunk as Buffer).length
+    if (statusCode !== 200) throw new Error(`${target}: ${statusCode}`)
+    return bytes
+  }
+  await get(path('stub_1_first', 1))
+  let text = 0
+  for (const each of filling.paths) text += await get(each)
+  await get(filling.paths[0]!)
+  const full = live()
+  await proxy.close()
+  // Compared with the end: what the runtime itself keeps has found its size by then.
+  const held = full - live()
+  const perPoint = held / filling.points
+  const timesText = held / text
+  const isMet =
+    'perPoint' in filling.mark ? perPoint <= filling.mark.perPoint : timesText <= filling.mark.timesText
+  marks.push({ name: filling.name, isMet })
+  console.log(
+    `live    ${filling.name.padEnd(28)} ${(held / mib).toFixed(1)} MiB, ${perPoint.toFixed(1)} bytes per point, ${timesText.toFixed(2)} × the text of ${(text / mib).toFixed(1)} MiB`,
+  )
+}
+
+const flood = { memory: 256 * mib, dashboards: 100, rounds: 6, atOnce: 16 }
+/** Distinct shapes; a third each by bytes would be few small ones, so most by number are small. */
+const floodForms = [
+  ...Array.from({ length: 6 }, () => ({ series: 1, points: 60 })),
+  ...Array.from({ length: 3 }, () => ({ series: 20, points: 240 })),
+  { series: 100, points: 720 },
+]
+
+interface Share {
+  hits: number
+  asked: number
+}
+
+class Flood {
+  readonly #url: string
+  #asked = 0
+  bytes = 0
+  failed = 0
+
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  async ask(target: string): Promise<{ isHit: boolean; bytes: number }> {
+    const { statusCode, headers, body } = await request(this.#url + target)
+    let bytes = 0
+    for await (const chunk of body) bytes += (chunk as Buffer).length
+    if (statusCode !== 200) this.failed++
+    return { isHit: /; hit/.test(String(headers['cache-status'])), bytes }
+  }
+
+  async dashboards(share: Share): Promise<void> {
+    for (let i = 0; i < flood.dashboards; i++) {
+      const { isHit } = await this.ask(path(`stub_20_dashboard${i}`, 240))
+      share.asked++
+      if (isHit) share.hits++
+    }
+  }
+
+  /** Questions that nobody asks again, until so many bytes came. */
+  async pour(bytes: number): Promise<void> {
+    const until = this.bytes + bytes
+    const one = async (): Promise<void> => {
+      while (this.bytes < until) {
+        const { series, points } = floodForms[this.#asked % floodForms.length]!
+        const answer = await this.ask(path(`stub_${series}_flood${this.#asked++}`, points))
+        this.bytes += answer.bytes
+      }
+    }
+    await Promise.all(Array.from({ length: flood.atOnce }, one))
+  }
+
+  get asked(): number {
+    return this.#asked
+  }
+}
+
+const statusOf = (pid: number, field: string): number =>
+  Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
+
+const shown = ({ hits, asked }: Share): string => `${((100 * hits) / asked).toFixed(0)} %`
+
+/** `share`: how much of the memory comes between two times that the dashboards are asked for. */
+async function inundate(database: string, share: number): Promise<void> {
+  const { url, child } = await startNode(0, [
+    ...['src/cli/main.ts', database, '--listen', '127.0.0.1:0', '--admin.enabled=false'],
+    ...['--telemetry.log-level=warn', `--memory=${flood.memory / mib}MiB`],
+  ])
+  const own = new Flood(url)
+  const before: Share = { hits: 0, asked: 0 }
+  const during: Share = { hits: 0, asked: 0 }
+  await own.dashboards({ hits: 0, asked: 0 })
+  await own.dashboards(before)
+  await own.dashboards(before)
+  for (let round = 0; round < flood.rounds; round++) {
+    await own.pour(share * flood.memory)
+    await own.dashboards(during)
+  }
+  // The small program between is taskset, which becomes node.
+  const [peak, last] = [statusOf(child.pid!, 'VmHWM'), statusOf(child.pid!, 'VmRSS')]
+  child.kill()
+  const bound = 1.3 * flood.memory + 80 * mib
+  marks.push(
+    { name: `flood × ${share}: memory of the process`, isMet: peak <= bound },
+    { name: `flood × ${share}: no failed request`, isMet: own.failed === 0 },
+    {
+      name: `flood × ${share}: hits of the dashboards`,
+      isMet: during.hits / during.asked >= (0.95 * before.hits) / before.asked,
+    },
+  )
+  console.log(
+    `flood   ${share} × the memory of ${flood.memory / mib} MiB per round, ${own.asked} shapes, ${(own.bytes / mib).toFixed(0)} MiB: process at most ${(peak / mib).toFixed(0)} MiB (bound ${(bound / mib).toFixed(0)}), at the end ${(last / mib).toFixed(0)}; dashboards hit ${shown(before)} before, ${shown(during)} during; ${own.failed} failed`,
+  )
+}
+
+const what = process.argv[2] ?? 'all'
+const database = await startNode(1, ['bench/stub-database.ts'])
+if (what !== 'flood') for (const filling of fillings) await weigh(database.url, filling)
+if (what !== 'live') for (const share of [0.5, 3]) await inundate(database.url, share)
+database.child.kill()
+
+const missed = marks.filter((mark) => !mark.isMet)
+for (const { name } of missed) console.log(`missed: ${name}`)
+process.exitCode = missed.length > 0 ? 1 : 0
