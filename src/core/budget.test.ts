@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { Budget } from './budget.ts'
+import { Budget, spareOf } from './budget.ts'
 
 /** A positive number reserves, a negative one gives the reservation of that index back. */
 const steps = fc.array(fc.integer({ min: -20, max: 60 }), { maxLength: 80 })
@@ -101,4 +101,26 @@ test('who registered last is asked first, and nobody for more than it has', () =
   assert.deepEqual(asked.splice(0), ['packed 10', 'panes 15'])
   assert.ok(!budget.reserve(46))
   assert.deepEqual(asked, [])
+})
+
+test('what is spared cannot be reserved, and is made room for', () => {
+  const budget = new Budget(100, 20)
+  let held = 0
+  budget.onPressure(
+    (bytes) => {
+      held -= bytes
+      budget.release(bytes)
+    },
+    () => held,
+  )
+  assert.ok(budget.reserve(80))
+  assert.ok(!budget.reserve(1))
+  held = 80
+  assert.ok(budget.reserve(30))
+  assert.deepEqual([held, budget.used, budget.limit], [50, 80, 100])
+})
+
+test('a large budget spares what is collected at once, a small one an eighth', () => {
+  const MiB = 2 ** 20
+  assert.deepEqual([16 * MiB, 512 * MiB, 4096 * MiB].map(spareOf), [2 * MiB, 64 * MiB, 64 * MiB])
 })

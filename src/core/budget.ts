@@ -10,11 +10,15 @@ interface Holder {
 
 export class Budget {
   readonly limit: number
+  /** What can be reserved. */
+  readonly #room: number
   #used = 0
   readonly #holders: Holder[] = []
 
-  constructor(limit: number) {
+  /** `spare` is part of the limit, and left to memory that nobody holds any more and that is not collected yet. */
+  constructor(limit: number, spare = 0) {
     this.limit = limit
+    this.#room = limit - spare
   }
 
   get used(): number {
@@ -32,7 +36,7 @@ export class Budget {
 
   /** Returns false, and takes nothing, where the budget has no room even after reclaiming. */
   reserve(bytes: number): boolean {
-    if (this.#used + bytes > this.limit && !this.#makeRoom(bytes)) return false
+    if (this.#used + bytes > this.#room && !this.#makeRoom(bytes)) return false
     this.#used += bytes
     return true
   }
@@ -42,7 +46,7 @@ export class Budget {
   }
 
   #makeRoom(bytes: number): boolean {
-    const over = () => this.#used + bytes - this.limit
+    const over = () => this.#used + bytes - this.#room
     // What cannot be had even by giving everything back must not cost anybody anything.
     if (over() > this.#holders.reduce((sum, holder) => sum + holder.reclaimable(), 0)) return false
     for (const holder of this.#holders) {
@@ -52,3 +56,9 @@ export class Budget {
     return over() <= 0
   }
 }
+
+/** Buffers are collected when about this much of them has been given up, however large the heap is. */
+const collectedAtOnce = 64 * 1024 * 1024
+
+/** What a process that may take `limit` bytes should leave to the garbage collector. */
+export const spareOf = (limit: number): number => Math.min(collectedAtOnce, Math.floor(limit / 8))

@@ -6,6 +6,7 @@ import { compareBytes } from './bytes.ts'
 import type { EpochMs } from './clock.ts'
 import type { Interval } from './interval.ts'
 import { allocateBody, type NoteSet, type Pane, type PaneBody, paneOf } from './pane.ts'
+import { ingestScratch } from './scratch.ts'
 
 export interface Finish {
   readonly interval: Interval
@@ -18,11 +19,11 @@ export interface Finish {
 export class PaneBuilder {
   readonly #lanes: number
   readonly #stride: number
-  #records = new Uint32Array(1024)
+  #records = wordsOf(ingestScratch.take(4096))
   #recordLength = 0
-  #tables = new Uint32Array(4096)
+  #tables = wordsOf(ingestScratch.take(16_384))
   #tableLength = 0
-  #ranks = Buffer.allocUnsafeSlow(4096)
+  #ranks = ingestScratch.take(4096)
   #rankLength = 0
   /** Start of the open lane in #records, and the next bucket (relative to the interval) it may take. */
   #span = 0
@@ -45,7 +46,7 @@ export class PaneBuilder {
   /** Opens a column whose head is slab[headStart .. headEnd). */
   beginColumn(headStart: number, headEnd: number, rank: Uint8Array): void {
     const at = this.#recordLength
-    if (at + this.#stride > this.#records.length) this.#records = grown(this.#records, at + this.#stride)
+    if (at + this.#stride > this.#records.length) this.#records = grown(this.#records, at, this.#stride)
     for (let i = at + 3; i < at + this.#stride; i++) this.#records[i] = 0
     this.#appendRank(rank)
     this.#records[at] = headStart
@@ -73,7 +74,7 @@ export class PaneBuilder {
     if (this.#next < 0) this.#openSpan(bucket)
     else if (bucket < this.#next) return false
     if (this.#tableLength + (bucket - this.#next) + 2 > this.#tables.length) {
-      this.#tables = grown(this.#tables, this.#tableLength + (bucket - this.#next) + 2)
+      this.#tables = grown(this.#tables, this.#tableLength, bucket - this.#next + 2)
     }
     // Buckets that were left out are empty: they begin and end where this one begins.
     while (this.#next <= bucket) {
@@ -90,6 +91,7 @@ export class PaneBuilder {
     this.#records[this.#span + 1] = this.#next - this.#records[this.#span]!
   }
 
+  /** Called once: the builder cannot be used afterwards. */
   finish(finish: Finish): Pane {
     const notes = finish.notes ?? []
     const body = allocateBody({
@@ -104,7 +106,16 @@ export class PaneBuilder {
       slabBytes: finish.slab.length,
     })
     this.#fill(body, finish)
+    this.abandon()
     return paneOf(body)
+  }
+
+  /** Gives back what is held, where nothing is finished. */
+  abandon(): void {
+    for (const words of [this.#records, this.#tables]) ingestScratch.give(Buffer.from(words.buffer))
+    ingestScratch.give(this.#ranks)
+    this.#records = this.#tables = noWords
+    this.#ranks = noBytes
   }
 
   #fill(body: PaneBody, finish: Finish): void {
@@ -124,18 +135,18 @@ export class PaneBuilder {
 
   #appendRank(rank: Uint8Array): void {
     const end = this.#rankLength + rank.length
-    if (end > this.#ranks.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#ranks.length, end))
-      this.#ranks.copy(larger, 0, 0, this.#rankLength)
-      this.#ranks = larger
-    }
+    if (end > this.#ranks.length) this.#ranks = ingestScratch.grow(this.#ranks, this.#rankLength, end)
     this.#ranks.set(rank, this.#rankLength)
     this.#rankLength = end
   }
 }
 
-function grown(array: Uint32Array<ArrayBuffer>, atLeast: number): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(Math.max(2 * array.length, atLeast))
-  larger.set(array)
-  return larger
+const noBytes = Buffer.alloc(0)
+const noWords = new Uint32Array(0)
+
+const wordsOf = (bytes: Buffer): Uint32Array<ArrayBuffer> =>
+  new Uint32Array(bytes.buffer as ArrayBuffer, 0, bytes.length >>> 2)
+
+function grown(words: Uint32Array<ArrayBuffer>, used: number, more: number): Uint32Array<ArrayBuffer> {
+  return wordsOf(ingestScratch.grow(Buffer.from(words.buffer), 4 * used, 4 * (used + more)))
 }

@@ -22,7 +22,8 @@ export interface Limits {
 
 /** Also the rows of the reference page. */
 export const limitDescriptions: Readonly<Record<keyof Limits, string>> = {
-  memoryBytes: 'panes, bodies in flight and unsent answers together; above, the keys used longest ago leave',
+  memoryBytes:
+    'panes, bodies in flight, unsent answers and what of them is not collected yet; above, what was asked for least leaves',
   maxAnswerBytes: 'the longest answer that is cut and kept; longer ones are passed on',
   maxHeaderBytes: 'the longest head of a request, and so its longest URL: as long as Prometheus reads',
   maxRequestBytes: 'the longest body of a query; longer ones are refused with 413',

@@ -7,6 +7,7 @@ import type { Clock, EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision, resetDecision } from '../core/decision.ts'
 import { headerOf } from '../core/headers.ts'
 import type { Pane } from '../core/pane.ts'
+import { type ScratchPool, type Written, writeOut } from '../core/scratch.ts'
 import type { Encoding, StreamTarget } from '../engine/ports.ts'
 import type { Answer, Client } from '../engine/trip.ts'
 import type { MaybePromise } from '../stores/store.ts'
@@ -17,7 +18,6 @@ import { cacheStatus, endToEnd, serverTiming } from './headers.ts'
 import type { PackedAnswers } from './packed.ts'
 import type { Pieces } from './pieces.ts'
 import { spliceRoom } from './pieces-splice.ts'
-import { type ScratchPool, type Written, writeOut } from './scratch.ts'
 
 export interface OutgoingOptions {
   readonly clock: Clock

@@ -1,8 +1,9 @@
 /** Starts Windowpane: puts stores, databases and listeners together, and takes them down in order. */
 import type { IncomingMessage } from 'node:http'
 import type { Backend, Flavour } from '../backends/backend.ts'
-import { Budget } from '../core/budget.ts'
+import { Budget, spareOf } from '../core/budget.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
+import { ScratchPool } from '../core/scratch.ts'
 import { Purge } from '../engine/purge.ts'
 import { ShadowLog } from '../engine/shadow-log.ts'
 import { memoryStore } from '../stores/memory.ts'
@@ -19,7 +20,6 @@ import { PackedAnswers } from './packed.ts'
 import { Pieces } from './pieces.ts'
 import { ThreadMaker } from './pieces-maker.ts'
 import { isFor, narrowness, placeOf, type Route, withoutPrefix } from './routes.ts'
-import { ScratchPool } from './scratch.ts'
 import type { Settings } from './settings.ts'
 import { type Common, type DatabaseAddress, Site } from './site.ts'
 import { type FarStore, Tiers } from './tiers.ts'
@@ -77,7 +77,7 @@ export interface DatabaseState {
 
 export async function startHouse(options: HouseOptions): Promise<House> {
   const { clock, limits, databases } = options
-  const budget = new Budget(limits.memoryBytes)
+  const budget = new Budget(limits.memoryBytes, spareOf(limits.memoryBytes))
   const memory = options.store?.(budget) ?? memoryStoreOf(budget, options)
   const { telemetry, sampleRatio, farStores = new Map() } = options
   const tiers = new Tiers({ clock, memory, farStores, telemetry, retentionMs: retentionOf(options) })

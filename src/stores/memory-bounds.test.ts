@@ -99,6 +99,23 @@ test('keys that were asked for again outlive those that came after them', () => 
   )
 })
 
+test('looking at a record is not asking for buckets', () => {
+  const [looked, asked] = [bench(100_000), bench(100_000)]
+  for (const { store } of [looked, asked]) store.write('a', { pane: paneOfBytes(15_000), shape })
+  for (let i = 0; i < 9; i++) {
+    looked.store.read('a', { from: 0, to: 0 })
+    asked.store.read('a', always)
+  }
+  for (const { store } of [looked, asked]) {
+    for (let i = 0; i < 50; i++) {
+      for (const _ of [1, 2]) store.read(`twice ${i}`, always)
+      store.write(`twice ${i}`, { pane: paneOfBytes(15_000), shape })
+    }
+  }
+  assert.ok(!keysOf(looked).includes('a'))
+  assert.ok(keysOf(asked).includes('a'))
+})
+
 test('a key that is read every time stays through a flood', () => {
   const used = bench(100_000)
   used.store.write('panel', { pane: paneOfBytes(10_000), shape })

@@ -2,7 +2,7 @@
 import type { Budget } from '../core/budget.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
-import { lengthOf } from '../core/interval.ts'
+import { isEmpty, lengthOf } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { clockOf, measure, type Pane, slice } from '../core/pane.ts'
 import type { EvictionReason, StoreFigures } from './figures.ts'
@@ -46,7 +46,8 @@ class MemoryStore implements Store {
   }
 
   read(key: Key, interval: Interval): Found | undefined {
-    return within(this.#slots.use(key), interval)
+    // Who asks for no bucket wants to see the record, and asks for buckets at another time.
+    return isEmpty(interval) ? this.peek(key, interval) : within(this.#slots.use(key), interval)
   }
 
   peek(key: Key, interval: Interval): Found | undefined {

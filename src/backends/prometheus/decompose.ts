@@ -8,6 +8,7 @@ import type { EpochMs } from '../../core/clock.ts'
 import { type Grid, startOf } from '../../core/grid.ts'
 import type { Interval } from '../../core/interval.ts'
 import { PaneBuilder } from '../../core/pane-builder.ts'
+import { ingestScratch } from '../../core/scratch.ts'
 import type { Decomposed, Sink, Unusable } from '../backend.ts'
 import { readAnnotations } from './annotations.ts'
 import { RankWriter } from './rank.ts'
@@ -17,6 +18,8 @@ export const envelope = Buffer.from('{"status":"success","data":{"resultType":"m
 const metric = Buffer.from('{"metric":{')
 /** What opens the list of each lane behind a series' labels. */
 export const openings = [Buffer.from(',"values":['), Buffer.from(',"histograms":[')] as const
+
+const noBytes = Buffer.alloc(0)
 
 /** `more`: the element is not complete yet; scanning goes on there when more bytes are in. */
 type Step = 'next' | 'more' | 'failed'
@@ -40,7 +43,7 @@ export class MatrixSink implements Sink {
     this.#interval = interval
     this.#base = startOf(grid, interval.from)
     this.#step = grid.step
-    this.#bytes = Buffer.allocUnsafeSlow(16_384)
+    this.#bytes = ingestScratch.take(16_384)
   }
 
   get held(): number {
@@ -58,6 +61,16 @@ export class MatrixSink implements Sink {
   }
 
   end(fetchedAt: EpochMs): Decomposed | Unusable {
+    const decomposed = this.#decomposed(fetchedAt)
+    if ('unusable' in decomposed) this.#builder.abandon()
+    // Whatever comes now is for nobody: the buffer is the next answer's.
+    ingestScratch.give(this.#bytes)
+    this.#bytes = noBytes
+    this.#failure = 'the answer is over'
+    return decomposed
+  }
+
+  #decomposed(fetchedAt: EpochMs): Decomposed | Unusable {
     if (this.#failure === undefined && this.#state !== 'trailer') this.#failure = 'the answer is cut short'
     if (this.#failure !== undefined) return { unusable: this.#failure }
     const trailer = this.#bytes.subarray(this.#position, this.#length)
@@ -67,7 +80,7 @@ export class MatrixSink implements Sink {
     const pane = this.#builder.finish({
       interval: this.#interval,
       fetchedAt,
-      slab: this.#builder.columns === 0 ? new Uint8Array(0) : this.#bytes.subarray(0, this.#position),
+      slab: this.#builder.columns === 0 ? noBytes : this.#bytes.subarray(0, this.#position),
       notes: annotations.notes,
     })
     return { pane, storable: annotations.storable }
@@ -267,8 +280,6 @@ export class MatrixSink implements Sink {
   }
 
   #grow(atLeast: number): void {
-    const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, atLeast))
-    this.#bytes.copy(larger, 0, 0, this.#length)
-    this.#bytes = larger
+    this.#bytes = ingestScratch.grow(this.#bytes, this.#length, atLeast)
   }
 }

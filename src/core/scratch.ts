@@ -1,19 +1,26 @@
 /**
- * Pooled buffers for answers: allocating, not copying, is the expense. A buffer goes back only when the socket has
- * taken its bytes; giving it back earlier would send the next answer's bytes to this client.
+ * Pooled buffers: allocating, not copying, is the expense, and what is thrown away stays in memory until it is
+ * collected. A buffer goes back only when nobody reads it any more (an answer: when the socket has taken its bytes);
+ * giving it back earlier would send the next answer's bytes to this client.
  */
-import type { Budget } from '../core/budget.ts'
 
-const smallest = 14
+import type { Budget } from './budget.ts'
+
+const smallest = 12
 const largest = 23
-/** Of all that are free. */
-const maxFreeBytes = 32 * 1024 * 1024
+const MiB = 1024 * 1024
 
 export class ScratchPool {
   readonly #free: Buffer[][] = Array.from({ length: largest + 1 }, () => [])
+  readonly #maxFreeBytes: number
   #freeBytes = 0
 
-  /** A buffer of at least `length` bytes, of unknown content. */
+  /** `maxFreeBytes`: what lies unused at most. */
+  constructor(maxFreeBytes = 32 * MiB) {
+    this.#maxFreeBytes = maxFreeBytes
+  }
+
+  /** A buffer of at least `length` bytes, from the beginning of its memory, of unknown content. */
   take(length: number): Buffer {
     const size = classOf(length)
     if (size > largest) return Buffer.allocUnsafeSlow(length)
@@ -25,11 +32,22 @@ export class ScratchPool {
 
   give(buffer: Buffer): void {
     const size = classOf(buffer.length)
-    if (size > largest || this.#freeBytes + buffer.length > maxFreeBytes) return
-    this.#freeBytes += buffer.length
+    if (size > largest || this.#freeBytes + buffer.length > this.#maxFreeBytes) return
     this.#free[size]!.push(buffer)
+    this.#freeBytes += buffer.length
+  }
+
+  /** A longer buffer with the same bytes at its beginning; the old one goes back. */
+  grow(buffer: Buffer, used: number, atLeast: number): Buffer {
+    const larger = this.take(Math.max(2 * buffer.length, atLeast))
+    buffer.copy(larger, 0, 0, used)
+    this.give(buffer)
+    return larger
   }
 }
+
+/** What is being taken in from databases: every answer needs some of it for as long as it arrives. */
+export const ingestScratch = new ScratchPool(16 * MiB)
 
 const classOf = (length: number): number => Math.max(smallest, 32 - Math.clz32(Math.max(1, length) - 1))
 

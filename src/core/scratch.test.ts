@@ -23,3 +23,21 @@ test('what is very long is not kept, and of the others 32 MiB at most', () => {
   const again = new Set(Array.from({ length: 20 }, () => pool.take(2 ** 21)))
   assert.equal(many.filter((buffer) => again.has(buffer)).length, 16)
 })
+
+test('of the long ones as many are kept as are allowed together', () => {
+  const pool = new ScratchPool(16 * 2 ** 20)
+  const many = Array.from({ length: 6 }, () => pool.take(4 * 2 ** 20))
+  for (const buffer of [...many, pool.take(20_000)]) pool.give(buffer)
+  const again = new Set(Array.from({ length: 6 }, () => pool.take(4 * 2 ** 20)))
+  assert.equal(many.filter((buffer) => again.has(buffer)).length, 4)
+})
+
+test('a buffer grows with its bytes, and the old one is had again', () => {
+  const pool = new ScratchPool()
+  const buffer = pool.take(5000)
+  buffer.write('windowpane')
+  const larger = pool.grow(buffer, 10, buffer.length + 1)
+  assert.equal(larger.length, 2 * buffer.length)
+  assert.equal(larger.toString('utf8', 0, 10), 'windowpane')
+  assert.equal(pool.take(5000), buffer)
+})
