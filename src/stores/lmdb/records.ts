@@ -18,7 +18,17 @@ export interface KeyRecord {
   readonly used: number
 }
 
-export const frameOf = ({ body }: Pane): string => `${body.lanes} ${hash('sha256', body.frame, 'base64url')}`
+/** Most panes have the frame of the one before. */
+let known = { lanes: -1, frame: Buffer.alloc(0), name: '' }
+
+export function frameOf({ body }: Pane): string {
+  const { lanes, frame } = body
+  if (known.lanes !== lanes || !known.frame.equals(frame)) {
+    const name = `${lanes} ${hash('sha256', frame, 'base64url')}`
+    known = { lanes, frame: Buffer.from(frame), name }
+  }
+  return known.name
+}
 
 export const minuteOf = (now: EpochMs): number => Math.max(0, Math.floor(now / 60_000)) >>> 0
 
