@@ -3,12 +3,14 @@ import { type Change, diffConfig } from '../config/diff.ts'
 import { describeProblem, type LoadedConfig, type RefusedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import type { ReloadReport } from '../proxy/admin.ts'
+import type { ReadConfig } from './config-file.ts'
 
 export interface ReloadOptions {
   /** The configuration in force. */
   readonly loaded: () => LoadedConfig
-  readonly read: () => Promise<LoadedConfig | RefusedConfig>
-  readonly take: (fresh: LoadedConfig) => void
+  readonly read: () => Promise<ReadConfig | RefusedConfig>
+  /** Resolves when it is in force. */
+  readonly take: (fresh: ReadConfig) => Promise<void>
   /** Told what came of it; the sentence says what was wrong. */
   readonly tell: (isOk: boolean, sentence: string) => void
 }
@@ -16,7 +18,7 @@ export interface ReloadOptions {
 export async function reload({ loaded, read, take, tell }: ReloadOptions): Promise<ReloadReport> {
   const fresh = await read()
   const refusal = refusalOf(loaded().config, fresh)
-  if (refusal === undefined && 'config' in fresh) take(fresh)
+  if (refusal === undefined && 'config' in fresh) await take(fresh)
   const message = refusal ?? 'the configuration was reloaded'
   tell(refusal === undefined, message)
   return { isOk: refusal === undefined, message }

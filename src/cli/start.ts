@@ -1,6 +1,5 @@
 /** Starting the proxy from its configuration: house, telemetry, admin listener, reloads, and the end on a signal. */
 import type { SplitArguments } from '../config/flags.ts'
-import type { LoadedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Admin } from '../proxy/admin.ts'
@@ -11,26 +10,32 @@ import { Telemetry } from '../telemetry/telemetry.ts'
 import { version } from '../version.ts'
 import { openAdmin } from './admin.ts'
 import { arrivalLines } from './arrival.ts'
-import { configFileName, type Io, readConfig } from './config-file.ts'
+import { configFileName, type Io, type ReadConfig, readConfig } from './config-file.ts'
 import { reload } from './reload.ts'
 import { databasesOf, settingsOf } from './settings.ts'
 import { openFarStores } from './stores.ts'
 import { openTraces, type Traces } from './traces.ts'
 import { watchFile } from './watch-file.ts'
+import { crewFor } from './workers/keeper.ts'
 
-export async function start(first: LoadedConfig, split: SplitArguments, io: Io): Promise<void> {
+type SpanFigures = Pick<Traces['figures'], 'sent' | 'dropped'> | undefined
+
+export async function start(first: ReadConfig, split: SplitArguments, io: Io): Promise<void> {
   const { config } = first
   const { cert, key } = config.tls
   let loaded = first
   let settings = settingsOf(config)
   let house: House | undefined
-  let traces: Traces | undefined
+  let spans: () => SpanFigures = () => undefined
   const telemetry = telemetryOf(
     () => loaded.config,
     () => house,
-    () => traces?.figures,
+    () => spans(),
   )
-  traces = openTraces(config, telemetry)
+  const crew = await crewFor(first, () => loaded.given, telemetry)
+  // Where workers serve the requests, they tell of them too.
+  const traces = crew === undefined ? openTraces(config, telemetry) : undefined
+  spans = () => crew?.spans ?? traces?.figures
   house = await startHouse({
     listen: config.listen,
     limits: config.limits,
@@ -40,14 +45,16 @@ export async function start(first: LoadedConfig, split: SplitArguments, io: Io):
     databases: databasesOf(config, () => settings),
     farStores: await openFarStores(config, io),
     ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
+    ...(crew && { keeper: crew.parts }),
   })
   const readAgain = () =>
     reload({
       loaded: () => loaded,
       read: () => readConfig(split, io),
-      take: (fresh) => {
+      take: async (fresh) => {
         loaded = fresh
         settings = settingsOf(fresh.config)
+        await crew?.take(fresh.given)
       },
       tell: (isOk, sentence) => {
         telemetry.noteReload(isOk, isOk ? undefined : sentence)
@@ -65,16 +72,16 @@ export async function start(first: LoadedConfig, split: SplitArguments, io: Io):
 function telemetryOf(
   config: () => Config,
   house: () => House | undefined,
-  traces: () => Traces['figures'] | undefined,
+  traces: () => SpanFigures,
 ): Telemetry {
-  const sum = (of: (site: House['databases'][number]['site']) => number) =>
-    house()?.databases.reduce((total, { site }) => total + of(site), 0) ?? 0
+  const sum = (of: 'flights' | 'requests') =>
+    house()?.databases.reduce((total, database) => total + database.figures()[of], 0) ?? 0
   const watch = watchProcess(systemClock)
   const sources = {
     stores: () => house()?.stores() ?? [],
     memory: () => house()?.memory ?? { used: 0, limit: 0 },
-    flights: () => sum((site) => site.flights),
-    requestsInFlight: () => sum((site) => site.handler.inFlight),
+    flights: () => sum('flights'),
+    requestsInFlight: () => sum('requests'),
     traces,
     process: () => watch.read(),
   }

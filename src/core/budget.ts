@@ -8,17 +8,24 @@ interface Holder {
   reclaimable(): number
 }
 
+/** What is taken from a limit; several threads may take from one. */
+export interface Meter {
+  readonly used: number
+  add(bytes: number): void
+}
+
 export class Budget {
   readonly limit: number
-  #used = 0
+  readonly #meter: Meter
   readonly #holders: Holder[] = []
 
-  constructor(limit: number) {
+  constructor(limit: number, meter: Meter = ownMeter()) {
     this.limit = limit
+    this.#meter = meter
   }
 
   get used(): number {
-    return this.#used
+    return this.#meter.used
   }
 
   /**
@@ -32,23 +39,37 @@ export class Budget {
 
   /** Returns false, and takes nothing, where the budget has no room even after reclaiming. */
   reserve(bytes: number): boolean {
-    if (this.#used + bytes > this.limit && !this.#makeRoom(bytes)) return false
-    this.#used += bytes
-    return true
+    // Taken before it is looked at: of two threads that take the last of it, not both may go on.
+    this.#meter.add(bytes)
+    if (this.#meter.used <= this.limit || this.relieve()) return true
+    this.#meter.add(-bytes)
+    return false
   }
 
   release(bytes: number): void {
-    this.#used -= bytes
+    this.#meter.add(-bytes)
   }
 
-  #makeRoom(bytes: number): boolean {
-    const over = () => this.#used + bytes - this.limit
-    // What cannot be had even by giving everything back must not cost anybody anything.
+  /** Has so much given back that the limit is kept. Returns false, and costs nobody anything, where it cannot be. */
+  relieve(): boolean {
+    const over = () => this.#meter.used - this.limit
     if (over() > this.#holders.reduce((sum, holder) => sum + holder.reclaimable(), 0)) return false
     for (const holder of this.#holders) {
       const wanted = Math.min(over(), holder.reclaimable())
       if (wanted > 0) holder.reclaim(wanted)
     }
     return over() <= 0
+  }
+}
+
+function ownMeter(): Meter {
+  let used = 0
+  return {
+    get used() {
+      return used
+    },
+    add(bytes) {
+      used += bytes
+    },
   }
 }

@@ -19,6 +19,8 @@ export class FlavourWatch {
   readonly #clock: Clock
   #flavour: Flavour = { isKnown: false, label: 'not asked yet' }
   #askedAt = Number.NEGATIVE_INFINITY
+  /** Called when the database turns out to be another thing than was known. */
+  onChange: (flavour: Flavour) => void = () => {}
 
   constructor(backend: Backend, upstream: Upstream, clock: Clock) {
     this.#backend = backend
@@ -28,6 +30,12 @@ export class FlavourWatch {
 
   get current(): Flavour {
     return this.#flavour
+  }
+
+  /** What another thread has found out. */
+  adopt(flavour: Flavour): void {
+    this.#flavour = flavour
+    this.#askedAt = this.#clock.now()
   }
 
   /** What is known now; asks again in the background when that is due. */
@@ -60,12 +68,12 @@ export class FlavourWatch {
         end: () => {
           // Anything but an answer is about one client or one moment: what is known stays known.
           if (!this.#flavour.isKnown || status === 200) {
-            this.#flavour = this.#backend.readFlavour(status, Buffer.concat(body).toString())
+            this.#learn(this.#backend.readFlavour(status, Buffer.concat(body).toString()))
           }
           over()
         },
         failed: ({ detail }) => {
-          if (!this.#flavour.isKnown) this.#flavour = { isKnown: false, label: `not reached: ${detail}` }
+          if (!this.#flavour.isKnown) this.#learn({ isKnown: false, label: `not reached: ${detail}` })
           over()
         },
       })
@@ -74,6 +82,12 @@ export class FlavourWatch {
         resolve()
       })
     })
+  }
+
+  #learn(flavour: Flavour): void {
+    const { isKnown, label } = this.#flavour
+    this.#flavour = flavour
+    if (flavour.isKnown !== isKnown || flavour.label !== label) this.onChange(flavour)
   }
 
   #request(headers: HeaderList) {

@@ -4,10 +4,10 @@ import type { Clock, EpochMs } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
 import { lengthOf } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
-import { clockOf, measure, type Pane, slice } from '../core/pane.ts'
+import { clockOf, measure, objectOverhead, type Pane, slice } from '../core/pane.ts'
 import type { EvictionReason, StoreFigures } from './figures.ts'
 import type { Entry, Found, ShapeRecord, Store } from './store.ts'
-import { cutOut, layOver } from './tile.ts'
+import { clip, countBuckets, cutOut, layOver } from './tile.ts'
 
 export interface MemoryStoreOptions {
   readonly clock: Clock
@@ -17,6 +17,10 @@ export interface MemoryStoreOptions {
   readonly retentionMs: number
   /** The most buckets kept of one key; the oldest leave first. */
   readonly maxBucketsPerShape: number
+  /** Threads that hold objects of their own around the same bytes; 1 unless told. */
+  readonly threads?: number
+  /** Called when what is kept of a key is another thing than before. Must not come back in here. */
+  readonly onChange?: (key: Key) => void
 }
 
 interface Slot {
@@ -57,12 +61,7 @@ class MemoryStore implements Store {
   peek(key: Key, interval: Interval): Found | undefined {
     const slot = this.#slots.get(key)
     if (slot === undefined) return undefined
-    const panes: Pane[] = []
-    for (const pane of slot.panes) {
-      const part = slice(pane, interval)
-      if (part.from < part.to) panes.push(part)
-    }
-    return { panes, shape: slot.shape }
+    return { panes: clip(slot.panes, interval), shape: slot.shape }
   }
 
   write(key: Key, { pane, shape }: Entry): boolean {
@@ -71,7 +70,7 @@ class MemoryStore implements Store {
     const old = this.#slots.get(key)
     const panes = this.#bounded(layOver(old?.panes ?? [], pane, now), now)
     // One key that would push out most of the others is not kept at all.
-    const bytes = slotBytes(key, panes, shape)
+    const bytes = this.#slotBytes(key, panes, shape)
     if (bytes > this.#options.budget.limit / 4) return false
     this.#forget(key)
     return panes.length > 0 && this.#keep(key, { panes, shape, bytes, writtenAt: now })
@@ -83,7 +82,7 @@ class MemoryStore implements Store {
     const left = interval === undefined ? [] : cutOut(slot.panes, interval)
     this.#forget(key)
     if (left.length > 0) {
-      const bytes = slotBytes(key, left, slot.shape)
+      const bytes = this.#slotBytes(key, left, slot.shape)
       this.#keep(key, { ...slot, panes: left, bytes })
     }
     return countBuckets(slot.panes) - countBuckets(left)
@@ -106,6 +105,7 @@ class MemoryStore implements Store {
     if (!this.#options.budget.reserve(slot.bytes)) return false
     this.#slots.set(key, slot)
     this.#held += slot.bytes
+    this.#options.onChange?.(key)
     return true
   }
 
@@ -115,12 +115,19 @@ class MemoryStore implements Store {
     this.#slots.delete(key)
     this.#held -= slot.bytes
     this.#options.budget.release(slot.bytes)
+    this.#options.onChange?.(key)
+  }
+
+  #slotBytes(key: Key, panes: readonly Pane[], shape: ShapeRecord): number {
+    const { threads = 1 } = this.#options
+    return slotBytes(key, panes, shape) + (threads - 1) * (slotOverhead + panes.length * objectOverhead)
   }
 
   #evict(bytes: number): void {
-    const target = this.#options.budget.used - bytes
+    // By what is held here: what others hold of the budget changes meanwhile, where they are other threads.
+    const target = this.#held - bytes
     for (const key of this.#slots.keys()) {
-      if (this.#options.budget.used <= target) return
+      if (this.#held <= target) return
       this.#forget(key)
       this.#evicted.memory++
     }
@@ -156,8 +163,6 @@ function hasClockAfter(pane: Pane, instant: EpochMs): boolean {
     if (clockOf(pane, bucket) > instant) return true
   return false
 }
-
-const countBuckets = (panes: readonly Pane[]): number => panes.reduce((sum, pane) => sum + lengthOf(pane), 0)
 
 /** The slot, its map entry, its arrays and its record, as far as they do not grow with the texts in it. */
 const slotOverhead = 768
