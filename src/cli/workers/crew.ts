@@ -26,6 +26,8 @@ export interface CrewOptions {
   readonly telemetry: Telemetry
   /** Cell 0 is the keeper's. */
   readonly meter: MeterCells
+  /** Told of memory that workers have made. */
+  readonly onBytes: (bytes: number) => void
   /** Evicts until a part of the budget is free again. */
   readonly relieve: () => void
 }
@@ -69,7 +71,8 @@ export class Crew {
   async start(inside: Inside): Promise<ReadonlyMap<string, Listener>> {
     const { memory, tiers } = inside
     this.#inside = inside
-    this.#directory = new Directory({ memory, storeOf: (name) => tiers.of(name) })
+    const { onBytes } = this.#options
+    this.#directory = new Directory({ memory, storeOf: (name) => tiers.of(name), onBytes })
     this.#claims = new ClaimTable({
       send: (thread, message) => this.#sendTo(thread, message),
       isNews: (key, seen) => this.#directory.isNews(key, seen),

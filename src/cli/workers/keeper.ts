@@ -37,9 +37,9 @@ export async function crewFor(
   const { limits } = config
   const meter = meterCells(workers + 1)
   const budget = new Budget(paneBytesOf(limits), new SharedMeter({ cells: meter, own: 0 }))
-  shareBodies(limits.memoryBytes)
+  const onBytes = shareBodies(limits.memoryBytes)
   const relieve = () => void budget.relieve()
-  const crew = new Crew({ workers, clock, config, given, telemetry, meter, relieve })
+  const crew = new Crew({ workers, clock, config, given, telemetry, meter, onBytes, relieve })
   return {
     get spans() {
       return crew.spans

@@ -15,6 +15,8 @@ export interface DirectoryOptions {
   readonly memory: Store
   /** Memory, or a far store with that memory in front of it. */
   storeOf(name: StoreName): Store
+  /** Told of memory that came from another thread. */
+  readonly onBytes?: (bytes: number) => void
 }
 
 /** The counter at which one thread is served. */
@@ -115,6 +117,7 @@ export class Directory {
   }
 
   #write(counter: Counter, { write, store, key, pane, shape }: ToKeeper & { kind: 'write' }): void {
+    this.#options.onBytes?.(pane.length)
     counter.written = write
     this.#hold(counter, key)
     // Also where nothing changes: the thread waits to hear what became of it.
