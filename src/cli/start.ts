@@ -5,7 +5,7 @@ import { systemClock } from '../core/clock.ts'
 import type { Admin } from '../proxy/admin.ts'
 import { type House, startHouse } from '../proxy/server.ts'
 import { toStream } from '../telemetry/log.ts'
-import { watchProcess } from '../telemetry/process-figures.ts'
+import { type ThreadFigures, watchProcess, withThreads } from '../telemetry/process-figures.ts'
 import { Telemetry } from '../telemetry/telemetry.ts'
 import { version } from '../version.ts'
 import { openAdmin } from './admin.ts'
@@ -16,9 +16,7 @@ import { databasesOf, settingsOf } from './settings.ts'
 import { openFarStores } from './stores.ts'
 import { openTraces, type Traces } from './traces.ts'
 import { watchFile } from './watch-file.ts'
-import { crewFor } from './workers/keeper.ts'
-
-type SpanFigures = Pick<Traces['figures'], 'sent' | 'dropped'> | undefined
+import { crewFor, type RunningCrew } from './workers/keeper.ts'
 
 export async function start(first: ReadConfig, split: SplitArguments, io: Io): Promise<void> {
   const { config } = first
@@ -26,16 +24,17 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Io): P
   let loaded = first
   let settings = settingsOf(config)
   let house: House | undefined
-  let spans: () => SpanFigures = () => undefined
-  const telemetry = telemetryOf(
-    () => loaded.config,
-    () => house,
-    () => spans(),
-  )
-  const crew = await crewFor(first, () => loaded.given, telemetry)
-  // Where workers serve the requests, they tell of them too.
-  const traces = crew === undefined ? openTraces(config, telemetry) : undefined
-  spans = () => crew?.spans ?? traces?.figures
+  let crew: RunningCrew | undefined
+  let traces: Traces | undefined
+  const telemetry = telemetryOf({
+    config: () => loaded.config,
+    house: () => house,
+    spans: () => crew?.spans ?? traces?.figures,
+    threads: () => crew?.threads ?? [],
+  })
+  crew = await crewFor(first, () => loaded.given, telemetry)
+  // Where workers serve the requests, they trace them too.
+  if (crew === undefined) traces = openTraces(config, telemetry)
   house = await startHouse({
     listen: config.listen,
     limits: config.limits,
@@ -69,11 +68,14 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Io): P
   for (const line of arrivalLines(config, house.databases, admin?.url)) io.out(`${line}\n`)
 }
 
-function telemetryOf(
-  config: () => Config,
-  house: () => House | undefined,
-  traces: () => SpanFigures,
-): Telemetry {
+interface Watched {
+  readonly config: () => Config
+  readonly house: () => House | undefined
+  readonly spans: () => Pick<Traces['figures'], 'sent' | 'dropped'> | undefined
+  readonly threads: () => readonly ThreadFigures[]
+}
+
+function telemetryOf({ config, house, spans, threads }: Watched): Telemetry {
   const sum = (of: 'flights' | 'requests') =>
     house()?.databases.reduce((total, database) => total + database.figures()[of], 0) ?? 0
   const watch = watchProcess(systemClock)
@@ -82,8 +84,8 @@ function telemetryOf(
     memory: () => house()?.memory ?? { used: 0, limit: 0 },
     flights: () => sum('flights'),
     requestsInFlight: () => sum('requests'),
-    traces,
-    process: () => watch.read(),
+    traces: spans,
+    process: () => withThreads(watch.read(), threads()),
   }
   const log = {
     level: () => config().telemetry.logLevel,

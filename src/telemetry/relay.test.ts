@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newDecision } from '../core/decision.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
-import type { Visit } from './record.ts'
-import { type Batch, Relay, type Topic } from './relay.ts'
+import { recordOf, type Visit } from './record.ts'
+import { type Batch, Relay, recordsIn, type Topic } from './relay.ts'
 
-const visit = (): Visit => ({
-  ...{ decision: { ...newDecision(), outcome: 'hit' }, method: 'GET', path: '/x', plan: undefined },
+const visit = (path = '/x'): Visit => ({
+  ...{ decision: { ...newDecision(), outcome: 'hit' }, method: 'GET', path, plan: undefined },
   ...{ wire: undefined, isForwarded: false, ending: 'whole', status: 200, bytes: 1, totalMs: 1, endedAt: 2 },
 })
 
@@ -31,6 +31,18 @@ test('requests are told of together, a moment later', async () => {
   )
   await clock.advance(1000)
   assert.equal(batches().length, 1, 'nothing is told of nothing')
+})
+
+test('records come out as they went in, each with its own shape', async () => {
+  const { clock, batches, hooks } = stand()
+  const paths = ['/a', '/b', '/a', '/c', '/b']
+  for (const path of paths) hooks.observe(visit(path))
+  await clock.advance(100)
+  for (const path of ['/c', '/a']) hooks.observe(visit(path))
+  await clock.advance(100)
+  const expected = (path: string) => recordOf('main', visit(path))
+  assert.deepEqual(batches().map(recordsIn), [paths.map(expected), ['/c', '/a'].map(expected)])
+  assert.equal(batches()[0]!.shapes.length, 3)
 })
 
 test('a long batch does not wait', () => {

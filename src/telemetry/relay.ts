@@ -11,11 +11,20 @@ import { type BackendHooks, type Onlooker, originFetchOf } from './telemetry.ts'
 
 export interface Batch {
   readonly kind: 'batch'
-  readonly records: readonly RequestRecord[]
+  readonly records: readonly Told[]
+  /** Texts of shapes, each once: they are most of what there is to tell. */
+  readonly shapes: readonly string[]
   readonly fetches: readonly OriginFetch[]
   /** Requests that were not told of since the last batch. */
   readonly leftOut: number
 }
+
+/** A record with the place of its shape in the list, instead of the shape. */
+export type Told = Omit<RequestRecord, 'shape'> & { readonly shape: number }
+
+/** The records of a batch, as they were made. */
+export const recordsIn = ({ records, shapes }: Batch): RequestRecord[] =>
+  records.map((told) => ({ ...told, shape: shapes[told.shape]! }))
 
 type TopicState = Parameters<Log['change']>[1]
 
@@ -42,7 +51,8 @@ export class Relay implements Onlooker {
   readonly metrics = { observeVerify: () => {} }
   readonly log: Onlooker['log']
   readonly #options: RelayOptions
-  #records: RequestRecord[] = []
+  #records: Told[] = []
+  readonly #shapes = new Map<string, number>()
   #fetches: OriginFetch[] = []
   #untaken = 0
   #leftOut = 0
@@ -61,7 +71,7 @@ export class Relay implements Onlooker {
     return {
       observe: (visit) => {
         if (this.#untaken >= maxUntaken) this.#leftOut++
-        else if (this.#records.push(recordOf(backend, visit)) >= longBatch) this.flush()
+        else if (this.#records.push(this.#told(recordOf(backend, visit))) >= longBatch) this.flush()
         this.#later()
       },
       onFetch: (fetched) => {
@@ -87,12 +97,20 @@ export class Relay implements Onlooker {
     this.#options.send({
       kind: 'batch',
       records: this.#records,
+      shapes: [...this.#shapes.keys()],
       fetches: this.#fetches,
       leftOut: this.#leftOut,
     })
     this.#records = []
+    this.#shapes.clear()
     this.#fetches = []
     this.#leftOut = 0
+  }
+
+  #told(record: RequestRecord): Told {
+    const place = this.#shapes.get(record.shape) ?? this.#shapes.size
+    this.#shapes.set(record.shape, place)
+    return { ...record, shape: place }
   }
 
   #later(): void {

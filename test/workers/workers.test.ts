@@ -9,6 +9,7 @@ import { type Answer, ask, askPlainly, header, outcomeOf, statusOf, until } from
 import { matrixFor, rangePath } from '../proxy/matrix.ts'
 import { type ScriptedUpstream, startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { scratchDirectory } from '../stores/scratch.ts'
+import { startCollector } from '../tracing/collector.ts'
 import { eventually, many, startCrew } from './crew.ts'
 
 const start = Date.UTC(2026, 0, 1)
@@ -113,6 +114,19 @@ test('what shadow mode finds out in any worker is in one report', async (t) => {
   }
   const { equal } = await eventually(report, ({ comparisons }) => comparisons === 24)
   assert.equal(equal, 24)
+})
+
+test('workers send the traces of their requests, and explain sees what they stored', async (t) => {
+  const [upstream, collector] = [await startScriptedUpstream(t), await startCollector(t)]
+  const flags = [`--telemetry.traces.endpoint=${collector.url}`]
+  const { askMany, post, child } = await startCrew(t, { upstream, flags })
+  await askMany(many(window(0), 12))
+  const [, search] = window(0).split('?')
+  const explained = await post('/-/explain', { search })
+  assert.equal(explained['outcome'], 'hit', JSON.stringify(explained))
+  child.process.kill('SIGTERM')
+  assert.equal(await child.exit, 0)
+  assert.equal(collector.spans.filter(({ kind }) => kind === 2).length, 12)
 })
 
 test('a reload is in force on every connection', async (t) => {

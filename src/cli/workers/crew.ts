@@ -12,7 +12,8 @@ import { ClaimTable } from '../../engine/claims.ts'
 import type { Listener } from '../../proxy/listener.ts'
 import type { Inside, SiteFigures } from '../../proxy/threads.ts'
 import { Directory } from '../../stores/shared/directory.ts'
-import type { Batch } from '../../telemetry/relay.ts'
+import type { ThreadFigures } from '../../telemetry/process-figures.ts'
+import { type Batch, recordsIn } from '../../telemetry/relay.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { addUp, noFigures } from './figures.ts'
 import type { Briefing, FromWorker, Order, ToWorker, WorkerFigures } from './messages.ts'
@@ -101,6 +102,10 @@ export class Crew {
 
   figures(backend: string): SiteFigures {
     return addUp([...this.#members.values()].map(({ figures }) => figures.databases.get(backend)))
+  }
+
+  get threads(): readonly ThreadFigures[] {
+    return [...this.#members.values()].flatMap(({ figures: { thread } }) => (thread ? [thread] : []))
   }
 
   /** Undefined where nothing is traced. */
@@ -218,9 +223,10 @@ export class Crew {
     }
   }
 
-  #take({ threadId }: Member, { records, fetches, leftOut }: Batch): void {
+  #take({ threadId }: Member, batch: Batch): void {
     const { telemetry } = this.#options
-    for (const record of records) telemetry.observe(record)
+    const { fetches, leftOut } = batch
+    for (const record of recordsIn(batch)) telemetry.observe(record)
     for (const fetch of fetches) telemetry.metrics.observeFetch(fetch)
     if (leftOut > 0) {
       telemetry.log.line('warn', 'requests were served that are in no metric and no log', {

@@ -27,7 +27,7 @@ export class FigureTeller {
   #lookLater(): Timer {
     return this.#options.clock.after(everyMs, () => {
       const figures = this.#options.figures()
-      const text = JSON.stringify([...figures.databases, figures.spans])
+      const text = JSON.stringify([...figures.databases, figures.thread, figures.spans])
       if (text !== this.#told) this.#options.tell(figures)
       this.#told = text
       this.#timer = this.#lookLater()

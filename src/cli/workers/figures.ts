@@ -3,7 +3,11 @@ import type { SiteFigures } from '../../proxy/threads.ts'
 import type { UpstreamState } from '../../proxy/upstream-endpoint.ts'
 import type { WorkerFigures } from './messages.ts'
 
-export const noFigures: WorkerFigures = { databases: new Map(), spans: undefined }
+export const noFigures: WorkerFigures = {
+  databases: new Map(),
+  thread: undefined,
+  spans: undefined,
+}
 
 /** Threads that have told nothing yet count as idle. */
 export function addUp(all: readonly (SiteFigures | undefined)[]): SiteFigures {

@@ -17,6 +17,7 @@ export interface RunningCrew {
   /** For the house of the keeper. */
   readonly parts: KeeperParts
   readonly spans: Crew['spans']
+  readonly threads: Crew['threads']
   /** Resolves when another configuration is in force in all workers. */
   take(given: LoadOptions): Promise<void>
 }
@@ -43,6 +44,9 @@ export async function crewFor(
   return {
     get spans() {
       return crew.spans
+    },
+    get threads() {
+      return crew.threads
     },
     take: (fresh) => crew.tell({ is: 'configuration', given: fresh }),
     parts: {

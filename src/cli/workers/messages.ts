@@ -8,6 +8,7 @@ import type { ShadowLog } from '../../engine/shadow-log.ts'
 import type { Mode } from '../../proxy/settings.ts'
 import type { SiteFigures } from '../../proxy/threads.ts'
 import type { ToKeeper, ToReplica } from '../../stores/shared/messages.ts'
+import type { ThreadFigures } from '../../telemetry/process-figures.ts'
 import type { Batch, Topic } from '../../telemetry/relay.ts'
 
 /** What a worker begins with. What changes afterwards comes as orders, in the order in which it changes. */
@@ -57,6 +58,8 @@ export type ShadowFinding = {
 
 export interface WorkerFigures {
   readonly databases: ReadonlyMap<string, SiteFigures>
+  /** Undefined until it is told. */
+  readonly thread: ThreadFigures | undefined
   readonly spans: { readonly sent: number; readonly dropped: number } | undefined
 }
 

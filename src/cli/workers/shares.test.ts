@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { defaultLimits } from '../../proxy/limits.ts'
+import { withThreads } from '../../telemetry/process-figures.ts'
 import { addUp } from './figures.ts'
 import { limitsOfOne, maxPaneBytesOf, paneBytesOf } from './shares.ts'
 
@@ -23,6 +24,15 @@ test('figures of threads add up; of a database the worst is shown', () => {
   ])
   assert.deepEqual([sum.flights, sum.requests], [4, 7])
   assert.deepEqual(sum.upstreams, [{ ...state, healthy: false, failures: 2 }])
+})
+
+test('heaps add up, and the event loop that is late most counts', () => {
+  const own = { cpuSeconds: 1, startedAt: 2, residentBytes: 3, heapBytes: 4, externalBytes: 5 }
+  const figures = withThreads({ ...own, lagSeconds: { p50: 0, p99: 0.3, max: 0.4 } }, [
+    { heapBytes: 10, lagSeconds: { p50: 0.1, p99: 0.2, max: 0.9 } },
+    { heapBytes: 20, lagSeconds: { p50: 0, p99: 0, max: 0 } },
+  ])
+  assert.deepEqual(figures, { ...own, heapBytes: 34, lagSeconds: { p50: 0.1, p99: 0.3, max: 0.9 } })
 })
 
 /** In a thread of its own: where bodies come from is changed for good. */

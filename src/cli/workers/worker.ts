@@ -9,6 +9,7 @@ import { RemoteClaims } from '../../engine/claims.ts'
 import { type DatabaseOptions, type House, retentionOf, startHouse } from '../../proxy/server.ts'
 import type { Settings } from '../../proxy/settings.ts'
 import { Replica } from '../../stores/shared/replica.ts'
+import { watchThread } from '../../telemetry/process-figures.ts'
 import { Relay } from '../../telemetry/relay.ts'
 import { databasesOf, settingsOf } from '../settings.ts'
 import { openTraces, type Traces } from '../traces.ts'
@@ -92,10 +93,12 @@ class ServingThread {
     })
     for (const [name, mode] of modes) this.#siteOf(name)?.modes.set(mode)
     const house = this.#house
+    const thread = watchThread(clock)
     this.#figures = new FigureTeller({
       clock,
       figures: () => ({
         databases: new Map(house.databases.map(({ name, figures }) => [name, figures()])),
+        thread: thread(),
         spans: this.#traces?.figures,
       }),
       tell: (figures) => this.#send({ kind: 'figures', figures }),
