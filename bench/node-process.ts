@@ -1,4 +1,4 @@
-/** A Node program as a process on one core, known by the URL it prints. */
+/** A Node program as a process on the cores given, known by the URL it prints. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 
@@ -8,7 +8,7 @@ export interface NodeProcess {
 }
 
 /** Waits for the first URL that the program prints; it is killed with this process at the latest. */
-export async function startNode(core: number, args: readonly string[]): Promise<NodeProcess> {
+export async function startNode(core: number | string, args: readonly string[]): Promise<NodeProcess> {
   const child = spawn('taskset', ['-c', String(core), process.execPath, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

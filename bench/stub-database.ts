@@ -1,10 +1,11 @@
 /**
  * A database that costs nothing: answers of any size, made of the times that were asked for, ready before they are asked
  * for. The query says how many series: `stub_100_x` has 100. Those of `stub_100_short3` have 3 points each, somewhere in
- * the window.
+ * the window. `node bench/stub-database.ts 20` takes 20 ms for each. `/count` says how many range queries there were.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { systemClock } from '../src/core/clock.ts'
 
 const buildInfo = '{"status":"success","data":{"version":"3.5.3","revision":"","goVersion":"go1.24"}}'
 const answers = new Map<string, Buffer>()
@@ -43,16 +44,23 @@ function matrix(series: number, life: number, search: URLSearchParams): Buffer {
   return Buffer.from(`{"status":"success","data":{"resultType":"matrix","result":[${body}]}}`)
 }
 
-export async function startStubDatabase(): Promise<{ url: string; close(): void }> {
+export async function startStubDatabase(delayMs = 0): Promise<{ url: string; close(): void }> {
+  let queries = 0
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://stub')
-    const isQuery = pathname === '/api/v1/query_range'
     response.setHeader('Content-Type', 'application/json')
-    response.end(isQuery ? answerTo(searchParams) : buildInfo)
+    if (pathname === '/count') response.end(String(queries))
+    else if (pathname !== '/api/v1/query_range') response.end(buildInfo)
+    else {
+      queries++
+      const answer = () => response.end(answerTo(searchParams))
+      if (delayMs === 0) answer()
+      else systemClock.after(delayMs, answer)
+    }
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return { url: `http://127.0.0.1:${port}`, close: () => void server.close() }
 }
 
-if (import.meta.main) console.log((await startStubDatabase()).url)
+if (import.meta.main) console.log((await startStubDatabase(Number(process.argv[2] ?? 0))).url)

@@ -14,7 +14,8 @@ export interface Load {
   readonly paths: readonly string[] | Sliding
   readonly connections: number
   readonly seconds: number
-  readonly core: number
+  /** One, or a list such as `0,1`. */
+  readonly core: number | string
   readonly headers?: Readonly<Record<string, string>>
 }
 

@@ -45,7 +45,7 @@ export async function openAdmin(running: Running): Promise<Admin | undefined> {
       purge: house.purge,
       shadow: {
         log: house.shadowLog,
-        modes: new Map(house.databases.map(({ name, site }) => [name, site.modes])),
+        modes: new Map(house.databases.map(({ name, modes }) => [name, modes])),
       },
     })
     telemetry.log.line('info', 'look here for status, metrics and explanations', { url: `${opened.url}/-/` })
@@ -83,13 +83,11 @@ function statusOf({ databases, memory, stores }: House): object {
   return {
     memory,
     stores: stores(),
-    backends: databases.map(({ name, url, flavour, site }) => ({
-      ...{ name, url, flavour },
-      upstreams: site.upstreams().map(({ since, ...state }) => ({ ...state, since: iso(since) })),
-      flights: site.flights,
-      ...modeOf(site.modes.state),
-      requests: site.handler.inFlight,
-    })),
+    backends: databases.map(({ name, url, flavour, modes, figures }) => {
+      const { upstreams, flights, requests } = figures()
+      const told = upstreams.map(({ since, ...state }) => ({ ...state, since: iso(since) }))
+      return { name, url, flavour, upstreams: told, flights, ...modeOf(modes.state), requests }
+    }),
   }
 }
 

@@ -1,7 +1,7 @@
 /** Reading the configuration of a command: file, environment, flags and the URL on the command line. */
 import { readFile } from 'node:fs/promises'
 import type { SplitArguments } from '../config/flags.ts'
-import { type LoadedConfig, loadConfig, type RefusedConfig } from '../config/load.ts'
+import { type LoadedConfig, type LoadOptions, loadConfig, type RefusedConfig } from '../config/load.ts'
 
 /** What a command gets from the process it runs in. */
 export interface Io {
@@ -25,15 +25,29 @@ export const isAddress = (text: string | undefined): boolean => text !== undefin
 const environmentOf = ({ env }: Io): Io['env'] =>
   isAddress(env[adminVariable]) ? { ...env, [adminVariable]: undefined } : env
 
-export async function readConfig(split: SplitArguments, io: Io): Promise<LoadedConfig | RefusedConfig> {
+export interface ReadConfig extends LoadedConfig {
+  /** What it was made of: whoever loads it gets the same. */
+  readonly given: LoadOptions
+}
+
+export async function readConfig(split: SplitArguments, io: Io): Promise<ReadConfig | RefusedConfig> {
   const name = configFileName(split, io)
   const [upstream] = split.positionals
-  const given = { env: environmentOf(io), flags: split.flags, ...(upstream !== undefined && { upstream }) }
-  if (name === undefined) return loadConfig(given)
+  const given = {
+    env: { ...environmentOf(io) },
+    flags: split.flags,
+    ...(upstream !== undefined && { upstream }),
+  }
+  if (name === undefined) return configOf(given)
   try {
-    return loadConfig({ ...given, file: { name, bytes: await (io.readFile ?? readFile)(name) } })
+    return configOf({ ...given, file: { name, bytes: await (io.readFile ?? readFile)(name) } })
   } catch (error) {
     const message = `${name}: cannot be read: ${(error as Error).message}`
     return { problems: [{ path: '', source: { kind: 'default' }, message }] }
   }
+}
+
+function configOf(given: LoadOptions): ReadConfig | RefusedConfig {
+  const loaded = loadConfig(given)
+  return 'problems' in loaded ? loaded : { ...loaded, given }
 }

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scheduler } from 'node:timers/promises'
-import { type LoadedConfig, loadConfig, type RefusedConfig } from '../config/load.ts'
+import { loadConfig, type RefusedConfig } from '../config/load.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
+import type { ReadConfig } from './config-file.ts'
 import { Reloads } from './reload.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 
-function configWith(mode: string): LoadedConfig | RefusedConfig {
+function configWith(mode: string): ReadConfig | RefusedConfig {
   const text = `backends: { main: { url: 'http://h', mode: ${mode} } }\n`
-  return loadConfig({ file: { name: 'windowpane.yaml', bytes: Buffer.from(text) } })
+  const given = { file: { name: 'windowpane.yaml', bytes: Buffer.from(text) } }
+  const loaded = loadConfig(given)
+  return 'problems' in loaded ? loaded : { ...loaded, given }
 }
 
 /** Readings that the test ends, one by one and in any order. */
@@ -17,12 +20,12 @@ function stand() {
   const readings: ((mode: string) => void)[] = []
   const taken: string[] = []
   const clock = fakeClock(NOW)
-  let loaded = configWith('on') as LoadedConfig
+  let loaded = configWith('on') as ReadConfig
   const reloads = new Reloads({
     clock,
     loaded: () => loaded,
     read: () => new Promise((resolve) => readings.push((mode) => resolve(configWith(mode)))),
-    take: (fresh) => {
+    take: async (fresh) => {
       loaded = fresh
       taken.push(fresh.config.backends['main']!.mode)
     },

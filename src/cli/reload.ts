@@ -4,13 +4,15 @@ import { describeProblem, type LoadedConfig, type RefusedConfig } from '../confi
 import type { Config } from '../config/schema.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { ReloadReport } from '../proxy/admin.ts'
+import type { ReadConfig } from './config-file.ts'
 
 export interface ReloadOptions {
   readonly clock: Clock
   /** The configuration in force. */
   readonly loaded: () => LoadedConfig
-  readonly read: () => Promise<LoadedConfig | RefusedConfig>
-  readonly take: (fresh: LoadedConfig) => void
+  readonly read: () => Promise<ReadConfig | RefusedConfig>
+  /** Resolves when it is in force. */
+  readonly take: (fresh: ReadConfig) => Promise<void>
   /** Told what came of it; the sentence says what was wrong. */
   readonly tell: (isOk: boolean, sentence: string) => void
 }
@@ -52,7 +54,7 @@ export class Reloads {
     const { clock, loaded, read, take, tell } = this.#options
     const fresh = await read()
     const refusal = refusalOf(loaded().config, fresh)
-    if (refusal === undefined && 'config' in fresh) take(fresh)
+    if (refusal === undefined && 'config' in fresh) await take(fresh)
     const isOk = refusal === undefined
     const message = refusal ?? 'the configuration was reloaded'
     const at = clock.now()

@@ -1,36 +1,40 @@
 /** Starting the proxy from its configuration: house, telemetry, admin listener, reloads, and the end on a signal. */
 import type { SplitArguments } from '../config/flags.ts'
-import type { LoadedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Admin } from '../proxy/admin.ts'
 import { type House, startHouse } from '../proxy/server.ts'
 import { toStream } from '../telemetry/log.ts'
-import { watchProcess } from '../telemetry/process-figures.ts'
+import { type ThreadFigures, watchProcess, withThreads } from '../telemetry/process-figures.ts'
 import { Telemetry } from '../telemetry/telemetry.ts'
 import { version } from '../version.ts'
 import { openAdmin } from './admin.ts'
 import { arrivalLines } from './arrival.ts'
-import { configFileName, type Io, readConfig } from './config-file.ts'
+import { configFileName, type Io, type ReadConfig, readConfig } from './config-file.ts'
 import { Reloads } from './reload.ts'
 import { databasesOf, settingsOf } from './settings.ts'
 import { openFarStores } from './stores.ts'
 import { openTraces, type Traces } from './traces.ts'
 import { watchFile } from './watch-file.ts'
+import { crewFor, type RunningCrew } from './workers/keeper.ts'
 
-export async function start(first: LoadedConfig, split: SplitArguments, io: Io): Promise<void> {
+export async function start(first: ReadConfig, split: SplitArguments, io: Io): Promise<void> {
   const { config } = first
   const { cert, key } = config.tls
   let loaded = first
   let settings = settingsOf(config)
   let house: House | undefined
+  let crew: RunningCrew | undefined
   let traces: Traces | undefined
-  const telemetry = telemetryOf(
-    () => loaded.config,
-    () => house,
-    () => traces?.figures,
-  )
-  traces = openTraces(config, telemetry)
+  const telemetry = telemetryOf({
+    config: () => loaded.config,
+    house: () => house,
+    spans: () => crew?.spans ?? traces?.figures,
+    threads: () => crew?.threads ?? [],
+  })
+  crew = await crewFor(first, () => loaded.given, telemetry)
+  // Where workers serve the requests, they trace them too.
+  if (crew === undefined) traces = openTraces(config, telemetry)
   house = await startHouse({
     listen: config.listen,
     limits: config.limits,
@@ -40,14 +44,16 @@ export async function start(first: LoadedConfig, split: SplitArguments, io: Io):
     databases: databasesOf(config, () => settings),
     farStores: await openFarStores(config, io),
     ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
+    ...(crew && { keeper: crew.parts }),
   })
   const reloads = new Reloads({
     clock: systemClock,
     loaded: () => loaded,
     read: () => readConfig(split, io),
-    take: (fresh) => {
+    take: async (fresh) => {
       loaded = fresh
       settings = settingsOf(fresh.config)
+      await crew?.take(fresh.given)
     },
     tell: (isOk, sentence) => {
       telemetry.noteReload(isOk, isOk ? undefined : sentence)
@@ -62,21 +68,24 @@ export async function start(first: LoadedConfig, split: SplitArguments, io: Io):
   for (const line of arrivalLines(config, house.databases, admin?.url)) io.out(`${line}\n`)
 }
 
-function telemetryOf(
-  config: () => Config,
-  house: () => House | undefined,
-  traces: () => Traces['figures'] | undefined,
-): Telemetry {
-  const sum = (of: (site: House['databases'][number]['site']) => number) =>
-    house()?.databases.reduce((total, { site }) => total + of(site), 0) ?? 0
+interface Watched {
+  readonly config: () => Config
+  readonly house: () => House | undefined
+  readonly spans: () => Pick<Traces['figures'], 'sent' | 'dropped'> | undefined
+  readonly threads: () => readonly ThreadFigures[]
+}
+
+function telemetryOf({ config, house, spans, threads }: Watched): Telemetry {
+  const sum = (of: 'flights' | 'requests') =>
+    house()?.databases.reduce((total, database) => total + database.figures()[of], 0) ?? 0
   const watch = watchProcess(systemClock)
   const sources = {
     stores: () => house()?.stores() ?? [],
     memory: () => house()?.memory ?? { used: 0, limit: 0 },
-    flights: () => sum((site) => site.flights),
-    requestsInFlight: () => sum((site) => site.handler.inFlight),
-    traces,
-    process: () => watch.read(),
+    flights: () => sum('flights'),
+    requestsInFlight: () => sum('requests'),
+    traces: spans,
+    process: () => withThreads(watch.read(), threads()),
   }
   const log = {
     level: () => config().telemetry.logLevel,

@@ -23,6 +23,7 @@ function sample(path: string, { type }: Key): string {
     duration: '59s',
     size: path.endsWith('maxHeader') ? '2MiB' : '128MiB',
     number: /slope$|Ratio$/.test(path) ? '0.75' : '77',
+    'number or `auto`': '7',
     'true or false': path.endsWith('enabled') ? 'false' : 'true',
     'host:port': '127.0.0.1:7777',
     host: 'metrics.example.org',

@@ -85,6 +85,19 @@ export const count = (bounds: Bounds = { min: 1 }): Scalar<number, ''> => ({
   fromText: (text) => (/^\d+$/.test(text) ? Number(text) : text),
 })
 
+/** More threads than this are no cores of one machine, but a slip of the hand. */
+const maxWorkers = 64
+const workerCount = count({ min: 1, max: maxWorkers })
+
+export const workers: Scalar<number | 'auto', ''> = {
+  ...workerCount,
+  label: 'number or `auto`',
+  expected: `${workerCount.expected}, or auto`,
+  json: { anyOf: [workerCount.json, { enum: ['auto'] }] },
+  parse: (value) => (value === 'auto' ? value : (workerCount.parse(value) as number | undefined)),
+  show: (value) => value,
+}
+
 /** Above 0. */
 export const ratio = (max: number): Scalar<number, ''> => ({
   kind: 'scalar',

@@ -45,6 +45,7 @@ import {
   text,
   url,
   urlPath,
+  workers,
 } from './scalars.ts'
 import { storeSection } from './store-types.ts'
 
@@ -198,6 +199,11 @@ export const definition = section(
   {
     listen: key(address, '127.0.0.1:9191', {
       meaning: 'the address of the proxy; port 0 takes a free one',
+      apply: 'restart',
+    }),
+    workers: key(workers, 1, {
+      meaning:
+        'threads that serve requests, all on the same addresses and from one cache; `auto`: as many as there are cores',
       apply: 'restart',
     }),
     tls: nested(listenerTls, 'TLS on the listeners of the proxy', { apply: 'restart' }),

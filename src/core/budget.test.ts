@@ -104,7 +104,7 @@ test('who registered last is asked first, and nobody for more than it has', () =
 })
 
 test('what is spared cannot be reserved, and is made room for', () => {
-  const budget = new Budget(100, 20)
+  const budget = new Budget(100, { spare: 20 })
   let held = 0
   budget.onPressure(
     (bytes) => {

@@ -8,21 +8,33 @@ interface Holder {
   reclaimable(): number
 }
 
+/** What is taken from a limit; several threads may take from one. */
+export interface Meter {
+  readonly used: number
+  add(bytes: number): void
+}
+
+interface BudgetOptions {
+  /** A part of the limit that is left to memory that nobody holds any more and that is not collected yet. */
+  readonly spare?: number
+  readonly meter?: Meter
+}
+
 export class Budget {
   readonly limit: number
   /** What can be reserved. */
   readonly #room: number
-  #used = 0
+  readonly #meter: Meter
   readonly #holders: Holder[] = []
 
-  /** `spare` is part of the limit, and left to memory that nobody holds any more and that is not collected yet. */
-  constructor(limit: number, spare = 0) {
+  constructor(limit: number, { spare = 0, meter = ownMeter() }: BudgetOptions = {}) {
     this.limit = limit
     this.#room = limit - spare
+    this.#meter = meter
   }
 
   get used(): number {
-    return this.#used
+    return this.#meter.used
   }
 
   /**
@@ -36,18 +48,20 @@ export class Budget {
 
   /** Returns false, and takes nothing, where the budget has no room even after reclaiming. */
   reserve(bytes: number): boolean {
-    if (this.#used + bytes > this.#room && !this.#makeRoom(bytes)) return false
-    this.#used += bytes
-    return true
+    // Taken before it is looked at: of two threads that take the last of it, not both may go on.
+    this.#meter.add(bytes)
+    if (this.#meter.used <= this.#room || this.relieve()) return true
+    this.#meter.add(-bytes)
+    return false
   }
 
   release(bytes: number): void {
-    this.#used -= bytes
+    this.#meter.add(-bytes)
   }
 
-  #makeRoom(bytes: number): boolean {
-    const over = () => this.#used + bytes - this.#room
-    // What cannot be had even by giving everything back must not cost anybody anything.
+  /** Has so much given back that the limit is kept. Returns false, and costs nobody anything, where it cannot be. */
+  relieve(): boolean {
+    const over = () => this.#meter.used - this.#room
     if (over() > this.#holders.reduce((sum, holder) => sum + holder.reclaimable(), 0)) return false
     for (const holder of this.#holders) {
       const wanted = Math.min(over(), holder.reclaimable())
@@ -62,3 +76,15 @@ const collectedAtOnce = 64 * 1024 * 1024
 
 /** What a process that may take `limit` bytes should leave to the garbage collector. */
 export const spareOf = (limit: number): number => Math.min(collectedAtOnce, Math.floor(limit / 8))
+
+function ownMeter(): Meter {
+  let used = 0
+  return {
+    get used() {
+      return used
+    },
+    add(bytes) {
+      used += bytes
+    },
+  }
+}

@@ -19,6 +19,7 @@
  *
  * Operations: slice and measure here, join in pane-join.ts, compare in pane-compare.ts.
  */
+import { threadId } from 'node:worker_threads'
 import type { EpochMs } from './clock.ts'
 import type { Interval } from './interval.ts'
 
@@ -54,7 +55,19 @@ export interface PaneSizes {
 /** Annotations of one fetch; opaque to the pane, written by the backend, sorted so that equal sets are equal. */
 export type NoteSet = readonly string[]
 
-let bodies = 0
+/** No two threads of a process give the same number. */
+let lastId = threadId * 2 ** 36
+
+/** Where the memory of bodies comes from; it may be dirty. Threads that share bodies take it from elsewhere. */
+let memory = (length: number): Buffer => Buffer.allocUnsafeSlow(length)
+
+/** To be called before the first body is made. */
+export function takeBodiesFrom(source: (length: number) => Buffer): void {
+  memory = source
+}
+
+/** Memory for the bytes of a body: of unknown content, and owned from offset 0. */
+export const bodyMemory = (length: number): Buffer => memory(length)
 
 /** Buckets of another body that were taken over as they are, every column at the same place. */
 export interface Origin extends Interval {
@@ -62,8 +75,8 @@ export interface Origin extends Interval {
 }
 
 export class PaneBody {
-  /** Of this process: what was made from a body is found again by it. */
-  readonly id = ++bodies
+  /** Of this process: what was made from a body is found again by it, in whatever thread. */
+  readonly id: number
   /** Where a joined body has its buckets from, as far as what was made from those bodies holds for it too. */
   origins: readonly Origin[] = []
   readonly bytes: Buffer
@@ -88,7 +101,8 @@ export class PaneBody {
   readonly slabAt: number
 
   /** `bytes` must own its memory from offset 0 (not a part of a pool). */
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, id = ++lastId) {
+    this.id = id
     this.bytes = bytes
     this.u32 = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >>> 2)
     this.f64 = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >>> 3)
@@ -175,7 +189,7 @@ export function allocateBody(sizes: PaneSizes): PaneBody {
     (notes.length > 0 ? sizes.buckets : 0)
   const total = 4 * words + sizes.rankBytes + sizes.frame.length + notes.length + sizes.slabBytes
   // Padded to whole f64, because the f64 view must reach over all clocks.
-  const bytes = Buffer.allocUnsafeSlow(8 * Math.ceil(total / 8))
+  const bytes = memory(8 * Math.ceil(total / 8))
   const header = new Uint32Array(bytes.buffer, 0, headerWords)
   header.fill(0)
   // The padding is written too: equal panes have equal bytes, and no store sees what was in this memory before.
@@ -213,7 +227,7 @@ export function slice(pane: Pane, interval: Interval): Pane {
 }
 
 /** Bytes of JavaScript objects around one body: the views, the buffer's bookkeeping and the pane itself. */
-const objectOverhead = 768
+export const objectOverhead = 768
 
 /** What the process holds because of this pane. Panes of one body share it. */
 export const measure = (pane: Pane): number => pane.body.bytes.byteLength + objectOverhead

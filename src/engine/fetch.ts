@@ -107,6 +107,11 @@ export class Fetch implements ResponseHandler {
     return this.#target !== undefined && this.#status !== 0 && this.#mayStream()
   }
 
+  /** Whether it is decided what members get. */
+  get isOver(): boolean {
+    return this.#isSettled
+  }
+
   /** Called once, with what `Upstream.send` gave. */
   sent(exchange: Exchange): void {
     this.#exchange = exchange

@@ -5,7 +5,7 @@ import { resetDecision } from '../core/decision.ts'
 import { type Interval, lengthOf } from '../core/interval.ts'
 import type { Pane } from '../core/pane.ts'
 import { type DatabaseFailure, Fetch, type FetchedPane, type FetchResult } from './fetch.ts'
-import { type Flight, Flights } from './flights.ts'
+import { type Departure, type Flight, Flights, type Wish } from './flights.ts'
 import { marksOver } from './marks.ts'
 import { serveStale } from './stale.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
@@ -31,6 +31,15 @@ interface Crossing {
   readonly flights: readonly Flight[]
   readonly fetch: Fetch | undefined
 }
+
+/** A query that is ready to be sent. */
+interface Errand {
+  readonly fetch: Fetch
+  send(): void
+}
+
+/** After so many waits for other threads a request goes its own way. */
+const maxLooks = 3
 
 export class GapFiller {
   readonly #options: IntervalCacheOptions
@@ -70,13 +79,19 @@ export class GapFiller {
     { key, request }: Pick<Trip, 'key' | 'request'>,
     gap: Interval,
   ): { joined: readonly Flight[]; rest: Interval | undefined } {
-    const { notBefore } = request.demands
-    const wish = { notBefore, marks: marksOver(this.#options, key, request.plan) }
+    const wish = this.#wishOf({ key, request })
     const first = this.#options.coalescing ? this.#flights.join(key, gap, wish) : undefined
     if (first === undefined) return { joined: [], rest: gap }
     const { flight, rest } = first
     const second = rest && this.#flights.joinForRest(key, rest, wish)
     return second === undefined ? { joined: [flight], rest } : { joined: [flight, second], rest: undefined }
+  }
+
+  #wishOf({ key, request }: Pick<Trip, 'key' | 'request'>): Wish {
+    return {
+      notBefore: request.demands.notBefore,
+      marks: marksOver(this.#options, key, request.plan),
+    }
   }
 
   /** Sends the narrowed query. A full miss is streamed to the client while it is split. */
@@ -87,10 +102,11 @@ export class GapFiller {
     const isFullMiss = lengthOf(interval) === lengthOf(plan.window)
     const target = isFullMiss ? trip.request.target : undefined
     const sink = backend.decompose(plan, interval)
+    let isSent = false
     let isTold = false
     const land = (result: FetchResult) => {
       // An answer that was given up may break off later: that is still one query.
-      if (!isTold) this.#options.onFetch?.({ result, interval, grid: plan.grid })
+      if (isSent && !isTold) this.#options.onFetch?.({ result, interval, grid: plan.grid })
       isTold = true
       return this.#land(trip, result)
     }
@@ -98,11 +114,40 @@ export class GapFiller {
     const departure = { key: trip.key, interval, startedAt: fetchedAt, terms: plan.terms }
     const flight = this.#flights.open(departure, (onCancel) => {
       onCancel(() => fetch.cancel())
-      const accept = target?.encoding ?? upstream.preferredEncoding
-      fetch.sent(upstream.send(backend.narrow(plan, interval), accept, fetch))
+      const send = () => {
+        isSent = true
+        const accept = target?.encoding ?? upstream.preferredEncoding
+        fetch.sent(upstream.send(backend.narrow(plan, interval), accept, fetch))
+      }
+      this.#whenClaimed(trip, departure, { fetch, send })
       return fetch.result
     })
     return { flight, fetch }
+  }
+
+  /** Where other threads fetch too, one of them fetches; the others look again once that has landed. */
+  #whenClaimed(trip: Trip, departure: Departure, { fetch, send }: Errand): void {
+    const { claims } = this.#options
+    if (claims === undefined) {
+      send()
+      return
+    }
+    const { looks = 0 } = trip
+    const claim = claims.claim({
+      ...{ key: departure.key, interval: departure.interval, startedAt: departure.startedAt },
+      ...this.#wishOf(trip),
+      isImpatient: looks >= maxLooks,
+    })
+    void claim.verdict.then((verdict) => {
+      if (fetch.isOver) return
+      if (verdict === 'go') send()
+      else {
+        trip.looks = looks + 1
+        fetch.cancel()
+      }
+    })
+    // What was fetched has been sent to the keeper by then: whoever waits finds it.
+    void fetch.result.then(() => claim.release())
   }
 
   /** Before anybody hears of a flight's end, its buckets are stored: no herd between answer and write-back. */

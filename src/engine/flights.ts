@@ -118,7 +118,13 @@ export class Flights {
   }
 }
 
-const isWorthWaitingFor = (flight: Flight, gap: Interval, { notBefore, marks }: Wish): boolean =>
+type FlightTimes = Pick<Flight, 'interval' | 'startedAt'>
+
+/** Whether a flight brings enough of a gap, soon enough and new enough. */
+export const isWorthJoining = (flight: FlightTimes, gap: Interval, wish: Wish): boolean =>
+  isWorthWaitingFor(flight, gap, wish) && restOf(gap, flight.interval) !== 'not worth it'
+
+const isWorthWaitingFor = (flight: FlightTimes, gap: Interval, { notBefore, marks }: Wish): boolean =>
   flight.startedAt >= notBefore &&
   lengthOf(flight.interval) <= maxWidthRatio * lengthOf(gap) &&
   !marks.some((mark) => flight.startedAt <= mark.at && !isEmpty(intersect(mark, flight.interval)))

@@ -17,6 +17,8 @@ export interface MarksOptions {
   readonly cells?: Cells | undefined
   /** The most marks in force; 1000 unless told. */
   readonly maxMarks?: number
+  /** Tells other threads what is in force now; resolves when they know. */
+  readonly onChange?: ((marks: readonly Mark[]) => Promise<void>) | undefined
 }
 
 /** How soon the marks of other processes are heard of. */
@@ -30,6 +32,8 @@ export class Marks {
   #nextLapse = Number.POSITIVE_INFINITY
   #timer = { cancel(): void {} }
   #isClosed = false
+  /** What is in force is known to all threads. */
+  #told: Promise<void> | undefined
 
   constructor(options: MarksOptions) {
     this.#options = options
@@ -45,14 +49,23 @@ export class Marks {
   }
 
   /**
-   * In force before this returns. Resolves to false where it could not be kept: it then holds in this process only, for
-   * as long as that runs.
+   * In force before this returns, and in all threads before it resolves. Resolves to false where it could not be kept: it
+   * then holds in this process only, for as long as that runs.
    */
   async add(mark: Mark): Promise<boolean> {
     this.dropLapsed()
     const before = this.#marks
     const folds = this.#adopt([mark])
-    return this.#rows === undefined || (await this.#rows.save([mark, ...folds], this.#gone(before)))
+    const [isKept] = await Promise.all([
+      this.#rows?.save([mark, ...folds], this.#gone(before)) ?? true,
+      this.#told,
+    ])
+    return isKept
+  }
+
+  /** Takes over what is in force in the thread that keeps the marks. */
+  follow(marks: readonly Mark[]): void {
+    this.#set(marks)
   }
 
   list(): readonly Mark[] {
@@ -104,7 +117,8 @@ export class Marks {
   /** Returns what several marks had to be folded into, for want of room. */
   #adopt(incoming: readonly Mark[]): readonly Mark[] {
     if (incoming.length === 0) return []
-    let marks = incoming.reduce(withMark, this.#marks)
+    const before = this.#marks
+    let marks = incoming.reduce(withMark, before)
     const folds: Mark[] = []
     const { maxMarks = 1000 } = this.#options
     for (let many = toFold(marks); marks.length > maxMarks && many !== undefined; many = toFold(marks)) {
@@ -113,6 +127,7 @@ export class Marks {
       marks = withMark(marks, fold)
     }
     this.#set(marks)
+    if (marks !== before) this.#told = this.#options.onChange?.(marks)
     return folds
   }
 

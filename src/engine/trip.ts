@@ -9,6 +9,7 @@ import type { Key } from '../core/key.ts'
 import type { Pane } from '../core/pane.ts'
 import type { Store } from '../stores/store.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
+import type { Claims } from './claims.ts'
 import type { DatabaseFailure, FetchResult, WholeResponse } from './fetch.ts'
 import type { BackendMarks } from './marks.ts'
 import type { StreamTarget, Upstream } from './ports.ts'
@@ -36,6 +37,8 @@ export interface IntervalCacheOptions {
   readonly onFetch?: (fetched: FetchOver) => void
   /** Where shadow mode writes down what it finds; without one it keeps its own. */
   readonly shadowLog?: ShadowLog
+  /** Where other threads fetch for the same store. */
+  readonly claims?: Claims
   /** Off only to measure what it is worth. */
   readonly coalescing: boolean
 }
@@ -97,4 +100,6 @@ export interface Trip {
   readonly maxStaleMs: number
   /** A pane with the frame that the database answers in, once stored ones turned out to have another. */
   frame?: Pane
+  /** How often it has looked again because another thread was fetching. */
+  looks?: number
 }

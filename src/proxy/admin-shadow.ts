@@ -14,8 +14,8 @@ export interface ShadowAccess {
 
 export interface SwitchableMode {
   readonly state: ModeState
-  /** Returns the mode that was in force. */
-  set(mode: Mode): Mode
+  /** Resolves, once it is in force, to the mode that was. */
+  set(mode: Mode): Mode | Promise<Mode>
 }
 
 const folder = '/-/shadow/'
@@ -85,14 +85,14 @@ function mismatchAt({ log }: ShadowAccess, { path }: AdminCall): AdminAnswer {
   })
 }
 
-function switchMode({ modes: known }: ShadowAccess, body: Buffer): AdminAnswer {
+async function switchMode({ modes: known }: ShadowAccess, body: Buffer): Promise<AdminAnswer> {
   const given = readSwitch(body)
   if ('mistake' in given) return mistake(given.mistake)
   const { backend, mode } = given
   const found = known.get(backend)
   if (found === undefined)
     return mistake(`there is no backend "${backend}"; there are: ${[...known.keys()].join(', ')}`)
-  return json({ backend, mode, was: found.set(mode) })
+  return json({ backend, mode, was: await found.set(mode) })
 }
 
 function readSwitch(body: Buffer): { backend: string; mode: Mode } | { mistake: string } {

@@ -20,6 +20,8 @@ export class FlavourWatch {
   #flavour: Flavour = { isKnown: false, label: 'not asked yet' }
   #askedAt = Number.NEGATIVE_INFINITY
   #hasAnswered = false
+  /** Called when the database turns out to be another thing than was known. */
+  onChange: (flavour: Flavour) => void = () => {}
 
   constructor(backend: Backend, upstream: Upstream, clock: Clock) {
     this.#backend = backend
@@ -34,6 +36,13 @@ export class FlavourWatch {
   /** Whether it ever answered, whatever it is; a server error is no answer. */
   get hasAnswered(): boolean {
     return this.#hasAnswered
+  }
+
+  /** What another thread has found out. */
+  adopt(flavour: Flavour): void {
+    this.#flavour = flavour
+    this.#askedAt = this.#clock.now()
+    this.#hasAnswered = true
   }
 
   /** What is known now; asks again in the background when that is due. */
@@ -67,12 +76,12 @@ export class FlavourWatch {
           if (status < 500) this.#hasAnswered = true
           // Anything but an answer is about one client or one moment: what is known stays known.
           if (!this.#flavour.isKnown || status === 200) {
-            this.#flavour = this.#backend.readFlavour(status, Buffer.concat(body).toString())
+            this.#learn(this.#backend.readFlavour(status, Buffer.concat(body).toString()))
           }
           over()
         },
         failed: ({ detail }) => {
-          if (!this.#flavour.isKnown) this.#flavour = { isKnown: false, label: `not reached: ${detail}` }
+          if (!this.#flavour.isKnown) this.#learn({ isKnown: false, label: `not reached: ${detail}` })
           over()
         },
       })
@@ -81,6 +90,12 @@ export class FlavourWatch {
         resolve()
       })
     })
+  }
+
+  #learn(flavour: Flavour): void {
+    const { isKnown, label } = this.#flavour
+    this.#flavour = flavour
+    if (flavour.isKnown !== isKnown || flavour.label !== label) this.onChange(flavour)
   }
 
   #request(headers: HeaderList) {

@@ -18,6 +18,8 @@ export interface ListenerOptions {
   readonly address: string
   readonly limits: Limits
   readonly clock: Clock
+  /** Other threads listen on the same address. */
+  readonly reusePort?: boolean
   /** Files with certificate chain and key; they are read again when they change. */
   readonly tls?: { readonly cert: string; readonly key: string }
   /** Why what is in those files now is not in force; undefined where it is. Called when that changes. */
@@ -41,7 +43,7 @@ export async function openListener(options: ListenerOptions, answer: RequestList
     if (!server.listening) closeAfter(server, response)
     answer(request, response)
   })
-  const address = await listen(server, options.address).catch((error) => {
+  const address = await listen(server, options).catch((error) => {
     secure?.stop()
     throw error
   })
@@ -69,7 +71,7 @@ const withoutTimers = {
 
 type AnyServer = Server | SecureListener['server']
 
-async function listen(server: AnyServer, address: string): Promise<string> {
+async function listen(server: AnyServer, { address, reusePort = false }: ListenerOptions): Promise<string> {
   const match = /^(.*):(\d+)$/.exec(address)
   if (match === null) {
     throw new WindowpaneError('WINDOWPANE_BAD_OPTION', `"${address}" is not an address to listen on`, {
@@ -86,7 +88,8 @@ async function listen(server: AnyServer, address: string): Promise<string> {
         }),
       ),
     )
-    server.listen(Number(match[2]), host === '' ? undefined : host, () => {
+    const place = { port: Number(match[2]), ...(host !== '' && { host }), reusePort }
+    server.listen(place, () => {
       const { address: bound, port, family } = server.address() as AddressInfo
       resolve(`${family === 'IPv6' ? `[${bound}]` : bound}:${port}`)
     })

@@ -5,13 +5,14 @@ import { Budget, spareOf } from '../core/budget.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { ScratchPool } from '../core/scratch.ts'
 import { Purge } from '../engine/purge.ts'
-import { ShadowLog } from '../engine/shadow-log.ts'
+import { ShadowLog, type VerifyResult } from '../engine/shadow-log.ts'
 import { memoryStore } from '../stores/memory.ts'
 import type { Store } from '../stores/store.ts'
 import type { NamedStore } from '../telemetry/store-families.ts'
-import type { Telemetry } from '../telemetry/telemetry.ts'
+import type { Onlooker } from '../telemetry/telemetry.ts'
 import { ladder } from '../ttl/ladder.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
+import type { SwitchableMode } from './admin-shadow.ts'
 import type { Identity } from './identity.ts'
 import { type Limits, limitsOf } from './limits.ts'
 import { type Listener, type ListenerOptions, openListener } from './listener.ts'
@@ -22,7 +23,8 @@ import { ThreadMaker } from './pieces-maker.ts'
 import { isFor, narrowness, placeOf, type Route, withoutPrefix } from './routes.ts'
 import type { Settings } from './settings.ts'
 import { type Common, type DatabaseAddress, Site } from './site.ts'
-import { type FarStore, Tiers } from './tiers.ts'
+import type { KeeperParts, SiteFigures, ThreadParts } from './threads.ts'
+import { type FarStore, type Storage, Tiers } from './tiers.ts'
 
 export interface HouseOptions {
   /** The address of the databases that have none of their own. */
@@ -33,13 +35,17 @@ export interface HouseOptions {
   /** Stores behind the memory of this process, by name; the house closes them. */
   readonly farStores?: ReadonlyMap<string, FarStore>
   /** Looks on. */
-  readonly telemetry?: Telemetry
+  readonly telemetry?: Onlooker
   /** Which share of the requests without a trace of their own is traced, while anybody listens. */
   readonly sampleRatio?: () => number
   /** TLS on all listeners. */
   readonly tls?: ListenerOptions['tls']
   /** Instead of the memory store. */
   readonly store?: (budget: Budget) => Store
+  /** Where other threads serve the requests. */
+  readonly keeper?: KeeperParts
+  /** Where another thread keeps the stores. */
+  readonly thread?: ThreadParts
 }
 
 export interface DatabaseOptions {
@@ -73,37 +79,20 @@ export interface DatabaseState {
   readonly url: string
   readonly flavour: Flavour
   readonly site: Site
+  readonly modes: SwitchableMode
+  figures(): SiteFigures
 }
 
 export async function startHouse(options: HouseOptions): Promise<House> {
-  const { clock, limits, databases } = options
-  const budget = new Budget(limits.memoryBytes, spareOf(limits.memoryBytes))
+  const { clock, databases, keeper, thread } = options
+  const common = commonOf(options)
+  const { budget, via, shadowLog, pieces } = common
   const memory = options.store?.(budget) ?? memoryStoreOf(budget, options)
-  const { telemetry, sampleRatio, farStores = new Map() } = options
-  const tiers = new Tiers({ clock, memory, farStores, telemetry, retentionMs: retentionOf(options) })
-  const via = `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`
-  const pieces = new Pieces(budget, new ThreadMaker())
-  const shadowLog = new ShadowLog({
-    clock,
-    budget,
-    onResult: (backend, result) => telemetry?.metrics.observeVerify(backend, result),
-  })
-  const common: Common = {
-    clock,
-    limits,
-    budget,
-    scratch: new ScratchPool(),
-    packed: new PackedAnswers(budget),
-    pace: new Pace(),
-    pieces,
-    via,
-    shadowLog,
-    telemetry,
-    sampleRatio,
-  }
+  const tiers = tiersOf(options, memory)
+  const storage: Storage = thread?.storage ?? tiers
   const sites = databases.map((database) => {
-    const store = tiers.of(database.farStore)
-    const marks = tiers.marksOf(store)
+    const store = storage.of(database.farStore)
+    const marks = storage.marksOf(store)
     const site = new Site(common, { ...database, store, marks: marks.of(database.name) })
     return { ...database, store, marks, site }
   })
@@ -115,10 +104,12 @@ export async function startHouse(options: HouseOptions): Promise<House> {
     pieces.close()
     await Promise.all(sites.map(({ site }) => site.close()))
     await purge.close()
-    await tiers.close()
+    await storage.close()
   }
-  await Promise.all([tiers.loadMarks(), ...sites.map(({ site }) => site.ask())])
-  const listeners = await openAll(options, sites).catch(async (error) => {
+  await Promise.all([storage.loadMarks(), ...sites.map(({ site }) => site.ask())])
+  const inside = { tiers, memory, sites: sites.map(({ site }) => site), via, shadowLog }
+  const opening = keeper === undefined ? openAll(options, sites) : keeper.front(inside)
+  const listeners = await opening.catch(async (error) => {
     await closeBehindListeners()
     throw error
   })
@@ -126,15 +117,17 @@ export async function startHouse(options: HouseOptions): Promise<House> {
   return {
     url: addressOf(databases.find(({ listen }) => listen === undefined) ?? databases[0]!),
     get memory() {
-      return { used: budget.used, limit: budget.limit }
+      return { used: budget.used, limit: options.limits.memoryBytes }
     },
-    stores: () => tiers.figures(),
+    stores: () => storage.figures(),
     purge,
     shadowLog,
     databases: sites.map((each) => ({
       name: each.name,
       site: each.site,
       url: addressOf(each),
+      modes: keeper === undefined ? each.site.modes : modeInAllThreads(each.site, keeper),
+      figures: () => keeper?.figures(each.name) ?? each.site.figures(),
       get flavour() {
         return each.site.flavour
       },
@@ -146,11 +139,47 @@ export async function startHouse(options: HouseOptions): Promise<House> {
   }
 }
 
+function commonOf({ clock, limits, telemetry, sampleRatio, keeper, thread }: HouseOptions): Common {
+  const budget = keeper?.budget ?? thread?.budget ?? ownBudget(limits)
+  const onResult = (backend: string, result: VerifyResult) =>
+    telemetry?.metrics.observeVerify(backend, result)
+  return {
+    ...{ clock, limits, budget, telemetry, sampleRatio },
+    scratch: new ScratchPool(),
+    packed: new PackedAnswers(budget),
+    pace: new Pace(),
+    pieces: new Pieces(budget, new ThreadMaker()),
+    via: thread?.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
+    shadowLog: thread?.shadowLog ?? new ShadowLog({ clock, budget, onResult }),
+    thread,
+  }
+}
+
+const ownBudget = ({ memoryBytes }: Limits): Budget =>
+  new Budget(memoryBytes, { spare: spareOf(memoryBytes) })
+
+function tiersOf(options: HouseOptions, memory: Store): Tiers {
+  const { clock, telemetry, farStores = new Map(), keeper } = options
+  const retentionMs = retentionOf(options)
+  return new Tiers({ clock, memory, farStores, telemetry, retentionMs, onMarks: keeper?.onMarks })
+}
+
+const modeInAllThreads = ({ name, modes }: Site, { onMode }: KeeperParts): SwitchableMode => ({
+  get state() {
+    return modes.state
+  },
+  async set(mode) {
+    const was = modes.set(mode)
+    await onMode(name, mode)
+    return was
+  },
+})
+
 type PlacedSite = DatabaseOptions & { readonly site: Site }
 
 /** One listener per address, each with the databases that are to be reached there. */
 async function openAll(
-  { listen, limits, clock, tls, telemetry }: HouseOptions,
+  { listen, limits, clock, tls, telemetry, thread }: HouseOptions,
   sites: readonly PlacedSite[],
 ): Promise<Map<string, Listener>> {
   const listeners = new Map<string, Listener>()
@@ -162,7 +191,8 @@ async function openAll(
   const byClaim = sites.toSorted((a, b) => narrowness(b.route) - narrowness(a.route))
   for (const [address, group] of Map.groupBy(byClaim, (site) => site.listen ?? listen)) {
     const secure = tls && { tls, onCertificate }
-    const listener = openListener({ address, limits, clock, ...secure }, (request, response) => {
+    const listening = { address, limits, clock, reusePort: thread !== undefined, ...secure }
+    const listener = openListener(listening, (request, response) => {
       const place = placeOf(request)
       const found = group.find(({ route }) => route === undefined || isFor(route, place))
       if (found === undefined) response.writeHead(404).end(noDatabase(request))
@@ -185,13 +215,14 @@ const noDatabase = ({ url, headers }: IncomingMessage): string =>
   `windowpane: no backend is configured for ${headers.host ?? ''}${url}; see backends.*.route\n`
 
 function memoryStoreOf(budget: Budget, options: HouseOptions): Store {
-  const { clock, limits } = options
-  const retentionMs = retentionOf(options)
-  return memoryStore({ clock, budget, retentionMs, maxBucketsPerShape: limits.maxBucketsPerShape })
+  const { clock, limits, keeper } = options
+  const { maxBucketsPerShape } = limits
+  const shared = keeper && { threads: keeper.threads, onChange: keeper.onChange }
+  return memoryStore({ clock, budget, retentionMs: retentionOf(options), maxBucketsPerShape, ...shared })
 }
 
 /** Stale serving needs the old bytes: nothing is collected before it is of no use to anybody. */
-function retentionOf({ limits, databases }: HouseOptions): number {
+export function retentionOf({ limits, databases }: Pick<HouseOptions, 'limits' | 'databases'>): number {
   const caps = databases.map(({ settings }) => settings().terms.policy.capMs + settings().terms.maxStaleMs)
   return Math.max(limits.retentionMs, ...caps)
 }

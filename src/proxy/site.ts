@@ -9,7 +9,7 @@ import { IntervalCache } from '../engine/interval-cache.ts'
 import type { BackendMarks } from '../engine/marks.ts'
 import type { ShadowLog } from '../engine/shadow-log.ts'
 import type { Store } from '../stores/store.ts'
-import type { Telemetry } from '../telemetry/telemetry.ts'
+import type { Onlooker } from '../telemetry/telemetry.ts'
 import { Tracing } from '../telemetry/tracing.ts'
 import { explainWire } from './admin-explain.ts'
 import { FlavourWatch } from './flavour.ts'
@@ -19,6 +19,7 @@ import type { Pace } from './pace.ts'
 import type { PackedAnswers } from './packed.ts'
 import type { Pieces } from './pieces.ts'
 import { ModeSwitch, type Settings } from './settings.ts'
+import type { SiteFigures, ThreadParts } from './threads.ts'
 import { onlyServer, TracedUpstream } from './traced-upstream.ts'
 import type { HttpUpstream, UpstreamSettings } from './upstream.ts'
 import { withoutCredentials } from './url.ts'
@@ -36,9 +37,11 @@ export interface Common {
   readonly via: string
   readonly shadowLog: ShadowLog
   /** Looks on. */
-  readonly telemetry?: Telemetry | undefined
+  readonly telemetry?: Onlooker | undefined
   /** Which share of the requests without a trace of their own is traced, while anybody listens. */
   readonly sampleRatio?: (() => number) | undefined
+  /** Where another thread keeps the stores. */
+  readonly thread?: ThreadParts | undefined
 }
 
 /** Where a database is, and how to log in there. */
@@ -73,10 +76,12 @@ export class Site {
   readonly #cache: IntervalCache
   readonly #flavour: FlavourWatch
   readonly #upstream: HttpUpstream
+  /** What was known about the database at the beginning. */
+  readonly #known: Flavour | undefined
 
   constructor(common: Common, { name, backend, store, marks, ...options }: SiteOptions) {
-    const { clock, limits, budget, scratch, packed, pace, pieces, via, telemetry, shadowLog, sampleRatio } =
-      common
+    const { clock, limits, budget, scratch, packed, pace, pieces, via, telemetry } = common
+    const { shadowLog, sampleRatio, thread } = common
     this.modes = new ModeSwitch(options.settings, (mode) => {
       // What was found out before may have been about another configuration.
       if (mode === 'shadow') shadowLog.clear(name)
@@ -105,6 +110,7 @@ export class Site {
       marks,
       shadowLog,
       coalescing: true,
+      ...(thread && { claims: thread.claims }),
     })
     this.name = name
     this.handler = new Handler({
@@ -123,6 +129,9 @@ export class Site {
     this.explain = (wire) => explainWire({ backend, flavour, cache, settings, clock }, wire)
     this.#flavour = flavour
     this.#upstream = upstream
+    flavour.onChange = (found) => thread?.onFlavour(name, found)
+    this.#known = thread?.flavours.get(name)
+    if (this.#known !== undefined) flavour.adopt(this.#known)
   }
 
   /** What the database said it is; not known while it cannot be asked. */
@@ -130,13 +139,17 @@ export class Site {
     return this.#flavour.current
   }
 
-  /** Fetches under way. */
-  get flights(): number {
-    return this.#cache.flights
+  /** Another thread has found out what the database is. */
+  adoptFlavour(flavour: Flavour): void {
+    this.#flavour.adopt(flavour)
   }
 
-  upstreams(): ReturnType<HttpUpstream['upstreams']> {
-    return this.#upstream.upstreams()
+  figures(): SiteFigures {
+    return {
+      flights: this.#cache.flights,
+      requests: this.handler.inFlight,
+      upstreams: this.#upstream.upstreams(),
+    }
   }
 
   /** Whether requests can be passed on. While they cannot, it is looked into: whoever waits for it sends no requests. */
@@ -146,9 +159,9 @@ export class Site {
     return hasAnswered
   }
 
-  /** Asks the database what it is; resolves also when it does not answer. */
-  ask(): Promise<void> {
-    return this.#flavour.ask([])
+  /** Asks the database what it is, where that is not known; resolves also when it does not answer. */
+  async ask(): Promise<void> {
+    if (this.#known === undefined) await this.#flavour.ask([])
   }
 
   close(): Promise<void> {

@@ -4,10 +4,10 @@ import type { Clock, EpochMs } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
 import { isEmpty, lengthOf } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
-import { clockOf, measure, type Pane, slice } from '../core/pane.ts'
+import { clockOf, measure, objectOverhead, type Pane, slice } from '../core/pane.ts'
 import type { EvictionReason, StoreFigures } from './figures.ts'
 import type { Entry, Found, ShapeRecord, Store } from './store.ts'
-import { cutOut, layOver } from './tile.ts'
+import { clip, countBuckets, cutOut, layOver } from './tile.ts'
 import { type Standing, Turnover } from './turnover.ts'
 
 export interface MemoryStoreOptions {
@@ -18,6 +18,10 @@ export interface MemoryStoreOptions {
   readonly retentionMs: number
   /** The most buckets kept of one key; the oldest leave first. */
   readonly maxBucketsPerShape: number
+  /** Threads that hold objects of their own around the same bytes; 1 unless told. */
+  readonly threads?: number
+  /** Called when what is kept of a key is another thing than before. Must not come back in here. */
+  readonly onChange?: (key: Key) => void
 }
 
 interface Slot {
@@ -60,7 +64,7 @@ class MemoryStore implements Store {
     const old = this.#slots.get(key)
     const panes = this.#bounded(layOver(old?.panes ?? [], pane, now), now)
     // One key that would push out most of the others is not kept at all.
-    const bytes = slotBytes(key, panes, shape)
+    const bytes = this.#slotBytes(key, panes, shape)
     if (bytes > this.#options.budget.limit / 4) return false
     const standing = this.#forget(key)
     return panes.length > 0 && this.#keep(key, { panes, shape, bytes, writtenAt: now }, standing)
@@ -72,7 +76,7 @@ class MemoryStore implements Store {
     const left = interval === undefined ? [] : cutOut(slot.panes, interval)
     const standing = this.#forget(key)
     if (left.length > 0) {
-      const bytes = slotBytes(key, left, slot.shape)
+      const bytes = this.#slotBytes(key, left, slot.shape)
       this.#keep(key, { ...slot, panes: left, bytes }, standing)
     }
     return countBuckets(slot.panes) - countBuckets(left)
@@ -93,17 +97,28 @@ class MemoryStore implements Store {
   #keep(key: Key, slot: Slot, standing: Standing | undefined): boolean {
     if (!this.#options.budget.reserve(slot.bytes)) return false
     this.#slots.add(key, slot, standing)
+    this.#options.onChange?.(key)
     return true
   }
 
   #forget(key: Key): Standing | undefined {
-    this.#options.budget.release(this.#slots.get(key)?.bytes ?? 0)
-    return this.#slots.delete(key)
+    const slot = this.#slots.get(key)
+    if (slot === undefined) return undefined
+    this.#options.budget.release(slot.bytes)
+    const standing = this.#slots.delete(key)
+    this.#options.onChange?.(key)
+    return standing
+  }
+
+  #slotBytes(key: Key, panes: readonly Pane[], shape: ShapeRecord): number {
+    const { threads = 1 } = this.#options
+    return slotBytes(key, panes, shape) + (threads - 1) * (slotOverhead + panes.length * objectOverhead)
   }
 
   #evict(bytes: number): void {
-    for (const slot of this.#slots.free(bytes)) {
+    for (const [key, slot] of this.#slots.free(bytes)) {
       this.#options.budget.release(slot.bytes)
+      this.#options.onChange?.(key)
       this.#evicted.memory++
     }
   }
@@ -111,8 +126,9 @@ class MemoryStore implements Store {
   /** Keys that nobody uses leave from the front; a key in use drops its expired panes when it is written. */
   #dropExpired(now: EpochMs): void {
     const { budget, retentionMs } = this.#options
-    for (const slot of this.#slots.takeWhile(({ writtenAt }) => writtenAt + retentionMs <= now)) {
+    for (const [key, slot] of this.#slots.takeWhile(({ writtenAt }) => writtenAt + retentionMs <= now)) {
       budget.release(slot.bytes)
+      this.#options.onChange?.(key)
       this.#evicted.expired++
     }
   }
@@ -133,13 +149,7 @@ class MemoryStore implements Store {
 }
 
 function within(slot: Slot | undefined, interval: Interval): Found | undefined {
-  if (slot === undefined) return undefined
-  const panes: Pane[] = []
-  for (const pane of slot.panes) {
-    const part = slice(pane, interval)
-    if (part.from < part.to) panes.push(part)
-  }
-  return { panes, shape: slot.shape }
+  return slot && { panes: clip(slot.panes, interval), shape: slot.shape }
 }
 
 /** Looks from the end, where the newest clock usually is. */
@@ -148,8 +158,6 @@ function hasClockAfter(pane: Pane, instant: EpochMs): boolean {
     if (clockOf(pane, bucket) > instant) return true
   return false
 }
-
-const countBuckets = (panes: readonly Pane[]): number => panes.reduce((sum, pane) => sum + lengthOf(pane), 0)
 
 /** The slot, its map entry, its arrays and its record, as far as they do not grow with the texts in it. */
 const slotOverhead = 768

@@ -4,16 +4,17 @@
  * from the second sighting of its shape on: ad hoc queries are not dashboards. The far store may be slow, broken or
  * gone: requests do not notice.
  */
-import type { Clock, EpochMs } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { measure, type Pane, slice } from '../core/pane.ts'
+import { Checked } from './checked.ts'
 import { Far, type FarCounters } from './far-queue.ts'
 import type { StoreFigures, StoreOperation } from './figures.ts'
 import { peekInto } from './peek.ts'
 import { Sightings } from './sightings.ts'
 import type { Entry, Found, MaybePromise, ShapeRecord, Store } from './store.ts'
-import { layOver } from './tile.ts'
+import { gapIn, layOver } from './tile.ts'
 
 export interface TieredStoreOptions {
   readonly clock: Clock
@@ -61,12 +62,10 @@ class Tiered implements TieredStore {
   readonly #near: Store
   readonly #far: Far
   readonly #farStore: Store
-  readonly #clock: Clock
   readonly #sightings: Sightings
   readonly #bigBytes: number
-  readonly #recheckMs: number
-  /** Per key the gap that the far store was last asked for. */
-  readonly #checked = new Map<Key, Interval & { readonly at: EpochMs }>()
+  /** The gaps that the far store was last asked for. */
+  readonly #checked: Checked
   /** Keys of which the far store has what memory had when they were seen for the second time. */
   readonly #promoted = new Set<Key>()
   /** Grows with every removal: what the far store said before one must not come back after it. */
@@ -80,10 +79,9 @@ class Tiered implements TieredStore {
     this.#farStore = far
     const { onOperation } = options
     this.#far = new Far(far, clock, { timeoutMs: farTimeoutMs, maxQueuedBytes, onOperation })
-    this.#clock = clock
     this.#sightings = new Sightings(clock, sightingPeriodMs)
     this.#bigBytes = options.bigBytes ?? 8 * 1024 * 1024
-    this.#recheckMs = options.recheckMs ?? 5000
+    this.#checked = new Checked(clock, options.recheckMs ?? 5000)
   }
 
   get far(): Readonly<FarCounters> {
@@ -170,12 +168,12 @@ class Tiered implements TieredStore {
     if (isKnown && !this.#promoted.has(key)) void this.#promote(key)
     const gap = gapIn(near?.panes ?? [], interval)
     if (gap === undefined || this.#isClosed) return near
-    if (near !== undefined && this.#wasChecked(key, gap)) return near
+    if (near !== undefined && this.#checked.has(key, gap)) return near
     const removals = this.#removals
     const far = this.#far.ask<Found | undefined>((store) => store.read(key, gap), undefined)
     const use = (found: Found | undefined): MaybePromise<Found | undefined> => {
       if (removals !== this.#removals) return this.#near.read(key, interval)
-      this.#noteChecked(key, gap)
+      this.#checked.note(key, gap)
       return found === undefined ? near : this.#take(key, interval, { near, far: found })
     }
     return far instanceof Promise ? far.then(use) : use(far)
@@ -208,32 +206,12 @@ class Tiered implements TieredStore {
       if (measure(pane) <= this.#bigBytes) this.#far.enqueue(key, { pane, shape: found!.shape })
     }
   }
-
-  #wasChecked(key: Key, gap: Interval): boolean {
-    const checked = this.#checked.get(key)
-    if (checked === undefined || checked.at + this.#recheckMs <= this.#clock.now()) return false
-    return checked.at <= this.#clock.now() && checked.from <= gap.from && gap.to <= checked.to
-  }
-
-  #noteChecked(key: Key, gap: Interval): void {
-    this.#checked.delete(key)
-    this.#checked.set(key, { from: gap.from, to: gap.to, at: this.#clock.now() })
-    if (this.#checked.size > maxRemembered) this.#checked.delete(this.#checked.keys().next().value!)
-  }
 }
 
 /** The ones remembered longest leave; forgetting one costs a second write of the same panes. */
 function addBounded(keys: Set<Key>, key: Key): void {
   keys.add(key)
   if (keys.size > maxRemembered) keys.delete(keys.keys().next().value!)
-}
-
-/** From the first bucket that is missing to the last one. */
-function gapIn(panes: readonly Pane[], interval: Interval): Interval | undefined {
-  let { from, to } = interval
-  for (const pane of panes) if (pane.from <= from && pane.to > from) from = pane.to
-  for (const pane of panes.toReversed()) if (pane.to >= to && pane.from < to) to = pane.from
-  return from < to ? { from, to } : undefined
 }
 
 function united(interval: Interval, { near, far }: { near: Found | undefined; far: Found }): Found {

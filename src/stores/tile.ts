@@ -24,6 +24,36 @@ export function layOver(stored: readonly Pane[], incoming: Pane, now = Number.PO
   return consolidate(tiled)
 }
 
+/** As `layOver`, without joining: for what is looked at once or twice, and must not cost a copy. */
+export function layLoosely(stored: readonly Pane[], incoming: Pane): Pane[] {
+  if (stored.some((pane) => !haveSameFrame(pane, incoming))) return layOver(stored, incoming)
+  return presentParts(incoming).reduce(
+    (panes, part) => tile(panes, part, Number.POSITIVE_INFINITY),
+    [...stored],
+  )
+}
+
+/** From the first bucket of an interval that is missing to the last one. */
+export function gapIn(panes: readonly Pane[], interval: Interval): Interval | undefined {
+  let { from, to } = interval
+  for (const pane of panes) if (pane.from <= from && pane.to > from) from = pane.to
+  for (const pane of panes.toReversed()) if (pane.to >= to && pane.from < to) to = pane.from
+  return from < to ? { from, to } : undefined
+}
+
+/** The parts of panes that lie in an interval. */
+export function clip(panes: readonly Pane[], interval: Interval): Pane[] {
+  const parts: Pane[] = []
+  for (const pane of panes) {
+    const part = slice(pane, interval)
+    if (part.from < part.to) parts.push(part)
+  }
+  return parts
+}
+
+export const countBuckets = (panes: readonly Pane[]): number =>
+  panes.reduce((sum, pane) => sum + pane.to - pane.from, 0)
+
 /** What is left of `stored` when an interval is cut out. */
 export function cutOut(stored: readonly Pane[], interval: Interval): Pane[] {
   return stored.flatMap((pane) =>

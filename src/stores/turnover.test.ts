@@ -17,7 +17,7 @@ function filled(names: Iterable<string>): Turnover<Value> {
 }
 
 const evicted = (turnover: Turnover<Value>, count: number): string[] =>
-  Array.from({ length: count }, () => Array.from(turnover.free(1), ({ name }) => name)).flat()
+  Array.from({ length: count }, () => Array.from(turnover.free(1), ([name]) => name)).flat()
 
 /** Asks for questions that nobody asks again, with room for `most` entries. */
 function flood(turnover: Turnover<Value>, count: number, most = 100): void {
@@ -54,13 +54,13 @@ test('what comes and goes is counted, found, and leaves once, whatever happens',
         if (kind === 'delete') assert.equal(turnover.delete(key) !== undefined, model.delete(key))
         if (kind === 'free') {
           const [held, left] = [turnover.bytes, [...turnover.free(bytes)]]
-          for (const { name } of left) assert.ok(model.delete(name))
-          const freed = left.reduce((sum, each) => sum + each.bytes, 0)
+          for (const [name] of left) assert.ok(model.delete(name))
+          const freed = left.reduce((sum, [, each]) => sum + each.bytes, 0)
           assert.ok(freed >= Math.min(bytes, held))
-          assert.ok(freed - (left.at(-1)?.bytes ?? 0) < bytes, 'more left than was needed')
+          assert.ok(freed - (left.at(-1)?.[1].bytes ?? 0) < bytes, 'more left than was needed')
         }
         if (kind === 'take')
-          for (const { name } of turnover.takeWhile((held) => held.bytes === bytes)) model.delete(name)
+          for (const [name] of turnover.takeWhile((held) => held.bytes === bytes)) model.delete(name)
         assert.deepEqual(new Map(turnover.entries()), model)
         assert.equal(turnover.size, model.size)
         assert.equal(

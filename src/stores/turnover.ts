@@ -80,18 +80,18 @@ export class Turnover<T extends Sized> {
   }
 
   /** Takes out what is worth least until so many bytes are free, or nothing is left. */
-  *free(bytes: number): Iterable<T> {
+  *free(bytes: number): Iterable<readonly [Key, T]> {
     const full = this.bytes
     for (let freed = 0; freed < bytes && this.size > 0; ) {
       this.#admitWhatFits((1 - newShare) * full)
       const left = this.#leave(this.#leastWorth())
-      freed += left.bytes
+      freed += left[1].bytes
       yield left
     }
   }
 
   /** Takes out entries from the beginning of both lines while they fulfil a condition. */
-  *takeWhile(isOver: (value: T) => boolean): Iterable<T> {
+  *takeWhile(isOver: (value: T) => boolean): Iterable<readonly [Key, T]> {
     for (const line of [this.#new, this.#main]) {
       while (line.first !== undefined && isOver(line.first.value)) yield this.#leave(line.first)
     }
@@ -132,9 +132,9 @@ export class Turnover<T extends Sized> {
     this.#main.append(resident)
   }
 
-  #leave(resident: Resident<T>): T {
-    this.delete(resident.key)
-    return resident.value
+  #leave({ key, value }: Resident<T>): readonly [Key, T] {
+    this.delete(key)
+    return [key, value]
   }
 
   #lineOf({ isNew }: Standing): Line<T> {

@@ -12,6 +12,9 @@ export interface ProcessFigures {
   readonly lagSeconds: { readonly p50: number; readonly p99: number; readonly max: number }
 }
 
+/** What each thread has of its own. */
+export type ThreadFigures = Pick<ProcessFigures, 'heapBytes' | 'lagSeconds'>
+
 export interface ProcessWatch {
   read(): ProcessFigures
   stop(): void
@@ -44,6 +47,32 @@ export function watchProcess(clock: Clock): ProcessWatch {
       }
     },
     stop: () => void delay.disable(),
+  }
+}
+
+/** Those of a thread: read again when the last reading is this old. */
+const readEveryMs = 10_000
+
+export function watchThread(clock: Clock): () => ThreadFigures {
+  const watch = watchProcess(clock)
+  let [figures, readAt]: [ThreadFigures, number] = [watch.read(), clock.elapsed()]
+  return () => {
+    if (clock.elapsed() - readAt >= readEveryMs) {
+      figures = watch.read()
+      readAt = clock.elapsed()
+    }
+    return { heapBytes: figures.heapBytes, lagSeconds: figures.lagSeconds }
+  }
+}
+
+/** One process with several threads: heaps add up, and the event loop that is late most is the one that hurts. */
+export function withThreads(own: ProcessFigures, threads: readonly ThreadFigures[]): ProcessFigures {
+  const most = (of: keyof ProcessFigures['lagSeconds']) =>
+    Math.max(own.lagSeconds[of], ...threads.map(({ lagSeconds }) => lagSeconds[of]))
+  return {
+    ...own,
+    heapBytes: threads.reduce((sum, { heapBytes }) => sum + heapBytes, own.heapBytes),
+    lagSeconds: { p50: most('p50'), p99: most('p99'), max: most('max') },
   }
 }
 

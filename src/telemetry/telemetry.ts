@@ -6,8 +6,8 @@ import type { StoreOperation } from '../stores/figures.ts'
 import { DecisionLog } from './decision-log.ts'
 import { type OriginStatus, statusClass } from './labels.ts'
 import { Log, type LogFormat, type LogLevel } from './log.ts'
-import { type MetricSources, Metrics } from './metrics.ts'
-import { recordOf, type Visit } from './record.ts'
+import { type MetricSources, Metrics, type OriginFetch } from './metrics.ts'
+import { type RequestRecord, recordOf, type Visit } from './record.ts'
 import { Recorder, type RecorderOptions } from './recorder.ts'
 import { TopShapes } from './shapes.ts'
 
@@ -24,13 +24,21 @@ export interface TelemetryOptions {
   readonly maxShapes?: number
 }
 
+/** What is told of databases, stores and requests while they are served. */
+export interface Onlooker {
+  hooks(backend: string): BackendHooks
+  storeHook(store: string): (operation: StoreOperation, ms: number) => void
+  readonly metrics: Pick<Metrics, 'observeVerify'>
+  readonly log: Pick<Log, 'line' | 'change'>
+}
+
 /** The hooks of one database: for its Handler and its IntervalCache. */
 export interface BackendHooks {
   observe(visit: Visit): void
   onFetch(fetched: FetchOver): void
 }
 
-export class Telemetry {
+export class Telemetry implements Onlooker {
   readonly metrics: Metrics
   readonly recorder: Recorder
   readonly shapes: TopShapes
@@ -48,18 +56,17 @@ export class Telemetry {
   hooks(backend: string): BackendHooks {
     this.metrics.announce(backend)
     return {
-      observe: (visit) => {
-        const record = recordOf(backend, visit)
-        this.metrics.observe(record)
-        this.recorder.add(record)
-        this.shapes.observe(record)
-        this.#decisions.observe(record)
-      },
-      onFetch: ({ result, interval, grid }) => {
-        const intervalMs = (interval.to - interval.from) * grid.step
-        this.metrics.observeFetch({ backend, status: originStatus(result), intervalMs })
-      },
+      observe: (visit) => this.observe(recordOf(backend, visit)),
+      onFetch: (fetched) => this.metrics.observeFetch(originFetchOf(backend, fetched)),
     }
+  }
+
+  /** A request whose answer is over, in whatever thread. */
+  observe(record: RequestRecord): void {
+    this.metrics.observe(record)
+    this.recorder.add(record)
+    this.shapes.observe(record)
+    this.#decisions.observe(record)
   }
 
   /** For what measures the operations of one store. */
@@ -75,6 +82,11 @@ export class Telemetry {
     if (!isOk) this.log.change('configuration', { is: `refused, ${sentence}`, isGood: false })
     else this.log.change('configuration', { is: 'in force', isGood: true })
   }
+}
+
+export function originFetchOf(backend: string, { result, interval, grid }: FetchOver): OriginFetch {
+  const intervalMs = (interval.to - interval.from) * grid.step
+  return { backend, status: originStatus(result), intervalMs }
 }
 
 function originStatus(result: FetchResult): OriginStatus {

@@ -14,8 +14,11 @@ export function entriesOf({ manifest, files }: Package, condition: 'types' | 'de
     const path = typeof target === 'string' ? target : target[condition]!
     return path.endsWith('.json') ? [] : matching(path.replace(/^\.\//, ''), files)
   })
-  return condition === 'default' ? [...entries, manifest.bin.windowpane] : entries
+  return condition === 'default' ? [...entries, manifest.bin.windowpane, threadEntry] : entries
 }
+
+/** Nothing imports it: threads are started with it. */
+const threadEntry = 'dist/cli/workers/worker.js'
 
 function matching(path: string, files: Package['files']): string[] {
   const [before, after] = path.split('*')

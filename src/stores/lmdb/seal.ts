@@ -3,6 +3,7 @@
  * torn, flipped or that a damaged tree shows under another key does not open: it is absent.
  */
 import { crc32 } from 'node:zlib'
+import { bodyMemory } from '../../core/pane.ts'
 
 /** Behind the payload, so that a pane's bytes begin at offset 0 of what is read. */
 const trailerBytes = 8
@@ -22,7 +23,7 @@ export function seal(key: Buffer, payload: Uint8Array): Buffer {
 export function unseal(key: Buffer, view: Buffer): Buffer | undefined {
   const length = view.length - trailerBytes
   if (length < 0) return undefined
-  const value = Buffer.allocUnsafeSlow(view.length)
+  const value = bodyMemory(view.length)
   value.set(view.subarray(0, view.length))
   if (value.readUInt32LE(length) !== length) return undefined
   const payload = value.subarray(0, length)

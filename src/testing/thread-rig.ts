@@ -1,0 +1,225 @@
+/**
+ * Several caches that share one store through messages, as threads do, on a fake clock: each message takes its own time,
+ * and between two threads they arrive in the order in which they were sent. For tests of the engine.
+ */
+import assert from 'node:assert/strict'
+import type { Plan } from '../backends/backend.ts'
+import { Budget } from '../core/budget.ts'
+import type { EpochMs } from '../core/clock.ts'
+import { type Decision, newDecision } from '../core/decision.ts'
+import type { Mark } from '../core/mark.ts'
+import { ClaimTable, type FromClaimTable, RemoteClaims, type ToClaimTable } from '../engine/claims.ts'
+import { IntervalCache } from '../engine/interval-cache.ts'
+import { Marks } from '../engine/marks.ts'
+import { Purge } from '../engine/purge.ts'
+import type { Answer } from '../engine/trip.ts'
+import { memoryStore } from '../stores/memory.ts'
+import { Directory } from '../stores/shared/directory.ts'
+import type { ToKeeper, ToReplica } from '../stores/shared/messages.ts'
+import { Replica } from '../stores/shared/replica.ts'
+import { ladder } from '../ttl/ladder.ts'
+import { cellBackend } from './cell-backend.ts'
+import { fakeClock } from './fake-clock.ts'
+import { FakeDatabase } from './fake-database.ts'
+import type { Random } from './random.ts'
+
+export const minuteMs = 60_000
+const retentionMs = 86_400_000
+
+type Upwards = ToKeeper | ToClaimTable | { readonly kind: 'done'; readonly id: number }
+type Downwards =
+  | ToReplica
+  | FromClaimTable
+  | { readonly kind: 'marks'; readonly id: number; readonly marks: readonly Mark[] }
+
+/** One direction between two threads. */
+class SlowPort<Message> {
+  readonly #rig: ThreadRig
+  readonly #deliver: (message: Message) => void
+  #lastAt = 0
+  isCut = false
+
+  constructor(rig: ThreadRig, deliver: (message: Message) => void) {
+    this.#rig = rig
+    this.#deliver = deliver
+  }
+
+  send(message: Message): void {
+    const { clock } = this.#rig
+    // What is shared is shared; everything else is a copy.
+    const copy = structuredClone(message)
+    const at = Math.max(this.#lastAt, clock.elapsed() + this.#rig.transitMs())
+    this.#lastAt = at
+    clock.after(at - clock.elapsed(), () => {
+      if (!this.isCut) this.#deliver(copy)
+    })
+  }
+}
+
+export interface Served {
+  readonly answer: Answer
+  readonly decision: Decision
+  readonly text: string
+}
+
+/** A thread that serves requests. */
+class RigThread {
+  readonly id: number
+  readonly up: SlowPort<Upwards>
+  readonly down: SlowPort<Downwards>
+  readonly replica: Replica
+  readonly budget = new Budget(256 * 1024 * 1024)
+  readonly cache: IntervalCache
+
+  constructor(rig: ThreadRig, id: number, inForce: readonly Mark[]) {
+    const { clock, database } = rig
+    this.id = id
+    this.up = new SlowPort<Upwards>(rig, (message) => rig.receive(this, message))
+    const send = (message: Upwards) => this.up.send(message)
+    this.replica = new Replica({
+      ...{ send, clock, budget: this.budget, maxPaneBytes: Number.POSITIVE_INFINITY, farStores: new Set() },
+    })
+    const claims = new RemoteClaims({ send, revisionOf: (key) => this.replica.revisionOf(key) })
+    const marks = new Marks({ clock, retentionMs })
+    marks.follow(inForce)
+    this.down = new SlowPort<Downwards>(rig, (message) => {
+      if (message.kind === 'claimed') claims.receive(message)
+      else if (message.kind === 'marks') {
+        marks.follow(message.marks)
+        send({ kind: 'done', id: message.id })
+      } else this.replica.receive(message)
+    })
+    this.cache = new IntervalCache({
+      ...{ name: 'cells', backend: cellBackend(), upstream: database, policy: ladder(), claims, clock },
+      ...{ store: this.replica.store(''), marks: marks.of('cells'), budget: this.budget },
+      ...{ maxAnswerBytes: 1 << 20, maxStaleMs: 3_600_000, patienceMs: { slow: 10_000, down: 1000 } },
+      ...{ storeTimeoutMs: 1_000, coalescing: true },
+    })
+  }
+}
+
+export class ThreadRig {
+  readonly clock = fakeClock()
+  readonly database = new FakeDatabase({ clock: this.clock, valueAt: (start) => (start / 1000) % 9973 })
+  readonly purge: Purge
+  /** How long the next message takes. */
+  transitMs: () => number
+  readonly #threads: RigThread[] = []
+  readonly #marks: Marks
+  readonly #directory: Directory
+  readonly #claims: ClaimTable
+  readonly #orders = new Map<number, { thread: RigThread; over: () => void }>()
+  readonly #backend = cellBackend()
+  #lastThread = 0
+  #lastOrder = 0
+
+  constructor(threads: number, random: Random, maxTransitMs = 1) {
+    const { clock } = this
+    this.transitMs = () => random() * maxTransitMs
+    const memory = memoryStore({
+      ...{ clock, retentionMs, budget: new Budget(256 * 1024 * 1024), maxBucketsPerShape: 100_000 },
+      onChange: (key) => this.#directory.changed(key),
+    })
+    this.#directory = new Directory({ memory, storeOf: () => memory })
+    this.#claims = new ClaimTable({
+      send: (thread, message) => this.#threadOf(thread)?.down.send(message),
+      isNews: (key, seen) => this.#directory.isNews(key, seen),
+    })
+    this.#marks = new Marks({ clock, retentionMs, onChange: (marks) => this.#tell(marks) })
+    this.purge = new Purge(clock, [{ backend: 'cells', store: memory, marks: this.#marks }])
+    for (let i = 0; i < threads; i++) this.#start(i)
+  }
+
+  get openCell(): EpochMs {
+    return Math.floor(this.clock.now() / minuteMs) * minuteMs
+  }
+
+  get openClaims(): number {
+    return this.#claims.count
+  }
+
+  /** Bytes that writes on their way hold, in all threads. */
+  get held(): number {
+    return this.#threads.reduce((sum, { budget }) => sum + budget.used, 0)
+  }
+
+  /** Which thread is in a place: another one after `kill`. */
+  threadAt(place: number): number {
+    return this.#threads[place]!.id
+  }
+
+  /** Asks one of the threads for `cells` cells of a minute, the last of which ends at `to`. */
+  async ask(place: number, cells: number, to = this.openCell + minuteMs): Promise<Served> {
+    const decision = newDecision()
+    const demands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false }
+    const client = { isGone: false, onGone() {} }
+    const plan = this.#plan(to - cells * minuteMs, to)
+    const { cache } = this.#threads[place]!
+    const answer = await cache.serve({ plan, identity: '', demands, client }, decision)
+    return { answer, decision, text: textOf(answer) }
+  }
+
+  truth(cells: number, to = this.openCell + minuteMs): string {
+    return this.database.truth(to - cells * minuteMs, to, minuteMs)
+  }
+
+  /** Ends a thread where it stands; another one takes its place. */
+  kill(place: number): void {
+    const thread = this.#threads[place]!
+    thread.up.isCut = true
+    thread.down.isCut = true
+    this.#directory.close(thread.id)
+    this.#claims.close(thread.id)
+    for (const { thread: of, over } of [...this.#orders.values()]) if (of === thread) over()
+    this.#start(place)
+  }
+
+  receive(thread: RigThread, message: Upwards): void {
+    if (message.kind === 'claim' || message.kind === 'release') this.#claims.receive(thread.id, message)
+    else if (message.kind === 'done') this.#orders.get(message.id)?.over()
+    else this.#directory.receive(thread.id, message)
+  }
+
+  #start(place: number): void {
+    const thread = new RigThread(this, ++this.#lastThread, this.#marks.list())
+    this.#threads[place] = thread
+    this.#directory.open(thread.id, (message) => thread.down.send(message))
+  }
+
+  #threadOf(id: number): RigThread | undefined {
+    return this.#threads.find((thread) => thread.id === id)
+  }
+
+  async #tell(marks: readonly Mark[]): Promise<void> {
+    await Promise.all(
+      this.#threads.map((thread) => {
+        const id = ++this.#lastOrder
+        return new Promise<void>((resolve) => {
+          const over = () => {
+            this.#orders.delete(id)
+            resolve()
+          }
+          this.#orders.set(id, { thread, over })
+          thread.down.send({ kind: 'marks', id, marks })
+        })
+      }),
+    )
+  }
+
+  #plan(from: EpochMs, to: EpochMs): Plan {
+    const search = `q=up&from=${from}&to=${to}&step=${minuteMs}`
+    const wire = { method: 'GET', path: '/rows', search, headers: [], body: new Uint8Array() }
+    const query = this.#backend.parse(wire)
+    assert.ok(query !== undefined && !('bypass' in query))
+    const plan = this.#backend.plan(query, this.clock.now())
+    assert.ok(!('bypass' in plan))
+    return plan
+  }
+}
+
+function textOf(answer: Answer): string {
+  if (answer.kind !== 'panes') return ''
+  const target = Buffer.alloc(answer.body.length)
+  answer.body.write(target)
+  return target.toString('latin1')
+}

@@ -1,0 +1,75 @@
+/** The command with several workers, in front of a scripted database. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { systemClock } from '../../src/core/clock.ts'
+import { type Child, readyAddress, startCommand } from '../cli/child.ts'
+import { type Answer, ask, askPlainly, until } from '../proxy/client.ts'
+import type { ScriptedUpstream } from '../proxy/scripted-upstream.ts'
+
+export interface CrewOfTest {
+  readonly child: Child
+  readonly url: string
+  readonly admin: string
+  /** Asks on connections of their own, all at once: the system spreads them over the workers. */
+  askMany(paths: readonly string[], headers?: Readonly<Record<string, string>>): Promise<Answer[]>
+  post(path: string, body: object): Promise<Record<string, unknown>>
+  /** The sum of a counter over all label values that contain a text. */
+  counted(name: string, labels?: string): Promise<number>
+}
+
+export interface CrewOptions {
+  readonly workers?: number
+  readonly flags?: readonly string[]
+  readonly upstream?: ScriptedUpstream
+}
+
+const hook = pathToFileURL(join(import.meta.dirname, 'ending.ts')).href
+
+export async function startCrew(t: TestContext, options: CrewOptions): Promise<CrewOfTest> {
+  const { workers = 2, flags = [], upstream } = options
+  const child = startCommand(
+    t,
+    [
+      ...(upstream === undefined ? [] : [upstream.url]),
+      ...['--listen=127.0.0.1:0', '--admin.listen=127.0.0.1:0', '--admin.allow-writes=true'],
+      ...[`--workers=${workers}`, ...flags],
+    ],
+    { env: { NODE_OPTIONS: `--import=${hook}` } },
+  )
+  const url = await readyAddress(child)
+  await until(() => /^Look inside: /m.test(child.out()))
+  const admin = /^Look inside: (\S+?)\/-\//m.exec(child.out())![1]!
+  return {
+    ...{ child, url, admin },
+    askMany: (paths, headers = {}) => Promise.all(paths.map((path) => ask(url, path, { headers }))),
+    async post(path, body) {
+      const headers = { 'Content-Type': 'application/json' }
+      const answer = await askPlainly(admin, path, { method: 'POST', body: JSON.stringify(body), headers })
+      return JSON.parse(answer.body.toString()) as Record<string, unknown>
+    },
+    async counted(name, labels = '') {
+      const { body } = await askPlainly(admin, '/-/metrics')
+      const lines = body.toString().split('\n')
+      const values = lines.filter((line) => line.startsWith(`${name}{`) && line.includes(labels))
+      return values.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
+    },
+  }
+}
+
+/** So many of one thing: more connections than chance would put on one worker. */
+export const many = <T>(one: T, count = 24): T[] => Array.from({ length: count }, () => one)
+
+/** Asks again and again until the answer is as wanted. */
+export async function eventually<T>(probe: () => Promise<T>, isWanted: (value: T) => boolean): Promise<T> {
+  const began = systemClock.elapsed()
+  for (;;) {
+    const value = await probe()
+    if (isWanted(value)) return value
+    assert.ok(
+      systemClock.elapsed() - began < 10_000,
+      `never came true: ${isWanted} of ${JSON.stringify(value)}`,
+    )
+  }
+}
