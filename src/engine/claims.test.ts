@@ -97,6 +97,22 @@ test('an error of the database is asked for once per thread, and everybody hears
   assert.equal(rig.openClaims, 0)
 })
 
+for (const hasFarStore of [false, true]) {
+  const where = hasFarStore ? ', also where the keeper might know more' : ''
+  test(`a slow database: what a thread has is served stale${where}`, async () => {
+    const rig = new ThreadRig(1, seededRandom(17), { hasFarStore })
+    const first = rig.ask(0, 30)
+    await rig.clock.advance(10)
+    await first
+    rig.database.lagMs = 60_000
+    await rig.clock.advance(2 * minuteMs)
+    const second = rig.ask(0, 30)
+    await rig.clock.advance(11_000)
+    const { decision, answer } = await second
+    assert.deepEqual([answer.kind, decision.outcome, decision.reason], ['panes', 'stale', 'database_slow'])
+  })
+}
+
 test('a thread that ends leaves nobody waiting', async () => {
   const rig = new ThreadRig(2, seededRandom(11))
   rig.database.lagMs = 500
@@ -224,7 +240,7 @@ class RandomLife {
 test('what was purged comes back in no thread, whatever is under way and however slow messages are', async () => {
   for (const seed of seeds) {
     const random = seededRandom(seed)
-    const rig = new ThreadRig(3, random, 30)
+    const rig = new ThreadRig(3, random, { maxTransitMs: 30 })
     const life = new RandomLife(rig, random)
     for (let i = 0; i < 60; i++) await life.step()
     await rig.clock.advance(5000)

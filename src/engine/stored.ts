@@ -12,6 +12,10 @@ export function readNow(store: Store, key: Key, interval: Interval): Found | und
     const found = store.read(key, interval)
     if (!(found instanceof Promise)) return found
     found.catch(() => {})
+    // What is near can often be looked at while something else is asked for.
+    const near = store.peek?.(key, interval)
+    if (!(near instanceof Promise)) return near
+    near.catch(() => {})
   } catch {
     // It costs a stale answer, never the true one that may still come.
   }

@@ -77,7 +77,8 @@ class RigThread {
     this.up = new SlowPort<Upwards>(rig, (message) => rig.receive(this, message))
     const send = (message: Upwards) => this.up.send(message)
     this.replica = new Replica({
-      ...{ send, clock, budget: this.budget, maxPaneBytes: Number.POSITIVE_INFINITY, farStores: new Set() },
+      ...{ send, clock, budget: this.budget, maxPaneBytes: Number.POSITIVE_INFINITY },
+      farStores: new Set(rig.hasFarStore ? [''] : []),
     })
     const claims = new RemoteClaims({ send, revisionOf: (key) => this.replica.revisionOf(key) })
     const marks = new Marks({ clock, retentionMs })
@@ -104,6 +105,8 @@ export class ThreadRig {
   readonly purge: Purge
   /** How long the next message takes. */
   transitMs: () => number
+  /** Whether threads ask the keeper for what they have not. */
+  readonly hasFarStore: boolean
   readonly #threads: RigThread[] = []
   readonly #marks: Marks
   readonly #directory: Directory
@@ -113,8 +116,9 @@ export class ThreadRig {
   #lastThread = 0
   #lastOrder = 0
 
-  constructor(threads: number, random: Random, maxTransitMs = 1) {
+  constructor(threads: number, random: Random, { maxTransitMs = 1, hasFarStore = false } = {}) {
     const { clock } = this
+    this.hasFarStore = hasFarStore
     this.transitMs = () => random() * maxTransitMs
     const memory = memoryStore({
       ...{ clock, retentionMs, budget: new Budget(256 * 1024 * 1024), maxBucketsPerShape: 100_000 },
