@@ -23,8 +23,10 @@ const questions = [
 ]
 const walksPerQuestion = 8
 
-/** Windows may hang over the end of their span by a few steps of up to an hour: here, all of them must have data. */
+/** Windows may hang over the end of their span by a few steps of up to an hour: here, most of them should have data. */
 const inner = { from: span.from + 6 * HOUR, to: span.to - 6 * HOUR }
+
+const hasData = ({ start, end }: Window): boolean => start >= span.from && end <= span.to
 
 interface Work {
   /** Queries evaluated so far. */
@@ -66,6 +68,7 @@ test('the database evaluates the missing steps and no others', async (t) => {
   const seed = chooseSeed(t)
   const known = new KnownBuckets()
   let before = await workOf(prometheus)
+  let counted = 0
   for (let walk = 0; walk < questions.length * walksPerQuestion; walk++) {
     const query = questions[walk % questions.length]!
     for (const window of walkWindows(inner, 10, seededRandom(seed, walk))) {
@@ -79,10 +82,12 @@ test('the database evaluates the missing steps and no others', async (t) => {
         expected.asked,
         `steps that were evaluated: ${where}`,
       )
-      if (query === oneSample) {
+      if (query === oneSample && hasData(window)) {
+        counted++
         assert.equal(after.samples - before.samples, expected.asked, `samples that were loaded: ${where}`)
       }
       before = after
     }
   }
+  assert.ok(counted > 40, `only ${counted} windows had data at every step`)
 })

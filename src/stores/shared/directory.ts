@@ -28,7 +28,6 @@ interface Counter {
 }
 
 const everything = { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER }
-const nothing = { from: 0, to: 0 }
 
 export class Directory {
   readonly #options: DirectoryOptions
@@ -135,9 +134,13 @@ export class Directory {
     if (!counter.isClosed) counter.send({ kind: 'removed', ask, buckets })
   }
 
-  /** Reading nothing of a key makes it the one used last, and counts as a sighting of its shape. */
+  /** Reading a bucket that is in memory counts as a use of its key, and as a sighting of its shape. */
   #use({ store, keys }: ToKeeper & { kind: 'used' }): void {
-    for (const key of keys) void this.#found(store, (of) => of.read(key, nothing))
+    for (const key of keys) {
+      const held = peekInto(this.#options.memory, key, everything) as Found | undefined
+      const from = held?.panes[0]?.from
+      if (from !== undefined) void this.#found(store, (of) => of.read(key, { from, to: from + 1 }))
+    }
   }
 
   /** A store that fails has nothing. */
