@@ -1,6 +1,6 @@
 /**
  * Side by side on one machine in one run: Windowpane, Trickster, nginx, VictoriaMetrics and Prometheus itself
- * (`npm run bench:peers`, about 12 minutes; `npm run bench:peers -- hits gzip` for some of it). Servers run on one core,
+ * (`npm run bench:peers`, about 12 minutes; `npm run bench:peers -- hits medium gzip` for some of it). Servers run on one core,
  * the load on the other. Every figure is the median of three rounds, with the spread; only ratios mean something.
  */
 import { request } from 'undici'
@@ -103,7 +103,9 @@ async function warm(rival: Rival, panels: readonly Panel[]): Promise<void> {
 }
 
 async function hits({ wrk, windowpane, trickster, nginx }: Stage): Promise<void> {
-  const panels = [small, medium, large, wide]
+  const all = [small, medium, large, wide]
+  const named = all.filter(({ name }) => wanted.has(name))
+  const panels = named.length === 0 ? all : named
   await warm(windowpane, panels)
   await warm(trickster, panels)
   for (const panel of panels) {

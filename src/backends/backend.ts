@@ -72,6 +72,8 @@ export interface Unusable {
 /** A measured answer: `length` bytes, which `write` puts at the beginning of `target`. */
 export interface Recomposed {
   readonly length: number
+  /** How many pieces it is put together from, where it knows: many small ones cost more than their bytes. */
+  readonly parts?: number
   write(target: Uint8Array): void
   /** The same bytes, told as what they are made of; for whoever has something else made of the same. */
   walk?(listener: AnswerListener): void

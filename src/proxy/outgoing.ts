@@ -36,6 +36,9 @@ type PanesAnswer = Pick<Extract<Answer, { kind: 'panes' }>, 'headers' | 'body'> 
   readonly panes?: readonly Pane[] | undefined
 }
 
+/** Thousands of short series take longer to put together than to send: such an answer is kept as a whole when asked for again. */
+const manyParts = 2_000
+
 /** One response, as a client the engine can wait with, a target it can stream to, and a visit to look back on. */
 export class Outgoing implements Client, StreamTarget, Visit {
   readonly encoding: Encoding
@@ -161,9 +164,18 @@ export class Outgoing implements Client, StreamTarget, Visit {
   /** An answer put together from panes. Returns false where the memory budget has no room for it. */
   panes(answer: PanesAnswer): MaybePromise<boolean> {
     const { headers, body } = answer
+    const { packed } = this.#options
     if (this.#packing !== 'identity') return this.#pack(answer, this.#packing)
+    const panes = (body.parts ?? 0) < manyParts ? undefined : answer.panes
+    const kept = panes && packed.find(panes, 'identity')
+    if (kept instanceof Buffer) {
+      this.#send(200, headers, { bytes: kept, release: () => {} })
+      this.#account(kept.length)
+      return true
+    }
     const written = writeOut(this.#options, body.length, (target) => writeWhole(body, target))
     if (written === undefined) return false
+    if (panes !== undefined) packed.offer(panes, 'identity', written.bytes)
     this.#send(200, headers, written)
     return true
   }

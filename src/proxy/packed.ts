@@ -1,6 +1,6 @@
 /**
- * Compressed answers, kept for whoever asks the same next: compressing costs a hundred times as much as putting an
- * answer together. They live in the one memory budget and are the first to leave it.
+ * Compressed answers, and plain ones of very many series, kept for whoever asks the same next: compressing costs a hundred
+ * times as much as putting an answer together. They live in the one memory budget and are the first to leave it.
  */
 import type { Budget } from '../core/budget.ts'
 import type { Pane } from '../core/pane.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import test from 'node:test'
 import { deflateSync, gunzipSync, gzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
-import { type Answer, ask, header, outcomeOf } from './client.ts'
+import { type Answer, ask, header, outcomeOf, until } from './client.ts'
 import { bigMatrix, matrixFor, rangePath } from './matrix.ts'
 import { sent } from './scripted-upstream.ts'
 import { oldRange, startBoth } from './setup.ts'
@@ -181,4 +181,24 @@ test('who has all of a compressed answer finds it stored', async (t) => {
   const gzip = { headers: { 'Accept-Encoding': 'gzip' } }
   assert.equal(outcomeOf(await ask(url, rangePath(range), gzip)), 'miss/absent')
   assert.equal(outcomeOf(await ask(url, rangePath(range), gzip)), 'hit')
+})
+
+test('a plain answer of thousands of series is kept as a whole when it is asked for again, and is the same', async (t) => {
+  const { url, upstream, budget } = await startBoth(t)
+  const series = Array.from({ length: 3000 }, (_, i) => {
+    const points = [0, 1, 2].map((bucket) => `[${(range.start + bucket * 60_000) / 1000},"${i}"]`)
+    return `{"metric":{"n":"${String(i).padStart(5, '0')}"},"values":[${points.join(',')}]}`
+  })
+  const body = `{"status":"success","data":{"resultType":"matrix","result":[${series.join(',')}]}}`
+  upstream.script = (_request, response) => void response.end(body)
+  await ask(url, path)
+  const used: number[] = []
+  for (let turn = 0; turn < 4; turn++) {
+    const answer = await ask(url, path)
+    assert.deepEqual([outcomeOf(answer), answer.body.toString()], ['hit', body])
+    await until(() => budget.used < 3 * body.length)
+    used.push(budget.used)
+  }
+  assert.ok(used[1]! >= used[0]! + body.length, `${used}`)
+  assert.deepEqual(used.slice(2), [used[1], used[1]])
 })

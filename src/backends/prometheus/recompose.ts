@@ -30,6 +30,10 @@ class MatrixAnswer implements Recomposed {
     this.length = this.#measure()
   }
 
+  get parts(): number {
+    return this.#merge.count * this.#panes.length
+  }
+
   #measure(): number {
     let total = envelope.length + this.#trailer.length
     let series = 0
