@@ -13,8 +13,8 @@ const frame = { left: 70, right: 610, top: 40, bottom: 340 }
 export function svgOf({ title, x, y, points }: Plot): string {
   const across = axis(points.map((point) => point.x))
   const up = axis(points.map((point) => point.y))
-  const left = (value: number) => frame.left + across.share(value) * (frame.right - frame.left)
-  const top = (value: number) => frame.bottom - up.share(value) * (frame.bottom - frame.top)
+  const left = (value: number) => Math.round(frame.left + across.share(value) * (frame.right - frame.left))
+  const top = (value: number) => Math.round(frame.bottom - up.share(value) * (frame.bottom - frame.top))
   const dots = points.map((point) => `<circle cx="${left(point.x)}" cy="${top(point.y)}" r="4"/>`)
   const line = points.map((point) => `${left(point.x)},${top(point.y)}`).join(' ')
   const below = across.ticks.map(
@@ -26,6 +26,7 @@ export function svgOf({ title, x, y, points }: Plot): string {
       `<path d="M${frame.left} ${top(tick)}H${frame.right}"/><text x="${frame.left - 8}" y="${top(tick) + 4}" text-anchor="end">${short(tick)}</text>`,
   )
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="13">
+<title>${title}</title>
 <rect width="${width}" height="${height}" fill="#fff"/>
 <text x="${frame.left}" y="24" font-size="15" font-weight="bold">${title}</text>
 <g stroke="#ddd" fill="#444" stroke-width="1">${[...below, ...beside].join('').replaceAll('<text', '<text stroke="none"')}</g>
