@@ -1,5 +1,6 @@
 /** A Node program as a process on the cores given, known by the URL it prints. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 export interface NodeProcess {
@@ -18,4 +19,11 @@ export async function startNode(core: number | string, args: readonly string[]):
     if (url !== null) return { url: url[0], child }
   }
   throw new Error(`${args.join(' ')} ended without saying where it listens`)
+}
+
+/** Seconds of the core that a process has used so far: unlike a rate, others on the machine hardly change it. */
+export function cpuSeconds({ child }: NodeProcess): number {
+  const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+  const ticks = Number(fields[11]) + Number(fields[12])
+  return ticks / 100
 }
