@@ -16,9 +16,16 @@ export const series = (name: string, points: readonly string[]): string =>
   `{"metric":{"__name__":${JSON.stringify(name)}},"values":[${points.join(',')}]}`
 
 /** An answer of at least `bytes` bytes with a label of its own in every kilobyte. */
-export function bigMatrix(label: string, bytes: number, at: number): Buffer {
-  const count = Math.ceil(bytes / 1024)
-  const filler = `${label}-`.repeat(Math.ceil(900 / (label.length + 1)))
+export const bigMatrix = (label: string, bytes: number, at: number): Buffer =>
+  matrixOf(label, { bytes, at, seriesBytes: 1024 })
+
+/** The same in series of about `seriesBytes` each. */
+export function matrixOf(
+  label: string,
+  { bytes, at, seriesBytes }: { bytes: number; at: number; seriesBytes: number },
+): Buffer {
+  const count = Math.ceil(bytes / seriesBytes)
+  const filler = `${label}-`.repeat(Math.ceil((seriesBytes - 124) / (label.length + 1)))
   const all = Array.from({ length: count }, (_, index) =>
     series(`${label}_${String(index).padStart(9, '0')}_${filler}`, [`[${seconds(at)},"${index}"]`]),
   )

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { ask, outcomeOf, type RawClient, rawClient, steady, until } from './client.ts'
-import { bigMatrix, rangePath } from './matrix.ts'
+import { bigMatrix, matrixOf, rangePath } from './matrix.ts'
 import type { ScriptedUpstream } from './scripted-upstream.ts'
 import { oldRange, startBoth } from './setup.ts'
 
@@ -15,7 +15,9 @@ const requestFor = (name: string, more = '') =>
 
 /** Answers each name with a body that says the name in every kilobyte. */
 function serveNames(upstream: ScriptedUpstream, bytes: number): Map<string, Buffer> {
-  const bodies = new Map(names.map((name) => [name, bigMatrix(name, bytes, range.start)]))
+  // Of thousands of series it would be kept as a whole, and not be put together for each reader.
+  const matrix = (name: string) => matrixOf(name, { bytes, at: range.start, seriesBytes: 16 * 1024 })
+  const bodies = new Map(names.map((name) => [name, matrix(name)]))
   upstream.script = (request, response) => {
     const name = new URL(request.url!, 'http://x').searchParams.get('query')!
     response.writeHead(200, { 'Content-Type': 'application/json' }).end(bodies.get(name))
