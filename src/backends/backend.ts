@@ -33,8 +33,12 @@ export interface Plan {
   /** The question without its time range: what a key is made of, and what people see in lists. */
   readonly shape: string
   readonly grid: Grid
-  /** The whole buckets the client asked for. */
+  /** From the first bucket that the client asked for to the last, those of which it asked for a part included. */
   readonly window: Interval
+  /** The buckets that it asked for as a whole, in runs, in time order: what is looked up and stored. */
+  readonly whole: readonly Interval[]
+  /** The others. None where a client can only ask for whole buckets. */
+  readonly edges?: Edges
   /** Metric names or data sources the question reads, where known. */
   readonly sources: readonly string[]
   /** False where it may read others too: a change of any data then concerns it. */
@@ -46,7 +50,17 @@ export interface Plan {
   readonly lookbackMs: number
   /** What is not part of the question but can make one execution of it fail (a timeout), as text. */
   readonly terms: string
+  /** False where the answer to the narrowed request for everything is not yet the answer itself. */
+  readonly isVerbatim: boolean
   readonly request: WireRequest
+}
+
+/** Buckets of which only a part was asked for: fetched for every request, never stored. */
+export interface Edges {
+  /** In runs, in time order, disjoint from the whole ones. */
+  readonly buckets: readonly Interval[]
+  /** Which part of each: only requests that agree in it can share what was fetched. */
+  readonly parts: string
 }
 
 /** Where the bytes of a successful answer go; splitting begins before the last byte. */
@@ -55,12 +69,19 @@ export interface Sink {
   write(chunk: Uint8Array): void
   /** Bytes held so far, for the memory budget. */
   readonly held: number
-  /** After the last byte. `pane` spans exactly the interval asked for, every clock set to `fetchedAt`. */
-  end(fetchedAt: EpochMs): Decomposed | Unusable
+  /** After the last byte. */
+  end(fetchedAt: EpochMs, response: ResponseEnds): Decomposed | Unusable
+}
+
+/** What stands before and behind a body. */
+export interface ResponseEnds {
+  readonly headers: HeaderList
+  readonly trailers: HeaderList
 }
 
 export interface Decomposed {
-  readonly pane: Pane
+  /** One for each interval asked for, which it spans exactly, every clock set to `fetchedAt`. */
+  readonly panes: readonly Pane[]
   /** False where the answer is true but may not be stored (truncated, partial). */
   readonly storable: boolean
 }
@@ -123,6 +144,10 @@ export interface Backend<Query = unknown> {
   /** The path to ask for what the server is, and how to read its answer. */
   readonly flavourPath: string
   readFlavour(status: number, body: string): Flavour
+  /** Whether one request can ask for several intervals. Where it cannot, what lies between two gaps is fetched too. */
+  readonly takesSeveralIntervals: boolean
+  /** Response headers, in lower case, that a stored answer carries besides the usual ones. */
+  readonly keptHeaders: readonly string[]
   /** Whether a request may be a range query, judged before its body is read. */
   claims(method: string, path: string): boolean
   /** An error of our own in the form that clients of this database understand. */
@@ -134,11 +159,17 @@ export interface Backend<Query = unknown> {
    * flavour, only what holds for every version counts.
    */
   plan(query: Query, now: EpochMs, flavour?: Flavour): Plan | Bypass
-  /** The request whose answer holds exactly the buckets of `interval`, in the same encoding as the client's. */
-  narrow(plan: Plan, interval: Interval): WireRequest
-  /** A sink for the answer to `narrow(plan, interval)`. */
-  decompose(plan: Plan, interval: Interval): Sink
-  /** The answer for `plan.window` from disjoint panes in time order that cover it (or, when stale, its beginning). */
+  /**
+   * The request whose answer holds exactly the buckets of `intervals` (of edges: their parts), in the same encoding as
+   * the client's. The intervals are not empty, disjoint and in time order; there is one unless several can be taken.
+   */
+  narrow(plan: Plan, intervals: readonly Interval[]): WireRequest
+  /** A sink for the answer to `narrow(plan, intervals)`. */
+  decompose(plan: Plan, intervals: readonly Interval[]): Sink
+  /**
+   * The answer from disjoint panes in time order that cover the whole buckets and the edges, and no others (or, when
+   * stale, the beginning of that).
+   */
   recompose(plan: Plan, panes: readonly Pane[], options?: RecomposeOptions): Recomposed
   /**
    * How `answer` differs from what the database itself said. Notes in another order, or more of them, are none.

@@ -1,0 +1,36 @@
+/** What the parts of this backend tell each other: how a Druid query lies on its grid, and how its answer is written. */
+import type { EpochMs } from '../../core/clock.ts'
+import type { Plan } from '../backend.ts'
+
+/** Instants [from, to). */
+export interface Span {
+  readonly from: EpochMs
+  readonly to: EpochMs
+}
+
+export interface DruidPlan extends Plan {
+  /** What the client asked for: condensed (disjoint, not abutting), in time order. */
+  readonly spans: readonly Span[]
+  readonly format: RowFormat
+  /** Rows come newest bucket first. */
+  readonly isDescending: boolean
+  /** The answer ends after so many rows; Infinity where all are wanted. The narrowed request has no limit. */
+  readonly limit: number
+  /** The id by which the client can cancel the query, and which the answer's headers name. */
+  readonly queryId: string | undefined
+  /** The body of the request for other spans; every other byte that can matter stays. */
+  rewrite(spans: readonly Span[]): Uint8Array
+}
+
+/** How rows are written one after the other, and where in a row its bucket's beginning stands. */
+export interface RowFormat {
+  /** `list`: [row,row]; `lines`: a row and a newline each. */
+  readonly container: 'list' | 'lines'
+  readonly row: 'object' | 'array' | 'csv'
+  /** The name of the member (object), or the number of the field (array, csv), that holds the time. */
+  readonly time: string | number
+  /** Rows before the data: names, types. Part of the frame. */
+  readonly headerRows: number
+  /** What ends the body, behind the list or the last line. */
+  readonly end: string
+}
