@@ -44,7 +44,7 @@ function replaced(
 function ingest(body: Buffer, { interval }: Form): Pane {
   const sink = new MatrixSink(grid, interval)
   sink.write(body)
-  return (sink.end(1) as Decomposed).pane
+  return (sink.end(1) as Decomposed).panes[0]!
 }
 
 /** All windows that lack a few buckets at both ends, one after the other. */

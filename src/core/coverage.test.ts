@@ -126,7 +126,7 @@ const law = (name: string, check: (given: Case) => void): void => {
 }
 
 law('every bucket is judged by its age at fetch and its clock', (given) => {
-  const { runs } = cover(given.window, given.panes, given.rules)
+  const { runs } = cover([given.window], given.panes, given.rules)
   const judged = runs.flatMap(({ from, to, state, settled }) =>
     Array.from({ length: to - from }, (_, i) => ({ bucket: from + i, state, settled })),
   )
@@ -135,7 +135,7 @@ law('every bucket is judged by its age at fetch and its clock', (given) => {
 })
 
 law('runs are as long as they can be', (given) => {
-  const { runs } = cover(given.window, given.panes, given.rules)
+  const { runs } = cover([given.window], given.panes, given.rules)
   runs.forEach((run, i) => {
     const next = runs[i + 1]
     assert.ok(run.from < run.to)
@@ -145,7 +145,7 @@ law('runs are as long as they can be', (given) => {
 })
 
 law('a run that a mark decided names the mark: a purge before others, of two the later', (given) => {
-  for (const { from, to, state, mark } of cover(given.window, given.panes, given.rules).runs) {
+  for (const { from, to, state, mark } of cover([given.window], given.panes, given.rules).runs) {
     if (mark === undefined) continue
     const over = given.rules.marks.filter((other) => other.from <= from && to <= other.to)
     assert.equal(state, mark.kind === 'purge' ? 'absent' : 'stale')
@@ -166,7 +166,7 @@ law('a run that a mark decided names the mark: a purge before others, of two the
 })
 
 law('the oldest fresh clock and the first expiry are those of fresh buckets', (given) => {
-  const coverage = cover(given.window, given.panes, given.rules)
+  const coverage = cover([given.window], given.panes, given.rules)
   const fresh = naive(given).filter(({ state }) => state === 'fresh')
   assert.equal(coverage.oldestFresh, Math.min(...fresh.map(({ clock }) => clock)))
   assert.equal(coverage.freshUntil, Math.min(...fresh.map(({ expiry }) => expiry)))
@@ -174,7 +174,7 @@ law('the oldest fresh clock and the first expiry are those of fresh buckets', (g
 
 law('the gap reaches from the first bucket that is not fresh to the fresh, settled suffix', (given) => {
   const buckets = naive(given)
-  const gap = gapOf(cover(given.window, given.panes, given.rules).runs)
+  const gap = gapOf(cover([given.window], given.panes, given.rules).runs)
   if (buckets.every(({ state }) => state === 'fresh')) return assert.equal(gap, undefined)
   const from = buckets.find(({ state }) => state !== 'fresh')!.bucket
   const last = buckets.findLast(({ state, settled }) => state !== 'fresh' || !settled)!.bucket
@@ -184,7 +184,7 @@ law('the gap reaches from the first bucket that is not fresh to the fresh, settl
 law('states are counted by bucket', (given) => {
   const counts = { fresh: 0, stale: 0, absent: 0 }
   for (const { state } of naive(given)) counts[state]++
-  assert.deepEqual(countStates(cover(given.window, given.panes, given.rules).runs), counts)
+  assert.deepEqual(countStates(cover([given.window], given.panes, given.rules).runs), counts)
 })
 
 test('the cases of these laws have runs of every kind', () => {
@@ -193,7 +193,7 @@ test('the cases of these laws have runs of every kind', () => {
   for (const bytes of fc.sample(throws, { numRuns: 2000, seed: 1 })) {
     const given = someCase(diceOf(bytes))
     for (const { state, settled } of naive(given)) seen.add(`${state} ${settled}`)
-    for (const { mark } of cover(given.window, given.panes, given.rules).runs) if (mark) seen.add(mark.kind)
+    for (const { mark } of cover([given.window], given.panes, given.rules).runs) if (mark) seen.add(mark.kind)
   }
   assert.deepEqual([...seen].sort(), [
     'absent false',
@@ -211,7 +211,7 @@ const noDemands = { notBefore: Number.NEGATIVE_INFINITY, marks: noMarks } as con
 const statesAt = (now: number, fetchedAt: number, policy = ladder()): CoverageRun[] => {
   const bucket = base / grid.step
   const window = { from: bucket, to: bucket + 1 }
-  return [...cover(window, [paneFetchedAt(window, fetchedAt)], { grid, policy, now, ...noDemands }).runs]
+  return [...cover([window], [paneFetchedAt(window, fetchedAt)], { grid, policy, now, ...noDemands }).runs]
 }
 
 test('fetched at age 10 s under the published ladder, read at age 15 min: stale', () => {
@@ -249,14 +249,14 @@ test('what was fetched before a client’s demand is not fresh, what was fetched
   const window = { from: base / grid.step, to: base / grid.step + 1 }
   const pane = paneFetchedAt(window, base)
   const stateWith = (notBefore: number) =>
-    cover(window, [pane], { grid, policy: fixed(minute), now: base, notBefore, marks: noMarks }).runs[0]
+    cover([window], [pane], { grid, policy: fixed(minute), now: base, notBefore, marks: noMarks }).runs[0]
       ?.state
   assert.equal(stateWith(base), 'fresh')
   assert.equal(stateWith(base + 1), 'stale')
 })
 
 test('an empty window has no runs and no gap', () => {
-  const coverage = cover({ from: 3, to: 3 }, [], { grid, policy: fixed(1), now: base, ...noDemands })
+  const coverage = cover([{ from: 3, to: 3 }], [], { grid, policy: fixed(1), now: base, ...noDemands })
   assert.deepEqual(coverage.runs, [])
   assert.equal(gapOf(coverage.runs), undefined)
 })

@@ -4,7 +4,7 @@
  */
 import type { EpochMs } from './clock.ts'
 import { bucketAt, endOf, type Grid } from './grid.ts'
-import type { Interval } from './interval.ts'
+import type { Interval, Intervals } from './interval.ts'
 import { type BucketMark, markedRun } from './mark.ts'
 import type { Pane } from './pane.ts'
 
@@ -35,16 +35,21 @@ export interface LookupRules {
 }
 
 export interface Coverage {
-  /** In time order, without gaps. */
+  /** In time order; together they are what was asked for. */
   readonly runs: readonly CoverageRun[]
   /** The earliest clock of a fresh bucket, and when the first fresh bucket stops being so; Infinity without any. */
   readonly oldestFresh: EpochMs
   readonly freshUntil: EpochMs
 }
 
-/** What is known of `window`; `panes` are disjoint and in time order. */
-export function cover(window: Interval, panes: readonly Pane[], rules: LookupRules): Coverage {
+/** What is known of `windows`; `panes` are disjoint and in time order. */
+export function cover(windows: Intervals, panes: readonly Pane[], rules: LookupRules): Coverage {
   const judge = new Judge(rules)
+  for (let i = 0; i < windows.length; i++) coverOne(windows[i]!, panes, judge)
+  return judge
+}
+
+function coverOne(window: Interval, panes: readonly Pane[], judge: Judge): void {
   let next = window.from
   for (const pane of panes) {
     const from = Math.max(pane.from, next)
@@ -55,7 +60,6 @@ export function cover(window: Interval, panes: readonly Pane[], rules: LookupRul
     next = to
   }
   append(judge.runs, { from: next, to: window.to, state: 'absent', settled: false })
-  return judge
 }
 
 class Judge implements Coverage {
@@ -163,7 +167,7 @@ function append(runs: CoverageRun[], run: CoverageRun): void {
 }
 
 const isAlike = (a: CoverageRun, b: CoverageRun): boolean =>
-  a.state === b.state && a.settled === b.settled && a.mark === b.mark
+  a.to === b.from && a.state === b.state && a.settled === b.settled && a.mark === b.mark
 
 /**
  * What has to be fetched: from the first bucket that is not fresh to the end of the window, but without a suffix
@@ -174,6 +178,18 @@ export function gapOf(runs: readonly CoverageRun[]): Interval | undefined {
   if (first === undefined) return undefined
   const last = runs.findLast((run) => !(run.state === 'fresh' && run.settled))!
   return { from: first.from, to: last.to }
+}
+
+/** What has to be fetched where one query can ask for several intervals: every bucket that is not fresh, and no other. */
+export function gapsOf(runs: readonly CoverageRun[]): Intervals {
+  const gaps: Interval[] = []
+  for (const { from, to, state } of runs) {
+    if (state === 'fresh') continue
+    const last = gaps.at(-1)
+    if (last?.to === from) gaps[gaps.length - 1] = { from: last.from, to }
+    else gaps.push({ from, to })
+  }
+  return gaps
 }
 
 /** How many buckets of each state there are. */

@@ -45,6 +45,7 @@ export const missReasons = {
   absent: 'some buckets were never fetched, or are gone (evicted, or removed after a purge)',
   purged: 'some buckets are stored, but were purged or marked as changed since they were fetched',
   expired: 'some buckets were older than their TTL',
+  edge: 'all whole buckets were fresh; a bucket of which only a part is asked for is never stored',
   revalidate: 'the client asked for fresher data than was stored (no-cache, max-age)',
 } as const
 export type MissReason = keyof typeof missReasons
@@ -89,7 +90,7 @@ export interface Decision {
   /** Buckets in the window, and how many of them the database was asked for by this request. */
   buckets?: number
   asked?: number
-  /** The buckets that were not in the store, whoever asked for them. */
+  /** From the first to the last bucket that was not in the store, whoever asked for it. */
   gap?: Interval
   /** Part or all of the answer came from a flight that another request had opened. */
   collapsed?: boolean

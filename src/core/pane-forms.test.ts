@@ -82,7 +82,7 @@ function cut(text: Uint8Array, { from, to }: Interval, at: number): Pane {
   for (let i = 0; i < text.length; i += 65_536) sink.write(text.subarray(i, i + 65_536))
   const result = sink.end(at)
   if ('unusable' in result) throw new Error(result.unusable)
-  return result.pane
+  return result.panes[0]!
 }
 
 function says(panes: readonly Pane[], text: Buffer): void {

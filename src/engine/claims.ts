@@ -3,8 +3,10 @@
  * one is fetching waits until that has landed and looks again. Inside a thread flights.ts has decided already; here the
  * same rules hold between threads.
  */
+
+import type { Edges } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
-import type { Interval } from '../core/interval.ts'
+import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { isWorthJoining, type Wish } from './flights.ts'
 
@@ -23,7 +25,7 @@ export interface Claim {
 
 export interface Wanted extends Wish {
   readonly key: Key
-  readonly interval: Interval
+  readonly intervals: Intervals
   readonly startedAt: EpochMs
   /** It has waited often enough: it is to go whatever others do. */
   readonly isImpatient: boolean
@@ -45,7 +47,8 @@ export interface FromClaimTable {
   readonly verdict: Verdict
 }
 
-interface OpenClaim extends Pick<Wanted, 'key' | 'interval' | 'startedAt'> {
+interface OpenClaim extends Pick<Wanted, 'key' | 'intervals' | 'startedAt'> {
+  readonly edges: Edges | undefined
   readonly thread: number
   readonly waiting: Map<string, () => void>
 }
@@ -86,7 +89,7 @@ export class ClaimTable {
 
   #claim(thread: number, { claim, wanted, seen }: ToClaimTable & { kind: 'claim' }): void {
     const answer = (verdict: Verdict) => this.#options.send(thread, { kind: 'claimed', claim, verdict })
-    const { key, interval, startedAt, isImpatient } = wanted
+    const { key, intervals, edges, startedAt, isImpatient } = wanted
     if (!isImpatient && this.#options.isNews(key, seen)) {
       answer('look')
       return
@@ -96,13 +99,13 @@ export class ClaimTable {
       other.waiting.set(nameOf(thread, claim), () => answer('look'))
       return
     }
-    this.#add(nameOf(thread, claim), { thread, key, interval, startedAt, waiting: new Map() })
+    this.#add(nameOf(thread, claim), { thread, key, intervals, edges, startedAt, waiting: new Map() })
     answer('go')
   }
 
-  #otherFlight(thread: number, { key, interval, notBefore, marks }: Wanted): OpenClaim | undefined {
-    for (const open of this.#byKey.get(key) ?? []) {
-      if (open.thread !== thread && isWorthJoining(open, interval, { notBefore, marks })) return open
+  #otherFlight(thread: number, wanted: Wanted): OpenClaim | undefined {
+    for (const open of this.#byKey.get(wanted.key) ?? []) {
+      if (open.thread !== thread && isWorthJoining(open, wanted.intervals, wanted)) return open
     }
     return undefined
   }

@@ -4,10 +4,10 @@
  */
 import type { Bypass, Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
-import { type BucketState, type CoverageRun, cover, gapOf } from '../core/coverage.ts'
+import { type BucketState, type CoverageRun, cover } from '../core/coverage.ts'
 import type { Outcome, Reason } from '../core/decision.ts'
 import { type Grid, startOf } from '../core/grid.ts'
-import { type Interval, intersect, lengthOf } from '../core/interval.ts'
+import { countOf, hullOf, type Interval, type Intervals, intersect, lengthOf } from '../core/interval.ts'
 import { type Key, keyOf } from '../core/key.ts'
 import type { BucketMark, MarkKind } from '../core/mark.ts'
 import type { Pane } from '../core/pane.ts'
@@ -16,6 +16,7 @@ import type { Found } from '../stores/store.ts'
 import { clocksOf, type Freshness, type Spread, ttlsOf } from './explain-runs.ts'
 import { bypassSentence, fillSentence, hitSentence, refusedSentence } from './explain-sentence.ts'
 import type { GapFiller } from './fill.ts'
+import { gapsIn } from './gaps.ts'
 import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { inTime, withOneFrame } from './stored.ts'
@@ -131,6 +132,12 @@ const spanOf = (grid: Grid, interval: Interval): ExplainedInterval => ({
   buckets: lengthOf(interval),
 })
 
+/** From the first to the last, and how many buckets of that are meant. */
+const spanOfAll = (grid: Grid, intervals: Intervals): ExplainedInterval => ({
+  ...spanOf(grid, hullOf(intervals)),
+  buckets: countOf(intervals),
+})
+
 class Explainer {
   readonly #options: IntervalCacheOptions
   readonly #request: ExplainedRequest
@@ -149,15 +156,15 @@ class Explainer {
     const { plan, demands } = this.#request
     const panes = found === undefined ? [] : withOneFrame(found).panes
     const marks = marksOver(this.#options, key, plan)
-    const { runs } = cover(plan.window, panes, { ...this.#rules, notBefore: demands.notBefore, marks })
-    const gap = gapOf(runs)
+    const { runs } = cover(plan.whole, panes, { ...this.#rules, notBefore: demands.notBefore, marks })
+    const gaps = gapsIn(plan, runs, this.#options.backend)
     const seen = { ...this.#seen(runs, panes), ...this.#said(marks) }
-    if (gap === undefined) return { outcome: 'hit', ...seen, sentence: hitSentence(seen.runs) }
+    if (gaps.length === 0) return { outcome: 'hit', ...seen, sentence: hitSentence(seen.runs) }
     if (demands.onlyIfCached) {
       return { outcome: 'refused', reason: 'only_if_cached', ...seen, sentence: refusedSentence(seen.runs) }
     }
-    const filling = this.#filling(key, gap)
-    const miss = missOf(runs, gap, this.#request)
+    const filling = this.#filling(key, gaps)
+    const miss = missOf(runs, gaps, this.#request)
     return { ...miss, ...seen, ...filling, sentence: fillSentence({ ...miss, ...seen, ...filling }) }
   }
 
@@ -181,26 +188,27 @@ class Explainer {
     return inside.length === 0 ? {} : { marks: inside.slice(0, maxMarks) }
   }
 
-  #filling(key: Key, gap: Interval) {
+  #filling(key: Key, gaps: Intervals) {
     const { grid } = this.#rules
     const request = { ...this.#request, client: nobody }
-    const { joined, rest } = this.#filler.preview({ key, request }, gap)
+    const { joined, rest } = this.#filler.preview({ key, request }, gaps)
     return {
-      gap: spanOf(grid, gap),
+      gap: spanOfAll(grid, gaps),
       joined: joined.map((flight) => ({ ...spanOf(grid, flight), startedAt: flight.startedAt })),
-      ...(rest !== undefined && { asked: this.#asked(rest), ttls: this.#ttls(rest) }),
+      ...(rest.length > 0 && { asked: this.#asked(rest), ttls: this.#ttls(rest) }),
     }
   }
 
-  #asked(rest: Interval): ExplainedQuery {
+  #asked(rest: Intervals): ExplainedQuery {
     const { plan } = this.#request
     const { method, path, search, body } = this.#options.backend.narrow(plan, rest)
     const text = Buffer.from(body).toString('utf8').slice(0, maxBodyChars)
-    return { ...spanOf(plan.grid, rest), method, path, search, body: text }
+    return { ...spanOfAll(plan.grid, rest), method, path, search, body: text }
   }
 
-  #ttls(rest: Interval) {
-    return ttlsOf(rest, this.#rules).map(({ ttlMs, ...part }) => ({
+  #ttls(rest: Intervals) {
+    const ttls = rest.flatMap((interval) => ttlsOf(interval, this.#rules))
+    return ttls.slice(0, maxRuns).map(({ ttlMs, ...part }) => ({
       ...spanOf(this.#rules.grid, part),
       ttlMs,
     }))

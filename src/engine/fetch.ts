@@ -1,8 +1,8 @@
 /**
- * One fetch: a narrowed query on its way to the database, its answer cut into a pane while it arrives and, on a full
+ * One fetch: a narrowed query on its way to the database, its answer cut into panes while it arrives and, on a full
  * miss, streamed to the client that asked. Resolves to a value whatever happens.
  */
-import type { Decomposed, HeaderList, Sink, Unusable } from '../backends/backend.ts'
+import type { Decomposed, HeaderList, ResponseEnds, Sink, Unusable } from '../backends/backend.ts'
 import type { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { BypassReason, StaleReason } from '../core/decision.ts'
@@ -10,11 +10,12 @@ import { headerOf } from '../core/headers.ts'
 import type { Pane } from '../core/pane.ts'
 import type { Broken, Exchange, ResponseHandler, StreamTarget } from './ports.ts'
 
-export type FetchResult = FetchedPane | DatabaseRefusal | DatabaseFailure | UnusableAnswer | Abandoned
+export type FetchResult = FetchedPanes | DatabaseRefusal | DatabaseFailure | UnusableAnswer | Abandoned
 
-export interface FetchedPane {
-  readonly kind: 'pane'
-  readonly pane: Pane
+export interface FetchedPanes {
+  readonly kind: 'panes'
+  /** One for each interval that was asked for, in time order. */
+  readonly panes: readonly Pane[]
   readonly headers: HeaderList
   /** False where the database or its answer forbids keeping it. */
   readonly storable: boolean
@@ -176,12 +177,12 @@ export class Fetch implements ResponseHandler {
     else if (!this.#reserve(sink.held + (this.#target?.unsent ?? 0))) this.#giveUpKeeping('memory_exhausted')
   }
 
-  end(): void {
+  end(trailers: HeaderList): void {
     if (this.#overflow !== undefined) this.#finishStream()
     else {
       const sink = this.#sink
       const result =
-        sink === undefined ? this.#failureOf(Buffer.concat(this.#errorBody)) : this.#fetched(sink)
+        sink === undefined ? this.#failureOf(Buffer.concat(this.#errorBody)) : this.#fetched(sink, trailers)
       void this.#settle(result).then(() => this.#finishStream())
     }
   }
@@ -203,14 +204,14 @@ export class Fetch implements ResponseHandler {
     return this.#status < 500
   }
 
-  #fetched(sink: Sink): FetchResult {
-    const decomposed = endOf(sink, this.#options.fetchedAt)
+  #fetched(sink: Sink, trailers: HeaderList): FetchResult {
+    const decomposed = endOf(sink, this.#options.fetchedAt, { headers: this.#headers, trailers })
     if ('unusable' in decomposed) {
       return { kind: 'unusable', reason: 'unusable_answer', detail: decomposed.unusable }
     }
     const shareable = !/\bno-store\b/i.test(headerOf(this.#headers, 'cache-control') ?? '')
     const storable = decomposed.storable && shareable
-    return { kind: 'pane', pane: decomposed.pane, headers: this.#headers, storable, shareable }
+    return { kind: 'panes', panes: decomposed.panes, headers: this.#headers, storable, shareable }
   }
 
   #failureOf(body: Uint8Array): FetchResult {
@@ -258,9 +259,9 @@ export class Fetch implements ResponseHandler {
 }
 
 /** What a sink cannot take in is unusable, whatever the reason: an exception here would leave everybody waiting. */
-function endOf(sink: Sink, fetchedAt: EpochMs): Decomposed | Unusable {
+function endOf(sink: Sink, fetchedAt: EpochMs, response: ResponseEnds): Decomposed | Unusable {
   try {
-    return sink.end(fetchedAt)
+    return sink.end(fetchedAt, response)
   } catch (error) {
     return { unusable: String(error) }
   }

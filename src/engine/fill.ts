@@ -1,34 +1,42 @@
-/** Getting a gap: from flights under way, by a flight of its own, or both; and what to do when that fails. */
+/** Getting gaps: from flights under way, by a flight of its own, or both; and what to do when that fails. */
 import type { HeaderList } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { resetDecision } from '../core/decision.ts'
-import { type Interval, lengthOf } from '../core/interval.ts'
+import { countOf, hullOf, type Interval, type Intervals } from '../core/interval.ts'
 import type { Pane } from '../core/pane.ts'
-import { type DatabaseFailure, Fetch, type FetchedPane, type FetchResult } from './fetch.ts'
+import { type DatabaseFailure, Fetch, type FetchedPanes, type FetchResult } from './fetch.ts'
 import { type Departure, type Flight, Flights, type Wish } from './flights.ts'
+import { askedBy } from './gaps.ts'
 import { marksOver } from './marks.ts'
 import { serveStale } from './stale.ts'
+import { partsOf } from './stored.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
 import { writeBack } from './write-back.ts'
 
-/** Panes for the whole gap in time order; or another answer; or `again`: the failure was somebody else's. */
-export type Filled = FilledGap | Answer | 'again'
+/** Panes for all gaps in time order; or another answer; or `again`: the failure was somebody else's. */
+export type Filled = FilledGaps | Answer | 'again'
 
-export interface FilledGap {
+export interface FilledGaps {
   readonly panes: readonly Pane[]
   readonly headers: HeaderList
 }
 
-/** What filling a gap would take. */
+/** What filling gaps would take. */
 export interface Preview {
   readonly joined: readonly (Interval & { readonly startedAt: EpochMs })[]
   /** What would be asked for by a query of its own. */
-  readonly rest: Interval | undefined
+  readonly rest: Intervals
 }
 
-/** The flights of one request; `fetch` is its own, if it has one. */
+/** A flight, and what of it this request takes. */
+interface Taken {
+  readonly flight: Flight
+  readonly brings: Intervals
+}
+
+/** Whence one request gets its gaps; `fetch` is its own, if it has one. */
 interface Crossing {
-  readonly flights: readonly Flight[]
+  readonly taken: readonly Taken[]
   readonly fetch: Fetch | undefined
 }
 
@@ -50,16 +58,16 @@ export class GapFiller {
     this.#options = options
   }
 
-  async fill(trip: Trip, gap: Interval): Promise<Filled> {
+  async fill(trip: Trip, gaps: Intervals): Promise<Filled> {
     const began = this.#options.clock.elapsed()
-    const { joined, rest } = this.#join(trip, gap)
-    const own = rest === undefined ? undefined : this.#open(trip, rest)
+    const { joined, rest } = this.#join(trip, gaps)
+    const own = rest.length === 0 ? undefined : this.#open(trip, rest)
     trip.decision.collapsed = joined.length > 0
-    trip.decision.asked = rest === undefined ? 0 : lengthOf(rest)
-    const flights = own === undefined ? joined : [...joined, own.flight]
-    const results = await this.#wait(trip, { flights, fetch: own?.fetch })
+    trip.decision.asked = countOf(rest)
+    const taken = own === undefined ? joined : [...joined, { flight: own.flight, brings: rest }]
+    const results = await this.#wait(trip, { taken, fetch: own?.fetch })
     trip.decision.timings.fetch += this.#options.clock.elapsed() - began
-    return Array.isArray(results) ? this.#judge(trip, { flights, own: own?.flight }, results) : results
+    return Array.isArray(results) ? this.#judge(trip, { taken, own: own?.flight }, results) : results
   }
 
   /** Fetches under way. */
@@ -68,56 +76,61 @@ export class GapFiller {
   }
 
   /** What `fill` would wait for and ask for now. A membership that is given back at once changes nothing. */
-  preview(trip: Pick<Trip, 'key' | 'request'>, gap: Interval): Preview {
-    const { joined, rest } = this.#join(trip, gap)
-    for (const flight of joined) flight.leave()
-    return { joined: joined.map(({ interval, startedAt }) => ({ ...interval, startedAt })), rest }
+  preview(trip: Pick<Trip, 'key' | 'request'>, gaps: Intervals): Preview {
+    const { joined, rest } = this.#join(trip, gaps)
+    for (const { flight } of joined) flight.leave()
+    const viewOf = ({ intervals, startedAt }: Flight) => ({ ...hullOf(intervals), startedAt })
+    return { joined: joined.map(({ flight }) => viewOf(flight)), rest }
   }
 
-  /** The flights that bring some of the gap, and what of it they do not bring. */
+  /** The flights that bring some of the gaps, and what of them they do not bring. */
   #join(
     { key, request }: Pick<Trip, 'key' | 'request'>,
-    gap: Interval,
-  ): { joined: readonly Flight[]; rest: Interval | undefined } {
+    gaps: Intervals,
+  ): { joined: readonly Taken[]; rest: Intervals } {
     const wish = this.#wishOf({ key, request })
-    const first = this.#options.coalescing ? this.#flights.join(key, gap, wish) : undefined
-    if (first === undefined) return { joined: [], rest: gap }
-    const { flight, rest } = first
-    const second = rest && this.#flights.joinForRest(key, rest, wish)
-    return second === undefined ? { joined: [flight], rest } : { joined: [flight, second], rest: undefined }
+    const first = this.#options.coalescing ? this.#flights.join(key, gaps, wish) : undefined
+    if (first === undefined) return { joined: [], rest: gaps }
+    const { rest } = first
+    const second = rest.length === 0 ? undefined : this.#flights.joinForRest(key, rest, wish)
+    if (second === undefined) return { joined: [first], rest }
+    return { joined: [first, { flight: second, brings: rest }], rest: [] }
   }
 
   #wishOf({ key, request }: Pick<Trip, 'key' | 'request'>): Wish {
     return {
       notBefore: request.demands.notBefore,
       marks: marksOver(this.#options, key, request.plan),
+      edges: request.plan.edges,
+      takesSeveral: this.#options.backend.takesSeveralIntervals,
     }
   }
 
   /** Sends the narrowed query. A full miss is streamed to the client while it is split. */
-  #open(trip: Trip, interval: Interval): { flight: Flight; fetch: Fetch } {
+  #open(trip: Trip, intervals: Intervals): { flight: Flight; fetch: Fetch } {
     const { backend, clock, budget, maxAnswerBytes, upstream } = this.#options
     const { plan } = trip
     const fetchedAt = clock.now()
-    const isFullMiss = lengthOf(interval) === lengthOf(plan.window)
+    const isFullMiss = plan.isVerbatim && countOf(intervals) === countOf(askedBy(plan))
     const target = isFullMiss ? trip.request.target : undefined
-    const sink = backend.decompose(plan, interval)
+    const sink = backend.decompose(plan, intervals)
     let isSent = false
     let isTold = false
     const land = (result: FetchResult) => {
       // An answer that was given up may break off later: that is still one query.
-      if (isSent && !isTold) this.#options.onFetch?.({ result, interval, grid: plan.grid })
+      if (isSent && !isTold) this.#options.onFetch?.({ result, intervals, grid: plan.grid })
       isTold = true
       return this.#land(trip, result)
     }
     const fetch = new Fetch({ fetchedAt, sink, budget, maxAnswerBytes, land, ...(target && { target }) })
-    const departure = { key: trip.key, interval, startedAt: fetchedAt, terms: plan.terms }
+    const { edges, terms } = plan
+    const departure = { key: trip.key, intervals, edges, startedAt: fetchedAt, terms }
     const flight = this.#flights.open(departure, (onCancel) => {
       onCancel(() => fetch.cancel())
       const send = () => {
         isSent = true
         const accept = target?.encoding ?? upstream.preferredEncoding
-        fetch.sent(upstream.send(backend.narrow(plan, interval), accept, fetch))
+        fetch.sent(upstream.send(backend.narrow(plan, intervals), accept, fetch))
       }
       this.#whenClaimed(trip, departure, { fetch, send })
       return fetch.result
@@ -134,7 +147,7 @@ export class GapFiller {
     }
     const { looks = 0 } = trip
     const claim = claims.claim({
-      ...{ key: departure.key, interval: departure.interval, startedAt: departure.startedAt },
+      ...{ key: departure.key, intervals: departure.intervals, startedAt: departure.startedAt },
       ...this.#wishOf(trip),
       isImpatient: looks >= maxLooks,
     })
@@ -156,20 +169,20 @@ export class GapFiller {
     if (result.kind !== 'abandoned') {
       this.#isDatabaseDown = result.kind === 'broken' && result.reason !== 'database_error'
     }
-    if (result.kind === 'pane') trip.decision.stored = await writeBack(this.#options, trip, result)
+    if (result.kind === 'panes') trip.decision.stored = await writeBack(this.#options, trip, result)
   }
 
   /** Waits for all flights, but not longer than its patience where a stale answer is at hand. */
   async #wait(trip: Trip, crossing: Crossing): Promise<FetchResult[] | Answer | 'again'> {
-    const { flights, fetch } = crossing
+    const { taken, fetch } = crossing
     let isOver = false
-    const over = Promise.all(flights.map((flight) => flight.result)).then((results) => {
+    const over = Promise.all(taken.map(({ flight }) => flight.result)).then((results) => {
       isOver = true
       return results
     })
     trip.request.client.onGone(() => {
       fetch?.dropTarget()
-      if (!isOver) for (const flight of flights) flight.leave()
+      if (!isOver) for (const { flight } of taken) flight.leave()
     })
     const first = await this.#orPatience(trip, crossing, over)
     if (!Array.isArray(first) || !fetch?.isStreaming) return first
@@ -199,24 +212,25 @@ export class GapFiller {
 
   #judge(
     trip: Trip,
-    { flights, own }: { flights: readonly Flight[]; own: Flight | undefined },
+    { taken, own }: { taken: readonly Taken[]; own: Flight | undefined },
     results: readonly FetchResult[],
   ): Filled {
     const panes: Pane[] = []
     let headers: HeaderList = []
     for (let i = 0; i < results.length; i++) {
       const result = results[i]!
-      if (result.kind !== 'pane') return this.#failed(trip, flights[i]!, result)
+      const { flight, brings } = taken[i]!
+      if (result.kind !== 'panes') return this.#failed(trip, flight, result)
       // The database forbade that its answer be given to others: they ask for themselves.
-      if (!result.shareable && flights[i] !== own) return { kind: 'forward', reason: 'no_store' }
-      panes.push(result.pane)
+      if (!result.shareable && flight !== own) return { kind: 'forward', reason: 'no_store' }
+      panes.push(...partsOf(result.panes, brings))
       headers = result.headers
     }
     trip.decision.upstreamStatus = 200
     return { panes: panes.sort((a, b) => a.from - b.from), headers }
   }
 
-  #failed(trip: Trip, flight: Flight, result: Exclude<FetchResult, FetchedPane>): Filled {
+  #failed(trip: Trip, flight: Flight, result: Exclude<FetchResult, FetchedPanes>): Filled {
     // What another request's own terms or departure caused is not this one's failure: it asks again.
     if (result.kind === 'abandoned') return 'again'
     const isOnOtherTerms = flight.terms !== trip.plan.terms

@@ -2,11 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Interval } from '../core/interval.ts'
 import type { FetchResult } from './fetch.ts'
-import { type Flight, Flights, type Wish } from './flights.ts'
+import { type Departure, type Flight, Flights, type Wish } from './flights.ts'
 
 const result: FetchResult = { kind: 'abandoned' }
-const whenever: Wish = { notBefore: Number.NEGATIVE_INFINITY, marks: [] }
-const since = (notBefore: number): Wish => ({ notBefore, marks: [] })
+const whenever: Wish = {
+  notBefore: Number.NEGATIVE_INFINITY,
+  marks: [],
+  edges: undefined,
+  takesSeveral: false,
+}
+const since = (notBefore: number): Wish => ({ ...whenever, notBefore })
+
+type Departing = Pick<Departure, 'intervals' | 'edges'>
 
 /** A flight that ends when the test says so. */
 class Scripted {
@@ -15,8 +22,9 @@ class Scripted {
   cancelled = 0
   readonly flight: Flight
 
-  constructor(flights: Flights, interval: Interval, startedAt = 0, key = 'key') {
-    this.flight = flights.open({ key, interval, startedAt, terms: '' }, (onCancel) => {
+  constructor(flights: Flights, interval: Interval | Departing, startedAt = 0, key = 'key') {
+    const what = 'from' in interval ? { intervals: [interval], edges: undefined } : interval
+    this.flight = flights.open({ key, ...what, startedAt, terms: '' }, (onCancel) => {
       onCancel(() => this.cancelled++)
       return new Promise((resolve, reject) => {
         this.land = () => resolve(result)
@@ -79,9 +87,9 @@ for (const { name, gap, open, joins, rest } of table) {
   test(`join: ${name}`, () => {
     const flights = new Flights()
     const scripted = open.map((interval) => new Scripted(flights, interval))
-    const joined = flights.join('key', gap, whenever)
+    const joined = flights.join('key', [gap], whenever)
     assert.equal(joined && scripted.findIndex(({ flight }) => flight === joined.flight), joins)
-    assert.deepEqual(joined?.rest, rest)
+    assert.deepEqual(joined?.rest, joined && (rest === undefined ? [] : [rest]))
   })
 }
 
@@ -90,10 +98,10 @@ test('the rest of a joined flight is joined only where one flight brings all of 
   const part = new Scripted(flights, span(0, 5))
   const whole = new Scripted(flights, span(4, 10), 100)
   new Scripted(flights, span(0, 100), 200)
-  assert.equal(flights.joinForRest('key', span(5, 10), whenever), whole.flight)
-  assert.equal(flights.joinForRest('key', span(5, 10), since(101)), undefined)
-  assert.equal(flights.joinForRest('key', span(3, 6), whenever), undefined)
-  assert.equal(flights.joinForRest('other', span(5, 10), whenever), undefined)
+  assert.equal(flights.joinForRest('key', [span(5, 10)], whenever), whole.flight)
+  assert.equal(flights.joinForRest('key', [span(5, 10)], since(101)), undefined)
+  assert.equal(flights.joinForRest('key', [span(3, 6)], whenever), undefined)
+  assert.equal(flights.joinForRest('other', [span(5, 10)], whenever), undefined)
   whole.flight.leave()
   assert.equal(whole.cancelled, 0, 'who joined for the rest is a member')
   part.flight.leave()
@@ -103,49 +111,49 @@ test('the rest of a joined flight is joined only where one flight brings all of 
 test('a flight of another key is not joined', () => {
   const flights = new Flights()
   new Scripted(flights, span(0, 10), 0, 'other')
-  assert.equal(flights.join('key', span(0, 10), whenever), undefined)
+  assert.equal(flights.join('key', [span(0, 10)], whenever), undefined)
 })
 
 test('a flight that began before the demanded instant is not joined, one that began at it is', () => {
   const flights = new Flights()
   const early = new Scripted(flights, span(0, 10), 100)
-  assert.equal(flights.join('key', span(0, 10), since(101)), undefined)
-  assert.equal(flights.join('key', span(0, 10), since(100))?.flight, early.flight)
+  assert.equal(flights.join('key', [span(0, 10)], since(101)), undefined)
+  assert.equal(flights.join('key', [span(0, 10)], since(100))?.flight, early.flight)
   const late = new Scripted(flights, span(0, 8), 101)
-  assert.equal(flights.join('key', span(0, 10), since(101))?.flight, late.flight)
+  assert.equal(flights.join('key', [span(0, 10)], since(101))?.flight, late.flight)
 })
 
 test('a flight that began at or before a mark on its buckets is not joined', () => {
   const flights = new Flights()
   const early = new Scripted(flights, span(0, 10), 100)
   const after = (at: number, { from, to }: Interval, kind: 'purge' | 'stale' = 'purge') =>
-    flights.join('key', span(0, 10), { ...whenever, marks: [{ kind, from, to, at }] })?.flight
+    flights.join('key', [span(0, 10)], { ...whenever, marks: [{ kind, from, to, at }] })?.flight
   assert.equal(after(99, span(0, 10)), early.flight)
   assert.equal(after(100, span(0, 10)), undefined)
   assert.equal(after(100, span(0, 10), 'stale'), undefined)
   assert.equal(after(100, span(9, 99)), undefined)
   assert.equal(after(100, span(10, 99)), early.flight, 'the mark is about other buckets')
   const wish = { ...whenever, marks: [{ kind: 'purge', ...span(2, 3), at: 100 } as const] }
-  assert.equal(flights.joinForRest('key', span(0, 10), wish), undefined)
+  assert.equal(flights.joinForRest('key', [span(0, 10)], wish), undefined)
 })
 
 test('the last to leave cancels, and nobody joins what is given up', () => {
   const flights = new Flights()
   const scripted = new Scripted(flights, span(0, 10))
-  flights.join('key', span(0, 10), whenever)
-  flights.join('key', span(0, 10), whenever)
+  flights.join('key', [span(0, 10)], whenever)
+  flights.join('key', [span(0, 10)], whenever)
   scripted.flight.leave()
   scripted.flight.leave()
   assert.deepEqual([scripted.cancelled, flights.count], [0, 1])
   scripted.flight.leave()
   assert.deepEqual([scripted.cancelled, flights.count], [1, 0])
-  assert.equal(flights.join('key', span(0, 10), whenever), undefined)
+  assert.equal(flights.join('key', [span(0, 10)], whenever), undefined)
 })
 
 test('a flight that has been looked at and not joined has no more members', () => {
   const flights = new Flights()
   const scripted = new Scripted(flights, span(3, 6))
-  flights.join('key', span(0, 10), whenever)
+  flights.join('key', [span(0, 10)], whenever)
   scripted.flight.leave()
   assert.equal(scripted.cancelled, 1)
 })
@@ -160,14 +168,47 @@ for (const end of ['land', 'crash'] as const) {
       await each.flight.result.catch(() => {})
     }
     assert.equal(flights.count, 0)
-    assert.equal(flights.join('key', span(0, 10), whenever), undefined)
+    assert.equal(flights.join('key', [span(0, 10)], whenever), undefined)
   })
 }
 
 test('a flight is off the list before anybody hears of its end', async () => {
   const flights = new Flights()
   const scripted = new Scripted(flights, span(0, 10))
-  const heard = flights.join('key', span(0, 10), whenever)!.flight.result.then(() => flights.count)
+  const heard = flights.join('key', [span(0, 10)], whenever)!.flight.result.then(() => flights.count)
   scripted.land()
   assert.equal(await heard, 0)
+})
+
+const several: Wish = { ...whenever, takesSeveral: true }
+
+test('where a query takes several intervals, a flight in the middle of the gaps is joined for what it brings', () => {
+  const flights = new Flights()
+  const middle = new Scripted(flights, { intervals: [span(3, 5), span(8, 9)], edges: undefined })
+  const joined = flights.join('key', [span(0, 4), span(6, 10)], several)
+  assert.equal(joined?.flight, middle.flight)
+  assert.deepEqual(joined?.brings, [span(3, 4), span(8, 9)])
+  assert.deepEqual(joined?.rest, [span(0, 3), span(6, 8), span(9, 10)])
+})
+
+test('a part of a bucket is shared only by those who want the same part', () => {
+  const flights = new Flights()
+  const edges = (parts: string) => ({ buckets: [span(9, 10)], parts })
+  new Scripted(flights, { intervals: [span(0, 10)], edges: edges('until :30') })
+  const wish = (parts: string): Wish => ({ ...several, edges: edges(parts) })
+  assert.deepEqual(flights.join('key', [span(5, 10)], wish('until :30'))?.rest, [])
+  assert.deepEqual(flights.join('key', [span(5, 10)], wish('until :45'))?.rest, [span(9, 10)])
+  assert.deepEqual(
+    flights.join('key', [span(5, 10)], several)?.rest,
+    [span(9, 10)],
+    'the whole bucket is wanted',
+  )
+  assert.equal(flights.join('key', [span(9, 10)], several), undefined)
+})
+
+test('a whole bucket is of no use to who wants a part of it', () => {
+  const flights = new Flights()
+  new Scripted(flights, span(0, 10))
+  const edges = { buckets: [span(9, 10)], parts: 'until :30' }
+  assert.deepEqual(flights.join('key', [span(5, 10)], { ...several, edges })?.rest, [span(9, 10)])
 })

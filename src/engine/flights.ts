@@ -2,8 +2,9 @@
  * Flights: one fetch in progress each, joined by every request that it can serve (design §7).
  * A flight belongs to its members, not to the one that opened it: it is cancelled when the last one leaves.
  */
+import type { Edges } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
-import { contains, type Interval, intersect, isEmpty, lengthOf } from '../core/interval.ts'
+import { countOf, type Intervals, intersectAll, nothing, subtractAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { BucketMark } from '../core/mark.ts'
 import type { FetchResult } from './fetch.ts'
@@ -12,7 +13,9 @@ import type { FetchResult } from './fetch.ts'
 const maxWidthRatio = 4
 
 export interface Flight {
-  readonly interval: Interval
+  readonly intervals: Intervals
+  /** Those of its buckets that it brings only in part. */
+  readonly edges?: Edges | undefined
   /** Taken before the fetch was sent. */
   readonly startedAt: EpochMs
   /** Parameters of the one who opened it that are not part of the shape but can make it fail (a timeout). */
@@ -24,8 +27,10 @@ export interface Flight {
 
 export interface Joined {
   readonly flight: Flight
-  /** What of the gap the flight does not bring; one piece or nothing. */
-  readonly rest: Interval | undefined
+  /** What of the gaps the flight brings. */
+  readonly brings: Intervals
+  /** What it does not. */
+  readonly rest: Intervals
 }
 
 /** What a request demands of a flight. */
@@ -34,11 +39,16 @@ export interface Wish {
   readonly notBefore: EpochMs
   /** It began after each of those that are about its buckets: what it brings would be no news. */
   readonly marks: readonly BucketMark[]
+  /** The buckets of which it wants only a part. */
+  readonly edges: Edges | undefined
+  /** Whether what is left over may be several intervals. */
+  readonly takesSeveral: boolean
 }
 
 export interface Departure {
   readonly key: Key
-  readonly interval: Interval
+  readonly intervals: Intervals
+  readonly edges: Edges | undefined
   readonly startedAt: EpochMs
   readonly terms: string
 }
@@ -50,14 +60,13 @@ interface OpenFlight extends Flight {
 export class Flights {
   readonly #byKey = new Map<Key, OpenFlight[]>()
 
-  /** Joins the flight that brings most of a gap, unless none is as wished and worth it. */
-  join(key: Key, gap: Interval, wish: Wish): Joined | undefined {
-    let best: { flight: OpenFlight; rest: Interval | undefined } | undefined
+  /** Joins the flight that brings most of the gaps, unless none is as wished and worth it. */
+  join(key: Key, gaps: Intervals, wish: Wish): Joined | undefined {
+    let best: (Joined & { readonly flight: OpenFlight }) | undefined
     for (const flight of this.#byKey.get(key) ?? []) {
-      if (!isWorthWaitingFor(flight, gap, wish)) continue
-      const rest = restOf(gap, flight.interval)
-      if (rest === 'not worth it') continue
-      if (best === undefined || width(rest) < width(best.rest)) best = { flight, rest }
+      const shares = sharesOf(flight, gaps, wish)
+      if (shares === undefined) continue
+      if (best === undefined || countOf(shares.rest) < countOf(best.rest)) best = { flight, ...shares }
     }
     if (best !== undefined) best.flight.members++
     return best
@@ -67,11 +76,9 @@ export class Flights {
    * Joins a flight that brings all of what another one leaves over. Of many requests that joined that one, the first
    * fetches the rest, and the others get it from there: no request joins a third.
    */
-  joinForRest(key: Key, rest: Interval, wish: Wish): Flight | undefined {
+  joinForRest(key: Key, rest: Intervals, wish: Wish): Flight | undefined {
     const flights = this.#byKey.get(key) ?? []
-    const found = flights.find(
-      (flight) => isWorthWaitingFor(flight, rest, wish) && contains(flight.interval, rest),
-    )
+    const found = flights.find((flight) => sharesOf(flight, rest, wish)?.rest.length === 0)
     if (found !== undefined) found.members++
     return found
   }
@@ -118,29 +125,40 @@ export class Flights {
   }
 }
 
-type FlightTimes = Pick<Flight, 'interval' | 'startedAt'>
+type Offer = Pick<Flight, 'intervals' | 'edges' | 'startedAt'>
+type Shares = Pick<Joined, 'brings' | 'rest'>
 
-/** Whether a flight brings enough of a gap, soon enough and new enough. */
-export const isWorthJoining = (flight: FlightTimes, gap: Interval, wish: Wish): boolean =>
-  isWorthWaitingFor(flight, gap, wish) && restOf(gap, flight.interval) !== 'not worth it'
+/** Whether a flight brings enough of the gaps, soon enough and new enough. */
+export const isWorthJoining = (flight: Offer, gaps: Intervals, wish: Wish): boolean =>
+  sharesOf(flight, gaps, wish) !== undefined
 
-const isWorthWaitingFor = (flight: FlightTimes, gap: Interval, { notBefore, marks }: Wish): boolean =>
+function sharesOf(flight: Offer, gaps: Intervals, wish: Wish): Shares | undefined {
+  if (!isWorthWaitingFor(flight, gaps, wish)) return undefined
+  const brings = sharedBy(flight, gaps, wish.edges)
+  const shares = { brings, rest: subtractAll(gaps, brings) }
+  return brings.length > 0 && (wish.takesSeveral || isWorthSplitting(gaps, shares)) ? shares : undefined
+}
+
+const isWorthWaitingFor = (flight: Offer, gaps: Intervals, { notBefore, marks }: Wish): boolean =>
   flight.startedAt >= notBefore &&
-  lengthOf(flight.interval) <= maxWidthRatio * lengthOf(gap) &&
-  !marks.some((mark) => flight.startedAt <= mark.at && !isEmpty(intersect(mark, flight.interval)))
+  countOf(flight.intervals) <= maxWidthRatio * countOf(gaps) &&
+  !marks.some((mark) => flight.startedAt <= mark.at && intersectAll([mark], flight.intervals).length > 0)
 
-const width = (interval: Interval | undefined): number => (interval === undefined ? 0 : lengthOf(interval))
+/** A part of a bucket is of use only to those who want the same part of it. */
+function sharedBy(flight: Offer, gaps: Intervals, edges: Edges | undefined): Intervals {
+  if (flight.edges?.parts === edges?.parts) return intersectAll(flight.intervals, gaps)
+  const whole = subtractAll(flight.intervals, flight.edges?.buckets ?? nothing)
+  return intersectAll(whole, subtractAll(gaps, edges?.buckets ?? nothing))
+}
 
 /**
- * A flight in the middle of a gap would leave two pieces: one query for both would ask for its part again. A flight
- * that brings only the shorter end of a gap is left alone too: buckets fetched together expire together, and a gap
- * that is fetched in two halves would stay two gaps from then on (measured: 15 queries a minute instead of 12).
+ * Where a query asks for one interval: a flight in the middle of a gap would leave two pieces, and one query for both
+ * would ask for its part again. A flight that brings only the shorter end of a gap is left alone too: buckets fetched
+ * together expire together, and a gap that is fetched in two halves would stay two gaps from then on (measured: 15
+ * queries a minute instead of 12).
  */
-function restOf(gap: Interval, flight: Interval): Interval | undefined | 'not worth it' {
-  const shared = intersect(gap, flight)
-  if (isEmpty(shared)) return 'not worth it'
-  if (shared.from > gap.from && shared.to < gap.to) return 'not worth it'
-  if (shared.from > gap.from && 2 * lengthOf(shared) < lengthOf(gap)) return 'not worth it'
-  if (shared.from > gap.from) return { from: gap.from, to: shared.from }
-  return shared.to < gap.to ? { from: shared.to, to: gap.to } : undefined
+function isWorthSplitting(gaps: Intervals, { brings, rest }: Shares): boolean {
+  if (rest.length > 1) return false
+  const isBehind = brings[0]!.from > gaps[0]!.from
+  return !isBehind || 2 * countOf(brings) >= countOf(gaps)
 }

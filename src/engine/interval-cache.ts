@@ -1,27 +1,29 @@
 /**
- * The way of a planned request: lookup → gap → fetch → recompose → answer. Read `serve` from top to bottom; what it
+ * The way of a planned request: lookup → gaps → fetch → recompose → answer. Read `serve` from top to bottom; what it
  * calls stands below it in the order of use. Fetching and writing back are fill.ts, an outage is stale.ts.
  */
-import { type Coverage, cover, gapOf } from '../core/coverage.ts'
+import { type Coverage, cover } from '../core/coverage.ts'
 import { type Decision, resetDecision } from '../core/decision.ts'
 import type { Grid } from '../core/grid.ts'
-import { type Interval, lengthOf } from '../core/interval.ts'
+import { countOf, hullOf, type Intervals, subtractAll } from '../core/interval.ts'
 import { type Key, keyOf } from '../core/key.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
 import type { Found, MaybePromise } from '../stores/store.ts'
 import { type ExplainedRequest, type Explanation, explainPlan } from './explain.ts'
-import { type FilledGap, GapFiller } from './fill.ts'
+import { type FilledGaps, GapFiller } from './fill.ts'
+import { askedBy, gapsIn } from './gaps.ts'
 import { keptHeaders } from './kept-headers.ts'
 import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { Shadow, type ShadowRequest } from './shadow.ts'
-import { inOrder, inTime, newestOf, withOneFrame } from './stored.ts'
+import { inTime, newestOf, partsOf, withOneFrame } from './stored.ts'
 import type { Answer, CacheRequest, IntervalCacheOptions, Trip } from './trip.ts'
 
 interface Lookup {
   readonly found: Found | undefined
   readonly coverage: Coverage
-  readonly gap: Interval | undefined
+  /** Nothing where everything is fresh. */
+  readonly gaps: Intervals
   /** Seconds since the oldest fresh bucket was fetched; undefined where none is fresh. */
   readonly ageSeconds: number | undefined
   /** Seconds until the first fresh bucket stops being so. */
@@ -47,7 +49,7 @@ export class IntervalCache {
   serve(request: CacheRequest, decision: Decision): MaybePromise<Answer> {
     const trip = this.#tripOf(request, decision)
     const lookup = this.#lookup(trip)
-    const isAtOnce = !(lookup instanceof Promise) && lookup !== 'failed' && lookup.gap === undefined
+    const isAtOnce = !(lookup instanceof Promise) && lookup !== 'failed' && lookup.gaps.length === 0
     return isAtOnce && !request.client.isGone ? this.#hit(trip, lookup) : this.#serve(trip, lookup)
   }
 
@@ -57,10 +59,10 @@ export class IntervalCache {
       // Who went during the lookup will not be heard going: nothing is asked for nobody.
       if (request.client.isGone) return { kind: 'client-gone' }
       if (lookup === 'failed') return { kind: 'forward', reason: 'store_failed' }
-      if (lookup.gap === undefined) return this.#hit(trip, lookup)
+      if (lookup.gaps.length === 0) return this.#hit(trip, lookup)
       if (request.demands.onlyIfCached) return { kind: 'not-cached' }
-      noteMiss(trip, lookup, lookup.gap)
-      const filled = await this.#filler.fill(trip, lookup.gap)
+      noteMiss(trip, lookup)
+      const filled = await this.#filler.fill(trip, lookup.gaps)
       if (filled !== 'again' && 'kind' in filled) return filled
       const answer = filled === 'again' ? 'again' : this.#compose(trip, lookup, filled)
       if (answer !== 'again') return answer
@@ -70,6 +72,8 @@ export class IntervalCache {
 
   /** The database's own answer, whatever is stored; that is only compared with it, and brought up to date. */
   shadow(request: ShadowRequest, decision: Decision): Promise<Answer> {
+    // What the database says to the request as it came could not be cut into what is stored.
+    if (!request.plan.isVerbatim) return Promise.resolve({ kind: 'forward', reason: 'shadow' })
     const trip = this.#tripOf(request, decision)
     const lookup = Promise.try(() => this.#lookup(trip))
     return this.#shadow.answer(trip, request.target, lookup)
@@ -106,7 +110,7 @@ export class IntervalCache {
     const { clock, store, storeTimeoutMs } = this.#options
     const { key, plan, decision } = trip
     decision.key = key
-    decision.buckets = lengthOf(plan.window)
+    decision.buckets = countOf(askedBy(plan))
     const began = clock.elapsed()
     let pending: MaybePromise<Found | undefined>
     try {
@@ -127,12 +131,12 @@ export class IntervalCache {
     const now = this.#options.clock.now()
     const marks = marksOver(this.#options, key, plan)
     const rules = { grid: plan.grid, policy, now, notBefore: request.demands.notBefore, marks }
-    const coverage = cover(plan.window, found?.panes ?? [], rules)
+    const coverage = cover(plan.whole, found?.panes ?? [], rules)
     const { oldestFresh, freshUntil } = coverage
     return {
       found,
       coverage,
-      gap: gapOf(coverage.runs),
+      gaps: gapsIn(plan, coverage.runs, this.#options.backend),
       ageSeconds: oldestFresh <= now ? Math.floor((now - oldestFresh) / 1000) : undefined,
       ttlSeconds: Math.ceil((freshUntil - now) / 1000),
     }
@@ -142,7 +146,7 @@ export class IntervalCache {
     decision.outcome = 'hit'
     if (ageSeconds !== undefined) decision.ageSeconds = ageSeconds
     decision.ttlSeconds = ttlSeconds
-    const panes = inOrder(found!.panes, plan.window)
+    const panes = partsOf(found!.panes, plan.whole)
     const body = this.#options.backend.recompose(plan, panes)
     return { kind: 'panes', headers: found!.shape.headers, body, panes }
   }
@@ -151,14 +155,10 @@ export class IntervalCache {
    * What this request found and fetched is its answer, whatever marks came meanwhile: it began before them, and who asks
    * after a mark neither finds these buckets nor waits for them. Looking again could go on for as long as marks come.
    */
-  #compose(trip: Trip, { found, gap }: Lookup, filled: FilledGap): Answer | 'again' {
+  #compose(trip: Trip, { found, gaps }: Lookup, filled: FilledGaps): Answer | 'again' {
     const { plan } = trip
-    const stored = found?.panes ?? []
-    const panes = [
-      ...inOrder(stored, { from: plan.window.from, to: gap!.from }),
-      ...inOrder(filled.panes, gap!),
-      ...inOrder(stored, { from: gap!.to, to: plan.window.to }),
-    ]
+    const stored = partsOf(found?.panes ?? [], subtractAll(plan.whole, gaps))
+    const panes = [...stored, ...filled.panes].sort((a, b) => a.from - b.from)
     const frame = newestOf(filled.panes)
     if (!panes.every((pane) => haveSameFrame(pane, frame))) {
       // The database answers in another form than before: what is stored counts as absent.
@@ -166,13 +166,13 @@ export class IntervalCache {
       return 'again'
     }
     const body = this.#options.backend.recompose(plan, panes)
-    return { kind: 'panes', headers: keptHeaders(filled.headers), body, panes }
+    return { kind: 'panes', headers: keptHeaders(filled.headers, this.#options.backend), body, panes }
   }
 }
 
-function noteMiss({ decision, request }: Trip, { coverage, ageSeconds }: Lookup, gap: Interval): void {
-  decision.gap = gap
-  const { outcome, reason } = missOf(coverage.runs, gap, request)
+function noteMiss({ decision, request }: Trip, { coverage, gaps, ageSeconds }: Lookup): void {
+  decision.gap = hullOf(gaps)
+  const { outcome, reason } = missOf(coverage.runs, gaps, request)
   decision.outcome = outcome
   decision.reason = reason
   if (ageSeconds !== undefined && decision.outcome === 'partial') decision.ageSeconds = ageSeconds

@@ -17,10 +17,12 @@ const plan: Plan = {
   shape: '["rate(x[5m])",60000]',
   grid: { kind: 'point', step: 60_000, origin: 0 },
   window: { from: 0, to: 10 },
+  whole: [{ from: 0, to: 10 }],
   sources: ['x'],
   knowsAllSources: true,
   lookbackMs: 300_000,
   terms: '',
+  isVerbatim: true,
   request: { method: 'GET', path: '/', search: '', headers: [], body: new Uint8Array() },
 }
 

@@ -1,7 +1,8 @@
 /** What a request is called that needs the database, and why it does. */
 import { type CoverageRun, countStates } from '../core/coverage.ts'
 import type { MissReason } from '../core/decision.ts'
-import { type Interval, lengthOf } from '../core/interval.ts'
+import { countOf, type Intervals } from '../core/interval.ts'
+import { askedBy } from './gaps.ts'
 import type { CacheRequest } from './trip.ts'
 
 export interface Miss {
@@ -11,17 +12,19 @@ export interface Miss {
 
 export function missOf(
   runs: readonly CoverageRun[],
-  gap: Interval,
+  gaps: Intervals,
   { plan, demands }: Pick<CacheRequest, 'plan' | 'demands'>,
 ): Miss {
   return {
-    outcome: lengthOf(gap) === lengthOf(plan.window) ? 'miss' : 'partial',
+    outcome: countOf(gaps) === countOf(askedBy(plan)) ? 'miss' : 'partial',
     reason: reasonOf(runs, demands.notBefore > Number.NEGATIVE_INFINITY),
   }
 }
 
 function reasonOf(runs: readonly CoverageRun[], isDemanding: boolean): MissReason {
   if (runs.some(({ mark }) => mark !== undefined)) return 'purged'
-  if (countStates(runs).absent > 0) return 'absent'
+  const { absent, stale } = countStates(runs)
+  if (absent > 0) return 'absent'
+  if (stale === 0) return 'edge'
   return isDemanding ? 'revalidate' : 'expired'
 }

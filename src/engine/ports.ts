@@ -13,7 +13,7 @@ export interface ResponseHandler {
   /** The content encoding is broken: without this it is a failure, with it only `raw` follows. */
   undecodable?: ((detail: string) => void) | undefined
   /** After the last byte. Nothing is called after `end` or `failed`. */
-  end(): void
+  end(trailers: HeaderList): void
   failed(failure: Broken): void
 }
 

@@ -31,7 +31,15 @@ const written = (pane: Pane): Buffer => {
 function compared(stored: Pane, fetched: Pane, more: Partial<Comparison> = {}): Comparison {
   const parts = { key: 'k', grid, settledAgeMs, ledger: new ShadowLedger(new Budget(1e9)), backend: {} }
   const direct = written(fetched)
-  return { ...parts, stored: [stored], fetched, cached: written(stored), direct, body: direct, ...more }
+  return {
+    ...parts,
+    stored: [stored],
+    fetched: [fetched],
+    cached: written(stored),
+    direct,
+    body: direct,
+    ...more,
+  }
 }
 
 const column = (head: string, values: ReadonlyMap<number, string>): ColumnModel => ({

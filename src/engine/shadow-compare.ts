@@ -5,8 +5,9 @@
 import type { Backend } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { endOf, type Grid, startOf } from '../core/grid.ts'
+import { isEmpty } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
-import { clockOf, type Pane } from '../core/pane.ts'
+import { clockOf, type Pane, slice } from '../core/pane.ts'
 import { type Cause, causes, gravest } from './shadow-causes.ts'
 import { type CellDifference, PanePair } from './shadow-cells.ts'
 import { type ShadowLedger, sayingsOf } from './shadow-ledger.ts'
@@ -19,8 +20,8 @@ export interface Comparison {
   readonly ledger: Pick<ShadowLedger, 'sayingAt' | 'isWavering'>
   /** What of the would-be answer comes from the store, in time order; nothing where it would be a miss. */
   readonly stored: readonly Pane[]
-  /** What the database said about the whole window. */
-  readonly fetched: Pane
+  /** What the database said about everything that was asked. */
+  readonly fetched: readonly Pane[]
   /** The answer of the cache, and the answer put together from `fetched` alone. */
   readonly cached: Uint8Array
   readonly direct: Uint8Array
@@ -107,9 +108,14 @@ interface Difference {
   readonly pair: PanePair
 }
 
-function differencesIn({ fetched }: Comparison, pane: Pane): Difference[] {
-  const pair = new PanePair(pane, fetched)
-  return pair.differing().map((bucket) => ({ bucket, pane, pair }))
+/** A stored pane lies inside one that was fetched, or reaches over several neighbours. */
+function differencesIn({ fetched }: Comparison, stored: Pane): Difference[] {
+  return fetched.flatMap((other) => {
+    const pane = slice(stored, other)
+    if (isEmpty(pane)) return []
+    const pair = new PanePair(pane, other)
+    return pair.differing().map((bucket) => ({ bucket, pane, pair }))
+  })
 }
 
 /** Of very many, some from everywhere are looked at. */
@@ -147,7 +153,7 @@ function causeOf(
   cells: readonly CellDifference[],
 ): Cause {
   const said = ledger.sayingAt(key, bucket, fetchedAt)
-  if (said !== undefined && said === sayingsOf(fetched, { from: bucket, to: bucket + 1 })[0]) {
+  if (said !== undefined && said === saidAt(fetched, bucket)) {
     return 'store_changed'
   }
   if (cells.every(({ stored, fetched: now }) => isSameInNumbers(stored, now))) return 'number_text'
@@ -155,6 +161,11 @@ function causeOf(
   if (ledger.isWavering(key, bucket, fetchedAt)) return 'not_deterministic'
   return cells.every(({ isLoneColumn }) => isLoneColumn) ? 'columns' : 'settled_change'
 }
+
+const saidAt = (panes: readonly Pane[], bucket: number): number | undefined =>
+  panes
+    .filter((pane) => pane.from <= bucket && bucket < pane.to)
+    .map((pane) => sayingsOf(pane, { from: bucket, to: bucket + 1 })[0])[0]
 
 const numbers = /-?\d+(?:\.\d+)?(?:e[-+]?\d+)?/gi
 

@@ -7,7 +7,7 @@ import type { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { headerOf } from '../core/headers.ts'
 import { measure } from '../core/pane.ts'
-import type { FetchedPane } from './fetch.ts'
+import type { FetchedPanes } from './fetch.ts'
 import type { Broken, Exchange, ResponseHandler, StreamTarget } from './ports.ts'
 import type { SkipReason } from './shadow-log.ts'
 
@@ -23,7 +23,7 @@ export interface PassageOptions {
 export type Passed = Split | { readonly skipped: SkipReason; readonly broken?: Broken }
 
 export interface Split {
-  readonly fetched: FetchedPane
+  readonly fetched: FetchedPanes
   /** As the database sent it, free of content encoding; undefined where it was too long to keep. */
   readonly body: Buffer | undefined
   /** The room in the budget that pane and body take until they were compared. */
@@ -109,10 +109,12 @@ export class Passage implements ResponseHandler {
     this.#skip('unusable_answer')
   }
 
-  end(): void {
+  end(trailers: HeaderList): void {
     this.#options.target.end()
     this.#end(
-      this.#sink === undefined ? { skipped: this.#skipped ?? 'unusable_answer' } : this.#split(this.#sink),
+      this.#sink === undefined
+        ? { skipped: this.#skipped ?? 'unusable_answer' }
+        : this.#split(this.#sink, trailers),
     )
   }
 
@@ -121,17 +123,18 @@ export class Passage implements ResponseHandler {
     this.#end({ skipped: 'database_failed', ...(!this.#hasBegun && { broken }) })
   }
 
-  #split(sink: Sink): Passed {
+  #split(sink: Sink, trailers: HeaderList): Passed {
     const { fetchedAt } = this.#options
     try {
-      const decomposed = sink.end(fetchedAt)
+      const decomposed = sink.end(fetchedAt, { headers: this.#headers, trailers })
       if ('unusable' in decomposed) return { skipped: 'unusable_answer' }
-      const { pane } = decomposed
+      const { panes } = decomposed
+      const held = panes.reduce((sum, pane) => sum + measure(pane), 0)
       const body = this.#received <= maxBodyBytes ? Buffer.concat(this.#body) : undefined
-      if (!this.#room.take(measure(pane) + (body?.length ?? 0))) return { skipped: 'memory' }
+      if (!this.#room.take(held + (body?.length ?? 0))) return { skipped: 'memory' }
       const shareable = !/\bno-store\b/i.test(headerOf(this.#headers, 'cache-control') ?? '')
       const storable = decomposed.storable && shareable
-      const fetched = { kind: 'pane', pane, headers: this.#headers, storable, shareable } as const
+      const fetched = { kind: 'panes', panes, headers: this.#headers, storable, shareable } as const
       return { fetched, body, room: this.#room }
     } catch {
       return { skipped: 'unusable_answer' }

@@ -4,19 +4,20 @@
  * twice, and nothing here can delay or break the answer: a slow store is not waited for, a comparison has its turn later.
  */
 
-import type { Recomposed } from '../backends/backend.ts'
+import type { Plan, Recomposed } from '../backends/backend.ts'
 import { startOf } from '../core/grid.ts'
-import { type Interval, lengthOf } from '../core/interval.ts'
-import { type Pane, slice } from '../core/pane.ts'
+import { countOf, type Intervals, subtractAll } from '../core/interval.ts'
+import type { Pane } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
 import type { Found } from '../stores/store.ts'
-import type { FetchedPane } from './fetch.ts'
+import type { FetchedPanes } from './fetch.ts'
+import { askedBy } from './gaps.ts'
 import type { StreamTarget } from './ports.ts'
 import { judge } from './shadow-compare.ts'
 import { ShadowLedger } from './shadow-ledger.ts'
 import { ShadowLog, type SkipReason, type WouldBe } from './shadow-log.ts'
 import { Passage, type Split } from './shadow-passage.ts'
-import { inOrder } from './stored.ts'
+import { partsOf } from './stored.ts'
 import type { Answer, CacheRequest, IntervalCacheOptions, Trip } from './trip.ts'
 import { writeBack } from './write-back.ts'
 
@@ -25,7 +26,7 @@ export type ShadowRequest = CacheRequest & { readonly target: StreamTarget }
 /** What a lookup found, as far as a shadow needs it. */
 export interface Looked {
   readonly found: Found | undefined
-  readonly gap: Interval | undefined
+  readonly gaps: Intervals
 }
 
 /** A would-be answer: which of its buckets would have been stored ones, and which fetched. */
@@ -33,7 +34,7 @@ interface Would {
   readonly be: WouldBe
   readonly stored: readonly Pane[]
   readonly panes: readonly Pane[]
-  readonly gap: Interval | undefined
+  readonly gaps: Intervals
 }
 
 /** Longer answers are not compared, and not more than so many at once wait for their turn. */
@@ -62,10 +63,10 @@ export class Shadow {
     decision.key = trip.key
     const looking = lookup.catch(() => 'failed' as const)
     void looking.then((looked) => {
-      if (looked !== 'failed') decision.detail = `would be ${outcomeOf(plan.window, looked.gap)}`
+      if (looked !== 'failed') decision.detail = `would be ${outcomeOf(plan, looked.gaps)}`
     })
     const fetchedAt = clock.now()
-    const sink = backend.decompose(plan, plan.window)
+    const sink = backend.decompose(plan, askedBy(plan))
     const passage = new Passage({ fetchedAt, sink, budget, maxAnswerBytes, target })
     passage.sent(upstream.send(plan.request, target.encoding, passage))
     request.client.onGone(() => passage.cancel())
@@ -83,21 +84,22 @@ export class Shadow {
 
   async #afterwards(trip: Trip, looking: Promise<Looked | 'failed'>, split: Split): Promise<void> {
     const looked = await looking
-    const would = looked === 'failed' ? undefined : wouldBe(trip.plan.window, looked, split.fetched.pane)
+    const would = looked === 'failed' ? undefined : wouldBe(trip.plan, looked, split.fetched.panes)
     if (would === undefined) this.#skip(split, 'store_failed')
     // `serve` would have refused, and asked for nothing.
-    else if (trip.request.demands.onlyIfCached && would.gap !== undefined) this.#skip(split, 'only_if_cached')
+    else if (trip.request.demands.onlyIfCached && would.gaps.length > 0) this.#skip(split, 'only_if_cached')
     else {
-      const gap = would.gap && { ...split.fetched, pane: slice(split.fetched.pane, would.gap) }
-      if (gap !== undefined) void this.#store(trip, gap)
+      const { gaps } = would
+      const gap = { ...split.fetched, panes: partsOf(split.fetched.panes, gaps) }
+      if (gaps.length > 0) void this.#store(trip, gap)
       this.#later(split, () => {
         this.#compare(trip, would, split)
-        if (gap?.storable) this.#ledger.write(trip.key, gap.pane)
+        if (gap.storable) for (const pane of gap.panes) this.#ledger.write(trip.key, pane)
       })
     }
   }
 
-  async #store(trip: Trip, gap: FetchedPane): Promise<void> {
+  async #store(trip: Trip, gap: FetchedPanes): Promise<void> {
     trip.decision.stored = await writeBack(this.#options, trip, gap).catch(() => false)
   }
 
@@ -126,7 +128,7 @@ export class Shadow {
 
   #compare(trip: Trip, would: Would, { fetched, body, room }: Split): void {
     const { backend, name } = this.#options
-    const direct = backend.recompose(trip.plan, [fetched.pane])
+    const direct = backend.recompose(trip.plan, fetched.panes)
     const cached = would.be === 'miss' ? direct : backend.recompose(trip.plan, would.panes)
     // A miss whose body was not kept has nothing to be compared with.
     const isPointless = would.be === 'miss' && body === undefined
@@ -142,7 +144,7 @@ export class Shadow {
     const { grid, window } = plan
     const { stored } = would
     const rules = { backend, key, grid, settledAgeMs: policy.settledAgeMs, ledger: this.#ledger }
-    const judgement = judge({ ...rules, ...bodies, stored, fetched: fetched.pane })
+    const judgement = judge({ ...rules, ...bodies, stored, fetched: fetched.panes })
     const { cause, buckets, result, isFaithful } = judgement
     this.#ledger.note(key, stored, judgement.differing)
     if (cause === undefined) this.#log.equal(name, would.be)
@@ -165,29 +167,20 @@ interface Bodies extends Pick<Split, 'fetched' | 'body'> {
   readonly direct: Buffer
 }
 
-function outcomeOf(window: Interval, gap: Interval | undefined): WouldBe {
-  if (gap === undefined) return 'hit'
-  return lengthOf(gap) === lengthOf(window) ? 'miss' : 'partial'
+function outcomeOf(plan: Plan, gaps: Intervals): WouldBe {
+  if (gaps.length === 0) return 'hit'
+  return countOf(gaps) === countOf(askedBy(plan)) ? 'miss' : 'partial'
 }
 
 /** Stored panes in another form than the database's answer count as absent, as they would for `serve`. */
-function wouldBe(window: Interval, { found, gap }: Looked, fetched: Pane): Would {
+function wouldBe(plan: Plan, { found, gaps }: Looked, fetched: readonly Pane[]): Would {
   const panes = found?.panes ?? []
-  if (!panes.every((pane) => haveSameFrame(pane, fetched))) {
-    return { be: 'miss', stored: [], panes: [fetched], gap: window }
+  if (!panes.every((pane) => haveSameFrame(pane, fetched[0]!))) {
+    return { be: 'miss', stored: [], panes: fetched, gaps: askedBy(plan) }
   }
-  if (gap === undefined) {
-    const stored = inOrder(panes, window)
-    return { be: 'hit', stored, panes: stored, gap }
-  }
-  const before = inOrder(panes, { from: window.from, to: gap.from })
-  const after = inOrder(panes, { from: gap.to, to: window.to })
-  return {
-    be: outcomeOf(window, gap),
-    stored: [...before, ...after],
-    panes: [...before, slice(fetched, gap), ...after],
-    gap,
-  }
+  const stored = partsOf(panes, subtractAll(plan.whole, gaps))
+  const all = [...stored, ...partsOf(fetched, gaps)].sort((a, b) => a.from - b.from)
+  return { be: outcomeOf(plan, gaps), stored, panes: all, gaps }
 }
 
 function bytesOf(recomposed: Recomposed): Buffer {

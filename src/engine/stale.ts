@@ -4,12 +4,13 @@ import type { EpochMs } from '../core/clock.ts'
 import type { Freshness } from '../core/coverage.ts'
 import { resetDecision, type StaleReason } from '../core/decision.ts'
 import { endOf, type Grid, startOf } from '../core/grid.ts'
-import { type Interval, lengthOf } from '../core/interval.ts'
+import { countOf, type Intervals } from '../core/interval.ts'
 import { type BucketMark, markedRun } from '../core/mark.ts'
 import { clockOf, type Pane } from '../core/pane.ts'
 import type { ShapeRecord } from '../stores/store.ts'
+import { askedBy } from './gaps.ts'
 import { marksOver } from './marks.ts'
-import { inOrder, readNow, withOneFrame } from './stored.ts'
+import { partsOf, readNow, withOneFrame } from './stored.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
 
 /**
@@ -26,32 +27,44 @@ export function serveStale(
   if (request.demands.notBefore > Number.NEGATIVE_INFINITY) return undefined
   const found = readNow(store, key, plan.window)
   if (found === undefined) return undefined
-  const panes = inOrder(withOneFrame(found).panes, plan.window)
+  // Behind an edge there may be more, but not without it.
+  const whole = plan.edges === undefined ? plan.whole : plan.whole.slice(0, 1)
+  if (whole.length === 0) return undefined
+  const panes = partsOf(withOneFrame(found).panes, whole)
   const now = clock.now()
   const { reach } = found.shape
   const marks = marksOver(options, key, plan)
-  const stale = staleAnswer(plan.window, panes, { grid: plan.grid, policy, now, maxStaleMs, reach, marks })
+  const stale = staleAnswer(whole, panes, { grid: plan.grid, policy, now, maxStaleMs, reach, marks })
   if (stale === undefined) return undefined
   // Another request has brought everything meanwhile: that is a hit.
   const isStored = (panes.at(-1)?.to ?? 0) >= plan.window.to
-  if (isStored && stale.staleForMs < 0 && stale.usable.to === plan.window.to) return 'again'
+  if (isStored && stale.staleForMs < 0 && stale.to === plan.window.to && plan.edges === undefined) {
+    return 'again'
+  }
   resetDecision(decision)
   decision.outcome = 'stale'
   decision.reason = why.reason
   decision.detail = why.detail
-  decision.buckets = lengthOf(plan.window)
+  decision.buckets = countOf(askedBy(plan))
   decision.ageSeconds = Math.floor((now - stale.oldestClock) / 1000)
   decision.ttlSeconds = -Math.max(0, Math.ceil(stale.staleForMs / 1000))
-  if (stale.usable.to < plan.window.to) decision.missing = missingRange(plan, stale.usable.to)
+  const missing = missingFrom(plan, stale.to)
+  if (missing !== undefined) decision.missing = missing
   const warnings = [warningOf(why.reason, decision.missing)]
-  const body = backend.recompose(plan, inOrder(panes, stale.usable), { warnings })
+  const body = backend.recompose(plan, partsOf(panes, [{ from: plan.window.from, to: stale.to }]), {
+    warnings,
+  })
   return { kind: 'panes', headers: found.shape.headers, body }
 }
 
 const iso = (instant: EpochMs): string => new Date(instant).toISOString()
 
-const missingRange = ({ grid, window }: Plan, from: number): string =>
-  `${iso(startOf(grid, from))}/${iso(startOf(grid, window.to - 1))}`
+/** What is behind the end of the answer, or, where nothing is, what of the first bucket was asked for. */
+function missingFrom({ grid, window, edges }: Plan, end: number): string | undefined {
+  const head = edges?.buckets[0]
+  if (end < window.to) return `${iso(startOf(grid, end))}/${iso(startOf(grid, window.to - 1))}`
+  return head && `${iso(startOf(grid, head.from))}/${iso(startOf(grid, head.to - 1))}`
+}
 
 function warningOf(reason: StaleReason, missing: string | undefined): string {
   const what = reason === 'database_slow' ? 'is slow' : 'does not answer'
@@ -70,8 +83,8 @@ interface StaleRules {
 }
 
 interface StaleAnswer {
-  /** The window's beginning, up to the first bucket that cannot be served. */
-  readonly usable: Interval
+  /** Where it ends: at the first bucket that cannot be served. */
+  readonly to: number
   /** How long ago the stalest bucket in it stopped being fresh. */
   readonly staleForMs: number
   readonly oldestClock: EpochMs
@@ -81,21 +94,27 @@ interface StaleAnswer {
  * The longest usable beginning of a window. Undefined where there is none, or where what is missing behind it is
  * more than the outage explains: its oldest bucket must have ended no longer than `max stale` ago.
  */
-function staleAnswer(window: Interval, panes: readonly Pane[], rules: StaleRules): StaleAnswer | undefined {
-  let to = window.from
+function staleAnswer(whole: Intervals, panes: readonly Pane[], rules: StaleRules): StaleAnswer | undefined {
   let staleForMs = Number.NEGATIVE_INFINITY
   let oldestClock = Number.POSITIVE_INFINITY
-  while (to < window.to) {
-    const clock = knownClock(to, panes, rules)
-    const lateness = latenessOf(clock, to, rules)
-    if (!(lateness <= rules.maxStaleMs)) break
+  const isUsable = (bucket: number): boolean => {
+    const clock = knownClock(bucket, panes, rules)
+    const lateness = latenessOf(clock, bucket, rules)
+    if (!(lateness <= rules.maxStaleMs)) return false
     staleForMs = Math.max(staleForMs, lateness)
     oldestClock = Math.min(oldestClock, clock)
-    to++
+    return true
   }
-  if (to === window.from) return undefined
-  if (to < window.to && rules.now - endOf(rules.grid, to) > rules.maxStaleMs) return undefined
-  return { usable: { from: window.from, to }, staleForMs, oldestClock }
+  const first = firstIn(whole, (bucket) => !isUsable(bucket))
+  if (first === whole[0]?.from) return undefined
+  if (first !== undefined && rules.now - endOf(rules.grid, first) > rules.maxStaleMs) return undefined
+  return { to: first ?? whole.at(-1)!.to, staleForMs, oldestClock }
+}
+
+function firstIn(whole: Intervals, is: (bucket: number) => boolean): number | undefined {
+  for (const { from, to } of whole)
+    for (let bucket = from; bucket < to; bucket++) if (is(bucket)) return bucket
+  return undefined
 }
 
 /** When a bucket was fetched; NaN where it is absent. */

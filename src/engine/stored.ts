@@ -1,6 +1,6 @@
 /** Reading the store and taking panes from what it gave: late, failing and sloppy stores end here. */
 import type { Clock } from '../core/clock.ts'
-import { contains, type Interval } from '../core/interval.ts'
+import { contains, type Interval, type Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { clockOf, type Pane, slice } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
@@ -43,7 +43,7 @@ export const newestOf = (panes: readonly Pane[]): Pane =>
   panes.reduce((a, b) => (clockOf(b, b.to - 1) > clockOf(a, a.to - 1) ? b : a))
 
 /** The parts of panes that lie in an interval, clipped so that no bucket is taken twice. */
-export function inOrder(panes: readonly Pane[], interval: Interval): readonly Pane[] {
+function inOrder(panes: readonly Pane[], interval: Interval): readonly Pane[] {
   if (panes.length === 1 && contains(interval, panes[0]!)) return panes
   const parts: Pane[] = []
   let from = interval.from
@@ -55,3 +55,9 @@ export function inOrder(panes: readonly Pane[], interval: Interval): readonly Pa
   }
   return parts
 }
+
+/** The same for several intervals. */
+export const partsOf = (panes: readonly Pane[], intervals: Intervals): readonly Pane[] =>
+  intervals.length === 1
+    ? inOrder(panes, intervals[0]!)
+    : intervals.flatMap((interval) => inOrder(panes, interval))

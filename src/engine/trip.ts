@@ -4,7 +4,7 @@ import type { Budget } from '../core/budget.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { BypassReason, Decision } from '../core/decision.ts'
 import type { Grid } from '../core/grid.ts'
-import type { Interval } from '../core/interval.ts'
+import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { Pane } from '../core/pane.ts'
 import type { Store } from '../stores/store.ts'
@@ -45,7 +45,7 @@ export interface IntervalCacheOptions {
 
 export interface FetchOver {
   readonly result: FetchResult
-  readonly interval: Interval
+  readonly intervals: Intervals
   readonly grid: Grid
 }
 

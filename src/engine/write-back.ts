@@ -1,26 +1,30 @@
-/** What of a fetched pane is stored, and with which record. */
+/** What of fetched panes is stored, and with which record. */
 import type { Plan } from '../backends/backend.ts'
 import { bucketAt } from '../core/grid.ts'
-import { isEmpty } from '../core/interval.ts'
+import { type Intervals, intersectAll, nothing as noBuckets } from '../core/interval.ts'
 import { type BucketMark, markedRun } from '../core/mark.ts'
 import { clockOf, filledUntil, type Pane, slice } from '../core/pane.ts'
 import type { ShapeRecord } from '../stores/store.ts'
-import type { FetchedPane } from './fetch.ts'
+import type { FetchedPanes } from './fetch.ts'
 import { keptHeaders } from './kept-headers.ts'
 import { marksOver } from './marks.ts'
-import { inTime, readNow } from './stored.ts'
+import { inTime, partsOf, readNow } from './stored.ts'
 import type { IntervalCacheOptions, Trip } from './trip.ts'
 
 /** Resolves to whether it was kept. A store that fails costs the next request a fetch, never this one its answer. */
 export async function writeBack(
   options: IntervalCacheOptions,
   { key, plan, request, policy }: Trip,
-  fetched: FetchedPane,
+  fetched: FetchedPanes,
 ): Promise<boolean> {
   const { store, name, clock, storeTimeoutMs } = options
-  if (!fetched.storable) return false
-  const settled = withoutUnsettledEnd(fetched.pane, plan, policy.settledAgeMs)
-  const parts = withoutPurged(settled, marksOver(options, key, plan))
+  if (!fetched.storable || plan.whole.length === 0) return false
+  const worthKeeping = intersectAll(plan.whole, untilUnsettledEnd(fetched.panes, plan, policy.settledAgeMs))
+  const marks = marksOver(options, key, plan)
+  const parts = partsOf(fetched.panes, worthKeeping).flatMap((pane) => withoutPurged(pane, marks))
+  const [first, last] = [fetched.panes[0]!, fetched.panes.at(-1)!]
+  // Without any bucket it is still worth knowing how far the fetch reached.
+  if (worthKeeping.length === 0) parts.push(slice(first, { from: first.from, to: first.from }))
   const shape: ShapeRecord = {
     backend: name,
     text: plan.shape,
@@ -30,10 +34,10 @@ export async function writeBack(
     lookbackMs: plan.lookbackMs,
     grid: plan.grid,
     identity: request.identity,
-    headers: keptHeaders(fetched.headers),
+    headers: keptHeaders(fetched.headers, options.backend),
     reach: furthest(readNow(store, key, nothing)?.shape.reach, {
-      to: fetched.pane.to,
-      at: clockOf(fetched.pane, fetched.pane.from),
+      to: Math.min(last.to, plan.whole.at(-1)!.to),
+      at: clockOf(last, last.from),
     }),
   }
   try {
@@ -58,7 +62,7 @@ type Reach = NonNullable<ShapeRecord['reach']>
 
 /** What was purged while it was being fetched would be ignored at the next lookup anyway. */
 function withoutPurged(pane: Pane, marks: readonly BucketMark[]): readonly Pane[] {
-  if (marks.length === 0 || isEmpty(pane)) return [pane]
+  if (marks.length === 0) return [pane]
   const parts: Pane[] = []
   let { from } = pane
   while (from < pane.to) {
@@ -70,8 +74,14 @@ function withoutPurged(pane: Pane, marks: readonly BucketMark[]): readonly Pane[
 }
 
 /** Trailing empty buckets that are not settled may only be late: they are not stored. */
-function withoutUnsettledEnd(pane: Pane, { grid }: Plan, settledAgeMs: number): Pane {
-  const lastSettled = bucketAt(grid, clockOf(pane, pane.from) - settledAgeMs)
+function untilUnsettledEnd(panes: readonly Pane[], { grid }: Plan, settledAgeMs: number): Intervals {
+  const [first, last] = [panes[0]!, panes.at(-1)!]
+  const lastSettled = bucketAt(grid, clockOf(first, first.from) - settledAgeMs)
   const settledUntil = grid.kind === 'point' ? lastSettled + 1 : lastSettled
-  return slice(pane, { from: pane.from, to: Math.max(filledUntil(pane), settledUntil) })
+  const filled = panes.findLast((pane) => filledUntil(pane) > pane.from)
+  const to = Math.min(
+    last.to,
+    Math.max(settledUntil, filled === undefined ? first.from : filledUntil(filled)),
+  )
+  return to > first.from ? [{ from: first.from, to }] : noBuckets
 }

@@ -19,8 +19,8 @@ function fetched(text: Buffer, interval: Interval): Pane {
   const sink = new MatrixSink(grid, interval)
   sink.write(text)
   const result = sink.end(1)
-  assert.ok('pane' in result, JSON.stringify(result))
-  return result.pane
+  assert.ok('panes' in result, JSON.stringify(result))
+  return result.panes[0]!
 }
 
 /** All blocks of the bodies, but for those that `isLost` names. */

@@ -31,8 +31,8 @@ function paneOf({ columns = 20, from = first, buckets = 20 * blockBuckets } = {}
   const sink = new MatrixSink(grid, { from, to: from + buckets })
   sink.write(Buffer.from(`{"status":"success","data":{"resultType":"matrix","result":[${rows.join(',')}]}}`))
   const result = sink.end(1)
-  assert.ok('pane' in result)
-  return result.pane
+  assert.ok('panes' in result)
+  return result.panes[0]!
 }
 
 /** Does its jobs when told to. */
@@ -134,9 +134,9 @@ test('a body of points far between has no pieces made', () => {
   })
   sink.write(Buffer.from(`{"status":"success","data":{"resultType":"matrix","result":[${rows.join(',')}]}}`))
   const result = sink.end(1)
-  assert.ok('pane' in result)
+  assert.ok('panes' in result)
   const rig = stand()
-  ask(rig, [result.pane])
+  ask(rig, result.panes)
   assert.equal(rig.maker.jobs.length, 0)
 })
 

@@ -63,9 +63,9 @@ class Watched implements ResponseHandler, Exchange {
     return this.#handler.undecodable?.bind(this.#handler)
   }
 
-  end(): void {
+  end(trailers: HeaderList): void {
     this.#span.end()
-    this.#handler.end()
+    this.#handler.end(trailers)
   }
 
   failed(failure: Broken): void {

@@ -2,6 +2,7 @@
 import type { Transform } from 'node:stream'
 import { createGunzip, createInflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
+import type { HeaderList } from '../backends/backend.ts'
 import type { Clock } from '../core/clock.ts'
 import { headerOf } from '../core/headers.ts'
 import type { Broken, Exchange, ResponseHandler } from '../engine/ports.ts'
@@ -39,6 +40,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, Exchange, Pac
   #isWaiting = false
   #isOver = false
   #hasEnded = false
+  #trailers: HeaderList = []
   #lastActivity: number
   #timer: { cancel(): void }
 
@@ -61,7 +63,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, Exchange, Pac
     this.#decoder = undefined
     this.#isDecoding = false
     // All raw bytes may be in already: the decoder was to tell of the end, and no longer can.
-    if (this.#hasEnded && this.#finish()) this.#handler.end()
+    if (this.#hasEnded && this.#finish()) this.#handler.end(this.#trailers)
     else this.resume()
   }
 
@@ -108,11 +110,12 @@ export class ResponseReader implements Dispatcher.DispatchHandler, Exchange, Pac
     this.#spendSince(began)
   }
 
-  onResponseEnd(): void {
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
     if (this.#isOver) return
+    this.#trailers = headerList(controller.rawTrailers)
     this.#hasEnded = true
     if (this.#decoder !== undefined) this.#decoder.end()
-    else if (this.#finish()) this.#handler.end()
+    else if (this.#finish()) this.#handler.end(this.#trailers)
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -152,7 +155,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, Exchange, Pac
       this.#spendSince(began)
     })
     decoder.on('end', () => {
-      if (this.#finish()) this.#handler.end()
+      if (this.#finish()) this.#handler.end(this.#trailers)
     })
     decoder.on('error', (error) => this.#undecodable(`broken ${encoding} body: ${error.message}`, error))
     return decoder

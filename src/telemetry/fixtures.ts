@@ -12,10 +12,12 @@ export const samplePlan: Plan = {
   shape: '["/api/v1/query_range","sum(rate(http_requests_total[5m]))",60000]',
   grid: { kind: 'point', step: minute, origin: 0 },
   window: { from: first, to: first + 60 },
+  whole: [{ from: first, to: first + 60 }],
   sources: ['http_requests_total'],
   knowsAllSources: true,
   lookbackMs: 300_000,
   terms: '',
+  isVerbatim: true,
   request: { method: 'GET', path: '/api/v1/query_range', search: '', headers: [], body: new Uint8Array() },
 }
 

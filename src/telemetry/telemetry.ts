@@ -1,5 +1,6 @@
 /** Everything that looks on: one call per request, one per query to the database, and none of them in anybody's way. */
 import type { Clock } from '../core/clock.ts'
+import { startOf } from '../core/grid.ts'
 import type { FetchResult } from '../engine/fetch.ts'
 import type { FetchOver } from '../engine/trip.ts'
 import type { StoreOperation } from '../stores/figures.ts'
@@ -84,8 +85,8 @@ export class Telemetry implements Onlooker {
   }
 }
 
-export function originFetchOf(backend: string, { result, interval, grid }: FetchOver): OriginFetch {
-  const intervalMs = (interval.to - interval.from) * grid.step
+export function originFetchOf(backend: string, { result, intervals, grid }: FetchOver): OriginFetch {
+  const intervalMs = intervals.reduce((sum, { from, to }) => sum + startOf(grid, to) - startOf(grid, from), 0)
   return { backend, status: originStatus(result), intervalMs }
 }
 

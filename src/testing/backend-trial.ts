@@ -117,10 +117,10 @@ export class Round<Query> {
 
   /** Returns undefined where the answer is unusable. */
   cut(chunks: readonly Uint8Array[], interval = this.plan.window): [Pane] | undefined {
-    const sink = this.#suite.laws.backend.decompose(this.plan, interval)
+    const sink = this.#suite.laws.backend.decompose(this.plan, [interval])
     for (const chunk of chunks) sink.write(chunk)
-    const result = sink.end(fetchedAt)
-    return 'unusable' in result ? undefined : [result.pane]
+    const result = sink.end(fetchedAt, { headers: [], trailers: [] })
+    return 'unusable' in result ? undefined : [result.panes[0]!]
   }
 
   compose(panes: readonly Pane[] | undefined, window = this.plan.window): Buffer {
@@ -166,7 +166,7 @@ export class Round<Query> {
 
   interleave(): void {
     const { backend } = this.#suite.laws
-    const sinks = [0, 1].map(() => backend.decompose(this.plan, this.plan.window))
+    const sinks = [0, 1].map(() => backend.decompose(this.plan, [this.plan.window]))
     for (const chunk of chunksOf(this.bytes, () => wholeNumber(this.random, 1, 60))) {
       for (const sink of sinks) {
         const borrowed = Buffer.from(chunk)
@@ -175,9 +175,9 @@ export class Round<Query> {
       }
     }
     for (const sink of sinks) {
-      const result = sink.end(fetchedAt)
+      const result = sink.end(fetchedAt, { headers: [], trailers: [] })
       assert.ok(!('unusable' in result))
-      this.isSame(this.compose([result.pane]), this.bytes)
+      this.isSame(this.compose(result.panes), this.bytes)
     }
   }
 

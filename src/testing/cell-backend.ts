@@ -39,8 +39,10 @@ export function cellBackend(): Backend<CellQuery> {
     errorAnswer: (_status, message) => ({ contentType: 'text/plain', body: message }),
     parse: (request) => (request.method === 'GET' && request.path === path ? parse(request) : undefined),
     plan,
-    narrow,
-    decompose: ({ grid }, interval) => new RowSink(grid, interval),
+    takesSeveralIntervals: false,
+    keptHeaders: [],
+    narrow: (plan, [interval]) => narrow(plan, interval!),
+    decompose: ({ grid }, [interval]) => new RowSink(grid, interval!),
     recompose: (_plan, panes, options) => recompose(panes, options?.warnings ?? []),
   }
 }
@@ -64,7 +66,8 @@ function plan({ request, parameters }: CellQuery): Plan | Bypass {
   const shape = JSON.stringify(others.sort(([a], [b]) => (a < b ? -1 : 1)))
   const sources = [parameters.get('q') ?? ''].filter((name) => name !== '')
   const reads = { sources, knowsAllSources: true, lookbackMs: 0 }
-  return { text: parameters.get('q') ?? '', shape, grid, window, ...reads, terms: '', request }
+  const text = parameters.get('q') ?? ''
+  return { text, shape, grid, window, whole: [window], ...reads, terms: '', isVerbatim: true, request }
 }
 
 function wholeMs(text: string | undefined): number | undefined {
@@ -107,7 +110,7 @@ class RowSink implements Sink {
     const builder = new PaneBuilder(1)
     if (slab.length > 0) builder.beginColumn(0, 0, noRank)
     if (!this.#cut(builder, slab.toString('latin1'))) return { unusable: 'a row that does not belong here' }
-    return { pane: builder.finish({ interval: this.#interval, fetchedAt, slab }), storable: true }
+    return { panes: [builder.finish({ interval: this.#interval, fetchedAt, slab })], storable: true }
   }
 
   #cut(builder: PaneBuilder, rows: string): boolean {

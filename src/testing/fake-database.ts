@@ -90,6 +90,6 @@ export class FakeDatabase implements Upstream {
     const body = Buffer.from(failure?.body ?? answer)
     handler.raw?.(body)
     handler.data(body)
-    handler.end()
+    handler.end([])
   }
 }

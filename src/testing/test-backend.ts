@@ -47,7 +47,7 @@ export function testBackend<Query>(laws: BackendLaws<Query>): void {
   law('the measured length is what is written, no byte more or less', (round) => round.measures())
   law('a narrowed request asks the same question on the same grid about exactly the interval', (round) => {
     for (const interval of round.intervals()) {
-      const { shape, grid, window } = suite.plan(laws.backend.narrow(round.plan, interval))
+      const { shape, grid, window } = suite.plan(laws.backend.narrow(round.plan, [interval]))
       assert.deepEqual({ shape, grid, window }, { ...round.identity, window: interval })
     }
   })

@@ -29,7 +29,7 @@ function failing(replaced: Partial<Sink>): {
         if (!state.isFailing) return sink
         return {
           write: replaced.write ?? ((chunk) => sink.write(chunk)),
-          end: replaced.end ?? ((fetchedAt) => sink.end(fetchedAt)),
+          end: replaced.end ?? ((fetchedAt, response) => sink.end(fetchedAt, response)),
           get held() {
             return replaced.held ?? sink.held
           },

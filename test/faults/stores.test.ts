@@ -20,8 +20,8 @@ function truePane(interval: Interval, fetchedAt = NOW): Pane {
   const sink = new MatrixSink(grid, span(first + interval.from, first + interval.to))
   sink.write(Buffer.from(direct(interval)))
   const decomposed = sink.end(fetchedAt)
-  assert.ok('pane' in decomposed)
-  return decomposed.pane
+  assert.ok('panes' in decomposed)
+  return decomposed.panes[0]!
 }
 
 /** Buckets of another frame, which say nothing that belongs here. */

@@ -30,8 +30,8 @@ function decompose(text: string | Uint8Array, on: Ground = { grid, interval }): 
 
 function printed(text: string, on?: Ground): string {
   const result = decompose(text, on)
-  assert.ok('pane' in result, JSON.stringify(result))
-  const answer = recompose([result.pane])
+  assert.ok('panes' in result, JSON.stringify(result))
+  const answer = recompose(result.panes)
   const target = Buffer.alloc(answer.length)
   answer.write(target)
   return target.toString()
@@ -112,9 +112,9 @@ test('fractional timestamps keep their three digits', () => {
 
 test('every clock is the one of the fetch, and the span of the data is known', () => {
   const result = decompose(envelope(series('', '[1060,"1"]')))
-  assert.ok('pane' in result)
-  assert.deepEqual([result.pane.from, result.pane.to, filledUntil(result.pane)], [16, 20, 18])
-  for (let bucket = 16; bucket < 20; bucket++) assert.equal(clockOf(result.pane, bucket), 5)
+  assert.ok('panes' in result)
+  assert.deepEqual([result.panes[0]!.from, result.panes[0]!.to, filledUntil(result.panes[0]!)], [16, 20, 18])
+  for (let bucket = 16; bucket < 20; bucket++) assert.equal(clockOf(result.panes[0]!, bucket), 5)
 })
 
 const unusable: Record<string, readonly [answer: string, reason: RegExp]> = {
@@ -223,7 +223,7 @@ test('cut into two at any byte: the same', () => {
     const sink = new MatrixSink(grid, interval)
     sink.write(bytes.subarray(0, cut))
     sink.write(bytes.subarray(cut))
-    assert.ok('pane' in sink.end(5), `cut at ${cut}`)
+    assert.ok('panes' in sink.end(5), `cut at ${cut}`)
   }
 })
 
@@ -243,6 +243,6 @@ test('an answer larger than the first buffer is kept whole', () => {
   for (let at = 0; at < answer.length; at += 1000) sink.write(answer.subarray(at, at + 1000))
   assert.ok(sink.held > answer.length)
   const result = sink.end(5)
-  assert.ok('pane' in result)
-  assert.equal(result.pane.body.columns, 2000)
+  assert.ok('panes' in result)
+  assert.equal(result.panes[0]!.body.columns, 2000)
 })

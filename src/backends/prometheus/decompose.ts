@@ -83,7 +83,7 @@ export class MatrixSink implements Sink {
       slab: this.#builder.columns === 0 ? noBytes : this.#bytes.subarray(0, this.#position),
       notes: annotations.notes,
     })
-    return { pane, storable: annotations.storable }
+    return { panes: [pane], storable: annotations.storable }
   }
 
   #scan(): void {

@@ -27,8 +27,10 @@ export function prometheus(options: PrometheusOptions): Backend<RangeQuery> {
     }),
     parse: planner.parse,
     plan: planner.plan,
-    narrow,
-    decompose: (plan, interval) => new MatrixSink(plan.grid, interval),
+    takesSeveralIntervals: false,
+    keptHeaders: [],
+    narrow: (plan, [interval]) => narrow(plan, interval!),
+    decompose: (plan, [interval]) => new MatrixSink(plan.grid, interval!),
     recompose: (_plan, panes, recomposeOptions) => recompose(panes, recomposeOptions),
     differenceFrom,
   }

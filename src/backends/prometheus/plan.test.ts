@@ -60,10 +60,12 @@ test('a plan has a readable shape, the grid through its start, a window and its 
     shape: '["/api/v1/query_range","sum(rate(x_total[5m]))",60000,["lookback_delta","5m"]]',
     grid: { kind: 'point', step: 60_000, origin: 50_000 },
     window: { from: 16, to: 26 },
+    whole: [{ from: 16, to: 26 }],
     sources: ['x_total'],
     knowsAllSources: true,
     lookbackMs: 300_000,
     terms: '30s',
+    isVerbatim: true,
     request,
   })
 })

@@ -122,10 +122,12 @@ function layOut(question: Question, examined: Examined | Bypass, maxBuckets: num
     shape: shapeOf(question),
     grid,
     window,
+    whole: [window],
     sources: examined.metrics,
     knowsAllSources: examined.namesAll,
     lookbackMs: lookbackOf(examined.reach, firstValue(pairs, 'lookback_delta')),
     terms: firstValue(pairs, 'timeout') ?? '',
+    isVerbatim: true,
   }
   return { examined, plan }
 }

@@ -17,8 +17,8 @@ function pane(from: number, to: number, text: string): Pane {
   const sink = new MatrixSink(grid, { from, to })
   sink.write(Buffer.from(text))
   const result = sink.end(1)
-  assert.ok('pane' in result, JSON.stringify(result))
-  return result.pane
+  assert.ok('panes' in result, JSON.stringify(result))
+  return result.panes[0]!
 }
 
 function printed(panes: readonly Pane[], ...warnings: string[]): string {
