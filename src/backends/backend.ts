@@ -50,6 +50,8 @@ export interface Plan {
   readonly lookbackMs: number
   /** What is not part of the question but can make one execution of it fail (a timeout), as text. */
   readonly terms: string
+  /** By which the client can cancel the query, and find it in the database's own records; narrowed requests keep it. */
+  readonly queryId?: string | undefined
   /** False where the answer to the narrowed request for everything is not yet the answer itself. */
   readonly isVerbatim: boolean
   readonly request: WireRequest
@@ -152,6 +154,12 @@ export interface Backend<Query = unknown> {
   claims(method: string, path: string): boolean
   /** An error of our own in the form that clients of this database understand. */
   errorAnswer(status: number, message: string): ErrorAnswer
+  /** The id of the query that a request cancels, where it does. */
+  cancels?(method: string, path: string): string | undefined
+  /** What the client of a cancelled query is told. */
+  cancelledAnswer?(plan: Plan): ErrorAnswer & { readonly status: number }
+  /** Response headers that belong to one execution of a query: a stored answer has new ones. */
+  ownHeaders?(plan: Plan, newId: () => string): HeaderList
   /** Reads a request. Returns undefined when it is not a range query of this database: it is forwarded untouched. */
   parse(request: WireRequest): Query | Bypass | undefined
   /**

@@ -73,6 +73,7 @@ export const errorReasons = {
   database_error: staleReasons.database_error,
   database_refused: 'the database answered the query with a redirect or a client error',
   client_gone: 'the client closed the connection',
+  cancelled: 'the client cancelled the query',
   internal: 'a fault in Windowpane itself',
 } as const
 export type ErrorReason = keyof typeof errorReasons

@@ -75,6 +75,11 @@ export class GapFiller {
     return this.#flights.count
   }
 
+  /** Whether the database is being asked under this id of a client's query. */
+  isAsking(queryId: string): boolean {
+    return this.#flights.has(queryId)
+  }
+
   /** What `fill` would wait for and ask for now. A membership that is given back at once changes nothing. */
   preview(trip: Pick<Trip, 'key' | 'request'>, gaps: Intervals): Preview {
     const { joined, rest } = this.#join(trip, gaps)
@@ -123,8 +128,8 @@ export class GapFiller {
       return this.#land(trip, result)
     }
     const fetch = new Fetch({ fetchedAt, sink, budget, maxAnswerBytes, land, ...(target && { target }) })
-    const { edges, terms } = plan
-    const departure = { key: trip.key, intervals, edges, startedAt: fetchedAt, terms }
+    const { edges, terms, queryId } = plan
+    const departure = { key: trip.key, intervals, edges, startedAt: fetchedAt, terms, queryId }
     const flight = this.#flights.open(departure, (onCancel) => {
       onCancel(() => fetch.cancel())
       const send = () => {

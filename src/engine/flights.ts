@@ -21,6 +21,8 @@ export interface Flight {
   /** Parameters of the one who opened it that are not part of the shape but can make it fail (a timeout). */
   readonly terms: string
   readonly result: Promise<FetchResult>
+  /** Of the one who opened it. */
+  readonly queryId?: string | undefined
   /** Gives a membership back; the last one to leave cancels the fetch. */
   leave(): void
 }
@@ -51,6 +53,7 @@ export interface Departure {
   readonly edges: Edges | undefined
   readonly startedAt: EpochMs
   readonly terms: string
+  readonly queryId?: string | undefined
 }
 
 interface OpenFlight extends Flight {
@@ -104,6 +107,11 @@ export class Flights {
     const remove = () => this.#remove(departure.key, flight)
     result.then(remove, remove)
     return flight
+  }
+
+  /** Whether a fetch goes by this id of a client's query. */
+  has(queryId: string): boolean {
+    return [...this.#byKey.values()].some((flights) => flights.some((flight) => flight.queryId === queryId))
   }
 
   get count(): number {

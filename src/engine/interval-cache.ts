@@ -84,6 +84,11 @@ export class IntervalCache {
     return this.#filler.flights
   }
 
+  /** Whether the database is being asked under this id of a client's query, for whomever. */
+  isAsking(queryId: string): boolean {
+    return this.#filler.isAsking(queryId)
+  }
+
   /** What `serve` would do, without doing any of it. */
   explain(request: ExplainedRequest): Promise<Explanation> {
     return explainPlan(this.#options, request, this.#filler)

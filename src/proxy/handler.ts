@@ -7,11 +7,13 @@ import type { Backend, Bypass, Plan, WireRequest } from '../backends/backend.ts'
 import type { Clock } from '../core/clock.ts'
 import { type RefusalReason, resetDecision } from '../core/decision.ts'
 import { headerOf } from '../core/headers.ts'
+import { newUuid } from '../core/uuid.ts'
 import type { IntervalCache } from '../engine/interval-cache.ts'
 import type { Broken } from '../engine/ports.ts'
 import type { Answer } from '../engine/trip.ts'
 import type { MaybePromise } from '../stores/store.ts'
 import type { Visit } from '../telemetry/record.ts'
+import { Cancels } from './cancels.ts'
 import { readDemands } from './demands.ts'
 import type { FlavourWatch } from './flavour.ts'
 import { forward } from './forward.ts'
@@ -45,10 +47,14 @@ const statusOf: Record<RefusalReason, number> = {
 
 export class Handler {
   readonly #options: HandlerOptions
+  readonly #cancels: Cancels
+  readonly #newId: () => string
   #inFlight = 0
 
   constructor(options: HandlerOptions) {
     this.#options = options
+    this.#cancels = new Cancels(options.backend, options.cache)
+    this.#newId = () => newUuid(() => options.clock.random())
   }
 
   get inFlight(): number {
@@ -79,6 +85,7 @@ export class Handler {
 
   #over(outgoing: Outgoing): void {
     this.#inFlight--
+    this.#cancels.over(outgoing)
     this.#tell(outgoing)
   }
 
@@ -110,6 +117,7 @@ export class Handler {
       )
     }
     if (!this.#options.backend.claims(incoming.method, incoming.path)) {
+      if (this.#cancels.isSettledHere(incoming)) return this.#settled(outgoing)
       const body = hasBody(request) ? request : null
       return this.#forward(outgoing, { ...incoming, body }, { bypass: 'not_a_query' })
     }
@@ -142,6 +150,7 @@ export class Handler {
       return this.#forward(outgoing, asForward(wire), plan)
     }
     outgoing.plan = plan
+    this.#cancels.note(outgoing)
     const terms = termsFor(this.#options.settings(), {
       path: wire.path,
       headers: wire.headers,
@@ -175,7 +184,8 @@ export class Handler {
       case 'panes': {
         const orForward = (isSent: boolean) =>
           isSent ? undefined : this.#forward(outgoing, asForward(wire), { bypass: 'memory_exhausted' })
-        const sending = outgoing.panes(answer)
+        const own = this.#options.backend.ownHeaders?.(outgoing.plan!, this.#newId)
+        const sending = outgoing.panes(own ? { ...answer, headers: [...answer.headers, ...own] } : answer)
         return sending instanceof Promise ? sending.then(orForward) : orForward(sending)
       }
       case 'response':
@@ -193,6 +203,7 @@ export class Handler {
       case 'not-cached':
         return this.#refuse(outgoing, 'only_if_cached', 'the answer is not stored as a whole')
       case 'client-gone':
+        if (outgoing.isCancelled) return undefined
         resetDecision(outgoing.decision)
         outgoing.decision.reason = 'client_gone'
         return undefined
@@ -222,6 +233,14 @@ export class Handler {
       ? `windowpane: the database did not answer in time (${broken.detail}), and nothing stored may be served instead`
       : `windowpane: the database cannot be reached (${broken.detail}), and nothing stored may be served instead`
     this.#error(outgoing, isLate ? 504 : 502, message)
+  }
+
+  /** A cancelled query that goes on for others: the database is not told. */
+  #settled(outgoing: Outgoing): void {
+    outgoing.decision.outcome = 'bypass'
+    outgoing.decision.reason = 'not_a_query'
+    outgoing.decision.detail = 'the query goes on for others'
+    outgoing.whole(202, [], noBytes)
   }
 
   #refuse(outgoing: Outgoing, reason: RefusalReason, message: string): void {

@@ -1,7 +1,7 @@
 /** Everything that is written to a client: head with the decision in it, body, slow readers. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { HeaderList, Plan, Recomposed, WireRequest } from '../backends/backend.ts'
+import type { ErrorAnswer, HeaderList, Plan, Recomposed, WireRequest } from '../backends/backend.ts'
 import type { Budget } from '../core/budget.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision, resetDecision } from '../core/decision.ts'
@@ -36,6 +36,8 @@ type PanesAnswer = Pick<Extract<Answer, { kind: 'panes' }>, 'headers' | 'body'> 
   readonly panes?: readonly Pane[] | undefined
 }
 
+type CancelledAnswer = ErrorAnswer & { readonly status: number }
+
 /** Thousands of short series take longer to put together than to send: such an answer is kept as a whole when asked for again. */
 const manyParts = 2_000
 
@@ -58,6 +60,8 @@ export class Outgoing implements Client, StreamTarget, Visit {
   #isWatched = false
   #isBroken = false
   #held = 0
+  #isCancelled = false
+  readonly #onCancelled: (() => void)[] = []
 
   constructor(request: IncomingMessage, response: ServerResponse, options: OutgoingOptions) {
     this.#request = request
@@ -70,16 +74,20 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.#packing = packingOf(accepted)
   }
 
+  /** Whoever has cancelled its query waits for nothing more, though it may still be there. */
   get isGone(): boolean {
-    return this.#response.destroyed && !this.#response.writableFinished
+    return this.#isCancelled || (this.#response.destroyed && !this.#response.writableFinished)
   }
 
   onGone(callback: () => void): void {
-    if (this.isGone) callback()
-    else
-      this.#response.once('close', () => {
-        if (!this.#response.writableFinished) callback()
-      })
+    if (this.isGone) {
+      callback()
+      return
+    }
+    if (this.plan?.queryId !== undefined) this.#onCancelled.push(callback)
+    this.#response.once('close', () => {
+      if (!this.#isCancelled && !this.#response.writableFinished) callback()
+    })
   }
 
   get method(): string {
@@ -93,7 +101,12 @@ export class Outgoing implements Client, StreamTarget, Visit {
   }
 
   get ending(): Visit['ending'] {
-    return this.#isBroken ? 'broken' : this.isGone ? 'gone' : 'whole'
+    if (this.#isBroken) return 'broken'
+    return this.isGone && !this.#isCancelled ? 'gone' : 'whole'
+  }
+
+  get isCancelled(): boolean {
+    return this.#isCancelled
   }
 
   /** 0 where no answer was begun. */
@@ -210,6 +223,16 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.#send(200, headers, written)
     pieces.want(panes, body)
     return true
+  }
+
+  /** The client has cancelled its query, and is told so, if it has not been told anything else. */
+  cancel({ status, contentType, body }: CancelledAnswer): void {
+    resetDecision(this.decision)
+    this.decision.reason = 'cancelled'
+    if (this.hasBegun) this.abort()
+    else this.whole(status, ['Content-Type', contentType], Buffer.from(body))
+    this.#isCancelled = true
+    for (const callback of this.#onCancelled) callback()
   }
 
   /** A whole response: the database's own error, or ours. */

@@ -16,8 +16,6 @@ export interface DruidPlan extends Plan {
   readonly isDescending: boolean
   /** The answer ends after so many rows; Infinity where all are wanted. The narrowed request has no limit. */
   readonly limit: number
-  /** The id by which the client can cancel the query, and which the answer's headers name. */
-  readonly queryId: string | undefined
   /** The body of the request for other spans; every other byte that can matter stays. */
   rewrite(spans: readonly Span[]): Uint8Array
 }
