@@ -1,4 +1,5 @@
 /** The table of `windowpane top`. */
+import { calendarText, readCalendar } from '../core/calendar.ts'
 import type { CommandIo } from './command.ts'
 import { shapeText } from './shape-text.ts'
 import { bytesText, counted, oneLine, painter, percent, secondsText, shorten, tableLines } from './text.ts'
@@ -13,6 +14,7 @@ export interface TopShape {
   readonly backend: string
   readonly stepMs: number
   readonly phaseMs?: number
+  readonly calendar?: unknown
   readonly count: number
   readonly outcomes: Readonly<Record<string, number>>
   readonly bytes: number
@@ -115,5 +117,11 @@ function askedRow(row: TopShape): string[] {
 const shareOf = (count: number, of: number): string =>
   count === 0 ? '' : `${Math.round((100 * count) / of)}%`
 
-const stepAnd = ({ shape, stepMs }: TopShape): string =>
-  `${stepMs > 0 ? `@${stepMs / 1000}s ` : ''}${shapeText(shape)}`
+const stepAnd = ({ shape, stepMs, calendar }: TopShape): string =>
+  `${stepMs > 0 ? `@${stepText(stepMs, calendar)} ` : ''}${shapeText(shape)}`
+
+/** What another version of the proxy says may not be known here. */
+function stepText(stepMs: number, calendar: unknown): string {
+  const known = readCalendar(calendar)
+  return known === undefined ? `${stepMs / 1000}s` : calendarText(known)
+}

@@ -12,6 +12,7 @@ import {
   gapOf,
   type LookupRules,
 } from './coverage.ts'
+import { bucketAt, calendarGrid, startOf } from './grid.ts'
 import type { Interval } from './interval.ts'
 import { type BucketMark, noMarks } from './mark.ts'
 import { clockOf, type Pane, slice } from './pane.ts'
@@ -132,6 +133,28 @@ law('every bucket is judged by its age at fetch and its clock', (given) => {
   )
   const expected = naive(given).map(({ bucket, state, settled }) => ({ bucket, state, settled }))
   assert.deepEqual(judged, expected)
+})
+
+test('days of unequal length are judged like any bucket', () => {
+  const hour = 60 * minute
+  const grid = calendarGrid({ unit: 'day', count: 1, zone: 'America/New_York', origin: 0 })!
+  const policy = ladder({ floorMs: hour, doublingMs: 24 * hour, capMs: 96 * hour, settledAgeMs: 73 * hour })
+  const first = bucketAt(grid, Date.UTC(2026, 2, 1, 12))
+  const window = { from: first, to: first + 14 }
+  // In the middle of them clocks are set; every age around that is tried.
+  for (let hours = 0; hours < 30 * 24; hours++) {
+    const clock = startOf(grid, first) + hours * hour
+    const now = clock + (hours % 50) * hour
+    const rules = { grid, policy, now, notBefore: Number.NEGATIVE_INFINITY, marks: noMarks }
+    const { runs } = cover(window, [paneFetchedAt(window, clock)], rules)
+    for (const { from, to, state, settled } of runs) {
+      for (let bucket = from; bucket < to; bucket++) {
+        const age = clock - startOf(grid, bucket + 1)
+        assert.equal(state, now < clock + policy.ttl(age) ? 'fresh' : 'stale')
+        assert.equal(settled, age >= policy.settledAgeMs)
+      }
+    }
+  }
 })
 
 law('runs are as long as they can be', (given) => {

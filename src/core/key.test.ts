@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
+import type { Calendar } from './calendar.ts'
+import { calendarGrid, type Grid } from './grid.ts'
 import { type KeyParts, keyOf } from './key.ts'
 
 /** Digits, spaces and separators, so that parts look like the lengths and borders between them. */
@@ -55,4 +57,27 @@ test('every part of the grid is part of the key, its phase included', () => {
   const keys = grids.map((grid) => keyOf({ ...base, grid }))
   assert.equal(new Set(keys).size, grids.length)
   for (const key of keys) assert.match(key, /^[\w-]{43}$/)
+})
+
+test('keys of fixed grids never change: what is stored is found again', () => {
+  const grid = { kind: 'point', step: 60_000, origin: 5 } as const
+  assert.equal(
+    keyOf({ backend: 'main', identity: 'team a', shape: 'up', grid }),
+    '_KwWOLypwJ1Ukfi7CAe6WGshGzo4cPM1JZGcvHLjBzI',
+  )
+})
+
+test('every part of a calendar is part of the key', () => {
+  const calendar = { unit: 'day', count: 7, zone: 'Europe/Berlin', origin: 0 } as const
+  const calendars: Calendar[] = [
+    calendar,
+    { ...calendar, unit: 'month' },
+    { ...calendar, count: 1 },
+    { ...calendar, zone: 'Europe/Paris' },
+    { ...calendar, origin: 86_400_000 },
+  ]
+  const grids: Grid[] = calendars.map((each) => calendarGrid(each)!)
+  grids.push({ kind: 'cell', step: grids[0]!.step, origin: 0 })
+  const keys = grids.map((grid) => keyOf({ backend: 'druid', identity: '', shape: '{}', grid }))
+  assert.equal(new Set(keys).size, grids.length)
 })

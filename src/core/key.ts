@@ -2,6 +2,9 @@
 import { hash } from 'node:crypto'
 import type { Grid } from './grid.ts'
 
+/** Which edition of the zone rules this runtime has: with other rules, buckets of one number begin at other instants. */
+const zoneRules = process.versions['tz'] ?? ''
+
 /** 43 characters: SHA-256 in base64url. */
 export type Key = string
 
@@ -15,6 +18,12 @@ export interface KeyParts {
 
 /** Lengths stand before the free texts, so that no two different lists of parts give the same text. */
 export function keyOf({ backend, identity, shape, grid }: KeyParts): Key {
-  const text = `1 ${grid.kind} ${grid.step} ${grid.origin} ${backend.length} ${identity.length} ${backend}${identity}${shape}`
+  const text = `${textOf(grid)} ${backend.length} ${identity.length} ${backend}${identity}${shape}`
   return hash('sha256', text, 'base64url')
+}
+
+function textOf({ kind, step, origin, calendar }: Grid): string {
+  if (calendar === undefined) return `1 ${kind} ${step} ${origin}`
+  const { unit, count, zone } = calendar
+  return `2 ${unit} ${count} ${calendar.origin} ${zone} ${zoneRules}`
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import type { Grid } from './grid.ts'
-import { endOf, startOf } from './grid.ts'
+import { bucketAt, calendarGrid, endOf, startOf } from './grid.ts'
 import {
   type BucketMark,
   bucketMarkOf,
@@ -83,6 +83,32 @@ test('a bucket is touched where its data may lie in the interval', () => {
     }),
     { numRuns: 300 },
   )
+})
+
+test('days that clocks made longer or shorter are touched where their data lies', () => {
+  const hour = 3_600_000
+  const grid = calendarGrid({ unit: 'day', count: 1, zone: 'Europe/Berlin', origin: 0 })!
+  const spring = bucketAt(grid, Date.UTC(2026, 2, 29))
+  const spans = fc.record({
+    from: fc.integer({ min: -100, max: 100 }).map((hours) => startOf(grid, spring) + hours * hour),
+    hours: fc.oneof(fc.integer({ min: 1, max: 100 }), fc.constant(infinity)),
+    lookbackMs: fc.integer({ min: 0, max: 50 }).map((hours) => hours * hour),
+  })
+  fc.assert(
+    fc.property(spans, ({ from, hours, lookbackMs }) => {
+      const to = from + hours * hour
+      const touched = touchedBuckets({ from, to }, { grid, lookbackMs })
+      for (let bucket = spring - 12; bucket <= spring + 12; bucket++) {
+        const isIn = touched.from <= bucket && bucket < touched.to
+        assert.equal(
+          isIn,
+          isComputedFrom(grid, bucket, { from, to, lookbackMs }),
+          `bucket ${bucket - spring}`,
+        )
+      }
+    }),
+  )
+  assert.deepEqual(touchedBuckets(everything, { grid, lookbackMs: 0 }), { from: -infinity, to: infinity })
 })
 
 test('a mark that touches no bucket of a grid is none', () => {

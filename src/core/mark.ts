@@ -3,7 +3,7 @@
  * deleted, and it stays: whatever a fetch that was under way brings back is older than the mark, and ignored.
  */
 import type { EpochMs } from './clock.ts'
-import type { Grid } from './grid.ts'
+import { bucketAt, bucketFrom, type Grid } from './grid.ts'
 import type { Interval } from './interval.ts'
 import type { Key } from './key.ts'
 
@@ -67,11 +67,9 @@ export function touchedBuckets(
   { grid, lookbackMs }: Pick<Question, 'grid' | 'lookbackMs'>,
 ): Interval {
   if (lookbackMs === Number.POSITIVE_INFINITY) return always
-  const { kind, step, origin } = grid
-  const first = (mark.from - origin) / step
   return {
-    from: kind === 'point' ? Math.ceil(first) : Math.floor(first),
-    to: Math.ceil((mark.to + lookbackMs - origin) / step),
+    from: grid.kind === 'point' ? bucketFrom(grid, mark.from) : bucketAt(grid, mark.from),
+    to: bucketFrom(grid, mark.to + lookbackMs),
   }
 }
 

@@ -33,7 +33,8 @@ export interface Mismatch {
   /** The query. */
   readonly text: string
   /** Milliseconds; half-open. */
-  readonly window: { readonly from: EpochMs; readonly to: EpochMs; readonly step: number }
+  /** The step in milliseconds, or the days or months of a calendar in words. */
+  readonly window: { readonly from: EpochMs; readonly to: EpochMs; readonly step: number | string }
   readonly cause: Cause
   readonly isExplained: boolean
   readonly sentence: string

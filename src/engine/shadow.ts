@@ -5,7 +5,8 @@
  */
 
 import type { Plan, Recomposed } from '../backends/backend.ts'
-import { startOf } from '../core/grid.ts'
+import { calendarText } from '../core/calendar.ts'
+import { type Grid, startOf } from '../core/grid.ts'
 import { countOf, type Intervals, subtractAll } from '../core/interval.ts'
 import type { Pane } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
@@ -153,7 +154,7 @@ export class Shadow {
       this.#log.mismatch(would.be, {
         backend: name,
         text: plan.text,
-        window: { from: startOf(grid, window.from), to: startOf(grid, window.to), step: grid.step },
+        window: { from: startOf(grid, window.from), to: startOf(grid, window.to), step: stepOf(grid) },
         ...{ cause, isExplained: result === 'explained', buckets },
         ...{ cached: shown.cached, direct: shown.direct },
       })
@@ -166,6 +167,9 @@ interface Bodies extends Pick<Split, 'fetched' | 'body'> {
   readonly cached: Buffer
   readonly direct: Buffer
 }
+
+const stepOf = ({ step, calendar }: Grid): number | string =>
+  calendar === undefined ? step : calendarText(calendar)
 
 function outcomeOf(plan: Plan, gaps: Intervals): WouldBe {
   if (gaps.length === 0) return 'hit'

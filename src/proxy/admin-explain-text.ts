@@ -1,4 +1,6 @@
 /** An explanation as people read it at a terminal. */
+import { calendarText } from '../core/calendar.ts'
+import type { Grid } from '../core/grid.ts'
 import type { ExplainedInterval, ExplainedRun, Explanation } from '../engine/explain.ts'
 import type { Spread } from '../engine/explain-runs.ts'
 import { duration } from '../engine/explain-sentence.ts'
@@ -11,8 +13,7 @@ export function explanationText(explanation: Explanation, run: RunReport | undef
   const row = (name: string, value: string): void => void lines.push(`${name.padEnd(9)}${value}`)
   if (shape !== undefined) row('shape', shape)
   if (key !== undefined) row('key', key)
-  if (grid !== undefined)
-    row('grid', `${grid.kind} every ${duration(grid.step)}, phase ${duration(grid.origin)}`)
+  if (grid !== undefined) row('grid', gridText(grid))
   if (window !== undefined) row('window', spanOf(window))
   if (rule !== undefined) row('rule', rule)
   if (policy !== undefined) row('policy', policy)
@@ -29,6 +30,11 @@ export function explanationText(explanation: Explanation, run: RunReport | undef
   if (run !== undefined) lines.push('', ...runLines(run))
   return lines.join('\n')
 }
+
+const gridText = ({ kind, step, origin, calendar }: Grid): string =>
+  calendar === undefined
+    ? `${kind} every ${duration(step)}, phase ${duration(origin)}`
+    : `${kind} every ${calendarText(calendar)}`
 
 const spanOf = ({ from, to, buckets }: ExplainedInterval): string =>
   `${iso(from)} – ${iso(to)}  ${buckets} bucket${buckets === 1 ? '' : 's'}`

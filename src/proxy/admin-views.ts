@@ -2,7 +2,7 @@
 import { type Outcome, outcomes } from '../core/decision.ts'
 import type { ExplainedInterval, ExplainedMark, ExplainedRun, Explanation } from '../engine/explain.ts'
 import { outcomeReasons } from '../telemetry/labels.ts'
-import { type RequestRecord, runsOf } from '../telemetry/record.ts'
+import { countBuckets, type RequestRecord, runsOf } from '../telemetry/record.ts'
 import type { Recorded, RecordFilter } from '../telemetry/recorder.ts'
 import type { ShapeRow } from '../telemetry/shapes.ts'
 import { iso } from '../telemetry/texts.ts'
@@ -36,14 +36,15 @@ export function viewOfRecord({ id, record }: Recorded): object {
 }
 
 function viewOfWindow(record: RequestRecord): object {
-  const { from, to, stepMs, asked } = record
+  const { from, to, stepMs, calendar, asked } = record
   const runs = runsOf(record).map((run) => ({
     source: run.source,
     from: iso(run.from),
     to: iso(run.to),
-    buckets: (run.to - run.from) / stepMs,
+    buckets: countBuckets(record, run.from, run.to),
   }))
-  return { window: { from: iso(from), to: iso(to), stepMs, buckets: (to - from) / stepMs }, asked, runs }
+  const buckets = countBuckets(record, from, to)
+  return { window: { from: iso(from), to: iso(to), stepMs, calendar, buckets }, asked, runs }
 }
 
 function timingsOf({ planMs, lookupMs, fetchMs, totalMs }: RequestRecord): object {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { calendarGrid, startOf } from '../core/grid.ts'
 import { NOW, samplePlan, sampleVisit, visits } from './fixtures.ts'
 import { bucketsOf, maxShapeChars, recordOf, runsOf, sizeOf } from './record.ts'
 
@@ -45,6 +46,21 @@ test('buckets by source add up to the window', () => {
     assert.equal(cache! + origin! + missing!, total)
   }
   assert.equal(bucketsOf(recordOf('main', visits.partial), 'cache'), 54)
+})
+
+test('buckets of unequal length are counted, not divided', () => {
+  const grid = calendarGrid({ unit: 'month', count: 1, zone: 'America/New_York', origin: 0 })!
+  const plan = { ...samplePlan, grid, window: { from: 673, to: 680 } }
+  const iso = (bucket: number) => new Date(startOf(grid, bucket)).toISOString()
+  const partial = sampleVisit({ outcome: 'partial', gap: { from: 676, to: 678 } }, { plan })
+  const record = recordOf('main', partial)
+  assert.deepEqual([bucketsOf(record, 'cache'), bucketsOf(record, 'origin')], [5, 2])
+  assert.deepEqual([record.stepMs, record.calendar?.unit], [grid.step, 'month'])
+  const stale = recordOf(
+    'main',
+    sampleVisit({ outcome: 'stale', missing: `${iso(678)}/${iso(679)}` }, { plan }),
+  )
+  assert.deepEqual([bucketsOf(stale, 'cache'), bucketsOf(stale, 'missing')], [5, 2])
 })
 
 test('a planned request that was passed on asks for its whole window', () => {

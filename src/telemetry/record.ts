@@ -4,9 +4,10 @@
  * bounded, and are copies where they might keep a longer one alive.
  */
 import type { Plan, WireRequest } from '../backends/backend.ts'
+import type { Calendar } from '../core/calendar.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { Decision, Outcome, Reason } from '../core/decision.ts'
-import { startOf } from '../core/grid.ts'
+import { bucketsBetween, startOf } from '../core/grid.ts'
 import { lengthOf } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { SpanIds } from './channels.ts'
@@ -49,6 +50,8 @@ export interface RequestRecord {
   readonly stepMs: number
   /** Where the grid's buckets lie within the step: equal questions on grids of unequal phase share nothing. */
   readonly phaseMs: number
+  /** Where its buckets are days or months; the step is then how long they are on average. */
+  readonly calendar: Calendar | undefined
   /** The window, half-open. */
   readonly from: EpochMs
   readonly to: EpochMs
@@ -97,6 +100,7 @@ export function recordOf(backend: string, visit: Visit): RequestRecord {
     key: decision.key,
     stepMs: grid === undefined ? 0 : grid.step,
     phaseMs: grid === undefined ? 0 : grid.origin,
+    calendar: grid?.calendar,
     from: grid === undefined ? 0 : startOf(grid, plan!.window.from),
     to,
     gapFrom: hasGap ? startOf(grid, gap.from) : to,
@@ -129,14 +133,22 @@ function reasonOf({ decision, ending }: Visit): Reason | undefined {
 
 export type BucketSource = 'cache' | 'origin' | 'missing'
 
+type GridFields = Pick<RequestRecord, 'stepMs' | 'phaseMs' | 'calendar'>
+
+/** How many buckets there are between two beginnings, in a request that was planned. */
+export function countBuckets({ stepMs, phaseMs, calendar }: GridFields, from: EpochMs, to: EpochMs): number {
+  if (calendar === undefined) return (to - from) / stepMs
+  return bucketsBetween({ kind: 'cell', step: stepMs, origin: phaseMs, calendar }, from, to)
+}
+
 /** How many buckets of the answer came from where; nothing was answered where there was an error. */
 export function bucketsOf(record: RequestRecord, source: BucketSource): number {
   const { stepMs, outcome, from, to, gapFrom, gapTo, knownTo } = record
   if (stepMs === 0 || outcome === 'error' || outcome === 'refused') return 0
-  if (source === 'missing') return (to - knownTo) / stepMs
-  if (outcome === 'bypass') return source === 'origin' ? (to - from) / stepMs : 0
-  const fetched = (gapTo - gapFrom) / stepMs
-  return source === 'origin' ? fetched : (knownTo - from) / stepMs - fetched
+  if (source === 'missing') return countBuckets(record, knownTo, to)
+  if (outcome === 'bypass') return source === 'origin' ? countBuckets(record, from, to) : 0
+  const fetched = countBuckets(record, gapFrom, gapTo)
+  return source === 'origin' ? fetched : countBuckets(record, from, knownTo) - fetched
 }
 
 export interface RecordRun {

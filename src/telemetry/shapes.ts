@@ -3,6 +3,7 @@
  * and begins with its weight, so that one that is asked often enough cannot be missed. Weights halve every hour: what was
  * busy last month does not hold its place. Figures are those since a question came into the table.
  */
+import type { Calendar } from '../core/calendar.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { type Outcome, outcomes, type Reason } from '../core/decision.ts'
 import { indexOfOutcome } from './labels.ts'
@@ -15,6 +16,8 @@ export interface ShapeRow {
   readonly stepMs: number
   /** Rows that agree in all but the phase, or in all but the key, are one question that shares no buckets. */
   readonly phaseMs: number
+  /** Where its buckets are days or months. */
+  readonly calendar: Calendar | undefined
   /** Since when the figures count. */
   readonly since: EpochMs
   readonly lastAt: EpochMs
@@ -144,6 +147,7 @@ function rowOf(entry: Entry): ShapeRow {
     backend: first.backend,
     stepMs: first.stepMs,
     phaseMs: first.phaseMs,
+    calendar: first.calendar,
     since: first.at,
     lastAt: entry.lastAt,
     count: total(entry),

@@ -1,7 +1,7 @@
 /** Traced requests as spans of OpenTelemetry, in the JSON of OTLP/HTTP; names follow its semantic conventions. */
 import type { EpochMs } from '../core/clock.ts'
 import type { FetchMessage, RequestMessage, SpanIds } from './channels.ts'
-import type { RequestRecord } from './record.ts'
+import { countBuckets, type RequestRecord } from './record.ts'
 import { bounded } from './texts.ts'
 
 export interface OtlpSpan {
@@ -53,7 +53,7 @@ export function requestSpans(message: RequestMessage, newSpanId: () => string): 
       'windowpane.outcome': record.outcome,
       'windowpane.reason': record.reason,
       'windowpane.key': record.key,
-      'windowpane.buckets': isPlanned ? Math.round((record.to - record.from) / record.stepMs) : undefined,
+      'windowpane.buckets': isPlanned ? Math.round(countBuckets(record, record.from, record.to)) : undefined,
       'windowpane.asked': isPlanned ? record.asked : undefined,
     },
   })

@@ -1,5 +1,6 @@
 /** Laws of a store about keys, their records and its end; see test-store.ts. */
 import assert from 'node:assert/strict'
+import { calendarGrid } from '../core/grid.ts'
 import type { ShapeRecord, Store } from '../stores/store.ts'
 import { modelOf, modelOfFetch, paneOfFetch, unite } from './pane-model.ts'
 import { keyOfShape, shapeOf } from './store-laws-panes.ts'
@@ -56,9 +57,13 @@ export const recordLaws: Readonly<Record<string, StoreLaw>> = {
       identity: 'team a',
       headers: ['content-type', 'application/json', 'vary', 'accept'],
     }
-    await write(store, shape, start)
-    assert.deepEqual((await store.read(keyOfShape(shape), interval))?.shape, shape)
-    assert.deepEqual(await listed(store), new Map([[keyOfShape(shape), shape]]))
+    const weeks = { unit: 'day', count: 7, zone: 'America/New_York', origin: 345_600_000 } as const
+    const local: ShapeRecord = { ...shape, grid: calendarGrid(weeks)! }
+    for (const each of [shape, local]) {
+      await write(store, each, start)
+      assert.deepEqual((await store.read(keyOfShape(each), interval))?.shape, each)
+    }
+    assert.deepEqual(await listed(store), new Map([shape, local].map((each) => [keyOfShape(each), each])))
   },
 
   async 'the last record written is the one that is kept'({ store, start }) {

@@ -78,6 +78,12 @@ test('one question on many grids, and one question of many people, are told apar
   const separate = [0, 1, 2].map((i) => row({ key: `k${i}` }))
   assert.equal(phaseFindings(separate)[0]!.status, 'ok')
   assert.match(identityFindings(separate)[0]!.sentence, /^"up" is kept 3 times/)
+  const zones = ['Europe/Berlin', 'Europe/Paris', 'Europe/Rome', 'Europe/Oslo']
+  const elsewhere = zones.map((zone) =>
+    row({ key: zone, calendar: { unit: 'day', count: 1, zone, origin: 0 } }),
+  )
+  assert.equal(phaseFindings(elsewhere)[0]!.status, 'ok')
+  assert.equal(identityFindings(elsewhere)[0]!.status, 'ok', 'days of other zones are other grids')
   // A text that was cut may stand for several questions; what was not planned has no key.
   const cut = separate.map((each) => ({ ...each, shape: `${each.shape}…` }))
   assert.equal(identityFindings(cut)[0]!.status, 'ok')

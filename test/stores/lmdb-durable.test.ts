@@ -36,6 +36,19 @@ test('what was written before a close is there after it, with its record, and th
   )
 })
 
+test('a key on a grid that is not known here is absent, and can be written again', async () => {
+  const clock = fakeClock()
+  const store = await scratchStore({ clock })
+  const entry = entryOf(1, { from: 0, to: 9 }, clock.now())
+  const unknown = { ...entry.shape, grid: { ...entry.shape.grid, step: -1 } }
+  await store.write(keyNumber(1), { ...entry, shape: unknown })
+  assert.equal(store.read(keyNumber(1), all), undefined)
+  assert.deepEqual([...(store.shapes() as Iterable<unknown>)], [])
+  await store.write(keyNumber(1), entry)
+  assert.equal(await checkStore(store, 2), 9)
+  await store.close()
+})
+
 test('panes of another format version are absent, to both sides', async () => {
   const clock = fakeClock()
   const directory = scratchDirectory()

@@ -76,7 +76,7 @@ const severalIdentities = 3
 export function phaseFindings(rows: readonly TopShape[]): Finding[] {
   const twins = twinsOf(
     rows,
-    (row) => [row.backend, row.shape, row.stepMs],
+    (row) => [row.backend, row.shape, row.stepMs, row.calendar],
     (row) => row.phaseMs,
   )
   const worst = twins.find(({ count }) => count >= severalPhases)
@@ -90,7 +90,7 @@ export function phaseFindings(rows: readonly TopShape[]): Finding[] {
 
 /** Keys that agree in everything, the phase too: what is left to differ is who asks. */
 export function identityFindings(rows: readonly TopShape[]): Finding[] {
-  const grid = (row: TopShape) => [row.backend, row.shape, row.stepMs, row.phaseMs ?? 0]
+  const grid = (row: TopShape) => [row.backend, row.shape, row.stepMs, row.phaseMs ?? 0, row.calendar]
   const worst = twinsOf(rows, grid, (row) => row.key).find(({ count }) => count >= severalIdentities)
   const about = found('identity')
   if (worst === undefined) return rows.length === 0 ? [] : [about.ok('Equal questions share their answers.')]

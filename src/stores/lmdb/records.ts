@@ -1,6 +1,7 @@
 /** What is kept per key besides its rows: its record, its frame, and when it was last used. */
 import { hash } from 'node:crypto'
 import type { EpochMs } from '../../core/clock.ts'
+import { readGrid } from '../../core/grid.ts'
 import type { Key } from '../../core/key.ts'
 import type { Pane } from '../../core/pane.ts'
 import type { ShapeRecord } from '../store.ts'
@@ -109,10 +110,15 @@ export class Records {
   }
 }
 
-/** JSON has no infinity, and records of earlier versions say less: what is not said is taken for the worst. */
-function revived(record: KeyRecord): KeyRecord {
+/**
+ * JSON has no infinity, and records of earlier versions say less: what is not said is taken for the worst. A grid that is
+ * not known here (a zone that this runtime does not have) leaves nothing to be done with the rows.
+ */
+function revived(record: KeyRecord): KeyRecord | undefined {
   const { query = '', knowsAllSources = false, lookbackMs, ...shape } = record.shape
-  return { ...record, shape: { ...shape, query, knowsAllSources, lookbackMs: lookbackMs ?? unbounded } }
+  const grid = readGrid(shape.grid)
+  if (grid === undefined) return undefined
+  return { ...record, shape: { ...shape, grid, query, knowsAllSources, lookbackMs: lookbackMs ?? unbounded } }
 }
 
 const unbounded = Number.POSITIVE_INFINITY

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { type TopShape, topLines } from './top-text.ts'
+
+const row = (changed: Partial<TopShape>): TopShape => ({
+  ...{ shape: 'q', backend: 'main', stepMs: 86_400_000, count: 1, outcomes: {}, bytes: 0 },
+  ...{ savedSeconds: 0, asked: 0, askedSeconds: 0 },
+  ...changed,
+})
+
+test('a question is told with its step, or its days or months', () => {
+  const calendar = { unit: 'month', count: 3, zone: 'Asia/Kolkata', origin: 0 }
+  const shapes = [row({}), row({ calendar }), row({ calendar: { unit: 'moon' } }), row({ stepMs: 0 })]
+  const lines = topLines({ by: 'requests', status: { version: '1', uptimeSeconds: 1 }, shapes }, {}, 9)
+  const told = lines.slice(4).map((line) => line.trim().split(/ {2,}/).at(-1))
+  assert.deepEqual(told, ['@86400s q', '@3 months in Asia/Kolkata q', '@86400s q', 'q'])
+})
