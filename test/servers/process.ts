@@ -8,6 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { scheduler } from 'node:timers/promises'
 import { request } from 'undici'
 import { systemClock } from '../../src/core/clock.ts'
@@ -35,6 +36,8 @@ export interface ServerSpec {
   readonly readyDeadlineMs?: number
   /** How long it may take to end after SIGTERM. */
   readonly stopDeadlineMs?: number
+  /** Its standard input is a pipe whose end says that the parent is gone, also where the parent was killed. */
+  readonly leash?: boolean
 }
 
 export interface ServerProcess extends Place {
@@ -76,7 +79,8 @@ export async function startServer(spec: ServerSpec): Promise<ServerProcess> {
 /** Another process may take the port between our look and the server's bind: then another port is tried. */
 async function startOnFreePort(spec: ServerSpec, folder: string): Promise<ServerProcess> {
   for (let attempt = 1; ; attempt++) {
-    const place = { folder, port: await freePort() }
+    const [port] = await freePorts(1)
+    const place = { folder, port: port! }
     await spec.prepare?.(place)
     try {
       return handle(spec, place, await launch(spec, place))
@@ -131,9 +135,9 @@ async function launch(spec: ServerSpec, place: Place): Promise<Child> {
 
 function spawnChild(spec: ServerSpec, place: Place): Child {
   const child = spawn(spec.program, spec.args(place), {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [spec.leash ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     cwd: place.folder,
-  })
+  }) as ChildProcess & { readonly stdout: Readable; readonly stderr: Readable }
   const lines: string[] = []
   const keep = (chunk: string) => {
     lines.push(...chunk.split('\n').filter((line) => line !== ''))
@@ -194,13 +198,18 @@ function baseUrl(place: Place): string {
   return `http://127.0.0.1:${place.port}`
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port to be had on loopback')
-  return address.port
+/** All are held until the last one is found, so that they differ. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer())
+  const ports: number[] = []
+  for (const server of servers) {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const address = server.address()
+    if (address === null || typeof address === 'string') throw new Error('no port to be had on loopback')
+    ports.push(address.port)
+  }
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
 }
 
 async function removeFolder(folder: string): Promise<void> {

@@ -1,0 +1,39 @@
+/**
+ * Druid with the data sets. test/run.ts starts one for all test files in test/druid and names it in the environment;
+ * a test file run by itself starts its own. A test that stops or pauses it, or changes a data set, asks for its own
+ * Druid, or brings a data source of its own.
+ */
+import { isUnavailable, type Unavailable } from '../servers/availability.ts'
+import { type Druid, type DruidAddresses, type DruidOptions, startDruid } from '../servers/druid/druid.ts'
+import { ingest } from '../servers/druid/ingest.ts'
+import { tiny } from './data/tiny.ts'
+
+const VARIABLE = 'WINDOWPANE_DRUID_FIXTURE'
+
+/** What a shared server allows: asking, not stopping. */
+export interface DruidFixture extends DruidAddresses {
+  /** Stops the server if it was started by this call; a shared one stays. */
+  stop(): Promise<void>
+}
+
+/** Returns the shared server, or one started now when there is none. */
+export async function startDruidFixture(): Promise<DruidFixture | Unavailable> {
+  const text = process.env[VARIABLE]
+  if (!text) return startOwnDruidFixture()
+  const shared = JSON.parse(text) as DruidAddresses | Unavailable
+  return isUnavailable(shared) ? shared : { ...shared, stop: async () => {} }
+}
+
+/** Returns a server with the data sets that nobody else uses. */
+export async function startOwnDruidFixture(options: DruidOptions = {}): Promise<Druid | Unavailable> {
+  const druid = await startDruid({ router: true, ...options })
+  if (!isUnavailable(druid)) await ingest(druid, tiny)
+  return druid
+}
+
+/** Returns the environment by which startDruidFixture() of other processes finds this server. */
+export function druidEnvironment(druid: DruidAddresses | Unavailable): Record<string, string> {
+  if (isUnavailable(druid)) return { [VARIABLE]: JSON.stringify({ unavailable: druid.unavailable }) }
+  const { brokerUrl, routerUrl, coordinatorUrl, version } = druid
+  return { [VARIABLE]: JSON.stringify({ brokerUrl, routerUrl, coordinatorUrl, version }) }
+}
