@@ -5,8 +5,10 @@
  */
 import { isUnavailable, type Unavailable } from '../servers/availability.ts'
 import { type Druid, type DruidAddresses, type DruidOptions, startDruid } from '../servers/druid/druid.ts'
-import { ingest } from '../servers/druid/ingest.ts'
+import { type Ingestion, ingest } from '../servers/druid/ingest.ts'
 import { tiny } from './data/tiny.ts'
+import { wiki } from './data/wiki.ts'
+import { years } from './data/years.ts'
 
 const VARIABLE = 'WINDOWPANE_DRUID_FIXTURE'
 
@@ -27,8 +29,16 @@ export async function startDruidFixture(): Promise<DruidFixture | Unavailable> {
 /** Returns a server with the data sets that nobody else uses. */
 export async function startOwnDruidFixture(options: DruidOptions = {}): Promise<Druid | Unavailable> {
   const druid = await startDruid({ router: true, ...options })
-  if (!isUnavailable(druid)) await ingest(druid, tiny)
+  if (isUnavailable(druid)) return druid
+  await Promise.all(dataSets.map((parts) => ingestInOrder(druid, parts)))
   return druid
+}
+
+/** Later parts are appended to earlier ones. */
+const dataSets: readonly (readonly Ingestion[])[] = [wiki, [years], [tiny]]
+
+async function ingestInOrder(druid: DruidAddresses, parts: readonly Ingestion[]): Promise<void> {
+  for (const part of parts) await ingest(druid, part)
 }
 
 /** Returns the environment by which startDruidFixture() of other processes finds this server. */

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { requireServer } from '../data/fixture.ts'
 import { ask, askNative, askSql } from '../servers/druid/ask.ts'
-import { ingest, servedSegments } from '../servers/druid/ingest.ts'
-import { tiny } from './data/tiny.ts'
+import { type Ingestion, ingest, servedSegments } from '../servers/druid/ingest.ts'
+import { lateRows, tiny } from './data/tiny.ts'
+import { wiki } from './data/wiki.ts'
+import { years } from './data/years.ts'
 import { startDruidFixture } from './fixture.ts'
 
 test('a real Druid', async (t) => {
@@ -40,20 +42,90 @@ test('a real Druid', async (t) => {
     assert.equal(texts.size, 1)
   })
 
-  await t.test('rows that come late are answered with, in a segment of their own', async () => {
-    const own = { ...tiny, dataSource: `late-${process.pid}`, rows: tiny.rows.slice(0, 8) }
+  await t.test('the data sets are whole', async () => {
+    for (const parts of dataSets) {
+      const rows = parts.flatMap((part) => part.rows)
+      const { dataSource } = parts[0]!
+      const counted: object[] = await askSql(
+        druid.brokerUrl,
+        `SELECT COUNT(*) AS n, MIN(__time) AS t FROM "${dataSource}"`,
+      )
+      const first = Math.min(...rows.map((row) => row.time))
+      assert.deepEqual(counted, [{ n: rows.length, t: new Date(first).toISOString() }])
+    }
+  })
+
+  await t.test('sums beyond 2^53 are exact, and doubles that eighths can hold', async () => {
+    const query = 'SELECT SUM(big) AS big, SUM(delta) AS delta FROM wiki'
+    const { text } = await ask(`${druid.brokerUrl}/druid/v2/sql`, { query, resultFormat: 'csv' })
+    const rows = wiki.flatMap((part) => part.rows)
+    const big = rows.reduce((sum, row) => sum + (row['big'] as bigint), 0n)
+    const delta = rows.reduce((sum, row) => sum + (row['delta'] as number), 0)
+    assert.ok(big > 2n ** 53n && big < 2n ** 63n)
+    assert.deepEqual(text.trim().split(',').map(String), [String(big), String(delta)])
+  })
+
+  await t.test('days have as many segments as their appends say, and 03-31 has none', async () => {
+    const ids = await servedSegments(druid, 'wiki')
+    const days = Map.groupBy(ids, (id) => id.slice('wiki_2026-'.length, 'wiki_2026-MM-DD'.length))
+    assert.deepEqual(Object.fromEntries([...days].map(([day, segments]) => [day, segments.length])), {
+      '03-06': 1,
+      '03-07': 1,
+      '03-08': 3,
+      '03-09': 1,
+      '03-10': 1,
+      '03-27': 1,
+      '03-28': 2,
+      '03-29': 2,
+      '03-30': 1,
+      '04-01': 2,
+    })
+    assert.equal((await servedSegments(druid, 'years')).length, 34)
+  })
+
+  await t.test('a dimension of several values, nulls and odd texts arrive as they were', async () => {
+    const counts = await askSql<{ readonly city: string | null; readonly n: number }>(
+      druid.brokerUrl,
+      `SELECT city, COUNT(*) AS n FROM wiki WHERE MV_CONTAINS(tags, ARRAY['bio', 'stub']) GROUP BY 1`,
+    )
+    const rows = wiki.flatMap((part) => part.rows)
+    const chosen = rows.filter(
+      ({ tags }) => Array.isArray(tags) && tags.includes('bio') && tags.includes('stub'),
+    )
+    const expected = Map.groupBy(chosen, (row) => row['city'] as string | null)
+    assert.equal(counts.length, 9)
+    for (const { city, n } of counts) assert.equal(n, expected.get(city)?.length, String(city))
+  })
+
+  await t.test('rows that come late are answered with, in segments of their own', async () => {
+    const own = { ...tiny, dataSource: `late-${process.pid}` }
     await ingest(druid, own)
     const before = await servedSegments(druid, own.dataSource)
-    await ingest(druid, { ...own, rows: [{ ...tiny.rows[0]!, added: 1000 }], append: true })
+    await ingest(druid, { ...own, rows: lateRows, append: true })
     const after = await servedSegments(druid, own.dataSource)
-    assert.deepEqual([before.length, after.length], [1, 2])
-    assert.ok(after.includes(before[0]!))
-    const query = { ...rowsPerDay, dataSource: own.dataSource }
+    assert.deepEqual([before.length, after.length], [4, 6])
+    assert.ok(new Set(after).isSupersetOf(new Set(before)))
+    const query = { ...rowsPerDay, dataSource: own.dataSource, intervals: '2026-01-01/2026-01-03' }
     assert.deepEqual(await askNative(druid.brokerUrl, query), [
-      { timestamp: '2026-01-01T00:00:00.000Z', result: { n: 9 } },
+      { timestamp: '2026-01-01T00:00:00.000Z', result: { n: 81 } },
+      { timestamp: '2026-01-02T00:00:00.000Z', result: { n: 73 } },
     ])
   })
+
+  await t.test('rows that are ingested without appending replace their day', async () => {
+    const own = { ...tiny, dataSource: `replaced-${process.pid}` }
+    await ingest(druid, own)
+    await ingest(druid, { ...own, rows: [{ ...tiny.rows[0]!, page: 'R' }] })
+    const query = `SELECT page, COUNT(*) AS n FROM "${own.dataSource}" WHERE __time < '2026-01-02' GROUP BY 1`
+    assert.deepEqual(await askSql(druid.brokerUrl, query), [{ page: 'R', n: 1 }])
+  })
+
+  await t.test('what Druid does not ingest is an error that says why', async () => {
+    await assert.rejects(ingest(druid, { ...tiny, rows: [] }), /answered 400.*empty data/)
+  })
 })
+
+const dataSets: readonly (readonly Ingestion[])[] = [[tiny], wiki, [years]]
 
 const rowsPerDay = {
   queryType: 'timeseries',

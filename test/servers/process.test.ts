@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { scheduler } from 'node:timers/promises'
@@ -79,16 +80,28 @@ for (const ending of [
   `throw new Error('crash')`,
 ]) {
   test(`a server does not outlive its parent: ${ending}`, async () => {
-    const module = JSON.stringify(join(import.meta.dirname, 'process.ts'))
-    const script = `
-      const { startServer } = await import(${module})
-      const server = await startServer({ name: 'probe', program: process.execPath, readyPath: '/',
-        args: ({ port }) => ['-e', ${JSON.stringify(LISTEN)}, String(port)] })
-      process.stdout.write(JSON.stringify([server.url, server.folder]), () => { ${ending} })`
-    const [url, folder] = JSON.parse(await outputOf(script)) as [string, string]
+    const [url, folder] = JSON.parse(await outputOf(parentOf(LISTEN, ending))) as [string, string]
     assert.equal(existsSync(folder), false)
     await untilRefused(url)
   })
+}
+
+test('a server on a leash does not outlive a parent that was killed', async () => {
+  const onLeash = `process.stdin.on('end', () => process.exit()).resume(); ${LISTEN}`
+  const script = parentOf(onLeash, `process.kill(process.pid, 'SIGKILL')`)
+  const [url, folder] = JSON.parse(await outputOf(script)) as [string, string]
+  await untilRefused(url)
+  await rm(folder, { recursive: true })
+})
+
+/** A script that starts a server, prints its address and folder, and ends as told. */
+function parentOf(server: string, ending: string): string {
+  const module = JSON.stringify(join(import.meta.dirname, 'process.ts'))
+  return `
+    const { startServer } = await import(${module})
+    const server = await startServer({ name: 'probe', program: process.execPath, readyPath: '/', leash: true,
+      args: ({ port }) => ['-e', ${JSON.stringify(server)}, String(port)] })
+    process.stdout.write(JSON.stringify([server.url, server.folder]), () => { ${ending} })`
 }
 
 function outputOf(script: string): Promise<string> {

@@ -47,4 +47,10 @@ function tinyRows(): Row[] {
   return rows
 }
 
+/** Two rows for days that are long over, to be appended: one into the hole, one beside other rows. */
+export const lateRows: readonly Row[] = [
+  { time: Date.UTC(2026, 0, 1, 11, 30), page: 'L', country: 'US', added: 1000, delta: 125 },
+  { time: Date.UTC(2026, 0, 2, 6, 20), page: 'L', country: 'US', added: 2000, delta: 250 },
+]
+
 export const tiny: Ingestion = { ...columns, rows: tinyRows() }
