@@ -29,6 +29,15 @@ export const bypassReasons = {
   unsafe_function: 'a function whose value is not known to be local to its step',
   limit: 'the limit parameter truncates the whole answer',
   stats: 'query statistics belong to one execution',
+  no_time_grouping: 'no time buckets: granularity all or none, or SQL that is not grouped by time',
+  irregular_granularity: 'a granularity whose buckets do not lie on a grid that we know',
+  not_decomposable:
+    'an answer that cannot be put together from parts: totals, subtotals, nested or joined data, lookups, rows not in time order',
+  other_query_type:
+    'a type of query whose answer has no time buckets (scan, search, timeBoundary and others)',
+  other_encoding: 'an answer in another encoding than the plain one (Smile, indented JSON)',
+  partial_results:
+    'the client accepts, or asks about, answers that are not whole (returnPartialResults and others)',
   unknown_flavour: 'the server behind this API is not one whose answers are known to be decomposable',
   switched_off: 'caching is switched off for this database, or by a rule',
   shadow: 'answered by the database while the cache is only compared',

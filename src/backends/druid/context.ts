@@ -1,0 +1,116 @@
+/**
+ * The context of a query: which keys belong to the question, which do not, and which forbid cutting its answer.
+ * Whatever is not named here belongs to the question.
+ */
+import type { Bypass } from '../backend.ts'
+import { canonicalText } from './canonical.ts'
+import type { JsonNode } from './json.ts'
+import { contextFlag, isAbsent, textOf, wholeNumber } from './lenient.ts'
+
+export interface ContextReading {
+  /** What belongs to the question: canonical texts by key. */
+  readonly kept: ReadonlyMap<string, string>
+  /** What can make one execution fail, as text. */
+  readonly terms: string
+}
+
+/** Whether Druid accepts a value: it must refuse what it would refuse also where the answer is stored. */
+type Accepts = (node: JsonNode) => boolean
+
+const anyScalar: Accepts = (node) => node.kind !== 'object' && node.kind !== 'array'
+const text: Accepts = (node) => node.kind === 'text'
+const flag: Accepts = (node) => contextFlag(node) !== undefined
+const count: Accepts = (node) => wholeNumber(node) !== undefined
+const vectorizing: Accepts = (node) => flag(node) && /^(?:true|false|force)$/i.test(textOf(node) ?? 'true')
+
+const named = (accepts: Accepts, names: string): [string, Accepts][] =>
+  names.split(' ').map((name) => [name, accepts])
+
+/** Names of executions, and Druid's own caches: they change nothing, and fail nothing. */
+const incidental = new Map<string, Accepts>([
+  ...named(text, 'queryId subQueryId sqlQueryId dartQueryId'),
+  ...named(flag, 'useCache populateCache useResultLevelCache populateResultLevelCache debug'),
+])
+
+/** How a query is executed. Its answer stays, but it may fail: too late, too large, not possible in this way. */
+const conditions = new Map<string, Accepts>([
+  ...named(
+    count,
+    'timeout perSegmentTimeout defaultTimeout maxScatterGatherBytes maxQueuedBytes maxSubqueryRows',
+  ),
+  ...named(text, 'lane'),
+  ...named(vectorizing, 'vectorize vectorizeVirtualColumns'),
+  ...named(
+    flag,
+    'enableParallelMerge setProcessingThreadNames useFilterCNF secondaryPartitionPruning cursorAutoArrangeFilters ' +
+      'optimizeAggregators enableJoinFilterPushDown enableJoinFilterRewrite enableRewriteJoinToFilter ' +
+      'enableJoinFilterRewriteValueColumnFilters forceHashAggregation mergeThreadLocal groupByIsSingleThreaded',
+  ),
+  ...named(
+    anyScalar,
+    'priority maxSubqueryBytes vectorSize parallelMergeInitialYieldRows parallelMergeSmallBatchRows ' +
+      'parallelMergeParallelism joinFilterRewriteMaxSize bufferGrouperMaxSize bufferGrouperInitialBuckets ' +
+      'bufferGrouperMaxLoadFactor maxMergingDictionarySize maxSelectorDictionarySize maxOnDiskStorage ' +
+      'maxSpillFileCount minSpillFileSize numParallelCombineThreads intermediateCombineDegree ' +
+      'deferExpressionDimensions',
+  ),
+])
+
+/** Flags that belong to the question, which Druid reads also from strings. */
+const keptFlags: ReadonlySet<string> = new Set([
+  'skipEmptyBuckets',
+  'resultAsArray',
+  'serializeDateTimeAsLong',
+  'serializeDateTimeAsLongInner',
+  'finalize',
+])
+
+/** Flags that, when set, give an answer that is not made of buckets, or not of whole truth. */
+const refusedFlags: ReadonlyMap<string, Bypass> = new Map([
+  ['bySegment', { bypass: 'not_decomposable', detail: 'bySegment' }],
+  ['grandTotal', { bypass: 'not_decomposable', detail: 'grandTotal' }],
+  ['sortByDimsFirst', { bypass: 'not_decomposable', detail: 'sortByDimsFirst: rows are not in time order' }],
+  [
+    'mergeRunnersUsingChainedExecution',
+    { bypass: 'not_decomposable', detail: 'mergeRunnersUsingChainedExecution: rows in no certain order' },
+  ],
+  ['returnPartialResults', { bypass: 'partial_results', detail: 'returnPartialResults' }],
+])
+
+/** Keys that do so with any value. */
+const refusedKeys: ReadonlyMap<string, Bypass> = new Map([
+  ['uncoveredIntervalsLimit', { bypass: 'partial_results', detail: 'uncoveredIntervalsLimit' }],
+  ['fudgeTimestamp', { bypass: 'partial_results', detail: 'fudgeTimestamp' }],
+  ['executionMode', { bypass: 'partial_results', detail: 'executionMode' }],
+  ['If-None-Match', { bypass: 'not_decomposable', detail: 'an entity tag is that of one whole answer' }],
+])
+
+/** Reads the value of `context`. Keys in `ignored` are the operator's word that they change nothing. */
+export function readContext(
+  node: JsonNode | undefined,
+  ignored: ReadonlySet<string>,
+): ContextReading | Bypass {
+  if (isAbsent(node)) return { kept: new Map(), terms: '' }
+  if (node.kind !== 'object') return { bypass: 'invalid_parameter', detail: 'context is not an object' }
+  const kept = new Map<string, string>()
+  const terms: string[] = []
+  for (const [key, value] of node.members) {
+    const refusal = refuse(key, value)
+    if (refusal !== undefined) return refusal
+    if (ignored.has(key) || incidental.has(key)) continue
+    if (!conditions.has(key)) kept.set(key, printed(key, value))
+    else if (!isAbsent(value)) terms.push(`${key}=${canonicalText(value)}`)
+  }
+  return { kept, terms: terms.sort().join(' ') }
+}
+
+function refuse(key: string, value: JsonNode): Bypass | undefined {
+  if (isAbsent(value)) return undefined
+  if (contextFlag(value) === true && refusedFlags.has(key)) return refusedFlags.get(key)
+  const accepts = incidental.get(key) ?? conditions.get(key)
+  if (accepts === undefined || accepts(value)) return refusedKeys.get(key)
+  return { bypass: 'invalid_parameter', detail: `context: a value for ${key} that Druid may refuse` }
+}
+
+const printed = (key: string, value: JsonNode): string =>
+  keptFlags.has(key) && flag(value) ? String(contextFlag(value)) : canonicalText(value)
