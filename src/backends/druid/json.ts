@@ -144,22 +144,12 @@ class JsonReader {
 
   #string(): JsonText | undefined {
     const start = this.#at
-    const end = this.#endOfString(start)
+    const end = endOfString(this.#text, start)
     if (end === undefined) return undefined
     this.#at = end
     const value = this.#text.slice(start + 1, end - 1)
     const decoded = value.includes('\\') ? decode(this.#text.slice(start, end)) : value
     return decoded === undefined ? undefined : { kind: 'text', value: decoded, start, end }
-  }
-
-  #endOfString(start: number): number | undefined {
-    for (let at = start + 1; at < this.#text.length; at++) {
-      const code = this.#text.charCodeAt(at)
-      if (code === quote) return at + 1
-      if (code === backslash) at++
-      else if (code < 0x20) return undefined
-    }
-    return undefined
   }
 
   #scalar(): JsonNumber | JsonWord | undefined {
@@ -184,13 +174,30 @@ class JsonReader {
   }
 
   #skipSpace(): void {
-    while (isSpace(this.#text.charCodeAt(this.#at))) this.#at++
+    this.#at = skipSpace(this.#text, this.#at)
   }
 
   #refuse(problem: string): undefined {
     this.problem = problem
     return undefined
   }
+}
+
+/** Where the string that begins at `start` ends; undefined where it does not. */
+export function endOfString(text: string, start: number): number | undefined {
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === quote) return at + 1
+    if (code === backslash) at++
+    else if (code < 0x20) return undefined
+  }
+  return undefined
+}
+
+export function skipSpace(text: string, from: number): number {
+  let at = from
+  while (isSpace(text.charCodeAt(at))) at++
+  return at
 }
 
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09

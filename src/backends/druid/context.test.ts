@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Bypass } from '../backend.ts'
+import { type ContextReading, readContext } from './context.ts'
+import { readJson } from './json.ts'
+
+function reading(context: unknown, ignored: readonly string[] = []): ContextReading | Bypass {
+  const node = readJson(JSON.stringify(context))
+  assert.ok(!('malformed' in node))
+  return readContext(node, new Set(ignored))
+}
+
+function kept(context: unknown, ignored: readonly string[] = []): Record<string, string> {
+  const result = reading(context, ignored)
+  assert.ok(!('bypass' in result), JSON.stringify(result))
+  return Object.fromEntries(result.kept)
+}
+
+function reasonOf(context: unknown): string | undefined {
+  const result = reading(context)
+  return 'bypass' in result ? result.bypass : undefined
+}
+
+test('no context, null and an empty one are the same', () => {
+  const nothing = { kept: new Map(), terms: '' }
+  assert.deepEqual(readContext(undefined, new Set()), nothing)
+  assert.deepEqual(reading(null), nothing)
+  assert.deepEqual(reading({}), nothing)
+})
+
+test('what names an execution, or Druid’s caches, belongs neither to the question nor to its terms', () => {
+  const context = { queryId: 'a', sqlQueryId: 'b', useCache: false, populateResultLevelCache: 'true' }
+  assert.deepEqual(reading(context), { kept: new Map(), terms: '' })
+})
+
+test('what can make an execution fail is told apart from the question', () => {
+  const result = reading({
+    vectorize: 'force',
+    timeout: 5000,
+    lane: 'low',
+    priority: -1,
+    skipEmptyBuckets: true,
+  })
+  assert.ok(!('bypass' in result))
+  assert.equal(result.terms, 'lane="low" priority=-1 timeout=5000 vectorize="force"')
+  assert.deepEqual([...result.kept], [['skipEmptyBuckets', 'true']])
+})
+
+test('keys that nobody knows belong to the question, unless the operator says otherwise', () => {
+  assert.deepEqual(kept({ team: 'a', brokerService: 'x' }), { team: '"a"', brokerService: '"x"' })
+  assert.deepEqual(kept({ team: 'a', user: 'b' }, ['team']), { user: '"b"' })
+})
+
+test('flags that Druid reads from strings are the same as booleans; other values stay as they are', () => {
+  assert.deepEqual(kept({ skipEmptyBuckets: 'TRUE', finalize: 'x' }), {
+    skipEmptyBuckets: 'true',
+    finalize: 'false',
+  })
+  assert.deepEqual(kept({ team: 'TRUE' }), { team: '"TRUE"' })
+  assert.deepEqual(kept({ grandTotal: false }), { grandTotal: 'false' })
+})
+
+const refused: readonly (readonly [context: object, reason: string])[] = [
+  [{ bySegment: true }, 'not_decomposable'],
+  [{ bySegment: 'true' }, 'not_decomposable'],
+  [{ grandTotal: 'True' }, 'not_decomposable'],
+  [{ sortByDimsFirst: true }, 'not_decomposable'],
+  [{ mergeRunnersUsingChainedExecution: true }, 'not_decomposable'],
+  [{ 'If-None-Match': 'x' }, 'not_decomposable'],
+  [{ returnPartialResults: true }, 'partial_results'],
+  [{ uncoveredIntervalsLimit: 10 }, 'partial_results'],
+  [{ fudgeTimestamp: '0' }, 'partial_results'],
+  [{ executionMode: 'ASYNC' }, 'partial_results'],
+  // Druid refuses these, and must do so although the answer is stored.
+  [{ timeout: -1 }, 'invalid_parameter'],
+  [{ timeout: 'soon' }, 'invalid_parameter'],
+  [{ timeout: 1.5 }, 'invalid_parameter'],
+  [{ queryId: 5 }, 'invalid_parameter'],
+  [{ useCache: 1 }, 'invalid_parameter'],
+  [{ vectorize: 'maybe' }, 'invalid_parameter'],
+  [{ priority: {} }, 'invalid_parameter'],
+]
+
+for (const [context, reason] of refused) {
+  test(`${JSON.stringify(context)} is passed on`, () => assert.equal(reasonOf(context), reason))
+}
+
+test('a refused key counts although the operator ignores it', () => {
+  assert.ok('bypass' in reading({ bySegment: true }, ['bySegment']))
+})
+
+test('flags that are off, and null for anything, refuse nothing', () => {
+  const off = { bySegment: false, grandTotal: 'no', returnPartialResults: 'false' }
+  assert.equal(reasonOf(off), undefined)
+  assert.equal(reasonOf({ timeout: null, queryId: null, fudgeTimestamp: null, bySegment: null }), undefined)
+})
+
+test('a context that is no object is for Druid to refuse', () => {
+  for (const context of [[], '', 5, true]) assert.equal(reasonOf(context), 'invalid_parameter')
+})

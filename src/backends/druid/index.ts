@@ -1,0 +1,45 @@
+/** Apache Druid: native and SQL queries grouped by time, decomposed on a cell grid, spliced from the server's own rows. */
+import type { Backend } from '../backend.ts'
+import { RowSink } from './decompose.ts'
+import { differenceFrom } from './difference.ts'
+import type { DruidPlan } from './druid-plan.ts'
+import { flavourPath, readFlavour } from './flavour.ts'
+import { narrow } from './narrow.ts'
+import { createPlanner, type DruidOptions, type DruidQuery, isDruidQuery } from './plan.ts'
+import { recompose } from './recompose.ts'
+
+export type { DruidOptions, DruidQuery } from './plan.ts'
+
+export function druid(options: DruidOptions): Backend<DruidQuery> {
+  const planner = createPlanner(options)
+  return {
+    name: 'druid',
+    flavourPath,
+    readFlavour,
+    takesSeveralIntervals: true,
+    keptHeaders: ['x-druid-response-context', 'x-druid-sql-header-included'],
+    claims: isDruidQuery,
+    errorAnswer: (status, errorMessage) => ({
+      contentType: 'application/json',
+      body: JSON.stringify({
+        error: errors.get(status) ?? 'Unknown exception',
+        errorMessage,
+        errorClass: null,
+        host: null,
+      }),
+    }),
+    parse: planner.parse,
+    plan: planner.plan,
+    narrow: (plan, intervals) => narrow(plan as DruidPlan, intervals),
+    decompose: (plan, intervals) => new RowSink(plan as DruidPlan, intervals),
+    recompose: (plan, panes) => recompose(plan as DruidPlan, panes),
+    differenceFrom,
+  }
+}
+
+/** The words that Druid has for them. */
+const errors = new Map([
+  [429, 'Query capacity exceeded'],
+  [501, 'Unsupported operation'],
+  [504, 'Query timeout'],
+])

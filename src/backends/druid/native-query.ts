@@ -1,0 +1,145 @@
+/** What a native query asks, whenever it asks it: may its answer be cut into buckets, and how is it written? */
+import type { Bypass } from '../backend.ts'
+import { canonicalMembers, canonicalObject } from './canonical.ts'
+import { type ContextReading, readContext } from './context.ts'
+import type { RowFormat } from './druid-plan.ts'
+import { type JsonNode, type JsonObject, plainOf } from './json.ts'
+import { isAbsent, queryFlag, textOf, wholeNumber } from './lenient.ts'
+import { readDataSource, refuseOutsideData, tableText } from './native-source.ts'
+
+export interface NativeQuery {
+  /** Canonical, without intervals and whatever else does not belong to the question. */
+  readonly text: string
+  readonly sources: readonly string[]
+  /** As in the query, for whoever makes a grid of it. */
+  readonly granularity: unknown
+  readonly format: RowFormat
+  readonly isDescending: boolean
+  /** Infinity where there is none. */
+  readonly limit: number
+  readonly queryId: string | undefined
+  readonly terms: string
+}
+
+type Members = ReadonlyMap<string, JsonNode>
+
+const maxLimit = 2 ** 31 - 1
+
+const invalid = (detail: string): Bypass => ({ bypass: 'invalid_parameter', detail })
+const missing = (name: string): Bypass => ({ bypass: 'missing_parameter', detail: `no ${name}` })
+
+export function readNative(query: JsonObject, ignored: ReadonlySet<string>): NativeQuery | Bypass {
+  const { members } = query
+  const type = members.get('queryType')
+  const [dataSource, granularity] = [members.get('dataSource'), members.get('granularity')]
+  if (isAbsent(type)) return missing('queryType')
+  if (!decomposable.has(textOf(type) ?? '')) {
+    return {
+      bypass: 'other_query_type',
+      detail: textOf(type)?.slice(0, 40) ?? 'a queryType that is not a name',
+    }
+  }
+  if (isAbsent(dataSource)) return missing('dataSource')
+  if (isAbsent(granularity)) return missing('granularity')
+  const sources = readDataSource(dataSource)
+  if ('bypass' in sources) return sources
+  const context = readContext(members.get('context'), ignored)
+  if ('bypass' in context) return context
+  const order = decomposable.get(textOf(type)!)!(members, context)
+  if ('bypass' in order) return order
+  const refusal = refuseOutsideData(query)
+  if (refusal !== undefined) return refusal
+  return {
+    text: questionOf(query, context, order),
+    sources,
+    granularity: plainOf(granularity),
+    ...order,
+    queryId: queryIdOf(members.get('context')),
+    terms: context.terms,
+  }
+}
+
+/** How rows come and are written. */
+type Order = Pick<NativeQuery, 'format' | 'isDescending' | 'limit'>
+type ReadOrder = (members: Members, context: ContextReading) => Order | Bypass
+
+const objectRows: RowFormat = { container: 'list', row: 'object', time: 'timestamp', headerRows: 0, end: '' }
+const arrayRows: RowFormat = { container: 'list', row: 'array', time: 0, headerRows: 0, end: '' }
+const ascending: Order = { format: objectRows, isDescending: false, limit: Number.POSITIVE_INFINITY }
+
+const decomposable: ReadonlyMap<string, ReadOrder> = new Map<string, ReadOrder>([
+  ['timeseries', readTimeseries],
+  ['groupBy', readGroupBy],
+  // Its threshold holds for each bucket.
+  ['topN', () => ascending],
+])
+
+function readTimeseries(members: Members): Order | Bypass {
+  const isDescending = queryFlag(members.get('descending'))
+  if (isDescending === undefined) return invalid('descending: neither true nor false')
+  const limit = readLimit(members.get('limit'))
+  if (limit === undefined) return invalid('limit: not a whole number that Druid takes')
+  return { format: objectRows, isDescending, limit }
+}
+
+function readLimit(node: JsonNode | undefined): number | undefined {
+  if (isAbsent(node)) return Number.POSITIVE_INFINITY
+  const limit = wholeNumber(node)
+  if (limit === undefined || limit > maxLimit) return undefined
+  // That is how Druid means 0 and the largest number.
+  return limit === 0 || limit === maxLimit ? Number.POSITIVE_INFINITY : limit
+}
+
+function readGroupBy(members: Members, { kept }: ContextReading): Order | Bypass {
+  if (!isAbsent(members.get('subtotalsSpec'))) return { bypass: 'not_decomposable', detail: 'subtotalsSpec' }
+  const refusal = refuseLimitSpec(members.get('limitSpec'))
+  if (refusal !== undefined) return refusal
+  for (const key of kept.keys()) {
+    if (key.startsWith('timestampResultField'))
+      return { bypass: 'not_decomposable', detail: key.slice(0, 60) }
+  }
+  if (!['"v2"', 'null'].includes(kept.get('groupByStrategy') ?? 'null')) {
+    return { bypass: 'not_decomposable', detail: 'a groupByStrategy other than v2' }
+  }
+  return { ...ascending, format: kept.get('resultAsArray') === 'true' ? arrayRows : objectRows }
+}
+
+/** Columns order the rows of each bucket; limit and offset count through all of them. */
+function refuseLimitSpec(node: JsonNode | undefined): Bypass | undefined {
+  if (isAbsent(node)) return undefined
+  if (node.kind !== 'object') return invalid('limitSpec is not an object')
+  const [limit, offset, columns] = ['limit', 'offset', 'columns'].map((name) => node.members.get(name))
+  if (!isAbsent(limit)) return { bypass: 'limit', detail: 'limitSpec.limit' }
+  if (!isAbsent(offset) && wholeNumber(offset) !== 0) return { bypass: 'limit', detail: 'limitSpec.offset' }
+  if (isAbsent(columns)) return undefined
+  if (columns.kind !== 'array') return invalid('limitSpec.columns is not a list')
+  const isByTime = columns.items.some((column) => columnName(column) === '__time')
+  return isByTime ? { bypass: 'not_decomposable', detail: 'limitSpec: rows ordered by __time' } : undefined
+}
+
+const columnName = (column: JsonNode): string | undefined =>
+  textOf(column.kind === 'object' ? column.members.get('dimension') : column)
+
+function queryIdOf(context: JsonNode | undefined): string | undefined {
+  return context?.kind === 'object' ? textOf(context.members.get('queryId')) : undefined
+}
+
+/** Forms that Druid reads alike become one, in the fields that are understood here. */
+function questionOf(query: JsonObject, { kept }: ContextReading, { isDescending, limit }: Order): string {
+  const texts = canonicalMembers(query)
+  texts.delete('intervals')
+  set(texts, 'context', kept.size === 0 ? undefined : canonicalObject(kept))
+  const dataSource = query.members.get('dataSource')!
+  texts.set('dataSource', tableText(dataSource) ?? texts.get('dataSource')!)
+  const granularity = textOf(query.members.get('granularity'))
+  if (granularity !== undefined) texts.set('granularity', JSON.stringify(granularity.toLowerCase()))
+  if (texts.get('queryType') !== '"timeseries"') return canonicalObject(texts)
+  set(texts, 'descending', isDescending ? 'true' : undefined)
+  set(texts, 'limit', Number.isFinite(limit) ? String(limit) : undefined)
+  return canonicalObject(texts)
+}
+
+function set(texts: Map<string, string>, name: string, text: string | undefined): void {
+  if (text === undefined) texts.delete(name)
+  else texts.set(name, text)
+}

@@ -1,0 +1,112 @@
+/** Native queries: the time they ask about is taken out, the rest is read once and remembered, both make a plan. */
+import type { Grid } from '../../core/grid.ts'
+import { Memo } from '../../core/memo.ts'
+import type { Bypass } from '../backend.ts'
+import { bucketsOf } from './buckets.ts'
+import type { DruidPlan, Span } from './druid-plan.ts'
+import { gridOf } from './granularity.ts'
+import { printIntervals, readIntervals } from './intervals.ts'
+import { type JsonNode, type Malformed, readJson } from './json.ts'
+import { type Cut, cutIntervals, placeholder } from './native-cut.ts'
+import { type NativeQuery, readNative } from './native-query.ts'
+
+export interface NativeOptions {
+  /** The most buckets that one request may touch. */
+  readonly maxBuckets: number
+  /** Context keys that do not belong to the question, besides those that never do. */
+  readonly ignoredContext?: readonly string[]
+}
+
+/** A plan without who asked. */
+export type Layout = Omit<DruidPlan, 'request'>
+
+interface Question extends NativeQuery {
+  readonly shape: string
+  /** Where the intervals stand in its text. */
+  readonly intervalsAt: number
+  readonly rewrite: DruidPlan['rewrite']
+  /** The last one: equal grids are one object, so that whoever remembers something of it finds it again. */
+  grid?: Grid
+}
+
+export const nativePath = '/druid/v2'
+
+const remembered = { maxTexts: 4_000, maxCharacters: 4 << 20 }
+const longestRemembered = 16 << 10
+
+export type NativePlanner = (body: string) => Layout | Bypass
+
+export function createNativePlanner({ maxBuckets, ignoredContext }: NativeOptions): NativePlanner {
+  const ignored = new Set(ignoredContext)
+  const questions = new Memo(remembered, (text) => readQuestion(text, ignored))
+  const layouts = new Memo(remembered, read)
+  return (body) => (body.length <= longestRemembered ? layouts.get(body) : read(body))
+
+  function read(body: string): Layout | Bypass {
+    const cut = cutIntervals(body)
+    if (cut === undefined) return withoutIntervals(body)
+    const isShort = cut.question.length <= longestRemembered
+    const question = isShort ? questions.get(cut.question) : readQuestion(cut.question, ignored)
+    return 'bypass' in question ? question : layOut(question, cut, maxBuckets)
+  }
+}
+
+const malformed = (problem: Malformed): Bypass => ({ bypass: 'malformed_request', detail: problem.malformed })
+
+function withoutIntervals(body: string): Bypass {
+  const node = readJson(body)
+  if ('malformed' in node) return malformed(node)
+  if (node.kind !== 'object') return malformed({ malformed: 'not an object' })
+  // Other types have none, or none that count.
+  const question = readNative(node, new Set())
+  if ('bypass' in question && question.bypass === 'other_query_type') return question
+  return { bypass: 'missing_parameter', detail: 'no intervals' }
+}
+
+function readQuestion(text: string, ignored: ReadonlySet<string>): Question | Bypass {
+  const node = readJson(text)
+  if ('malformed' in node) return malformed(node)
+  if (node.kind !== 'object') return malformed({ malformed: 'not an object' })
+  const query = readNative(node, ignored)
+  if ('bypass' in query) return query
+  const intervals = node.members.get('intervals')
+  if (intervals === undefined) return malformed({ malformed: 'no intervals where they were found' })
+  const limit = Number.isFinite(query.limit) ? node.members.get('limit') : undefined
+  const shape = `["${nativePath}",${query.text}]`
+  return { ...query, shape, intervalsAt: intervals.start, rewrite: rewriterOf(text, intervals, limit) }
+}
+
+/** The client's own text with other intervals, and without a limit: it holds for all rows, not for those of a part. */
+function rewriterOf(text: string, intervals: JsonNode, limit: JsonNode | undefined): DruidPlan['rewrite'] {
+  const isBefore = limit !== undefined && limit.start < intervals.start
+  const unlimited = limit === undefined ? text : `${text.slice(0, limit.start)}0${text.slice(limit.end)}`
+  const start = intervals.start - (isBefore ? limit.end - limit.start - 1 : 0)
+  const head = unlimited.slice(0, start)
+  const tail = unlimited.slice(start + placeholder.length)
+  return (spans) => Buffer.from(head + printIntervals(spans) + tail)
+}
+
+function layOut(question: Question, { at, intervals }: Cut, maxBuckets: number): Layout | Bypass {
+  if (at !== question.intervalsAt) return malformed({ malformed: 'intervals in an odd place' })
+  const node = readJson(intervals)
+  if ('malformed' in node) return malformed(node)
+  const spans = readIntervals(node)
+  if ('bypass' in spans) return spans
+  const gridding = gridOf(question.granularity, hullOf(spans))
+  if ('bypass' in gridding) return gridding
+  const grid = sameGrid(question, gridding.grid)
+  const buckets = bucketsOf(grid, spans, maxBuckets)
+  if ('bypass' in buckets) return buckets
+  const { text, shape, sources, format, isDescending, limit, queryId, terms, rewrite } = question
+  const reads = { sources, knowsAllSources: true, lookbackMs: 0 }
+  const answer = { format, isDescending, limit, isVerbatim: limit === Number.POSITIVE_INFINITY }
+  return { text, shape, grid, ...buckets, ...reads, terms, ...answer, spans, queryId, rewrite }
+}
+
+const hullOf = (spans: readonly Span[]): Span => ({ from: spans[0]!.from, to: spans.at(-1)!.to })
+
+function sameGrid(question: Question, grid: Grid): Grid {
+  if (question.grid === undefined || JSON.stringify(question.grid) !== JSON.stringify(grid))
+    question.grid = grid
+  return question.grid
+}

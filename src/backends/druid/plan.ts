@@ -1,0 +1,52 @@
+/** Which requests are queries of Druid, native or SQL, and how each lies on its grid. */
+import type { Backend, Bypass, WireRequest } from '../backend.ts'
+import type { DruidPlan } from './druid-plan.ts'
+import { createNativePlanner, type Layout, nativePath } from './native.ts'
+import { createSqlPlanner } from './sql.ts'
+import { bodyTextOf, refuseWire } from './wire.ts'
+
+export interface DruidOptions {
+  /** The most buckets that one request may touch. */
+  readonly maxBuckets: number
+  /** Context keys that do not belong to the question, besides those that never do. */
+  readonly ignoredContext?: readonly string[]
+}
+
+export interface DruidQuery {
+  readonly request: WireRequest
+  /** Of a native query; SQL is read when the time is known that it may speak of. */
+  readonly layout?: Layout
+}
+
+interface Planner {
+  parse(request: WireRequest): DruidQuery | Bypass | undefined
+  plan: (...args: Parameters<Backend<DruidQuery>['plan']>) => DruidPlan | Bypass
+}
+
+const nativePaths = [nativePath, `${nativePath}/`]
+const sqlPaths = [`${nativePath}/sql`, `${nativePath}/sql/`]
+
+export const isDruidQuery = (method: string, path: string): boolean =>
+  method === 'POST' && (nativePaths.includes(path) || sqlPaths.includes(path))
+
+export function createPlanner(options: DruidOptions): Planner {
+  const layOutNative = createNativePlanner(options)
+  const sql = createSqlPlanner(options)
+  return {
+    parse(request) {
+      if (!isDruidQuery(request.method, request.path)) return undefined
+      if (sqlPaths.includes(request.path)) return { request }
+      const body = refuseWire(request) ?? bodyTextOf(request)
+      if (typeof body !== 'string') return body
+      const layout = layOutNative(body)
+      return 'bypass' in layout ? layout : { request, layout }
+    },
+    plan({ request, layout }, now) {
+      if (layout === undefined) return sql.plan(request, now)
+      const { search } = request
+      // Druid has no other parameters that matter here; those who send some do not share with others.
+      const shape = search === '' ? layout.shape : JSON.stringify([layout.shape, search])
+      return { ...layout, shape, request }
+    },
+  }
+}
