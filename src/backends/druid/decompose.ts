@@ -1,0 +1,212 @@
+/**
+ * Cuts an answer of rows into panes while it arrives. A scanner finds where rows end; nothing is parsed but the time
+ * of a row, and that only where it is another one than that of the row before. The slab is the body itself: each row
+ * is kept with the separator behind it (the bracket that closes a list is overwritten with one).
+ */
+import type { EpochMs } from '../../core/clock.ts'
+import { headerOf } from '../../core/headers.ts'
+import type { Interval } from '../../core/interval.ts'
+import { ingestScratch } from '../../core/scratch.ts'
+import type { Decomposed, ResponseEnds, Sink, Unusable } from '../backend.ts'
+import type { DruidPlan, RowFormat } from './druid-plan.ts'
+import { comma, newline, type RowScanner, scannerOf, tailOf } from './rows.ts'
+import { BucketTable } from './rows-buckets.ts'
+import { readInstant } from './rows-time.ts'
+
+const openBracket = 0x5b
+const closeBracket = 0x5d
+const noBytes = Buffer.alloc(0)
+
+/** `behind`: a row has ended, its separator comes next. */
+type State = 'opening' | 'between' | 'row' | 'behind' | 'tail'
+
+export class RowSink implements Sink {
+  readonly #format: RowFormat
+  readonly #scanner: RowScanner
+  readonly #buckets: BucketTable
+  readonly #isList: boolean
+  #bytes: Buffer
+  #length = 0
+  #position = 0
+  #state: State
+  /** Whether the rows may end here: not behind a comma. */
+  #mayEnd = true
+  #rows = 0
+  #rowStart = 0
+  #headersEnd = 0
+  /** Where the last row that has a time begins, and where its time lies. */
+  #known = 0
+  #timeStart = 0
+  #timeEnd = 0
+  /** Whether the row that is being scanned begins like that one, its time included. */
+  #isLikeKnown = false
+  #failure: string | undefined
+
+  constructor(plan: Pick<DruidPlan, 'format' | 'grid' | 'isDescending'>, intervals: readonly Interval[]) {
+    this.#format = plan.format
+    this.#scanner = scannerOf(plan.format)
+    this.#buckets = new BucketTable(plan, intervals)
+    this.#isList = plan.format.container === 'list'
+    this.#state = this.#isList ? 'opening' : 'between'
+    this.#bytes = ingestScratch.take(16_384)
+  }
+
+  get held(): number {
+    return this.#bytes.length + this.#buckets.held
+  }
+
+  write(chunk: Uint8Array): void {
+    if (this.#failure !== undefined) return
+    const end = this.#length + chunk.length
+    if (end > this.#bytes.length) this.#bytes = ingestScratch.grow(this.#bytes, this.#length, end)
+    this.#bytes.set(chunk, this.#length)
+    this.#length = end
+    while (this.#advance());
+  }
+
+  end(fetchedAt: EpochMs, ends: ResponseEnds): Decomposed | Unusable {
+    const decomposed = this.#decomposed(fetchedAt, ends)
+    this.#buckets.abandon()
+    // Whatever comes now is for nobody: the buffer is the next answer's.
+    ingestScratch.give(this.#bytes)
+    this.#bytes = noBytes
+    this.#failure = 'the answer is over'
+    return decomposed
+  }
+
+  #decomposed(fetchedAt: EpochMs, { headers, trailers }: ResponseEnds): Decomposed | Unusable {
+    if (this.#failure !== undefined) return { unusable: this.#failure }
+    if ((headerOf(trailers, 'x-druid-response-complete') ?? 'true') !== 'true')
+      return { unusable: 'the database says that its answer is not complete' }
+    const tail = this.#bytes.subarray(this.#position, this.#length)
+    if (this.#state !== 'tail' || !tail.equals(tailOf(this.#format, this.#rows)))
+      return { unusable: 'the answer is cut short' }
+    if (this.#rows < this.#format.headerRows) return { unusable: 'an answer without its header' }
+    const firstRow = this.#isList ? 1 : 0
+    const panes = this.#buckets.finish({
+      bytes: this.#bytes,
+      end: this.#position,
+      frame: this.#bytes.subarray(firstRow, Math.max(firstRow, this.#headersEnd)),
+      fetchedAt,
+    })
+    // Anything in it (missing segments, intervals without any) says that the answer is not all there is.
+    const context = headerOf(headers, 'x-druid-response-context')
+    return { panes, storable: context === undefined || context.trim() === '{}' }
+  }
+
+  /** One step further; false where more bytes are needed, or no more are wanted. */
+  #advance(): boolean {
+    if (this.#state === 'tail') return this.#tailEnds()
+    if (this.#position >= this.#length) return false
+    switch (this.#state) {
+      case 'opening':
+        return this.#bytes[this.#position] === openBracket ? this.#goOn('between', 1) : this.#fail()
+      case 'between':
+        return this.#rowBegins()
+      case 'row':
+        return this.#rowEnds()
+      default:
+        return this.#rowIsOver()
+    }
+  }
+
+  #rowBegins(): boolean {
+    const first = this.#bytes[this.#position]
+    if (first === (this.#isList ? closeBracket : newline))
+      return this.#mayEnd ? this.#rowsEnd() : this.#fail()
+    const { opening } = this.#scanner
+    if (opening !== undefined && first !== opening) return this.#fail()
+    this.#rowStart = this.#position
+    this.#isLikeKnown = this.#beginsLikeKnown()
+    if (this.#isLikeKnown) this.#scanner.resume(this.#position + this.#timeEnd - this.#known)
+    else this.#scanner.begin(this.#position)
+    return this.#goOn('row', 0)
+  }
+
+  /** Rows of a bucket have the same time, mostly behind the same bytes. Times differ at their ends. */
+  #beginsLikeKnown(): boolean {
+    const bytes = this.#bytes
+    const [start, known] = [this.#rowStart, this.#known]
+    const length = this.#timeEnd - known
+    // A byte more must be there: a number could go on.
+    if (length === 0 || start + length >= this.#length) return false
+    const behind = bytes[start + length]
+    if (behind !== comma && behind !== this.#scanner.closing) return false
+    for (let i = length - 1; i >= 0; i--) if (bytes[start + i] !== bytes[known + i]) return false
+    return true
+  }
+
+  #rowEnds(): boolean {
+    const end = this.#scanner.find(this.#bytes, this.#length)
+    if (end < 0) return false
+    this.#position = end
+    const isHeader = this.#rows < this.#format.headerRows
+    this.#rows++
+    const failure = isHeader ? this.#headerFailure(end) : this.#rowFailure(end)
+    return failure === undefined ? this.#goOn('behind', 0) : this.#fail(failure)
+  }
+
+  /** A database that knows no headers begins with a row of data, which has a time. */
+  #headerFailure(end: number): string | undefined {
+    const bytes = this.#bytes
+    const at = this.#scanner.timeAt(bytes, this.#rowStart, end)
+    if (at < 0) return 'a header row without the column of the time'
+    const time = readInstant(bytes, at, this.#scanner.endOfField(bytes, at, end))
+    return Number.isNaN(time) ? undefined : 'rows without their header'
+  }
+
+  #rowFailure(end: number): string | undefined {
+    if (this.#scanner.opening !== undefined && this.#bytes[end - 1] !== this.#scanner.closing)
+      return 'not rows'
+    if (this.#isLikeKnown) return undefined
+    const at = this.#scanner.timeAt(this.#bytes, this.#rowStart, end)
+    if (at < 0) return 'a row without a time'
+    const timeEnd = this.#scanner.endOfField(this.#bytes, at, end)
+    const isSameTime = this.#isKnownTime(at, timeEnd)
+    this.#known = this.#rowStart
+    this.#timeStart = at
+    this.#timeEnd = timeEnd
+    if (isSameTime) return undefined
+    const time = readInstant(this.#bytes, at, timeEnd)
+    return Number.isNaN(time) ? 'a row whose time cannot be read' : this.#buckets.take(time, this.#rowStart)
+  }
+
+  #isKnownTime(start: number, end: number): boolean {
+    const length = this.#timeEnd - this.#timeStart
+    if (length === 0 || end - start !== length) return false
+    const [bytes, known] = [this.#bytes, this.#timeStart]
+    for (let i = length - 1; i >= 0; i--) if (bytes[start + i] !== bytes[known + i]) return false
+    return true
+  }
+
+  #rowIsOver(): boolean {
+    const separator = this.#bytes[this.#position]
+    const isLast = this.#isList && separator === closeBracket
+    if (!isLast && separator !== (this.#isList ? comma : newline)) return this.#fail()
+    this.#bytes[this.#position] = this.#isList ? comma : newline
+    if (this.#rows === this.#format.headerRows) this.#headersEnd = this.#position + 1
+    this.#mayEnd = !this.#isList
+    return this.#goOn(isLast ? 'tail' : 'between', 1)
+  }
+
+  /** At the bracket that closes an empty list, or at the empty line behind the last one. */
+  #rowsEnd(): boolean {
+    return this.#goOn('tail', this.#isList ? 1 : 0)
+  }
+
+  #tailEnds(): boolean {
+    const more = this.#length - this.#position > tailOf(this.#format, this.#rows).length
+    return more ? this.#fail('bytes behind the end of the answer') : false
+  }
+
+  #goOn(state: State, bytes: number): true {
+    this.#state = state
+    this.#position += bytes
+    return true
+  }
+
+  #fail(failure = `not rows (at byte ${this.#position})`): false {
+    this.#failure = failure
+    return false
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * Reads the time of a row from its bytes: what Joda-Time prints (`2026-01-01T08:00:00.000Z`, also with an offset and
+ * without the fraction), or epoch milliseconds; both with or without the quotes of JSON.
+ */
+import type { EpochMs } from '../../core/clock.ts'
+
+const quote = 0x22
+const minus = 0x2d
+const colon = 0x3a
+
+/** The instant that bytes[start .. end) tell; NaN for anything else. */
+export function readInstant(bytes: Uint8Array, start: number, end: number): EpochMs {
+  const isQuoted = end - start >= 2 && bytes[start] === quote && bytes[end - 1] === quote
+  const [from, to] = isQuoted ? [start + 1, end - 1] : [start, end]
+  return to - from > mostDigits + 1 ? readDateTime(bytes, from, to) : readEpoch(bytes, from, to)
+}
+
+/** More digits are no instant that anybody has, and would not be exact. A date with its time is longer. */
+const mostDigits = 15
+
+function readEpoch(bytes: Uint8Array, start: number, end: number): EpochMs {
+  const isNegative = bytes[start] === minus
+  const from = isNegative ? start + 1 : start
+  if (end - from > mostDigits) return Number.NaN
+  const value = digits(bytes, from, end - from)
+  return isNegative ? -value : value
+}
+
+/** Where the parts of `2026-01-01T08:00:00` stand. */
+const separators = [
+  [4, minus],
+  [7, minus],
+  [10, 0x54 /* T */],
+  [13, colon],
+  [16, colon],
+] as const
+const secondsEnd = 19
+const fractionEnd = 23
+
+function readDateTime(bytes: Uint8Array, start: number, end: number): EpochMs {
+  for (const [at, byte] of separators) if (bytes[start + at] !== byte) return Number.NaN
+  const day = dayOf(digits(bytes, start, 4), digits(bytes, start + 5, 2), digits(bytes, start + 8, 2))
+  const [hour, minute, second] = [
+    digits(bytes, start + 11, 2),
+    digits(bytes, start + 14, 2),
+    digits(bytes, start + 17, 2),
+  ]
+  if (!(hour < 24 && minute < 60 && second < 60)) return Number.NaN
+  const hasFraction = bytes[start + secondsEnd] === 0x2e /* . */
+  const fraction = hasFraction ? digits(bytes, start + secondsEnd + 1, 3) : 0
+  const offset = readOffset(bytes, start + (hasFraction ? fractionEnd : secondsEnd), end)
+  return day * 86_400_000 + hour * 3_600_000 + minute * 60_000 + second * 1000 + fraction - offset
+}
+
+/** `Z`, `+05:30`, or with seconds as before the age of railways; in milliseconds. */
+function readOffset(bytes: Uint8Array, start: number, end: number): number {
+  const sign = bytes[start]
+  if (sign === 0x5a /* Z */) return end === start + 1 ? 0 : Number.NaN
+  const hasSeconds = end - start === 9 && bytes[start + 6] === colon
+  if (!hasSeconds && end - start !== 6) return Number.NaN
+  if ((sign !== 0x2b && sign !== minus) || bytes[start + 3] !== colon) return Number.NaN
+  const seconds = hasSeconds ? digits(bytes, start + 7, 2) : 0
+  const offset =
+    digits(bytes, start + 1, 2) * 3_600_000 + digits(bytes, start + 4, 2) * 60_000 + seconds * 1000
+  return sign === minus ? -offset : offset
+}
+
+/** `count` digits as a number; NaN where there are none, or something else among them. */
+function digits(bytes: Uint8Array, start: number, count: number): number {
+  if (count <= 0) return Number.NaN
+  let value = 0
+  for (let at = start; at < start + count; at++) {
+    const digit = bytes[at]! - 48
+    if (!(digit >= 0 && digit <= 9)) return Number.NaN
+    value = value * 10 + digit
+  }
+  return value
+}
+
+/** Days from the epoch to a day of the Gregorian calendar; NaN for a day that it does not have. */
+function dayOf(year: number, month: number, day: number): number {
+  if (!(month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month))) return Number.NaN
+  // Years begin in March here, so that a leap day is the last one.
+  const shifted = month <= 2 ? year - 1 : year
+  const dayOfYear = Math.floor((153 * (month > 2 ? month - 3 : month + 9) + 2) / 5) + day - 1
+  const leapDays = Math.floor(shifted / 4) - Math.floor(shifted / 100) + Math.floor(shifted / 400)
+  return 365 * shifted + leapDays + dayOfYear - daysBeforeEpoch
+}
+
+/** From the first of March of the year 0. */
+const daysBeforeEpoch = 719_468
+
+function daysIn(year: number, month: number): number {
+  if (month !== 2) return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
+}
