@@ -18,6 +18,7 @@ interface Content {
 }
 
 const opening = Buffer.from('[')
+const closing = Buffer.from(']')
 const noBytes = Buffer.alloc(0)
 
 class RowAnswer implements Recomposed {
@@ -28,9 +29,9 @@ class RowAnswer implements Recomposed {
   readonly #frame: Buffer
   readonly #head: Buffer
   readonly #tail: Buffer
-  /** Bytes of rows in the panes, and of all that stands between head and tail. */
+  /** Bytes of rows in the panes, and of all rows, headers included. */
   readonly #inPanes: number
-  readonly #rows: number
+  readonly #inside: number
   /** Whether the separator behind the last row gives way to what closes the list. */
   readonly #isOneEarly: boolean
 
@@ -40,13 +41,13 @@ class RowAnswer implements Recomposed {
     this.#content = content
     this.#frame = panes[0]?.body.frame ?? noBytes
     this.#inPanes = panes.reduce((sum, pane) => sum + sizeOf(pane), 0)
-    this.#rows = this.#frame.length + this.#inPanes + (rest === undefined ? 0 : rest.end - rest.start)
+    this.#inside = this.#frame.length + this.#inPanes + (rest === undefined ? 0 : rest.end - rest.start)
     const isList = format.container === 'list'
-    this.#isOneEarly = isList && this.#rows > 0
+    this.#isOneEarly = isList && this.#inside > 0
     this.#head = isList ? opening : noBytes
-    const tail = tailOf(format, Math.sign(this.#rows))
+    const tail = tailOf(format, Math.sign(this.#inside))
     this.#tail = isList ? Buffer.concat([closing, tail]) : tail
-    this.length = this.#head.length + this.#rows - (this.#isOneEarly ? 1 : 0) + this.#tail.length
+    this.length = this.#head.length + this.#inside - (this.#isOneEarly ? 1 : 0) + this.#tail.length
     this.parts = isDescending ? panes.reduce((sum, { from, to }) => sum + to - from, 0) : panes.length
   }
 
@@ -65,7 +66,7 @@ class RowAnswer implements Recomposed {
     const { rest } = this.#content
     const early = this.#isOneEarly ? 1 : 0
     listener.literal(this.#head, 0, this.#head.length)
-    const framed = this.#rows === this.#frame.length ? early : 0
+    const framed = this.#inside === this.#frame.length ? early : 0
     listener.literal(this.#frame, 0, this.#frame.length - framed)
     let left = this.#inPanes
     this.#each((body, from, to) => {
@@ -93,8 +94,6 @@ class RowAnswer implements Recomposed {
     }
   }
 }
-
-const closing = Buffer.from(']')
 
 /** Leaves out what comes behind so many rows. Rows are counted by finding their ends. */
 class Cutter {
@@ -135,7 +134,7 @@ class Cutter {
       const behind = this.#scanner.find(bytes, end)
       at = behind < 0 ? end : behind + 1
     }
-    return { bytes, start, end: at }
+    return at === start ? undefined : { bytes, start, end: at }
   }
 
   /** What comes before a bucket of a pane. */
