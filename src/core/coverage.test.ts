@@ -146,7 +146,7 @@ test('days of unequal length are judged like any bucket', () => {
     const clock = startOf(grid, first) + hours * hour
     const now = clock + (hours % 50) * hour
     const rules = { grid, policy, now, notBefore: Number.NEGATIVE_INFINITY, marks: noMarks }
-    const { runs } = cover(window, [paneFetchedAt(window, clock)], rules)
+    const { runs } = cover([window], [paneFetchedAt(window, clock)], rules)
     for (const { from, to, state, settled } of runs) {
       for (let bucket = from; bucket < to; bucket++) {
         const age = clock - startOf(grid, bucket + 1)
