@@ -79,6 +79,9 @@ const refused: readonly (readonly [context: object, reason: string])[] = [
   [{ useCache: 1 }, 'invalid_parameter'],
   [{ vectorize: 'maybe' }, 'invalid_parameter'],
   [{ priority: {} }, 'invalid_parameter'],
+  [{ priority: 'x' }, 'invalid_parameter'],
+  [{ maxScatterGatherBytes: '1GiB' }, 'invalid_parameter'],
+  [{ lane: 5 }, 'invalid_parameter'],
 ]
 
 for (const [context, reason] of refused) {

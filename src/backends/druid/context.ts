@@ -21,6 +21,8 @@ const anyScalar: Accepts = (node) => node.kind !== 'object' && node.kind !== 'ar
 const text: Accepts = (node) => node.kind === 'text'
 const flag: Accepts = (node) => contextFlag(node) !== undefined
 const count: Accepts = (node) => wholeNumber(node) !== undefined
+const number: Accepts = (node) =>
+  /^-?\d{1,15}(?:\.\d{1,15})?$/.test(node.kind === 'number' ? node.text : (textOf(node) ?? ''))
 const vectorizing: Accepts = (node) => flag(node) && /^(?:true|false|force)$/i.test(textOf(node) ?? 'true')
 
 const named = (accepts: Accepts, names: string): [string, Accepts][] =>
@@ -47,12 +49,15 @@ const conditions = new Map<string, Accepts>([
       'enableJoinFilterRewriteValueColumnFilters forceHashAggregation mergeThreadLocal groupByIsSingleThreaded',
   ),
   ...named(
+    number,
+    'priority vectorSize parallelMergeInitialYieldRows parallelMergeSmallBatchRows parallelMergeParallelism ' +
+      'joinFilterRewriteMaxSize bufferGrouperMaxSize bufferGrouperInitialBuckets bufferGrouperMaxLoadFactor ' +
+      'maxSpillFileCount minSpillFileSize numParallelCombineThreads intermediateCombineDegree',
+  ),
+  // Sizes may be words (auto) or have units.
+  ...named(
     anyScalar,
-    'priority maxSubqueryBytes vectorSize parallelMergeInitialYieldRows parallelMergeSmallBatchRows ' +
-      'parallelMergeParallelism joinFilterRewriteMaxSize bufferGrouperMaxSize bufferGrouperInitialBuckets ' +
-      'bufferGrouperMaxLoadFactor maxMergingDictionarySize maxSelectorDictionarySize maxOnDiskStorage ' +
-      'maxSpillFileCount minSpillFileSize numParallelCombineThreads intermediateCombineDegree ' +
-      'deferExpressionDimensions',
+    'maxSubqueryBytes maxMergingDictionarySize maxSelectorDictionarySize maxOnDiskStorage deferExpressionDimensions',
   ),
 ])
 
