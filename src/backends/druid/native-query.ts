@@ -41,6 +41,7 @@ export function readNative(query: JsonObject, ignored: ReadonlySet<string>): Nat
   }
   if (isAbsent(dataSource)) return missing('dataSource')
   if (isAbsent(granularity)) return missing('granularity')
+  if (isWithoutBuckets(granularity)) return { bypass: 'no_time_grouping', detail: 'granularity all or none' }
   const sources = readDataSource(dataSource)
   if ('bypass' in sources) return sources
   const context = readContext(members.get('context'), ignored)
@@ -57,6 +58,12 @@ export function readNative(query: JsonObject, ignored: ReadonlySet<string>): Nat
     queryId: queryIdOf(members.get('context')),
     terms: context.terms,
   }
+}
+
+/** None has buckets of a millisecond, too many to keep apart. */
+function isWithoutBuckets(granularity: JsonNode): boolean {
+  const name = granularity.kind === 'object' ? granularity.members.get('type') : granularity
+  return ['all', 'none'].includes(textOf(name)?.toLowerCase() ?? '')
 }
 
 /** How rows come and are written. */

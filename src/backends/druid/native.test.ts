@@ -140,6 +140,8 @@ const passedOn: readonly (readonly [reason: string, query: Query])[] = [
   ['invalid_parameter', { ...series, context: { timeout: -1 } }],
   ['invalid_parameter', { ...groups, limitSpec: 'default' }],
   ['no_time_grouping', { ...series, granularity: 'all' }],
+  ['no_time_grouping', { ...series, granularity: 'NONE' }],
+  ['no_time_grouping', { ...series, granularity: { type: 'all' } }],
   ['too_many_buckets', { ...series, intervals: '2026-01-01/2026-03-01' }],
   ['limit', { ...groups, limitSpec: { type: 'default', limit: 5 } }],
   ['limit', { ...groups, limitSpec: { limit: 5 } }],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { parseInstant, parseInterval } from './iso.ts'
+import { parseInstant, parseInterval } from './interval-text.ts'
 
 /** What Joda-Time 2.12.5 made of them, in UTC. */
 const read: readonly (readonly [text: string, from: number, to: number])[] = [
