@@ -38,8 +38,8 @@ export class RowSink implements Sink {
   #known = 0
   #timeStart = 0
   #timeEnd = 0
-  /** Whether the row that is being scanned begins like that one, its time included. */
-  #isLikeKnown = false
+  /** Whether the time of the row that is being scanned has been found already. */
+  #hasTime = false
   #failure: string | undefined
 
   constructor(plan: Pick<DruidPlan, 'format' | 'grid' | 'isDescending'>, intervals: readonly Interval[]) {
@@ -117,23 +117,34 @@ export class RowSink implements Sink {
     const { opening } = this.#scanner
     if (opening !== undefined && first !== opening) return this.#fail()
     this.#rowStart = this.#position
-    this.#isLikeKnown = this.#beginsLikeKnown()
-    if (this.#isLikeKnown) this.#scanner.resume(this.#position + this.#timeEnd - this.#known)
+    const behindTime = this.#findTimeAsBefore()
+    this.#hasTime = behindTime > 0
+    if (this.#hasTime) this.#scanner.resume(behindTime)
     else this.#scanner.begin(this.#position)
-    return this.#goOn('row', 0)
+    return this.#failure === undefined && this.#goOn('row', 0)
   }
 
-  /** Rows of a bucket have the same time, mostly behind the same bytes. Times differ at their ends. */
-  #beginsLikeKnown(): boolean {
+  /**
+   * Rows mostly begin with the same bytes up to their time, and those of one bucket have the same time. Returns the
+   * position behind it, or -1 where the row begins in another way or has not come that far.
+   */
+  #findTimeAsBefore(): number {
     const bytes = this.#bytes
     const [start, known] = [this.#rowStart, this.#known]
-    const length = this.#timeEnd - known
-    // A byte more must be there: a number could go on.
-    if (length === 0 || start + length >= this.#length) return false
-    const behind = bytes[start + length]
-    if (behind !== comma && behind !== this.#scanner.closing) return false
-    for (let i = length - 1; i >= 0; i--) if (bytes[start + i] !== bytes[known + i]) return false
-    return true
+    const before = this.#timeStart - known
+    if (this.#timeEnd === 0 || start + before >= this.#length) return -1
+    for (let i = 0; i < before; i++) if (bytes[start + i] !== bytes[known + i]) return -1
+    const time = start + before
+    const sameEnd = time + this.#timeEnd - this.#timeStart
+    if (this.#isFieldEnd(sameEnd) && this.#isKnownTime(time, sameEnd)) return sameEnd
+    const end = this.#scanner.endOfField(bytes, time, this.#length)
+    return this.#isFieldEnd(end) && this.#takeTime(time, end) ? end : -1
+  }
+
+  /** Whether a field is over: one whose end has not come could go on. */
+  #isFieldEnd(at: number): boolean {
+    const byte = at < this.#length ? this.#bytes[at] : undefined
+    return byte === comma || byte === this.#scanner.closing
   }
 
   #rowEnds(): boolean {
@@ -142,39 +153,44 @@ export class RowSink implements Sink {
     this.#position = end
     const isHeader = this.#rows < this.#format.headerRows
     this.#rows++
-    const failure = isHeader ? this.#headerFailure(end) : this.#rowFailure(end)
-    return failure === undefined ? this.#goOn('behind', 0) : this.#fail(failure)
+    return (isHeader ? this.#takeHeader(end) : this.#takeRow(end)) && this.#goOn('behind', 0)
   }
 
   /** A database that knows no headers begins with a row of data, which has a time. */
-  #headerFailure(end: number): string | undefined {
+  #takeHeader(end: number): boolean {
     const bytes = this.#bytes
     const at = this.#scanner.timeAt(bytes, this.#rowStart, end)
-    if (at < 0) return 'a header row without the column of the time'
+    if (at < 0) return this.#fail('a header row without the column of the time')
     const time = readInstant(bytes, at, this.#scanner.endOfField(bytes, at, end))
-    return Number.isNaN(time) ? undefined : 'rows without their header'
+    return Number.isNaN(time) || this.#fail('rows without their header')
   }
 
-  #rowFailure(end: number): string | undefined {
-    if (this.#scanner.opening !== undefined && this.#bytes[end - 1] !== this.#scanner.closing)
-      return 'not rows'
-    if (this.#isLikeKnown) return undefined
+  #takeRow(end: number): boolean {
+    const { opening, closing } = this.#scanner
+    if (opening !== undefined && this.#bytes[end - 1] !== closing) return this.#fail()
+    if (this.#hasTime) return true
     const at = this.#scanner.timeAt(this.#bytes, this.#rowStart, end)
-    if (at < 0) return 'a row without a time'
+    if (at < 0) return this.#fail('a row without a time')
     const timeEnd = this.#scanner.endOfField(this.#bytes, at, end)
-    const isSameTime = this.#isKnownTime(at, timeEnd)
-    this.#known = this.#rowStart
-    this.#timeStart = at
-    this.#timeEnd = timeEnd
-    if (isSameTime) return undefined
-    const time = readInstant(this.#bytes, at, timeEnd)
-    return Number.isNaN(time) ? 'a row whose time cannot be read' : this.#buckets.take(time, this.#rowStart)
+    return this.#isKnownTime(at, timeEnd) || this.#takeTime(at, timeEnd)
   }
 
+  /** A time that is not the one before. */
+  #takeTime(start: number, end: number): boolean {
+    this.#known = this.#rowStart
+    this.#timeStart = start
+    this.#timeEnd = end
+    const time = readInstant(this.#bytes, start, end)
+    if (Number.isNaN(time)) return this.#fail('a row whose time cannot be read')
+    const failure = this.#buckets.take(time, this.#rowStart)
+    return failure === undefined || this.#fail(failure)
+  }
+
+  /** Times differ at their ends. */
   #isKnownTime(start: number, end: number): boolean {
-    const length = this.#timeEnd - this.#timeStart
-    if (length === 0 || end - start !== length) return false
     const [bytes, known] = [this.#bytes, this.#timeStart]
+    const length = this.#timeEnd - known
+    if (length === 0 || end - start !== length) return false
     for (let i = length - 1; i >= 0; i--) if (bytes[start + i] !== bytes[known + i]) return false
     return true
   }

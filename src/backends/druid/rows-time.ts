@@ -26,25 +26,18 @@ function readEpoch(bytes: Uint8Array, start: number, end: number): EpochMs {
   return isNegative ? -value : value
 }
 
-/** Where the parts of `2026-01-01T08:00:00` stand. */
-const separators = [
-  [4, minus],
-  [7, minus],
-  [10, 0x54 /* T */],
-  [13, colon],
-  [16, colon],
-] as const
+/** The lengths of `2026-01-01T08:00:00` and `2026-01-01T08:00:00.000`. */
 const secondsEnd = 19
 const fractionEnd = 23
 
 function readDateTime(bytes: Uint8Array, start: number, end: number): EpochMs {
-  for (const [at, byte] of separators) if (bytes[start + at] !== byte) return Number.NaN
+  if (bytes[start + 4] !== minus || bytes[start + 7] !== minus || bytes[start + 10] !== 0x54 /* T */)
+    return Number.NaN
+  if (bytes[start + 13] !== colon || bytes[start + 16] !== colon) return Number.NaN
   const day = dayOf(digits(bytes, start, 4), digits(bytes, start + 5, 2), digits(bytes, start + 8, 2))
-  const [hour, minute, second] = [
-    digits(bytes, start + 11, 2),
-    digits(bytes, start + 14, 2),
-    digits(bytes, start + 17, 2),
-  ]
+  const hour = digits(bytes, start + 11, 2)
+  const minute = digits(bytes, start + 14, 2)
+  const second = digits(bytes, start + 17, 2)
   if (!(hour < 24 && minute < 60 && second < 60)) return Number.NaN
   const hasFraction = bytes[start + secondsEnd] === 0x2e /* . */
   const fraction = hasFraction ? digits(bytes, start + secondsEnd + 1, 3) : 0

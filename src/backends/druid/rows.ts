@@ -4,7 +4,7 @@
  */
 import type { RowFormat } from './druid-plan.ts'
 
-export const quote = 0x22
+const quote = 0x22
 export const comma = 0x2c
 export const newline = 0x0a
 const backslash = 0x5c
@@ -214,7 +214,11 @@ class CsvRows implements RowScanner {
   endOfField(bytes: Uint8Array, start: number, end: number): number {
     let isQuoted = false
     let at = start
-    while (at < end && (isQuoted || bytes[at] !== comma)) if (bytes[at++] === quote) isQuoted = !isQuoted
+    for (; at < end; at++) {
+      const byte = bytes[at]
+      if (byte === quote) isQuoted = !isQuoted
+      else if (!isQuoted && (byte === comma || byte === newline)) break
+    }
     return at
   }
 }
