@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import type { Backend, Plan, Recomposed, Run, WireRequest } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
-import { type Interval, lengthOf } from '../core/interval.ts'
+import { type Interval, type Intervals, nothing, uniteAll } from '../core/interval.ts'
 import { keyOf } from '../core/key.ts'
 import type { Pane } from '../core/pane.ts'
+import { askedBy, checkEdges, checkRuns, type Span } from './backend-runs.ts'
 import { chunksOf, pieces } from './mutations.ts'
 import { mixSeeds, type Random, seededRandom, wholeNumber } from './random.ts'
 
@@ -17,10 +18,18 @@ export interface BackendLaws<Query> {
   /** A request that this backend plans, of few enough buckets to be tried often. */
   request(random: Random): WireRequest
   /**
-   * What the database says, byte by byte, to `narrow(plan, interval)` in the world of this number. Worlds do not
-   * change: the answer about an interval is the part of the answer about a longer one.
+   * What the database says, byte by byte, to `narrow(plan, intervals)` in the world of this number. Worlds do not
+   * change: the answer about an interval is the part of the answer about a longer one. There is one interval unless the
+   * backend takes several.
    */
-  answer(world: number, plan: Plan, interval: Interval): Uint8Array
+  answer(world: number, plan: Plan, intervals: Intervals): Uint8Array
+  /** What it says to the request itself, where that is another thing: where plans are not verbatim. */
+  direct?(world: number, plan: Plan): Uint8Array
+  /**
+   * The time that a request asks about, half-open, disjoint and in order: where it may ask for parts of buckets. Without
+   * this, no plan may have edges.
+   */
+  spans?(request: WireRequest): readonly Span[]
   /** Requests that ask the same question on the same grid, over whichever range. */
   readonly equivalent: readonly RequestPair[]
   readonly different: readonly RequestPair[]
@@ -74,7 +83,7 @@ export class Suite<Query> {
     assert.ok(backend.claims(request.method, request.path), 'parsed, but not claimed')
     for (const instant of [now, 0, Number.NaN]) {
       const plan = backend.plan(query, instant)
-      assert.ok(isBypass(plan) || lengthOf(plan.window) > 0, 'a plan without buckets')
+      if (!isBypass(plan)) checkRuns(plan)
     }
   }
 }
@@ -83,7 +92,12 @@ export class Suite<Query> {
 export class Round<Query> {
   readonly random: Random
   readonly request: WireRequest
+  /** Of the narrowed request for everything, where the answer to that is another than the client's. */
   readonly plan: Plan
+  /** Of the client's own request. */
+  readonly own: Plan
+  /** What it asks for, as a whole or in part. */
+  readonly asked: Intervals
   readonly bytes: Buffer
   readonly #suite: Suite<Query>
   readonly #world: number
@@ -93,39 +107,53 @@ export class Round<Query> {
     this.#world = seed
     this.random = seededRandom(mixSeeds(seed, 1))
     this.request = suite.laws.request(this.random)
-    this.plan = suite.plan(this.request)
-    this.bytes = this.answer(this.plan.window)
+    this.own = suite.plan(this.request)
+    this.asked = askedBy(this.own)
+    this.plan = this.own.isVerbatim ? this.own : this.narrowed(this.asked)
+    this.bytes = this.answer(this.asked)
   }
 
-  get pane(): Pane {
-    return this.fetch(this.plan.window)
+  get panes(): readonly Pane[] {
+    return this.fetch(this.asked)
   }
 
   get identity() {
     return { shape: this.plan.shape, grid: this.plan.grid }
   }
 
-  answer(interval: Interval): Buffer {
-    return Buffer.from(this.#suite.laws.answer(this.#world, this.plan, interval))
+  answer(intervals: Intervals): Buffer {
+    return Buffer.from(this.#suite.laws.answer(this.#world, this.plan, intervals))
   }
 
-  fetch(interval: Interval): Pane {
-    const panes = this.cut([this.answer(interval)], interval)
-    assert.ok(panes !== undefined, `the answer about [${interval.from}, ${interval.to}) is unusable`)
-    return panes[0]!
+  /** What the database says to the client's own request. */
+  get direct(): Buffer {
+    const { direct } = this.#suite.laws
+    assert.ok(this.own.isVerbatim || direct !== undefined, 'a plan that is not verbatim needs `direct`')
+    return this.own.isVerbatim ? this.bytes : Buffer.from(direct!(this.#world, this.own))
+  }
+
+  /** The plan of a part. */
+  narrowed(intervals: Intervals): Plan {
+    return this.#suite.plan(this.#suite.laws.backend.narrow(this.own, intervals))
+  }
+
+  fetch(intervals: Intervals): readonly Pane[] {
+    const panes = this.cut([this.answer(intervals)], intervals)
+    assert.ok(panes !== undefined, `the answer about ${JSON.stringify(intervals)} is unusable`)
+    return panes
   }
 
   /** Returns undefined where the answer is unusable. */
-  cut(chunks: readonly Uint8Array[], interval = this.plan.window): [Pane] | undefined {
-    const sink = this.#suite.laws.backend.decompose(this.plan, [interval])
+  cut(chunks: readonly Uint8Array[], intervals = this.asked): readonly Pane[] | undefined {
+    const sink = this.#suite.laws.backend.decompose(this.plan, intervals)
     for (const chunk of chunks) sink.write(chunk)
     const result = sink.end(fetchedAt, { headers: [], trailers: [] })
-    return 'unusable' in result ? undefined : [result.panes[0]!]
+    return 'unusable' in result ? undefined : result.panes
   }
 
-  compose(panes: readonly Pane[] | undefined, window = this.plan.window): Buffer {
+  compose(panes: readonly Pane[] | undefined, plan = this.plan): Buffer {
     assert.ok(panes !== undefined, 'the answer is unusable')
-    const answer = this.#suite.laws.backend.recompose({ ...this.plan, window }, panes)
+    const answer = this.#suite.laws.backend.recompose(plan, panes)
     const target = Buffer.alloc(answer.length)
     answer.write(target)
     if (answer.walk !== undefined)
@@ -146,9 +174,31 @@ export class Round<Query> {
     return [whole, chunksOf(this.bytes, () => 1), chunksOf(this.bytes, () => wholeNumber(this.random, 0, 40))]
   }
 
-  /** The window in one to four pieces, none empty. */
+  /** Every run of what is asked for, in one to four pieces, none empty. */
   intervals(): Interval[] {
-    return pieces(this.random, this.plan.window)
+    return this.asked.flatMap((run) => pieces(this.random, run))
+  }
+
+  /** Those pieces, by the query that is to bring them: each by its own, or some together where a query takes several. */
+  queries(): Intervals[] {
+    const intervals = this.intervals()
+    if (!this.#suite.laws.backend.takesSeveralIntervals) return intervals.map((interval) => [interval])
+    const queries: Interval[][] = [[], [], []]
+    for (const interval of intervals) queries[wholeNumber(this.random, 0, 2)]!.push(interval)
+    return queries.filter((query) => query.length > 0).map((query) => uniteAll(query, nothing))
+  }
+
+  /** The panes of several queries, in time order. */
+  mixture(): readonly Pane[] {
+    const panes = this.queries().flatMap((query) => this.fetch(query))
+    return panes.toSorted((a, b) => a.from - b.from)
+  }
+
+  /** The edges are the buckets that the request asks for in part, and no others. */
+  checkEdges(): void {
+    const { spans } = this.#suite.laws
+    if (spans === undefined) assert.equal(this.own.edges, undefined)
+    else checkEdges(this.own, spans(this.request))
   }
 
   /** Every length of a short answer, some of a long one. */
@@ -166,7 +216,7 @@ export class Round<Query> {
 
   interleave(): void {
     const { backend } = this.#suite.laws
-    const sinks = [0, 1].map(() => backend.decompose(this.plan, [this.plan.window]))
+    const sinks = [0, 1].map(() => backend.decompose(this.plan, this.asked))
     for (const chunk of chunksOf(this.bytes, () => wholeNumber(this.random, 1, 60))) {
       for (const sink of sinks) {
         const borrowed = Buffer.from(chunk)
@@ -182,7 +232,7 @@ export class Round<Query> {
   }
 
   measures(): void {
-    const answer = this.#suite.laws.backend.recompose(this.plan, [this.pane])
+    const answer = this.#suite.laws.backend.recompose(this.plan, this.panes)
     const [zeros, ones] = [0, 0xff].map((filling) => {
       const target = Buffer.alloc(answer.length + 16, filling)
       answer.write(target)

@@ -16,10 +16,11 @@ import type {
 } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { bucketAt, type Grid, gridThrough, isAligned, startOf } from '../core/grid.ts'
-import type { Interval } from '../core/interval.ts'
+import type { Interval, Intervals } from '../core/interval.ts'
 import type { Pane } from '../core/pane.ts'
 import { PaneBuilder } from '../core/pane-builder.ts'
 import { columnIn, mergeColumns } from '../core/pane-merge.ts'
+import { narrowRanges, planRanges, type RangesPlan } from './cell-ranges.ts'
 
 const path = '/rows'
 const maxBuckets = 100_000
@@ -30,7 +31,12 @@ export interface CellQuery {
   readonly parameters: ReadonlyMap<string, string>
 }
 
-export function cellBackend(): Backend<CellQuery> {
+export interface CellOptions {
+  /** One request can ask for several ranges, and for parts of cells; see cell-ranges.ts. */
+  readonly several?: boolean
+}
+
+export function cellBackend({ several = false }: CellOptions = {}): Backend<CellQuery> {
   return {
     name: 'cells',
     flavourPath: '/version',
@@ -38,14 +44,18 @@ export function cellBackend(): Backend<CellQuery> {
     claims: (method, asked) => method === 'GET' && asked === path,
     errorAnswer: (_status, message) => ({ contentType: 'text/plain', body: message }),
     parse: (request) => (request.method === 'GET' && request.path === path ? parse(request) : undefined),
-    plan,
-    takesSeveralIntervals: false,
+    plan: several ? ({ request, parameters }) => planRanges(request, parameters) : plan,
+    takesSeveralIntervals: several,
     keptHeaders: [],
-    narrow: (plan, [interval]) => narrow(plan, interval!),
-    decompose: ({ grid }, [interval]) => new RowSink(grid, interval!),
-    recompose: (_plan, panes, options) => recompose(panes, options?.warnings ?? []),
+    narrow: (plan, intervals) =>
+      isRanges(plan) ? narrowRanges(plan, intervals) : narrow(plan, intervals[0]!),
+    decompose: ({ grid }, intervals) => new RowSink(grid, intervals),
+    recompose: (plan, panes, options) =>
+      recompose(isRanges(plan) ? firstRows(panes, plan.limit) : rowsOf(panes), options?.warnings ?? []),
   }
 }
+
+const isRanges = (plan: Plan): plan is RangesPlan => 'spans' in plan
 
 function parse(request: WireRequest): CellQuery | Bypass {
   const pairs = [...new URLSearchParams(request.search)]
@@ -89,12 +99,12 @@ const noRank = new Uint8Array(0)
 class RowSink implements Sink {
   held = 0
   readonly #grid: Grid
-  readonly #interval: Interval
+  readonly #intervals: Intervals
   readonly #chunks: Buffer[] = []
 
-  constructor(grid: Grid, interval: Interval) {
+  constructor(grid: Grid, intervals: Intervals) {
     this.#grid = grid
-    this.#interval = interval
+    this.#intervals = intervals
   }
 
   write(chunk: Uint8Array): void {
@@ -106,35 +116,55 @@ class RowSink implements Sink {
     const text = Buffer.concat(this.#chunks).toString('latin1')
     if (!text.startsWith(opening) || !text.endsWith(closing)) return { unusable: 'not rows' }
     const rows = text.slice(opening.length, -closing.length)
-    const slab = Buffer.from(rows === '' ? '' : `${rows},`, 'latin1')
-    const builder = new PaneBuilder(1)
-    if (slab.length > 0) builder.beginColumn(0, 0, noRank)
-    if (!this.#cut(builder, slab.toString('latin1'))) return { unusable: 'a row that does not belong here' }
-    return { panes: [builder.finish({ interval: this.#interval, fetchedAt, slab })], storable: true }
-  }
-
-  #cut(builder: PaneBuilder, rows: string): boolean {
-    if (rows === '') return true
-    const row = /\[(0|[1-9]\d*),(?:-?\d+(?:\.\d+)?|null)\],/y
-    builder.beginLane(0)
-    while (row.lastIndex < rows.length) {
-      const at = row.lastIndex
-      const match = row.exec(rows)
-      if (match === null || !this.#takes(builder, Number(match[1]), at)) return false
-    }
-    builder.endLane(rows.length)
-    return true
-  }
-
-  #takes(builder: PaneBuilder, start: EpochMs, at: number): boolean {
-    const bucket = bucketAt(this.#grid, start)
-    const { from, to } = this.#interval
-    return isAligned(this.#grid, start) && bucket >= from && bucket < to && builder.bucket(bucket - from, at)
+    const cut = new RowCut(this.#grid, rows === '' ? '' : `${rows},`)
+    const panes = this.#intervals.map((interval) => cut.next(interval, fetchedAt))
+    return cut.isOver ? { panes, storable: true } : { unusable: 'a row that does not belong here' }
   }
 }
 
-function recompose(panes: readonly Pane[], warnings: readonly string[]): Recomposed {
-  const rows = rowsOf(panes)
+/** Takes rows from the front for as long as they belong into an interval. */
+class RowCut {
+  readonly #grid: Grid
+  readonly #rows: string
+  #at = 0
+
+  constructor(grid: Grid, rows: string) {
+    this.#grid = grid
+    this.#rows = rows
+  }
+
+  get isOver(): boolean {
+    return this.#at === this.#rows.length
+  }
+
+  next(interval: Interval, fetchedAt: EpochMs): Pane {
+    const builder = new PaneBuilder(1)
+    const begin = this.#at
+    for (let bucket = this.#bucketIn(interval); bucket !== undefined; bucket = this.#bucketIn(interval)) {
+      if (this.#at === begin) {
+        builder.beginColumn(0, 0, noRank)
+        builder.beginLane(0)
+      }
+      if (!builder.bucket(bucket.number - interval.from, this.#at - begin)) break
+      this.#at = bucket.end
+    }
+    if (this.#at > begin) builder.endLane(this.#at - begin)
+    const slab = Buffer.from(this.#rows.slice(begin, this.#at), 'latin1')
+    return builder.finish({ interval, fetchedAt, slab })
+  }
+
+  /** The bucket of the next row, if it is one of the interval, and where the row ends. */
+  #bucketIn({ from, to }: Interval): { number: number; end: number } | undefined {
+    const row = /\[(0|[1-9]\d*),(?:-?\d+(?:\.\d+)?|null)\],/y
+    row.lastIndex = this.#at
+    const start = Number(row.exec(this.#rows)?.[1] ?? Number.NaN)
+    const number = bucketAt(this.#grid, start)
+    const isMine = isAligned(this.#grid, start) && number >= from && number < to
+    return isMine ? { number, end: row.lastIndex } : undefined
+  }
+}
+
+function recompose(rows: readonly Buffer[], warnings: readonly string[]): Recomposed {
   const length = rows.reduce((sum, piece) => sum + piece.length, 0)
   const end = Buffer.from(warnings.length === 0 ? closing : `],"warnings":${JSON.stringify(warnings)}}`)
   return {
@@ -157,4 +187,13 @@ function rowsOf(panes: readonly Pane[]): Buffer[] {
     const [start, end] = [body.offsetOf(column, 0, from), body.offsetOf(column, 0, to)]
     return [body.bytes.subarray(body.slabAt + start, body.slabAt + end)]
   })
+}
+
+function firstRows(panes: readonly Pane[], limit: number): Buffer[] {
+  const rows = rowsOf(panes)
+  if (limit === Number.POSITIVE_INFINITY) return rows
+  const all = Buffer.concat(rows)
+  let end = 0
+  for (let count = 0; count < limit && end < all.length; count++) end = all.indexOf('],', end) + 2
+  return end === 0 ? [] : [all.subarray(0, end)]
 }

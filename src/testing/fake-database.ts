@@ -1,13 +1,19 @@
 /** A database for the cell backend, on a fake clock: it knows what it was asked, can be slow, and can fail. */
 import type { HeaderList, WireRequest } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
+import { gridThrough } from '../core/grid.ts'
 import type { Broken, Exchange, ResponseHandler, Upstream } from '../engine/ports.ts'
+import type { Span } from './backend-runs.ts'
+import { printSpans, readSpans, rowsIn, touchedBy } from './cell-ranges.ts'
 
 export interface AskedQuery {
   readonly at: EpochMs
   readonly from: EpochMs
   readonly to: EpochMs
+  /** Those of which it was asked for a part included. */
   readonly cells: number
+  /** Where it was asked for ranges. */
+  readonly ranges?: string
 }
 
 export interface FakeDatabaseOptions {
@@ -36,9 +42,20 @@ export class FakeDatabase implements Upstream {
 
   send(request: WireRequest, _accept: string, handler: ResponseHandler): Exchange {
     const parameters = new URLSearchParams(request.search)
-    const [from, to, step] = ['from', 'to', 'step'].map((name) => Number(parameters.get(name)))
-    this.asked.push({ at: this.#options.clock.now(), from: from!, to: to!, cells: (to! - from!) / step! })
-    const timer = this.#later(() => this.#reply(handler, this.truth(from!, to!, step!)))
+    const [from, to, step, limit] = ['from', 'to', 'step', 'limit'].map((name) =>
+      Number(parameters.get(name)),
+    )
+    const spans = readSpans(parameters.get('ranges'))
+    const at = this.#options.clock.now()
+    if (spans === undefined) this.asked.push({ at, from: from!, to: to!, cells: (to! - from!) / step! })
+    else this.#askedRanges(spans, step!)
+    const timer = this.#later(() => {
+      const truth =
+        spans === undefined
+          ? this.truth(from!, to!, step!)
+          : this.truthOf(spans, { step: step!, ...(limit && { limit }) })
+      this.#reply(handler, truth)
+    })
     const cancel = () => {
       this.cancelled++
       timer.cancel()
@@ -54,6 +71,18 @@ export class FakeDatabase implements Upstream {
       if (row !== '') rows.push(row)
     }
     return `{"rows":[${rows.join(',')}]}`
+  }
+
+  /** The answer to a query about ranges, read at this moment. */
+  truthOf(spans: readonly Span[], { step, limit }: { step: number; limit?: number }): string {
+    const rows = rowsIn(spans, gridThrough('cell', step, 0), this.#options.valueAt)
+    return `{"rows":[${rows.slice(0, limit).join(',')}]}`
+  }
+
+  #askedRanges(spans: readonly Span[], step: number): void {
+    const [from, to] = [spans[0]!.from, spans.at(-1)!.to]
+    const cells = touchedBy(spans, gridThrough('cell', step, 0)).length
+    this.asked.push({ at: this.#options.clock.now(), from, to, cells, ranges: printSpans(spans) })
   }
 
   #row(start: EpochMs): string {

@@ -4,8 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clockOf, slice } from '../core/pane.ts'
+import { contains, hullOf, type Interval, intersectAll, nothing, subtractAll } from '../core/interval.ts'
+import { clockOf, type Pane, slice } from '../core/pane.ts'
 import { join } from '../core/pane-join.ts'
+import { checkRuns } from './backend-runs.ts'
 import { type BackendLaws, fetchedAt, type Round, Suite } from './backend-trial.ts'
 import { arbitraryRequest, corrupt } from './mutations.ts'
 
@@ -23,32 +25,53 @@ export function testBackend<Query>(laws: BackendLaws<Query>): void {
   law('recompose after decompose is the identity, however the bytes arrive', (round) => {
     for (const chunks of round.chunkings()) round.isSame(round.compose(round.cut(chunks)), round.bytes)
   })
-  law('a pane spans exactly the interval asked for, with one clock', ({ pane, plan }) => {
-    assert.deepEqual([pane.from, pane.to], [plan.window.from, plan.window.to])
-    for (let bucket = pane.from; bucket < pane.to; bucket++) assert.equal(clockOf(pane, bucket), fetchedAt)
+  law('whole buckets and edges are runs, no bucket is both, and they reach over the window', (round) => {
+    checkRuns(round.own)
+    round.checkEdges()
+  })
+  law('a pane spans exactly each interval asked for, with one clock', (round) => {
+    for (const query of round.queries()) {
+      const panes = round.fetch(query)
+      assert.deepEqual(panes.map(spanOf), query)
+      for (const pane of panes) {
+        for (let bucket = pane.from; bucket < pane.to; bucket++)
+          assert.equal(clockOf(pane, bucket), fetchedAt)
+      }
+    }
   })
   law('a sink keeps no chunk, and two sinks share nothing', (round) => round.interleave())
   law('the answer over A and B is the recomposition of both, joined or not', (round) => {
-    const parts = round.intervals().map((part) => round.fetch(part))
+    const parts = round.mixture()
     round.isSame(round.compose(parts), round.bytes)
-    round.isSame(round.compose([join(parts)]), round.bytes)
-    if (parts.length > 2)
-      round.isSame(round.compose([join(parts.slice(0, 2)), ...parts.slice(2)]), round.bytes)
+    round.isSame(round.compose(joinNeighbours(parts)), round.bytes)
+    const [first, second, ...others] = parts
+    if (second !== undefined && others.length > 0)
+      round.isSame(round.compose([...joinNeighbours([first!, second]), ...others]), round.bytes)
+  })
+  law('the client’s own request gets what the database says to it', (round) => {
+    round.isSame(round.compose(round.panes, round.own), round.direct)
+    round.isSame(round.compose(round.mixture(), round.own), round.direct)
   })
   law('a slice of an answer is the answer about the slice', (round) => {
-    const parts = round.intervals()
-    const slices = parts.map((part) => slice(round.pane, part))
-    for (const [i, part] of parts.entries()) {
-      round.isSame(round.compose([slices[i]!], part), round.answer(part))
-      round.isSame(round.compose([join([slices[i]!])], part), round.answer(part))
+    const { panes } = round
+    const slices = round.intervals().map((part) => slice(panes.find((pane) => contains(pane, part))!, part))
+    for (const part of slices) {
+      const about = [spanOf(part)]
+      round.isSame(round.compose([part], round.narrowed(about)), round.answer(about))
+      round.isSame(round.compose([join([part])], round.narrowed(about)), round.answer(about))
     }
-    round.isSame(round.compose([join(slices)]), round.bytes)
+    round.isSame(round.compose(joinNeighbours(slices)), round.bytes)
   })
   law('the measured length is what is written, no byte more or less', (round) => round.measures())
-  law('a narrowed request asks the same question on the same grid about exactly the interval', (round) => {
-    for (const interval of round.intervals()) {
-      const { shape, grid, window } = suite.plan(laws.backend.narrow(round.plan, [interval]))
-      assert.deepEqual({ shape, grid, window }, { ...round.identity, window: interval })
+  law('a narrowed request asks the same question on the same grid about exactly the intervals', (round) => {
+    for (const query of round.queries()) {
+      const plan = round.narrowed(query)
+      const { shape, grid, window } = plan
+      assert.deepEqual({ shape, grid, window }, { ...round.identity, window: hullOf(query) })
+      const edges = round.own.edges?.buckets ?? nothing
+      assert.deepEqual(plan.edges?.buckets ?? nothing, intersectAll(edges, query))
+      assert.deepEqual(plan.whole, subtractAll(query, edges))
+      checkRuns(plan)
     }
   })
   law('an answer that is cut short is unusable', (round) => {
@@ -75,4 +98,17 @@ export function testBackend<Query>(laws: BackendLaws<Query>): void {
     test(`${name}: another key for another question or grid (${index + 1})`, () =>
       assert.notEqual(suite.key(pair[0]), suite.key(pair[1])))
   }
+}
+
+const spanOf = ({ from, to }: Interval): Interval => ({ from, to })
+
+/** One pane for each run of panes without a hole between them. */
+function joinNeighbours(panes: readonly Pane[]): Pane[] {
+  const groups: Pane[][] = []
+  for (const pane of panes) {
+    const last = groups.at(-1)
+    if (last?.at(-1)?.to === pane.from) last.push(pane)
+    else groups.push([pane])
+  }
+  return groups.map((group) => join(group))
 }

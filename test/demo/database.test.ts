@@ -61,7 +61,7 @@ testBackend({
     const start = end - wholeNumber(random, 0, 40) * step
     return rangeRequest(pick(random, queries), { start, end, step })
   },
-  answer: (seed, plan, interval) => Buffer.from(world(seed).answer(backend.narrow(plan, [interval])).body),
+  answer: (seed, plan, intervals) => Buffer.from(world(seed).answer(backend.narrow(plan, intervals)).body),
   equivalent: [],
   different: [],
 })

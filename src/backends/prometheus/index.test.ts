@@ -43,7 +43,7 @@ testBackend({
   backend,
   now: 1_700_000_000_000,
   request,
-  answer: (world, { grid }, interval) => printMatrix(world, grid, interval),
+  answer: (world, { grid }, [interval]) => printMatrix(world, grid, interval!),
   canonical: canonicalMatrix,
   rounds: 300,
   equivalent: [
