@@ -52,7 +52,7 @@ ${reasons(missReasons)}
 ## stale
 
 The database did not answer, and what is stored is within max stale. The answer carries a \`warnings\` entry; where it
-ends early, \`Cache-Status\` names the missing range.
+ends early (or, where a part of a bucket was asked for, begins later), \`Cache-Status\` names the missing ranges.
 
 ${reasons(staleReasons)}
 ## bypass

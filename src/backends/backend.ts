@@ -52,7 +52,10 @@ export interface Plan {
   readonly terms: string
   /** By which the client can cancel the query, and find it in the database's own records; narrowed requests keep it. */
   readonly queryId?: string | undefined
-  /** False where the answer to the narrowed request for everything is not yet the answer itself. */
+  /**
+   * False where the answer to the narrowed request for everything is not yet the answer itself (it is cut, or put in
+   * another order). Where it is, equal panes of one key give equal bytes.
+   */
   readonly isVerbatim: boolean
   readonly request: WireRequest
 }

@@ -3,7 +3,7 @@
  * response headers (and, later, as log line, metric and console row). Outcomes and reasons are closed lists:
  * they are metric labels and a documented table (docs/reference/outcomes.md is checked against them).
  */
-import type { Interval } from './interval.ts'
+import type { Interval, Intervals } from './interval.ts'
 import type { Key } from './key.ts'
 
 export const outcomes = ['hit', 'partial', 'miss', 'stale', 'bypass', 'refused', 'error'] as const
@@ -100,8 +100,8 @@ export interface Decision {
   /** Buckets in the window, and how many of them the database was asked for by this request. */
   buckets?: number
   asked?: number
-  /** From the first to the last bucket that was not in the store, whoever asked for it. */
-  gap?: Interval
+  /** The buckets that were not in the store, whoever asked for them. */
+  gaps?: Intervals
   /** Part or all of the answer came from a flight that another request had opened. */
   collapsed?: boolean
   stored?: boolean
@@ -111,8 +111,11 @@ export interface Decision {
   ageSeconds?: number
   /** Seconds until the first bucket of a hit stops being fresh; negative in a stale answer. */
   ttlSeconds?: number
-  /** A stale answer that ends early: the instants it does not have, ISO 8601. */
+  /** A stale answer that is not all that was asked for: the instants it does not have, ISO 8601, and how many. */
   missing?: string
+  missingBuckets?: number
+  /** From where to where it reaches. */
+  known?: Interval
   readonly timings: { plan: number; lookup: number; fetch: number }
 }
 

@@ -19,7 +19,7 @@ import type { GapFiller } from './fill.ts'
 import { gapsIn } from './gaps.ts'
 import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
-import { inTime, withOneFrame } from './stored.ts'
+import { inTime, readRuns, withOneFrame } from './stored.ts'
 import type { CacheRequest, IntervalCacheOptions } from './trip.ts'
 
 export type ExplainedRequest = Omit<CacheRequest, 'client' | 'target'>
@@ -99,7 +99,7 @@ export async function explainPlan(
   const key = keyOf({ backend: options.name, identity, shape: plan.shape, grid: plan.grid })
   const about = { key, ...aboutPlan(plan) }
   try {
-    const found = await look(options, key, plan.window)
+    const found = await look(options, key, plan.whole)
     return { ...about, ...new Explainer(options, request, filler).explain(key, found) }
   } catch {
     return { ...about, ...explainBypass({ bypass: 'store_failed' }, options.clock.now()) }
@@ -115,8 +115,9 @@ export const explainBypass = ({ bypass, detail }: Bypass, now: EpochMs): Explana
   sentence: bypassSentence(bypass, detail),
 })
 
-function look({ store, clock, storeTimeoutMs }: IntervalCacheOptions, key: Key, window: Interval) {
-  return inTime(peekInto(store, key, window), clock, storeTimeoutMs)
+function look({ store, clock, storeTimeoutMs }: IntervalCacheOptions, key: Key, whole: Intervals) {
+  const found = readRuns(whole, (run) => peekInto(store, key, run))
+  return inTime(found, clock, storeTimeoutMs)
 }
 
 const aboutPlan = ({ shape, sources, grid, window }: Plan) => ({

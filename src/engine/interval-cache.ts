@@ -2,11 +2,13 @@
  * The way of a planned request: lookup → gaps → fetch → recompose → answer. Read `serve` from top to bottom; what it
  * calls stands below it in the order of use. Fetching and writing back are fill.ts, an outage is stale.ts.
  */
+import type { HeaderList, Plan } from '../backends/backend.ts'
 import { type Coverage, cover } from '../core/coverage.ts'
 import { type Decision, resetDecision } from '../core/decision.ts'
 import type { Grid } from '../core/grid.ts'
-import { countOf, hullOf, type Intervals, subtractAll } from '../core/interval.ts'
+import { countOf, type Intervals, subtractAll } from '../core/interval.ts'
 import { type Key, keyOf } from '../core/key.ts'
+import type { Pane } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
 import type { Found, MaybePromise } from '../stores/store.ts'
 import { type ExplainedRequest, type Explanation, explainPlan } from './explain.ts'
@@ -16,7 +18,7 @@ import { keptHeaders } from './kept-headers.ts'
 import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { Shadow, type ShadowRequest } from './shadow.ts'
-import { inTime, newestOf, partsOf, withOneFrame } from './stored.ts'
+import { inTime, newestOf, partsOf, readRuns, withOneFrame } from './stored.ts'
 import type { Answer, CacheRequest, IntervalCacheOptions, Trip } from './trip.ts'
 
 interface Lookup {
@@ -119,7 +121,10 @@ export class IntervalCache {
     const began = clock.elapsed()
     let pending: MaybePromise<Found | undefined>
     try {
-      pending = inTime(store.read(key, plan.window), clock, storeTimeoutMs)
+      const { whole } = plan
+      const found =
+        whole.length === 1 ? store.read(key, whole[0]!) : readRuns(whole, (run) => store.read(key, run))
+      pending = inTime(found, clock, storeTimeoutMs)
     } catch {
       return 'failed'
     }
@@ -152,8 +157,7 @@ export class IntervalCache {
     if (ageSeconds !== undefined) decision.ageSeconds = ageSeconds
     decision.ttlSeconds = ttlSeconds
     const panes = partsOf(found!.panes, plan.whole)
-    const body = this.#options.backend.recompose(plan, panes)
-    return { kind: 'panes', headers: found!.shape.headers, body, panes }
+    return this.#answer(plan, panes, found!.shape.headers)
   }
 
   /**
@@ -170,13 +174,18 @@ export class IntervalCache {
       trip.frame = frame
       return 'again'
     }
+    return this.#answer(plan, panes, keptHeaders(filled.headers, this.#options.backend))
+  }
+
+  #answer(plan: Plan, panes: readonly Pane[], headers: HeaderList): Answer {
     const body = this.#options.backend.recompose(plan, panes)
-    return { kind: 'panes', headers: keptHeaders(filled.headers, this.#options.backend), body, panes }
+    // Elsewhere what the request says about the answer as a whole is in it too, and that has no part in panes.
+    return plan.isVerbatim ? { kind: 'panes', headers, body, panes } : { kind: 'panes', headers, body }
   }
 }
 
 function noteMiss({ decision, request }: Trip, { coverage, gaps, ageSeconds }: Lookup): void {
-  decision.gap = hullOf(gaps)
+  decision.gaps = gaps
   const { outcome, reason } = missOf(coverage.runs, gaps, request)
   decision.outcome = outcome
   decision.reason = reason

@@ -2,15 +2,15 @@
 import type { Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { Freshness } from '../core/coverage.ts'
-import { resetDecision, type StaleReason } from '../core/decision.ts'
+import { type Decision, resetDecision, type StaleReason } from '../core/decision.ts'
 import { endOf, type Grid, startOf } from '../core/grid.ts'
-import { countOf, type Intervals } from '../core/interval.ts'
+import { countOf, hullOf, type Interval, type Intervals, intersectAll } from '../core/interval.ts'
 import { type BucketMark, markedRun } from '../core/mark.ts'
 import { clockOf, type Pane } from '../core/pane.ts'
-import type { ShapeRecord } from '../stores/store.ts'
+import type { EmptyEnd, Found } from '../stores/store.ts'
 import { askedBy } from './gaps.ts'
 import { marksOver } from './marks.ts'
-import { partsOf, readNow, withOneFrame } from './stored.ts'
+import { partsOf, readNow, readRuns, withOneFrame } from './stored.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
 
 /**
@@ -25,16 +25,14 @@ export function serveStale(
   const { key, plan, request, decision, policy, maxStaleMs } = trip
   const { store, backend, clock } = options
   if (request.demands.notBefore > Number.NEGATIVE_INFINITY) return undefined
-  const found = readNow(store, key, plan.window)
+  const whole = servable(plan)
+  const found = readRuns(whole, (run) => readNow(store, key, run)) as Found | undefined
   if (found === undefined) return undefined
-  // Behind an edge there may be more, but not without it.
-  const whole = plan.edges === undefined ? plan.whole : plan.whole.slice(0, 1)
-  if (whole.length === 0) return undefined
   const panes = partsOf(withOneFrame(found).panes, whole)
   const now = clock.now()
-  const { reach } = found.shape
+  const { emptyEnds = [] } = found.shape
   const marks = marksOver(options, key, plan)
-  const stale = staleAnswer(whole, panes, { grid: plan.grid, policy, now, maxStaleMs, reach, marks })
+  const stale = staleAnswer(whole, panes, { grid: plan.grid, policy, now, maxStaleMs, emptyEnds, marks })
   if (stale === undefined) return undefined
   // Another request has brought everything meanwhile: that is a hit.
   const isStored = (panes.at(-1)?.to ?? 0) >= plan.window.to
@@ -48,8 +46,7 @@ export function serveStale(
   decision.buckets = countOf(askedBy(plan))
   decision.ageSeconds = Math.floor((now - stale.oldestClock) / 1000)
   decision.ttlSeconds = -Math.max(0, Math.ceil(stale.staleForMs / 1000))
-  const missing = missingFrom(plan, stale.to)
-  if (missing !== undefined) decision.missing = missing
+  noteMissing(decision, plan, { from: whole[0]!.from, to: stale.to })
   const warnings = [warningOf(why.reason, decision.missing)]
   const body = backend.recompose(plan, partsOf(panes, [{ from: plan.window.from, to: stale.to }]), {
     warnings,
@@ -59,12 +56,29 @@ export function serveStale(
 
 const iso = (instant: EpochMs): string => new Date(instant).toISOString()
 
-/** What is behind the end of the answer, or, where nothing is, what of the first bucket was asked for. */
-function missingFrom({ grid, window, edges }: Plan, end: number): string | undefined {
-  const head = edges?.buckets[0]
-  if (end < window.to) return `${iso(startOf(grid, end))}/${iso(startOf(grid, window.to - 1))}`
-  return head && `${iso(startOf(grid, head.from))}/${iso(startOf(grid, head.to - 1))}`
+/** A head edge can be left out, any other ends the answer: behind it there may be more, but not without it. */
+function servable({ whole, edges }: Plan): Intervals {
+  const first = whole[0]
+  const end = first && edges?.buckets.find(({ from }) => from > first.from)
+  return end === undefined ? whole : whole.filter(({ from }) => from < end.from)
 }
+
+/** What was asked for before the beginning of the answer, and what behind its end. */
+function noteMissing(decision: Decision, plan: Plan, known: Interval): void {
+  const asked = askedBy(plan)
+  const outside = [
+    { from: Number.NEGATIVE_INFINITY, to: known.from },
+    { from: known.to, to: Number.POSITIVE_INFINITY },
+  ]
+  const missing = outside.map((side) => intersectAll(asked, [side])).filter((runs) => runs.length > 0)
+  if (missing.length === 0) return
+  decision.known = known
+  decision.missingBuckets = missing.reduce((sum, runs) => sum + countOf(runs), 0)
+  decision.missing = missing.map((runs) => instantsOf(plan.grid, hullOf(runs))).join(',')
+}
+
+const instantsOf = (grid: Grid, { from, to }: Interval): string =>
+  `${iso(startOf(grid, from))}/${iso(startOf(grid, to - 1))}`
 
 function warningOf(reason: StaleReason, missing: string | undefined): string {
   const what = reason === 'database_slow' ? 'is slow' : 'does not answer'
@@ -77,8 +91,7 @@ interface StaleRules {
   readonly policy: Freshness
   readonly now: EpochMs
   readonly maxStaleMs: number
-  /** How far the last fetch reached. */
-  readonly reach: ShapeRecord['reach']
+  readonly emptyEnds: readonly EmptyEnd[]
   readonly marks: readonly BucketMark[]
 }
 
@@ -122,10 +135,7 @@ function knownClock(bucket: number, panes: readonly Pane[], rules: StaleRules): 
   for (const pane of panes) {
     if (bucket >= pane.from && bucket < pane.to) return clockOf(pane, bucket)
   }
-  const { reach, grid, policy } = rules
-  // Unsettled empty buckets at the end of a fetch are not stored; that they were empty is known all the same.
-  const wasEmpty = reach !== undefined && bucket < reach.to && panes.every((pane) => pane.to <= bucket)
-  return wasEmpty && reach.at - endOf(grid, bucket) < policy.settledAgeMs ? reach.at : Number.NaN
+  return rules.emptyEnds.find(({ from, to }) => bucket >= from && bucket < to)?.at ?? Number.NaN
 }
 
 /** Milliseconds since a bucket stopped being fresh (negative while it is); NaN where it is absent or purged. */

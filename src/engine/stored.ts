@@ -1,6 +1,6 @@
 /** Reading the store and taking panes from what it gave: late, failing and sloppy stores end here. */
 import type { Clock } from '../core/clock.ts'
-import { contains, type Interval, type Intervals } from '../core/interval.ts'
+import { contains, hullOf, type Interval, type Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { clockOf, type Pane, slice } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
@@ -20,6 +20,41 @@ export function readNow(store: Store, key: Key, interval: Interval): Found | und
     // It costs a stale answer, never the true one that may still come.
   }
   return undefined
+}
+
+/** A store is asked so often at once; of more runs, what lies between them is read too. */
+const maxReads = 16
+
+/**
+ * What is stored of several runs: what lies between them may be long, and what a near tier has not is looked for in a far
+ * one. Of no run, nothing.
+ */
+export function readRuns(
+  runs: Intervals,
+  read: (run: Interval) => MaybePromise<Found | undefined>,
+): MaybePromise<Found | undefined> {
+  if (runs.length === 1) return read(runs[0]!)
+  if (runs.length === 0) return undefined
+  if (runs.length > maxReads) return read(hullOf(runs))
+  const all = runs.map((run) => attempt(() => read(run)))
+  return all.some((found) => found instanceof Promise)
+    ? Promise.all(all).then(together)
+    : together(all as (Found | undefined)[])
+}
+
+/** What fails at once fails like what fails later: the others are heard to their end. */
+function attempt<T>(action: () => MaybePromise<T>): MaybePromise<T> {
+  try {
+    return action()
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+function together(all: readonly (Found | undefined)[]): Found | undefined {
+  const found = all.filter((each) => each !== undefined)
+  const last = found.at(-1)
+  return last && { panes: found.flatMap(({ panes }) => panes), shape: last.shape }
 }
 
 /** What a store says in time; a store that is silent for longer has failed. @throws when it has. */

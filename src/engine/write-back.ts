@@ -1,10 +1,11 @@
 /** What of fetched panes is stored, and with which record. */
 import type { Plan } from '../backends/backend.ts'
+import type { EpochMs } from '../core/clock.ts'
 import { bucketAt } from '../core/grid.ts'
-import { type Intervals, intersectAll, nothing as noBuckets } from '../core/interval.ts'
+import { type Intervals, intersectAll, nothing as noBuckets, subtractAll } from '../core/interval.ts'
 import { type BucketMark, markedRun } from '../core/mark.ts'
 import { clockOf, filledUntil, type Pane, slice } from '../core/pane.ts'
-import type { ShapeRecord } from '../stores/store.ts'
+import type { EmptyEnd, ShapeRecord } from '../stores/store.ts'
 import type { FetchedPanes } from './fetch.ts'
 import { keptHeaders } from './kept-headers.ts'
 import { marksOver } from './marks.ts'
@@ -18,13 +19,18 @@ export async function writeBack(
   fetched: FetchedPanes,
 ): Promise<boolean> {
   const { store, name, clock, storeTimeoutMs } = options
-  if (!fetched.storable || plan.whole.length === 0) return false
-  const worthKeeping = intersectAll(plan.whole, untilUnsettledEnd(fetched.panes, plan, policy.settledAgeMs))
+  const whole = intersectAll(plan.whole, fetched.panes)
+  if (!fetched.storable || whole.length === 0) return false
+  const worthKeeping = intersectAll(whole, untilUnsettledEnd(fetched.panes, plan, policy.settledAgeMs))
   const marks = marksOver(options, key, plan)
   const parts = partsOf(fetched.panes, worthKeeping).flatMap((pane) => withoutPurged(pane, marks))
-  const [first, last] = [fetched.panes[0]!, fetched.panes.at(-1)!]
-  // Without any bucket it is still worth knowing how far the fetch reached.
+  const first = fetched.panes[0]!
+  // Without any bucket it is still worth knowing that they were empty.
   if (worthKeeping.length === 0) parts.push(slice(first, { from: first.from, to: first.from }))
+  const emptyEnds = knownEmpty(readNow(store, key, nothing)?.shape.emptyEnds, whole, {
+    runs: subtractAll(whole, worthKeeping),
+    at: clockOf(first, first.from),
+  })
   const shape: ShapeRecord = {
     backend: name,
     text: plan.shape,
@@ -35,10 +41,7 @@ export async function writeBack(
     grid: plan.grid,
     identity: request.identity,
     headers: keptHeaders(fetched.headers, options.backend),
-    reach: furthest(readNow(store, key, nothing)?.shape.reach, {
-      to: Math.min(last.to, plan.whole.at(-1)!.to),
-      at: clockOf(last, last.from),
-    }),
+    ...(emptyEnds.length > 0 && { emptyEnds }),
   }
   try {
     let isKept = parts.length > 0
@@ -50,15 +53,23 @@ export async function writeBack(
   }
 }
 
-/** A fetch of older times says nothing about how far the newest one reached. */
-function furthest(known: Reach | undefined, fetched: Reach): Reach {
-  return known !== undefined && known.to > fetched.to ? known : fetched
+/** Views of one question end at different times, but seldom at many. */
+const maxEmptyEnds = 8
+
+/** What was known of other buckets, and what is known of those that were fetched now, the newest last. */
+function knownEmpty(
+  known: readonly EmptyEnd[] | undefined,
+  fetched: Intervals,
+  { runs, at }: { runs: Intervals; at: EpochMs },
+): readonly EmptyEnd[] {
+  const older = (known ?? []).flatMap((end) =>
+    subtractAll([end], fetched).map(({ from, to }) => ({ from, to, at: end.at })),
+  )
+  return [...older, ...runs.map(({ from, to }) => ({ from, to, at }))].slice(-maxEmptyEnds)
 }
 
 /** Enough to read a record by, and never worth a look in a far tier. */
 const nothing = { from: 0, to: 0 }
-
-type Reach = NonNullable<ShapeRecord['reach']>
 
 /** What was purged while it was being fetched would be ignored at the next lookup anyway. */
 function withoutPurged(pane: Pane, marks: readonly BucketMark[]): readonly Pane[] {

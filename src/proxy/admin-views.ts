@@ -36,14 +36,13 @@ export function viewOfRecord({ id, record }: Recorded): object {
 }
 
 function viewOfWindow(record: RequestRecord): object {
-  const { from, to, stepMs, calendar, asked } = record
+  const { from, to, stepMs, calendar, buckets, asked } = record
   const runs = runsOf(record).map((run) => ({
     source: run.source,
     from: iso(run.from),
     to: iso(run.to),
     buckets: countBuckets(record, run.from, run.to),
   }))
-  const buckets = countBuckets(record, from, to)
   return { window: { from: iso(from), to: iso(to), stepMs, calendar, buckets }, asked, runs }
 }
 

@@ -27,8 +27,13 @@ export interface ShapeRecord {
   readonly identity: string
   /** Allow-listed response headers last seen: name, value, name, value … */
   readonly headers: readonly string[]
-  /** How far the last fetch reached, and when: unsettled empty buckets at its end are not stored. */
-  readonly reach?: { readonly to: number; readonly at: EpochMs }
+  /** Unsettled empty buckets at the end of a fetch are not stored; that they were empty is known all the same. */
+  readonly emptyEnds?: readonly EmptyEnd[]
+}
+
+export interface EmptyEnd extends Interval {
+  /** When they were fetched. */
+  readonly at: EpochMs
 }
 
 export interface Found {

@@ -26,7 +26,7 @@ test('the window in runs: cached beginning, fetched, missing', () => {
   ])
   const hole = sampleVisit({
     ...visits.partial.decision,
-    gap: { from: samplePlan.window.from + 3, to: samplePlan.window.from + 5 },
+    gaps: [{ from: samplePlan.window.from + 3, to: samplePlan.window.from + 5 }],
   })
   assert.deepEqual(runs(hole), [
     ['cache', -60, -57],
@@ -50,17 +50,61 @@ test('buckets by source add up to the window', () => {
 
 test('buckets of unequal length are counted, not divided', () => {
   const grid = calendarGrid({ unit: 'month', count: 1, zone: 'America/New_York', origin: 0 })!
-  const plan = { ...samplePlan, grid, window: { from: 673, to: 680 } }
-  const iso = (bucket: number) => new Date(startOf(grid, bucket)).toISOString()
-  const partial = sampleVisit({ outcome: 'partial', gap: { from: 676, to: 678 } }, { plan })
+  const plan = { ...samplePlan, grid, window: { from: 673, to: 680 }, whole: [{ from: 673, to: 680 }] }
+  const partial = sampleVisit({ outcome: 'partial', gaps: [{ from: 676, to: 678 }] }, { plan })
   const record = recordOf('main', partial)
   assert.deepEqual([bucketsOf(record, 'cache'), bucketsOf(record, 'origin')], [5, 2])
   assert.deepEqual([record.stepMs, record.calendar?.unit], [grid.step, 'month'])
   const stale = recordOf(
     'main',
-    sampleVisit({ outcome: 'stale', missing: `${iso(678)}/${iso(679)}` }, { plan }),
+    sampleVisit({ outcome: 'stale', known: { from: 673, to: 678 }, missingBuckets: 2 }, { plan }),
   )
   assert.deepEqual([bucketsOf(stale, 'cache'), bucketsOf(stale, 'missing')], [5, 2])
+})
+
+const first = samplePlan.window.from
+const run = (from: number, to: number) => ({ from: first + from, to: first + to })
+
+test('several ranges, several gaps and edges: buckets are counted, and what lies between is none of them', () => {
+  const edges = { buckets: [run(0, 1), run(59, 60)], parts: '' }
+  const plan = { ...samplePlan, whole: [run(1, 20), run(40, 59)], edges }
+  const partial = { ...visits.partial.decision, asked: 5, gaps: [run(0, 1), run(5, 8), run(59, 60)] }
+  const visit = sampleVisit(partial, { plan })
+  const record = recordOf('main', visit)
+  const counts = (['cache', 'origin', 'missing'] as const).map((from) => bucketsOf(record, from))
+  assert.deepEqual(counts, [35, 5, 0])
+  assert.deepEqual(runs(visit), [
+    ['origin', -60, -59],
+    ['cache', -59, -55],
+    ['origin', -55, -52],
+    ['cache', -52, -40],
+    ['cache', -20, -1],
+    ['origin', -1, 0],
+  ])
+  const stale = { ...visits.stale.decision, known: run(1, 50), missingBuckets: 11 }
+  const late = sampleVisit(stale, { plan: { ...plan, edges: { ...edges, buckets: [run(0, 1)] } } })
+  assert.deepEqual(runs(late), [
+    ['missing', -60, -59],
+    ['cache', -59, -40],
+    ['cache', -20, -10],
+    ['missing', -10, -1],
+  ])
+  const passedOn = sampleVisit({ outcome: 'bypass', reason: 'shadow' }, { plan, isForwarded: true })
+  assert.equal(recordOf('main', passedOn).asked, 40)
+  assert.deepEqual(runs(passedOn), [
+    ['origin', -60, -40],
+    ['origin', -20, 0],
+  ])
+})
+
+test('more pieces than anybody can look at are told as one', () => {
+  const gaps = Array.from({ length: 20 }, (_, i) => run(3 * i, 3 * i + 1))
+  const visit = sampleVisit({ ...visits.partial.decision, gaps })
+  assert.deepEqual(runs(visit), [
+    ['origin', -60, -2],
+    ['cache', -2, 0],
+  ])
+  assert.equal(bucketsOf(recordOf('main', visit), 'origin'), 20)
 })
 
 test('a planned request that was passed on asks for its whole window', () => {

@@ -8,9 +8,10 @@ import type { Calendar } from '../core/calendar.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { Decision, Outcome, Reason } from '../core/decision.ts'
 import { bucketsBetween, startOf } from '../core/grid.ts'
-import { lengthOf } from '../core/interval.ts'
+import { countOf, nothing } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { SpanIds } from './channels.ts'
+import { type BucketSource, bucketsAsked, piecesOf, type RecordRun } from './record-runs.ts'
 import { bounded, questionOf } from './texts.ts'
 
 /** What is known of a request whose answer is over. */
@@ -55,12 +56,19 @@ export interface RequestRecord {
   /** The window, half-open. */
   readonly from: EpochMs
   readonly to: EpochMs
-  /** The part of the window that was not in the store; empty where from = to. */
+  /** Buckets in it: fewer than it is long where the request has several ranges. */
+  readonly buckets: number
+  /** From the first to the last bucket that was not in the store; empty where from = to. And how many there were. */
   readonly gapFrom: EpochMs
   readonly gapTo: EpochMs
-  /** The end of what could be answered. */
+  readonly gapBuckets: number
+  /** From where to where it could be answered, and how many buckets could not. */
+  readonly knownFrom: EpochMs
   readonly knownTo: EpochMs
-  /** Buckets that this request asked the database for; the rest of the gap came with other requests. */
+  readonly missingBuckets: number
+  /** The window in runs, where there are more of them than those bounds can tell. */
+  readonly pieces?: readonly RecordRun[]
+  /** Buckets that this request asked the database for; the rest of the gaps came with other requests. */
   readonly asked: number
   readonly bytes: number
   readonly status: number
@@ -82,12 +90,15 @@ const maxDetailChars = 256
 /** `backend` is the name of the database in the configuration. */
 export function recordOf(backend: string, visit: Visit): RequestRecord {
   const { decision, plan, ending, totalMs } = visit
-  const { timings, gap, missing } = decision
+  const { timings, gaps = nothing, known } = decision
   const isOver = ending === 'whole' || decision.outcome === 'error'
   const outcome = isOver ? decision.outcome : 'error'
   const grid = plan?.grid
   const to = grid === undefined ? 0 : startOf(grid, plan!.window.to)
-  const hasGap = grid !== undefined && gap !== undefined
+  const from = grid === undefined ? 0 : startOf(grid, plan!.window.from)
+  const buckets = plan === undefined ? 0 : bucketsAsked(plan)
+  const hasGap = grid !== undefined && gaps.length > 0
+  const pieces = plan && piecesOf(plan, decision)
   const before = timings.plan + timings.lookup
   return {
     at: visit.endedAt - totalMs,
@@ -101,12 +112,17 @@ export function recordOf(backend: string, visit: Visit): RequestRecord {
     stepMs: grid === undefined ? 0 : grid.step,
     phaseMs: grid === undefined ? 0 : grid.origin,
     calendar: grid?.calendar,
-    from: grid === undefined ? 0 : startOf(grid, plan!.window.from),
+    from,
     to,
-    gapFrom: hasGap ? startOf(grid, gap.from) : to,
-    gapTo: hasGap ? startOf(grid, gap.to) : to,
-    knownTo: missing === undefined ? to : Date.parse(missing.slice(0, missing.indexOf('/'))),
-    asked: decision.asked ?? (visit.isForwarded && plan !== undefined ? lengthOf(plan.window) : 0),
+    buckets,
+    gapFrom: hasGap ? startOf(grid, gaps[0]!.from) : to,
+    gapTo: hasGap ? startOf(grid, gaps.at(-1)!.to) : to,
+    gapBuckets: countOf(gaps),
+    knownFrom: known === undefined || grid === undefined ? from : startOf(grid, known.from),
+    knownTo: known === undefined || grid === undefined ? to : startOf(grid, known.to),
+    missingBuckets: decision.missingBuckets ?? 0,
+    ...(pieces && { pieces }),
+    asked: decision.asked ?? (visit.isForwarded ? buckets : 0),
     bytes: visit.bytes,
     status: visit.status,
     upstreamStatus: decision.upstreamStatus,
@@ -131,8 +147,6 @@ function reasonOf({ decision, ending }: Visit): Reason | undefined {
   return ending === 'gone' ? 'client_gone' : 'database_unreachable'
 }
 
-export type BucketSource = 'cache' | 'origin' | 'missing'
-
 type GridFields = Pick<RequestRecord, 'stepMs' | 'phaseMs' | 'calendar'>
 
 /** How many buckets there are between two beginnings, in a request that was planned. */
@@ -143,27 +157,22 @@ export function countBuckets({ stepMs, phaseMs, calendar }: GridFields, from: Ep
 
 /** How many buckets of the answer came from where; nothing was answered where there was an error. */
 export function bucketsOf(record: RequestRecord, source: BucketSource): number {
-  const { stepMs, outcome, from, to, gapFrom, gapTo, knownTo } = record
+  const { stepMs, outcome, buckets, gapBuckets, missingBuckets } = record
   if (stepMs === 0 || outcome === 'error' || outcome === 'refused') return 0
-  if (source === 'missing') return countBuckets(record, knownTo, to)
-  if (outcome === 'bypass') return source === 'origin' ? countBuckets(record, from, to) : 0
-  const fetched = countBuckets(record, gapFrom, gapTo)
-  return source === 'origin' ? fetched : countBuckets(record, from, knownTo) - fetched
-}
-
-export interface RecordRun {
-  readonly source: BucketSource
-  readonly from: EpochMs
-  readonly to: EpochMs
+  if (source === 'missing') return missingBuckets
+  if (outcome === 'bypass') return source === 'origin' ? buckets : 0
+  return source === 'origin' ? gapBuckets : buckets - gapBuckets - missingBuckets
 }
 
 /** The window in runs, in time order: cached beginning, fetched, cached end, what is missing. */
-export function runsOf(record: RequestRecord): RecordRun[] {
-  const { outcome, from, to, gapFrom, gapTo, knownTo } = record
+export function runsOf(record: RequestRecord): readonly RecordRun[] {
+  const { outcome, from, to, gapFrom, gapTo, knownFrom, knownTo, pieces } = record
   if (record.stepMs === 0 || outcome === 'error' || outcome === 'refused') return []
+  if (pieces !== undefined) return pieces
   if (outcome === 'bypass') return [{ source: 'origin', from, to }]
   const runs: RecordRun[] = [
-    { source: 'cache', from, to: Math.min(gapFrom, knownTo) },
+    { source: 'missing', from, to: knownFrom },
+    { source: 'cache', from: knownFrom, to: Math.min(gapFrom, knownTo) },
     { source: 'origin', from: gapFrom, to: gapTo },
     { source: 'cache', from: gapTo, to },
     { source: 'missing', from: knownTo, to },
@@ -173,4 +182,4 @@ export function runsOf(record: RequestRecord): RecordRun[] {
 
 /** What a record is taken to need in memory. */
 export const sizeOf = (record: RequestRecord): number =>
-  640 + 2 * (record.shape.length + (record.detail?.length ?? 0))
+  640 + 2 * (record.shape.length + (record.detail?.length ?? 0)) + 64 * (record.pieces?.length ?? 0)

@@ -128,6 +128,6 @@ export function touchedBy(spans: readonly Span[], grid: Grid): readonly number[]
 }
 
 const partValue = (parts: readonly Span[], start: EpochMs): string =>
-  `-${parts.map(({ from, to }) => `${digits(from - start)}${digits(to - start)}`).join('')}`
+  `-1${parts.map(({ from, to }) => `${digits(from - start)}${digits(to - start)}`).join('')}`
 
 const digits = (ms: number): string => String(ms).padStart(9, '0')

@@ -1,10 +1,10 @@
 /** An interval cache with everything around it faked: clock, database and client. For tests of the engine. */
 import assert from 'node:assert/strict'
-import type { Plan } from '../backends/backend.ts'
+import type { Backend, Plan } from '../backends/backend.ts'
 import { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision } from '../core/decision.ts'
-import type { Explanation } from '../engine/explain.ts'
+import type { ExplainedRequest, Explanation } from '../engine/explain.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
 import { Marks } from '../engine/marks.ts'
 import type { StreamTarget } from '../engine/ports.ts'
@@ -16,7 +16,7 @@ import { memoryStore } from '../stores/memory.ts'
 import type { Store } from '../stores/store.ts'
 import { ladder } from '../ttl/ladder.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
-import { cellBackend } from './cell-backend.ts'
+import { type CellQuery, cellBackend } from './cell-backend.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { FakeDatabase } from './fake-database.ts'
 
@@ -33,6 +33,8 @@ export interface RigOptions {
   readonly cells?: Cells
   /** Of another rig: a restart at the same time. */
   readonly clock?: FakeClock
+  /** The backend takes ranges; see ranges-rig.ts. */
+  readonly several?: boolean
 }
 
 export interface Served {
@@ -52,12 +54,13 @@ export class EngineRig {
   readonly store: Store
   readonly marks: Marks
   readonly purge: Purge
-  readonly #backend = cellBackend()
+  readonly #backend: Backend<CellQuery>
   readonly #cache: IntervalCache
 
   constructor(options: RigOptions = {}) {
-    const { clock = fakeClock(), cells } = options
+    const { clock = fakeClock(), cells, several = false } = options
     const { budget } = this
+    this.#backend = cellBackend({ several })
     this.clock = clock
     this.shadowLog = new ShadowLog({ clock, budget })
     const retentionMs = 86_400_000
@@ -93,23 +96,26 @@ export class EngineRig {
   }
 
   /** Asks for `cells` cells of a minute, the last of which ends at `to`. */
-  async ask(cells: number, to = this.openCell + minuteMs, how: AskOptions = {}): Promise<Served> {
+  ask(cells: number, to = this.openCell + minuteMs, how: AskOptions = {}): Promise<Served> {
+    return this.serve(this.plan(to - cells * minuteMs, to), how)
+  }
+
+  async serve(plan: Plan, how: AskOptions = {}): Promise<Served> {
     const decision = newDecision()
-    const demands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false, ...how.demands }
-    const plan = this.plan(to - cells * minuteMs, to)
-    const client = how.client ?? patientClient
-    const answer = await this.#cache.serve({ plan, identity: how.identity ?? '', demands, client }, decision)
+    const request = { ...askedAs(plan, how), client: how.client ?? patientClient }
+    const answer = await this.#cache.serve(request, decision)
     return { answer, decision, text: textOf(answer) }
   }
 
   /** As `ask`, in shadow mode: `text` is what was streamed to the client. The comparison is over, too. */
-  async shadow(cells: number, to = this.openCell + minuteMs, how: AskOptions = {}): Promise<Served> {
+  shadow(cells: number, to = this.openCell + minuteMs, how: AskOptions = {}): Promise<Served> {
+    return this.shadowPlan(this.plan(to - cells * minuteMs, to), how)
+  }
+
+  async shadowPlan(plan: Plan, how: AskOptions = {}): Promise<Served> {
     const decision = newDecision()
-    const demands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false, ...how.demands }
-    const plan = this.plan(to - cells * minuteMs, to)
     const target = how.target ?? new ListeningTarget()
-    const client = how.client ?? patientClient
-    const request = { plan, identity: how.identity ?? '', demands, client, target }
+    const request = { ...askedAs(plan, how), client: how.client ?? patientClient, target }
     const answer = await this.#cache.shadow(request, decision)
     await this.clock.advance(0)
     return { answer, decision, text: target.text }
@@ -117,9 +123,11 @@ export class EngineRig {
 
   /** What `ask` would do. */
   explain(cells: number, to = this.openCell + minuteMs, how: AskOptions = {}): Promise<Explanation> {
-    const demands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false, ...how.demands }
-    const plan = this.plan(to - cells * minuteMs, to)
-    return this.#cache.explain({ plan, identity: how.identity ?? '', demands })
+    return this.explainPlan(this.plan(to - cells * minuteMs, to), how)
+  }
+
+  explainPlan(plan: Plan, how: AskOptions = {}): Promise<Explanation> {
+    return this.#cache.explain(askedAs(plan, how))
   }
 
   /** Asks, and returns at once: `served` is set when the answer is there. Time may be moved meanwhile. */
@@ -134,14 +142,12 @@ export class EngineRig {
   }
 
   plan(from: EpochMs, to: EpochMs): Plan {
-    const search = `q=up&from=${from}&to=${to}&step=${minuteMs}`
-    const query = this.#backend.parse({
-      method: 'GET',
-      path: '/rows',
-      search,
-      headers: [],
-      body: new Uint8Array(),
-    })
+    return this.planOf(`q=up&from=${from}&to=${to}&step=${minuteMs}`)
+  }
+
+  planOf(search: string): Plan {
+    const wire = { method: 'GET', path: '/rows', search, headers: [], body: new Uint8Array() }
+    const query = this.#backend.parse(wire)
     assert.ok(query !== undefined && !('bypass' in query))
     const plan = this.#backend.plan(query, this.clock.now())
     assert.ok(!('bypass' in plan))
@@ -203,6 +209,11 @@ export class ListeningTarget implements StreamTarget {
     this.ending = 'broken'
   }
 }
+
+const askedAs = (plan: Plan, { demands, identity = '' }: AskOptions): ExplainedRequest => ({
+  ...{ plan, identity },
+  demands: { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false, ...demands },
+})
 
 const patientClient: Client = { isGone: false, onGone() {} }
 

@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { minuteMs, type RigOptions, type Served, storeWith } from '../testing/engine-rig.ts'
+import { mixSeeds, seededRandom } from '../testing/random.ts'
+import { type Range, RangesRig } from '../testing/ranges-rig.ts'
+
+/** Half a minute past midnight: the open cell, number 1440, is half over. */
+async function newRig(options?: RigOptions): Promise<RangesRig> {
+  const rig = new RangesRig(options)
+  await rig.clock.advance(30_000)
+  return rig
+}
+
+async function asksTruly(rig: RangesRig, ...ranges: Range[]): Promise<Served> {
+  const served = await rig.askRanges(ranges)
+  assert.equal(served.text, rig.truthRanges(ranges))
+  return served
+}
+
+const outcomeOf = ({ decision: { outcome, reason, buckets, asked } }: Served) =>
+  `${outcome}/${reason ?? ''} ${asked ?? 0} of ${buckets}`
+
+test('several gaps are asked for in one query, and nothing between them', async () => {
+  const rig = await newRig()
+  await asksTruly(rig, [10, 20])
+  await asksTruly(rig, [30, 40])
+  assert.equal(outcomeOf(await asksTruly(rig, [5, 45])), 'partial/absent 20 of 40')
+  assert.equal(outcomeOf(await asksTruly(rig, [5, 45])), 'hit/ 0 of 40')
+  assert.deepEqual(rig.asked(), ['10-20', '30-40', '5-10 20-30 40-45'])
+})
+
+test('several ranges are looked up, asked for and stored as they are, without what lies between', async () => {
+  const rig = await newRig()
+  assert.equal(outcomeOf(await asksTruly(rig, [10, 20], [100, 110])), 'miss/absent 20 of 20')
+  assert.equal(outcomeOf(await asksTruly(rig, [15, 18], [104, 105])), 'hit/ 0 of 4')
+  assert.equal(outcomeOf(await asksTruly(rig, [15, 25], [95, 105], [200, 201])), 'partial/absent 11 of 21')
+  assert.deepEqual(rig.asked(), ['10-20 100-110', '20-25 95-100 200-201'])
+  assert.equal((await rig.stored()).size, 31)
+})
+
+test('a part of a bucket is asked for every time, in the same query, and is never stored', async () => {
+  const rig = await newRig()
+  const range: Range = [10.5, 19.25]
+  assert.equal(outcomeOf(await asksTruly(rig, range)), 'miss/absent 10 of 10')
+  assert.equal(outcomeOf(await asksTruly(rig, range)), 'partial/edge 2 of 10')
+  assert.deepEqual([...(await rig.stored()).keys()], [11, 12, 13, 14, 15, 16, 17, 18])
+  assert.equal(outcomeOf(await asksTruly(rig, [10, 20])), 'partial/absent 2 of 10')
+  assert.equal(outcomeOf(await asksTruly(rig, [10, 20])), 'hit/ 0 of 10')
+  // The buckets that are stored as a whole by now are of no use to who wants a part of them.
+  assert.equal(outcomeOf(await asksTruly(rig, range)), 'partial/edge 2 of 10')
+  assert.deepEqual(rig.asked(), ['10.5-19.25', '10.5-11 19-19.25', '10-11 19-20', '10.5-11 19-19.25'])
+})
+
+test('a request for nothing but parts is asked for every time, and leaves no trace', async () => {
+  const rig = await newRig()
+  for (let i = 0; i < 2; i++) {
+    const served = await asksTruly(rig, [10.5, 11.5], [20.1, 20.2], [20.4, 20.5])
+    assert.equal(outcomeOf(served), 'miss/edge 3 of 3')
+    assert.notEqual(served.decision.stored, true)
+  }
+  assert.deepEqual(rig.asked(), Array(2).fill('10.5-11.5 20.1-20.2 20.4-20.5'))
+  assert.equal(rig.store.figures?.().entries, 0)
+})
+
+test('a query for nothing but edges writes nothing, whether there is data in them or not', async () => {
+  for (const lastMinute of [2000, 1430]) {
+    let writes = 0
+    const rig: RangesRig = await newRig({
+      valueAt: (start) => ((start - rig.start) / minuteMs <= lastMinute ? 1 : undefined),
+      wrap: (store) =>
+        storeWith(store, {
+          write(key, entry) {
+            writes++
+            return store.write(key, entry)
+          },
+        }),
+    })
+    assert.equal((await asksTruly(rig, [1420.5, 1440.5])).decision.stored, true)
+    await asksTruly(rig, [1420.5, 1431])
+    assert.equal(writes, 1)
+    const { decision } = await asksTruly(rig, [1425, 1431], [1439.5, 1439.7])
+    assert.deepEqual([decision.reason, decision.stored, writes], ['edge', false, 1])
+  }
+})
+
+test('the store is asked for whole buckets only: not for edges, and not for what lies between ranges', async () => {
+  const reads: string[] = []
+  const rig: RangesRig = await newRig({
+    wrap: (store) =>
+      storeWith(store, {
+        read(key, { from, to }) {
+          if (from < to) reads.push(`${from - rig.start / minuteMs}-${to - rig.start / minuteMs}`)
+          return store.read(key, { from, to })
+        },
+      }),
+  })
+  await asksTruly(rig, [10.5, 20.5], [100, 110])
+  assert.deepEqual(reads.splice(0), ['11-20', '100-110'])
+  await asksTruly(rig, [10.5, 11.5])
+  assert.deepEqual(reads.splice(0), [])
+  const many = Array.from({ length: 20 }, (_, i): Range => [10 * i, 10 * i + 5])
+  await asksTruly(rig, ...many)
+  assert.deepEqual(reads.splice(0), ['0-195'])
+})
+
+test('a store that fails for one of several ranges has failed, whenever it does', async () => {
+  for (const fail of [() => Promise.reject(new Error('broken')), () => raise(new Error('broken'))]) {
+    const rig: RangesRig = await newRig({
+      wrap: (store) =>
+        storeWith(store, {
+          read: (key, interval) =>
+            interval.from > rig.start / minuteMs + 50 ? fail() : store.read(key, interval),
+        }),
+    })
+    const { answer } = await rig.askRanges([
+      [10, 20],
+      [100, 110],
+      [200, 210],
+    ])
+    assert.deepEqual(answer, { kind: 'forward', reason: 'store_failed' })
+  }
+})
+
+const raise = (error: Error): never => {
+  throw error
+}
+
+test('empty buckets between gaps are known to be empty, unsettled ones at the end are not', async () => {
+  // Nothing from 1432 to 1434, and nothing from 1437 on.
+  const rig = await newRig({ valueAt: (start) => valueUntil(rig, start) })
+  const valueUntil = ({ start: zero }: RangesRig, start: number) => {
+    const minute = (start - zero) / minuteMs
+    return minute >= 1437 || (minute >= 1432 && minute < 1434) ? undefined : minute
+  }
+  await asksTruly(rig, [1430, 1431])
+  await asksTruly(rig, [1435, 1436])
+  await asksTruly(rig, [1425, 1440])
+  assert.deepEqual(rig.asked().at(-1), '1425-1430 1431-1435 1436-1440')
+  assert.deepEqual([...(await rig.stored()).keys()].at(-1), 1436)
+  assert.equal((await rig.stored()).get(1432), '')
+  await asksTruly(rig, [1425, 1440])
+  assert.deepEqual(rig.asked(), ['1437-1440'])
+})
+
+test('an edge with data behind empty buckets says that these are not late', async () => {
+  const rig = await newRig({ valueAt: (start) => ((start / minuteMs) % 5 === 0 ? 1 : undefined) })
+  const range: Range = [1430.5, 1440.5]
+  assert.equal((rig.start / minuteMs) % 5, 0)
+  await asksTruly(rig, range)
+  assert.equal((await rig.stored()).size, 9)
+  await asksTruly(rig, range)
+  assert.deepEqual(rig.asked(), ['1430.5-1440.5', '1430.5-1431 1440-1440.5'])
+})
+
+test('more gaps than a query should have are asked for with what lies between them', async () => {
+  const rig = await newRig()
+  for (let minute = 0; minute < 1000; minute += 2) await rig.askRanges([[minute, minute + 1]])
+  rig.asked()
+  await asksTruly(rig, [0.5, 521])
+  await asksTruly(rig, [521, 1000])
+  const [first, second] = rig.asked()
+  assert.equal(first, '0.5-520')
+  assert.equal(second!.split(' ').length, 240)
+})
+
+test('an answer that is cut after its rows comes whole from the store, and only so far', async () => {
+  const rig = await newRig()
+  const ask = async (more: string) => {
+    const { text, answer, decision } = await rig.serve(rig.planRanges([[10.5, 20]], more))
+    return { rows: JSON.parse(text).rows.length, panes: 'panes' in answer, outcome: decision.outcome }
+  }
+  assert.deepEqual(await ask('&limit=3'), { rows: 3, panes: false, outcome: 'miss' })
+  assert.deepEqual(await ask('&limit=5'), { rows: 5, panes: false, outcome: 'partial' })
+  assert.deepEqual(await ask(''), { rows: 10, panes: true, outcome: 'partial' })
+})
+
+/** What the store must hold, bucket by bucket, and what must be asked for: told without runs. */
+class Model {
+  readonly #rig: RangesRig
+  readonly #clocks = new Map<number, number>()
+
+  constructor(rig: RangesRig) {
+    this.#rig = rig
+  }
+
+  /** The minutes that a request has to ask for. */
+  asks(ranges: readonly Range[]): number[] {
+    const now = this.#rig.clock.now()
+    const { whole, touched } = minutesOf(ranges)
+    const isFresh = (minute: number) => {
+      const clock = this.#clocks.get(minute) ?? Number.NaN
+      return now < clock + this.#rig.policy.ttl(clock - this.#endOf(minute))
+    }
+    return touched.filter((minute) => !whole.has(minute) || !isFresh(minute))
+  }
+
+  fetched(minutes: readonly number[], ranges: readonly Range[], hasData: (minute: number) => boolean): void {
+    const now = this.#rig.clock.now()
+    const { whole } = minutesOf(ranges)
+    const lastFilled = minutes.findLast(hasData) ?? -1
+    for (const minute of minutes) {
+      const isSettled = now - this.#endOf(minute) >= this.#rig.policy.settledAgeMs
+      if (whole.has(minute) && (minute <= lastFilled || isSettled)) this.#clocks.set(minute, now)
+    }
+  }
+
+  get stored(): number[] {
+    return [...this.#clocks.keys()].sort((a, b) => a - b)
+  }
+
+  #endOf(minute: number): number {
+    return this.#rig.start + (minute + 1) * minuteMs
+  }
+}
+
+function minutesOf(ranges: readonly Range[]) {
+  const whole = new Set<number>()
+  const touched = new Set<number>()
+  for (const [from, to] of ranges) {
+    for (let minute = Math.floor(from); minute < to; minute++) {
+      touched.add(minute)
+      if (minute >= from && minute + 1 <= to) whole.add(minute)
+    }
+  }
+  return { whole, touched: [...touched].sort((a, b) => a - b) }
+}
+
+/** Ends in quarters of a minute, most of them where buckets end. */
+const end = (max: number) =>
+  fc.tuple(fc.nat(max), fc.constantFrom(0, 0, 0, 0, 0, 0.25, 0.5)).map(([minute, part]) => minute + part)
+const told = fc.record({
+  length: fc.oneof(end(3), end(40), end(200)),
+  behind: fc.oneof(fc.constantFrom(0, 0, 0.5), end(30), end(600)),
+})
+const look = fc.record({
+  waitMs: fc.oneof(fc.constantFrom(0, 0, 5_000), fc.nat(60_000), fc.nat(40 * minuteMs)),
+  /** Each behind the one before, the first behind now; none: what was asked for last is asked for again. */
+  told: fc.oneof(fc.constant([]), fc.array(told, { minLength: 1, maxLength: 3 })),
+  /** Whether now is a moment or the end of a minute. */
+  isMoment: fc.boolean(),
+})
+type Look = typeof look extends fc.Arbitrary<infer T> ? T : never
+
+/** In order, with a hole of at least a quarter of a minute between two of them. */
+function rangesOf(nowMinute: number, told: readonly { length: number; behind: number }[]): Range[] {
+  const ranges: Range[] = []
+  let last = nowMinute
+  for (const { length, behind } of told) {
+    const to = last - behind
+    const from = to - Math.max(length, 0.25)
+    if (from < 0) break
+    ranges.unshift([from, to])
+    last = from - 0.25
+  }
+  return ranges
+}
+
+test('whatever is asked for: the database’s own answer, by one query for exactly what is not fresh, edges never stored', async () => {
+  const seen = { hits: 0, partials: 0, edges: 0, several: 0, empties: 0 }
+  const sequence = async (seed: number, looks: readonly Look[]) => {
+    const density = [1, 0.6, 0.1][seed % 3]!
+    const hasData = (minute: number) => seededRandom(mixSeeds(seed, minute))() < density
+    const rig = await newRig({
+      valueAt: (start) => {
+        const minute = (start - rig.start) / minuteMs
+        return hasData(minute) ? minute : undefined
+      },
+    })
+    const model = new Model(rig)
+    let ranges: readonly Range[] = [[1400, 1441]]
+    for (const { waitMs, told, isMoment } of looks) {
+      await rig.clock.advance(waitMs)
+      const quarter = Math.ceil((rig.clock.now() - rig.start) / (minuteMs / 4)) / 4
+      if (told.length > 0) ranges = rangesOf(isMoment ? quarter : Math.ceil(quarter), told)
+      if (ranges.length === 0) continue
+      const expected = model.asks(ranges)
+      const { decision, text } = await rig.askRanges(ranges)
+      assert.equal(text, rig.truthRanges(ranges))
+      const queries = rig.asked()
+      const asked = queries.flatMap((query) =>
+        query.split(' ').map((range) => range.split('-').map(Number) as unknown as Range),
+      )
+      assert.deepEqual(minutesOf(asked).touched, expected)
+      assert.equal(queries.length, expected.length > 0 ? 1 : 0)
+      assert.equal(decision.asked ?? 0, expected.length)
+      model.fetched(expected, ranges, hasData)
+      const stored = await rig.stored()
+      assert.deepEqual([...stored.keys()], model.stored)
+      for (const [minute, row] of stored) {
+        assert.equal(row, hasData(minute) ? `[${rig.start + minute * minuteMs},${minute}],` : '')
+      }
+      if (decision.outcome === 'hit') seen.hits++
+      if (decision.outcome === 'partial') seen.partials++
+      if (decision.reason === 'edge') seen.edges++
+      if (asked.length > 2) seen.several++
+      if ([...stored.values()].includes('')) seen.empties++
+    }
+  }
+  await fc.assert(fc.asyncProperty(fc.nat(1000), fc.array(look, { minLength: 3, maxLength: 12 }), sequence), {
+    numRuns: 100,
+  })
+  for (const [what, times] of Object.entries(seen)) assert.ok(times > 2, `${what} were tried ${times} times`)
+})
