@@ -8,7 +8,7 @@ import type { Edges } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
-import { isWorthJoining, type Wish } from './flights.ts'
+import { isWorthAwaiting, type Wish } from './flights.ts'
 
 /** `go`: nobody else is fetching this; `look`: somebody was, or has: look into the store again. */
 export type Verdict = 'go' | 'look'
@@ -105,7 +105,7 @@ export class ClaimTable {
 
   #otherFlight(thread: number, wanted: Wanted): OpenClaim | undefined {
     for (const open of this.#byKey.get(wanted.key) ?? []) {
-      if (open.thread !== thread && isWorthJoining(open, wanted.intervals, wanted)) return open
+      if (open.thread !== thread && isWorthAwaiting(open, wanted.intervals, wanted)) return open
     }
     return undefined
   }

@@ -5,7 +5,7 @@ import { resetDecision } from '../core/decision.ts'
 import { countOf, hullOf, type Interval, type Intervals } from '../core/interval.ts'
 import type { Pane } from '../core/pane.ts'
 import { type DatabaseFailure, Fetch, type FetchedPanes, type FetchResult } from './fetch.ts'
-import { type Departure, type Flight, Flights, type Wish } from './flights.ts'
+import { type Departure, type Flight, Flights, type Wish, wholeIn } from './flights.ts'
 import { askedBy } from './gaps.ts'
 import { marksOver } from './marks.ts'
 import { serveStale } from './stale.ts'
@@ -146,7 +146,8 @@ export class GapFiller {
   /** Where other threads fetch too, one of them fetches; the others look again once that has landed. */
   #whenClaimed(trip: Trip, departure: Departure, { fetch, send }: Errand): void {
     const { claims } = this.#options
-    if (claims === undefined) {
+    const isStorable = wholeIn(departure.intervals, departure.edges).length > 0
+    if (claims === undefined || !isStorable) {
       send()
       return
     }

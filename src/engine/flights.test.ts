@@ -212,3 +212,11 @@ test('a whole bucket is of no use to who wants a part of it', () => {
   const edges = { buckets: [span(9, 10)], parts: 'until :30' }
   assert.deepEqual(flights.join('key', [span(5, 10)], { ...several, edges })?.rest, [span(9, 10)])
 })
+
+test('parts that are told in the same words are of use only where they are of the same bucket', () => {
+  const flights = new Flights()
+  const edgesAt = (from: number) => ({ buckets: [span(from, from + 1)], parts: 'until :30' })
+  new Scripted(flights, { intervals: [span(0, 10)], edges: edgesAt(9) })
+  const wish: Wish = { ...several, edges: edgesAt(10) }
+  assert.deepEqual(flights.join('key', [span(5, 11)], wish)?.brings, [span(5, 9)])
+})

@@ -4,7 +4,7 @@
  */
 import type { Edges } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
-import { countOf, type Intervals, intersectAll, nothing, subtractAll } from '../core/interval.ts'
+import { countOf, type Intervals, intersectAll, subtractAll, uniteAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { BucketMark } from '../core/mark.ts'
 import type { FetchResult } from './fetch.ts'
@@ -136,10 +136,20 @@ export class Flights {
 type Offer = Pick<Flight, 'intervals' | 'edges' | 'startedAt'>
 type Shares = Pick<Joined, 'brings' | 'rest'>
 
-/** Whether a flight brings enough of the gaps, soon enough and new enough. */
-export const isWorthJoining = (flight: Offer, gaps: Intervals, wish: Wish): boolean =>
-  sharesOf(flight, gaps, wish) !== undefined
+/**
+ * Whether to look again once a flight of another thread has landed: where it brings enough of the gaps, soon enough and new
+ * enough. Parts of buckets are not found then, since they are stored nowhere.
+ */
+export function isWorthAwaiting(flight: Offer, gaps: Intervals, wish: Wish): boolean {
+  const offer = { startedAt: flight.startedAt, intervals: wholeIn(flight.intervals, flight.edges) }
+  return sharesOf(offer, wholeIn(gaps, wish.edges), { ...wish, edges: undefined }) !== undefined
+}
 
+/** Without the buckets of which only a part is meant. */
+export const wholeIn = (intervals: Intervals, edges: Edges | undefined): Intervals =>
+  edges === undefined ? intervals : subtractAll(intervals, edges.buckets)
+
+/** What a flight brings of the gaps, where it is enough, soon enough and new enough. */
 function sharesOf(flight: Offer, gaps: Intervals, wish: Wish): Shares | undefined {
   if (!isWorthWaitingFor(flight, gaps, wish)) return undefined
   const brings = sharedBy(flight, gaps, wish.edges)
@@ -154,9 +164,10 @@ const isWorthWaitingFor = (flight: Offer, gaps: Intervals, { notBefore, marks }:
 
 /** A part of a bucket is of use only to those who want the same part of it. */
 function sharedBy(flight: Offer, gaps: Intervals, edges: Edges | undefined): Intervals {
-  if (flight.edges?.parts === edges?.parts) return intersectAll(flight.intervals, gaps)
-  const whole = subtractAll(flight.intervals, flight.edges?.buckets ?? nothing)
-  return intersectAll(whole, subtractAll(gaps, edges?.buckets ?? nothing))
+  const whole = intersectAll(wholeIn(flight.intervals, flight.edges), wholeIn(gaps, edges))
+  if (edges === undefined || flight.edges?.parts !== edges.parts) return whole
+  const parts = intersectAll(flight.edges.buckets, edges.buckets)
+  return uniteAll(whole, intersectAll(parts, intersectAll(flight.intervals, gaps)))
 }
 
 /**

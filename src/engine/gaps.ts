@@ -1,5 +1,5 @@
 /** What of a request's buckets has to be fetched, by what a lookup found of them. */
-import type { Backend, Plan } from '../backends/backend.ts'
+import type { Backend, Edges, Plan } from '../backends/backend.ts'
 import { type CoverageRun, gapOf, gapsOf } from '../core/coverage.ts'
 import { hullOf, type Intervals, intersectAll, nothing, uniteAll } from '../core/interval.ts'
 
@@ -7,15 +7,26 @@ import { hullOf, type Intervals, intersectAll, nothing, uniteAll } from '../core
 const maxIntervals = 256
 
 /** Nothing on a full hit. */
-export function gapsIn(plan: Plan, runs: readonly CoverageRun[], backend: Backend): Intervals {
-  if (!backend.takesSeveralIntervals) {
+export function gapsIn(
+  plan: Pick<Plan, 'whole' | 'edges'>,
+  runs: readonly CoverageRun[],
+  { takesSeveralIntervals }: Pick<Backend, 'takesSeveralIntervals'>,
+): Intervals {
+  const { edges } = plan
+  if (edges === undefined && runs.every(isFresh)) return nothing
+  if (!takesSeveralIntervals) {
     const gap = gapOf(runs)
-    return gap === undefined ? nothing : [gap]
+    return [hullOf(withEdges(gap === undefined ? nothing : [gap], edges))]
   }
-  const gaps = uniteAll(gapsOf(runs), plan.edges?.buckets ?? nothing)
+  const gaps = withEdges(gapsOf(runs), edges)
   return gaps.length <= maxIntervals ? gaps : intersectAll([hullOf(gaps)], askedBy(plan))
 }
 
+const isFresh = ({ state }: CoverageRun): boolean => state === 'fresh'
+
+const withEdges = (gaps: Intervals, edges: Edges | undefined): Intervals =>
+  edges === undefined ? gaps : uniteAll(gaps, edges.buckets)
+
 /** Every bucket that is in the answer, as a whole or in part. */
-export const askedBy = ({ whole, edges }: Plan): Intervals =>
+export const askedBy = ({ whole, edges }: Pick<Plan, 'whole' | 'edges'>): Intervals =>
   edges === undefined ? whole : uniteAll(whole, edges.buckets)

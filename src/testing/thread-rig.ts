@@ -3,7 +3,7 @@
  * and between two threads they arrive in the order in which they were sent. For tests of the engine.
  */
 import assert from 'node:assert/strict'
-import type { Plan } from '../backends/backend.ts'
+import type { Backend, Plan } from '../backends/backend.ts'
 import { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision } from '../core/decision.ts'
@@ -18,7 +18,9 @@ import { Directory } from '../stores/shared/directory.ts'
 import type { ToKeeper, ToReplica } from '../stores/shared/messages.ts'
 import { Replica } from '../stores/shared/replica.ts'
 import { ladder } from '../ttl/ladder.ts'
-import { cellBackend } from './cell-backend.ts'
+import type { Span } from './backend-runs.ts'
+import { type CellQuery, cellBackend } from './cell-backend.ts'
+import { printSpans } from './cell-ranges.ts'
 import { fakeClock } from './fake-clock.ts'
 import { FakeDatabase } from './fake-database.ts'
 import type { Random } from './random.ts'
@@ -91,12 +93,19 @@ class RigThread {
       } else this.replica.receive(message)
     })
     this.cache = new IntervalCache({
-      ...{ name: 'cells', backend: cellBackend(), upstream: database, policy: ladder(), claims, clock },
+      ...{ name: 'cells', backend: rig.backend, upstream: database, policy: ladder(), claims, clock },
       ...{ store: this.replica.store(''), marks: marks.of('cells'), budget: this.budget },
       ...{ maxAnswerBytes: 1 << 20, maxStaleMs: 3_600_000, patienceMs: { slow: 10_000, down: 1000 } },
       ...{ storeTimeoutMs: 1_000, coalescing: true },
     })
   }
+}
+
+export interface ThreadRigOptions {
+  readonly maxTransitMs?: number
+  readonly hasFarStore?: boolean
+  /** The backend takes several ranges. */
+  readonly several?: boolean
 }
 
 export class ThreadRig {
@@ -107,17 +116,19 @@ export class ThreadRig {
   transitMs: () => number
   /** Whether threads ask the keeper for what they have not. */
   readonly hasFarStore: boolean
+  readonly backend: Backend<CellQuery>
   readonly #threads: RigThread[] = []
   readonly #marks: Marks
   readonly #directory: Directory
   readonly #claims: ClaimTable
   readonly #orders = new Map<number, { thread: RigThread; over: () => void }>()
-  readonly #backend = cellBackend()
   #lastThread = 0
   #lastOrder = 0
 
-  constructor(threads: number, random: Random, { maxTransitMs = 1, hasFarStore = false } = {}) {
+  constructor(threads: number, random: Random, options: ThreadRigOptions = {}) {
+    const { maxTransitMs = 1, hasFarStore = false, several = false } = options
     const { clock } = this
+    this.backend = cellBackend({ several })
     this.hasFarStore = hasFarStore
     this.transitMs = () => random() * maxTransitMs
     const memory = memoryStore({
@@ -153,11 +164,20 @@ export class ThreadRig {
   }
 
   /** Asks one of the threads for `cells` cells of a minute, the last of which ends at `to`. */
-  async ask(place: number, cells: number, to = this.openCell + minuteMs): Promise<Served> {
+  ask(place: number, cells: number, to = this.openCell + minuteMs): Promise<Served> {
+    return this.#serve(place, `q=up&from=${to - cells * minuteMs}&to=${to}&step=${minuteMs}`)
+  }
+
+  /** Asks one of the threads for ranges, where the backend takes several. */
+  askSpans(place: number, spans: readonly Span[]): Promise<Served> {
+    return this.#serve(place, `q=up&ranges=${printSpans(spans)}&step=${minuteMs}`)
+  }
+
+  async #serve(place: number, search: string): Promise<Served> {
     const decision = newDecision()
     const demands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false }
     const client = { isGone: false, onGone() {} }
-    const plan = this.#plan(to - cells * minuteMs, to)
+    const plan = this.#plan(search)
     const { cache } = this.#threads[place]!
     const answer = await cache.serve({ plan, identity: '', demands, client }, decision)
     return { answer, decision, text: textOf(answer) }
@@ -210,12 +230,11 @@ export class ThreadRig {
     )
   }
 
-  #plan(from: EpochMs, to: EpochMs): Plan {
-    const search = `q=up&from=${from}&to=${to}&step=${minuteMs}`
+  #plan(search: string): Plan {
     const wire = { method: 'GET', path: '/rows', search, headers: [], body: new Uint8Array() }
-    const query = this.#backend.parse(wire)
+    const query = this.backend.parse(wire)
     assert.ok(query !== undefined && !('bypass' in query))
-    const plan = this.#backend.plan(query, this.clock.now())
+    const plan = this.backend.plan(query, this.clock.now())
     assert.ok(!('bypass' in plan))
     return plan
   }
