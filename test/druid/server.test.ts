@@ -4,8 +4,8 @@ import { requireServer } from '../data/fixture.ts'
 import { ask, askNative, askSql } from '../servers/druid/ask.ts'
 import { type Ingestion, ingest, servedSegments } from '../servers/druid/ingest.ts'
 import { lateRows, tiny } from './data/tiny.ts'
-import { wiki } from './data/wiki.ts'
-import { years } from './data/years.ts'
+import { wiki, wikiSpans } from './data/wiki.ts'
+import { years, yearsSpan } from './data/years.ts'
 import { startDruidFixture } from './fixture.ts'
 
 test('a real Druid', async (t) => {
@@ -52,6 +52,16 @@ test('a real Druid', async (t) => {
       )
       const first = Math.min(...rows.map((row) => row.time))
       assert.deepEqual(counted, [{ n: rows.length, t: new Date(first).toISOString() }])
+    }
+  })
+
+  await t.test('the spans that windows are chosen from hold every row', async () => {
+    for (const [parts, spans] of [
+      [wiki, wikiSpans],
+      [[years], [yearsSpan]],
+    ] as const) {
+      const times = parts.flatMap((part) => part.rows.map((row) => row.time))
+      assert.ok(times.every((time) => spans.some(({ from, to }) => time >= from && time < to)))
     }
   })
 

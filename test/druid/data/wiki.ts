@@ -49,9 +49,12 @@ const ROBOT = ['true', 'false', 'false', null]
 const PAGES = 40
 const USERS = 500
 
-interface Stretch {
+interface Span {
   readonly from: number
   readonly to: number
+}
+
+interface Stretch extends Span {
   /** The mean distance of two rows. */
   readonly every: number
 }
@@ -79,7 +82,7 @@ const sparse: readonly Stretch[] = [
 ]
 
 /** Whole days in UTC, for those who choose windows. */
-export const wikiSpans: readonly { readonly from: number; readonly to: number }[] = [
+export const wikiSpans: readonly Span[] = [
   { from: at(3, 6), to: at(3, 11) },
   { from: at(3, 27), to: at(4, 2) },
 ]

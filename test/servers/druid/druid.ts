@@ -91,6 +91,9 @@ const JVM_FLAGS = [
   '-XX:+UseSerialGC',
   // It lives for minutes: the slow compiler's work would never pay.
   '-XX:TieredStopAtLevel=1',
+  // A fifth of its start is checking classes that thousands of others have checked.
+  '-XX:+UnlockDiagnosticVMOptions',
+  '-XX:-BytecodeVerificationRemote',
   '-XX:+ExitOnOutOfMemoryError',
   // A signal ends it at once: what an orderly end would save is thrown away anyway.
   '-Xrs',

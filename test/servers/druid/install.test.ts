@@ -38,5 +38,8 @@ test('a machine without Java is told what to install', async (t) => {
   process.env['PATH'] = ''
   const outcome = await installDruid()
   assert.ok(isUnavailable(outcome))
-  assert.match(outcome.unavailable, /this system has no java; install a JDK 17 or later and Maven/)
+  assert.match(
+    outcome.unavailable,
+    /needs java, which this system has not; install a JDK 17 or later and Maven/,
+  )
 })

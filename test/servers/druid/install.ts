@@ -35,7 +35,7 @@ export async function installDruid(): Promise<Installation | Unavailable> {
     await onceFolder(jars, (folder) => resolveJars(folder, jars))
     return { jars, version, classes: await compile({ jars, java }) }
   } catch (error) {
-    return { unavailable: `Druid: ${describe(error)}` }
+    return { unavailable: describe(error) }
   }
 }
 
@@ -46,9 +46,9 @@ async function javaVersion(): Promise<number | Unavailable> {
     const { stderr } = await run('java', ['-version'])
     const release = Number(/version "(\d+)/.exec(stderr)?.[1])
     if (release >= LOWEST_JAVA) return release
-    return { unavailable: `Druid: Java ${release} is too old; ${HOW_TO_HAVE}` }
+    return { unavailable: `Java ${release} is too old for Druid; ${HOW_TO_HAVE}` }
   } catch (error) {
-    return { unavailable: `Druid: ${describe(error)}` }
+    return { unavailable: describe(error) }
   }
 }
 
@@ -93,7 +93,9 @@ function describe(error: unknown): string {
     stderr?: string
     stdout?: string
   }
-  if (code === 'ENOENT' && path !== undefined) return `this system has no ${path}; ${HOW_TO_HAVE}`
-  // Maven complains on standard output.
-  return (stderr?.trim() || stdout?.trim() || message).split('\n')[0]!
+  if (code === 'ENOENT' && path !== undefined)
+    return `Druid needs ${path}, which this system has not; ${HOW_TO_HAVE}`
+  // Maven complains on standard output; Java speaks of its environment before it complains.
+  const lines = `${stderr ?? ''}\n${stdout ?? ''}\n${message}`.split('\n')
+  return lines.find((line) => line.trim() !== '' && !line.startsWith('Picked up '))!.trim()
 }
