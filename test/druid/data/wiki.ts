@@ -7,7 +7,8 @@
  * - a hole of seven hours inside a segment (03-09 from 04:00), a day that begins at 09:41 (03-27) and one that ends at 15:07 (04-01);
  * - every text dimension has nulls; `city` has quotes, commas, line breaks and letters beyond ASCII; `tags` has none, one or several values;
  * - sums of `big` are beyond 2^53 from an hour on, and some rows are by themselves (the sum of all still is a long);
- * - `delta` counts in eighths (sums are exact), `rate` in thirds (sums depend on order).
+ * - `delta` counts in eighths, so that its sums are exact; `rate` in thirds and `score` in tenths, so that the last digits of their sums
+ *   depend on the interval that Druid was asked for, and with groupBy over several segments on chance.
  */
 import { type Random, seededRandom } from '../../fidelity/random.ts'
 import type { Ingestion, Row, Table } from '../../servers/druid/ingest.ts'
