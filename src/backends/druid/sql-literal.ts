@@ -1,0 +1,40 @@
+/** Instants written as text in SQL, as Druid reads them. Whatever it might refuse, or read otherwise, is not read. */
+import type { EpochMs } from '../../core/clock.ts'
+import type { LocalMs, Zone } from '../../core/zone.ts'
+import { instantAt } from './zoned.ts'
+
+const date = '([1-9]\\d{3})-(\\d\\d)-(\\d\\d)'
+const dateOnly = new RegExp(`^${date}$`)
+const dateTime = new RegExp(`^${date}(?: (\\d\\d):(\\d\\d):(\\d\\d)(?:\\.(\\d{1,3}))?)?$`)
+const isoTime = new RegExp(
+  `^${date}(?:[T ](\\d\\d):(\\d\\d)(?::(\\d\\d)(?:\\.(\\d{1,3}))?)?(?:(Z)|([+-])(\\d\\d)(?::?(\\d\\d))?)?)?$`,
+)
+
+/** TIMESTAMP '…' and DATE '…' are local times of the session. */
+export function readLiteral(zone: Zone, type: string, text: string): EpochMs | undefined {
+  const match = (type === 'DATE' ? dateOnly : dateTime).exec(text)
+  const local = match === null ? undefined : localOf(match)
+  return local === undefined ? undefined : instantAt(zone, local)
+}
+
+/** Text that is compared with a time, cast to one or parsed: ISO 8601 or SQL, with or without an offset. */
+export function readText(zone: Zone, text: string): EpochMs | undefined {
+  const match = isoTime.exec(text)
+  const local = match === null ? undefined : localOf(match)
+  if (match === null || local === undefined) return undefined
+  const [z, sign, hours, minutes] = match.slice(8)
+  if (z !== undefined) return local
+  if (sign === undefined) return instantAt(zone, local)
+  if (Number(hours) > 23 || Number(minutes ?? 0) > 59) return undefined
+  const offset = (Number(hours) * 60 + Number(minutes ?? 0)) * 60_000
+  return sign === '-' ? local + offset : local - offset
+}
+
+function localOf(match: RegExpExecArray): LocalMs | undefined {
+  const parts = match.slice(1, 7).map((digits) => Number(digits ?? 0))
+  const [year, month, day, hour, minute, second] = parts as [number, number, number, number, number, number]
+  const midnight = Date.UTC(year, month - 1, day)
+  const isDate = month >= 1 && month <= 12 && day >= 1 && new Date(midnight).getUTCDate() === day
+  if (!isDate || hour > 23 || minute > 59 || second > 59) return undefined
+  return midnight + ((hour * 60 + minute) * 60 + second) * 1000 + Number((match[7] ?? '').padEnd(3, '0'))
+}

@@ -1,0 +1,187 @@
+/**
+ * The one form of a Druid SQL query whose rows can be cut by time: SELECT … FROM one table WHERE … GROUP BY … HAVING …
+ * ORDER BY …, with SET statements before it. Everything else is refused by a word that stands in it.
+ */
+import type { BypassReason } from '../../core/decision.ts'
+import type { Bypass } from '../backend.ts'
+import { Cursor } from "./sql-cursor.ts"
+import { clockWords, type Expression, readExpression } from "./sql-expression.ts"
+import { type Token, tokensOf } from './sql-tokens.ts'
+
+export interface Statement {
+  readonly tokens: readonly Token[]
+  readonly settings: readonly Setting[]
+  readonly items: readonly SelectItem[]
+  readonly table: Table
+  readonly where: Expression | undefined
+  readonly groupBy: readonly Expression[]
+  readonly orderBy: readonly SortKey[]
+}
+
+/** SET key = value; the value as SQL reads it, undefined for NULL. */
+export interface Setting {
+  readonly key: string
+  readonly value: string | undefined
+  /** Texts keep their quotes here: 'false' and false are not the same. */
+  readonly written: string
+}
+
+export interface SelectItem {
+  readonly expression: Expression
+  readonly alias: string | undefined
+}
+
+interface Table {
+  readonly name: string
+  /** What may stand before a column and a dot. */
+  readonly qualifier: string
+}
+
+interface SortKey {
+  readonly expression: Expression
+  readonly isDescending: boolean
+}
+
+const refusedWords: ReadonlyMap<string, BypassReason> = new Map<string, BypassReason>([
+  ...['LIMIT', 'OFFSET', 'FETCH'].map((word) => [word, 'limit'] as const),
+  ...(
+    'WITH UNION INTERSECT EXCEPT MINUS OVER WINDOW QUALIFY JOIN LATERAL UNNEST TABLE VALUES ROLLUP CUBE SETS PIVOT ' +
+    'UNPIVOT MATCH_RECOGNIZE TABLESAMPLE EXISTS'
+  )
+    .split(' ')
+    .map((word) => [word, 'not_decomposable'] as const),
+])
+
+/** Functions by which a row or a group gets a value from elsewhere: the rest are functions of their row or group. */
+const refusedFunctions: ReadonlyMap<string, BypassReason> = new Map<string, BypassReason>([
+  ['LOOKUP', 'not_decomposable'],
+  ...['RAND', 'RAND_INTEGER', 'RANDOM', 'NOW', 'UUID'].map((name) => [name, 'unsafe_function'] as const),
+])
+
+export function readStatement(text: string): Statement | Bypass {
+  const tokens = tokensOf(text)
+  if ('unreadable' in tokens) return { bypass: 'unparseable_query', detail: tokens.unreadable }
+  const cursor = new Cursor(tokens, 0, tokens.length - 1)
+  const settings = readSettings(cursor)
+  if (cursor.problem !== undefined) return cursor.problem
+  if (!cursor.isWord('SELECT')) return { bypass: 'other_query_type', detail: 'SQL that does not begin with SELECT' }
+  const refusal = refuseTokens(tokens, cursor.at + 1)
+  if (refusal !== undefined) return refusal
+  const statement = { tokens, settings, ...readSelect(cursor) }
+  return cursor.problem ?? statement
+}
+
+function readSettings(cursor: Cursor): readonly Setting[] {
+  const settings: Setting[] = []
+  while (cursor.takeWord('SET')) {
+    const key = cursor.takeName()
+    if (key === undefined) {
+      cursor.refuse('SET without a name')
+      break
+    }
+    cursor.expectSymbol('=')
+    settings.push({ key, ...readSetting(cursor) })
+    cursor.expectSymbol(';')
+  }
+  return settings
+}
+
+function readSetting(cursor: Cursor): Pick<Setting, 'value' | 'written'> {
+  const sign = cursor.takeSymbol('-') ? '-' : ''
+  const { kind, text, keyword } = cursor.token
+  cursor.at++
+  if (kind === 'number') return { value: sign + text, written: sign + text }
+  if (sign === '' && kind === 'string') return { value: text, written: `'${text}'` }
+  if (sign === '' && keyword === 'NULL') return { value: undefined, written: keyword }
+  if (sign !== '' || (keyword !== 'TRUE' && keyword !== 'FALSE')) cursor.refuse('SET to something that is no literal')
+  return { value: keyword.toLowerCase(), written: keyword }
+}
+
+function refuseTokens(tokens: readonly Token[], from: number): Bypass | undefined {
+  for (let i = from; i < tokens.length; i++) {
+    const { keyword } = tokens[i]!
+    if (keyword === '') continue
+    const bypass = keyword === 'SELECT' ? 'not_decomposable' : (refusedWords.get(keyword) ?? refusedCall(tokens, i))
+    if (bypass !== undefined) return { bypass, detail: keyword === 'SELECT' ? 'a subquery' : keyword }
+  }
+  return undefined
+}
+
+const refusedCall = (tokens: readonly Token[], at: number): BypassReason | undefined =>
+  tokens[at + 1]!.text === '(' ? refusedFunctions.get(tokens[at]!.keyword) : undefined
+
+/** The place of a word that tells the time, or who asks, in tokens [from .. to), if there is one. */
+export function findVolatile(tokens: readonly Token[], from: number, to: number): string | undefined {
+  for (let i = from; i < to; i++) {
+    const { keyword } = tokens[i]!
+    if (clockWords.has(keyword) || userWords.has(keyword)) return keyword
+  }
+  return undefined
+}
+
+const userWords = new Set(['CURRENT_USER', 'SESSION_USER', 'SYSTEM_USER', 'USER', 'CURRENT_ROLE'])
+
+function readSelect(cursor: Cursor): Omit<Statement, 'tokens' | 'settings'> {
+  cursor.expectWord('SELECT')
+  if (cursor.isWord('DISTINCT')) cursor.refuse('SELECT DISTINCT', 'not_decomposable')
+  const items = readList(cursor, readItem)
+  cursor.expectWord('FROM')
+  const table = readTable(cursor)
+  const where = cursor.takeWord('WHERE') ? readExpression(cursor) : undefined
+  const groupBy = takeBy(cursor, 'GROUP') ? readList(cursor, readExpression) : []
+  if (cursor.takeWord('HAVING')) readExpression(cursor)
+  const orderBy = takeBy(cursor, 'ORDER') ? readList(cursor, readSortKey) : []
+  cursor.takeSymbol(';')
+  if (!cursor.isAtEnd) cursor.refuse(`something unexpected: ${cursor.token.text}`)
+  return { items, table, where, groupBy, orderBy }
+}
+
+function takeBy(cursor: Cursor, keyword: string): boolean {
+  if (!cursor.takeWord(keyword)) return false
+  cursor.expectWord('BY')
+  return true
+}
+
+function readList<T>(cursor: Cursor, read: (cursor: Cursor) => T): readonly T[] {
+  const list = [read(cursor)]
+  while (cursor.takeSymbol(',')) list.push(read(cursor))
+  return list
+}
+
+function readItem(cursor: Cursor): SelectItem {
+  const { at } = cursor
+  if (cursor.takeSymbol('*')) return { expression: { kind: 'other', first: at, last: at }, alias: undefined }
+  const expression = readExpression(cursor)
+  const needsAlias = cursor.takeWord('AS')
+  const alias = cursor.takeName()
+  if (needsAlias && alias === undefined) cursor.refuse('AS without a name')
+  return { expression, alias }
+}
+
+function readTable(cursor: Cursor): Table {
+  const path = [takeTableName(cursor)]
+  while (cursor.takeSymbol('.')) path.push(takeTableName(cursor))
+  const needsAlias = cursor.takeWord('AS')
+  const alias = cursor.takeName()
+  if (needsAlias && alias === undefined) cursor.refuse('AS without a name')
+  const name = path.at(-1)!
+  if (path.length > 2 || (path.length === 2 && path[0] !== 'druid')) {
+    cursor.refuse(`a table of the schema ${path[0]}`, 'not_decomposable')
+  }
+  if (cursor.isSymbol(',')) cursor.refuse('several tables', 'not_decomposable')
+  return { name, qualifier: alias ?? name }
+}
+
+function takeTableName(cursor: Cursor): string {
+  const name = cursor.takeName()
+  if (name === undefined) cursor.refuse('FROM something that is not one table')
+  return name ?? ''
+}
+
+function readSortKey(cursor: Cursor): SortKey {
+  const expression = readExpression(cursor)
+  const isDescending = cursor.takeWord('DESC')
+  if (!isDescending) cursor.takeWord('ASC')
+  if (cursor.takeWord('NULLS') && !cursor.takeWord('FIRST')) cursor.expectWord('LAST')
+  return { expression, isDescending }
+}

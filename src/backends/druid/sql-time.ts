@@ -1,0 +1,176 @@
+/**
+ * What expressions of time in a SQL text mean as instants, where they are the same for every row: literals, parameters,
+ * the clock, and what is computed from them. Each was compared with what a real Druid makes of it; whatever is not
+ * surely read as Druid reads it is not read at all.
+ */
+import type { EpochMs } from '../../core/clock.ts'
+import type { Zone } from '../../core/zone.ts'
+import type { Binary, Call, Expression } from './sql-expression.ts'
+import { readLiteral, readText } from './sql-literal.ts'
+import { argumentsOf, keyedBy, type Reading, textIn, wholeIn, wholeNumber, zoneIn } from './sql-reading.ts'
+import { round, roundingOf } from './sql-rounding.ts'
+import { dayAt, dayMs, exactZone, instantAt, localAt, type Period, parsePeriod, shift, times } from './zoned.ts'
+
+/** An instant that may depend on the clock; at some moments there may be none. */
+export interface Time {
+  readonly isRelative: boolean
+  at(now: EpochMs): EpochMs | undefined
+}
+
+/** Undefined for what is not surely an instant. */
+export function readTime(reading: Reading, expression: Expression): Time | undefined {
+  switch (expression.kind) {
+    case 'string':
+      return constant(readText(reading.zone.rules, expression.value))
+    case 'parameter':
+      return constant(readParameter(reading, expression))
+    default:
+      return readTyped(reading, expression)
+  }
+}
+
+/** An expression whose type is a time; text is cast to one only where it is compared, or by CAST. */
+function readTyped(reading: Reading, expression: Expression | undefined): Time | undefined {
+  switch (expression?.kind) {
+    case 'typed':
+      return constant(readLiteral(reading.zone.rules, expression.type, expression.value))
+    case 'clock':
+      return readClock(reading.zone.rules, expression.word)
+    case 'binary':
+      return readArithmetic(reading, expression)
+    case 'call':
+      return readCall(reading, expression)
+    default:
+      return undefined
+  }
+}
+
+const constant = (instant: EpochMs | undefined): Time | undefined =>
+  instant === undefined ? undefined : { isRelative: false, at: () => instant }
+
+/** What `step` makes of another time. */
+function then(inner: Time | undefined, step: (at: EpochMs) => EpochMs | undefined): Time | undefined {
+  if (inner === undefined) return undefined
+  const at = (now: EpochMs): EpochMs | undefined => {
+    const instant = inner.at(now)
+    return instant === undefined ? undefined : step(instant)
+  }
+  return inner.isRelative ? { isRelative: true, at } : constant(at(0))
+}
+
+/** A parameter of type TIMESTAMP is a local time of the session, whatever offset is written in it. */
+function readParameter({ zone, parameters }: Reading, { first }: Expression): EpochMs | undefined {
+  const { type, value, isText = false } = parameters.get(first) ?? {}
+  if (value === undefined) return undefined
+  if (type === 'VARCHAR' && isText) return readText(zone.rules, value)
+  if (type !== 'TIMESTAMP') return undefined
+  const local = isText ? readText(utc, value) : wholeNumber(value)
+  return local === undefined ? undefined : instantAt(zone.rules, local)
+}
+
+const utc = exactZone('UTC')!
+
+/** Druid makes a local time of its clock, and so loses which of two equal ones it is. */
+function readClock(zone: Zone, word: string): Time | undefined {
+  if (word === 'CURRENT_DATE') return { isRelative: true, at: (now) => dayAt(zone, now) }
+  if (word !== 'CURRENT_TIMESTAMP' && word !== 'LOCALTIMESTAMP') return undefined
+  return { isRelative: true, at: (now) => instantAt(zone, localAt(zone, now)) }
+}
+
+const fixed = (ms: number): Period => ({ months: 0, days: 0, ms })
+const months = (count: number): Period => ({ months: count, days: 0, ms: 0 })
+
+/** Weeks and quarters are left out: Druid 33 takes INTERVAL '1' WEEK for an hour and '1' QUARTER for a month. */
+const intervalUnits: ReadonlyMap<string, Period> = new Map([
+  ['SECOND', fixed(1000)],
+  ['MINUTE', fixed(60_000)],
+  ['HOUR', fixed(3_600_000)],
+  // 24 hours, also when the clocks change.
+  ['DAY', fixed(dayMs)],
+  ['MONTH', months(1)],
+  ['YEAR', months(12)],
+])
+const addedUnits: ReadonlyMap<string, Period> = new Map([
+  ...intervalUnits,
+  ['WEEK', fixed(7 * dayMs)],
+  ['QUARTER', months(3)],
+])
+
+function readArithmetic(reading: Reading, { operator, left, right }: Binary): Time | undefined {
+  const isSwapped = left.kind === 'interval' && operator === '+'
+  const interval = intervalOf(isSwapped ? left : right)
+  if (interval === undefined || (operator !== '+' && operator !== '-')) return undefined
+  const moved = times(interval, operator === '-' ? -1 : 1)
+  return then(readTyped(reading, isSwapped ? right : left), (at) => shift(reading.zone.rules, at, moved))
+}
+
+function intervalOf(expression: Expression): Period | undefined {
+  if (expression.kind !== 'interval' || !/^\d{1,4}$/.test(expression.value)) return undefined
+  const unit = intervalUnits.get(expression.unit)
+  return unit === undefined ? undefined : times(unit, Number(expression.value))
+}
+
+function readCall(reading: Reading, call: Call): Time | undefined {
+  switch (call.name) {
+    case 'CAST':
+      return readCast(reading, call)
+    case 'MILLIS_TO_TIMESTAMP':
+      return readMillis(reading, call)
+    case 'TIME_PARSE':
+      return readParse(reading, call)
+    case 'TIME_SHIFT':
+      return readShift(reading, call)
+    case 'TIMESTAMPADD':
+      return readAdd(reading, call)
+    default:
+      return readRounding(reading, call)
+  }
+}
+
+function readCast(reading: Reading, call: Call): Time | undefined {
+  const cast = keyedBy('AS', reading, call)
+  if (cast === undefined || (cast.word !== 'TIMESTAMP' && cast.word !== 'DATE')) return undefined
+  const time = readTime(reading, cast.operand)
+  return cast.word === 'DATE' ? then(time, (at) => dayAt(reading.zone.rules, at)) : time
+}
+
+function readMillis(reading: Reading, call: Call): Time | undefined {
+  const [ms, ...more] = argumentsOf(reading, call) ?? []
+  return more.length > 0 ? undefined : constant(wholeIn(reading, ms))
+}
+
+/** Patterns are not read. */
+function readParse(reading: Reading, call: Call): Time | undefined {
+  const [text, pattern, zoneName, ...more] = argumentsOf(reading, call) ?? []
+  const value = textIn(reading, text)
+  const zone = zoneIn(reading, zoneName)
+  const isPlain = (pattern === undefined || pattern.kind === 'null') && more.length === 0
+  return value === undefined || zone === undefined || !isPlain ? undefined : constant(readText(zone.rules, value))
+}
+
+function readShift(reading: Reading, call: Call): Time | undefined {
+  const [operand, period, count, zoneName, ...more] = argumentsOf(reading, call) ?? []
+  const parsed = period?.kind === 'string' ? parsePeriod(period.value) : undefined
+  const factor = smallNumber(count)
+  const zone = zoneIn(reading, zoneName)
+  if (parsed === undefined || factor === undefined || zone === undefined || more.length > 0) return undefined
+  return then(readTyped(reading, operand), (at) => shift(zone.rules, at, times(parsed, factor)))
+}
+
+const smallNumber = (expression: Expression | undefined): number | undefined =>
+  expression?.kind === 'number' && /^-?\d{1,6}$/.test(expression.text) ? Number(expression.text) : undefined
+
+function readAdd(reading: Reading, call: Call): Time | undefined {
+  const [unit, count, operand, ...more] = argumentsOf(reading, call) ?? []
+  const name = unit?.kind === 'column' ? unit.path.join('.').toUpperCase() : ''
+  const period = addedUnits.get(name.replace(/^SQL_TSI_/, ''))
+  const factor = smallNumber(count)
+  if (period === undefined || factor === undefined || more.length > 0) return undefined
+  return then(readTyped(reading, operand), (at) => shift(reading.zone.rules, at, times(period, factor)))
+}
+
+function readRounding(reading: Reading, call: Call): Time | undefined {
+  const rounding = roundingOf(reading, call)
+  if (rounding === undefined) return undefined
+  return then(readTyped(reading, rounding.operand), (at) => round(rounding, at))
+}
