@@ -5,16 +5,173 @@
  */
 import type { EpochMs } from '../../core/clock.ts'
 import type { Span } from './druid-plan.ts'
-import { condense, parseInterval } from './intervals.ts'
+import { condense } from './intervals.ts'
 import type { Binary, Call, Expression } from './sql-expression.ts'
+import { readInterval } from './sql-literal.ts'
 import { argumentsOf, isTimeColumn, type Reading, textIn } from './sql-reading.ts'
 import { readTime, type Time } from './sql-time.ts'
-import { parseIntervalIn } from './zoned-interval.ts'
 
 export interface Bounds {
   /** Tokens [first .. last] of each bound. */
-  readonly places: readonly { readonly first: number; readonly last: number }[]
+  readonly places: readonly Place[]
   readonly isRelative: boolean
-  /** Condensed, in time order, possibly endless. Undefined where a time of it does not exist at that moment. */
+  /** Condensed; endless where a bound is missing. Undefined where a time does not exist at that moment. */
   spansAt(now: EpochMs): readonly Span[] | undefined
+}
+
+interface Place {
+  readonly first: number
+  readonly last: number
+}
+
+/** Instants that a condition admits. */
+interface Admitted {
+  readonly isRelative: boolean
+  spansAt(now: EpochMs): readonly Span[] | undefined
+}
+
+const always: Span = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }
+
+export function readBounds(reading: Reading, where: Expression | undefined): Bounds {
+  const places: Place[] = []
+  const admitted: Admitted[] = []
+  for (const part of where === undefined ? [] : conjuncts(where)) {
+    const bound = readCondition(reading, part)
+    if (bound === undefined) continue
+    places.push({ first: part.first, last: part.last })
+    admitted.push(bound)
+  }
+  const all = combine(admitted, (sets) => sets.reduce(intersect, [always]))
+  return { places, ...all }
+}
+
+/** ANDs are read left to right, so that the left side may be deep. */
+function conjuncts(where: Expression): readonly Expression[] {
+  const found: Expression[] = []
+  const open = [where]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (next.kind === 'and') open.push(next.right, next.left)
+    else found.push(next)
+  }
+  return found
+}
+
+type Spans = readonly Span[]
+
+function combine(parts: readonly Admitted[], join: (sets: readonly Spans[]) => Spans): Admitted {
+  return {
+    isRelative: parts.some(({ isRelative }) => isRelative),
+    spansAt(now) {
+      const sets: Spans[] = []
+      for (const part of parts) {
+        const set = part.spansAt(now)
+        if (set === undefined) return undefined
+        sets.push(set)
+      }
+      return join(sets)
+    },
+  }
+}
+
+/** Both are condensed. */
+function intersect(a: Spans, b: Spans): Spans {
+  const common: Span[] = []
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+    const [left, right] = [a[i]!, b[j]!]
+    const span = { from: Math.max(left.from, right.from), to: Math.min(left.to, right.to) }
+    if (span.from < span.to) common.push(span)
+    if (left.to < right.to) i++
+    else j++
+  }
+  return common
+}
+
+const union = (sets: readonly Spans[]): Spans => condense(sets.flat())
+
+/** Undefined for what does not speak of the row's time alone, or not in a way that is read. */
+function readCondition(reading: Reading, condition: Expression): Admitted | undefined {
+  switch (condition.kind) {
+    case 'and':
+    case 'or':
+      return readConnected(reading, condition)
+    case 'binary':
+      return readComparison(reading, condition)
+    case 'between':
+      return isTimeColumn(reading, condition.operand) ? readBetween(reading, condition) : undefined
+    case 'call':
+      return condition.name === 'TIME_IN_INTERVAL' ? readInInterval(reading, condition) : undefined
+    default:
+      return undefined
+  }
+}
+
+type Connected = Extract<Expression, { kind: 'and' | 'or' }>
+
+function readConnected(reading: Reading, condition: Connected): Admitted | undefined {
+  const parts: Admitted[] = []
+  for (const operand of operandsOf(condition)) {
+    const part = readCondition(reading, operand)
+    if (part === undefined) return undefined
+    parts.push(part)
+  }
+  if (condition.kind === 'or') return combine(parts, union)
+  return combine(parts, (sets) => sets.reduce(intersect, [always]))
+}
+
+/** The left side of a long chain is deep, but not its right sides: those are in brackets. */
+function operandsOf(condition: Connected): readonly Expression[] {
+  const operands: Expression[] = []
+  let left: Expression = condition
+  while (left.kind === condition.kind) {
+    operands.push(left.right)
+    left = left.left
+  }
+  return [left, ...operands.reverse()]
+}
+
+/** What a time on the right of each operator admits. */
+const admits: ReadonlyMap<string, (at: EpochMs) => Span> = new Map([
+  ['=', (at) => ({ from: at, to: at + 1 })],
+  ['<', (at) => ({ ...always, to: at })],
+  ['<=', (at) => ({ ...always, to: at + 1 })],
+  ['>', (at) => ({ ...always, from: at + 1 })],
+  ['>=', (at) => ({ ...always, from: at })],
+])
+const mirrored: Readonly<Record<string, string>> = { '=': '=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' }
+
+function readComparison(reading: Reading, { operator, left, right }: Binary): Admitted | undefined {
+  const isMirrored = isTimeColumn(reading, right)
+  if (!isMirrored && !isTimeColumn(reading, left)) return undefined
+  const admit = admits.get(isMirrored ? (mirrored[operator] ?? '') : operator)
+  const time = readTime(reading, isMirrored ? left : right)
+  return admit === undefined || time === undefined ? undefined : admittedBy([time], ([at]) => [admit(at!)])
+}
+
+function admittedBy(times: readonly Time[], admit: (instants: readonly EpochMs[]) => Spans): Admitted {
+  return {
+    isRelative: times.some(({ isRelative }) => isRelative),
+    spansAt(now) {
+      const instants = times.map((time) => time.at(now))
+      return instants.includes(undefined) ? undefined : admit(instants as EpochMs[])
+    },
+  }
+}
+
+type Between = Extract<Expression, { kind: 'between' }>
+
+/** The end belongs to it. */
+function readBetween(reading: Reading, { low, high }: Between): Admitted | undefined {
+  const [from, to] = [readTime(reading, low), readTime(reading, high)]
+  if (from === undefined || to === undefined) return undefined
+  return admittedBy([from, to], ([first, last]) => (first! <= last! ? [{ from: first!, to: last! + 1 }] : []))
+}
+
+function readInInterval(reading: Reading, call: Call): Admitted | undefined {
+  const [operand, interval, ...more] = argumentsOf(reading, call) ?? []
+  if (operand === undefined || !isTimeColumn(reading, operand) || more.length > 0) return undefined
+  const text = textIn(reading, interval)
+  const span = text === undefined ? undefined : readInterval(reading.zone.rules, text)
+  return span === undefined
+    ? undefined
+    : { isRelative: false, spansAt: () => (span.from < span.to ? [span] : []) }
 }

@@ -28,7 +28,12 @@ export type Expression = Placed &
     | { readonly kind: 'call'; readonly name: string; readonly from: number; readonly to: number }
     | ({ readonly kind: 'and' | 'or' } & Pair)
     | ({ readonly kind: 'binary'; readonly operator: string } & Pair)
-    | { readonly kind: 'between'; readonly operand: Expression; readonly low: Expression; readonly high: Expression }
+    | {
+        readonly kind: 'between'
+        readonly operand: Expression
+        readonly low: Expression
+        readonly high: Expression
+      }
   )
 
 export type Call = Extract<Expression, { kind: 'call' }>
@@ -67,7 +72,11 @@ function refused(cursor: Cursor, why: string): Expression {
 }
 
 /** From `first` to what was read last. */
-const otherFrom = (cursor: Cursor, first: number): Expression => ({ kind: 'other', first, last: cursor.at - 1 })
+const otherFrom = (cursor: Cursor, first: number): Expression => ({
+  kind: 'other',
+  first,
+  last: cursor.at - 1,
+})
 
 function readConjunction(cursor: Cursor): Expression {
   let left = readNegation(cursor)
@@ -80,7 +89,7 @@ function readConjunction(cursor: Cursor): Expression {
 
 function readNegation(cursor: Cursor): Expression {
   const first = cursor.at
-  while (cursor.takeWord('NOT')) continue
+  while (cursor.takeWord('NOT'));
   const operand = readPredicate(cursor)
   return first === operand.first ? operand : otherFrom(cursor, first)
 }
@@ -156,7 +165,8 @@ function readSum(cursor: Cursor): Expression {
     cursor.at++
     const right = readProduct(cursor)
     const place = { first: left.first, last: right.last }
-    left = operator === '||' ? { kind: 'other', ...place } : { kind: 'binary', operator, left, right, ...place }
+    left =
+      operator === '||' ? { kind: 'other', ...place } : { kind: 'binary', operator, left, right, ...place }
   }
 }
 
@@ -170,7 +180,7 @@ function readProduct(cursor: Cursor): Expression {
 function readSigned(cursor: Cursor): Expression {
   const first = cursor.at
   const isNegative = cursor.isSymbol('-')
-  while (cursor.takeSymbol('-') || cursor.takeSymbol('+')) continue
+  while (cursor.takeSymbol('-') || cursor.takeSymbol('+'));
   const signs = cursor.at - first
   const operand = readPrimary(cursor)
   if (signs === 0) return operand

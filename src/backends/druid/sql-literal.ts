@@ -1,7 +1,8 @@
 /** Instants written as text in SQL, as Druid reads them. Whatever it might refuse, or read otherwise, is not read. */
 import type { EpochMs } from '../../core/clock.ts'
 import type { LocalMs, Zone } from '../../core/zone.ts'
-import { instantAt } from './zoned.ts'
+import type { Span } from './druid-plan.ts'
+import { instantAt, parsePeriod, shift, times } from './zoned.ts'
 
 const date = '([1-9]\\d{3})-(\\d\\d)-(\\d\\d)'
 const dateOnly = new RegExp(`^${date}$`)
@@ -37,4 +38,16 @@ function localOf(match: RegExpExecArray): LocalMs | undefined {
   const isDate = month >= 1 && month <= 12 && day >= 1 && new Date(midnight).getUTCDate() === day
   if (!isDate || hour > 23 || minute > 59 || second > 59) return undefined
   return midnight + ((hour * 60 + minute) * 60 + second) * 1000 + Number((match[7] ?? '').padEnd(3, '0'))
+}
+
+/** `start/end`, `start/period` or `period/end`, local times where no offset is written. Undefined if it ends too early. */
+export function readInterval(zone: Zone, text: string): Span | undefined {
+  const [left, right, ...more] = text.split('/')
+  if (left === undefined || right === undefined || more.length > 0 || text.includes(' ')) return undefined
+  const [before, behind] = [parsePeriod(left), parsePeriod(right)]
+  const start = before === undefined ? readText(zone, left) : undefined
+  const end = behind === undefined ? readText(zone, right) : undefined
+  const from = before !== undefined && end !== undefined ? shift(zone, end, times(before, -1)) : start
+  const to = behind !== undefined && start !== undefined ? shift(zone, start, behind) : end
+  return from === undefined || to === undefined || to < from ? undefined : { from, to }
 }

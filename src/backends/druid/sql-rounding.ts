@@ -69,7 +69,8 @@ function truncation(reading: Reading, call: Call): Rounding | undefined {
 function toPeriod(reading: Reading, call: Call): Rounding | undefined {
   const [operand, period, origin, zoneName, ...more] = argumentsOf(reading, call) ?? []
   const zone = zoneIn(reading, zoneName)
-  if (operand === undefined || period?.kind !== 'string' || zone === undefined || more.length > 0) return undefined
+  if (operand === undefined || period?.kind !== 'string' || zone === undefined || more.length > 0)
+    return undefined
   const granularity = { type: 'period', period: period.value, timeZone: zone.name } as const
   const isUp = call.name === 'TIME_CEIL'
   if (origin === undefined || origin.kind === 'null') return { operand, granularity, isUp }

@@ -4,12 +4,14 @@
  */
 import type { BypassReason } from '../../core/decision.ts'
 import type { Bypass } from '../backend.ts'
-import { Cursor } from "./sql-cursor.ts"
-import { clockWords, type Expression, readExpression } from "./sql-expression.ts"
+import { Cursor } from './sql-cursor.ts'
+import { clockWords, type Expression, readExpression } from './sql-expression.ts'
 import { type Token, tokensOf } from './sql-tokens.ts'
 
 export interface Statement {
   readonly tokens: readonly Token[]
+  /** The token that the query itself begins with. */
+  readonly select: number
   readonly settings: readonly Setting[]
   readonly items: readonly SelectItem[]
   readonly table: Table
@@ -18,12 +20,11 @@ export interface Statement {
   readonly orderBy: readonly SortKey[]
 }
 
-/** SET key = value; the value as SQL reads it, undefined for NULL. */
+/** SET key = value. Words are TRUE, FALSE and NULL. */
 export interface Setting {
   readonly key: string
-  readonly value: string | undefined
-  /** Texts keep their quotes here: 'false' and false are not the same. */
-  readonly written: string
+  readonly kind: 'string' | 'number' | 'word'
+  readonly value: string
 }
 
 export interface SelectItem {
@@ -64,10 +65,11 @@ export function readStatement(text: string): Statement | Bypass {
   const cursor = new Cursor(tokens, 0, tokens.length - 1)
   const settings = readSettings(cursor)
   if (cursor.problem !== undefined) return cursor.problem
-  if (!cursor.isWord('SELECT')) return { bypass: 'other_query_type', detail: 'SQL that does not begin with SELECT' }
+  if (!cursor.isWord('SELECT'))
+    return { bypass: 'other_query_type', detail: 'SQL that does not begin with SELECT' }
   const refusal = refuseTokens(tokens, cursor.at + 1)
   if (refusal !== undefined) return refusal
-  const statement = { tokens, settings, ...readSelect(cursor) }
+  const statement = { tokens, select: cursor.at, settings, ...readSelect(cursor) }
   return cursor.problem ?? statement
 }
 
@@ -86,22 +88,24 @@ function readSettings(cursor: Cursor): readonly Setting[] {
   return settings
 }
 
-function readSetting(cursor: Cursor): Pick<Setting, 'value' | 'written'> {
+function readSetting(cursor: Cursor): Pick<Setting, 'kind' | 'value'> {
   const sign = cursor.takeSymbol('-') ? '-' : ''
   const { kind, text, keyword } = cursor.token
   cursor.at++
-  if (kind === 'number') return { value: sign + text, written: sign + text }
-  if (sign === '' && kind === 'string') return { value: text, written: `'${text}'` }
-  if (sign === '' && keyword === 'NULL') return { value: undefined, written: keyword }
-  if (sign !== '' || (keyword !== 'TRUE' && keyword !== 'FALSE')) cursor.refuse('SET to something that is no literal')
-  return { value: keyword.toLowerCase(), written: keyword }
+  if (kind === 'number') return { kind, value: sign + text }
+  if (sign === '' && kind === 'string') return { kind, value: text }
+  if (sign !== '' || !settingWords.has(keyword)) cursor.refuse('SET to something that is no literal')
+  return { kind: 'word', value: keyword }
 }
+
+const settingWords = new Set(['TRUE', 'FALSE', 'NULL'])
 
 function refuseTokens(tokens: readonly Token[], from: number): Bypass | undefined {
   for (let i = from; i < tokens.length; i++) {
     const { keyword } = tokens[i]!
     if (keyword === '') continue
-    const bypass = keyword === 'SELECT' ? 'not_decomposable' : (refusedWords.get(keyword) ?? refusedCall(tokens, i))
+    const bypass =
+      keyword === 'SELECT' ? 'not_decomposable' : (refusedWords.get(keyword) ?? refusedCall(tokens, i))
     if (bypass !== undefined) return { bypass, detail: keyword === 'SELECT' ? 'a subquery' : keyword }
   }
   return undefined
@@ -110,18 +114,12 @@ function refuseTokens(tokens: readonly Token[], from: number): Bypass | undefine
 const refusedCall = (tokens: readonly Token[], at: number): BypassReason | undefined =>
   tokens[at + 1]!.text === '(' ? refusedFunctions.get(tokens[at]!.keyword) : undefined
 
-/** The place of a word that tells the time, or who asks, in tokens [from .. to), if there is one. */
-export function findVolatile(tokens: readonly Token[], from: number, to: number): string | undefined {
-  for (let i = from; i < to; i++) {
-    const { keyword } = tokens[i]!
-    if (clockWords.has(keyword) || userWords.has(keyword)) return keyword
-  }
-  return undefined
-}
+/** A word that tells the time, or who asks. */
+export const isVolatile = ({ keyword }: Token): boolean => clockWords.has(keyword) || userWords.has(keyword)
 
 const userWords = new Set(['CURRENT_USER', 'SESSION_USER', 'SYSTEM_USER', 'USER', 'CURRENT_ROLE'])
 
-function readSelect(cursor: Cursor): Omit<Statement, 'tokens' | 'settings'> {
+function readSelect(cursor: Cursor): Omit<Statement, 'tokens' | 'select' | 'settings'> {
   cursor.expectWord('SELECT')
   if (cursor.isWord('DISTINCT')) cursor.refuse('SELECT DISTINCT', 'not_decomposable')
   const items = readList(cursor, readItem)

@@ -9,7 +9,17 @@ import type { Binary, Call, Expression } from './sql-expression.ts'
 import { readLiteral, readText } from './sql-literal.ts'
 import { argumentsOf, keyedBy, type Reading, textIn, wholeIn, wholeNumber, zoneIn } from './sql-reading.ts'
 import { round, roundingOf } from './sql-rounding.ts'
-import { dayAt, dayMs, exactZone, instantAt, localAt, type Period, parsePeriod, shift, times } from './zoned.ts'
+import {
+  dayAt,
+  dayMs,
+  exactZone,
+  instantAt,
+  localAt,
+  type Period,
+  parsePeriod,
+  shift,
+  times,
+} from './zoned.ts'
 
 /** An instant that may depend on the clock; at some moments there may be none. */
 export interface Time {
@@ -145,7 +155,9 @@ function readParse(reading: Reading, call: Call): Time | undefined {
   const value = textIn(reading, text)
   const zone = zoneIn(reading, zoneName)
   const isPlain = (pattern === undefined || pattern.kind === 'null') && more.length === 0
-  return value === undefined || zone === undefined || !isPlain ? undefined : constant(readText(zone.rules, value))
+  return value === undefined || zone === undefined || !isPlain
+    ? undefined
+    : constant(readText(zone.rules, value))
 }
 
 function readShift(reading: Reading, call: Call): Time | undefined {

@@ -1,8 +1,148 @@
-/** STUB, never committed. */
-import type { Bypass, WireRequest } from '../backend.ts'
-import type { DruidPlan } from './druid-plan.ts'
-export function createSqlPlanner(_o: object): {
-  plan(request: WireRequest, now: number): DruidPlan | Bypass
-} {
-  return { plan: () => ({ bypass: 'no_time_grouping' }) }
+/**
+ * SQL queries: decomposable where rows are grouped by a bucket of time, come in its order, and are bounded in time.
+ * The clock is pinned: CURRENT_TIMESTAMP in a bound becomes the instant of planning, in every query that follows from it.
+ */
+import type { EpochMs } from '../../core/clock.ts'
+import { bucketAt, type Grid, startOf } from '../../core/grid.ts'
+import type { Interval } from '../../core/interval.ts'
+import { Memo } from '../../core/memo.ts'
+import type { Bypass, Plan, WireRequest } from '../backend.ts'
+import { bucketsOf } from './buckets.ts'
+import type { DruidPlan, Span } from './druid-plan.ts'
+import { gridOf } from './granularity.ts'
+import { type BodyKind, bodyKindOf } from './sql-body.ts'
+import { readQuestion, type SqlQuestion } from './sql-question.ts'
+import { bodyTextOf } from './wire.ts'
+
+export interface SqlPlannerOptions {
+  /** The most buckets that one request may touch. */
+  readonly maxBuckets: number
+  /** Context keys that do not belong to the question, besides those that never do. */
+  readonly ignoredContext?: readonly string[]
+  /** What Druid is configured to take for a session that names no zone. */
+  readonly sqlTimeZone?: string
+}
+
+export interface SqlPlanner {
+  plan(request: WireRequest, now: EpochMs): DruidPlan | Bypass
+}
+
+const remembered = { maxTexts: 4_000, maxCharacters: 4 << 20 }
+const longestRemembered = 16 << 10
+
+export function createSqlPlanner({ maxBuckets, ignoredContext, sqlTimeZone }: SqlPlannerOptions): SqlPlanner {
+  const options = { ignoredContext: new Set(ignoredContext), sqlTimeZone: sqlTimeZone ?? 'UTC' }
+  const memos: Record<BodyKind, Memo<SqlQuestion | Bypass>> = {
+    json: new Memo(remembered, (text) => readQuestion('json', text, options)),
+    text: new Memo(remembered, (text) => readQuestion('text', text, options)),
+    form: new Memo(remembered, (text) => readQuestion('form', text, options)),
+  }
+  const grids = new Memo<Grid>(
+    { maxTexts: 1_000, maxCharacters: 1 << 20 },
+    (text) => JSON.parse(text) as Grid,
+  )
+  return {
+    plan(request, now) {
+      const kind = bodyKindOf(request)
+      if (typeof kind !== 'string') return kind
+      const text = bodyTextOf(request)
+      if (typeof text !== 'string') return text
+      const isShort = text.length <= longestRemembered
+      const question = isShort ? memos[kind].get(text) : readQuestion(kind, text, options)
+      if ('bypass' in question) return question
+      const layout = layOut(question, now)
+      if ('bypass' in layout) return layout
+      // Equal grids are one object, so that whoever remembers something of it finds it again.
+      const grid = grids.get(JSON.stringify(layout.grid))
+      const buckets = touch({ ...layout, grid }, maxBuckets)
+      return 'bypass' in buckets ? buckets : planOf(question, { ...layout, grid, ...buckets }, request)
+    },
+  }
+}
+
+interface Layout {
+  readonly grid: Grid
+  readonly spans: readonly Span[]
+  /** Where the last span has no end: the first of the buckets that are not over before now, and where we say it ends. */
+  readonly open?: { readonly from: number; readonly end: EpochMs }
+}
+
+const tenMinutes = 600_000
+const twoDays = 172_800_000
+
+function layOut({ bounds, granularity }: SqlQuestion, now: EpochMs): Layout | Bypass {
+  const spans = bounds.spansAt(now)
+  if (spans === undefined) return { bypass: 'invalid_parameter', detail: 'a local time that does not exist' }
+  const [first, last] = [spans[0], spans.at(-1)]
+  if (first === undefined || last === undefined)
+    return { bypass: 'invalid_parameter', detail: 'an empty range' }
+  if (first.from === Number.NEGATIVE_INFINITY) {
+    return { bypass: 'too_many_buckets', detail: '__time has no lower bound' }
+  }
+  const isOpen = last.to === Number.POSITIVE_INFINITY
+  const latest = isOpen ? Math.max(now, last.from) : last.to
+  const gridding = gridOf(granularity, { from: first.from, to: isOpen ? latest + twoDays : latest })
+  if ('bypass' in gridding) return gridding
+  const { grid } = gridding
+  if (!isOpen) return { grid, spans }
+  const from = bucketAt(grid, latest) + 1
+  const end = startOf(grid, Math.max(from, bucketAt(grid, latest + tenMinutes)) + 1)
+  return { grid, spans: [...spans.slice(0, -1), { from: last.from, to: end }], open: { from, end } }
+}
+
+type Touched = Pick<Plan, 'window' | 'whole' | 'edges'>
+
+/**
+ * Without an upper bound, rows may lie in any bucket to come. So these buckets are an edge: asked for each time, without
+ * an upper bound, and never stored. A row even later than the edge is found by whoever reads the answer.
+ */
+function touch({ grid, spans, open }: Layout, maxBuckets: number): Touched | Bypass {
+  const touched = bucketsOf(grid, spans, maxBuckets)
+  if ('bypass' in touched || open === undefined) return touched
+  const { window, whole, edges } = touched
+  const past = whole
+    .map(({ from, to }) => ({ from, to: Math.min(to, open.from) }))
+    .filter(({ from, to }) => from < to)
+  const buckets = joined(edges?.buckets ?? [], { from: open.from, to: window.to })
+  return { window, whole: past, edges: { buckets, parts: `${edges?.parts ?? ''}|${open.from}` } }
+}
+
+function joined(runs: readonly Interval[], next: Interval): readonly Interval[] {
+  const last = runs.at(-1)
+  if (last === undefined || last.to < next.from) return [...runs, next]
+  return [...runs.slice(0, -1), { from: last.from, to: next.to }]
+}
+
+function planOf(question: SqlQuestion, layout: Layout & Touched, request: WireRequest): DruidPlan {
+  const { text, shape, sources, terms, format, isDescending, queryId, frame } = question
+  const { grid, spans, open, window, whole, edges } = layout
+  return {
+    text,
+    // Druid has no parameters in the address that matter here; those who send some do not share with others.
+    shape: request.search === '' ? shape : JSON.stringify([shape, request.search]),
+    grid,
+    window,
+    whole,
+    ...(edges === undefined ? {} : { edges }),
+    sources,
+    knowsAllSources: true,
+    lookbackMs: 0,
+    terms,
+    isVerbatim: true,
+    request,
+    spans,
+    format,
+    isDescending,
+    limit: Number.POSITIVE_INFINITY,
+    queryId,
+    rewrite: (asked) => Buffer.from(frame.head + conditionOf(asked, open?.end) + frame.tail),
+  }
+}
+
+function conditionOf(spans: readonly Span[], openEnd: EpochMs | undefined): string {
+  const conditions = spans.map(({ from, to }) => {
+    const begin = `__time >= MILLIS_TO_TIMESTAMP(${from})`
+    return to === openEnd ? `(${begin})` : `(${begin} AND __time < MILLIS_TO_TIMESTAMP(${to}))`
+  })
+  return conditions.length === 1 ? conditions[0]! : `(${conditions.join(' OR ')})`
 }

@@ -7,7 +7,9 @@ export const dayMs = 86_400_000
 /** Only what both Joda and this runtime call so: for any other name Druid takes GMT without a word. */
 const knownZones: ReadonlySet<string> = new Set([
   ...Intl.supportedValuesOf('timeZone'),
-  ...'UTC Etc/UTC Etc/GMT GMT Asia/Kolkata Asia/Kathmandu Asia/Ho_Chi_Minh Asia/Yangon Europe/Kyiv'.split(' '),
+  ...'UTC Etc/UTC Etc/GMT GMT Asia/Kolkata Asia/Kathmandu Asia/Ho_Chi_Minh Asia/Yangon Europe/Kyiv'.split(
+    ' ',
+  ),
   ...'America/Buenos_Aires US/Eastern US/Central US/Mountain US/Pacific'.split(' '),
 ])
 
@@ -46,17 +48,15 @@ const period =
 export function parsePeriod(text: string): Period | undefined {
   const match = period.exec(text)
   if (match === null || text.length < 3) return undefined
-  const [years, months, weeks, days, hours, minutes, seconds] = match.slice(1).map((digits) => Number(digits ?? 0)) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
+  const [years, months, weeks, days, hours, minutes, seconds] = match
+    .slice(1)
+    .map((digits) => Number(digits ?? 0)) as [number, number, number, number, number, number, number]
   if (years > 0 && months > 0) return undefined
-  return { months: years * 12 + months, days: weeks * 7 + days, ms: ((hours * 60 + minutes) * 60 + seconds) * 1000 }
+  return {
+    months: years * 12 + months,
+    days: weeks * 7 + days,
+    ms: ((hours * 60 + minutes) * 60 + seconds) * 1000,
+  }
 }
 
 /** Months and days are added to local time, the rest to the instant. */

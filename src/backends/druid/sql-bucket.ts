@@ -1,0 +1,78 @@
+/**
+ * Whether the rows of a statement are grouped by buckets of time and come in their order, and where in a row the bucket
+ * stands. Druid resolves numbers in GROUP BY and ORDER BY, and names of the SELECT list in ORDER BY only.
+ */
+import type { Bypass } from '../backend.ts'
+import type { Expression } from './sql-expression.ts'
+import { isTimeColumn, type Reading } from './sql-reading.ts'
+import { type PeriodGranularity, roundingOf } from './sql-rounding.ts'
+import type { SelectItem } from './sql-statement.ts'
+
+export interface Bucketing {
+  readonly granularity: PeriodGranularity
+  /** The column that holds the bucket's beginning. */
+  readonly column: number
+  /** What it is called; undefined where another column is called so too. */
+  readonly name: string | undefined
+  readonly isDescending: boolean
+}
+
+const noBucket = (detail: string): Bypass => ({ bypass: 'no_time_grouping', detail })
+const unordered = (detail: string): Bypass => ({ bypass: 'not_decomposable', detail })
+
+export function readBucketing(reading: Reading): Bucketing | Bypass {
+  const { items, groupBy, orderBy } = reading.statement
+  const grouped = groupBy.map((key) => bucketOf(reading, byNumber(items, key)))
+  if (grouped.every((bucket) => bucket === undefined)) return noBucket('not grouped by a floor of __time')
+  const first = orderBy[0]
+  // Of one key only there is one order in which Druid groups; of several SQL promises none.
+  if (first === undefined && groupBy.length > 1) return unordered('no ORDER BY')
+  const bucket = first === undefined ? grouped[0] : bucketOf(reading, sortedBy(items, first.expression))
+  if (bucket === undefined) return unordered('not ordered by the time bucket first')
+  if (!grouped.some((other) => isSame(other, bucket)))
+    return noBucket('ordered by another bucket than grouped')
+  const column = items.findIndex(({ expression }) => isSame(bucketOf(reading, expression), bucket))
+  if (column < 0) return noBucket('the time bucket is not selected')
+  if (hidesTime(items, column)) return unordered('another column is called __time')
+  return {
+    granularity: bucket,
+    column,
+    name: nameOf(items, column),
+    isDescending: first?.isDescending ?? false,
+  }
+}
+
+function bucketOf(reading: Reading, expression: Expression | undefined): PeriodGranularity | undefined {
+  const rounding = expression?.kind === 'call' ? roundingOf(reading, expression) : undefined
+  if (rounding === undefined || rounding.isUp || !isTimeColumn(reading, rounding.operand)) return undefined
+  return rounding.granularity
+}
+
+const isSame = (a: PeriodGranularity | undefined, b: PeriodGranularity): boolean =>
+  a?.period === b.period && a.timeZone === b.timeZone && a.origin === b.origin
+
+/** The column that a number stands for; anything else itself. */
+function byNumber(items: readonly SelectItem[], key: Expression): Expression | undefined {
+  if (key.kind !== 'number') return key
+  return /^[1-9]\d{0,4}$/.test(key.text) ? items[Number(key.text) - 1]?.expression : undefined
+}
+
+/** A name of the SELECT list hides the table's column of that name. */
+function sortedBy(items: readonly SelectItem[], key: Expression): Expression | undefined {
+  if (key.kind !== 'column' || key.path.length > 1) return byNumber(items, key)
+  const named = items.filter((item) => columnName(item) === key.path[0])
+  return named.length === 0 ? key : named.length === 1 ? named[0]!.expression : undefined
+}
+
+const columnName = ({ alias, expression }: SelectItem): string | undefined =>
+  alias ?? (expression.kind === 'column' ? expression.path.at(-1) : undefined)
+
+/** Expressions in ORDER BY would then speak of that column. */
+const hidesTime = (items: readonly SelectItem[], bucket: number): boolean =>
+  items.some(({ alias }, i) => alias === '__time' && i !== bucket)
+
+function nameOf(items: readonly SelectItem[], column: number): string | undefined {
+  const name = columnName(items[column]!) ?? `EXPR$${column}`
+  const twins = items.filter((item) => columnName(item) === name)
+  return twins.length > 1 ? undefined : name
+}

@@ -1,0 +1,203 @@
+/** What a SQL request asks, whenever it is asked: read once from its text, and remembered. */
+import type { Bypass } from '../backend.ts'
+import { readContext } from './context.ts'
+import type { DruidPlan } from './druid-plan.ts'
+import type { JsonNode, JsonObject } from './json.ts'
+import { textOf } from './lenient.ts'
+import { type BodyKind, type Frame, readBody, type SqlBody } from './sql-body.ts'
+import { type Bounds, readBounds } from './sql-bounds.ts'
+import { type Bucketing, readBucketing } from './sql-bucket.ts'
+import type { Parameter, Reading } from './sql-reading.ts'
+import type { PeriodGranularity } from './sql-rounding.ts'
+import { isVolatile, readStatement, type Setting, type Statement } from './sql-statement.ts'
+import { exactZone } from './zoned.ts'
+
+export interface SqlQuestion
+  extends Pick<DruidPlan, 'text' | 'shape' | 'sources' | 'terms' | 'format' | 'isDescending' | 'queryId'> {
+  readonly granularity: PeriodGranularity
+  readonly bounds: Bounds
+  /** The body, around the condition on the time of rows. */
+  readonly frame: Frame
+}
+
+export interface SqlOptions {
+  /** Context keys that do not belong to the question, besides those that never do. */
+  readonly ignoredContext: ReadonlySet<string>
+  /** The zone of a session that names none: Druid's own default is UTC. */
+  readonly sqlTimeZone: string
+}
+
+const sqlPath = '/druid/v2/sql'
+
+export function readQuestion(kind: BodyKind, text: string, options: SqlOptions): SqlQuestion | Bypass {
+  const body = readBody(kind, text)
+  if ('bypass' in body) return body
+  const statement = readStatement(body.query)
+  if ('bypass' in statement) return statement
+  const session = readSession(body, statement, options)
+  if ('bypass' in session) return session
+  const parameters = placeParameters(body, statement)
+  if ('bypass' in parameters) return parameters
+  const reading: Reading = { statement, zone: session.zone, parameters }
+  const bucketing = readBucketing(reading)
+  if ('bypass' in bucketing) return bucketing
+  const bounds = readBounds(reading, statement.where)
+  return refuseRest(statement, bounds) ?? ask({ body, session, reading, bucketing, bounds })
+}
+
+interface Session {
+  readonly zone: Reading['zone']
+  readonly kept: ReadonlyMap<string, string>
+  readonly terms: string
+  readonly queryId: string | undefined
+}
+
+/** SET statements count more than the context beside the query. */
+function readSession(body: SqlBody, { settings }: Statement, options: SqlOptions): Session | Bypass {
+  const members = new Map(body.context?.members)
+  for (const setting of settings) members.set(setting.key, settingNode(setting))
+  const context: JsonObject = { kind: 'object', members, start: 0, end: 0 }
+  const reading = readContext(context, options.ignoredContext)
+  if ('bypass' in reading) return reading
+  const refusal = refuseSession(members)
+  if (refusal !== undefined) return refusal
+  const name = textOf(members.get('sqlTimeZone')) ?? options.sqlTimeZone
+  const rules = exactZone(name)
+  if (rules === undefined)
+    return { bypass: 'invalid_parameter', detail: 'sqlTimeZone: a zone that we do not know' }
+  return { ...reading, zone: { name, rules }, queryId: textOf(members.get('sqlQueryId')) }
+}
+
+function settingNode({ value, kind }: Setting): JsonNode {
+  const place = { start: 0, end: 0 }
+  switch (kind) {
+    case 'string':
+      return { kind: 'text', value, ...place }
+    case 'number':
+      return { kind: 'number', text: value, ...place }
+    default:
+      return { kind: 'word', value: value === 'NULL' ? null : value === 'TRUE', ...place }
+  }
+}
+
+/** What is said of the session that only SQL knows. */
+function refuseSession(members: ReadonlyMap<string, JsonNode>): Bypass | undefined {
+  const given = (key: string): boolean => {
+    const node = members.get(key)
+    return node !== undefined && !(node.kind === 'word' && node.value === null)
+  }
+  if (given('sqlOuterLimit')) return { bypass: 'limit', detail: 'sqlOuterLimit' }
+  if (given('sqlCurrentTimestamp')) return { bypass: 'invalid_parameter', detail: 'sqlCurrentTimestamp' }
+  if (given('engine') && textOf(members.get('engine')) !== 'native') {
+    return { bypass: 'not_decomposable', detail: 'another engine than the native one' }
+  }
+  if (given('sqlTimeZone') && textOf(members.get('sqlTimeZone')) === undefined) {
+    return { bypass: 'invalid_parameter', detail: 'sqlTimeZone is no text' }
+  }
+  return undefined
+}
+
+/** Each question mark of the text, and what stands for it. */
+function placeParameters({ parameters }: SqlBody, { tokens }: Statement): Reading['parameters'] | Bypass {
+  const places = tokens.flatMap(({ kind, text }, i) => (kind === 'symbol' && text === '?' ? [i] : []))
+  if (places.length !== parameters.length) {
+    return { bypass: 'invalid_parameter', detail: 'more parameters than question marks, or fewer' }
+  }
+  const placed = new Map<number, Parameter>()
+  for (const [i, place] of places.entries()) {
+    const { parameter } = parameters[i]!
+    if (parameter !== undefined) placed.set(place, parameter)
+  }
+  return placed
+}
+
+/** The clock may be asked for in bounds only: there it is replaced by instants. */
+function refuseRest({ tokens }: Statement, { places }: Bounds): Bypass | undefined {
+  if (places.length === 0) return { bypass: 'too_many_buckets', detail: 'no bounds of __time that we read' }
+  const found = tokens.find((token, i) => isVolatile(token) && placeOf(places, i) < 0)
+  return found === undefined ? undefined : { bypass: 'unsafe_function', detail: found.keyword }
+}
+
+/** The number of the place that a token is in, or -1. Places are in the order of the text. */
+function placeOf(places: Bounds['places'], token: number): number {
+  let [low, high] = [0, places.length - 1]
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    if (places[middle]!.first <= token) low = middle
+    else high = middle - 1
+  }
+  const { first, last } = places[low]!
+  return first <= token && token <= last ? low : -1
+}
+
+interface Read {
+  readonly body: SqlBody
+  readonly session: Session
+  readonly reading: Reading
+  readonly bucketing: Bucketing
+  readonly bounds: Bounds
+}
+
+function ask({ body, session, reading, bucketing, bounds }: Read): SqlQuestion | Bypass {
+  const { granularity, column, name, isDescending } = bucketing
+  const time = body.format.row === 'object' ? name : column
+  if (time === undefined) return { bypass: 'not_decomposable', detail: 'two columns of one name' }
+  const { statement } = reading
+  const removed = removedParameters(statement, bounds)
+  const { head, tail } = cutQuery(body.query, statement, bounds)
+  return {
+    text: body.query,
+    shape: shapeOf({ body, session, statement, bounds, removed }),
+    sources: [statement.table.name],
+    terms: session.terms,
+    queryId: session.queryId,
+    format: { ...body.format, time },
+    isDescending,
+    granularity,
+    bounds,
+    frame: body.splice(head, tail, removed),
+  }
+}
+
+/** Numbers of the parameters that stand in bounds. */
+function removedParameters({ tokens }: Statement, { places }: Bounds): ReadonlySet<number> {
+  const removed = new Set<number>()
+  let count = 0
+  for (const [i, { kind, text }] of tokens.entries()) {
+    if (kind !== 'symbol' || text !== '?') continue
+    if (placeOf(places, i) >= 0) removed.add(count)
+    count++
+  }
+  return removed
+}
+
+/** The first bound is what will be replaced; whatever the others demand, it will demand too. */
+function cutQuery(query: string, { tokens }: Statement, { places }: Bounds): Frame {
+  const [first, ...others] = places
+  let tail = ''
+  let at = tokens[first!.last]!.to
+  for (const other of others) {
+    tail += `${query.slice(at, tokens[other.first]!.from)}TRUE`
+    at = tokens[other.last]!.to
+  }
+  return { head: query.slice(0, tokens[first!.first]!.from), tail: tail + query.slice(at) }
+}
+
+interface Shaped extends Pick<Read, 'body' | 'session' | 'bounds'> {
+  readonly statement: Statement
+  readonly removed: ReadonlySet<number>
+}
+
+/** Spaces and comments do not show in an answer; everything else may. */
+function shapeOf({ body, session, statement, bounds, removed }: Shaped): string {
+  const { tokens, select } = statement
+  const words: string[] = []
+  for (let i = select; i < tokens.length - 1; i++) {
+    const place = bounds.places[placeOf(bounds.places, i)]
+    words.push(place === undefined ? body.query.slice(tokens[i]!.from, tokens[i]!.to) : ':time')
+    if (place !== undefined) i = place.last
+  }
+  const parameters = body.parameters.filter((_, i) => !removed.has(i)).map(({ text }) => text)
+  const context = [...session.kept].sort(([a], [b]) => (a < b ? -1 : 1))
+  return JSON.stringify([sqlPath, words.join(' '), body.others, parameters, context, session.zone.name])
+}
