@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { calendarGrid, startOf } from '../core/grid.ts'
+import { calendarGrid } from '../core/grid.ts'
 import { NOW, samplePlan, sampleVisit, visits } from './fixtures.ts'
 import { bucketsOf, maxShapeChars, recordOf, runsOf, sizeOf } from './record.ts'
 
