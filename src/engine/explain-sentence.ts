@@ -15,22 +15,48 @@ export function hitSentence(runs: Runs): string {
   return `Hit: ${all(countOf(runs))} fresh, and the first stops being so in ${duration(left)}; the database would not be asked.`
 }
 
-export const refusedSentence = (runs: Runs): string =>
-  `Refused: the client accepts only a stored answer, and only ${countOf(runs, 'fresh')} of ${buckets(countOf(runs))} are fresh.`
+/** `parts`: buckets of which only a part is wanted. */
+export function refusedSentence(runs: Runs, parts: number): string {
+  const why =
+    parts > 0
+      ? 'a bucket of which only a part is wanted is never stored'
+      : `only ${countOf(runs, 'fresh')} of ${buckets(countOf(runs))} are fresh`
+  return `Refused: the client accepts only a stored answer, and ${why}.`
+}
 
 interface Filling extends Miss, Pick<Explanation, 'joined' | 'asked'> {
   readonly runs: Runs
+  /** Buckets of which only a part is wanted. */
+  readonly parts: number
 }
 
 /** `Partial: 354 of 360 buckets are fresh; the last 6 expired 2 s ago and would be asked for.` */
-export function fillSentence({ outcome, reason, runs, joined = [], asked }: Filling): string {
+export function fillSentence(filling: Filling): string {
+  const { outcome, reason, runs, parts, joined = [], asked } = filling
+  if (reason === 'edge') return partsSentence(filling)
   const [total, fresh] = [countOf(runs), countOf(runs, 'fresh')]
   const state = fresh === 0 ? `no bucket of ${total} is` : `${fresh} of ${buckets(total)} ${are(fresh)}`
-  const others = fresh === 0 ? 'they' : 'the others'
-  const why = reason === 'revalidate' ? `${others} are older than the client wants` : lacking(runs)
+  const stale = fresh === 0 ? 'they' : 'the others'
+  const why = reason === 'revalidate' ? `${stale} are older than the client wants` : lacking(runs)
   const name = outcome === 'miss' ? 'Miss' : 'Partial'
-  return `${name}: ${state} fresh; ${why}${asking(total - fresh, joined.length, asked?.buckets)}.`
+  const how = asking(total - fresh + parts, joined.length, asked?.buckets)
+  return `${name}: ${state} fresh; ${why}${how}${parts > 0 ? `, with ${partsOf(parts)} of ${others(parts)}` : ''}.`
 }
+
+/** Nothing but parts has to be fetched. */
+function partsSentence({ runs, parts, joined = [], asked }: Filling): string {
+  const whole = countOf(runs)
+  const how = asking(parts, joined.length, asked?.buckets)
+  if (whole === 0) {
+    const they = parts === 1 ? 'it is' : 'they are'
+    return `Miss: only ${partsOf(parts)} of ${buckets(parts)} ${are(parts)} wanted; ${they} never stored${how}.`
+  }
+  return `Partial: ${all(whole, 'whole ')} fresh; ${others(parts)}, of which only ${partsOf(parts)} ${are(parts)} wanted, ${are(parts)} never stored${how}.`
+}
+
+const partsOf = (count: number): string => (count === 1 ? 'a part' : 'parts')
+
+const others = (count: number): string => `${count} ${count === 1 ? 'other' : 'others'}`
 
 function lacking(runs: Runs): string {
   const unmarked = runs.filter(({ mark }) => mark === undefined)
@@ -77,7 +103,8 @@ const were = (count: number): string => (count === 1 ? 'was' : 'were')
 
 const are = (count: number): string => (count === 1 ? 'is' : 'are')
 
-const all = (count: number): string => (count === 1 ? 'the one bucket is' : `all ${count} buckets are`)
+const all = (count: number, what = ''): string =>
+  count === 1 ? `the one ${what}bucket is` : `all ${count} ${what}buckets are`
 
 /** `2 s`, `3 min`, `1.5 h`: two digits are enough to understand. */
 export function duration(ms: number): string {

@@ -7,7 +7,16 @@ import type { EpochMs } from '../core/clock.ts'
 import { type BucketState, type CoverageRun, cover } from '../core/coverage.ts'
 import type { Outcome, Reason } from '../core/decision.ts'
 import { type Grid, startOf } from '../core/grid.ts'
-import { countOf, hullOf, type Interval, type Intervals, intersect, lengthOf } from '../core/interval.ts'
+import {
+  countOf,
+  hullOf,
+  type Interval,
+  type Intervals,
+  intersect,
+  lengthOf,
+  nothing,
+  subtractAll,
+} from '../core/interval.ts'
 import { type Key, keyOf } from '../core/key.ts'
 import type { BucketMark, MarkKind } from '../core/mark.ts'
 import type { Pane } from '../core/pane.ts'
@@ -16,7 +25,7 @@ import type { Found } from '../stores/store.ts'
 import { clocksOf, type Freshness, type Spread, ttlsOf } from './explain-runs.ts'
 import { bypassSentence, fillSentence, hitSentence, refusedSentence } from './explain-sentence.ts'
 import type { GapFiller } from './fill.ts'
-import { gapsIn } from './gaps.ts'
+import { askedBy, gapsIn } from './gaps.ts'
 import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { inTime, readRuns, withOneFrame } from './stored.ts'
@@ -68,14 +77,17 @@ export interface Explanation {
   readonly policy?: string
   /** The name of the rule that makes an exception of the request. */
   readonly rule?: string
+  /** From the first to the last bucket, and how many are asked for. */
   readonly window?: ExplainedInterval
-  /** The window in runs of one state, in time order. */
+  /** The buckets that are asked for as a whole, in runs of one state, in time order. */
   readonly runs?: readonly ExplainedRun[]
   /** How many there are beyond those listed. */
   readonly moreRuns?: number
+  /** The buckets of which only a part is asked for: never stored. */
+  readonly edges?: readonly ExplainedInterval[]
   /** Purges and changes in force over the window, the latest first. */
   readonly marks?: readonly ExplainedMark[]
-  /** What is not in the store, or not fresh, or lies between such buckets. */
+  /** From the first to the last bucket that has to be fetched, and how many do. */
   readonly gap?: ExplainedInterval
   /** Fetches under way that would be waited for. */
   readonly joined?: readonly (ExplainedInterval & { readonly startedAt: EpochMs })[]
@@ -120,12 +132,13 @@ function look({ store, clock, storeTimeoutMs }: IntervalCacheOptions, key: Key, 
   return inTime(found, clock, storeTimeoutMs)
 }
 
-const aboutPlan = ({ shape, sources, grid, window }: Plan) => ({
-  shape,
-  sources,
-  grid,
-  window: spanOf(grid, window),
-})
+const aboutPlan = (plan: Plan) => {
+  const { shape, sources, grid, edges } = plan
+  return {
+    ...{ shape, sources, grid, window: spanOfAll(grid, askedBy(plan)) },
+    ...(edges && { edges: edges.buckets.slice(0, maxRuns).map((run) => spanOf(grid, run)) }),
+  }
+}
 
 const spanOf = (grid: Grid, interval: Interval): ExplainedInterval => ({
   from: startOf(grid, interval.from),
@@ -162,11 +175,18 @@ class Explainer {
     const seen = { ...this.#seen(runs, panes), ...this.#said(marks) }
     if (gaps.length === 0) return { outcome: 'hit', ...seen, sentence: hitSentence(seen.runs) }
     if (demands.onlyIfCached) {
-      return { outcome: 'refused', reason: 'only_if_cached', ...seen, sentence: refusedSentence(seen.runs) }
+      const sentence = refusedSentence(seen.runs, this.#parts)
+      return { outcome: 'refused', reason: 'only_if_cached', ...seen, sentence }
     }
     const filling = this.#filling(key, gaps)
     const miss = missOf(runs, gaps, this.#request)
-    return { ...miss, ...seen, ...filling, sentence: fillSentence({ ...miss, ...seen, ...filling }) }
+    const sentence = fillSentence({ ...miss, ...seen, ...filling, parts: this.#parts })
+    return { ...miss, ...seen, ...filling, sentence }
+  }
+
+  /** How many buckets are asked for in part. */
+  get #parts(): number {
+    return countOf(this.#request.plan.edges?.buckets ?? nothing)
   }
 
   #seen(runs: readonly CoverageRun[], panes: readonly Pane[]) {
@@ -195,7 +215,7 @@ class Explainer {
     const { joined, rest } = this.#filler.preview({ key, request }, gaps)
     return {
       gap: spanOfAll(grid, gaps),
-      joined: joined.map((flight) => ({ ...spanOf(grid, flight), startedAt: flight.startedAt })),
+      joined: joined.map(({ intervals, startedAt }) => ({ ...spanOfAll(grid, intervals), startedAt })),
       ...(rest.length > 0 && { asked: this.#asked(rest), ttls: this.#ttls(rest) }),
     }
   }
@@ -208,7 +228,8 @@ class Explainer {
   }
 
   #ttls(rest: Intervals) {
-    const ttls = rest.flatMap((interval) => ttlsOf(interval, this.#rules))
+    const stored = subtractAll(rest, this.#request.plan.edges?.buckets ?? nothing)
+    const ttls = stored.flatMap((interval) => ttlsOf(interval, this.#rules))
     return ttls.slice(0, maxRuns).map(({ ttlMs, ...part }) => ({
       ...spanOf(this.#rules.grid, part),
       ttlMs,

@@ -2,7 +2,7 @@
 import type { HeaderList } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { resetDecision } from '../core/decision.ts'
-import { countOf, hullOf, type Interval, type Intervals } from '../core/interval.ts'
+import { countOf, type Intervals } from '../core/interval.ts'
 import type { Pane } from '../core/pane.ts'
 import { type DatabaseFailure, Fetch, type FetchedPanes, type FetchResult } from './fetch.ts'
 import { type Departure, type Flight, Flights, type Wish, wholeIn } from './flights.ts'
@@ -23,7 +23,7 @@ export interface FilledGaps {
 
 /** What filling gaps would take. */
 export interface Preview {
-  readonly joined: readonly (Interval & { readonly startedAt: EpochMs })[]
+  readonly joined: readonly { readonly intervals: Intervals; readonly startedAt: EpochMs }[]
   /** What would be asked for by a query of its own. */
   readonly rest: Intervals
 }
@@ -84,8 +84,7 @@ export class GapFiller {
   preview(trip: Pick<Trip, 'key' | 'request'>, gaps: Intervals): Preview {
     const { joined, rest } = this.#join(trip, gaps)
     for (const { flight } of joined) flight.leave()
-    const viewOf = ({ intervals, startedAt }: Flight) => ({ ...hullOf(intervals), startedAt })
-    return { joined: joined.map(({ flight }) => viewOf(flight)), rest }
+    return { joined: joined.map(({ flight }) => flight), rest }
   }
 
   /** The flights that bring some of the gaps, and what of them they do not bring. */

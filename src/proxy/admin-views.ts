@@ -71,6 +71,7 @@ export const viewOfExplanation = (explanation: Explanation): object => ({
   now: iso(explanation.now),
   ...(explanation.window && { window: viewOfInterval(explanation.window) }),
   ...(explanation.runs && { runs: explanation.runs.map(viewOfRun) }),
+  ...(explanation.edges && { edges: explanation.edges.map(viewOfInterval) }),
   ...(explanation.marks && { marks: explanation.marks.map(viewOfMark) }),
   ...(explanation.gap && { gap: viewOfInterval(explanation.gap) }),
   ...(explanation.joined && {
