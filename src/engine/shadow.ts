@@ -95,7 +95,9 @@ export class Shadow {
       if (gaps.length > 0) void this.#store(trip, gap)
       this.#later(split, () => {
         this.#compare(trip, would, split)
-        if (gap.storable) for (const pane of gap.panes) this.#ledger.write(trip.key, pane)
+        // What is never stored is not to take the place of what is.
+        const kept = gap.storable ? partsOf(gap.panes, trip.plan.whole) : []
+        for (const pane of kept) this.#ledger.write(trip.key, pane)
       })
     }
   }
