@@ -74,8 +74,7 @@ export class IntervalCache {
 
   /** The database's own answer, whatever is stored; that is only compared with it, and brought up to date. */
   shadow(request: ShadowRequest, decision: Decision): Promise<Answer> {
-    // What the database says to the request as it came could not be cut into what is stored.
-    if (!request.plan.isVerbatim) return Promise.resolve({ kind: 'forward', reason: 'shadow' })
+    if (!request.plan.isVerbatim) return Promise.resolve(this.#shadow.passOn())
     const trip = this.#tripOf(request, decision)
     const lookup = Promise.try(() => this.#lookup(trip))
     return this.#shadow.answer(trip, request.target, lookup)

@@ -20,6 +20,8 @@ export const skipReasons = {
   store_failed: 'the store failed',
   internal: 'a fault in Windowpane itself',
   only_if_cached: 'the client accepts only a stored answer, and it is not stored as a whole',
+  not_verbatim:
+    'the client wants less than the buckets hold, or another order: the answer cannot be cut into them',
 } as const
 export type SkipReason = keyof typeof skipReasons
 

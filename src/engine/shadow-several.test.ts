@@ -91,6 +91,7 @@ test('an answer that cannot be cut into what is stored is passed on, and nothing
   const rig = await newRig()
   const { answer } = await rig.shadowPlan(rig.planRanges([[10, 20]], '&limit=3'))
   assert.deepEqual(answer, { kind: 'forward', reason: 'shadow' })
+  assert.deepEqual(rig.shadowLog.report('cells').skipped, { not_verbatim: 1 })
   assert.deepEqual(rig.asked(), [])
   assert.equal((await rig.stored()).size, 0)
 })

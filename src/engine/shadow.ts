@@ -55,6 +55,12 @@ export class Shadow {
     this.#ledger = new ShadowLedger(budget)
   }
 
+  /** What the database says to the request as it came could not be cut into what is stored. */
+  passOn(): Answer {
+    this.#log.skip(this.#options.name, 'not_verbatim')
+    return { kind: 'forward', reason: 'shadow' }
+  }
+
   /** The lookup has begun; it is not waited for. */
   async answer(trip: Trip, target: StreamTarget, lookup: Promise<Looked | 'failed'>): Promise<Answer> {
     const { decision, plan, request } = trip

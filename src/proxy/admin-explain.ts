@@ -49,9 +49,12 @@ function shadowed({ joined: _, ...explanation }: Explanation, plan: Plan): Expla
     reason: 'shadow',
     detail: `would be ${explanation.outcome}`,
     ...(explanation.window && { asked: { ...explanation.window, ...asked } }),
-    sentence: `Shadow: the database would be asked as it came, and its answer would be the client's; what the cache would say is compared with it. Switched on: ${explanation.sentence}`,
+    sentence: `Shadow: the database would be asked as it came, and its answer would be the client's; ${plan.isVerbatim ? compared : notCompared}. Switched on: ${explanation.sentence}`,
   }
 }
+
+const compared = 'what the cache would say is compared with it'
+const notCompared = 'it holds less than its buckets do, or in another order, and cannot be compared'
 
 const maxBodyChars = 65_536
 
