@@ -166,6 +166,7 @@ test('what is no zone is none, whatever it is', () => {
     'UTC\u0000',
     'x'.repeat(1e6),
     '../etc',
+    ...['america/new_york', 'America/new_York', 'us/pacific'],
   ]
   for (const name of names) assert.equal(zoneOf(name), undefined)
   fc.assert(fc.property(fc.string(), (name) => void zoneOf(name)))

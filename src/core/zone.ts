@@ -196,9 +196,13 @@ function makeZone(name: string): Zone | null {
   const fixedOffset = signedMs(name)
   if (fixedOffset !== undefined)
     return fixedOffset === 0 ? utcZone : new Zone(offsetText(fixedOffset), fixedOffset)
+  if (!/^[A-Z][\w+-]*(?:\/[A-Z][\w+-]*)*$/.test(name)) return null
   try {
     const format = formatOf(name)
-    if (format.resolvedOptions().timeZone === 'UTC') return utcZone
+    const { timeZone } = format.resolvedOptions()
+    // Intl takes any spelling; databases take `America/new_York` for a zone that they do not know.
+    if (timeZone !== name && timeZone.toLowerCase() === name.toLowerCase()) return null
+    if (timeZone === 'UTC') return utcZone
     return name.startsWith('Etc/') ? new Zone(name, newTeller(format)(0)) : new Zone(name)
   } catch {
     return null

@@ -1,0 +1,213 @@
+/**
+ * Which grid a granularity of Druid is, over the range that a query asks for. Druid finds the bucket of a row in one way
+ * and goes from bucket to bucket in another; where the two do not agree, there is no grid and the query is passed on.
+ * The rules are those of PeriodGranularity and DurationGranularity, oddities included.
+ */
+import { type Calendar, isRegular } from '../../core/calendar.ts'
+import type { EpochMs } from '../../core/clock.ts'
+import { calendarGrid, type Grid, gridThrough, phaseOf } from '../../core/grid.ts'
+import { instantOf, type LocalMs, offsetAt, type Zone, zoneOf } from '../../core/zone.ts'
+import type { Bypass } from '../backend.ts'
+import { readOrigin, readPeriod } from './iso.ts'
+
+export interface Granular {
+  readonly grid: Grid
+  /** In which Druid prints where buckets begin. */
+  readonly zone: string
+}
+
+/** Half-open. */
+export interface TimeRange {
+  readonly from: EpochMs
+  readonly to: EpochMs
+}
+
+const simplePeriods: Readonly<Record<string, string>> = {
+  SECOND: 'PT1S',
+  MINUTE: 'PT1M',
+  FIVE_MINUTE: 'PT5M',
+  TEN_MINUTE: 'PT10M',
+  FIFTEEN_MINUTE: 'PT15M',
+  THIRTY_MINUTE: 'PT30M',
+  HOUR: 'PT1H',
+  SIX_HOUR: 'PT6H',
+  EIGHT_HOUR: 'PT8H',
+  DAY: 'P1D',
+  WEEK: 'P1W',
+  MONTH: 'P1M',
+  QUARTER: 'P3M',
+  YEAR: 'P1Y',
+}
+
+const secondMs = 1000
+const minuteMs = 60 * secondMs
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
+/** 1970 began on a Thursday. */
+const firstMonday = 4 * dayMs
+/** Before it, editions of the zone rules differ for many zones; so far ahead, nobody knows them. */
+const calendarRange: TimeRange = { from: 0, to: Date.UTC(2100, 0) }
+
+const isIn = (outer: TimeRange, { from, to }: TimeRange): boolean => from >= outer.from && to <= outer.to
+
+/** The grid of a granularity as it stands in the JSON of a query. */
+export function gridOf(granularity: unknown, range: TimeRange): Granular | Bypass {
+  if (typeof granularity === 'string') return simple(granularity.toUpperCase(), range)
+  if (typeof granularity !== 'object' || granularity === null) return invalid('no granularity that is known')
+  const { type, ...fields } = granularity as Record<string, unknown>
+  switch (type) {
+    case 'period':
+      return period(fields, range)
+    case 'duration':
+      return duration(fields, range)
+    case 'all':
+    case 'none':
+      return irregular(`granularity ${type}`)
+    default:
+      return invalid('no type of granularity that is known')
+  }
+}
+
+const invalid = (detail: string): Bypass => ({ bypass: 'invalid_parameter', detail })
+const irregular = (detail: string): Bypass => ({ bypass: 'irregular_granularity', detail })
+
+function simple(name: string, range: TimeRange): Granular | Bypass {
+  if (name === 'ALL' || name === 'NONE') return irregular(`granularity ${name.toLowerCase()}`)
+  const text = Object.hasOwn(simplePeriods, name) ? simplePeriods[name] : undefined
+  return text === undefined ? invalid('no granularity that is known') : period({ period: text }, range)
+}
+
+function duration(fields: Readonly<Record<string, unknown>>, range: TimeRange): Granular | Bypass {
+  const step = readDuration(fields['duration'])
+  const origin = readOrigin(fields['origin'])
+  if (step === undefined || origin === 'unreadable') return invalid('a duration that is not read here')
+  const grid = remainderGrid(step, origin ?? 0, range)
+  return grid === undefined ? irregular('an origin on the other side of 1970') : { grid, zone: 'UTC' }
+}
+
+function readDuration(value: unknown): number | undefined {
+  const ms = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
+  return typeof ms === 'number' && Number.isSafeInteger(ms) && ms > 0 ? ms : undefined
+}
+
+/** Druid subtracts remainders, and these have the sign of what was divided. */
+function remainderGrid(step: number, origin: EpochMs, { from, to }: TimeRange): Grid | undefined {
+  const rest = origin % step
+  const isFloor = rest === 0 || (rest > 0 ? from >= 0 : to <= 0)
+  return isFloor ? gridThrough('cell', step, origin) : undefined
+}
+
+function period(fields: Readonly<Record<string, unknown>>, range: TimeRange): Granular | Bypass {
+  const parts = readPeriod(fields['period'])
+  const origin = readOrigin(fields['origin'])
+  if (parts === undefined || origin === 'unreadable') return invalid('a period that is not read here')
+  const zone = readZone(fields['timeZone'])
+  if (zone === undefined) return invalid('a time zone that is not known here')
+  const grid = periodGrid(parts, { zone, origin, range })
+  return grid === undefined
+    ? irregular(`buckets that move within the range, in ${zone.name}`)
+    : { grid, zone: zone.name }
+}
+
+/** Druid takes what it does not know for UTC, and knows abbreviations that mean something else elsewhere. */
+function readZone(value: unknown): Zone | undefined {
+  if (value === undefined || value === null) return zoneOf('UTC')
+  if (typeof value !== 'string') return undefined
+  return /^(?:UTC|GMT|Z|[+-]\d\d(?::?\d\d)?|[^/]+\/.+)$/.test(value) ? zoneOf(value) : undefined
+}
+
+interface Terms {
+  readonly zone: Zone
+  /** Where the query gives one. */
+  readonly origin: EpochMs | undefined
+  readonly range: TimeRange
+}
+
+type Parts = NonNullable<ReturnType<typeof readPeriod>>
+
+function periodGrid(parts: Parts, terms: Terms): Grid | undefined {
+  const [first, ...others] = Object.entries(parts).filter(([, count]) => count > 0)
+  if (others.length > 0) return compoundGrid(parts, terms)
+  const [unit, count] = first as [keyof Parts, number]
+  switch (unit) {
+    case 'years':
+      return localGrid({ unit: 'month', count: 12 * count }, terms, 0)
+    case 'months':
+      return localGrid({ unit: 'month', count }, terms, 0)
+    case 'weeks':
+      return count === 1 && terms.origin === undefined
+        ? weekGrid(terms)
+        : localGrid({ unit: 'day', count: 7 * count }, terms, 0)
+    case 'days':
+      return localGrid({ unit: 'day', count }, terms, 0)
+    case 'hours':
+      return count === 1 && terms.origin === undefined ? flooredGrid(hourMs, terms) : hoursGrid(count, terms)
+    case 'minutes':
+      return clockGrid(minuteMs, count, terms)
+    case 'seconds':
+      return clockGrid(secondMs, count, terms)
+    case 'millis':
+      return gridThrough('cell', count, originIn(terms))
+  }
+}
+
+/** A fixed length where days have one; elsewhere Druid goes step by step from the origin, and lengths pile up. */
+function compoundGrid(parts: Parts, { zone, origin, range }: Terms): Grid | undefined {
+  const { years, months, weeks, days, hours, minutes, seconds, millis } = parts
+  if (zone.fixedOffset === undefined || years > 0 || months > 0) return undefined
+  const clock = hours * hourMs + minutes * minuteMs + seconds * secondMs + millis
+  const step = (7 * weeks + days) * dayMs + clock
+  return remainderGrid(step, originIn({ zone, origin }), range)
+}
+
+/** Counted from the beginning of 1970 in the zone where the query does not say otherwise. */
+const originIn = ({ zone, origin }: Pick<Terms, 'zone' | 'origin'>): EpochMs => origin ?? instantOf(zone, 0)
+
+/** Days and months as the calendar of the zone has them. */
+function localGrid(
+  length: Pick<Calendar, 'unit' | 'count'>,
+  { zone, origin, range }: Terms,
+  usualOrigin: LocalMs,
+): Grid | undefined {
+  const local = origin === undefined ? usualOrigin : origin + offsetAt(zone, origin)
+  const grid = calendarGrid({ ...length, zone: zone.name, origin: local })
+  if (grid?.calendar === undefined) return undefined
+  if (zone.fixedOffset !== undefined) {
+    return length.unit === 'day' ? gridThrough('cell', grid.step, local - zone.fixedOffset) : grid
+  }
+  const isKnown = isIn(calendarRange, range) && (origin ?? 0) >= calendarRange.from
+  return isKnown && isRegular(grid.calendar, range.from, range.to) ? grid : undefined
+}
+
+/** From a Monday. Druid goes from the beginning of the day to that of the week, and keeps a clock that does not show midnight. */
+function weekGrid(terms: Terms): Grid | undefined {
+  const days = localGrid({ unit: 'day', count: 1 }, terms, 0)
+  return days && localGrid({ unit: 'day', count: 7 }, terms, firstMonday)
+}
+
+/** Pieces of a local hour, minute or second. */
+function flooredGrid(step: number, { zone, range }: Terms): Grid | undefined {
+  if (zone.fixedOffset === undefined && !isIn(calendarRange, range)) return undefined
+  const phase = phaseOf(zone, step, range)
+  return phase === undefined ? undefined : gridThrough('cell', step, phase)
+}
+
+function clockGrid(unitMs: number, count: number, terms: Terms): Grid | undefined {
+  if (count === 1 && terms.origin === undefined) return flooredGrid(unitMs, terms)
+  return gridThrough('cell', count * unitMs, originIn(terms))
+}
+
+/**
+ * Hours have rules of their own. Before an origin that is not after 1970 Druid rounds up, and after one that is before
+ * 1970 it rounds once more, to the local hour.
+ */
+function hoursGrid(count: number, terms: Terms): Grid | undefined {
+  const { zone, range } = terms
+  const origin = originIn(terms)
+  const grid = gridThrough('cell', count * hourMs, origin)
+  if (origin > 0) return grid
+  if (range.from < origin) return undefined
+  if (origin === 0) return grid
+  const isOnHours = flooredGrid(hourMs, { zone, origin, range: { ...range, from: range.from - grid.step } })
+  return isOnHours?.origin === grid.origin % hourMs ? grid : undefined
+}
