@@ -4,6 +4,7 @@ import { RowSink } from './decompose.ts'
 import { differenceFrom } from './difference.ts'
 import type { DruidPlan } from './druid-plan.ts'
 import { flavourPath, readFlavour } from './flavour.ts'
+import { cancelledAnswer, cancels, ownHeaders } from './ids.ts'
 import { narrow } from './narrow.ts'
 import { createPlanner, type DruidOptions, type DruidQuery, isDruidQuery } from './plan.ts'
 import { recompose } from './recompose.ts'
@@ -28,6 +29,9 @@ export function druid(options: DruidOptions): Backend<DruidQuery> {
         host: null,
       }),
     }),
+    cancels,
+    cancelledAnswer,
+    ownHeaders,
     parse: planner.parse,
     plan: planner.plan,
     narrow: (plan, intervals) => narrow(plan as DruidPlan, intervals),

@@ -1,0 +1,40 @@
+/** Ids of queries: by which clients cancel them, and which every answer names. */
+import type { Backend, HeaderList, Plan } from '../backend.ts'
+
+const cancelPath = /^\/druid\/v2\/(?:sql\/)?([^/]+)$/
+
+/** `DELETE /druid/v2/{id}` and `DELETE /druid/v2/sql/{id}`. */
+export function cancels(method: string, path: string): string | undefined {
+  const id = method === 'DELETE' ? cancelPath.exec(path)?.[1] : undefined
+  return id === undefined || !id.includes('%') ? id : decoded(id)
+}
+
+function decoded(id: string): string | undefined {
+  try {
+    return decodeURIComponent(id)
+  } catch {
+    return undefined
+  }
+}
+
+/** As Druid puts it; `host` is that of a server of its own. */
+export const cancelledAnswer: NonNullable<Backend['cancelledAnswer']> = () => ({
+  status: 500,
+  contentType: 'application/json',
+  body: JSON.stringify({
+    error: 'Query cancelled',
+    errorClass: 'java.util.concurrent.CancellationException',
+    host: null,
+    errorCode: 'legacyQueryException',
+    persona: 'OPERATOR',
+    category: 'CANCELED',
+    errorMessage: 'Task was cancelled.',
+  }),
+})
+
+/** The id that the client gave its query, or one that Druid might have given it. */
+export function ownHeaders({ queryId, request }: Plan, newId: () => string): HeaderList {
+  const id = queryId ?? newId()
+  const isSql = request.path.startsWith('/druid/v2/sql')
+  return isSql ? ['X-Druid-Query-Id', id, 'X-Druid-SQL-Query-Id', id] : ['X-Druid-Query-Id', id]
+}
