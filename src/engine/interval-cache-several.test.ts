@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { minuteMs, type RigOptions, type Served, storeWith } from '../testing/engine-rig.ts'
+import { ListeningTarget, minuteMs, type RigOptions, type Served, storeWith } from '../testing/engine-rig.ts'
 import { mixSeeds, seededRandom } from '../testing/random.ts'
 import { type Range, RangesRig } from '../testing/ranges-rig.ts'
 
@@ -173,6 +173,23 @@ test('an answer that is cut after its rows comes whole from the store, and only 
   assert.deepEqual(await ask('&limit=3'), { rows: 3, panes: false, outcome: 'miss' })
   assert.deepEqual(await ask('&limit=5'), { rows: 5, panes: false, outcome: 'partial' })
   assert.deepEqual(await ask(''), { rows: 10, panes: true, outcome: 'partial' })
+})
+
+test('a full miss is streamed, edges included; where the answer is made from it, it is not', async () => {
+  const rig = await newRig()
+  const ranges: Range[] = [
+    [10.5, 20],
+    [30, 40.5],
+  ]
+  const target = new ListeningTarget()
+  const { answer } = await rig.askRanges(ranges, { target })
+  assert.deepEqual([answer.kind, target.ending, target.text], ['streamed', 'whole', rig.truthRanges(ranges)])
+  assert.equal((await rig.stored()).size, 19)
+  const unused = new ListeningTarget()
+  const limited = await rig.serve(rig.planRanges([[50, 60]], '&limit=3'), { target: unused })
+  assert.deepEqual([limited.answer.kind, unused.text], ['panes', ''])
+  assert.equal(limited.text, rig.truthRanges([[50, 53]]))
+  assert.equal((await asksTruly(rig, [50, 60])).decision.outcome, 'hit')
 })
 
 /** What the store must hold, bucket by bucket, and what must be asked for: told without runs. */

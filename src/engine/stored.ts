@@ -83,8 +83,8 @@ function inOrder(panes: readonly Pane[], interval: Interval): readonly Pane[] {
   const parts: Pane[] = []
   let from = interval.from
   for (const pane of panes) {
+    if (pane.to <= from || pane.from >= interval.to) continue
     const part = slice(pane, { from, to: interval.to })
-    if (part.from >= part.to) continue
     parts.push(part)
     from = part.to
   }

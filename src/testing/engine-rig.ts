@@ -102,7 +102,8 @@ export class EngineRig {
 
   async serve(plan: Plan, how: AskOptions = {}): Promise<Served> {
     const decision = newDecision()
-    const request = { ...askedAs(plan, how), client: how.client ?? patientClient }
+    const { client = patientClient, target } = how
+    const request = { ...askedAs(plan, how), client, ...(target && { target }) }
     const answer = await this.#cache.serve(request, decision)
     return { answer, decision, text: textOf(answer) }
   }
@@ -175,7 +176,7 @@ export interface AskOptions {
   readonly demands?: Partial<Demands>
   readonly identity?: string
   readonly client?: Client
-  /** Only in shadow mode. */
+  /** Where a full miss, and whatever is shadowed, is streamed to. */
   readonly target?: ListeningTarget
 }
 
