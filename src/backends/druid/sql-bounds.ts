@@ -8,8 +8,8 @@ import type { Span } from './druid-plan.ts'
 import { condense } from './intervals.ts'
 import type { Binary, Call, Expression } from './sql-expression.ts'
 import { readInterval } from './sql-literal.ts'
-import { argumentsOf, isTimeColumn, type Reading, textIn } from './sql-reading.ts'
-import { readTime, type Time } from './sql-time.ts'
+import { argumentsOf, isMillisColumn, isTimeColumn, type Reading, textIn, wholeIn } from './sql-reading.ts'
+import { constant, readBound, type Time } from './sql-time.ts'
 
 export interface Bounds {
   /** Tokens [first .. last] of each bound. */
@@ -97,7 +97,7 @@ function readCondition(reading: Reading, condition: Expression): Admitted | unde
     case 'binary':
       return readComparison(reading, condition)
     case 'between':
-      return isTimeColumn(reading, condition.operand) ? readBetween(reading, condition) : undefined
+      return readBetween(reading, condition)
     case 'call':
       return condition.name === 'TIME_IN_INTERVAL' ? readInInterval(reading, condition) : undefined
     default:
@@ -140,11 +140,16 @@ const admits: ReadonlyMap<string, (at: EpochMs) => Span> = new Map([
 const mirrored: Readonly<Record<string, string>> = { '=': '=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' }
 
 function readComparison(reading: Reading, { operator, left, right }: Binary): Admitted | undefined {
-  const isMirrored = isTimeColumn(reading, right)
-  if (!isMirrored && !isTimeColumn(reading, left)) return undefined
-  const admit = admits.get(isMirrored ? (mirrored[operator] ?? '') : operator)
-  const time = readTime(reading, isMirrored ? left : right)
+  const straight = readLimit(reading, left, right)
+  const time = straight ?? readLimit(reading, right, left)
+  const admit = admits.get(straight === undefined ? (mirrored[operator] ?? '') : operator)
   return admit === undefined || time === undefined ? undefined : admittedBy([time], ([at]) => [admit(at!)])
+}
+
+/** What the row's time is compared with, as a time or in milliseconds. */
+function readLimit(reading: Reading, column: Expression, limit: Expression): Time | undefined {
+  if (isTimeColumn(reading, column)) return readBound(reading, limit)
+  return isMillisColumn(reading, column) ? constant(wholeIn(reading, limit)) : undefined
 }
 
 function admittedBy(times: readonly Time[], admit: (instants: readonly EpochMs[]) => Spans): Admitted {
@@ -160,8 +165,8 @@ function admittedBy(times: readonly Time[], admit: (instants: readonly EpochMs[]
 type Between = Extract<Expression, { kind: 'between' }>
 
 /** The end belongs to it. */
-function readBetween(reading: Reading, { low, high }: Between): Admitted | undefined {
-  const [from, to] = [readTime(reading, low), readTime(reading, high)]
+function readBetween(reading: Reading, { operand, low, high }: Between): Admitted | undefined {
+  const [from, to] = [readLimit(reading, operand, low), readLimit(reading, operand, high)]
   if (from === undefined || to === undefined) return undefined
   return admittedBy([from, to], ([first, last]) => (first! <= last! ? [{ from: first!, to: last! + 1 }] : []))
 }

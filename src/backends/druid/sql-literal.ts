@@ -2,7 +2,7 @@
 import type { EpochMs } from '../../core/clock.ts'
 import type { LocalMs, Zone } from '../../core/zone.ts'
 import type { Span } from './druid-plan.ts'
-import { instantAt, parsePeriod, shift, times } from './zoned.ts'
+import { instantAt, localAt, parsePeriod, shift, times } from './zoned.ts'
 
 const date = '([1-9]\\d{3})-(\\d\\d)-(\\d\\d)'
 const dateOnly = new RegExp(`^${date}$`)
@@ -32,8 +32,8 @@ export function readText(zone: Zone, text: string): EpochMs | undefined {
 }
 
 function localOf(match: RegExpExecArray): LocalMs | undefined {
-  const parts = match.slice(1, 7).map((digits) => Number(digits ?? 0))
-  const [year, month, day, hour, minute, second] = parts as [number, number, number, number, number, number]
+  const part = (group: number): number => Number(match[group] ?? 0)
+  const [year, month, day, hour, minute, second] = [part(1), part(2), part(3), part(4), part(5), part(6)]
   const midnight = Date.UTC(year, month - 1, day)
   const isDate = month >= 1 && month <= 12 && day >= 1 && new Date(midnight).getUTCDate() === day
   if (!isDate || hour > 23 || minute > 59 || second > 59) return undefined
@@ -49,5 +49,8 @@ export function readInterval(zone: Zone, text: string): Span | undefined {
   const end = behind === undefined ? readText(zone, right) : undefined
   const from = before !== undefined && end !== undefined ? shift(zone, end, times(before, -1)) : start
   const to = behind !== undefined && start !== undefined ? shift(zone, start, behind) : end
-  return from === undefined || to === undefined || to < from ? undefined : { from, to }
+  if (from === undefined || to === undefined || to < from) return undefined
+  // They become local times, and so it is lost which of two equal ones they are.
+  const isExact = [from, to].every((at) => instantAt(zone, localAt(zone, at)) === at)
+  return isExact ? { from, to } : undefined
 }

@@ -16,6 +16,8 @@ export interface SqlQuestion
   extends Pick<DruidPlan, 'text' | 'shape' | 'sources' | 'terms' | 'format' | 'isDescending' | 'queryId'> {
   readonly granularity: PeriodGranularity
   readonly bounds: Bounds
+  /** The zone of the session has no local time twice, and none never. */
+  readonly isSteady: boolean
   /** The body, around the condition on the time of rows. */
   readonly frame: Frame
 }
@@ -155,6 +157,7 @@ function ask({ body, session, reading, bucketing, bounds }: Read): SqlQuestion |
     isDescending,
     granularity,
     bounds,
+    isSteady: session.zone.rules.fixedOffset !== undefined,
     frame: body.splice(head, tail, removed),
   }
 }
@@ -188,16 +191,29 @@ interface Shaped extends Pick<Read, 'body' | 'session' | 'bounds'> {
   readonly removed: ReadonlySet<number>
 }
 
-/** Spaces and comments do not show in an answer; everything else may. */
+/** Spaces, comments and how bounds are written do not show in an answer; everything else may. */
 function shapeOf({ body, session, statement, bounds, removed }: Shaped): string {
   const { tokens, select } = statement
   const words: string[] = []
   for (let i = select; i < tokens.length - 1; i++) {
     const place = bounds.places[placeOf(bounds.places, i)]
-    words.push(place === undefined ? body.query.slice(tokens[i]!.from, tokens[i]!.to) : ':time')
+    words.push(place === undefined ? body.query.slice(tokens[i]!.from, tokens[i]!.to) : timeWord)
     if (place !== undefined) i = place.last
+    joinTimes(words)
   }
   const parameters = body.parameters.filter((_, i) => !removed.has(i)).map(({ text }) => text)
   const context = [...session.kept].sort(([a], [b]) => (a < b ? -1 : 1))
   return JSON.stringify([sqlPath, words.join(' '), body.others, parameters, context, session.zone.name])
+}
+
+/** Stands for all bounds; no word of SQL has a colon in it. */
+const timeWord = ':time'
+
+/** Bounds that are connected by nothing but AND and brackets are one. */
+function joinTimes(words: string[]): void {
+  const isBracketed = words.at(-1) === ')' && words.at(-2) === timeWord && words.at(-3) === '('
+  if (isBracketed) words.splice(-3, 3, timeWord)
+  const isPair =
+    words.at(-1) === timeWord && words.at(-2)?.toUpperCase() === 'AND' && words.at(-3) === timeWord
+  if (isPair) words.splice(-2)
 }

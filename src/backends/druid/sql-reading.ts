@@ -61,6 +61,17 @@ export function isTimeColumn(reading: Reading, expression: Expression): boolean 
   return cast?.word === 'TIMESTAMP' && isTimeColumn(reading, cast.operand)
 }
 
+/** The same in milliseconds. */
+export function isMillisColumn(reading: Reading, expression: Expression): boolean {
+  if (expression.kind !== 'call') return false
+  if (expression.name === 'CAST') {
+    const cast = keyedBy('AS', reading, expression)
+    return cast?.word === 'BIGINT' && isTimeColumn(reading, cast.operand)
+  }
+  const inside = expression.name === 'TIMESTAMP_TO_MILLIS' ? (argumentsOf(reading, expression) ?? []) : []
+  return inside.length === 1 && isTimeColumn(reading, inside[0]!)
+}
+
 /** The zone that an argument names; that of the session where there is none. */
 export function zoneIn(reading: Reading, argument: Expression | undefined): NamedZone | undefined {
   if (argument === undefined) return reading.zone

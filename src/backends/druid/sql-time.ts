@@ -4,7 +4,7 @@
  * surely read as Druid reads it is not read at all.
  */
 import type { EpochMs } from '../../core/clock.ts'
-import type { Zone } from '../../core/zone.ts'
+import type { LocalMs, Zone } from '../../core/zone.ts'
 import type { Binary, Call, Expression } from './sql-expression.ts'
 import { readLiteral, readText } from './sql-literal.ts'
 import { argumentsOf, keyedBy, type Reading, textIn, wholeIn, wholeNumber, zoneIn } from './sql-reading.ts'
@@ -27,8 +27,11 @@ export interface Time {
   at(now: EpochMs): EpochMs | undefined
 }
 
-/** Undefined for what is not surely an instant. */
-export function readTime(reading: Reading, expression: Expression): Time | undefined {
+/** What a row's time is compared with. Undefined for what is not surely an instant. */
+export const readBound = (reading: Reading, expression: Expression): Time | undefined =>
+  then(readTime(reading, expression), (at) => unfolded(reading.zone.rules, at))
+
+function readTime(reading: Reading, expression: Expression): Time | undefined {
   switch (expression.kind) {
     case 'string':
       return constant(readText(reading.zone.rules, expression.value))
@@ -55,7 +58,7 @@ function readTyped(reading: Reading, expression: Expression | undefined): Time |
   }
 }
 
-const constant = (instant: EpochMs | undefined): Time | undefined =>
+export const constant = (instant: EpochMs | undefined): Time | undefined =>
   instant === undefined ? undefined : { isRelative: false, at: () => instant }
 
 /** What `step` makes of another time. */
@@ -74,18 +77,25 @@ function readParameter({ zone, parameters }: Reading, { first }: Expression): Ep
   if (value === undefined) return undefined
   if (type === 'VARCHAR' && isText) return readText(zone.rules, value)
   if (type !== 'TIMESTAMP') return undefined
-  const local = isText ? readText(utc, value) : wholeNumber(value)
+  const local = isText ? readTimestamp(value) : wholeNumber(value)
   return local === undefined ? undefined : instantAt(zone.rules, local)
 }
 
 const utc = exactZone('UTC')!
 
-/** Druid makes a local time of its clock, and so loses which of two equal ones it is. */
+/** With a space between date and time, Druid wants neither a fraction nor an offset. */
+const readTimestamp = (text: string): LocalMs | undefined =>
+  text.includes(' ') && !/^.{10} .{8}$/.test(text) ? undefined : readText(utc, text)
+
 function readClock(zone: Zone, word: string): Time | undefined {
   if (word === 'CURRENT_DATE') return { isRelative: true, at: (now) => dayAt(zone, now) }
   if (word !== 'CURRENT_TIMESTAMP' && word !== 'LOCALTIMESTAMP') return undefined
-  return { isRelative: true, at: (now) => instantAt(zone, localAt(zone, now)) }
+  return { isRelative: true, at: (now) => unfolded(zone, now) }
 }
+
+/** What Druid computes before it asks for rows becomes a local time, which does not say which of two equal ones it is. */
+const unfolded = (zone: Zone, at: EpochMs): EpochMs | undefined =>
+  instantAt(zone, localAt(zone, at)) === at ? at : undefined
 
 const fixed = (ms: number): Period => ({ months: 0, days: 0, ms })
 const months = (count: number): Period => ({ months: count, days: 0, ms: 0 })
@@ -115,7 +125,7 @@ function readArithmetic(reading: Reading, { operator, left, right }: Binary): Ti
 }
 
 function intervalOf(expression: Expression): Period | undefined {
-  if (expression.kind !== 'interval' || !/^\d{1,4}$/.test(expression.value)) return undefined
+  if (expression.kind !== 'interval' || !/^\d{1,6}$/.test(expression.value)) return undefined
   const unit = intervalUnits.get(expression.unit)
   return unit === undefined ? undefined : times(unit, Number(expression.value))
 }
@@ -170,7 +180,7 @@ function readShift(reading: Reading, call: Call): Time | undefined {
 }
 
 const smallNumber = (expression: Expression | undefined): number | undefined =>
-  expression?.kind === 'number' && /^-?\d{1,6}$/.test(expression.text) ? Number(expression.text) : undefined
+  expression?.kind === 'number' && /^-?\d{1,9}$/.test(expression.text) ? Number(expression.text) : undefined
 
 function readAdd(reading: Reading, call: Call): Time | undefined {
   const [unit, count, operand, ...more] = argumentsOf(reading, call) ?? []

@@ -116,6 +116,7 @@ function joined(runs: readonly Interval[], next: Interval): readonly Interval[] 
 function planOf(question: SqlQuestion, layout: Layout & Touched, request: WireRequest): DruidPlan {
   const { text, shape, sources, terms, format, isDescending, queryId, frame } = question
   const { grid, spans, open, window, whole, edges } = layout
+  const asking = { isSteady: question.isSteady, openEnd: open?.end }
   return {
     text,
     // Druid has no parameters in the address that matter here; those who send some do not share with others.
@@ -135,14 +136,26 @@ function planOf(question: SqlQuestion, layout: Layout & Touched, request: WireRe
     isDescending,
     limit: Number.POSITIVE_INFINITY,
     queryId,
-    rewrite: (asked) => Buffer.from(frame.head + conditionOf(asked, open?.end) + frame.tail),
+    rewrite: (asked) => Buffer.from(frame.head + conditionOf(asked, asking) + frame.tail),
   }
 }
 
-function conditionOf(spans: readonly Span[], openEnd: EpochMs | undefined): string {
-  const conditions = spans.map(({ from, to }) => {
-    const begin = `__time >= MILLIS_TO_TIMESTAMP(${from})`
-    return to === openEnd ? `(${begin})` : `(${begin} AND __time < MILLIS_TO_TIMESTAMP(${to}))`
-  })
+interface Asking {
+  readonly isSteady: boolean
+  readonly openEnd: EpochMs | undefined
+}
+
+/**
+ * Druid makes a local time of MILLIS_TO_TIMESTAMP(…), and where clocks are put back it then reads an hour too early;
+ * milliseconds it compares as they are. Both become intervals of the native query.
+ */
+function conditionOf(spans: readonly Span[], { isSteady, openEnd }: Asking): string {
+  const limit = (operator: string, at: EpochMs): string =>
+    isSteady
+      ? `__time ${operator} MILLIS_TO_TIMESTAMP(${at})`
+      : `TIMESTAMP_TO_MILLIS(__time) ${operator} ${at}`
+  const conditions = spans.map(({ from, to }) =>
+    to === openEnd ? `(${limit('>=', from)})` : `(${limit('>=', from)} AND ${limit('<', to)})`,
+  )
   return conditions.length === 1 ? conditions[0]! : `(${conditions.join(' OR ')})`
 }
