@@ -48,6 +48,12 @@ export const sqlForms: readonly SqlForm[] = [
   wiki(`${hourly} GROUP BY 1`),
   wiki(`${hourly} GROUP BY TIME_FLOOR(__time, 'PT1H')`, { context: newYork }),
   wiki(`${hourly} GROUP BY 1 ORDER BY t`, { context: berlin }),
+  wiki(`${hourly} GROUP BY 1 HAVING COUNT(*) > 80`),
+  // A join of two queries.
+  wiki(
+    `SELECT FLOOR(__time TO DAY) AS t, COUNT(DISTINCT page), COUNT(DISTINCT city) FROM wiki WHERE {time} GROUP BY 1 ORDER BY 1`,
+    { context: { useApproximateCountDistinct: false } },
+  ),
   wiki(`${hourly} GROUP BY 1 ORDER BY 1 DESC`),
   wiki(`${hourly} GROUP BY 1 ORDER BY t DESC`, { context: newYork }),
   wiki(`${hourly} GROUP BY 1 ORDER BY TIME_FLOOR(__time, 'PT1H') ASC`, { context: kolkata }),

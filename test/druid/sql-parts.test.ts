@@ -120,14 +120,23 @@ async function explain(
 }
 
 interface NativeQuery {
-  readonly dataSource: { readonly type: string; readonly query: NativeQuery }
+  readonly dataSource: DataSource
   readonly intervals: { readonly intervals: readonly string[] }
   readonly filter?: unknown
 }
 
-/** Exact counts of distinct values are planned as a query of a query. */
-const innermost = (query: NativeQuery): NativeQuery =>
-  query.dataSource.type === 'query' ? innermost(query.dataSource.query) : query
+interface DataSource {
+  readonly type: string
+  readonly query: NativeQuery
+  readonly left: DataSource
+}
+
+/** Exact counts of distinct values are planned as queries of queries, and as joins of them. */
+function innermost(query: NativeQuery): NativeQuery {
+  const { dataSource } = query
+  const source = dataSource.type === 'join' ? dataSource.left : dataSource
+  return source.type === 'query' ? innermost(source.query) : query
+}
 
 async function compareParts(url: string, { body, plan }: Asked, random: Random): Promise<void> {
   const whole = await textOf(url, body)

@@ -25,8 +25,7 @@ export function readBucketing(reading: Reading): Bucketing | Bypass {
   const grouped = groupBy.map((key) => bucketOf(reading, byNumber(items, key)))
   if (grouped.every((bucket) => bucket === undefined)) return noBucket('not grouped by a floor of __time')
   const first = orderBy[0]
-  // Of one key only there is one order in which Druid groups; of several SQL promises none.
-  if (first === undefined && groupBy.length > 1) return unordered('no ORDER BY')
+  if (first === undefined && !isTimeseries(reading)) return unordered('no ORDER BY')
   const bucket = first === undefined ? grouped[0] : bucketOf(reading, sortedBy(items, first.expression))
   if (bucket === undefined) return unordered('not ordered by the time bucket first')
   if (!grouped.some((other) => isSame(other, bucket)))
@@ -41,6 +40,13 @@ export function readBucketing(reading: Reading): Bucketing | Bypass {
     isDescending: first?.isDescending ?? false,
   }
 }
+
+/**
+ * Without ORDER BY nothing is promised, but groups of one key come in its order. Not so with exact counts of distinct
+ * values: several of them are a join.
+ */
+const isTimeseries = ({ statement: { groupBy, tokens } }: Reading): boolean =>
+  groupBy.length === 1 && !tokens.some(({ keyword }) => keyword === 'DISTINCT')
 
 function bucketOf(reading: Reading, expression: Expression | undefined): PeriodGranularity | undefined {
   const rounding = expression?.kind === 'call' ? roundingOf(reading, expression) : undefined

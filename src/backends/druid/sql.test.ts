@@ -105,6 +105,7 @@ each('no_time_grouping', [
 ])
 
 each('not_decomposable', [
+  `SELECT ${bucket} AS t, COUNT(DISTINCT page) {w} GROUP BY 1`,
   `SELECT ${bucket} AS t, page, COUNT(*) {w} GROUP BY 1, 2`,
   `SELECT ${bucket} AS t, page, COUNT(*) AS n {w} GROUP BY 1, 2 ORDER BY n DESC`,
   `SELECT ${bucket} AS t, page, COUNT(*) {w} GROUP BY 1, 2 ORDER BY 2, 1`,
