@@ -11,6 +11,8 @@ export interface Span {
 export interface DruidPlan extends Plan {
   /** What the client asked for: condensed (disjoint, not abutting), in time order. */
   readonly spans: readonly Span[]
+  /** The client's own request asks for exactly these spans, whenever it is sent. */
+  readonly isAsSent: boolean
   readonly format: RowFormat
   /** Rows come newest bucket first. */
   readonly isDescending: boolean

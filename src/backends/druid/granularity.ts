@@ -9,6 +9,7 @@ import { calendarGrid, type Grid, gridThrough, phaseOf } from '../../core/grid.t
 import { instantOf, type LocalMs, offsetAt, type Zone, zoneOf } from '../../core/zone.ts'
 import type { Bypass } from '../backend.ts'
 import { readOrigin, readPeriod } from './iso.ts'
+import { exactZone } from './zoned.ts'
 
 export interface Granular {
   readonly grid: Grid
@@ -109,11 +110,13 @@ function period(fields: Readonly<Record<string, unknown>>, range: TimeRange): Gr
     : { grid, zone: zone.name }
 }
 
-/** Druid takes what it does not know for UTC, and knows abbreviations that mean something else elsewhere. */
+/** Druid knows abbreviations that mean something else elsewhere. */
 function readZone(value: unknown): Zone | undefined {
   if (value === undefined || value === null) return zoneOf('UTC')
   if (typeof value !== 'string') return undefined
-  return /^(?:UTC|GMT|Z|[+-]\d\d(?::?\d\d)?|[^/]+\/.+)$/.test(value) ? zoneOf(value) : undefined
+  // What it does not know by exactly this name, Druid takes for GMT without a word.
+  if (value.includes('/')) return exactZone(value)
+  return /^(?:UTC|GMT|Z|[+-]\d\d(?::?\d\d)?)$/.test(value) ? zoneOf(value) : undefined
 }
 
 interface Terms {

@@ -61,6 +61,7 @@ test('a plan has a readable shape, the grid, the window, the sources and how row
     lookbackMs: 0,
     terms: 'timeout=100',
     isVerbatim: true,
+    isAsSent: true,
     spans: [{ from: noon + hourMs / 2, to: noon + 3 * hourMs }],
     format: { container: 'list', row: 'object', time: 'timestamp', headerRows: 0, end: '' },
     isDescending: false,

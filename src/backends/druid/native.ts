@@ -99,7 +99,8 @@ function layOut(question: Question, { at, intervals }: Cut, maxBuckets: number):
   if ('bypass' in buckets) return buckets
   const { text, shape, sources, format, isDescending, limit, queryId, terms, rewrite } = question
   const reads = { sources, knowsAllSources: true, lookbackMs: 0 }
-  const answer = { format, isDescending, limit, isVerbatim: limit === Number.POSITIVE_INFINITY }
+  const isVerbatim = limit === Number.POSITIVE_INFINITY
+  const answer = { format, isDescending, limit, isVerbatim, isAsSent: isVerbatim }
   return { text, shape, grid, ...buckets, ...reads, terms, ...answer, spans, queryId, rewrite }
 }
 

@@ -105,3 +105,20 @@ test('everything but the body of the request stays', () => {
     { ...request, body: 0 },
   )
 })
+
+test('a client whose buckets are all missing has its own request sent; errors then quote its own text', () => {
+  const plan = planned(post(typical))
+  const all = [...plan.whole, ...plan.edges!.buckets].sort((a, b) => a.from - b.from)
+  assert.equal(narrow(plan, all), plan.request)
+  assert.notEqual(narrow(plan, plan.whole), plan.request)
+  const limited = planned(post(typical.replace('{', '{"limit":3,')))
+  assert.notEqual(narrow(limited, all), limited.request)
+  const sql = (bounds: string) => {
+    const query = `SELECT FLOOR(__time TO HOUR) t, COUNT(*) FROM wiki WHERE ${bounds} GROUP BY 1 ORDER BY 1`
+    return planned(post(JSON.stringify({ query }), { path: '/druid/v2/sql' }))
+  }
+  const fixed = sql("__time >= '2026-01-01' AND __time < '2026-01-02'")
+  assert.equal(narrow(fixed, fixed.whole), fixed.request)
+  const relative = sql("__time >= CURRENT_TIMESTAMP - INTERVAL '6' HOUR AND __time < CURRENT_TIMESTAMP")
+  assert.notEqual(narrow(relative, relative.whole), relative.request, 'its clock is pinned')
+})

@@ -114,7 +114,7 @@ function joined(runs: readonly Interval[], next: Interval): readonly Interval[] 
 }
 
 function planOf(question: SqlQuestion, layout: Layout & Touched, request: WireRequest): DruidPlan {
-  const { text, shape, sources, terms, format, isDescending, queryId, frame } = question
+  const { text, shape, sources, terms, format, isDescending, queryId, frame, bounds } = question
   const { grid, spans, open, window, whole, edges } = layout
   const asking = { isSteady: question.isSteady, openEnd: open?.end }
   return {
@@ -130,6 +130,7 @@ function planOf(question: SqlQuestion, layout: Layout & Touched, request: WireRe
     lookbackMs: 0,
     terms,
     isVerbatim: true,
+    isAsSent: !bounds.isRelative && open === undefined,
     request,
     spans,
     format,
