@@ -62,6 +62,8 @@ export interface FetchOptions {
   readonly maxAnswerBytes: number
   /** Gets the answer while it arrives. */
   readonly target?: StreamTarget
+  /** The target has all of the answer before it is stored; `hurry` stores it. */
+  onUnstored?(): void
   /** Stores what was fetched; members hear of the result, and the target of the end, after it. */
   land(result: FetchResult): Promise<void>
 }
@@ -91,6 +93,7 @@ export class Fetch implements ResponseHandler {
   #heldBack: Uint8Array | undefined
   #overflow: UnusableAnswer | undefined
   #isSettled = false
+  #isDelivered = false
 
   constructor(options: FetchOptions) {
     this.#options = options
@@ -111,6 +114,11 @@ export class Fetch implements ResponseHandler {
   /** Whether it is decided what members get. */
   get isOver(): boolean {
     return this.#isSettled
+  }
+
+  /** What has arrived is split and stored now. */
+  hurry(): void {
+    this.#exchange?.hurry?.()
   }
 
   /** Called once, with what `Upstream.send` gave. */
@@ -177,6 +185,13 @@ export class Fetch implements ResponseHandler {
     else if (!this.#reserve(sink.held + (this.#target?.unsent ?? 0))) this.#giveUpKeeping('memory_exhausted')
   }
 
+  /** The client need not wait until its answer is split: who asks for it again makes haste. */
+  passed(): void {
+    if (this.#sink === undefined || !this.isStreaming) return
+    this.#finishStream()
+    this.#options.onUnstored?.()
+  }
+
   end(trailers: HeaderList): void {
     if (this.#overflow !== undefined) this.#finishStream()
     else {
@@ -194,6 +209,8 @@ export class Fetch implements ResponseHandler {
   }
 
   #finishStream(): void {
+    if (this.#isDelivered) return
+    this.#isDelivered = true
     if (this.#heldBack !== undefined) this.#pass(this.#heldBack)
     if (this.isStreaming) this.#target?.end()
     this.#finishDelivery()

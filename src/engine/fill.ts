@@ -3,6 +3,7 @@ import type { HeaderList } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { resetDecision } from '../core/decision.ts'
 import { countOf, type Intervals } from '../core/interval.ts'
+import type { Key } from '../core/key.ts'
 import type { Pane } from '../core/pane.ts'
 import { type DatabaseFailure, Fetch, type FetchedPanes, type FetchResult } from './fetch.ts'
 import { type Departure, type Flight, Flights, type Wish, wholeIn } from './flights.ts'
@@ -52,6 +53,8 @@ const maxLooks = 3
 export class GapFiller {
   readonly #options: IntervalCacheOptions
   readonly #flights = new Flights()
+  /** Answers that their clients have, and that are not stored yet. */
+  readonly #unstored = new Map<Fetch, Key>()
   #isDatabaseDown = false
 
   constructor(options: IntervalCacheOptions) {
@@ -68,6 +71,12 @@ export class GapFiller {
     const results = await this.#wait(trip, { taken, fetch: own?.fetch })
     trip.decision.timings.fetch += this.#options.clock.elapsed() - began
     return Array.isArray(results) ? this.#judge(trip, { taken, own: own?.flight }, results) : results
+  }
+
+  /** Who has an answer and asks again finds it stored. */
+  store(key: Key): void {
+    if (this.#unstored.size === 0) return
+    for (const [fetch, of] of this.#unstored) if (of === key) fetch.hurry()
   }
 
   /** Fetches under way. */
@@ -124,9 +133,12 @@ export class GapFiller {
       // An answer that was given up may break off later: that is still one query.
       if (isSent && !isTold) this.#options.onFetch?.({ result, intervals, grid: plan.grid })
       isTold = true
+      this.#unstored.delete(fetch)
       return this.#land(trip, result)
     }
-    const fetch = new Fetch({ fetchedAt, sink, budget, maxAnswerBytes, land, ...(target && { target }) })
+    const onUnstored = () => void this.#unstored.set(fetch, trip.key)
+    const streaming = target && { target, onUnstored }
+    const fetch = new Fetch({ fetchedAt, sink, budget, maxAnswerBytes, land, ...streaming })
     const { edges, terms, queryId } = plan
     const departure = { key: trip.key, intervals, edges, startedAt: fetchedAt, terms, queryId }
     const flight = this.#flights.open(departure, (onCancel) => {

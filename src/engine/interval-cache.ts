@@ -118,6 +118,7 @@ export class IntervalCache {
     decision.key = key
     decision.buckets = countOf(askedBy(plan))
     const began = clock.elapsed()
+    this.#filler.store(key)
     let pending: MaybePromise<Found | undefined>
     try {
       const { whole } = plan

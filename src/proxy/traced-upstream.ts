@@ -39,6 +39,10 @@ class Watched implements ResponseHandler, Exchange {
     this.#span = span
   }
 
+  get isStreaming(): boolean {
+    return this.#handler.isStreaming === true
+  }
+
   sent(exchange: Exchange): Exchange {
     this.#exchange = exchange
     return this
@@ -56,6 +60,10 @@ class Watched implements ResponseHandler, Exchange {
 
   data(chunk: Uint8Array): void {
     this.#handler.data(chunk)
+  }
+
+  passed(): void {
+    this.#handler.passed?.()
   }
 
   /** There only where the handler has it: without it, a broken encoding is a failure. */
@@ -88,6 +96,10 @@ class Watched implements ResponseHandler, Exchange {
 
   stopDecoding(): void {
     this.#exchange.stopDecoding()
+  }
+
+  hurry(): void {
+    this.#exchange.hurry?.()
   }
 }
 

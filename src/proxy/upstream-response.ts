@@ -17,6 +17,11 @@ export interface ReaderOptions {
   readonly pace: Pace
 }
 
+/** What is short is split sooner than it is put off. */
+const shortBytes = 64 * 1024
+/** Of one answer; who waits for it to be split waits for so much at most. */
+const mostHeld = 2 * 1024 * 1024
+
 /** The attempts that one request takes. */
 export interface Journey {
   /** The database has begun to answer. */
@@ -41,6 +46,9 @@ export class ResponseReader implements Dispatcher.DispatchHandler, Exchange, Pac
   #isOver = false
   #hasEnded = false
   #trailers: HeaderList = []
+  /** What has arrived and is not split yet. */
+  #pieces: Buffer[] = []
+  #heldBytes = 0
   #lastActivity: number
   #timer: { cancel(): void }
 
@@ -62,6 +70,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, Exchange, Pac
     this.#decoder?.destroy()
     this.#decoder = undefined
     this.#isDecoding = false
+    this.#dropPieces()
     // All raw bytes may be in already: the decoder was to tell of the end, and no longer can.
     if (this.#hasEnded && this.#finish()) this.#handler.end(this.#trailers)
     else this.resume()
@@ -80,6 +89,24 @@ export class ResponseReader implements Dispatcher.DispatchHandler, Exchange, Pac
   proceed(): void {
     this.#isWaiting = false
     this.#goOn()
+  }
+
+  get isHolding(): boolean {
+    return this.#pieces.length > 0
+  }
+
+  splitNext(): number {
+    const { clock } = this.#options
+    const began = clock.elapsed()
+    const piece = this.#pieces.shift()!
+    this.#release(piece.length)
+    this.#handler.data(piece)
+    this.#endIfSplit()
+    return clock.elapsed() - began
+  }
+
+  hurry(): void {
+    while (this.isHolding) this.splitNext()
   }
 
   fail(broken: Broken): void {
@@ -102,20 +129,29 @@ export class ResponseReader implements Dispatcher.DispatchHandler, Exchange, Pac
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return
-    const began = this.#options.clock.elapsed()
-    this.#lastActivity = began
+    this.#lastActivity = this.#options.clock.elapsed()
     this.#handler.raw?.(chunk)
     if (this.#decoder !== undefined) this.#decode(this.#decoder, chunk)
-    else if (this.#isDecoding) this.#handler.data(chunk)
-    this.#spendSince(began)
+    else if (this.#isDecoding) this.#hold(chunk)
+    this.#waitAfter(chunk.length)
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
     if (this.#isOver) return
     this.#trailers = headerList(controller.rawTrailers)
     this.#hasEnded = true
-    if (this.#decoder !== undefined) this.#decoder.end()
-    else if (this.#finish()) this.#handler.end(this.#trailers)
+    if (this.#decoder !== undefined) {
+      this.#decoder.end()
+      return
+    }
+    this.#timer.cancel()
+    // What is short is split sooner than it is put off.
+    if (this.#heldBytes <= shortBytes) this.hurry()
+    else {
+      this.#handler.passed?.()
+      this.#options.pace.due(this)
+    }
+    this.#endIfSplit()
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -126,14 +162,37 @@ export class ResponseReader implements Dispatcher.DispatchHandler, Exchange, Pac
     else this.#lastActivity = this.#options.clock.elapsed()
   }
 
+  /** Where somebody is being passed the answer, splitting waits until all of it has been: it would only delay that. */
+  #hold(chunk: Buffer): void {
+    const { pace } = this.#options
+    this.#pieces.push(chunk)
+    this.#heldBytes += chunk.length
+    pace.hold(chunk.length, this)
+    if (this.#handler.isStreaming !== true || this.#heldBytes > mostHeld) pace.due(this)
+  }
+
+  #release(bytes: number): void {
+    this.#heldBytes -= bytes
+    this.#options.pace.release(bytes, this)
+  }
+
+  #dropPieces(): void {
+    this.#pieces = []
+    this.#release(this.#heldBytes)
+  }
+
+  #endIfSplit(): void {
+    const isSplit = this.#hasEnded && this.#decoder === undefined && !this.isHolding
+    if (isSplit && this.#finish()) this.#handler.end(this.#trailers)
+  }
+
   #goOn(): void {
     this.#lastActivity = this.#options.clock.elapsed()
     if (!this.#isHeld && !this.#isWaiting && this.#controller?.paused) this.#controller.resume()
   }
 
-  #spendSince(began: number): void {
-    const { clock, pace } = this.#options
-    if (this.#isOver || this.#isWaiting || !pace.spend(clock.elapsed() - began, this)) return
+  #waitAfter(bytes: number): void {
+    if (this.#isOver || this.#isWaiting || !this.#options.pace.pass(bytes, this)) return
     this.#isWaiting = true
     this.#controller?.pause()
   }
@@ -150,9 +209,8 @@ export class ResponseReader implements Dispatcher.DispatchHandler, Exchange, Pac
     const decoder = encoding === 'gzip' ? createGunzip() : createInflate()
     decoder.on('data', (chunk: Buffer) => {
       if (this.#isOver) return
-      const began = this.#options.clock.elapsed()
       this.#handler.data(chunk)
-      this.#spendSince(began)
+      this.#waitAfter(chunk.length)
     })
     decoder.on('end', () => {
       if (this.#finish()) this.#handler.end(this.#trailers)
@@ -191,6 +249,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, Exchange, Pac
   #finish(): boolean {
     if (this.#isOver) return false
     this.#isOver = true
+    this.#dropPieces()
     this.#timer.cancel()
     this.#options.journey.over()
     return true

@@ -125,6 +125,7 @@ export class HttpUpstream implements Upstream {
 
   async close(): Promise<void> {
     this.#probeTimer?.cancel()
+    this.#pace.finish()
     await Promise.all([...this.#endpoints, ...this.#retired].map((each) => each.close()))
   }
 

@@ -30,6 +30,8 @@ export class FakeDatabase implements Upstream {
   lagMs = 0
   /** What every query gets instead of an answer. */
   failure: Failure | undefined
+  /** Answers are passed on at once, and told as `data` only to who makes haste. */
+  isBusy = false
   headers: HeaderList = ['Content-Type', 'application/json']
   readonly asked: AskedQuery[] = []
   cancelled = 0
@@ -49,18 +51,19 @@ export class FakeDatabase implements Upstream {
     const at = this.#options.clock.now()
     if (spans === undefined) this.asked.push({ at, from: from!, to: to!, cells: (to! - from!) / step! })
     else this.#askedRanges(spans, step!)
+    let hurry = () => {}
     const timer = this.#later(() => {
       const truth =
         spans === undefined
           ? this.truth(from!, to!, step!)
           : this.truthOf(spans, { step: step!, ...(limit && { limit }) })
-      this.#reply(handler, truth)
+      hurry = this.#reply(handler, truth)
     })
     const cancel = () => {
       this.cancelled++
       timer.cancel()
     }
-    return { cancel, pause() {}, resume() {}, stopDecoding() {} }
+    return { cancel, pause() {}, resume() {}, stopDecoding() {}, hurry: () => hurry() }
   }
 
   /** The answer to a query about [from, to), read at this moment. */
@@ -109,16 +112,22 @@ export class FakeDatabase implements Upstream {
     }
   }
 
-  #reply(handler: ResponseHandler, answer: string): void {
+  /** Returns what is left to be told in haste. */
+  #reply(handler: ResponseHandler, answer: string): () => void {
     const { failure } = this
     if (failure !== undefined && 'reason' in failure) {
       handler.failed(failure)
-      return
+      return () => {}
     }
     handler.head(failure?.status ?? 200, this.headers)
     const body = Buffer.from(failure?.body ?? answer)
     handler.raw?.(body)
-    handler.data(body)
-    handler.end([])
+    const tell = () => {
+      handler.data(body)
+      handler.end([])
+    }
+    if (this.isBusy) handler.passed?.()
+    else tell()
+    return this.isBusy ? tell : () => {}
   }
 }
