@@ -44,6 +44,8 @@ for (const [size, readers] of [
     const { url, upstream, budget } = await startBoth(t, { limits: { memoryBytes: 3 * 1024 * MiB } })
     const bodies = serveNames(upstream, size)
     for (const name of names) await ask(url, pathOf(name))
+    // The last one may not be stored yet.
+    await steady(() => budget.used)
     const before = budget.used
     const clients: [string, RawClient][] = []
     for (let i = 0; i < readers; i++) {
