@@ -49,7 +49,7 @@ function setUp(handled: Partial<ResponseHandler> = {}) {
 }
 
 test('a client is passed all of a large answer before any of it is split', () => {
-  const { reader, turns, arrive, told, end } = setUp()
+  const { turns, arrive, told, end } = setUp()
   arrive(60 * KiB)
   arrive(60 * KiB)
   for (const turn of turns.splice(0)) turn()
@@ -60,7 +60,7 @@ test('a client is passed all of a large answer before any of it is split', () =>
 })
 
 test('a short answer is split at once', () => {
-  const { reader, turns, arrive, told, end } = setUp()
+  const { turns, arrive, told, end } = setUp()
   arrive(60 * KiB)
   end()
   assert.equal(told(), 'head raw data end')
@@ -69,7 +69,7 @@ test('a short answer is split at once', () => {
 })
 
 test('where nobody is passed the answer it is split as it arrives', () => {
-  const { reader, turns, arrive, told, end } = setUp({ isStreaming: false })
+  const { turns, arrive, told, end } = setUp({ isStreaming: false })
   arrive(60 * KiB)
   turns.shift()!()
   assert.equal(told(), 'head raw data')
@@ -119,7 +119,7 @@ test('what is given up is not split any more', () => {
 })
 
 test('an answer that has arrived is not late, however long it waits to be split', async () => {
-  const { reader, clock, turns, arrive, told, end } = setUp()
+  const { clock, turns, arrive, told, end } = setUp()
   arrive(100 * KiB)
   end()
   await clock.advance(5000)
