@@ -26,14 +26,15 @@ Answers are JSON unless the path says otherwise; lists are one line per entry. A
 sentence that says what to change, a missing token 401, a write that is not allowed 403, an unknown path 404, another
 method 405, a body over 1 MiB 413.
 
-\`/-/ready\` is 200 once every database has answered, whatever it is: one that is not Prometheus is passed through. Until
+\`/-/ready\` is 200 once every database has answered, whatever it is: one that is not known is passed through. Until
 then each request for it looks again. \`/-/status\` says since when the configuration is in force and what came of the
 last reload, and of each URL of a database whether it is well and what its last error was. \`?run=1\` of
 \`/-/explain\` runs queries and nothing else.
 
 ## Purge
 
-The body is one JSON object: any of \`backend\`, \`shape\` (a key of \`/-/shapes\`, or the text of a query), \`source\` (a metric),
+The body is one JSON object: any of \`backend\`, \`shape\` (a key of \`/-/shapes\`, or the text of a query), \`source\` (a metric
+or a data source),
 \`from\` and \`to\`, which all must apply; or \`all\`. Times are RFC 3339, seconds since 1970, \`now\`, or \`-2h\`. The interval is that of
 the data: buckets that look back into it are purged too. The answer counts shapes and buckets, and a dry run counts
 what the run would.

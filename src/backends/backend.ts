@@ -163,6 +163,8 @@ export interface Backend<Query = unknown> {
   cancelledAnswer?(plan: Plan): ErrorAnswer & { readonly status: number }
   /** Response headers that belong to one execution of a query: a stored answer has new ones. */
   ownHeaders?(plan: Plan, newId: () => string): HeaderList
+  /** What people recognise a request by that cannot be planned: the question without what moves with the time. */
+  requestText?(request: WireRequest): string
   /** Reads a request. Returns undefined when it is not a range query of this database: it is forwarded untouched. */
   parse(request: WireRequest): Query | Bypass | undefined
   /**

@@ -1,6 +1,6 @@
 /** The admin listener of a running proxy, from its configuration. */
 import { readFileSync } from 'node:fs'
-import { rangeQueryPath } from '../backends/prometheus/plan.ts'
+import { type KindName, kinds } from '../backends/kinds.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { leavesOf } from '../config/view.ts'
@@ -21,11 +21,13 @@ export interface Running {
   /** The configuration in force. */
   readonly loaded: () => LoadedConfig
   readonly reloads: Pick<Reloads, 'run' | 'state'>
+  /** What each database is. */
+  readonly kindOf: (name: string) => KindName
 }
 
 /** Resolves to undefined where there is to be none, or none can be: that costs a view, not the proxy. */
 export async function openAdmin(running: Running): Promise<Admin | undefined> {
-  const { house, telemetry, loaded, reloads } = running
+  const { house, telemetry, loaded, reloads, kindOf } = running
   const { admin } = loaded().config
   if (!admin.enabled) return undefined
   try {
@@ -37,11 +39,11 @@ export async function openAdmin(running: Running): Promise<Admin | undefined> {
       token: () => tokenOf(admin),
       allowsWrites: () => admin.allowWrites,
       unready: () => silentDatabases(house),
-      status: () => ({ configuration: configurationOf(reloads.state), ...statusOf(house) }),
+      status: () => ({ configuration: configurationOf(reloads.state), ...statusOf(house, kindOf) }),
       config: (mode) =>
         leavesOf(loaded()).filter(({ source }) => mode === 'effective' || source !== 'default'),
       reload: () => reloads.run(),
-      databases: () => new Map(house.databases.map((each) => [each.name, databaseOf(loaded().config, each)])),
+      databases: () => new Map(house.databases.map((each) => [each.name, databaseOf(running, each)])),
       purge: house.purge,
       shadow: {
         log: house.shadowLog,
@@ -70,7 +72,7 @@ function tokenOf({ token, tokenFile }: Config['admin']): string | undefined {
   }
 }
 
-/** One that is not Prometheus is passed through: that is ready, too. */
+/** One that is not known is passed through: that is ready, too. */
 const silentDatabases = ({ databases }: House): string[] =>
   databases.flatMap(({ name, flavour, site }) => (site.isReady() ? [] : [`${name}: ${flavour.label}`]))
 
@@ -79,14 +81,15 @@ const configurationOf = ({ inForceSince, last }: ReloadState): object => ({
   ...(last && { lastReload: { at: iso(last.at), ok: last.isOk, message: last.message } }),
 })
 
-function statusOf({ databases, memory, stores }: House): object {
+function statusOf({ databases, memory, stores }: House, kindOf: Running['kindOf']): object {
   return {
     memory,
     stores: stores(),
     backends: databases.map(({ name, url, flavour, modes, figures }) => {
       const { upstreams, flights, requests } = figures()
       const told = upstreams.map(({ since, ...state }) => ({ ...state, since: iso(since) }))
-      return { name, url, flavour, upstreams: told, flights, ...modeOf(modes.state), requests }
+      const type = kindOf(name)
+      return { name, type, url, flavour, upstreams: told, flights, ...modeOf(modes.state), requests }
     }),
   }
 }
@@ -96,10 +99,10 @@ const modeOf = ({ mode, configured, isOverridden }: ModeState): object => ({
   ...(isOverridden && { overridden: true, configuredMode: configured }),
 })
 
-function databaseOf(config: Config, { name, url, site }: House['databases'][number]) {
-  const { path = '', host } = config.backends[name]!.route
+function databaseOf({ loaded, kindOf }: Running, { name, url, site }: House['databases'][number]) {
+  const { path = '', host } = loaded().config.backends[name]!.route
   return {
-    queryPath: rangeQueryPath,
+    queryPath: kinds[kindOf(name)].queryPath,
     explain: site.explain,
     run: runThrough({ url: `${url}${path}`, host }, systemClock),
   }

@@ -1,33 +1,49 @@
-/** What is said once the proxy is ready: what was found, where to look, and what to change in Grafana. */
+/** What is said once the proxy is ready: what was found, where to look, and what to change at the clients. */
 import { hostname } from 'node:os'
+import { kinds } from '../backends/kinds.ts'
+import type { DetectedKinds } from '../config/detect.ts'
 import type { Config } from '../config/schema.ts'
 import type { House } from '../proxy/server.ts'
 import { version } from '../version.ts'
 
-type Database = House['databases'][number]
+type Database = Pick<House['databases'][number], 'name' | 'url' | 'flavour'>
+
+export interface Arrived {
+  readonly config: Config
+  /** What the databases are. */
+  readonly kinds: DetectedKinds
+  readonly databases: readonly Database[]
+  readonly adminUrl: string | undefined
+}
 
 /** The first lines say that each database is ready; programs read those, the others are for people. */
-export function arrivalLines(config: Config, databases: readonly Database[], adminUrl?: string): string[] {
+export function arrivalLines(arrived: Arrived): string[] {
+  const { config, databases, adminUrl } = arrived
   return [
-    ...databases.map((database) => readyLine(config, database)),
-    ...databases.map((database) => grafanaLine(config, database, databases.length > 1)),
+    ...databases.map((database) => readyLine(arrived, database)),
+    ...databases.flatMap((database) => clientLines(arrived, database)),
     ...(adminUrl === undefined ? [] : [lookLine(config, adminUrl)]),
   ]
 }
 
-function readyLine(config: Config, { name, url, flavour }: Database): string {
-  const backend = config.backends[name]!
+function readyLine({ config, kinds: found }: Arrived, { name, url, flavour }: Database): string {
+  const { kind, isGuessed } = found.get(name)!
+  const { label } = kinds[kind]
+  const guess = isGuessed ? `taken for ${label} by its port (backends.${name}.type can say better); ` : ''
   const state = flavour.isKnown
     ? flavour.label
-    : `${flavour.label}: requests are passed on uncached until it is known to be Prometheus`
-  const target = new URL(backend.url[0]!).href
+    : `${flavour.label}: ${guess}requests are passed on uncached until it is known to be ${label}`
+  const target = new URL(config.backends[name]!.url[0]!).href
   return `windowpane ${version} is ready: ${addressOf(config, { name, url })} → ${target} (${state})`
 }
 
-function grafanaLine(config: Config, { name, url }: Database, isOneOfSeveral: boolean): string {
-  const which = isOneOfSeveral ? ` of ${name}` : ''
+function clientLines(
+  { config, kinds: found, databases }: Arrived,
+  { name, url }: Database,
+): readonly string[] {
+  const which = databases.length > 1 ? ` of ${name}` : ''
   const address = addressOf(config, { name, url: reachable(url) })
-  return `In Grafana, set the URL of the Prometheus data source${which} to ${address}`
+  return kinds[found.get(name)!.kind].clientLines({ url: address, which })
 }
 
 function lookLine({ admin }: Config, url: string): string {

@@ -4,23 +4,36 @@ import { parseDuration } from '../config/units.ts'
 import { readTime, timeForms } from '../proxy/admin-time.ts'
 import { withoutCredentials } from '../proxy/url.ts'
 import { type AdminReply, adminFlags, askAdmin, fetchJson, findAdmin, refusalOf } from './admin-client.ts'
-import { type Command, type CommandIo, complain, type Given, json, type Mistake, misuse } from './command.ts'
+import {
+  type Command,
+  type CommandIo,
+  complain,
+  type Given,
+  type Mistake,
+  misuse,
+  json as printed,
+} from './command.ts'
 import { exitCode } from './exit-codes.ts'
 import { oneLine, withoutControls } from './text.ts'
 
 const words = {
   name: 'explain',
   summary: 'what would be done with a query, and why',
-  synopsis: '<query, file or -> [options]',
+  synopsis: '<query, file or -> | --data BODY [options]',
   examples: [
     "windowpane explain 'sum(rate(http_requests_total[5m]))'",
     'windowpane explain --start -6h --step 60 --run up',
-    'windowpane explain request.json --json',
+    'windowpane explain --data @druid-query.json --json',
   ],
   about: `A file, or - for the input, holds PromQL, a form (query=…&start=…), the URL of a
-query, or a request as JSON: {"path", "search", "headers", "body"}. Headers matter
-where answers are not shared by everybody.`,
+query, a query of Druid (JSON or SQL), or a request as JSON: {"path", "search",
+"headers", "body"}. Headers matter where answers are not shared by everybody.`,
   flags: [
+    {
+      name: 'data',
+      value: 'BODY',
+      about: 'the body of a query, as for curl: @FILE, @- for the input, or itself',
+    },
     { name: 'backend', value: 'NAME', about: 'the database that is meant; default: the first' },
     { name: 'start', value: 'TIME', about: `of PromQL: ${timeForms}; default: one hour before the end` },
     { name: 'end', value: 'TIME', about: 'default: now' },
@@ -41,10 +54,8 @@ interface Question {
 }
 
 async function run(given: Given, io: CommandIo): Promise<number> {
-  const [named, ...more] = given.positionals
-  if (named === undefined) return misuse(words, 'a query is missing', io)
-  if (more.length > 0) return misuse(words, 'expected one query; put quotes around it', io)
-  const read = await textOf(named, io)
+  const read = await givenText(given, io)
+  if ('mistake' in read) return misuse(words, read.mistake, io)
   const question = questionOf(read.text, given, io)
   if ('mistake' in question) return misuse(words, question.mistake, io)
   const address = await findAdmin(given, io)
@@ -54,7 +65,7 @@ async function run(given: Given, io: CommandIo): Promise<number> {
   if (given.has('json')) {
     const answer = await fetchJson<object>(address, pathOf(given), asked)
     if ('code' in answer) return complain(io, answer)
-    io.out(json(answer.data))
+    io.out(printed(answer.data))
     return exitCode.ok
   }
   const reply = await askAdmin(address, pathOf(given), asked)
@@ -74,19 +85,46 @@ function pathOf(given: Given): string {
   return `/-/explain?${parameters}`
 }
 
+interface GivenText {
+  readonly text: string
+  /** What it was taken for, where that is not plain. */
+  readonly note: string
+}
+
+async function givenText(given: Given, io: CommandIo): Promise<GivenText | Mistake> {
+  const [named, ...more] = given.positionals
+  const data = given.flag('data')
+  if (data !== undefined) {
+    return named === undefined ? dataOf(data, io) : { mistake: 'expected a query or --data, not both' }
+  }
+  if (named === undefined) return { mistake: 'a query is missing' }
+  if (more.length > 0) return { mistake: 'expected one query; put quotes around it' }
+  return textOf(named, io)
+}
+
+async function dataOf(data: string, io: CommandIo): Promise<GivenText | Mistake> {
+  if (!data.startsWith('@')) return { text: data, note: '' }
+  const name = data.slice(1)
+  if (name === '-') return { text: await io.readInput(), note: '' }
+  try {
+    return { text: await contentOf(name, io), note: '' }
+  } catch (error) {
+    return { mistake: `--data ${oneLine(data)} cannot be read: ${(error as Error).message}` }
+  }
+}
+
 /** A text that no file is called is the query itself; which of both it was taken for is said. */
-async function textOf(
-  named: string,
-  io: CommandIo,
-): Promise<{ readonly text: string; readonly note: string }> {
+async function textOf(named: string, io: CommandIo): Promise<GivenText> {
   if (named === '-') return { text: await io.readInput(), note: '' }
   try {
-    const text = Buffer.from(await (io.readFile ?? readFile)(named)).toString()
-    return { text, note: `file     ${oneLine(named)}\n` }
+    return { text: await contentOf(named, io), note: `file     ${oneLine(named)}\n` }
   } catch {
     return { text: named, note: '' }
   }
 }
+
+const contentOf = async (name: string, io: CommandIo): Promise<string> =>
+  Buffer.from(await (io.readFile ?? readFile)(name)).toString()
 
 function questionOf(given: string, flags: Given, io: CommandIo): Question | Mistake {
   const text = given.trim()
@@ -100,17 +138,20 @@ function questionOf(given: string, flags: Given, io: CommandIo): Question | Mist
 }
 
 const form = 'application/x-www-form-urlencoded'
+const json = 'application/json'
 
-/** JSON, a URL or a form is a request as it stands. */
+/** JSON, SQL, a URL or a form is a request as it stands. */
 function wholeRequest(text: string): Question | Mistake | undefined {
-  if (/^\{\s*"(?:method|path|search|headers|body)"\s*:/.test(text)) {
-    return { body: text, type: 'application/json', note: '' }
+  if (/^\{\s*"(?:[^"\\]|\\.)*"\s*:/.test(text)) return { body: text, type: json, note: '' }
+  // No PromQL has these words in this order outside of a text.
+  if (/^(?:SET\s[^;]*;\s*)*(?:SELECT|WITH)\s.*\sFROM\s/is.test(text)) {
+    return { body: JSON.stringify({ query: text }), type: json, note: '' }
   }
   if (/^https?:\/\/\S+\?\S+$/.test(text)) {
     const url = URL.parse(text)
     if (url === null) return { mistake: `${oneLine(withoutCredentials(text))} is not a URL` }
     const { pathname: path, search } = url
-    return { body: JSON.stringify({ path, search }), type: 'application/json', note: '' }
+    return { body: JSON.stringify({ path, search }), type: json, note: '' }
   }
   return /^(?:\S+&)?query=\S+$/.test(text) ? { body: text, type: form, note: '' } : undefined
 }

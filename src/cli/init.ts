@@ -18,7 +18,7 @@ const words = {
   synopsis: '[file] [url of the database] [--force]',
   examples: [
     'windowpane init',
-    'windowpane init http://prometheus:9090',
+    'windowpane init http://druid-router:8888',
     'windowpane init /etc/windowpane.yaml http://prometheus:9090 --force',
   ],
   about: `The file is ${usualFile} unless another is named; - writes to the output. It has

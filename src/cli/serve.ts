@@ -28,6 +28,7 @@ export const serveWords = {
   synopsis: '<url of the database> | --config FILE [options]',
   examples: [
     'windowpane http://prometheus:9090',
+    'windowpane http://druid-router:8888',
     'windowpane http://prometheus:9090 --listen 0.0.0.0:9191 --memory 2GiB',
     'windowpane --config windowpane.yaml',
   ],
@@ -62,7 +63,7 @@ export async function serve(argv: readonly string[], io: Io): Promise<number | u
   if (isNothingGiven(split, io)) {
     return complain(
       io,
-      'the URL of the database is missing, such as http://prometheus:9090',
+      'the URL of the database is missing, such as http://prometheus:9090 or http://druid-router:8888',
       usageOf(serveWords),
     )
   }

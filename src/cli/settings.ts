@@ -1,5 +1,5 @@
 /** From the configuration to what the proxy takes: databases, settings, rules. */
-import { prometheus } from '../backends/prometheus/index.ts'
+import { type KindName, kinds } from '../backends/kinds.ts'
 import { policyOf } from '../config/policy-types.ts'
 import type { BackendConfig, Config, MatcherConfig, RuleConfig } from '../config/schema.ts'
 import { headerOf } from '../core/headers.ts'
@@ -7,21 +7,30 @@ import type { Identity } from '../proxy/identity.ts'
 import type { DatabaseOptions } from '../proxy/server.ts'
 import type { Rule, RuleSubject, Settings, Terms } from '../proxy/settings.ts'
 
-/** `current` is asked once per request: a reload takes effect with the next one. */
-export function databasesOf(config: Config, current: () => ReadonlyMap<string, Settings>): DatabaseOptions[] {
-  return Object.entries(config.backends).map(([name, backend]) => {
+export interface DatabaseParts {
+  /** What each database is. */
+  readonly kindOf: (name: string) => KindName
+  /** Asked once per request: a reload takes effect with the next one. */
+  readonly settings: () => ReadonlyMap<string, Settings>
+}
+
+export function databasesOf(config: Config, parts: DatabaseParts): Promise<DatabaseOptions[]> {
+  const made = Object.entries(config.backends).map(async ([name, backend]): Promise<DatabaseOptions> => {
     const { settledAgeMs } = policyOf(config.policies[backend.policy]!)
     const { host, path } = backend.route
+    const make = await kinds[parts.kindOf(name)].load()
+    const { maxBuckets } = config.limits
     return {
       name,
-      backend: prometheus({ settledAgeMs, maxBuckets: config.limits.maxBuckets }),
+      backend: make({ settledAgeMs, maxBuckets, ignoredContext: backend.ignoreContext }),
       upstream: { urls: backend.url, tls: backend.tls, auth: backend.auth, socket: backend.socket },
-      settings: () => current().get(name)!,
+      settings: () => parts.settings().get(name)!,
       farStore: backend.store,
       ...(backend.listen !== undefined && { listen: backend.listen }),
       ...((host ?? path) !== undefined && { route: { host: host?.toLowerCase(), path } }),
     }
   })
+  return Promise.all(made)
 }
 
 export function settingsOf(config: Config): ReadonlyMap<string, Settings> {

@@ -1,22 +1,12 @@
-/** A shape as people recognise it: its query, and what else the question has. */
+/** A shape as people recognise it, whatever database it is of. */
+import { kindNames, kinds } from '../backends/kinds.ts'
 import { oneLine } from './text.ts'
 
-/** Shapes are JSON of path, query, step and other parameters; what was not planned is path and query. */
+/** What was not planned is a text already. */
 export function shapeText(shape: string): string {
-  const planned = readPlanned(shape)
-  if (planned === undefined) return oneLine(shape)
-  const [, query, , ...others] = planned
-  const rest = others.map((each) => (Array.isArray(each) ? ` ${each.join('=')}` : '')).join('')
-  return oneLine(`${String(query)}${rest}`)
-}
-
-function readPlanned(shape: string): unknown[] | undefined {
-  if (!shape.startsWith('["')) return undefined
-  try {
-    const parts: unknown = JSON.parse(shape)
-    return Array.isArray(parts) && typeof parts[1] === 'string' ? parts : undefined
-  } catch {
-    // A long one is cut.
-    return undefined
+  for (const name of kindNames) {
+    const text = kinds[name].shapeText(shape)
+    if (text !== undefined) return oneLine(text)
   }
+  return oneLine(shape)
 }

@@ -1,4 +1,5 @@
 /** Starting the proxy from its configuration: house, telemetry, admin listener, reloads, and the end on a signal. */
+import { detectKinds } from '../config/detect.ts'
 import type { SplitArguments } from '../config/flags.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
@@ -32,7 +33,9 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Io): P
     spans: () => crew?.spans ?? traces?.figures,
     threads: () => crew?.threads ?? [],
   })
-  crew = await crewFor(first, () => loaded.given, telemetry)
+  const kinds = await detectKinds(config, systemClock)
+  const kindOf = (name: string) => kinds.get(name)!.kind
+  crew = await crewFor({ first, kinds, given: () => loaded.given, telemetry })
   // Where workers serve the requests, they trace them too.
   if (crew === undefined) traces = openTraces(config, telemetry)
   house = await startHouse({
@@ -41,7 +44,7 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Io): P
     clock: systemClock,
     telemetry,
     sampleRatio: () => loaded.config.telemetry.traces.sampleRatio,
-    databases: databasesOf(config, () => settings),
+    databases: await databasesOf(config, { kindOf, settings: () => settings }),
     farStores: await openFarStores(config, io),
     ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
     ...(crew && { keeper: crew.parts }),
@@ -60,12 +63,13 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Io): P
       io.err(`windowpane: ${isOk ? '' : 'the new configuration is refused: '}${sentence}\n`)
     },
   })
-  const admin = await openAdmin({ house, telemetry, loaded: () => loaded, reloads })
+  const admin = await openAdmin({ house, telemetry, loaded: () => loaded, reloads, kindOf })
   stopOnSignal(house, admin, traces)
   process.on('SIGHUP', () => void reloads.run())
   const file = configFileName(split, io)
   if (file !== undefined) watchFile(file, () => void reloads.run())
-  for (const line of arrivalLines(config, house.databases, admin?.url)) io.out(`${line}\n`)
+  const arrived = { config, kinds, databases: house.databases, adminUrl: admin?.url }
+  for (const line of arrivalLines(arrived)) io.out(`${line}\n`)
 }
 
 interface Watched {

@@ -55,6 +55,14 @@ export const socketHasOneUrl: Check = {
   },
 }
 
+export const contextIsOfDruid: Check = {
+  needs: ['type', 'ignoreContext'],
+  run({ type, ignoreContext }: BackendConfig, report) {
+    if (ignoreContext.length > 0 && type === 'prometheus')
+      report('ignoreContext', 'has an effect only with Druid: queries of Prometheus have no context')
+  },
+}
+
 const conditionsIn = ({ equals, contains, regex }: MatcherConfig): number =>
   [equals, contains, regex].filter(isSet).length
 

@@ -32,10 +32,12 @@ for (const [name, from, to, expected] of [
       'limits.maxStale changed 1h30m 1h live',
       'backends.main.maxStale changed 1h30m 1h live',
       'backends.local.maxStale changed 1h30m 1h live',
+      'backends.events.maxStale changed 1h30m 1h live',
     ],
   ],
   ['memory', '2GiB', '3GiB', ['limits.memory changed 2GiB 3GiB restart']],
   ['the address', '0.0.0.0:9191', '0.0.0.0:80', ['listen changed 0.0.0.0:9191 0.0.0.0:80 restart']],
+  ['a kind of database', 'type: druid', 'type: auto', ['backends.events.type changed druid auto restart']],
   ['a mode', 'mode: off', 'mode: on', ['backends.eu-west.mode changed off on live']],
   [
     'a second URL',

@@ -1,23 +1,52 @@
 /** Asks a configured database what it is, with the certificates and credentials that the configuration names. */
 import { readFile } from 'node:fs/promises'
 import { Agent, request } from 'undici'
-import { flavourPath, readFlavour } from '../backends/prometheus/flavour.ts'
+import type { Flavour } from '../backends/backend.ts'
+import { type KindName, kindByPort, kindNames, kinds } from '../backends/kinds.ts'
 import type { BackendConfig } from './schema.ts'
 
 /** Resolves to what was found, for people; rejects where nothing answers. */
 export type Connector = (backend: BackendConfig, url: string) => Promise<string>
 
-const patienceMs = 5_000
+const usualPatienceMs = 5_000
 
 export const probe: Connector = async (backend, url) => {
   const database = await connectTo(backend, url)
   try {
-    const { status, text } = await database.get(flavourPath)
+    const { kind, flavour, isGuessed, answer } = await recognise(database, backend, url)
+    const { status } = answer
     if (status === 401 || status === 403) throw new Error(`refuses the credentials (status ${status})`)
-    return readFlavour(status, text).label
+    return isGuessed ? `${flavour.label}; taken for ${kinds[kind].label} by its port` : flavour.label
   } finally {
     await database.close()
   }
+}
+
+export interface Recognised {
+  readonly kind: KindName
+  readonly flavour: Flavour
+  /** It did not tell: its port had to do. */
+  readonly isGuessed: boolean
+  /** What it said when it was asked as one of that kind. */
+  readonly answer: DatabaseAnswer
+}
+
+/** One of a given type is asked as such; any other as each kind in turn, until one is recognised. */
+export async function recognise(
+  database: ConnectedDatabase,
+  { type }: Pick<BackendConfig, 'type'>,
+  url: string,
+): Promise<Recognised> {
+  const found: Omit<Recognised, 'isGuessed'>[] = []
+  for (const kind of type === 'auto' ? kindNames : [type]) {
+    const { flavourPath, readFlavour } = kinds[kind]
+    const answer = await database.get(flavourPath)
+    const flavour = readFlavour(answer.status, answer.text)
+    if (flavour.isKnown) return { kind, flavour, answer, isGuessed: false }
+    found.push({ kind, flavour, answer })
+  }
+  const guess = type === 'auto' ? kindByPort(url) : type
+  return { ...found.find(({ kind }) => kind === guess)!, isGuessed: type === 'auto' }
 }
 
 export interface DatabaseAnswer {
@@ -29,33 +58,41 @@ export interface DatabaseAnswer {
 
 export interface ConnectedDatabase {
   get(path: string): Promise<DatabaseAnswer>
+  /** Sends JSON. */
+  post(path: string, value: unknown): Promise<DatabaseAnswer>
   close(): Promise<void>
 }
 
-export async function connectTo(backend: BackendConfig, url: string): Promise<ConnectedDatabase> {
+/** No answer to such a question is longer. */
+const maxResponseSize = 4 * 1024 * 1024
+
+export async function connectTo(
+  backend: BackendConfig,
+  url: string,
+  patienceMs = usualPatienceMs,
+): Promise<ConnectedDatabase> {
   const agent = new Agent({
-    headersTimeout: patienceMs,
-    bodyTimeout: patienceMs,
+    ...{ headersTimeout: patienceMs, bodyTimeout: patienceMs, maxResponseSize },
     connect: { timeout: patienceMs, ...(await connectOptions(backend)) },
   })
+  const ask = async (path: string, sent: { readonly json?: string } = {}): Promise<DatabaseAnswer> => {
+    const authorization = await authorizationOf(backend.auth)
+    const { statusCode, headers, body } = await request(`${url.replace(/\/+$/, '')}${path}`, {
+      dispatcher: agent,
+      headers: {
+        ...(authorization !== undefined && { authorization }),
+        ...(sent.json !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(sent.json !== undefined && { method: 'POST', body: sent.json }),
+    })
+    return { status: statusCode, text: await body.text(), date: [headers['date']].flat()[0] }
+  }
   return {
-    async get(path) {
-      const authorization = await authorizationOf(backend.auth)
-      const { statusCode, headers, body } = await request(`${url.replace(/\/+$/, '')}${path}`, {
-        dispatcher: agent,
-        headers: authorization === undefined ? {} : { authorization },
-      })
-      const date = headers['date']
-      return {
-        status: statusCode,
-        text: await body.text(),
-        date: typeof date === 'string' ? date : undefined,
-      }
-    },
+    get: (path) => ask(path),
+    post: (path, value) => ask(path, { json: JSON.stringify(value) }),
     close: () => agent.destroy(),
   }
 }
-
 async function connectOptions({ tls, socket }: BackendConfig): Promise<Record<string, string | Buffer>> {
   const files = { ca: tls.ca, cert: tls.cert, key: tls.key }
   const read = await Promise.all(

@@ -204,10 +204,13 @@ export const url: Scalar<string, ''> = {
       ? value
       : undefined,
   show: (value) => (userInfo.test(value) ? withoutCredentials(value) : value),
-  guess: (value) =>
-    /^[\w.-]+(:\d+)?(\/\S*)?$/.test(String(value)) && typeof value === 'string'
-      ? `http://${value}`
-      : undefined,
+  guess(value) {
+    if (typeof value !== 'string') return undefined
+    // Superset's way to name a Druid.
+    const [, secure, address] = /^druid(?:\+http(s)?)?:\/\/([\w.-]+(?::\d+)?)(?:\/|$)/.exec(value) ?? []
+    if (address !== undefined) return `http${secure ?? ''}://${address}`
+    return /^[\w.-]+(:\d+)?(\/\S*)?$/.test(value) ? `http://${value}` : undefined
+  },
   credentials: (value) =>
     userInfo.test(String(value))
       ? 'a URL here must not hold a user or a password: set auth.username and auth.passwordFile instead'

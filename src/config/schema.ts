@@ -3,9 +3,11 @@
  * JSON Schema, docs/reference/configuration.md and the plan of a reload are all made from it: a key that is added here
  * exists everywhere.
  */
+import { kindNames, portRule } from '../backends/kinds.ts'
 import {
   authIsOneKind,
   certificateIsWhole,
+  contextIsOfDruid,
   headerIsNoCredential,
   headersAreListed,
   headersHaveCollector,
@@ -93,7 +95,10 @@ const route = section({
 
 const backend = section(
   {
-    type: key(choice('prometheus'), 'prometheus', { meaning: 'the kind of database', apply: 'restart' }),
+    type: key(choice('auto', ...kindNames), 'auto', {
+      meaning: `the kind of database; \`auto\`: it is asked at the start, and where it does not tell, ${portRule}`,
+      apply: 'restart',
+    }),
     url: required(
       list(url, 1),
       'the URL of the database, or several of equal ones; its path is put before that of every request',
@@ -120,10 +125,15 @@ const backend = section(
       'limits.maxStale',
       'how long after its TTL a bucket may be served in an outage',
     ),
+    ignoreContext: key(list(text), [], {
+      meaning:
+        'keys of the query context of Druid that do not change answers, such as tags of users: queries that differ in them only share answers',
+      apply: 'restart',
+    }),
     tls: nested(upstreamTls, 'TLS to the database', { apply: 'restart' }),
     auth: nested(auth, 'how Windowpane itself logs in, where a client does not', { apply: 'restart' }),
   },
-  { checks: [headersAreListed, socketHasOneUrl] },
+  { checks: [headersAreListed, socketHasOneUrl, contextIsOfDruid] },
 )
 
 const conditions = {

@@ -78,6 +78,7 @@ const ours = new Set([
   'accept-encoding',
   'authorization',
   'content-length',
+  'content-type',
   'cookie',
   'expect',
   'host',
@@ -85,36 +86,64 @@ const ours = new Set([
   'referer',
 ])
 
+/** The path that a query is meant for which names none. */
+type PathOf = (body: string) => string
+
+const formType = 'application/x-www-form-urlencoded'
+const jsonType = 'application/json'
+
 /**
- * The request that is meant. A JSON body is a whole request: method, path, search, headers, body. Any other body is that
- * of a query to `path`, with the headers of this request except those that were meant for this listener.
+ * The request that is meant. A JSON object of method, path, search, headers, body and nothing else is a whole request.
+ * Any other body is that of a query, with the headers of this request except those that were meant for this listener.
  */
 export function readExplained(
   message: IncomingMessage,
   body: Buffer,
-  path: string,
+  pathOf: PathOf,
 ): WireRequest | { readonly mistake: string } {
-  const type = message.headers['content-type'] ?? ''
-  if (/^application\/json\b/i.test(type)) return readEnvelope(body, path)
-  const headers: string[] = []
+  const text = body.toString()
+  const type = typeOf(message, text)
+  if (/^application\/json\b/i.test(type)) {
+    const given = readObject(text)
+    if ('mistake' in given) return given
+    if (isEnvelope(given.fields)) return readEnvelope(given.fields, pathOf)
+  }
+  const headers = ['content-type', type]
   const all = readTarget(message)?.headers ?? []
   for (let i = 0; i < all.length; i += 2) if (!ours.has(all[i]!)) headers.push(all[i]!, all[i + 1]!)
-  if (type === '') headers.push('content-type', 'application/x-www-form-urlencoded')
-  return { method: 'POST', path, search: '', headers, body }
+  const wire = { method: 'POST', path: pathOf(text), search: '', headers, body }
+  return mistakeIn(wire) ?? wire
 }
 
-function readEnvelope(body: Buffer, defaultPath: string): WireRequest | { readonly mistake: string } {
-  let given: unknown
+/** Tools that send a text call it a form unless told otherwise; none begins like an object. */
+function typeOf({ headers }: IncomingMessage, text: string): string {
+  const type = headers['content-type'] ?? formType
+  return type.startsWith(formType) && text.trimStart().startsWith('{') ? jsonType : type
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function readObject(text: string): { readonly fields: Fields } | { readonly mistake: string } {
   try {
-    given = JSON.parse(body.toString())
+    const fields: unknown = JSON.parse(text)
+    if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) {
+      return { fields: fields as Fields }
+    }
+    return { mistake: 'the body must be an object: a query, or method, path, search, headers, body' }
   } catch (error) {
     return { mistake: `the body is not JSON: ${(error as Error).message}` }
   }
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    return { mistake: 'the body must be an object with method, path, search, headers, body' }
-  }
-  const fields = given as Record<string, unknown>
-  const { method = 'GET', path = defaultPath, search = '', body: text = '', headers = {} } = fields
+}
+
+const envelopeNames = ['method', 'path', 'search', 'headers', 'body']
+
+const isEnvelope = (fields: Fields): boolean =>
+  Object.keys(fields).every((name) => envelopeNames.includes(name))
+
+function readEnvelope(fields: Fields, pathOf: PathOf): WireRequest | { readonly mistake: string } {
+  const { search = '', body: text = '', headers = {} } = fields
+  const { method = text === '' ? 'GET' : 'POST', path = pathOf(typeof text === 'string' ? text : '') } =
+    fields
   const texts = [method, path, search, text, ...Object.values(headers ?? {})]
   if (typeof headers !== 'object' || !texts.every((value) => typeof value === 'string')) {
     return { mistake: 'method, path, search, body and the values of headers must be strings' }

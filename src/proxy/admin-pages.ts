@@ -79,7 +79,7 @@ export function pagesOf(options: AdminOptions, live: LiveRequests): ReadonlyMap<
       {
         methods: post,
         about:
-          'what would be done with a query (the body), and why; ?run=1 does it; ?backend= &path= &format=text',
+          'what would be done with a query (the body, or a whole request as JSON), and why; ?run=1 does it; ?backend= &path= &format=text',
         answer: (call) => explain(options, call),
       },
     ],
@@ -164,8 +164,8 @@ async function explain(options: AdminOptions, call: AdminCall): Promise<AdminAns
   const { parameters, request, body } = call
   const database = databaseOf(options, parameters.get('backend'))
   if ('mistake' in database) return mistake(database.mistake)
-  const path = parameters.get('path') ?? database.queryPath
-  const wire = readExplained(request, body, path)
+  const given = parameters.get('path')
+  const wire = readExplained(request, body, (text) => given ?? database.queryPath(text))
   if ('mistake' in wire) return mistake(wire.mistake)
   const explanation = await database.explain(wire)
   const isRun = parameters.get('run') === '1'

@@ -52,8 +52,8 @@ export interface ReloadReport {
 }
 
 export interface AdminDatabase {
-  /** The path that a query without one is meant for. */
-  readonly queryPath: string
+  /** The path that a query without one is meant for, by its body. */
+  queryPath(body: string): string
   explain(wire: WireRequest): Promise<Explanation>
   run(wire: WireRequest): Promise<RunReport>
 }

@@ -146,6 +146,7 @@ export class Handler {
     const plan = demands.noStore ? { bypass: 'no_store' as const } : this.#plan(wire)
     outgoing.decision.timings.plan = this.#options.clock.elapsed() - began
     if ('bypass' in plan) {
+      outgoing.question = this.#options.backend.requestText?.(wire)
       if (demands.onlyIfCached) return this.#refuse(outgoing, 'only_if_cached', 'this is never stored')
       return this.#forward(outgoing, asForward(wire), plan)
     }

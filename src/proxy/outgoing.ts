@@ -48,6 +48,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
   readonly trace: SpanIds | undefined
   plan: Plan | undefined
   wire: WireRequest | undefined
+  question: string | undefined
   isForwarded = false
   bytes = 0
   readonly #request: IncomingMessage

@@ -23,6 +23,8 @@ export interface Visit {
   readonly plan: Plan | undefined
   /** Where it was taken for a range query. */
   readonly wire: WireRequest | undefined
+  /** What people recognise it by, where it was not planned and its backend knows better than path and query. */
+  readonly question?: string | undefined
   /** It was passed on as it came. */
   readonly isForwarded: boolean
   /** Where it is traced. */
@@ -107,7 +109,7 @@ export function recordOf(backend: string, visit: Visit): RequestRecord {
     outcome,
     reason: reasonOf(visit),
     detail: decision.detail === undefined ? undefined : bounded(decision.detail, maxDetailChars),
-    shape: plan === undefined ? questionOf(visit, maxShapeChars) : bounded(plan.shape, maxShapeChars),
+    shape: shapeOf(visit),
     key: decision.key,
     stepMs: grid === undefined ? 0 : grid.step,
     phaseMs: grid === undefined ? 0 : grid.origin,
@@ -137,6 +139,11 @@ export function recordOf(backend: string, visit: Visit): RequestRecord {
     isCollapsed: decision.collapsed === true,
     isStored: decision.stored === true,
   }
+}
+
+function shapeOf(visit: Visit): string {
+  const text = visit.plan?.shape ?? visit.question
+  return text === undefined ? questionOf(visit, maxShapeChars) : bounded(text, maxShapeChars)
 }
 
 function reasonOf({ decision, ending }: Visit): Reason | undefined {

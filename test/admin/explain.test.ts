@@ -163,7 +163,7 @@ test('run=1 runs it the way clients do, and adds the waterfall', async (t) => {
 test('a data listener that does not answer is said, not an internal error', async (t) => {
   const explanation: Explanation = { outcome: 'miss', reason: 'absent', now: NOW, sentence: 'Miss.' }
   const database = {
-    queryPath: '/api/v1/query_range',
+    queryPath: () => '/api/v1/query_range',
     explain: async () => explanation,
     run: () => Promise.reject(new Error('socket hang up')),
   }

@@ -61,7 +61,7 @@ export async function startHouse(t: TestContext, changed: Partial<AdminOptions> 
     status: () => ({ backends: [{ name: 'main' }] }),
     config: (mode) => ({ mode }),
     reload: async () => ({ isOk: true, message: 'reloaded' }),
-    databases: () => new Map([['main', { queryPath: '/api/v1/query_range', ...data }]]),
+    databases: () => new Map([['main', { queryPath: () => '/api/v1/query_range', ...data }]]),
     ...changed,
   })
   t.after(async () => {

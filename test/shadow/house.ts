@@ -100,7 +100,7 @@ export async function startShadowHouse(t: TestContext, options: HouseOptions): P
         [
           'main',
           {
-            queryPath: '/api/v1/query_range',
+            queryPath: () => '/api/v1/query_range',
             explain: site.explain,
             run: runThrough({ url: house.url }, clock),
           },

@@ -8,6 +8,7 @@ import { cancelledAnswer, cancels, ownHeaders } from './ids.ts'
 import { narrow } from './narrow.ts'
 import { createPlanner, type DruidOptions, type DruidQuery, isDruidQuery } from './plan.ts'
 import { recompose } from './recompose.ts'
+import { requestText } from './shape-text.ts'
 
 export type { DruidOptions, DruidQuery } from './plan.ts'
 
@@ -32,6 +33,7 @@ export function druid(options: DruidOptions): Backend<DruidQuery> {
     cancels,
     cancelledAnswer,
     ownHeaders,
+    requestText,
     parse: planner.parse,
     plan: planner.plan,
     narrow: (plan, intervals) => narrow(plan as DruidPlan, intervals),

@@ -9,6 +9,7 @@ import { printIntervals, readIntervals } from './intervals.ts'
 import { type JsonNode, type Malformed, readJson } from './json.ts'
 import { type Cut, cutIntervals, placeholder } from './native-cut.ts'
 import { type NativeQuery, readNative } from './native-query.ts'
+import { nativePath } from './paths.ts'
 
 export interface NativeOptions {
   /** The most buckets that one request may touch. */
@@ -28,8 +29,6 @@ interface Question extends NativeQuery {
   /** The last one: equal grids are one object, so that whoever remembers something of it finds it again. */
   grid?: Grid
 }
-
-export const nativePath = '/druid/v2'
 
 const remembered = { maxTexts: 4_000, maxCharacters: 4 << 20 }
 const longestRemembered = 16 << 10

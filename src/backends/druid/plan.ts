@@ -1,7 +1,8 @@
 /** Which requests are queries of Druid, native or SQL, and how each lies on its grid. */
 import type { Backend, Bypass, WireRequest } from '../backend.ts'
 import type { DruidPlan } from './druid-plan.ts'
-import { createNativePlanner, type Layout, nativePath } from './native.ts'
+import { createNativePlanner, type Layout } from './native.ts'
+import { nativePath, sqlPath } from './paths.ts'
 import { createSqlPlanner } from './sql.ts'
 import { bodyTextOf, refuseWire } from './wire.ts'
 
@@ -24,7 +25,7 @@ interface Planner {
 }
 
 const nativePaths = [nativePath, `${nativePath}/`]
-const sqlPaths = [`${nativePath}/sql`, `${nativePath}/sql/`]
+const sqlPaths = [sqlPath, `${sqlPath}/`]
 
 export const isDruidQuery = (method: string, path: string): boolean =>
   method === 'POST' && (nativePaths.includes(path) || sqlPaths.includes(path))

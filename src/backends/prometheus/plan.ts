@@ -4,6 +4,7 @@ import { lengthOf } from '../../core/interval.ts'
 import { Memo } from '../../core/memo.ts'
 import type { Backend, Bypass, Flavour, Plan, WireRequest } from '../backend.ts'
 import { firstValue, onlyForm, type Pairs, readForm, readPairs } from './form.ts'
+import { rangeQueryPath } from './paths.ts'
 import { createExaminer, type Examine, type Examined } from './promql.ts'
 import { lookbackOf } from './reach.ts'
 import { parseStep, readRange, type TimeRange } from './time.ts'
@@ -34,8 +35,6 @@ export interface PlannerOptions {
   readonly maxBuckets: number
   readonly examine?: Examine
 }
-
-export const rangeQueryPath = '/api/v1/query_range'
 
 type Planner = Pick<Backend<RangeQuery>, 'parse' | 'plan'>
 

@@ -1,5 +1,8 @@
 /** What can be done about queries that are passed on uncached, by reason. */
+import { kindNames, kinds } from '../../backends/kinds.ts'
 import type { BypassReason } from '../../core/decision.ts'
+
+const known = kindNames.map((name) => kinds[name].known).join(' and ')
 
 const rewrite = 'Rewrite the query; docs/reference/promql.md lists what can be cut into buckets.'
 
@@ -24,8 +27,7 @@ export const bypassRemedies: Readonly<Record<BypassReason, string>> = {
   other_query_type: 'Nothing: only timeseries, groupBy and topN have time buckets.',
   other_encoding: 'Let the client ask for plain JSON.',
   partial_results: 'Do without partial results where you can.',
-  unknown_flavour:
-    'Only Prometheus 2 and 3 and Druid 25 and later are cached; windowpane check --connect says what answers.',
+  unknown_flavour: `Only ${known} are cached; windowpane check --connect says what answers.`,
   switched_off: 'windowpane mode <backend> on, or look for rules with bypass: true or mode: off.',
   shadow: 'windowpane shadow report says whether it is safe to switch on.',
   no_store: 'Find out which client sends Cache-Control: no-store, or whether the database does.',

@@ -3,6 +3,7 @@
  * with panes and claims, started again when one ends, and drained at the end.
  */
 import { MessageChannel, Worker } from 'node:worker_threads'
+import type { DetectedKinds } from '../../config/detect.ts'
 import type { LoadOptions } from '../../config/load.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -22,6 +23,8 @@ export interface CrewOptions {
   readonly workers: number
   readonly clock: Clock
   readonly config: Config
+  /** What the databases are. */
+  readonly kinds: DetectedKinds
   /** What the configuration in force is made of. */
   readonly given: () => LoadOptions
   readonly telemetry: Telemetry
@@ -174,12 +177,12 @@ export class Crew {
   }
 
   #briefing(place: number): Briefing {
-    const { workers, given, meter } = this.#options
+    const { workers, kinds, given, meter } = this.#options
     const { tiers, sites, via } = this.#inside
     const stores = ['', ...tiers.names]
     const overridden = sites.filter(({ modes }) => modes.state.isOverridden)
     return {
-      ...{ place, workers, given: given(), addresses: this.#addresses, via, meter },
+      ...{ place, workers, kinds, given: given(), addresses: this.#addresses, via, meter },
       farStores: tiers.names,
       marks: new Map(stores.map((name) => [name, tiers.marksOf(tiers.of(name)).list()])),
       modes: new Map(overridden.map(({ name, modes }) => [name, modes.state.mode])),

@@ -1,5 +1,6 @@
 /** Several workers behind one keeper, from the configuration; or none, where one thread is to do everything. */
 import { createServer } from 'node:net'
+import type { DetectedKinds } from '../../config/detect.ts'
 import type { LoadOptions } from '../../config/load.ts'
 import type { Config } from '../../config/schema.ts'
 import { Budget } from '../../core/budget.ts'
@@ -22,12 +23,19 @@ export interface RunningCrew {
   take(given: LoadOptions): Promise<void>
 }
 
+export interface CrewParts {
+  readonly first: ReadConfig
+  /** What the databases are. */
+  readonly kinds: DetectedKinds
+  /** What the configuration in force is made of. */
+  readonly given: () => LoadOptions
+  readonly telemetry: Telemetry
+}
+
 /** Undefined where one thread is to serve, or several cannot listen on one address. */
-export async function crewFor(
-  { config }: ReadConfig,
-  given: () => LoadOptions,
-  telemetry: Telemetry,
-): Promise<RunningCrew | undefined> {
+export async function crewFor(parts: CrewParts): Promise<RunningCrew | undefined> {
+  const { first, kinds, given, telemetry } = parts
+  const { config } = first
   const workers = workersOf(config)
   if (workers === 1) return undefined
   if (!(await canShareAddresses())) {
@@ -40,7 +48,7 @@ export async function crewFor(
   const budget = new Budget(paneBytesOf(limits), { meter: new SharedMeter({ cells: meter, own: 0 }) })
   const onBytes = shareBodies(limits.memoryBytes)
   const relieve = () => void budget.relieve()
-  const crew = new Crew({ workers, clock, config, given, telemetry, meter, onBytes, relieve })
+  const crew = new Crew({ workers, clock, config, kinds, given, telemetry, meter, onBytes, relieve })
   return {
     get spans() {
       return crew.spans

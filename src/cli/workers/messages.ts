@@ -1,5 +1,6 @@
 /** Everything that the keeper and the threads that serve requests say to each other. */
 import type { Flavour } from '../../backends/backend.ts'
+import type { DetectedKinds } from '../../config/detect.ts'
 import type { LoadOptions } from '../../config/load.ts'
 import type { Mark } from '../../core/mark.ts'
 import type { MeterCells } from '../../core/shared-meter.ts'
@@ -18,6 +19,8 @@ export interface Briefing {
   readonly workers: number
   /** What the configuration is made of: every thread makes its own, secrets included. */
   readonly given: LoadOptions
+  /** What the databases are: the keeper has asked them. */
+  readonly kinds: DetectedKinds
   /** The addresses that are listened on instead of the configured ones, which may say "a free port". */
   readonly addresses: ReadonlyMap<string, string>
   readonly via: string

@@ -72,8 +72,9 @@ class ServingThread {
   async #start(): Promise<void> {
     const { config } = this.#loaded
     const { cert, key } = config.tls
-    const { workers, addresses, via, flavours, marks, modes } = this.#briefing
-    const databases = databasesOf(config, () => this.#settings).map((each) => placed(each, addresses))
+    const { workers, kinds, addresses, via, flavours, marks, modes } = this.#briefing
+    const parts = { kindOf: (name: string) => kinds.get(name)!.kind, settings: () => this.#settings }
+    const databases = (await databasesOf(config, parts)).map((each) => placed(each, addresses))
     const { limits } = config
     const retentionMs = retentionOf({ limits, databases })
     const storage = new ThreadStorage({ replica: this.#replica, clock, retentionMs, marks })

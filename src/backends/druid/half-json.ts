@@ -1,0 +1,29 @@
+/** JSON that may have been cut: for texts that people read, never for what is decided. */
+
+/** The value, or as much of it as there is; undefined where it is not JSON. */
+export function completed(text: string): unknown {
+  return parsed(text) ?? parsed(closed(text))
+}
+
+function parsed(text: string | undefined): unknown {
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** Up to the end of the last member or item that is whole, with what is open closed. */
+function closed(text: string): string | undefined {
+  const open: string[] = []
+  let end: { readonly at: number; readonly open: string } | undefined
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]/gs)) {
+    if (token === '{' || token === '[') open.push(token === '{' ? '}' : ']')
+    else if (token === '}' || token === ']') open.pop()
+    else if (token !== ',') continue
+    const isSeparator = token === ','
+    end = { at: isSeparator ? index : index + 1, open: open.toReversed().join('') }
+  }
+  return end && `${text.slice(0, end.at)}${end.open}`
+}

@@ -1,0 +1,37 @@
+/** What the rest of the program knows about one kind of database before, and without, loading its backend. */
+import type { Backend, Flavour } from './backend.ts'
+
+export interface DatabaseKind {
+  /** As it is called in sentences. */
+  readonly label: string
+  /** Which of them are cached, for sentences. */
+  readonly known: string
+  /** By these it is taken for one where it cannot be asked. Of the kind that any other is taken for: none. */
+  readonly ports: readonly number[]
+  /** The path to ask for what the server is, and how to read its answer. */
+  readonly flavourPath: string
+  readFlavour(status: number, body: string): Flavour
+  /** Sentences for people: what to change so that clients come here. */
+  clientLines(here: ClientAddress): readonly string[]
+  /** The path of a query of which only the body is known. */
+  queryPath(body: string): string
+  /** A shape of this database as people recognise it; undefined where it is none. */
+  shapeText(shape: string): string | undefined
+  load(): Promise<(options: BackendOptions) => Backend>
+}
+
+export interface ClientAddress {
+  readonly url: string
+  /** ` of main` where there are several databases, otherwise nothing. */
+  readonly which: string
+}
+
+/** Every backend takes of it what concerns it. */
+export interface BackendOptions {
+  /** Data of this age no longer changes. */
+  readonly settledAgeMs: number
+  /** The most buckets that one request may touch. */
+  readonly maxBuckets: number
+  /** Context keys that the operator knows to change nothing. */
+  readonly ignoredContext: readonly string[]
+}

@@ -1,0 +1,19 @@
+/** Prometheus, as far as it is known without its backend. */
+import type { DatabaseKind } from '../kind.ts'
+import { flavourPath, readFlavour } from './flavour.ts'
+import { rangeQueryPath } from './paths.ts'
+import { shapeText } from './shape-text.ts'
+
+export const prometheusKind: DatabaseKind = {
+  label: 'Prometheus',
+  known: 'Prometheus 2 and 3',
+  ports: [],
+  flavourPath,
+  readFlavour,
+  clientLines: ({ url, which }) => [
+    `In Grafana, set the URL of the Prometheus data source${which} to ${url}`,
+  ],
+  queryPath: () => rangeQueryPath,
+  shapeText,
+  load: async () => (await import('./index.ts')).prometheus,
+}

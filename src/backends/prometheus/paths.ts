@@ -1,0 +1,3 @@
+/** Where Prometheus answers range queries. */
+
+export const rangeQueryPath = '/api/v1/query_range'
