@@ -34,4 +34,6 @@ export interface BackendOptions {
   readonly maxBuckets: number
   /** Context keys that the operator knows to change nothing. */
   readonly ignoredContext: readonly string[]
+  /** The zone of SQL that names none. */
+  readonly sqlTimeZone: string
 }

@@ -19,10 +19,11 @@ export function databasesOf(config: Config, parts: DatabaseParts): Promise<Datab
     const { settledAgeMs } = policyOf(config.policies[backend.policy]!)
     const { host, path } = backend.route
     const make = await kinds[parts.kindOf(name)].load()
+    const { ignoreContext: ignoredContext, sqlTimeZone } = backend
     const { maxBuckets } = config.limits
     return {
       name,
-      backend: make({ settledAgeMs, maxBuckets, ignoredContext: backend.ignoreContext }),
+      backend: make({ settledAgeMs, maxBuckets, ignoredContext, sqlTimeZone }),
       upstream: { urls: backend.url, tls: backend.tls, auth: backend.auth, socket: backend.socket },
       settings: () => parts.settings().get(name)!,
       farStore: backend.store,

@@ -55,11 +55,13 @@ export const socketHasOneUrl: Check = {
   },
 }
 
-export const contextIsOfDruid: Check = {
-  needs: ['type', 'ignoreContext'],
-  run({ type, ignoreContext }: BackendConfig, report) {
-    if (ignoreContext.length > 0 && type === 'prometheus')
-      report('ignoreContext', 'has an effect only with Druid: queries of Prometheus have no context')
+export const keysAreOfDruid: Check = {
+  needs: ['type', 'ignoreContext', 'sqlTimeZone'],
+  run({ type, ignoreContext, sqlTimeZone }: BackendConfig, report) {
+    if (type !== 'prometheus') return
+    const sentence = 'has an effect only with Druid, and this is Prometheus'
+    if (ignoreContext.length > 0) report('ignoreContext', sentence)
+    if (sqlTimeZone !== 'UTC') report('sqlTimeZone', sentence)
   },
 }
 

@@ -101,7 +101,13 @@ const beyondSchema = new Set([
     'headers without identity by headers',
     'a certificate without key',
   ],
-  ...['a user without password', 'two kinds of credentials', 'a socket for two URLs', 'a context for Prometheus'],
+  ...[
+    'a user without password',
+    'two kinds of credentials',
+    'a socket for two URLs',
+    'a context for Prometheus',
+    'a time zone that nobody has',
+  ],
   ...['two backends for the same requests', 'two stores in one folder'],
   ...[
     'a rule without condition',

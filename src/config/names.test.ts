@@ -30,6 +30,7 @@ function sample(path: string, { type }: Key): string {
     path: '/prometheus',
     URL: 'http://other:9090',
     'header name': 'X-Other',
+    'time zone': 'Europe/Berlin',
     'name of a policy': 'p',
     'name of a store': 's',
     'name of a backend': 'other',

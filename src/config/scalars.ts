@@ -1,4 +1,5 @@
 /** The kinds of values that a key can have. */
+import { zoneOf } from '../core/zone.ts'
 import { withoutCredentials } from '../proxy/url.ts'
 import type { Refusal, Scalar } from './definition.ts'
 import { Secret, stars } from './secret.ts'
@@ -177,6 +178,15 @@ export const hostName = textual({
   expected: 'a host name without port, such as metrics.example.org',
   pattern: '^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$',
 })
+
+export const timeZone: Scalar<string, ''> = {
+  ...textual({
+    label: 'time zone',
+    expected: 'the name of a time zone, such as UTC or Europe/Berlin',
+    pattern: '^[A-Z][A-Za-z0-9_+-]*(?:/[A-Z][A-Za-z0-9_+-]*)*$',
+  }),
+  parse: (value) => (typeof value === 'string' && zoneOf(value) !== undefined ? value : undefined),
+}
 
 const addressPattern =
   '^(?:[A-Za-z0-9._-]*|\\[[0-9a-fA-F:.%]+\\]):(?:[0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$'

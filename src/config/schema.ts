@@ -7,10 +7,10 @@ import { kindNames, portRule } from '../backends/kinds.ts'
 import {
   authIsOneKind,
   certificateIsWhole,
-  contextIsOfDruid,
   headerIsNoCredential,
   headersAreListed,
   headersHaveCollector,
+  keysAreOfDruid,
   matcherIsOne,
   ruleDoesSomething,
   socketHasOneUrl,
@@ -45,6 +45,7 @@ import {
   pattern,
   ratio,
   text,
+  timeZone,
   url,
   urlPath,
   workers,
@@ -130,10 +131,14 @@ const backend = section(
         'keys of the query context of Druid that do not change answers, such as tags of users: queries that differ in them only share answers',
       apply: 'restart',
     }),
+    sqlTimeZone: key(timeZone, 'UTC', {
+      meaning: 'the zone of Druid SQL that names none: `druid.sql.planner.sqlTimeZone` of its Brokers',
+      apply: 'restart',
+    }),
     tls: nested(upstreamTls, 'TLS to the database', { apply: 'restart' }),
     auth: nested(auth, 'how Windowpane itself logs in, where a client does not', { apply: 'restart' }),
   },
-  { checks: [headersAreListed, socketHasOneUrl, contextIsOfDruid] },
+  { checks: [headersAreListed, socketHasOneUrl, keysAreOfDruid] },
 )
 
 const conditions = {

@@ -7,7 +7,7 @@ import test from 'node:test'
 import { ask, until } from '../proxy/client.ts'
 import { rangePath } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
-import { runToEnd, startCommand, startProxy } from './child.ts'
+import { runToEnd, seenBy, startCommand, startProxy } from './child.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const path = rangePath({ start, end: start + 600_000 })
@@ -180,11 +180,3 @@ test('tail: waits for a proxy that restarts', async (t) => {
   child.process.kill('SIGTERM')
   assert.equal(await child.exit, 0)
 })
-
-/** Waits until so many read along. */
-async function seenBy(admin: string, count: number): Promise<void> {
-  for (;;) {
-    const status = (await (await fetch(`${admin}/-/status`)).json()) as { recorder: { subscribers: number } }
-    if (status.recorder.subscribers === count) return
-  }
-}

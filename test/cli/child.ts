@@ -87,3 +87,11 @@ export async function runToEnd(
   const code = await child.exit
   return { code, out: child.out(), err: child.err() }
 }
+
+/** Waits until so many read along at an admin listener. */
+export async function seenBy(admin: string, count: number): Promise<void> {
+  for (;;) {
+    const status = (await (await fetch(`${admin}/-/status`)).json()) as { recorder: { subscribers: number } }
+    if (status.recorder.subscribers === count) return
+  }
+}

@@ -11,6 +11,8 @@ export interface DruidOptions {
   readonly maxBuckets: number
   /** Context keys that do not belong to the question, besides those that never do. */
   readonly ignoredContext?: readonly string[]
+  /** What Druid is configured to take for a SQL session that names no zone. */
+  readonly sqlTimeZone?: string
 }
 
 export interface DruidQuery {

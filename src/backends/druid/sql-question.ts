@@ -4,6 +4,7 @@ import { readContext } from './context.ts'
 import type { DruidPlan } from './druid-plan.ts'
 import type { JsonNode, JsonObject } from './json.ts'
 import { textOf } from './lenient.ts'
+import { sqlPath } from './paths.ts'
 import { type BodyKind, type Frame, readBody, type SqlBody } from './sql-body.ts'
 import { type Bounds, readBounds } from './sql-bounds.ts'
 import { type Bucketing, readBucketing } from './sql-bucket.ts'
@@ -28,8 +29,6 @@ export interface SqlOptions {
   /** The zone of a session that names none: Druid's own default is UTC. */
   readonly sqlTimeZone: string
 }
-
-const sqlPath = '/druid/v2/sql'
 
 export function readQuestion(kind: BodyKind, text: string, options: SqlOptions): SqlQuestion | Bypass {
   const body = readBody(kind, text)

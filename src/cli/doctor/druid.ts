@@ -2,6 +2,7 @@
 import { sqlPath } from '../../backends/druid/paths.ts'
 import type { ConnectedDatabase, DatabaseAnswer } from '../../config/probe.ts'
 import { formatDuration } from '../../config/units.ts'
+import { instantOf, zoneOf } from '../../core/zone.ts'
 import { bytesText, counted, oneLine } from '../text.ts'
 import type { Subject } from './databases.ts'
 import { type Finding, found } from './finding.ts'
@@ -15,7 +16,7 @@ export async function checkDruid(subject: Subject, database: ConnectedDatabase):
     answerTo(database.get('/status/properties')),
   ])
   return [
-    sqlFinding(subject, sql),
+    ...sqlFindings(subject, sql),
     ...stateFindings(subject, health, objectIn(status)),
     ...timeoutFindings(subject, objectIn(properties)),
   ]
@@ -23,19 +24,40 @@ export async function checkDruid(subject: Subject, database: ConnectedDatabase):
 
 const noAnswer: DatabaseAnswer = { status: 0, text: '', date: undefined }
 
-const countSources = "SELECT COUNT(*) AS n FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = 'druid'"
+/** What the literals stand for shows in which zone SQL is read that names none. */
+const winter = Date.UTC(2026, 0, 1)
+const summer = Date.UTC(2026, 6, 1)
+const countSources = `SELECT COUNT(*) AS n, TIMESTAMP '2026-01-01 00:00:00' AS winter,
+TIMESTAMP '2026-07-01 00:00:00' AS summer FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = 'druid'`
 
-function sqlFinding({ name }: Subject, answer: DatabaseAnswer): Finding {
+function sqlFindings(subject: Subject, { status, text }: DatabaseAnswer): Finding[] {
+  const { name } = subject
   const about = found(`SQL ${name}`)
-  const { status, text } = answer
-  const count = /^\[\{"n":(\d+)\}\]/.exec(text)?.[1]
-  if (status === 200 && count !== undefined) {
-    return about.ok(`SQL answers; there are ${counted(Number(count), 'data source')}.`)
+  const row = status === 200 ? firstRow(text) : undefined
+  if (row !== undefined) {
+    const sources = counted(Number(row['n']), 'data source')
+    return [about.ok(`SQL answers; there are ${sources}.`), ...zoneFindings(subject, row)]
   }
-  if (status === 401 || status === 403) return about.skip(`SQL asks for credentials (status ${status}).`)
+  if (status === 401 || status === 403) return [about.skip(`SQL asks for credentials (status ${status}).`)]
   const remedy =
     'Name a Broker or a Router, and look for druid.sql.enable: without SQL, only native queries work.'
-  return about.warn(`SQL does not answer${status === 0 ? '' : ` (status ${status})`}.`, remedy)
+  return [about.warn(`SQL does not answer${status === 0 ? '' : ` (status ${status})`}.`, remedy)]
+}
+
+function firstRow(text: string): Members | undefined {
+  const [row] = /^\[(\{[^{}]*\})\]\s*$/.exec(text)?.slice(1) ?? []
+  return row === undefined ? undefined : objectIn({ status: 200, text: row, date: undefined })
+}
+
+/** Literals that are read in another zone than we think would mean other instants. */
+function zoneFindings({ name, backend }: Subject, row: Members): Finding[] {
+  const zone = zoneOf(backend.sqlTimeZone)!
+  const isSo = (local: number, column: string): boolean =>
+    instantOf(zone, local) === Date.parse(textOf(row, column))
+  if (isSo(winter, 'winter') && isSo(summer, 'summer')) return []
+  const sentence = `SQL that names no zone is read in another one than ${zone.name}: midnight is ${oneLine(textOf(row, 'winter'))}.`
+  const remedy = `Set backends.${name}.sqlTimeZone to what druid.sql.planner.sqlTimeZone of the Brokers is, and purge.`
+  return [found(`zone ${name}`).fail(sentence, remedy)]
 }
 
 type Members = Readonly<Record<string, unknown>>
