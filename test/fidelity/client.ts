@@ -37,6 +37,10 @@ export class ApiClient {
     })
   }
 
+  post(path: string, body: string, headers: Headers): Promise<Answer> {
+    return this.#send({ path, method: 'POST', headers, body })
+  }
+
   get(path: string): Promise<Answer> {
     return this.#send({ path, method: 'GET' })
   }

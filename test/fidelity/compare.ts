@@ -11,12 +11,7 @@
  * Query statistics hold measured times, which no two executions share: only their names are compared.
  */
 import type { Answer } from './client.ts'
-
-export interface Difference {
-  readonly what: 'status' | 'content-type' | 'vary' | 'body' | 'warnings' | 'infos'
-  readonly direct: string
-  readonly proxied: string
-}
+import type { Difference } from './tally.ts'
 
 interface Split {
   /** Everything up to the annotations. */
@@ -34,7 +29,7 @@ function compareHeads(direct: Answer, proxied: Answer): Difference | undefined {
   if (direct.status !== proxied.status) {
     return { what: 'status', direct: describe(direct), proxied: describe(proxied) }
   }
-  for (const what of ['content-type', 'vary'] as const) {
+  for (const what of ['content-type', 'vary']) {
     const [left, right] = [direct.headers[what] ?? '', proxied.headers[what] ?? '']
     if (left !== right) return { what, direct: left, proxied: right }
   }
@@ -96,7 +91,7 @@ const numbers = /[-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|\bInf\b|\bNaN\b)/g
 const around = 120
 
 /** Both texts in the neighbourhood of the first byte that differs. */
-function bodyDifference(direct: Buffer, proxied: Buffer): Difference {
+export function bodyDifference(direct: Buffer, proxied: Buffer): Difference {
   const at = firstDifference(direct, proxied)
   const part = (body: Buffer) =>
     `${body.length} bytes, from ${Math.max(0, at - around)}: …${body.toString('utf8', Math.max(0, at - around), at)}⟦here⟧${body.toString('utf8', at, at + around)}…`

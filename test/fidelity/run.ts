@@ -1,7 +1,8 @@
 /** Runs a seeded suite: several walks at a time, each of them in order, every answer compared. */
-import { type Answer, ApiClient, outcomeOf } from './client.ts'
+import { type Answer, ApiClient, isEmptyResult, outcomeOf } from './client.ts'
 import { compareAnswers } from './compare.ts'
 import { type Itinerary, planWalk, type Run, type Stop } from './itinerary.ts'
+import { type Ask, encode } from './spelling.ts'
 import { Tally } from './tally.ts'
 
 export interface Servers {
@@ -35,7 +36,7 @@ export async function runSuite(run: Run, servers: Servers, size: Size): Promise<
 }
 
 /** One source of numbers for all walkers, until enough was compared. */
-function* walkNumbers(wanted: () => boolean): Generator<number> {
+export function* walkNumbers(wanted: () => boolean): Generator<number> {
   for (let number = 0; wanted(); number++) yield number
 }
 
@@ -62,10 +63,19 @@ async function compareAt(
 ): Promise<void> {
   const [direct, proxied] = await Promise.all([desk.expected, desk.proxied.queryRange(stop.ask)])
   desk.tally.add({
-    walk,
-    stop,
-    proxied,
+    expected: walk.form,
+    question: walk.form.query,
+    walk: walk.number,
+    place: `${walk.stops.indexOf(stop) + 1} of ${walk.stops.length}`,
+    request: described(stop.ask),
+    isEmpty: isEmptyResult(proxied),
+    cacheStatus: proxied.headers['cache-status'],
     seen: outcomeOf(proxied),
     difference: compareAnswers(direct, proxied),
   })
+}
+
+function described({ method, search, form }: Ask): string {
+  const body = form.length === 0 ? '' : ` with the form ${encode(form)}`
+  return `${method} /api/v1/query_range?${encode(search)}${body}`
 }

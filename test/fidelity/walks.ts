@@ -18,15 +18,19 @@ export interface Span {
 }
 
 /** Windows on one grid, by the number of the first instant and the count of instants. */
-interface Frame {
+export interface Frame {
   readonly first: number
   readonly points: number
 }
 
-interface Trail {
+/** Where frames may lie, by the numbers of the first and last instant with data, and how wide they may be. */
+export interface Ground {
   readonly lowest: number
   readonly highest: number
   readonly maxPoints: number
+}
+
+interface Trail extends Ground {
   readonly visited: Frame[]
   readonly random: Random
 }
@@ -78,19 +82,25 @@ const slideReach = (frame: Frame, random: Random) =>
 export function walkWindows(span: Span, count: number, random: Random): Window[] {
   const step = random.pick(steps)
   const phase = drawPhase(step, random)
-  const trail = newTrail(span, { step, phase }, random)
+  const frames = walkFrames(groundOf(span, { step, phase }, random), random)
+  const windows: Window[] = []
+  while (windows.length < count) windows.push(toWindow(frames.next().value, { step, phase }, random))
+  return windows
+}
+
+/** Frames without end; a walk ends when its walker has enough. */
+export function* walkFrames(ground: Ground, random: Random): Generator<Frame, never> {
+  const trail: Trail = { ...ground, visited: [], random }
   // A single point or a deep zoom is a glance aside: the walk goes on from the frame before it.
   let base = firstFrame(trail)
   let frame = base
-  const windows: Window[] = []
-  while (windows.length < count) {
+  while (true) {
     trail.visited.push(frame)
-    windows.push(toWindow(frame, { step, phase }, random))
+    yield frame
     const move = random.weighted(moves)
     frame = clamp(movers[move](base, trail), trail)
     if (frame.points >= base.points / 2) base = frame
   }
-  return windows
 }
 
 /** The whole data at one step: a fixed window for forms whose point is its size. */
@@ -106,10 +116,10 @@ function drawPhase(step: number, random: Random): number {
   return kind === 'half' ? Math.floor(step / 2) : random.int(1, step - 1)
 }
 
-function newTrail(span: Span, grid: { step: number; phase: number }, random: Random): Trail {
+function groundOf(span: Span, grid: { step: number; phase: number }, random: Random): Ground {
   const lowest = Math.ceil((span.from - grid.phase) / grid.step)
   const highest = Math.floor((span.to - grid.phase) / grid.step)
-  return { lowest, highest, maxPoints: random.chance(0.01) ? 4000 : 260, visited: [], random }
+  return { lowest, highest, maxPoints: random.chance(0.01) ? 4000 : 260 }
 }
 
 function firstFrame(trail: Trail): Frame {
