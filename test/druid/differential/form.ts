@@ -1,0 +1,50 @@
+/** What a form of question is: how it is asked about some spans of time, and what is known beforehand about its answer. */
+import type { BypassReason } from '../../../src/core/decision.ts'
+import type { Random } from '../../fidelity/random.ts'
+import type { Expectation } from '../../fidelity/tally.ts'
+import type { Span } from '../../fidelity/walks.ts'
+
+export type DataSet = 'tiny' | 'wiki' | 'years'
+
+/** A request as it is sent. */
+export interface Ask {
+  readonly path: string
+  readonly body: string
+}
+
+/** How far two numbers may lie apart where the order of additions is Druid's own affair, by what it adds. */
+export type Inexact = 'double' | 'float'
+
+export interface Form extends Expectation {
+  readonly name: string
+  readonly kind: 'native' | 'sql'
+  /** Whose times windows lie in. */
+  readonly dataSet: DataSet
+  /** A granularity as native queries have it: where windows begin and end. */
+  readonly buckets: unknown
+  /** The answer is empty in every window. */
+  readonly empty?: true
+  readonly inexact?: Inexact
+  /** A bucket has one span only: the form cannot ask for several. */
+  readonly isSingle?: true
+  /** `spans` are not empty; they may overlap, and come in any order. */
+  ask(spans: readonly Span[], random: Random): Ask
+}
+
+/** What a form may say of itself besides its question. */
+export interface Marks {
+  readonly bypass?: BypassReason
+  readonly error?: true
+  readonly empty?: true
+  readonly inexact?: Inexact
+  readonly isSingle?: true
+  /** Only the bytes are asserted: whether to answer from buckets is left to the proxy. */
+  readonly eitherWay?: true
+}
+
+export const eligibility = ({ bypass, error, eitherWay, ...marks }: Marks) => ({
+  ...marks,
+  eligible: bypass === undefined && error === undefined && eitherWay === undefined,
+  ...(bypass && { bypass }),
+  ...(error && { error }),
+})

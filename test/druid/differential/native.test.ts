@@ -1,0 +1,11 @@
+/**
+ * The same answer: what comes through Windowpane to a native query equals what Druid says, byte for byte.
+ *
+ * WINDOWPANE_COMPARISONS sets the size, WINDOWPANE_SEED repeats a run, WINDOWPANE_WALK repeats one walk of it.
+ */
+import { test } from 'node:test'
+import { nativeForms } from './queries.ts'
+import { compareAll } from './setup.ts'
+
+test('answers to native queries through Windowpane equal direct answers', (t) =>
+  compareAll(t, { file: 'test/druid/differential/native.test.ts', forms: nativeForms, comparisons: 3500 }))

@@ -1,0 +1,57 @@
+/** A whole run of the suite: in front of a broker, and a part of it in front of a router. */
+import type { TestContext } from 'node:test'
+import { systemClock } from '../../../src/core/clock.ts'
+import { requireServer } from '../../data/fixture.ts'
+import type { Size } from '../../fidelity/run.ts'
+import { chooseSeed, fromEnvironment, replayCommand } from '../../fidelity/setup.ts'
+import { assertFaithful, assertShares } from '../../fidelity/tally.ts'
+import { startDruidFixture } from '../fixture.ts'
+import type { Form } from './form.ts'
+import { runSuite } from './run.ts'
+import { startUnderTest } from './under-test.ts'
+
+interface Plan {
+  readonly file: string
+  readonly forms: readonly Form[]
+  readonly comparisons: number
+}
+
+const walkers = 4
+const least = { nonEmpty: 0.75, eligible: 0.75, hit: 0.35, partial: 0.25 }
+/** Of the comparisons, with the router in the place of the broker. */
+const routerShare = 0.15
+
+export async function compareAll(t: TestContext, plan: Plan): Promise<void> {
+  const druid = requireServer(t, await startDruidFixture())
+  if (druid === null) return
+  t.after(() => druid.stop())
+  const run = { seed: chooseSeed(t), forms: plan.forms, replay: replayCommand(plan.file) }
+  const size = chooseSize(plan.comparisons)
+  for (const [role, direct, share] of [
+    ['broker', druid.brokerUrl, 1 - routerShare],
+    ['router', druid.routerUrl, routerShare],
+  ] as const) {
+    await t.test(role, async (t) => {
+      const proxy = await startUnderTest(direct)
+      t.after(() => proxy.close())
+      const started = systemClock.elapsed()
+      const servers = { direct, proxied: proxy.url }
+      const tally = await runSuite(run, servers, {
+        ...size,
+        comparisons: Math.round(size.comparisons * share),
+      })
+      const seconds = (systemClock.elapsed() - started) / 1000
+      for (const line of tally.table().split('\n')) t.diagnostic(line)
+      t.diagnostic(`${plan.forms.length} forms, ${seconds.toFixed(1)} s`)
+      assertFaithful(tally)
+      if (size.only === undefined) assertShares(tally, least)
+    })
+  }
+}
+
+/** WINDOWPANE_WALK asks for one walk only. */
+function chooseSize(usual: number): Size {
+  const comparisons = fromEnvironment('WINDOWPANE_COMPARISONS') ?? usual
+  const only = fromEnvironment('WINDOWPANE_WALK')
+  return { comparisons, walkers, ...(only !== undefined && { only }) }
+}

@@ -1,0 +1,22 @@
+/** The proxy that this suite judges: the only place that knows how it is started. */
+import { druid } from '../../../src/backends/druid/index.ts'
+import { type Clock, systemClock } from '../../../src/core/clock.ts'
+import { defaultLimits } from '../../../src/proxy/limits.ts'
+import { startWindowpane, type Windowpane, type WindowpaneOptions } from '../../../src/proxy/server.ts'
+import { fixed } from '../../../src/ttl/fixed.ts'
+
+const day = 86_400_000
+
+/** All windows lie in the past, whatever the clock of this machine says. */
+const started = Date.UTC(2028, 0, 1)
+const later: Clock = { ...systemClock, now: () => Math.floor(started + systemClock.elapsed()) }
+
+/** The data is old and does not change: what is known stays so for longer than any run. */
+export function startUnderTest(
+  upstream: string,
+  options: Partial<WindowpaneOptions> = {},
+): Promise<Windowpane> {
+  const backend = druid({ maxBuckets: defaultLimits.maxBuckets })
+  const usual = { listen: '127.0.0.1:0', policy: fixed(day), clock: later }
+  return startWindowpane({ upstream, backend, ...usual, ...options })
+}
