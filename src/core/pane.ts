@@ -61,13 +61,21 @@ let lastId = threadId * 2 ** 36
 /** Where the memory of bodies comes from; it may be dirty. Threads that share bodies take it from elsewhere. */
 let memory = (length: number): Buffer => Buffer.allocUnsafeSlow(length)
 
+/** Whether bytes can be a body where they are. */
+let isAnyMemoryRight = true
+
 /** To be called before the first body is made. */
 export function takeBodiesFrom(source: (length: number) => Buffer): void {
   memory = source
+  isAnyMemoryRight = false
 }
 
 /** Memory for the bytes of a body: of unknown content, and owned from offset 0. */
 export const bodyMemory = (length: number): Buffer => memory(length)
+
+/** Whether bytes that were made elsewhere can become a body without a copy. */
+export const adoptable = (bytes: Buffer): boolean =>
+  isAnyMemoryRight && bytes.byteOffset === 0 && bytes.buffer.byteLength === bytes.length
 
 /** Buckets of another body that were taken over as they are, every column at the same place. */
 export interface Origin extends Interval {

@@ -1,13 +1,20 @@
-/** Panes in this process: a byte-bounded map; what was asked for little and long ago leaves first, see turnover.ts. */
+/**
+ * Panes in this process: a byte-bounded map. What was asked for little and long ago leaves first, see turnover.ts; what
+ * was asked for before, but not lately, lies compressed once memory is half full, see cooling.ts and thawing.ts.
+ */
 import type { Budget } from '../core/budget.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
-import { isEmpty, lengthOf } from '../core/interval.ts'
+import { isEmpty } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
-import { clockOf, measure, objectOverhead, type Pane, slice } from '../core/pane.ts'
+import type { Pane } from '../core/pane.ts'
+import { type ColdPanes, cutCold, type Packer, zstd } from './cold.ts'
+import { Cooling } from './cooling.ts'
 import type { EvictionReason, StoreFigures } from './figures.ts'
-import type { Entry, Found, ShapeRecord, Store } from './store.ts'
-import { clip, countBuckets, cutOut, layOver } from './tile.ts'
+import { bounded, type Slot, slotOf, within } from './memory-slot.ts'
+import type { Entry, Found, MaybePromise, ShapeRecord, Store } from './store.ts'
+import { type Thawed, Thawing } from './thawing.ts'
+import { countBuckets, cutOut, layOver } from './tile.ts'
 import { type Standing, Turnover } from './turnover.ts'
 
 export interface MemoryStoreOptions {
@@ -20,15 +27,11 @@ export interface MemoryStoreOptions {
   readonly maxBucketsPerShape: number
   /** Threads that hold objects of their own around the same bytes; 1 unless told. */
   readonly threads?: number
-  /** Called when what is kept of a key is another thing than before. Must not come back in here. */
+  /** Called when what is held of a key is another thing than before. Must not come back in here. */
   readonly onChange?: (key: Key) => void
-}
-
-interface Slot {
-  readonly panes: readonly Pane[]
-  readonly shape: ShapeRecord
-  readonly bytes: number
-  readonly writtenAt: EpochMs
+  /** What was not asked for this long is compressed, if it was before; a minute unless told. */
+  readonly coldAfterMs?: number
+  readonly packer?: Packer
 }
 
 export function memoryStore(options: MemoryStoreOptions): Store {
@@ -39,47 +42,69 @@ class MemoryStore implements Store {
   readonly name = 'memory'
   readonly #options: MemoryStoreOptions
   readonly #slots = new Turnover<Slot>()
+  readonly #cooling: Cooling
+  readonly #thawing: Thawing
   readonly #evicted = { memory: 0, expired: 0, surplus: 0 } satisfies Partial<Record<EvictionReason, number>>
+  #isClosed = false
 
   constructor(options: MemoryStoreOptions) {
+    const { clock, budget, coldAfterMs = 60_000, packer = zstd } = options
     this.#options = options
-    options.budget.onPressure(
+    this.#thawing = new Thawing({ clock, budget, packer })
+    this.#cooling = new Cooling({
+      ...{ clock, budget, packer, coldAfterMs, slots: this.#slots },
+      onCold: (slot, cold) => this.#replace(slot, this.#slotOf({ ...slot, panes: [], cold })),
+    })
+    budget.onPressure(
       (bytes) => this.#evict(bytes),
       () => this.#slots.bytes,
     )
   }
 
-  read(key: Key, interval: Interval): Found | undefined {
+  read(key: Key, interval: Interval): MaybePromise<Found | undefined> {
     // Who asks for no bucket wants to see the record, and asks for buckets at another time.
-    return isEmpty(interval) ? this.peek(key, interval) : within(this.#slots.use(key), interval)
+    if (isEmpty(interval)) return this.peek(key, interval)
+    const slot = this.#slots.use(key)
+    if (slot === undefined) return undefined
+    slot.usedAt = this.#options.clock.elapsed()
+    slot.isWanted = true
+    return this.#look(slot, interval, true)
   }
 
-  peek(key: Key, interval: Interval): Found | undefined {
-    return within(this.#slots.get(key), interval)
+  peek(key: Key, interval: Interval): MaybePromise<Found | undefined> {
+    const slot = this.#slots.get(key)
+    return slot && this.#look(slot, interval, false)
   }
 
-  write(key: Key, { pane, shape }: Entry): boolean {
-    const now = this.#options.clock.now()
-    this.#dropExpired(now)
-    const old = this.#slots.get(key)
-    const panes = this.#bounded(layOver(old?.panes ?? [], pane, now), now)
-    // One key that would push out most of the others is not kept at all.
-    const bytes = this.#slotBytes(key, panes, shape)
-    if (bytes > this.#options.budget.limit / 4) return false
-    const standing = this.#forget(key)
-    return panes.length > 0 && this.#keep(key, { panes, shape, bytes, writtenAt: now }, standing)
+  held(key: Key): Found | undefined {
+    const slot = this.#slots.get(key)
+    return slot?.cold === undefined ? slot : undefined
   }
 
-  remove(key: Key, interval?: Interval): number {
+  write(key: Key, entry: Entry): MaybePromise<boolean> {
+    const slot = this.#slots.get(key)
+    if (slot?.cold === undefined) return this.#lay(slot?.panes ?? [], key, entry)
+    return this.#opened(slot, slot.cold, (thawed) => {
+      if (this.#slots.get(key) !== slot) return this.write(key, entry)
+      return typeof thawed !== 'string' && this.#lay(thawed, key, entry)
+    })
+  }
+
+  remove(key: Key, interval?: Interval): MaybePromise<number> {
     const slot = this.#slots.get(key)
     if (slot === undefined) return 0
-    const left = interval === undefined ? [] : cutOut(slot.panes, interval)
-    const standing = this.#forget(key)
-    if (left.length > 0) {
-      const bytes = this.#slotBytes(key, left, slot.shape)
-      this.#keep(key, { ...slot, panes: left, bytes }, standing)
+    const waitedFor = this.#thawing.waitedFor(slot.cold)
+    // A write may wait there, which was before this.
+    if (waitedFor !== undefined) return waitedFor.then(() => this.remove(key, interval))
+    const { panes, cold } = slot
+    const left = interval && {
+      panes: cutOut(panes, interval),
+      cold: cold && cutCold(cold, interval),
     }
-    return countBuckets(slot.panes) - countBuckets(left)
+    const standing = this.#forget(key)
+    const rest = countBuckets(left?.cold?.panes ?? left?.panes ?? [])
+    if (rest > 0) this.#keep(this.#slotOf({ ...slot, ...left }), standing)
+    return countBuckets(cold?.panes ?? panes) - rest
   }
 
   *shapes(): Iterable<readonly [Key, ShapeRecord]> {
@@ -91,13 +116,37 @@ class MemoryStore implements Store {
   }
 
   close(): void {
+    this.#isClosed = true
+    this.#cooling.stop()
     for (const [key] of this.#slots.entries()) this.#forget(key)
   }
 
-  #keep(key: Key, slot: Slot, standing: Standing | undefined): boolean {
-    if (!this.#options.budget.reserve(slot.bytes)) return false
-    this.#slots.add(key, slot, standing)
-    this.#options.onChange?.(key)
+  #lay(stored: readonly Pane[], key: Key, { pane, shape }: Entry): boolean {
+    const { clock, budget } = this.#options
+    const now = clock.now()
+    this.#dropExpired(now)
+    const { kept, surplus } = bounded(layOver(stored, pane, now), now, this.#options)
+    this.#evicted.surplus += surplus
+    const isWanted = this.#slots.get(key) !== undefined
+    const usedAt = clock.elapsed()
+    const slot = this.#slotOf({
+      ...{ key, panes: kept, cold: undefined, shape, writtenAt: now, usedAt, isWanted },
+    })
+    // One key that would push out most of the others is not kept at all.
+    if (slot.bytes > budget.limit / 4) return false
+    const standing = this.#forget(key)
+    return kept.length > 0 && this.#keep(slot, standing)
+  }
+
+  #slotOf(content: Parameters<typeof slotOf>[0]): Slot {
+    return slotOf(content, this.#options.threads ?? 1)
+  }
+
+  #keep(slot: Slot, standing: Standing | undefined): boolean {
+    if (this.#isClosed || !this.#options.budget.reserve(slot.bytes)) return false
+    this.#slots.add(slot.key, slot, standing)
+    this.#options.onChange?.(slot.key)
+    this.#cooling.wake()
     return true
   }
 
@@ -108,11 +157,6 @@ class MemoryStore implements Store {
     const standing = this.#slots.delete(key)
     this.#options.onChange?.(key)
     return standing
-  }
-
-  #slotBytes(key: Key, panes: readonly Pane[], shape: ShapeRecord): number {
-    const { threads = 1 } = this.#options
-    return slotBytes(key, panes, shape) + (threads - 1) * (slotOverhead + panes.length * objectOverhead)
   }
 
   #evict(bytes: number): void {
@@ -133,43 +177,45 @@ class MemoryStore implements Store {
     }
   }
 
-  #bounded(panes: readonly Pane[], now: EpochMs): Pane[] {
-    const oldest = now - this.#options.retentionMs
-    const kept = panes.filter((pane) => hasClockAfter(pane, oldest))
-    let surplus = countBuckets(kept) - this.#options.maxBucketsPerShape
-    this.#evicted.surplus += Math.max(0, surplus)
-    while (surplus > 0) {
-      const first = kept.shift()!
-      const rest = slice(first, { from: first.from + surplus, to: first.to })
-      if (rest.from < rest.to) kept.unshift(rest)
-      surplus -= lengthOf(first) - lengthOf(rest)
+  /** Puts what has the same buckets in a slot's place, unless that was written, removed or evicted meanwhile. */
+  #replace(slot: Slot, other: Slot): void {
+    const { budget, onChange } = this.#options
+    const more = other.bytes - slot.bytes
+    if (this.#slots.get(slot.key) !== slot || (more > 0 && !budget.reserve(more))) return
+    const isThere = this.#slots.get(slot.key) === slot
+    if (isThere) {
+      this.#slots.replace(slot.key, other)
+      onChange?.(slot.key)
+      this.#cooling.wake()
     }
-    return kept
+    // To make room for it, it may have had to leave itself.
+    if (more < 0 || !isThere) budget.release(Math.abs(more))
+  }
+
+  /** What has no room, or cannot be decompressed, is absent. */
+  #look(slot: Slot, interval: Interval, isUse: boolean): MaybePromise<Found | undefined> {
+    const { cold } = slot
+    if (cold === undefined || !isTouched(cold.panes, interval)) return within(slot, interval)
+    return this.#opened(slot, cold, (thawed) => {
+      const now = this.#slots.get(slot.key)
+      // Somebody else who waited has written it, or made it warm.
+      if (now !== undefined && now !== slot) return this.#look(now, interval, isUse)
+      if (typeof thawed === 'string') return undefined
+      const warm = this.#slotOf({ ...slot, panes: thawed, cold: undefined })
+      if (isUse) this.#replace(slot, warm)
+      return within(warm, interval)
+    })
+  }
+
+  #opened<T>(slot: Slot, cold: ColdPanes, use: (thawed: Thawed) => MaybePromise<T>): MaybePromise<T> {
+    const take = (thawed: Thawed): MaybePromise<T> => {
+      if (thawed === 'broken' && this.#slots.get(slot.key) === slot) this.#forget(slot.key)
+      return use(thawed)
+    }
+    const thawed = this.#thawing.panesOf(cold)
+    return thawed instanceof Promise ? thawed.then(take) : take(thawed)
   }
 }
 
-function within(slot: Slot | undefined, interval: Interval): Found | undefined {
-  return slot && { panes: clip(slot.panes, interval), shape: slot.shape }
-}
-
-/** Looks from the end, where the newest clock usually is. */
-function hasClockAfter(pane: Pane, instant: EpochMs): boolean {
-  for (let bucket = pane.to - 1; bucket >= pane.from; bucket--)
-    if (clockOf(pane, bucket) > instant) return true
-  return false
-}
-
-/** The slot, its map entry, its arrays and its record, as far as they do not grow with the texts in it. */
-const slotOverhead = 768
-
-function slotBytes(key: Key, panes: readonly Pane[], shape: ShapeRecord): number {
-  let bytes = slotOverhead + key.length + shape.text.length + shape.query.length + shape.identity.length
-  for (const text of shape.sources) bytes += text.length + 16
-  for (const text of shape.headers) bytes += text.length + 16
-  const bodies = new Set<Pane['body']>()
-  for (const pane of panes) {
-    if (!bodies.has(pane.body)) bytes += measure(pane)
-    bodies.add(pane.body)
-  }
-  return bytes
-}
+const isTouched = (runs: readonly Interval[], { from, to }: Interval): boolean =>
+  runs.some((run) => run.from < to && run.to > from)

@@ -58,6 +58,8 @@ export interface Store {
   read(key: Key, interval: Interval): MaybePromise<Found | undefined>
   /** As `read`, but leaves no trace: what was looked at is not thereby used. */
   peek?(key: Key, interval: Interval): MaybePromise<Found | undefined>
+  /** All of a key that lies ready to be read, at once and without a trace: not what would have to be unpacked first. */
+  held?(key: Key): Found | undefined
   /**
    * Stores a pane, bucket by bucket: a bucket that is stored with a newer clock stays as it is. A pane with another
    * frame than the stored ones replaces them where it is the newer. Resolves to false where it was not kept.

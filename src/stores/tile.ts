@@ -51,8 +51,8 @@ export function clip(panes: readonly Pane[], interval: Interval): Pane[] {
   return parts
 }
 
-export const countBuckets = (panes: readonly Pane[]): number =>
-  panes.reduce((sum, pane) => sum + pane.to - pane.from, 0)
+export const countBuckets = (runs: readonly Interval[]): number =>
+  runs.reduce((sum, run) => sum + run.to - run.from, 0)
 
 /** What is left of `stored` when an interval is cut out. */
 export function cutOut(stored: readonly Pane[], interval: Interval): Pane[] {

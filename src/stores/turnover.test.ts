@@ -83,6 +83,36 @@ test('what was used longest ago leaves first among equals', () => {
   assert.deepEqual(evicted(turnover, 6), ['b', 'd', 'e', 'f', 'a', 'c'])
 })
 
+test('what was not used is given once, in order of use, and again when it was used since', () => {
+  const turnover = filled('abcd')
+  const unseen = (isDue = (_: Value) => true) => Array.from(turnover.unseen(isDue), ({ name }) => name)
+  turnover.use('b')
+  assert.deepEqual(
+    unseen(({ name }) => name !== 'd'),
+    ['a', 'c'],
+  )
+  assert.deepEqual(unseen(), ['d', 'b'])
+  assert.deepEqual(unseen(), [])
+  turnover.use('c')
+  turnover.add('e', value('e'))
+  turnover.replace('a', value('a', 3))
+  assert.deepEqual(unseen(), ['c', 'e'])
+  turnover.use('a')
+  turnover.delete('a')
+  assert.deepEqual(unseen(), [])
+})
+
+test('one that is being looked for may leave', () => {
+  const turnover = filled('abcd')
+  const seen: string[] = []
+  for (const { name } of turnover.unseen(() => true)) {
+    seen.push(name)
+    turnover.delete('b')
+    turnover.delete(name)
+  }
+  assert.deepEqual(seen, ['a', 'c', 'd'])
+})
+
 test('looking leaves no trace', () => {
   const looked = filled('abcdef')
   looked.get('f')

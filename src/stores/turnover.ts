@@ -19,7 +19,7 @@ export interface Standing {
 /** An entry with its place in a line. */
 interface Resident<T> extends Standing {
   readonly key: Key
-  readonly value: T
+  value: T
   readonly place: number
   isNew: boolean
   /** Bytes that left in its favour. */
@@ -71,6 +71,13 @@ export class Turnover<T extends Sized> {
     this.#lineOf(resident).append(resident)
   }
 
+  /** Puts another value in the place of one that is here; that is no use. */
+  replace(key: Key, value: T): void {
+    const resident = this.#all.get(key)!
+    this.#lineOf(resident).bytes += value.bytes - resident.value.bytes
+    resident.value = value
+  }
+
   delete(key: Key): Standing | undefined {
     const resident = this.#all.get(key)
     if (resident === undefined) return undefined
@@ -94,6 +101,19 @@ export class Turnover<T extends Sized> {
   *takeWhile(isOver: (value: T) => boolean): Iterable<readonly [Key, T]> {
     for (const line of [this.#new, this.#main]) {
       while (line.first !== undefined && isOver(line.first.value)) yield this.#leave(line.first)
+    }
+  }
+
+  /**
+   * Entries that were not used since they were last given here, those used longest ago first, while they fulfil a
+   * condition. One that is used, or comes, stands behind the others again.
+   */
+  *unseen(isDue: (value: T) => boolean): Iterable<T> {
+    for (const line of [this.#new, this.#main]) {
+      for (let next = line.unseen; next !== undefined && isDue(next.value); next = line.unseen) {
+        line.unseen = next.next
+        yield next.value
+      }
     }
   }
 
@@ -145,6 +165,8 @@ export class Turnover<T extends Sized> {
 /** A linked list: a Map in order of insertion has to step over everything that has left its front. */
 class Line<T extends Sized> {
   first: Resident<T> | undefined
+  /** The first that `unseen` has not given; all behind it neither. */
+  unseen: Resident<T> | undefined
   bytes = 0
   #last: Resident<T> | undefined
 
@@ -154,11 +176,13 @@ class Line<T extends Sized> {
     if (this.#last === undefined) this.first = resident
     else this.#last.next = resident
     this.#last = resident
+    this.unseen ??= resident
     this.bytes += resident.value.bytes
   }
 
   unlink(resident: Resident<T>): void {
     const { previous, next } = resident
+    if (this.unseen === resident) this.unseen = next
     if (previous === undefined) this.first = next
     else previous.next = next
     if (next === undefined) this.#last = previous
@@ -167,7 +191,6 @@ class Line<T extends Sized> {
   }
 
   toEnd(resident: Resident<T>): void {
-    if (this.#last === resident) return
     this.unlink(resident)
     this.append(resident)
   }

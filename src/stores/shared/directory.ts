@@ -5,9 +5,8 @@
  */
 import type { Key } from '../../core/key.ts'
 import { fromShared, toShared } from '../../core/shared-pane.ts'
-import { peekInto } from '../peek.ts'
 import type { Found, Store } from '../store.ts'
-import { countBuckets } from '../tile.ts'
+import { clip, countBuckets } from '../tile.ts'
 import type { SharedSlot, StoreName, ToKeeper, ToReplica } from './messages.ts'
 
 export interface DirectoryOptions {
@@ -26,8 +25,6 @@ interface Counter {
   written: number
   isClosed: boolean
 }
-
-const everything = { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER }
 
 export class Directory {
   readonly #options: DirectoryOptions
@@ -100,9 +97,10 @@ export class Directory {
   async #read(counter: Counter, { ask, store, key, interval }: ToKeeper & { kind: 'read' }): Promise<void> {
     const found = await this.#found(store, (of) => of.read(key, interval))
     if (counter.isClosed) return
-    const held = peekInto(this.#options.memory, key, interval) as Found | undefined
-    // Memory may be too small for what a far store had.
-    const isHeld = held !== undefined && countBuckets(held.panes) >= countBuckets(found?.panes ?? [])
+    const held = this.#held(key)
+    // Memory may be too small for what a far store had, or for what lay compressed.
+    const isHeld =
+      held !== undefined && countBuckets(clip(held.panes, interval)) >= countBuckets(found?.panes ?? [])
     if (isHeld) this.#hand(counter, key)
     const panes = isHeld || found === undefined ? [] : found.panes.map(toShared)
     counter.send({ kind: 'found', ask, panes, shape: found?.shape, isHeld })
@@ -117,12 +115,21 @@ export class Directory {
 
   #write(counter: Counter, { write, store, key, pane, shape }: ToKeeper & { kind: 'write' }): void {
     this.#options.onBytes?.(pane.length)
-    counter.written = write
-    this.#hold(counter, key)
-    // Also where nothing changes: the thread waits to hear what became of it.
-    this.#dirty.add(key)
-    void this.#found(store, (of) => of.write(key, { pane: fromShared(pane, []), shape }))
-    this.flush()
+    const landed = () => {
+      counter.written = Math.max(counter.written, write)
+      if (!counter.isClosed) this.#hold(counter, key)
+      // Also where nothing changes: the thread waits to hear what became of it.
+      this.#dirty.add(key)
+      this.flush()
+    }
+    try {
+      const kept = this.#options.storeOf(store).write(key, { pane: fromShared(pane, []), shape })
+      // What lay compressed is unpacked first: until then the thread has its write by itself.
+      if (kept instanceof Promise) void kept.then(landed, landed)
+      else landed()
+    } catch {
+      landed()
+    }
   }
 
   async #remove(
@@ -137,8 +144,7 @@ export class Directory {
   /** Reading a bucket that is in memory counts as a use of its key, and as a sighting of its shape. */
   #use({ store, keys }: ToKeeper & { kind: 'used' }): void {
     for (const key of keys) {
-      const held = peekInto(this.#options.memory, key, everything) as Found | undefined
-      const from = held?.panes[0]?.from
+      const from = this.#held(key)?.panes[0]?.from
       if (from !== undefined) void this.#found(store, (of) => of.read(key, { from, to: from + 1 }))
     }
   }
@@ -159,8 +165,13 @@ export class Directory {
   }
 
   #slotOf(key: Key, revision: number): SharedSlot | undefined {
-    const found = peekInto(this.#options.memory, key, everything) as Found | undefined
-    return found && { revision, panes: found.panes.map(toShared), shape: found.shape }
+    const held = this.#held(key)
+    return held && { revision, panes: held.panes.map(toShared), shape: held.shape }
+  }
+
+  /** What lies compressed nobody holds: to threads it is gone until one of them asks for it. */
+  #held(key: Key): Found | undefined {
+    return this.#options.memory.held?.(key)
   }
 }
 

@@ -1,117 +1,28 @@
 /** Directory and replicas: whatever messages do on their way, nobody reads a bucket that was never written. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Budget } from '../../core/budget.ts'
-import type { Interval } from '../../core/interval.ts'
-import { clockOf, type Pane } from '../../core/pane.ts'
-import { PaneBuilder } from '../../core/pane-builder.ts'
-import { fakeClock } from '../../testing/fake-clock.ts'
 import { pick, type Random, seededRandom, wholeNumber } from '../../testing/random.ts'
-import { memoryStore } from '../memory.ts'
-import type { Found, ShapeRecord, Store } from '../store.ts'
-import { Directory } from './directory.ts'
-import type { ToKeeper, ToReplica } from './messages.ts'
-import { Replica } from './replica.ts'
+import { clocksIn, everything, paneOf, ReplicaRig, shapeOf } from '../../testing/replica-rig.ts'
+import { SlowPacker } from '../../testing/slow-packer.ts'
+import type { Replica } from './replica.ts'
 
 const keys = ['a', 'b', 'c']
-const everything: Interval = { from: 0, to: 1000 }
 
-const shapeOf = (text: string): ShapeRecord => ({
-  ...{ backend: 'main', text, query: text, sources: [], knowsAllSources: true, lookbackMs: 0 },
-  ...{ grid: { kind: 'point', step: 1000, origin: 0 }, identity: '', headers: [] },
-})
-
-const saying = (key: string, bucket: number, clock: number): string => `${key}${bucket}@${clock};`
-
-function paneOf(key: string, interval: Interval, fetchedAt: number): Pane {
-  const builder = new PaneBuilder(1)
-  builder.beginColumn(0, 0, Buffer.from('r'))
-  builder.beginLane(0)
-  let slab = ''
-  for (let bucket = interval.from; bucket < interval.to; bucket++) {
-    builder.bucket(bucket - interval.from, slab.length)
-    slab += saying(key, bucket, fetchedAt)
-  }
-  builder.endLane(slab.length)
-  return builder.finish({ interval, fetchedAt, slab: Buffer.from(slab) })
+interface Trouble {
+  readonly canRemove: boolean
+  /** Nobody asks for anything for more than a minute, again and again. */
+  readonly canRest: boolean
 }
 
-/** Bucket → clock; checks that every bucket says what was written at its clock. */
-function clocksIn(key: string, found: Found | undefined): Map<number, number> {
-  const clocks = new Map<number, number>()
-  for (const pane of found?.panes ?? []) {
-    const { body } = pane
-    for (let bucket = pane.from; bucket < pane.to; bucket++) {
-      const clock = clockOf(pane, bucket)
-      const [start, end] = [body.offsetOf(0, 0, bucket), body.offsetOf(0, 0, bucket + 1)]
-      const said = body.bytes.toString('latin1', body.slabAt + start, body.slabAt + end)
-      assert.equal(said, saying(key, bucket, clock))
-      assert.ok(!clocks.has(bucket), 'a bucket is there twice')
-      clocks.set(bucket, clock)
-    }
-  }
-  return clocks
-}
-
-/** Queues instead of ports: the test decides which one moves next. */
-class Harness {
-  readonly clock = fakeClock(1_000_000)
-  readonly memory: Store
-  readonly directory: Directory
-  readonly replicas: { replica: Replica; budget: Budget; up: ToKeeper[]; down: ToReplica[] }[]
-
-  constructor(threads: number, limit = 64 * 1024 * 1024) {
-    this.memory = memoryStore({
-      ...{ clock: this.clock, budget: new Budget(limit), retentionMs: 86_400_000 },
-      maxBucketsPerShape: 10_000,
-      onChange: (key) => this.directory.changed(key),
-    })
-    this.directory = new Directory({ memory: this.memory, storeOf: () => this.memory })
-    this.replicas = Array.from({ length: threads }, (_, thread) => {
-      const [up, down]: [ToKeeper[], ToReplica[]] = [[], []]
-      this.directory.open(thread, (message) => down.push(structuredClone(message)))
-      const budget = new Budget(limit)
-      const replica = new Replica({
-        ...{ clock: this.clock, budget, maxPaneBytes: limit, farStores: new Set<string>() },
-        send: (message) => up.push(structuredClone(message)),
-      })
-      return { replica, budget, up, down }
-    })
-  }
-
-  /** Delivers one message, or none where that queue is empty. */
-  async deliver(thread: number, direction: 'up' | 'down'): Promise<void> {
-    const { replica, up, down } = this.replicas[thread]!
-    if (direction === 'up') {
-      const message = up.shift()
-      if (message !== undefined) this.directory.receive(thread, message)
-    } else {
-      const message = down.shift()
-      if (message !== undefined) replica.receive(message)
-    }
-    await this.clock.advance(0)
-  }
-
-  async settle(): Promise<void> {
-    while (this.replicas.some(({ up, down }) => up.length + down.length > 0)) {
-      for (let thread = 0; thread < this.replicas.length; thread++) {
-        await this.deliver(thread, 'up')
-        await this.deliver(thread, 'down')
-      }
-    }
-  }
-
-  /** What a thread reads, once everything it has to ask for has come. */
-  async read(thread: number, key: string): Promise<Map<number, number>> {
-    const reading = Promise.resolve(this.replicas[thread]!.replica.store('').read(key, everything))
-    await this.settle()
-    return clocksIn(key, await reading)
-  }
-}
-
-async function randomSteps(harness: Harness, random: Random, canRemove: boolean): Promise<void> {
+async function randomSteps(
+  harness: ReplicaRig,
+  random: Random,
+  { canRemove, canRest }: Trouble,
+): Promise<void> {
   const threads = harness.replicas.length
   const seen = harness.replicas.map(() => new Map<string, number>())
+  // A thread's own late write is all that it has then, until it asks.
+  const canForget = canRemove || canRest
   for (let i = 0; i < 200; i++) {
     const thread = wholeNumber(random, 0, threads - 1)
     const { replica } = harness.replicas[thread]!
@@ -127,26 +38,36 @@ async function randomSteps(harness: Harness, random: Random, canRemove: boolean)
       const now = clocksIn(key, replica.look(key, interval))
       for (let bucket = interval.from; bucket < interval.to; bucket++)
         assert.ok(now.get(bucket)! >= fetchedAt, 'a write cannot be read')
-    } else if (canRemove && chance < 0.3) harness.memory.remove(key, { from: 10, to: 20 })
+    } else if (canRemove && chance < 0.3) void harness.memory.remove(key, { from: 10, to: 20 })
     else if (chance < 0.4) void replica.store('').read(key, everything)
+    else if (canRest && chance < 0.5) await harness.clock.advance(70_000)
     else await harness.deliver(thread, pick(random, ['up', 'down'] as const))
     for (const [bucket, clock] of clocksIn(key, replica.look(key, everything))) {
       const before = seen[thread]!.get(`${key}${bucket}`) ?? 0
-      assert.ok(canRemove || clock >= before, 'a bucket became older')
+      assert.ok(canForget || clock >= before, 'a bucket became older')
       seen[thread]!.set(`${key}${bucket}`, clock)
     }
   }
 }
 
-for (const canRemove of [false, true]) {
-  test(`replicas and memory agree once all messages have come${canRemove ? ', removals too' : ''}`, async () => {
-    for (let seed = 1; seed <= 40; seed++) {
+const troubles: Readonly<Record<string, Trouble>> = {
+  '': { canRemove: false, canRest: false },
+  ', removals too': { canRemove: true, canRest: false },
+  ', also what lay compressed': { canRemove: false, canRest: true },
+  ', also what lay compressed, removals too': { canRemove: true, canRest: true },
+}
+
+for (const [name, trouble] of Object.entries(troubles)) {
+  test(`replicas and memory agree once all messages have come${name}`, async () => {
+    let packed = 0
+    for (let seed = 1; seed <= (trouble.canRest ? 20 : 40); seed++) {
       const random = seededRandom(seed)
-      const harness = new Harness(wholeNumber(random, 1, 3))
-      await randomSteps(harness, random, canRemove)
+      const packer = trouble.canRest ? new SlowPacker(pick(random, [0, 2 ** 20])) : undefined
+      const harness = new ReplicaRig(wholeNumber(random, 1, 3), packer && { packer })
+      await randomSteps(harness, random, trouble)
       await harness.settle()
       for (const key of keys) {
-        const stored = clocksIn(key, harness.memory.peek!(key, everything) as Found | undefined)
+        const stored = clocksIn(key, await harness.memory.peek!(key, everything))
         for (let thread = 0; thread < harness.replicas.length; thread++) {
           const { replica } = harness.replicas[thread]!
           const held = replica.look(key, everything)
@@ -155,12 +76,80 @@ for (const canRemove of [false, true]) {
         }
       }
       for (const { budget } of harness.replicas) assert.equal(budget.used, 0, `seed ${seed}`)
+      packed += packer?.packed ?? 0
     }
+    assert.equal(packed > 100, trouble.canRest, `${packed} packed`)
   })
 }
 
+test('threads hold nothing that the keeper has compressed, and get it back when they ask', async () => {
+  for (const longestNow of [0, 2 ** 20]) {
+    const packer = new SlowPacker(longestNow)
+    const harness = new ReplicaRig(2, { packer })
+    const [writer, reader] = harness.replicas.map(({ replica }) => replica)
+    const pane = paneOf('a', { from: 0, to: 300 }, 999_000)
+    writer!.write('', 'a', { pane, shape: shapeOf('a') })
+    await harness.settle()
+    const before = await harness.read(1, 'a')
+    const seen = reader!.revisionOf('a')
+    await harness.clock.advance(130_000)
+    await harness.settle()
+    assert.equal(packer.packed, 1)
+    for (const replica of [writer, reader]) {
+      assert.equal(replica!.look('a', everything), undefined)
+      assert.equal(replica!.revisionOf('a'), 0)
+    }
+    assert.deepEqual(await harness.read(1, 'a'), before)
+    assert.notEqual(reader!.revisionOf('a'), seen)
+    assert.ok(!harness.directory.isNews('a', reader!.revisionOf('a')))
+    assert.ok(harness.directory.isNews('a', writer!.revisionOf('a')))
+    assert.deepEqual(await harness.read(0, 'a'), before)
+    assert.equal(packer.unpacked, 1)
+  }
+})
+
+test('a write to what lies compressed stays with its thread until the keeper has it', async () => {
+  const packer = new SlowPacker(0)
+  const harness = new ReplicaRig(1, { packer })
+  const [{ replica, budget }] = harness.replicas as [ReplicaRig['replicas'][number]]
+  const write = (from: number, to: number) =>
+    replica.write('', 'a', { pane: paneOf('a', { from, to }, 999_000), shape: shapeOf('a') })
+  write(0, 300)
+  await harness.settle()
+  await harness.read(0, 'a')
+  // The keeper hears that it was read, and then nothing more.
+  for (const ms of [2000, 70_000]) {
+    await harness.clock.advance(ms)
+    await harness.settle()
+  }
+  packer.isLetting = false
+  write(300, 310)
+  await harness.settle()
+  assert.equal(packer.waiting, 1)
+  assert.equal(clocksIn('a', replica.look('a', everything)).size, 10)
+  packer.letGo()
+  await harness.clock.advance(0)
+  await harness.settle()
+  assert.equal(clocksIn('a', replica.look('a', everything)).size, 310)
+  assert.equal(budget.used, 0)
+})
+
+test('what threads read all the time is not compressed', async () => {
+  const packer = new SlowPacker()
+  const harness = new ReplicaRig(1, { packer })
+  const [{ replica }] = harness.replicas as [ReplicaRig['replicas'][number]]
+  replica.write('', 'a', { pane: paneOf('a', { from: 0, to: 300 }, 999_000), shape: shapeOf('a') })
+  await harness.settle()
+  for (let i = 0; i < 20; i++) {
+    await harness.read(0, 'a')
+    await harness.clock.advance(20_000)
+    await harness.settle()
+  }
+  assert.equal(packer.packed, 0)
+})
+
 test('a body that a thread has keeps its number, so that what was made from it is found again', async () => {
-  const harness = new Harness(2)
+  const harness = new ReplicaRig(2)
   const [writer, reader] = harness.replicas
   const pane = paneOf('a', { from: 0, to: 300 }, 999_000)
   writer!.replica.write('', 'a', { pane, shape: shapeOf('a') })
@@ -176,8 +165,8 @@ test('a body that a thread has keeps its number, so that what was made from it i
 })
 
 test('what memory refuses is forgotten by the one who wrote it, and holds no memory', async () => {
-  const harness = new Harness(1, 200_000)
-  const [{ replica, budget }] = harness.replicas as [Harness['replicas'][number]]
+  const harness = new ReplicaRig(1, { limit: 200_000 })
+  const [{ replica, budget }] = harness.replicas as [ReplicaRig['replicas'][number]]
   assert.ok(
     replica.write('', 'a', { pane: paneOf('a', { from: 0, to: 4000 }, 999_000), shape: shapeOf('a') }),
   )
@@ -188,8 +177,8 @@ test('what memory refuses is forgotten by the one who wrote it, and holds no mem
 })
 
 test('keys that were read lately are told of, and are not the first to leave', async () => {
-  const harness = new Harness(1, 60_000)
-  const [{ replica }] = harness.replicas as [Harness['replicas'][number]]
+  const harness = new ReplicaRig(1, { limit: 60_000 })
+  const [{ replica }] = harness.replicas as [ReplicaRig['replicas'][number]]
   for (const key of keys) {
     replica.write('', key, { pane: paneOf(key, { from: 0, to: 300 }, 999_000), shape: shapeOf(key) })
     await harness.settle()
@@ -210,7 +199,7 @@ test('keys that were read lately are told of, and are not the first to leave', a
 })
 
 test('a thread that is gone is sent nothing more', async () => {
-  const harness = new Harness(2)
+  const harness = new ReplicaRig(2)
   harness.replicas[0]!.replica.write('', 'a', {
     pane: paneOf('a', { from: 0, to: 3 }, 999_000),
     shape: shapeOf('a'),

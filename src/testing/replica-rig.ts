@@ -1,0 +1,129 @@
+/** A keeper's memory and threads that hold views of it, with a test that moves the messages between them. */
+import assert from 'node:assert/strict'
+import { scheduler } from 'node:timers/promises'
+import { Budget } from '../core/budget.ts'
+import type { Interval } from '../core/interval.ts'
+import { clockOf, type Pane } from '../core/pane.ts'
+import { PaneBuilder } from '../core/pane-builder.ts'
+import type { Packer } from '../stores/cold.ts'
+import { memoryStore } from '../stores/memory.ts'
+import { Directory } from '../stores/shared/directory.ts'
+import type { ToKeeper, ToReplica } from '../stores/shared/messages.ts'
+import { Replica } from '../stores/shared/replica.ts'
+import type { Found, ShapeRecord, Store } from '../stores/store.ts'
+import { fakeClock } from './fake-clock.ts'
+
+export const everything: Interval = { from: 0, to: 1000 }
+
+export const shapeOf = (text: string): ShapeRecord => ({
+  ...{ backend: 'main', text, query: text, sources: [], knowsAllSources: true, lookbackMs: 0 },
+  ...{ grid: { kind: 'point', step: 1000, origin: 0 }, identity: '', headers: [] },
+})
+
+const saying = (key: string, bucket: number, clock: number): string => `${key}${bucket}@${clock};`
+
+export function paneOf(key: string, interval: Interval, fetchedAt: number): Pane {
+  const builder = new PaneBuilder(1)
+  builder.beginColumn(0, 0, Buffer.from('r'))
+  builder.beginLane(0)
+  let slab = ''
+  for (let bucket = interval.from; bucket < interval.to; bucket++) {
+    builder.bucket(bucket - interval.from, slab.length)
+    slab += saying(key, bucket, fetchedAt)
+  }
+  builder.endLane(slab.length)
+  return builder.finish({ interval, fetchedAt, slab: Buffer.from(slab) })
+}
+
+/** Bucket → clock; checks that every bucket says what was written at its clock. */
+export function clocksIn(key: string, found: Found | undefined): Map<number, number> {
+  const clocks = new Map<number, number>()
+  for (const pane of found?.panes ?? []) {
+    const { body } = pane
+    for (let bucket = pane.from; bucket < pane.to; bucket++) {
+      const clock = clockOf(pane, bucket)
+      const [start, end] = [body.offsetOf(0, 0, bucket), body.offsetOf(0, 0, bucket + 1)]
+      const said = body.bytes.toString('latin1', body.slabAt + start, body.slabAt + end)
+      assert.equal(said, saying(key, bucket, clock))
+      assert.ok(!clocks.has(bucket), 'a bucket is there twice')
+      clocks.set(bucket, clock)
+    }
+  }
+  return clocks
+}
+
+export interface ReplicaRigOptions {
+  readonly limit?: number
+  readonly packer?: Packer
+  readonly onChange?: (key: string) => void
+}
+
+/** Queues instead of ports: the test decides which one moves next. */
+export class ReplicaRig {
+  readonly clock = fakeClock(1_000_000)
+  readonly memory: Store
+  readonly directory: Directory
+  readonly replicas: { replica: Replica; budget: Budget; up: ToKeeper[]; down: ToReplica[] }[]
+
+  /** With a packer, memory is more than half full of other things, so that what nobody asks for is compressed. */
+  constructor(threads: number, { limit = 64 * 1024 * 1024, packer, onChange }: ReplicaRigOptions = {}) {
+    const budget = new Budget(limit)
+    if (packer !== undefined) assert.ok(budget.reserve(0.51 * limit))
+    this.memory = memoryStore({
+      ...{ clock: this.clock, budget, retentionMs: 86_400_000, maxBucketsPerShape: 10_000, threads },
+      ...(packer && { packer }),
+      onChange: (key) => {
+        this.directory.changed(key)
+        onChange?.(key)
+      },
+    })
+    this.directory = new Directory({ memory: this.memory, storeOf: () => this.memory })
+    this.replicas = Array.from({ length: threads }, (_, thread) => {
+      const [up, down]: [ToKeeper[], ToReplica[]] = [[], []]
+      this.directory.open(thread, (message) => down.push(structuredClone(message)))
+      const budget = new Budget(limit)
+      const replica = new Replica({
+        ...{ clock: this.clock, budget, maxPaneBytes: limit, farStores: new Set<string>() },
+        send: (message) => up.push(structuredClone(message)),
+      })
+      return { replica, budget, up, down }
+    })
+  }
+
+  /** Delivers one message, or none where that queue is empty. */
+  async deliver(thread: number, direction: 'up' | 'down'): Promise<void> {
+    const { replica, up, down } = this.replicas[thread]!
+    if (direction === 'up') {
+      const message = up.shift()
+      if (message !== undefined) this.directory.receive(thread, message)
+    } else {
+      const message = down.shift()
+      if (message !== undefined) replica.receive(message)
+    }
+    await this.clock.advance(0)
+  }
+
+  async settle(): Promise<void> {
+    while (this.replicas.some(({ up, down }) => up.length + down.length > 0)) {
+      for (let thread = 0; thread < this.replicas.length; thread++) {
+        await this.deliver(thread, 'up')
+        await this.deliver(thread, 'down')
+      }
+    }
+  }
+
+  /** What a thread reads, once everything it has to ask for has come. */
+  async read(thread: number, key: string): Promise<Map<number, number>> {
+    const reading = Promise.resolve(this.replicas[thread]!.replica.store('').read(key, everything))
+    let isOver = false
+    const over = reading.finally(() => {
+      isOver = true
+    })
+    // The keeper may have to unpack something before it answers.
+    while (!isOver) {
+      await this.settle()
+      await scheduler.yield()
+    }
+    return clocksIn(key, await over)
+  }
+}

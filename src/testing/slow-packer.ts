@@ -1,0 +1,62 @@
+/** A packer for tests: it packs at once, but says so only when it is let. */
+import type { Packer } from '../stores/cold.ts'
+
+/** What it packs is very short: it only writes down where it put it. */
+export class SlowPacker implements Packer {
+  readonly smallest: number = 0
+  readonly longestNow: number
+  readonly #kept: Buffer[] = []
+  readonly #waiting: (() => void)[] = []
+  isLetting = true
+  isBroken = false
+  packed = 0
+  unpacked = 0
+  turns = 0
+  /** Called whenever something is under way. */
+  onWork: () => void = () => {}
+
+  constructor(longestNow = 256 * 1024) {
+    this.longestNow = longestNow
+  }
+
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  pack(bytes: Buffer): Promise<Buffer> {
+    this.packed++
+    this.onWork()
+    this.#kept.push(Buffer.from(bytes))
+    const note = Buffer.allocUnsafeSlow(4)
+    note.writeUInt32LE(this.#kept.length - 1)
+    return this.#later(() => note)
+  }
+
+  unpack(packed: Buffer): Promise<Buffer> {
+    this.onWork()
+    return this.#later(() => this.unpackNow(packed))
+  }
+
+  unpackNow(packed: Buffer): Buffer {
+    this.unpacked++
+    this.onWork()
+    if (this.isBroken) throw new Error('broken')
+    const kept = this.#kept[packed.readUInt32LE()]!
+    const own = Buffer.allocUnsafeSlow(kept.length)
+    kept.copy(own)
+    return own
+  }
+
+  async turn(): Promise<void> {
+    this.turns++
+  }
+
+  letGo(): void {
+    for (const go of this.#waiting.splice(0)) go()
+  }
+
+  async #later(make: () => Buffer): Promise<Buffer> {
+    if (!this.isLetting) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    return make()
+  }
+}
