@@ -1,16 +1,23 @@
 /** What of a request's buckets has to be fetched, by what a lookup found of them. */
 import type { Backend, Edges, Plan } from '../backends/backend.ts'
-import { type CoverageRun, gapOf, gapsOf } from '../core/coverage.ts'
+import type { EpochMs } from '../core/clock.ts'
+import { type CoverageRun, type Freshness, gapOf, gapsOf } from '../core/coverage.ts'
+import { bucketAt } from '../core/grid.ts'
 import { hullOf, type Intervals, intersectAll, nothing, uniteAll } from '../core/interval.ts'
 
 /** A query with more intervals costs the database more than the buckets between them. */
 const maxIntervals = 256
 
+export interface GapRules extends Pick<Backend, 'takesSeveralIntervals'> {
+  readonly policy: Pick<Freshness, 'settledAgeMs'>
+  readonly now: EpochMs
+}
+
 /** Nothing on a full hit. */
 export function gapsIn(
-  plan: Pick<Plan, 'whole' | 'edges'>,
+  plan: Pick<Plan, 'whole' | 'edges' | 'grid'>,
   runs: readonly CoverageRun[],
-  { takesSeveralIntervals }: Pick<Backend, 'takesSeveralIntervals'>,
+  { takesSeveralIntervals, policy, now }: GapRules,
 ): Intervals {
   const { edges } = plan
   if (edges === undefined && runs.every(isFresh)) return nothing
@@ -18,7 +25,8 @@ export function gapsIn(
     const gap = gapOf(runs)
     return [hullOf(withEdges(gap === undefined ? nothing : [gap], edges))]
   }
-  const gaps = withEdges(gapsOf(runs), edges)
+  const unsettledFrom = bucketAt(plan.grid, now - policy.settledAgeMs)
+  const gaps = withEdges(gapsOf(runs, unsettledFrom), edges)
   return gaps.length <= maxIntervals ? gaps : intersectAll([hullOf(gaps)], askedBy(plan))
 }
 
