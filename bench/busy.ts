@@ -2,9 +2,9 @@
  * Hits while large answers are taken in: `npm run bench:busy`. The 99th percentile of hits of a medium panel (20 × 240), first
  * alone, then while 64 large misses (100 × 720) are under way all the time, from a database that costs nothing.
  */
-import { request } from 'undici'
 import { systemClock } from '../src/core/clock.ts'
 import { startNode } from './node-process.ts'
+import { readWhole } from './read-whole.ts'
 import { findWrk } from './wrk.ts'
 
 const rounds = 5
@@ -22,8 +22,7 @@ const proxy = await startNode(0, [
   database.url,
   ...['--listen', '127.0.0.1:0', '--admin.enabled=false', '--telemetry.log-level=warn', '--memory=2GiB'],
 ])
-const get = async (target: string): Promise<void> =>
-  void (await (await request(proxy.url + target)).body.dump())
+const get = (target: string): Promise<void> => readWhole(proxy.url + target)
 const paths = Array.from({ length: 16 }, (_, shift) => path('stub_20_hit', 240, shift))
 for (const each of paths) await get(each)
 

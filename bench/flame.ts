@@ -5,9 +5,9 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { request } from 'undici'
 import { flameOf, type Profile } from './flame-svg.ts'
 import { startNode } from './node-process.ts'
+import { readWhole } from './read-whole.ts'
 import { findWrk } from './wrk.ts'
 
 interface Scene {
@@ -39,7 +39,7 @@ async function profileOf(database: string, scene: Scene): Promise<{ profile: Pro
     ...['--listen', '127.0.0.1:0', '--admin.enabled=false', '--telemetry.log-level=warn'],
   ])
   const paths = pathsOf(scene)
-  for (const path of paths) await (await request(proxy.url + path)).body.dump()
+  for (const path of paths) await readWhole(proxy.url + path)
   const load = { paths, connections: 8, seconds: 5, core: 1, headers: scene.headers ?? {} }
   const { perSecond } = await (await findWrk()).load(proxy.url, load)
   const ended = new Promise((resolve) => proxy.child.once('exit', resolve))

@@ -3,9 +3,9 @@
  * time of the core; plots go to docs/performance. Exits with 1 where a hit does not cost what it should.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { request } from 'undici'
 import { cpuSeconds, type NodeProcess, startNode } from './node-process.ts'
 import { svgOf } from './plot.ts'
+import { readWhole } from './read-whole.ts'
 import { findWrk } from './wrk.ts'
 
 const rounds = 5
@@ -45,7 +45,7 @@ interface Hits {
 
 /** Two at a time: with eight answers of 8 MB under way the caches of the processor would be measured. */
 async function hits(server: NodeProcess, paths: readonly string[]): Promise<Hits> {
-  for (const each of paths) await (await request(server.url + each)).body.dump()
+  for (const each of paths) await readWhole(server.url + each)
   const began = cpuSeconds(server)
   const load = { paths, connections: 2, seconds: 1, core: 1 }
   const { requests, bytesEach } = await wrk.load(server.url, load)
@@ -96,7 +96,7 @@ async function byBytes(server: NodeProcess): Promise<void> {
 
 async function byPosition(server: NodeProcess): Promise<void> {
   const length = 10_000
-  await (await request(server.url + path('stub_10_long', 0, length))).body.dump()
+  await readWhole(server.url + path('stub_10_long', 0, length))
   row('window at', 'µs per hit')
   const places = [0, 0.25, 0.5, 0.75, 1]
   const costs = places.map(() => [] as number[])

@@ -2,11 +2,11 @@
  * Full hits of the large panel (100 series × 720 points, 1.7 MB) over HTTP, against a bare node:http server that
  * writes the same bytes: `npm run bench:large`. Server on one core, load on the other, 16 shifted windows.
  */
-import { request } from 'undici'
 import { isUnavailable } from '../test/servers/availability.ts'
 import { type Prometheus, startPrometheus } from '../test/servers/prometheus.ts'
 import { remoteWrite } from '../test/servers/remote-write.ts'
 import { startNode } from './node-process.ts'
+import { readWhole } from './read-whole.ts'
 import { findWrk } from './wrk.ts'
 
 const series = 100
@@ -46,7 +46,7 @@ if (isUnavailable(prometheus)) throw new Error(prometheus.unavailable)
 await fill(prometheus)
 const proxy = await startNode(0, ['src/cli/main.ts', prometheus.url, '--listen', '127.0.0.1:0'])
 const paths = Array.from({ length: windows }, (_, window) => path(window))
-for (const each of paths) await (await request(proxy.url + each)).body.dump()
+for (const each of paths) await readWhole(proxy.url + each)
 const bare = await startNode(0, ['bench/bare-server.ts', prometheus.url + path(0)])
 prometheus.pause()
 

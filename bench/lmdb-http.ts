@@ -5,8 +5,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { request } from 'undici'
 import { startNode } from './node-process.ts'
+import { readWhole } from './read-whole.ts'
 import { findWrk } from './wrk.ts'
 
 const rounds = 5
@@ -31,8 +31,7 @@ for (const [name, series, points] of [
   ['large', 100, 720],
 ] as const) {
   const paths = Array.from({ length: windows }, (_, shift) => path(series, points, shift))
-  for (const { url } of [memory, file])
-    for (const each of paths) await (await request(url + each)).body.dump()
+  for (const { url } of [memory, file]) for (const each of paths) await readWhole(url + each)
   for (const connections of [1, 8]) {
     const results: { memory: number; file: number }[] = []
     for (let round = 0; round < rounds; round++) {

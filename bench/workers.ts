@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs'
 import { request } from 'undici'
 import { type NodeProcess, startNode } from './node-process.ts'
+import { readWhole } from './read-whole.ts'
 import { findWrk, type Load } from './wrk.ts'
 
 const rounds = 5
@@ -78,8 +79,7 @@ async function hits(database: string): Promise<void> {
   for (const [name, { paths, connections }] of Object.entries(kinds)) {
     // Every worker sees every window once.
     for (const { url } of [...processes, ...two])
-      for (let i = 0; i < 4; i++)
-        for (const each of paths) await (await request(url + each, { reset: true })).body.dump()
+      for (let i = 0; i < 4; i++) for (const each of paths) await readWhole(url + each, { reset: true })
     const load = { paths, connections, seconds, core: cores }
     const results: { one: Result; two: Result; bound: Result }[] = []
     // Until the compiler of every thread has made up its mind.
@@ -117,7 +117,7 @@ async function queries(database: string, workers: number): Promise<number> {
       for (let panel = 0; panel < 20; panel++) {
         const query = `stub_5_d${dashboard}_p${panel}`
         const target = `/api/v1/query_range?query=${query}&start=${end - 3600}&end=${end}&step=15`
-        await (await request(proxy.url + target)).body.dump()
+        await readWhole(proxy.url + target)
       }
     }
   }
