@@ -31,6 +31,12 @@ then each request for it looks again. \`/-/status\` says since when the configur
 last reload, and of each URL of a database whether it is well and what its last error was. \`?run=1\` of
 \`/-/explain\` runs queries and nothing else.
 
+## Explain
+
+The body is that of a query as its client would send it: a form for Prometheus, JSON for Druid, native or SQL. Or it is a whole
+request: a JSON object of \`method\`, \`path\`, \`search\`, \`headers\` and \`body\`, and nothing else. \`?path=\` names the path of a
+query that is not where queries usually go.
+
 ## Purge
 
 The body is one JSON object: any of \`backend\`, \`shape\` (a key of \`/-/shapes\`, or the text of a query), \`source\` (a metric

@@ -9,9 +9,12 @@ export interface ShownCommand {
   readonly command: string
 }
 
-export async function shownCommands(): Promise<ShownCommand[]> {
+/** Its commands need a Druid: test/druid runs them. */
+export const druidPage = join('docs', 'guide', 'druid.md')
+
+export async function shownCommands(pages: readonly string[]): Promise<ShownCommand[]> {
   const found: ShownCommand[] = []
-  for (const page of await allPages()) {
+  for (const page of pages) {
     const text = await readFile(join(root, page), 'utf8')
     for (const command of commandsIn(text)) found.push({ page, command })
   }
@@ -23,6 +26,10 @@ export async function allPages(): Promise<string[]> {
   const pages = docs.filter((name) => name.endsWith('.md')).map((name) => join('docs', name))
   return ['README.md', 'CONTRIBUTING.md', ...pages]
 }
+
+/** As a shell would cut it: the documentation uses single quotes only. */
+export const wordsOf = (command: string): string[] =>
+  [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!)
 
 function commandsIn(text: string): string[] {
   const fenced = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].flatMap((block) => block[1]!.split('\n'))

@@ -11,7 +11,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { type Child, readyAddress, startCommand as startProgram } from '../cli/child.ts'
 import { type Fixture, requireServer, startFixture } from '../data/fixture.ts'
 import { ask, until } from '../proxy/client.ts'
-import { allPages, shownCommands } from './commands.ts'
+import { allPages, druidPage, shownCommands, wordsOf } from './commands.ts'
 
 const run = promisify(execFile)
 
@@ -47,7 +47,8 @@ test('every command that the documentation shows works', async (whole) => {
   whole.after(() => fixture.stop())
   let proxy: string | undefined
   const operated = await startOperated(whole, fixture)
-  for (const { page, command } of await shownCommands()) {
+  const pages = (await allPages()).filter((page) => page !== druidPage)
+  for (const { page, command } of await shownCommands(pages)) {
     await whole.test(`${page}: ${command}`, async (t) => {
       if (runElsewhere.has(command)) return
       // Benchmarks take minutes and a quiet machine: that they exist is checked below.
@@ -101,10 +102,6 @@ async function startOperated(t: TestContext, fixture: Fixture): Promise<Operated
   await until(() => /"url":"http:[^"]*\/-\/"/.test(child.err()))
   return { proxy, admin: /"url":"(http:[^"]*)\/-\/"/.exec(child.err())![1]! }
 }
-
-/** As a shell would cut it: the documentation uses single quotes only. */
-const wordsOf = (command: string): string[] =>
-  [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!)
 
 const startCommand = 'npm run -s windowpane -- http://127.0.0.1:9090'
 
