@@ -4,22 +4,25 @@ import { test } from 'node:test'
 import { requireServer } from '../../data/fixture.ts'
 import { startDruidFixture } from '../fixture.ts'
 import { faultsOf } from './marks.ts'
-import { nativeForms } from './queries.ts'
+import { nativeForms, sqlForms } from './queries.ts'
+
+const all = [...nativeForms, ...sqlForms]
 
 test('the forms are many, distinct and mostly eligible', () => {
-  const names = nativeForms.map((form) => form.name)
-  assert.deepEqual(
-    names.filter((name, i) => names.indexOf(name) !== i),
-    [],
-  )
+  const names = all.map((form) => form.name)
+  const repeated = names.filter((name, i) => names.indexOf(name) !== i)
+  assert.deepEqual(repeated, [])
   assert.ok(nativeForms.length >= 200, `${nativeForms.length} native forms`)
-  assert.ok(nativeForms.filter((form) => form.eligible).length / nativeForms.length > 0.8)
+  assert.ok(sqlForms.length >= 100, `${sqlForms.length} SQL forms`)
+  for (const forms of [nativeForms, sqlForms]) {
+    assert.ok(forms.filter((form) => form.eligible).length / forms.length > 0.8)
+  }
 })
 
 test('every form succeeds, fails or is empty as marked', async (t) => {
   const druid = requireServer(t, await startDruidFixture())
   if (druid === null) return
   t.after(() => druid.stop())
-  t.diagnostic(`${nativeForms.length} native forms`)
-  assert.deepEqual(await faultsOf(nativeForms, druid.brokerUrl), [])
+  t.diagnostic(`${nativeForms.length} native forms, ${sqlForms.length} SQL forms`)
+  assert.deepEqual(await faultsOf(all, druid.brokerUrl), [])
 })

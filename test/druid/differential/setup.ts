@@ -1,4 +1,5 @@
 /** A whole run of the suite: in front of a broker, and a part of it in front of a router. */
+import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { systemClock } from '../../../src/core/clock.ts'
 import { requireServer } from '../../data/fixture.ts'
@@ -45,13 +46,15 @@ export async function compareAll(t: TestContext, plan: Plan): Promise<void> {
       t.diagnostic(`${plan.forms.length} forms, ${seconds.toFixed(1)} s`)
       assertFaithful(tally)
       if (size.only === undefined) assertShares(tally, least)
+      if (role === 'broker' && size.isWhole) assert.equal(tally.byForm.size, plan.forms.length, 'forms asked')
     })
   }
 }
 
-/** WINDOWPANE_WALK asks for one walk only. */
-function chooseSize(usual: number): Size {
+/** WINDOWPANE_WALK asks for one walk only. The usual number is enough for every form to have its turn. */
+function chooseSize(usual: number): Size & { readonly isWhole: boolean } {
   const comparisons = fromEnvironment('WINDOWPANE_COMPARISONS') ?? usual
   const only = fromEnvironment('WINDOWPANE_WALK')
-  return { comparisons, walkers, ...(only !== undefined && { only }) }
+  const isWhole = only === undefined && comparisons >= usual
+  return { comparisons, walkers, isWhole, ...(only !== undefined && { only }) }
 }

@@ -13,14 +13,6 @@ const aggregators: readonly (readonly [type: string, fieldName: string, more?: o
   ['doubleMax', 'rate'],
   ['floatMin', 'score'],
   ['floatMax', 'score'],
-  ['longFirst', 'added'],
-  ['longLast', 'big'],
-  ['doubleFirst', 'rate'],
-  ['doubleLast', 'delta'],
-  ['floatFirst', 'score'],
-  ['floatLast', 'score'],
-  ['stringFirst', 'city', { maxStringBytes: 64 }],
-  ['stringLast', 'page'],
   ['doubleMean', 'delta'],
   ['hyperUnique', 'users'],
   ['hyperUnique', 'users', { round: true }],
@@ -28,6 +20,18 @@ const aggregators: readonly (readonly [type: string, fieldName: string, more?: o
   ['HLLSketchBuild', 'user', { round: true }],
   ['thetaSketch', 'user', { size: 4096 }],
   ['quantilesDoublesSketch', 'delta', { k: 4096 }],
+]
+
+/** Of rows of one time in several segments Druid takes one or the other, as the interval is: `tiny` has none. */
+const firstAndLast: readonly (readonly [type: string, fieldName: string, more?: object])[] = [
+  ['longFirst', 'added'],
+  ['longLast', 'added'],
+  ['doubleFirst', 'delta'],
+  ['doubleLast', 'delta'],
+  ['floatFirst', 'delta'],
+  ['floatLast', 'delta'],
+  ['stringFirst', 'page', { maxStringBytes: 64 }],
+  ['stringLast', 'country'],
 ]
 
 const filtered = {
@@ -54,13 +58,17 @@ const postAggregations: readonly object[] = [
   { type: 'longLeast', name: 'least', fields: [field('added'), field('n')] },
 ]
 
-const aggregated = (type: string, fieldName: string, more: object = {}) =>
-  timeseries('hour', { aggregations: [{ type, name: 'x', fieldName, ...more }, ...sums('n')] })
+const aggregated = (granularity: unknown, [type, fieldName, more]: (typeof aggregators)[number]) =>
+  timeseries(granularity, { aggregations: [{ type, name: 'x', fieldName, ...more }, ...sums('n')] })
 
 const hours = (more: object) => timeseries('hour', more as Record<string, unknown>)
 
 export const timeseriesForms: readonly Form[] = [
-  ...aggregators.map((aggregator) => native(aggregated(...aggregator))),
+  ...aggregators.map((aggregator) => native(aggregated('hour', aggregator))),
+  ...firstAndLast.flatMap((aggregator) => [
+    native(aggregated('hour', aggregator), { dataSet: 'tiny' }),
+    native(aggregated(period('P1D', 'America/New_York'), aggregator), { dataSet: 'tiny' }),
+  ]),
   native(hours({ aggregations: [filtered, cities, ...sums('n')] })),
   native(hours({ aggregations: [{ type: 'longAny', name: 'some', fieldName: 'added' }] }), {
     dataSet: 'tiny',

@@ -40,7 +40,7 @@ export const topNForms: readonly Form[] = [
   native(topN('minute', 'page'), { dataSet: 'tiny' }),
   native(topN('five_minute', 'country')),
   native(hours('page', { context: { serializeDateTimeAsLong: true } })),
-  native(hours('page', { context: { minTopNThreshold: 5 } })),
+  native(hours('page', { context: { minTopNThreshold: 100 } })),
   native(hours('page', { aggregations: sums('users', 'added') })),
   native(
     hours('page', {

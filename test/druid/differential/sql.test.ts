@@ -1,0 +1,11 @@
+/**
+ * The same answer: what comes through Windowpane to a SQL query equals what Druid says, byte for byte.
+ *
+ * WINDOWPANE_COMPARISONS sets the size, WINDOWPANE_SEED repeats a run, WINDOWPANE_WALK repeats one walk of it.
+ */
+import { test } from 'node:test'
+import { sqlForms } from './queries.ts'
+import { compareAll } from './setup.ts'
+
+test('answers to SQL queries through Windowpane equal direct answers', (t) =>
+  compareAll(t, { file: 'test/druid/differential/sql.test.ts', forms: sqlForms, comparisons: 3400 }))
