@@ -1,7 +1,8 @@
 /**
  * A database that costs nothing: answers of any size, made of the times that were asked for, ready before they are asked
  * for. The query says how many series: `stub_100_x` has 100. Those of `stub_100_short3` have 3 points each, somewhere in
- * the window. `node bench/stub-database.ts 20` takes 20 ms for each. `/count` says how many range queries there were.
+ * the window. Values repeat from series to series, as those of `stub_100_gauge` (six decimals), `stub_100_counter` and
+ * `stub_100_digits` (random, all digits of a double) do not. `node bench/stub-database.ts 20` takes 20 ms for each. `/count` says how many range queries there were.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,18 +12,41 @@ const buildInfo = '{"status":"success","data":{"version":"3.5.3","revision":"","
 const answers = new Map<string, Buffer>()
 
 function answerTo(search: URLSearchParams): Buffer {
-  const [, series = '1', life = '0'] = /^stub_(\d+)(?:_short(\d+))?/.exec(search.get('query') ?? '') ?? []
-  const name = `${series} ${life} ${search.get('start')} ${search.get('end')} ${search.get('step')}`
+  const query = search.get('query') ?? ''
+  const [, series = '1', life = '0'] = /^stub_(\d+)(?:_short(\d+))?/.exec(query) ?? []
+  const [kind = 'wave'] = /gauge|counter|digits/.exec(query) ?? []
+  const name = `${series} ${life} ${kind} ${search.get('start')} ${search.get('end')} ${search.get('step')}`
   const known = answers.get(name)
   if (known !== undefined) return known
-  const made = matrix(Number(series), Number(life), search)
+  const made = matrix({ series: Number(series), life: Number(life), value: values[kind]! }, search)
   if (answers.size > 64) answers.clear()
   answers.set(name, made)
   return made
 }
 
-/** `life`: how many points a series has; 0 for one at every step. Short ones begin evenly over the window. */
-function matrix(series: number, life: number, search: URLSearchParams): Buffer {
+type Value = (at: number, column: number) => string
+
+const wave = (at: number, phase: number): number => 50 + 50 * Math.sin(at / 540 + phase)
+/** Between 0 and 1, the same for the same. */
+const noise = (at: number, column: number): number =>
+  Math.abs(Math.sin(at * 12.9898 + column * 78.233) * 43758.5453) % 1
+
+const values: Readonly<Record<string, Value>> = {
+  wave: (at, column) => wave(at, column).toFixed(6),
+  gauge: (at, column) => (wave(at, 1.2345 * column) + noise(at, column)).toFixed(6),
+  counter: (at, column) =>
+    String(1e9 * (column + 1) + 20 * (at % 1e7) + Math.floor(1000 * noise(at, column))),
+  digits: (at, column) => String(100 * noise(at, column)),
+}
+
+interface Form {
+  readonly series: number
+  /** How many points a series has; 0 for one at every step. Short ones begin evenly over the window. */
+  readonly life: number
+  readonly value: Value
+}
+
+function matrix({ series, life, value }: Form, search: URLSearchParams): Buffer {
   const [start, end, step] = ['start', 'end', 'step'].map((name) => Number(search.get(name))) as [
     number,
     number,
@@ -35,7 +59,7 @@ function matrix(series: number, life: number, search: URLSearchParams): Buffer {
     const first = Math.floor((column / series) * (steps - length))
     for (let i = first; i < first + length; i++) {
       const at = start + i * step
-      points.push(`[${at},"${(50 + 50 * Math.sin(at / 540 + column)).toFixed(6)}"]`)
+      points.push(`[${at},"${value(at, column)}"]`)
     }
     const labels = `{"__name__":"stub","group":"g${column % 10}","instance":"host-${String(column).padStart(5, '0')}"}`
     return `{"metric":${labels},"values":[${points.join(',')}]}`

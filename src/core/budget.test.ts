@@ -120,7 +120,7 @@ test('what is spared cannot be reserved, and is made room for', () => {
   assert.deepEqual([held, budget.used, budget.limit], [50, 80, 100])
 })
 
-test('a large budget spares what is collected at once, a small one an eighth', () => {
+test('a large budget spares what is collected at once, a small one a quarter', () => {
   const MiB = 2 ** 20
-  assert.deepEqual([16 * MiB, 512 * MiB, 4096 * MiB].map(spareOf), [2 * MiB, 64 * MiB, 64 * MiB])
+  assert.deepEqual([16 * MiB, 512 * MiB, 4096 * MiB].map(spareOf), [4 * MiB, 64 * MiB, 64 * MiB])
 })

@@ -75,7 +75,7 @@ export class Budget {
 const collectedAtOnce = 64 * 1024 * 1024
 
 /** What a process that may take `limit` bytes should leave to the garbage collector. */
-export const spareOf = (limit: number): number => Math.min(collectedAtOnce, Math.floor(limit / 8))
+export const spareOf = (limit: number): number => Math.min(collectedAtOnce, Math.floor(limit / 4))
 
 function ownMeter(): Meter {
   let used = 0

@@ -145,7 +145,7 @@ function commonOf({ clock, limits, telemetry, sampleRatio, keeper, thread }: Hou
     telemetry?.metrics.observeVerify(backend, result)
   return {
     ...{ clock, limits, budget, telemetry, sampleRatio },
-    scratch: new ScratchPool(),
+    scratch: new ScratchPool(unusedBytesOf(limits)),
     packed: new PackedAnswers(budget),
     pace: new Pace(),
     pieces: new Pieces(budget, new ThreadMaker()),
@@ -154,6 +154,9 @@ function commonOf({ clock, limits, telemetry, sampleRatio, keeper, thread }: Hou
     thread,
   }
 }
+
+/** What lies unused for the next answers is not in the budget: it must be little beside it. */
+const unusedBytesOf = ({ memoryBytes }: Limits): number => Math.min(32 * 2 ** 20, memoryBytes / 16)
 
 const ownBudget = ({ memoryBytes }: Limits): Budget =>
   new Budget(memoryBytes, { spare: spareOf(memoryBytes) })
