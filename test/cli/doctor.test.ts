@@ -66,7 +66,8 @@ test('shares are of queries, and few queries say nothing', () => {
 })
 
 const row = (changed: Partial<TopShape>): TopShape => ({
-  ...{ shape: '["/api/v1/query_range","up",15000]', key: 'k', backend: 'main', stepMs: 15_000, phaseMs: 0, count: 1 },
+  ...{ shape: '["/api/v1/query_range","up",15000]', key: 'k', backend: 'main', count: 1 },
+  ...{ stepMs: 15_000, phaseMs: 0 },
   ...{ outcomes: {}, bytes: 0, savedSeconds: 0, asked: 0, askedSeconds: 0 },
   ...changed,
 })
