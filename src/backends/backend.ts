@@ -7,6 +7,7 @@ import type { BypassReason } from '../core/decision.ts'
 import type { Grid } from '../core/grid.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Pane, PaneBody } from '../core/pane.ts'
+import type { TimeSpan } from '../core/witness.ts'
 
 /** name, value, name, value … in the order they came. Names of requests are in lower case. */
 export type HeaderList = readonly string[]
@@ -144,6 +145,50 @@ export interface ErrorAnswer {
   readonly body: string
 }
 
+/** Looking at the segments that answers are made of. Another set of segments is other data, and equal sets are equal data. */
+export interface SegmentWatch {
+  /** Asks the server that answers queries which segments it answers them from. */
+  readonly request: WireRequest
+  /** For one answer to it. */
+  reader(): SegmentReader
+  /** What differs between two views: exactly what may be answered otherwise now, as far as it was at rest before. */
+  changes(before: SegmentView, after: SegmentView): readonly SourceSpans[]
+  /** Where only finished segments serve, by data source: nothing is being written there, and nothing is still to come. */
+  atRest(view: SegmentView): ReadonlyMap<string, readonly TimeSpan[]>
+}
+
+/** Takes the answer as it arrives; only what is needed of it is kept. */
+export interface SegmentReader {
+  write(chunk: Uint8Array): void
+  end(status: number): SegmentView | Unreadable
+}
+
+export interface Unreadable {
+  /** For people: what is wrong with it. */
+  readonly unreadable: string
+}
+
+/** The segments that answers are made of at one moment. */
+export interface SegmentView {
+  readonly count: number
+  /** By data source, then by their interval as text. */
+  readonly sources: ReadonlyMap<string, ReadonlyMap<string, SegmentGroup>>
+}
+
+/** The segments of one data source that have the same interval. */
+export interface SegmentGroup extends TimeSpan {
+  /** Sorted, without what all of the group have in common. */
+  readonly published: readonly string[]
+  /** Those that are still being written. */
+  readonly realtime: readonly string[]
+}
+
+export interface SourceSpans {
+  readonly source: string
+  /** In time order, disjoint. */
+  readonly spans: readonly TimeSpan[]
+}
+
 export interface Backend<Query = unknown> {
   readonly name: string
   /** The path to ask for what the server is, and how to read its answer. */
@@ -189,4 +234,6 @@ export interface Backend<Query = unknown> {
    * Without this method every other byte is a difference.
    */
   differenceFrom?(direct: Uint8Array, answer: Uint8Array): AnswerDifference
+  /** How it is seen that settled data has changed, where the database can tell. */
+  readonly segments?: SegmentWatch
 }

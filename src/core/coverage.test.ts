@@ -18,6 +18,7 @@ import { type BucketMark, noMarks } from './mark.ts'
 import { clockOf, type Pane, slice } from './pane.ts'
 import { PaneBuilder } from './pane-builder.ts'
 import { join } from './pane-join.ts'
+import type { VouchedBuckets, VouchedRun } from './witness.ts'
 
 const minute = 60_000
 const base = Date.UTC(2026, 0, 1)
@@ -66,8 +67,24 @@ function someCase(dice: Dice): Case {
       policy: policies[dice(0, policies.length - 1)]!,
       notBefore: dice(0, 3) > 0 ? Number.NEGATIVE_INFINITY : now - dice(0, 100) * 5000,
       marks: dice(0, 1) === 0 ? noMarks : someMarks(dice, first, now),
+      vouched: dice(0, 1) === 0 ? undefined : someVouched(dice, first, now),
     },
   }
+}
+
+/** Mostly in time; now and then lapsed, or of the future: then somebody has set the clock. */
+function someVouched(dice: Dice, first: number, now: number): LookupRules['vouched'] {
+  if (dice(0, 4) === 0) return () => undefined
+  const runs: VouchedRun[] = []
+  let next = first
+  for (let count = dice(1, 4); count > 0; count--) {
+    const from = next + dice(0, 20)
+    next = from + dice(1, 60)
+    runs.push({ from, to: next, since: now - dice(0, 250) * 5000 })
+  }
+  const verifiedAt = now - dice(-1, 4) * 10_000
+  const vouched = { runs, verifiedAt, until: verifiedAt + 30_000, maxAgeMs: dice(0, 250) * 5000 }
+  return () => vouched
 }
 
 /** Marks of both kinds that overlap each other and the panes, set before, between and after their clocks. */
@@ -96,11 +113,18 @@ interface Bucket {
   readonly settled: boolean
   readonly clock: number
   readonly expiry: number
+  readonly vouched?: true
+}
+
+function wordUntil(vouched: VouchedBuckets | undefined, bucket: number, clock: number): number {
+  const run = vouched?.runs.find(({ from, to }) => from <= bucket && bucket < to)
+  return run !== undefined && clock > run.since ? Math.min(vouched!.until, clock + vouched!.maxAgeMs) : 0
 }
 
 /** The rule of the design, bucket by bucket. */
 function naive({ window, panes, rules }: Case): Bucket[] {
   const { grid, policy, now, notBefore, marks } = rules
+  const vouched = rules.vouched?.()
   return Array.from({ length: window.to - window.from }, (_, i) => {
     const bucket = window.from + i
     const pane = panes.find(({ from, to }) => from <= bucket && bucket < to)
@@ -111,14 +135,19 @@ function naive({ window, panes, rules }: Case): Bucket[] {
     const isPurged = said.some(({ kind }) => kind === 'purge')
     if (Number.isNaN(clock) || clock > now || isPurged)
       return { bucket, state: 'absent', settled: false, clock, expiry }
-    const state = now < expiry && clock >= notBefore && said.length === 0 ? 'fresh' : 'stale'
-    return { bucket, state, settled: clock - end >= policy.settledAgeMs, clock, expiry }
+    const settled = clock - end >= policy.settledAgeMs
+    const mayBe = clock >= notBefore && said.length === 0
+    if (mayBe && now < expiry) return { bucket, state: 'fresh', settled, clock, expiry }
+    const until = settled ? wordUntil(vouched, bucket, clock) : 0
+    const isVouchedFor = mayBe && now < until && vouched!.verifiedAt <= now
+    if (isVouchedFor) return { bucket, state: 'fresh', settled, clock, expiry: until, vouched: true }
+    return { bucket, state: 'stale', settled, clock, expiry }
   })
 }
 
 const law = (name: string, check: (given: Case) => void): void => {
   test(name, () => {
-    const throws = fc.uint8Array({ minLength: 40, maxLength: 80, size: 'max' })
+    const throws = fc.uint8Array({ minLength: 40, maxLength: 100, size: 'max' })
     fc.assert(
       fc.property(throws, (bytes) => check(someCase(diceOf(bytes)))),
       { numRuns: 2000 },
@@ -128,10 +157,12 @@ const law = (name: string, check: (given: Case) => void): void => {
 
 law('every bucket is judged by its age at fetch and its clock', (given) => {
   const { runs } = cover([given.window], given.panes, given.rules)
-  const judged = runs.flatMap(({ from, to, state, settled }) =>
-    Array.from({ length: to - from }, (_, i) => ({ bucket: from + i, state, settled })),
+  const judged = runs.flatMap(({ from, to, state, settled, vouched }) =>
+    Array.from({ length: to - from }, (_, i) => ({ bucket: from + i, state, settled, vouched })),
   )
-  const expected = naive(given).map(({ bucket, state, settled }) => ({ bucket, state, settled }))
+  const expected = naive(given).map(({ bucket, state, settled, vouched }) => ({
+    ...{ bucket, state, settled, vouched },
+  }))
   assert.deepEqual(judged, expected)
 })
 
@@ -163,7 +194,7 @@ law('runs are as long as they can be', (given) => {
     const next = runs[i + 1]
     assert.ok(run.from < run.to)
     const isOther = next?.state !== run.state || next.settled !== run.settled || next.mark !== run.mark
-    assert.ok(isOther)
+    assert.ok(isOther || next.vouched !== run.vouched)
   })
 })
 
@@ -212,7 +243,7 @@ law('states are counted by bucket', (given) => {
 
 test('the cases of these laws have runs of every kind', () => {
   const seen = new Set<string>()
-  const throws = fc.uint8Array({ minLength: 40, maxLength: 80, size: 'max' })
+  const throws = fc.uint8Array({ minLength: 40, maxLength: 100, size: 'max' })
   for (const bytes of fc.sample(throws, { numRuns: 2000, seed: 1 })) {
     const given = someCase(diceOf(bytes))
     for (const { state, settled } of naive(given)) seen.add(`${state} ${settled}`)
@@ -282,4 +313,40 @@ test('an empty window has no runs and no gap', () => {
   const coverage = cover([{ from: 3, to: 3 }], [], { grid, policy: fixed(1), now: base, ...noDemands })
   assert.deepEqual(coverage.runs, [])
   assert.equal(gapOf(coverage.runs), undefined)
+})
+
+test('a witness is asked once per lookup, and only where settled buckets are past their TTLs', () => {
+  const grid = { kind: 'cell', step: minute, origin: 0 } as const
+  const policy = ladder({ floorMs: 5000, doublingMs: minute, capMs: 60 * minute })
+  const window = { from: base / minute, to: base / minute + 100 }
+  const clock = base + 200 * minute
+  let asked = 0
+  const coverAt = (now: number) => {
+    asked = 0
+    const vouched = () => {
+      asked++
+      const runs = [{ from: window.from + 10, to: window.to, since: clock - 1 }]
+      return { runs, verifiedAt: now, until: now + minute, maxAgeMs: 180 * minute }
+    }
+    const rules = { grid, policy, now, notBefore: Number.NEGATIVE_INFINITY, marks: noMarks, vouched }
+    const panes = [0, 30, 60].map((i) =>
+      paneFetchedAt({ from: window.from + i, to: window.from + i + 30 }, clock),
+    )
+    return cover([window], panes, rules)
+  }
+  coverAt(clock + 59 * minute)
+  assert.equal(asked, 0)
+  const { runs, freshUntil } = coverAt(clock + 61 * minute)
+  assert.equal(asked, 1)
+  assert.deepEqual(
+    runs.map(({ from, to, state, vouched }) => [from - window.from, to - window.from, state, vouched]),
+    [
+      [0, 10, 'stale', undefined],
+      [10, 90, 'fresh', true],
+      [90, 100, 'absent', undefined],
+    ],
+  )
+  assert.equal(freshUntil, clock + 62 * minute)
+  const capped = coverAt(clock + 180 * minute)
+  assert.ok(capped.runs.every(({ state }) => state !== 'fresh'))
 })

@@ -4,9 +4,10 @@
  */
 import type { EpochMs } from './clock.ts'
 import { bucketAt, endOf, type Grid } from './grid.ts'
-import type { Interval, Intervals } from './interval.ts'
+import { type Interval, type Intervals, intersect, isEmpty } from './interval.ts'
 import { type BucketMark, markedRun } from './mark.ts'
 import type { Pane } from './pane.ts'
+import { type VouchedBuckets, vouchedUntil } from './witness.ts'
 
 export type BucketState = 'fresh' | 'stale' | 'absent'
 
@@ -16,6 +17,8 @@ export interface CoverageRun extends Interval {
   readonly settled: boolean
   /** Why its buckets are absent or stale although they are stored. */
   readonly mark?: BucketMark
+  /** Its buckets are past their TTLs, and fresh because a witness says that they have not changed. */
+  readonly vouched?: true
 }
 
 /** The part of a TTL policy that a lookup needs; ttl/policy.ts says what it promises. */
@@ -32,6 +35,8 @@ export interface LookupRules {
   readonly notBefore: EpochMs
   /** What was said about the question's buckets since they were fetched. */
   readonly marks: readonly BucketMark[]
+  /** What a witness says about them; only asked where settled buckets are past their TTLs. */
+  readonly vouched?: (() => VouchedBuckets | undefined) | undefined
 }
 
 export interface Coverage {
@@ -67,6 +72,7 @@ class Judge implements Coverage {
   oldestFresh: EpochMs = Number.POSITIVE_INFINITY
   freshUntil: EpochMs = Number.POSITIVE_INFINITY
   readonly #rules: LookupRules
+  #vouched: VouchedBuckets | 'not asked' | undefined = 'not asked'
 
   constructor(rules: LookupRules) {
     this.#rules = rules
@@ -125,8 +131,32 @@ class Judge implements Coverage {
     if (freshUntil === run.to) return
     const outer = Math.max(freshUntil, settledUntil)
     const stale = { state: 'stale', ...(mark && { mark }) } as const
-    append(runs, { from: freshUntil, to: outer, ...stale, settled: true })
+    const lapsed = { from: freshUntil, to: outer }
+    const left = mayBeFresh && this.#rules.vouched !== undefined ? this.#vouchFor(lapsed, clock) : lapsed
+    append(runs, { ...left, ...stale, settled: true })
     append(runs, { from: outer, to: run.to, ...stale, settled: false })
+  }
+
+  /** Settled buckets past their TTLs; returns what is left behind the last that a witness vouches for. */
+  #vouchFor(lapsed: Interval, clock: EpochMs): Interval {
+    if (isEmpty(lapsed)) return lapsed
+    if (this.#vouched === 'not asked') this.#vouched = this.#rules.vouched?.()
+    const vouched = this.#vouched
+    const { now } = this.#rules
+    if (vouched === undefined || now < vouched.verifiedAt) return lapsed
+    const until = vouchedUntil(vouched, clock)
+    if (!(now < until)) return lapsed
+    let { from } = lapsed
+    for (const run of vouched.runs) {
+      const part = intersect(run, lapsed)
+      if (isEmpty(part) || !(run.since < clock)) continue
+      append(this.runs, { from, to: part.from, state: 'stale', settled: true })
+      append(this.runs, { ...part, state: 'fresh', settled: true, vouched: true })
+      this.oldestFresh = Math.min(this.oldestFresh, clock)
+      this.freshUntil = Math.min(this.freshUntil, until)
+      from = part.to
+    }
+    return { from, to: lapsed.to }
   }
 
   #firstNotFresh(run: Interval, clock: EpochMs): number {
@@ -167,7 +197,11 @@ function append(runs: CoverageRun[], run: CoverageRun): void {
 }
 
 const isAlike = (a: CoverageRun, b: CoverageRun): boolean =>
-  a.to === b.from && a.state === b.state && a.settled === b.settled && a.mark === b.mark
+  a.to === b.from &&
+  a.state === b.state &&
+  a.settled === b.settled &&
+  a.mark === b.mark &&
+  a.vouched === b.vouched
 
 /**
  * What has to be fetched: from the first bucket that is not fresh to the end of the window, but without a suffix

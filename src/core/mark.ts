@@ -121,12 +121,14 @@ export function covers(mark: Mark, other: Mark): boolean {
 const includes = (wide: string | undefined, narrow: string | undefined): boolean =>
   wide === undefined || wide === narrow
 
-/** One mark of a backend instead of several: it covers them all, and more. Refetching is safe, forgetting is not. */
+/** One mark of a backend (of a data source, where all are) instead of several: it covers them all, and more. Refetching is safe, forgetting is not. */
 export function folded(marks: readonly [Mark, ...Mark[]]): Mark {
-  const { backend } = marks[0]
+  const { backend, source } = marks[0]
+  const isOfOneSource = source !== undefined && marks.every((mark) => mark.source === source)
   return {
     kind: marks.some(({ kind }) => kind === 'purge') ? 'purge' : 'stale',
     ...(backend !== undefined && { backend }),
+    ...(isOfOneSource && { source }),
     from: Math.min(...marks.map(({ from }) => from)),
     to: Math.max(...marks.map(({ to }) => to)),
     at: Math.max(...marks.map(({ at }) => at)),

@@ -4,6 +4,7 @@ import type { CoverageRun } from '../core/coverage.ts'
 import { endOf, type Grid } from '../core/grid.ts'
 import type { Interval } from '../core/interval.ts'
 import { clockOf, type Pane } from '../core/pane.ts'
+import { type VouchedBuckets, vouchedUntil } from '../core/witness.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 
 export interface Spread {
@@ -15,22 +16,25 @@ export interface Freshness {
   readonly grid: Grid
   readonly policy: TtlPolicy
   readonly now: EpochMs
+  readonly vouched?: (() => VouchedBuckets | undefined) | undefined
 }
 
 /** Ages and remaining TTLs of a run's buckets; nothing of absent ones. */
 export function clocksOf(
   run: CoverageRun,
   panes: readonly Pane[],
-  { grid, policy, now }: Freshness,
+  { grid, policy, now, vouched }: Freshness,
 ): { fetchAgeMs?: Spread; ttlLeftMs?: Spread } {
   if (run.state === 'absent') return {}
   const [ages, left] = [new Range(), new Range()]
+  const word = run.vouched && vouched?.()
   for (const pane of panes) {
     const to = Math.min(pane.to, run.to)
     for (let bucket = Math.max(pane.from, run.from); bucket < to; bucket++) {
       const clock = clockOf(pane, bucket)
       ages.add(now - clock)
-      left.add(clock + policy.ttl(clock - endOf(grid, bucket)) - now)
+      const expiry = word ? vouchedUntil(word, clock) : clock + policy.ttl(clock - endOf(grid, bucket))
+      left.add(expiry - now)
     }
   }
   return { fetchAgeMs: ages.spread, ttlLeftMs: left.spread }

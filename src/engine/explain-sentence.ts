@@ -12,7 +12,13 @@ export const bypassSentence = (reason: BypassReason, detail: string | undefined)
 
 export function hitSentence(runs: Runs): string {
   const left = Math.min(...runs.map((run) => run.ttlLeftMs?.min ?? Number.POSITIVE_INFINITY))
-  return `Hit: ${all(countOf(runs))} fresh, and the first stops being so in ${duration(left)}; the database would not be asked.`
+  return `Hit: ${all(countOf(runs))} fresh${vouchedFor(runs)}, and the first stops being so in ${duration(left)}; the database would not be asked.`
+}
+
+/** ` (300 of them past their TTLs, but unchanged since they were fetched)`. */
+function vouchedFor(runs: Runs): string {
+  const count = countOf(runs.filter(({ vouched }) => vouched === true))
+  return count === 0 ? '' : ` (${count} of them past their TTLs, but unchanged since they were fetched)`
 }
 
 /** `parts`: buckets of which only a part is wanted. */
@@ -40,7 +46,8 @@ export function fillSentence(filling: Filling): string {
   const why = reason === 'revalidate' ? `${stale} are older than the client wants` : lacking(runs)
   const name = outcome === 'miss' ? 'Miss' : 'Partial'
   const how = asking(total - fresh + parts, joined.length, asked?.buckets)
-  return `${name}: ${state} fresh; ${why}${how}${parts > 0 ? `, with ${partsOf(parts)} of ${others(parts)}` : ''}.`
+  const also = parts > 0 ? `, with ${partsOf(parts)} of ${others(parts)}` : ''
+  return `${name}: ${state} fresh${vouchedFor(runs)}; ${why}${how}${also}.`
 }
 
 /** Nothing but parts has to be fetched. */

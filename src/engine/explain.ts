@@ -30,6 +30,7 @@ import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { inTime, readRuns, withOneFrame } from './stored.ts'
 import type { CacheRequest, IntervalCacheOptions } from './trip.ts'
+import { vouchedOver } from './witness.ts'
 
 export type ExplainedRequest = Omit<CacheRequest, 'client' | 'target'>
 
@@ -49,6 +50,8 @@ export interface ExplainedRun extends ExplainedInterval {
   readonly ttlLeftMs?: Spread
   /** Why stored buckets are absent or stale before their time. */
   readonly mark?: { readonly kind: MarkKind; readonly at: EpochMs }
+  /** Past their TTLs, and fresh because a witness says that they have not changed. */
+  readonly vouched?: true
 }
 
 /** What was said about the window since; what was fetched at or before `at` is meant. */
@@ -163,7 +166,8 @@ class Explainer {
     this.#request = request
     this.#filler = filler
     const policy = request.policy ?? options.policy
-    this.#rules = { grid: request.plan.grid, policy, now: options.clock.now() }
+    const vouched = vouchedOver(options, request.plan)
+    this.#rules = { grid: request.plan.grid, policy, now: options.clock.now(), vouched }
   }
 
   explain(key: Key, found: Found | undefined): Explanation {
@@ -193,8 +197,8 @@ class Explainer {
   #seen(runs: readonly CoverageRun[], panes: readonly Pane[]) {
     const { grid, policy, now } = this.#rules
     const listed = runs.slice(0, maxRuns).map((run): ExplainedRun => {
-      const { state, settled, mark } = run
-      const why = mark && { mark: { kind: mark.kind, at: mark.at } }
+      const { state, settled, mark, vouched } = run
+      const why = { ...(mark && { mark: { kind: mark.kind, at: mark.at } }), ...(vouched && { vouched }) }
       return { ...spanOf(grid, run), state, settled, ...clocksOf(run, panes, this.#rules), ...why }
     })
     const more = runs.length - listed.length

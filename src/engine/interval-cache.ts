@@ -20,6 +20,7 @@ import { missOf } from './miss.ts'
 import { Shadow, type ShadowRequest } from './shadow.ts'
 import { inTime, newestOf, partsOf, readRuns, withOneFrame } from './stored.ts'
 import type { Answer, CacheRequest, IntervalCacheOptions, Trip } from './trip.ts'
+import { vouchedOver } from './witness.ts'
 
 interface Lookup {
   readonly found: Found | undefined
@@ -140,7 +141,8 @@ export class IntervalCache {
     const found = read && withOneFrame(read, frame)
     const now = this.#options.clock.now()
     const marks = marksOver(this.#options, key, plan)
-    const rules = { grid: plan.grid, policy, now, notBefore: request.demands.notBefore, marks }
+    const vouched = vouchedOver(this.#options, plan)
+    const rules = { grid: plan.grid, policy, now, notBefore: request.demands.notBefore, marks, vouched }
     const coverage = cover(plan.whole, found?.panes ?? [], rules)
     const { oldestFresh, freshUntil } = coverage
     const { takesSeveralIntervals } = this.#options.backend

@@ -153,9 +153,19 @@ function withMark(marks: readonly Mark[], mark: Mark): readonly Mark[] {
   return [...marks.filter((other) => !covers(mark, other)), mark]
 }
 
-/** The older half of the marks of the backend that has most; undefined where no two are of one backend. */
-function toFold(marks: readonly Mark[]): readonly [Mark, Mark, ...Mark[]] | undefined {
-  const groups = [...Map.groupBy(marks, ({ backend }) => backend).values()]
+/** Of one data source, where one has several: the others are not touched then. */
+const toFold = (marks: readonly Mark[]): readonly [Mark, Mark, ...Mark[]] | undefined =>
+  olderHalf(marks, ({ backend = '', source }) => source && `${backend} ${source}`) ??
+  olderHalf(marks, ({ backend = '' }) => backend)
+
+/** The older half of the marks of the group that has most; undefined where no two are of one group. */
+function olderHalf(
+  marks: readonly Mark[],
+  groupOf: (mark: Mark) => string | undefined,
+): readonly [Mark, Mark, ...Mark[]] | undefined {
+  const grouped = Map.groupBy(marks, groupOf)
+  grouped.delete(undefined)
+  const groups = [...grouped.values()]
   const largest = groups.reduce((a, b) => (b.length > a.length ? b : a), [])
   const [first, second, ...more] = largest.toSorted((a, b) => a.at - b.at)
   if (first === undefined || second === undefined) return undefined
@@ -173,7 +183,10 @@ export const marksOver = (
 export class BackendMarks {
   readonly #backend: string
   readonly #dropLapsed: () => void
-  #marks: readonly Mark[] = []
+  #count = 0
+  /** Those about everything, or about a question by its text. */
+  #general: readonly Mark[] = []
+  #bySource: ReadonlyMap<string, readonly Mark[]> = new Map()
 
   constructor(backend: string, dropLapsed: () => void) {
     this.#backend = backend
@@ -182,14 +195,28 @@ export class BackendMarks {
 
   /** What is said about the buckets of a question. Costs nothing while there are no marks. */
   over(key: Key, plan: Plan): readonly BucketMark[] {
-    if (this.#marks.length === 0) return noMarks
+    if (this.#count === 0) return noMarks
     this.#dropLapsed()
+    const marks = this.#about(plan)
+    if (marks.length === 0) return noMarks
     const question = { ...plan, key, backend: this.#backend, query: plan.text }
-    return this.#marks.map((mark) => bucketMarkOf(mark, question)).filter((mark) => mark !== undefined)
+    return marks.map((mark) => bucketMarkOf(mark, question)).filter((mark) => mark !== undefined)
+  }
+
+  /** Those of other data sources need not be looked at: a watcher may write many. */
+  #about({ sources, knowsAllSources }: Plan): readonly Mark[] {
+    const named = knowsAllSources
+      ? sources.flatMap((source) => this.#bySource.get(source) ?? [])
+      : [...this.#bySource.values()].flat()
+    return named.length === 0 ? this.#general : [...this.#general, ...named]
   }
 
   /** Takes those that concern its backend. */
   choose(marks: readonly Mark[]): void {
-    this.#marks = marks.filter(({ backend }) => backend === undefined || backend === this.#backend)
+    const own = marks.filter(({ backend }) => backend === undefined || backend === this.#backend)
+    const named = own.filter(({ source }) => source !== undefined)
+    this.#count = own.length
+    this.#general = own.filter(({ source }) => source === undefined)
+    this.#bySource = Map.groupBy(named, ({ source }) => source!)
   }
 }

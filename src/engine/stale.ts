@@ -7,6 +7,7 @@ import { endOf, type Grid, startOf } from '../core/grid.ts'
 import { countOf, hullOf, type Interval, type Intervals, intersectAll } from '../core/interval.ts'
 import { type BucketMark, markedRun } from '../core/mark.ts'
 import { clockOf, type Pane } from '../core/pane.ts'
+import { runVouchingFor, type VouchedBuckets, vouchedUntil } from '../core/witness.ts'
 import type { EmptyEnd, Found } from '../stores/store.ts'
 import { askedBy } from './gaps.ts'
 import { marksOver } from './marks.ts'
@@ -31,8 +32,8 @@ export function serveStale(
   const panes = partsOf(withOneFrame(found).panes, whole)
   const now = clock.now()
   const { emptyEnds = [] } = found.shape
-  const marks = marksOver(options, key, plan)
-  const stale = staleAnswer(whole, panes, { grid: plan.grid, policy, now, maxStaleMs, emptyEnds, marks })
+  const said = { emptyEnds, marks: marksOver(options, key, plan), vouched: options.witness?.over(plan) }
+  const stale = staleAnswer(whole, panes, { grid: plan.grid, policy, now, maxStaleMs, ...said })
   if (stale === undefined) return undefined
   // Another request has brought everything meanwhile: that is a hit.
   const isStored = (panes.at(-1)?.to ?? 0) >= plan.window.to
@@ -93,6 +94,7 @@ interface StaleRules {
   readonly maxStaleMs: number
   readonly emptyEnds: readonly EmptyEnd[]
   readonly marks: readonly BucketMark[]
+  readonly vouched: VouchedBuckets | undefined
 }
 
 interface StaleAnswer {
@@ -139,12 +141,23 @@ function knownClock(bucket: number, panes: readonly Pane[], rules: StaleRules): 
 }
 
 /** Milliseconds since a bucket stopped being fresh (negative while it is); NaN where it is absent or purged. */
-function latenessOf(clock: EpochMs, bucket: number, { grid, policy, now, marks }: StaleRules): number {
+function latenessOf(clock: EpochMs, bucket: number, rules: StaleRules): number {
+  const { now, marks } = rules
   if (!(clock <= now)) return Number.NaN
-  const lateness = now - clock - policy.ttl(clock - endOf(grid, bucket))
+  const lateness = now - freshUntil(clock, bucket, rules)
   if (marks.length === 0) return lateness
   const { mark } = markedRun(bucket, clock, marks)
   if (mark === undefined) return lateness
   // What was marked as changed was fresh until then at most: nobody may take it for a hit.
   return mark.kind === 'purge' ? Number.NaN : Math.max(lateness, now - mark.at, 0)
+}
+
+/** What a witness vouched for until the outage was fresh until then. */
+function freshUntil(clock: EpochMs, bucket: number, { grid, policy, vouched }: StaleRules): EpochMs {
+  const age = clock - endOf(grid, bucket)
+  const expiry = clock + policy.ttl(age)
+  const isSettled = age >= policy.settledAgeMs
+  const isVouchedFor =
+    vouched !== undefined && isSettled && runVouchingFor(vouched, bucket, clock) !== undefined
+  return isVouchedFor ? Math.max(expiry, vouchedUntil(vouched, clock)) : expiry
 }

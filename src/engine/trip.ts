@@ -14,6 +14,7 @@ import type { DatabaseFailure, FetchResult, WholeResponse } from './fetch.ts'
 import type { BackendMarks } from './marks.ts'
 import type { StreamTarget, Upstream } from './ports.ts'
 import type { ShadowLog } from './shadow-log.ts'
+import type { Witness } from './witness.ts'
 
 export interface IntervalCacheOptions {
   /** What this database is called: two of one kind share no keys. */
@@ -31,6 +32,8 @@ export interface IntervalCacheOptions {
   readonly patienceMs: { readonly slow: number; readonly down: number }
   /** What was purged or has changed since it was fetched; nothing unless told. */
   readonly marks?: Pick<BackendMarks, 'over'>
+  /** Keeps settled buckets fresh of which it knows that they have not changed; nothing unless told. */
+  readonly witness?: Pick<Witness, 'over'> | undefined
   /** How long a store may take to read or write before the request goes on without it. */
   readonly storeTimeoutMs: number
   /** Hears of every query to the database when it is over, before its result is used. Must not throw. */

@@ -47,11 +47,12 @@ const saidIn = ({ kind, at }: NonNullable<ExplainedRun['mark']>): string =>
   `${kind === 'purge' ? 'purged' : 'marked as changed'} at ${iso(at)}`
 
 function runText(run: ExplainedRun): string {
-  const { fetchAgeMs, ttlLeftMs, settled, mark } = run
+  const { fetchAgeMs, ttlLeftMs, settled, mark, vouched } = run
   const parts = [spanOf(run)]
   if (fetchAgeMs !== undefined) parts.push(`fetched ${spreadOf(fetchAgeMs)} ago`)
   if (ttlLeftMs !== undefined) parts.push(`TTL left ${spreadOf(ttlLeftMs)}`)
   if (settled) parts.push('settled')
+  if (vouched) parts.push('unchanged since then')
   if (mark !== undefined) parts.push(saidIn(mark))
   return parts.join(', ')
 }

@@ -8,6 +8,7 @@ import { cancelledAnswer, cancels, ownHeaders } from './ids.ts'
 import { narrow } from './narrow.ts'
 import { createPlanner, type DruidOptions, type DruidQuery, isDruidQuery } from './plan.ts'
 import { recompose } from './recompose.ts'
+import { segments } from './segments.ts'
 import { requestText } from './shape-text.ts'
 
 export type { DruidOptions, DruidQuery } from './plan.ts'
@@ -40,6 +41,7 @@ export function druid(options: DruidOptions): Backend<DruidQuery> {
     decompose: (plan, intervals) => new RowSink(plan as DruidPlan, intervals),
     recompose: (plan, panes) => recompose(plan as DruidPlan, panes),
     differenceFrom,
+    segments,
   }
 }
 

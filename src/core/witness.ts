@@ -1,0 +1,147 @@
+/**
+ * A witness says of data: it has not changed since T, verified at V. What it vouches for stays fresh beyond its TTL, as
+ * long as V is recent and never beyond the operator's cap. All of it is values: threads can tell each other.
+ */
+import type { EpochMs } from './clock.ts'
+import { bucketAt, bucketFrom, endOf, type Grid, startOf } from './grid.ts'
+import { type Interval, type Intervals, intersect, intersectAll, isEmpty, subtractAll } from './interval.ts'
+
+/** Milliseconds, half-open; infinite where it has no end. In lists: in time order, disjoint, none of them empty. */
+export type TimeSpan = Interval
+
+/** Data of this time is the same since `since`. */
+export interface StillSpan extends TimeSpan {
+  /** What was fetched after this instant is meant; infinite while nobody has confirmed it. */
+  readonly since: EpochMs
+}
+
+export interface Vouched {
+  /** By data source. */
+  readonly still: ReadonlyMap<string, readonly StillSpan[]>
+  /** When the last view was asked for: what is said holds from then on, for as long as the patience lasts. */
+  readonly verifiedAt: EpochMs
+  readonly patienceMs: number
+  /** The operator's absolute cap, counted from when a bucket was fetched. */
+  readonly maxAgeMs: number
+}
+
+/** What one view of the data said about one data source, compared with the one before. */
+export interface Sighting {
+  /** Where nothing is being written. */
+  readonly atRest: Intervals
+  /** What is not the same as in the view before. */
+  readonly changed: Intervals
+  /** When the view arrived. */
+  readonly at: EpochMs
+  /** What was fetched before this instant is of no use any more: which of two such instants it is does not matter. */
+  readonly uselessBefore: EpochMs
+}
+
+/**
+ * What is still the same after another view. A change counts from the view after the one that showed it first: of
+ * several servers that answer queries, some may hear of it a little later than the one that was looked at.
+ */
+export function stillAfter(before: readonly StillSpan[], sighting: Sighting): readonly StillSpan[] {
+  const { atRest, changed, at, uselessBefore } = sighting
+  const kept = before.flatMap(({ since, ...span }) =>
+    intersectAll(subtractAll([span], changed), atRest).map((part) => ({
+      ...part,
+      since: since === Number.POSITIVE_INFINITY ? at : Math.max(since, uselessBefore),
+    })),
+  )
+  const added = subtractAll(atRest, kept).map((part) => ({ ...part, since: Number.POSITIVE_INFINITY }))
+  return joined([...kept, ...added].sort((a, b) => a.from - b.from))
+}
+
+function joined(spans: readonly StillSpan[]): readonly StillSpan[] {
+  const all: StillSpan[] = []
+  for (const span of spans) {
+    const last = all.at(-1)
+    if (last?.to === span.from && last.since === span.since) all[all.length - 1] = { ...last, to: span.to }
+    else all.push(span)
+  }
+  return all
+}
+
+/** What of two data sources is still the same in both. */
+export function stillInBoth(a: readonly StillSpan[], b: readonly StillSpan[]): readonly StillSpan[] {
+  const both: StillSpan[] = []
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+    const part = intersect(a[i]!, b[j]!)
+    if (!isEmpty(part)) both.push({ ...part, since: Math.max(a[i]!.since, b[j]!.since) })
+    if (a[i]!.to < b[j]!.to) i++
+    else j++
+  }
+  return both
+}
+
+/** A witness' word about the buckets of one question. */
+export interface VouchedBuckets {
+  /** In time order, disjoint. */
+  readonly runs: readonly VouchedRun[]
+  readonly verifiedAt: EpochMs
+  readonly until: EpochMs
+  readonly maxAgeMs: number
+}
+
+export interface VouchedRun extends Interval {
+  readonly since: EpochMs
+}
+
+/** The parts of a plan by which it is known what its buckets are made of. */
+export interface VouchedQuestion {
+  readonly grid: Grid
+  readonly window: Interval
+  readonly sources: readonly string[]
+  readonly knowsAllSources: boolean
+  readonly lookbackMs: number
+}
+
+/** Undefined where nothing can be said: only cells that are made of nothing but known data of their own time count. */
+export function vouchedBuckets(vouched: Vouched, question: VouchedQuestion): VouchedBuckets | undefined {
+  const { grid, window, sources, knowsAllSources, lookbackMs } = question
+  if (!knowsAllSources || lookbackMs !== 0 || grid.kind !== 'cell') return undefined
+  const [first, ...others] = sources.map((source) => vouched.still.get(source) ?? [])
+  if (first === undefined) return undefined
+  const { verifiedAt, patienceMs, maxAgeMs } = vouched
+  const runs = runsOf(others.reduce(stillInBoth, first), grid, window)
+  return runs.length === 0 ? undefined : { runs, verifiedAt, until: verifiedAt + patienceMs, maxAgeMs }
+}
+
+/** The buckets that lie in spans as a whole; one that lies in several has the latest `since` of them. */
+function runsOf(spans: readonly StillSpan[], grid: Grid, window: Interval): readonly VouchedRun[] {
+  const range = { from: startOf(grid, window.from), to: startOf(grid, window.to) }
+  const runs: VouchedRun[] = []
+  /** A bucket that is covered from its start to `to`, where a span ends. */
+  let cut: (StillSpan & { readonly bucket: number }) | undefined
+  for (const each of spans) {
+    const span = { ...intersect(each, range), since: each.since }
+    if (isEmpty(span)) continue
+    if (cut?.to === span.from) {
+      const since = Math.max(cut.since, span.since)
+      const { bucket } = cut
+      if (span.to < endOf(grid, bucket)) {
+        cut = { ...cut, to: span.to, since }
+        continue
+      }
+      runs.push({ from: bucket, to: bucket + 1, since })
+    }
+    const [from, to] = [bucketFrom(grid, span.from), bucketAt(grid, span.to)]
+    if (from < to) runs.push({ from, to, since: span.since })
+    const start = startOf(grid, to)
+    cut = start >= span.from && start < span.to ? { ...span, from: start, bucket: to } : undefined
+  }
+  return runs
+}
+
+/** Until when a witness keeps a settled bucket fresh that was fetched at `clock`. */
+export const vouchedUntil = ({ until, maxAgeMs }: VouchedBuckets, clock: EpochMs): EpochMs =>
+  Math.min(until, clock + maxAgeMs)
+
+/** The run that vouches for a bucket fetched at `clock`. */
+export const runVouchingFor = (
+  { runs }: VouchedBuckets,
+  bucket: number,
+  clock: EpochMs,
+): VouchedRun | undefined =>
+  runs.find(({ from, to, since }) => from <= bucket && bucket < to && since < clock)

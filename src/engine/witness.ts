@@ -1,0 +1,27 @@
+/** What a witness vouches for at this moment, as a lookup asks for it. Who looks at the data is proxy/witness.ts. */
+import type { Plan } from '../backends/backend.ts'
+import { type Vouched, type VouchedBuckets, vouchedBuckets } from '../core/witness.ts'
+
+export class Witness {
+  #vouched: Vouched | undefined
+
+  /** Takes over what was seen last, by this thread or another one. */
+  follow(vouched: Vouched): void {
+    this.#vouched = vouched
+  }
+
+  get vouched(): Vouched | undefined {
+    return this.#vouched
+  }
+
+  /** Undefined where it has nothing to say about the buckets of a plan. */
+  over(plan: Plan): VouchedBuckets | undefined {
+    return this.#vouched && vouchedBuckets(this.#vouched, plan)
+  }
+}
+
+/** For the rules of a lookup: asked only where it matters. */
+export const vouchedOver = (
+  { witness }: { readonly witness?: Pick<Witness, 'over'> | undefined },
+  plan: Plan,
+): (() => VouchedBuckets | undefined) | undefined => witness && (() => witness.over(plan))
