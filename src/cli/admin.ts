@@ -10,6 +10,7 @@ import { type Admin, startAdmin } from '../proxy/admin.ts'
 import { runThrough } from '../proxy/admin-run.ts'
 import type { House } from '../proxy/server.ts'
 import type { ModeState } from '../proxy/settings.ts'
+import type { SegmentFigures } from '../proxy/witness.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { iso } from '../telemetry/texts.ts'
 import { version } from '../version.ts'
@@ -85,14 +86,22 @@ function statusOf({ databases, memory, stores }: House, kindOf: Running['kindOf'
   return {
     memory,
     stores: stores(),
-    backends: databases.map(({ name, url, flavour, modes, figures }) => {
+    backends: databases.map(({ name, url, flavour, modes, figures, segments }) => {
       const { upstreams, flights, requests } = figures()
       const told = upstreams.map(({ since, ...state }) => ({ ...state, since: iso(since) }))
       const type = kindOf(name)
-      return { name, type, url, flavour, upstreams: told, flights, ...modeOf(modes.state), requests }
+      const state = { ...modeOf(modes.state), ...(segments && { segments: segmentsOf(segments) }) }
+      return { name, type, url, flavour, upstreams: told, flights, ...state, requests }
     }),
   }
 }
+
+const segmentsOf = ({ isTrusted, viewAt, trouble, ...counts }: SegmentFigures): object => ({
+  trusted: isTrusted,
+  ...(viewAt !== undefined && { viewAt: iso(viewAt) }),
+  ...counts,
+  ...(trouble !== undefined && { trouble }),
+})
 
 const modeOf = ({ mode, configured, isOverridden }: ModeState): object => ({
   mode,

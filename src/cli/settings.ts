@@ -27,6 +27,7 @@ export function databasesOf(config: Config, parts: DatabaseParts): Promise<Datab
       upstream: { urls: backend.url, tls: backend.tls, auth: backend.auth, socket: backend.socket },
       settings: () => parts.settings().get(name)!,
       farStore: backend.store,
+      ...(backend.segments.watch && { segments: backend.segments }),
       ...(backend.listen !== undefined && { listen: backend.listen }),
       ...((host ?? path) !== undefined && { route: { host: host?.toLowerCase(), path } }),
     }

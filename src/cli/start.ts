@@ -7,6 +7,7 @@ import type { Admin } from '../proxy/admin.ts'
 import { type House, startHouse } from '../proxy/server.ts'
 import { toStream } from '../telemetry/log.ts'
 import { type ThreadFigures, watchProcess, withThreads } from '../telemetry/process-figures.ts'
+import type { WatchedSegments } from '../telemetry/segment-families.ts'
 import { Telemetry } from '../telemetry/telemetry.ts'
 import { version } from '../version.ts'
 import { openAdmin } from './admin.ts'
@@ -90,6 +91,7 @@ function telemetryOf({ config, house, spans, threads }: Watched): Telemetry {
     memory: () => house()?.memory ?? { used: 0, limit: 0 },
     flights: () => sum('flights'),
     requestsInFlight: () => sum('requests'),
+    segments: () => watchedSegments(house()?.databases ?? []),
     traces: spans,
     process: () => withThreads(watch.read(), threads()),
   }
@@ -100,6 +102,14 @@ function telemetryOf({ config, house, spans, threads }: Watched): Telemetry {
   }
   return new Telemetry({ clock: systemClock, version, log, sources })
 }
+
+const watchedSegments = (databases: House['databases']): WatchedSegments[] =>
+  databases.flatMap(({ name, segments }) => {
+    if (segments === undefined) return []
+    const { viewAt, ...figures } = segments
+    const ageSeconds = viewAt === undefined ? undefined : (systemClock.now() - viewAt) / 1000
+    return [{ backend: name, ...figures, ageSeconds }]
+  })
 
 /** The first signal drains; a second one does not wait. */
 function stopOnSignal(house: House, admin: Admin | undefined, traces: Traces | undefined): void {

@@ -1,6 +1,7 @@
 /** What no single key can say about itself. Each check reports the key at fault, as a sentence. */
 import type { Check, Report } from './definition.ts'
 import type { BackendConfig, Config, MatcherConfig, RuleConfig } from './schema.ts'
+import { formatDuration } from './units.ts'
 
 const isSet = (value: unknown): boolean => value !== undefined
 
@@ -55,13 +56,24 @@ export const socketHasOneUrl: Check = {
   },
 }
 
+export const viewsAreInTime: Check = {
+  needs: ['every', 'patience'],
+  run({ everyMs, patienceMs }: BackendConfig['segments'], report) {
+    if (patienceMs <= everyMs) {
+      const times = `${formatDuration(patienceMs)} is not longer than "every" (${formatDuration(everyMs)})`
+      report('patience', `${times}: no view would be trusted until the next one`)
+    }
+  },
+}
+
 export const keysAreOfDruid: Check = {
-  needs: ['type', 'ignoreContext', 'sqlTimeZone'],
-  run({ type, ignoreContext, sqlTimeZone }: BackendConfig, report) {
+  needs: ['type', 'ignoreContext', 'sqlTimeZone', 'segments'],
+  run({ type, ignoreContext, sqlTimeZone, segments }: BackendConfig, report) {
     if (type !== 'prometheus') return
     const sentence = 'has an effect only with Druid, and this is Prometheus'
     if (ignoreContext.length > 0) report('ignoreContext', sentence)
     if (sqlTimeZone !== 'UTC') report('sqlTimeZone', sentence)
+    if (segments.watch) report('segments.watch', sentence)
   },
 }
 

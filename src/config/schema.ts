@@ -14,6 +14,7 @@ import {
   matcherIsOne,
   ruleDoesSomething,
   socketHasOneUrl,
+  viewsAreInTime,
   wholeConfigurationChecks,
 } from './checks.ts'
 import {
@@ -40,6 +41,7 @@ import {
   headerName,
   hidden,
   hostName,
+  longestTimer,
   nameOf,
   path,
   pattern,
@@ -87,6 +89,31 @@ const auth = section(
     token: secret(hidden, 'bearer authentication: the token itself'),
   },
   { checks: [authIsOneKind] },
+)
+
+const segments = section(
+  {
+    watch: key(bool, false, {
+      meaning:
+        'Druid: look at the segments of the Broker (`sys.segments`, with the account of `auth`). Settled buckets stay fresh while their segments are the same, and what changes is fetched again at once',
+      apply: 'restart',
+    }),
+    every: key(duration({ ...longestTimer, min: 1000 }), 10_000, {
+      meaning: 'how long after a look the next one is',
+      apply: 'restart',
+    }),
+    patience: key(duration(longestTimer), 60_000, {
+      meaning:
+        'how old the last good look may be; after that, settled buckets are under the TTL policy again',
+      apply: 'restart',
+    }),
+    maxAge: key(duration(), 86_400_000, {
+      meaning:
+        'how long after it was fetched a bucket may be fresh at most: changes of schema, lookups and rules show in no segment',
+      apply: 'restart',
+    }),
+  },
+  { checks: [viewsAreInTime] },
 )
 
 const route = section({
@@ -137,6 +164,7 @@ const backend = section(
     }),
     tls: nested(upstreamTls, 'TLS to the database', { apply: 'restart' }),
     auth: nested(auth, 'how Windowpane itself logs in, where a client does not', { apply: 'restart' }),
+    segments: nested(segments, 'watching the segments of a Druid', { apply: 'restart' }),
   },
   { checks: [headersAreListed, socketHasOneUrl, keysAreOfDruid] },
 )

@@ -58,7 +58,8 @@ function partsSentence({ runs, parts, joined = [], asked }: Filling): string {
     const they = parts === 1 ? 'it is' : 'they are'
     return `Miss: only ${partsOf(parts)} of ${buckets(parts)} ${are(parts)} wanted; ${they} never stored${how}.`
   }
-  return `Partial: ${all(whole, 'whole ')} fresh; ${others(parts)}, of which only ${partsOf(parts)} ${are(parts)} wanted, ${are(parts)} never stored${how}.`
+  const fresh = `${all(whole, 'whole ')} fresh${vouchedFor(runs)}`
+  return `Partial: ${fresh}; ${others(parts)}, of which only ${partsOf(parts)} ${are(parts)} wanted, ${are(parts)} never stored${how}.`
 }
 
 const partsOf = (count: number): string => (count === 1 ? 'a part' : 'parts')

@@ -3,7 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import type { Backend, Flavour } from '../backends/backend.ts'
 import { Budget, spareOf } from '../core/budget.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
+import type { Mark } from '../core/mark.ts'
 import { ScratchPool } from '../core/scratch.ts'
+import type { Vouched } from '../core/witness.ts'
 import { Purge } from '../engine/purge.ts'
 import { ShadowLog, type VerifyResult } from '../engine/shadow-log.ts'
 import { memoryStore } from '../stores/memory.ts'
@@ -25,6 +27,7 @@ import type { Settings } from './settings.ts'
 import { type Common, type DatabaseAddress, Site } from './site.ts'
 import type { KeeperParts, SiteFigures, ThreadParts } from './threads.ts'
 import { type FarStore, type Storage, Tiers } from './tiers.ts'
+import type { SegmentFigures, SegmentSettings } from './witness.ts'
 
 export interface HouseOptions {
   /** The address of the databases that have none of their own. */
@@ -57,6 +60,8 @@ export interface DatabaseOptions {
   /** One of the house's far stores; without one, buckets are in memory only. */
   readonly farStore?: string
   readonly settings: () => Settings
+  /** Where its segments are to be watched. */
+  readonly segments?: SegmentSettings
 }
 
 export interface House {
@@ -81,6 +86,8 @@ export interface DatabaseState {
   readonly site: Site
   readonly modes: SwitchableMode
   figures(): SiteFigures
+  /** How the watcher of its segments fares; undefined where there is none. */
+  readonly segments: SegmentFigures | undefined
 }
 
 export async function startHouse(options: HouseOptions): Promise<House> {
@@ -93,7 +100,10 @@ export async function startHouse(options: HouseOptions): Promise<House> {
   const sites = databases.map((database) => {
     const store = storage.of(database.farStore)
     const marks = storage.marksOf(store)
-    const site = new Site(common, { ...database, store, marks: marks.of(database.name) })
+    const { name } = database
+    const mark = (change: Mark) => marks.add(change)
+    const onVouched = keeper && ((vouched: Vouched) => keeper.onVouched(name, vouched))
+    const site = new Site(common, { ...database, store, marks: marks.of(name), mark, onVouched })
     return { ...database, store, marks, site }
   })
   const purge = new Purge(
@@ -130,6 +140,9 @@ export async function startHouse(options: HouseOptions): Promise<House> {
       figures: () => keeper?.figures(each.name) ?? each.site.figures(),
       get flavour() {
         return each.site.flavour
+      },
+      get segments() {
+        return each.site.segments
       },
     })),
     async close() {
@@ -226,7 +239,10 @@ function memoryStoreOf(budget: Budget, options: HouseOptions): Store {
 
 /** Stale serving needs the old bytes: nothing is collected before it is of no use to anybody. */
 export function retentionOf({ limits, databases }: Pick<HouseOptions, 'limits' | 'databases'>): number {
-  const caps = databases.map(({ settings }) => settings().terms.policy.capMs + settings().terms.maxStaleMs)
+  const caps = databases.map(({ settings, segments }) => {
+    const { policy, maxStaleMs } = settings().terms
+    return Math.max(policy.capMs, segments?.maxAgeMs ?? 0) + maxStaleMs
+  })
   return Math.max(limits.retentionMs, ...caps)
 }
 

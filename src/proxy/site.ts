@@ -3,11 +3,14 @@ import type { Backend, Flavour, WireRequest } from '../backends/backend.ts'
 import type { Budget } from '../core/budget.ts'
 import type { Clock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
+import type { Mark } from '../core/mark.ts'
 import type { ScratchPool } from '../core/scratch.ts'
+import type { Vouched } from '../core/witness.ts'
 import type { Explanation } from '../engine/explain.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
 import type { BackendMarks } from '../engine/marks.ts'
 import type { ShadowLog } from '../engine/shadow-log.ts'
+import { Witness } from '../engine/witness.ts'
 import type { Store } from '../stores/store.ts'
 import type { Onlooker } from '../telemetry/telemetry.ts'
 import { Tracing } from '../telemetry/tracing.ts'
@@ -23,6 +26,7 @@ import type { SiteFigures, ThreadParts } from './threads.ts'
 import { onlyServer, TracedUpstream } from './traced-upstream.ts'
 import type { HttpUpstream, UpstreamSettings } from './upstream.ts'
 import { withoutCredentials } from './url.ts'
+import { type SegmentFigures, type SegmentSettings, SegmentWatcher } from './witness.ts'
 
 /** What all databases of one process share. */
 export interface Common {
@@ -62,6 +66,12 @@ export interface SiteOptions {
   /** What was purged or has changed. */
   readonly marks: BackendMarks
   readonly settings: () => Settings
+  /** Where its segments are to be watched. */
+  readonly segments?: SegmentSettings | undefined
+  /** Marks what has changed. */
+  readonly mark: (mark: Mark) => unknown
+  /** Tells other threads what is vouched for. */
+  readonly onVouched?: ((vouched: Vouched) => unknown) | undefined
 }
 
 const probeMs = 10_000
@@ -78,6 +88,9 @@ export class Site {
   readonly #upstream: HttpUpstream
   /** What was known about the database at the beginning. */
   readonly #known: Flavour | undefined
+  readonly #witness: Witness | undefined
+  /** Where another thread keeps the stores, it looks at the segments too. */
+  readonly #watcher: SegmentWatcher | undefined
 
   constructor(common: Common, { name, backend, store, marks, ...options }: SiteOptions) {
     const { clock, limits, budget, scratch, packed, pace, pieces, via, telemetry } = common
@@ -102,12 +115,24 @@ export class Site {
     )
     const flavour = new FlavourWatch(backend, upstream, clock)
     const parts = { backend, store, policy, upstream, clock, budget }
+    const { segments: watch, mark, onVouched } = options
+    const { segments } = backend
+    const isWatched = watch !== undefined && segments !== undefined
+    const witness = isWatched ? new Witness() : undefined
+    if (isWatched && witness !== undefined && thread === undefined) {
+      const watched = { backend: name, segments, settings: watch, upstream, clock, witness }
+      this.#watcher = new SegmentWatcher({ ...watched, mark, onVouched, log: telemetry?.log })
+    }
+    if (watch !== undefined && segments === undefined) {
+      telemetry?.log.line('warn', 'segments are not watched: this database tells of none', { backend: name })
+    }
     const cache = new IntervalCache({
       ...limits,
       ...parts,
       ...hooks,
       name,
       marks,
+      witness,
       shadowLog,
       coalescing: true,
       ...(thread && { claims: thread.claims }),
@@ -132,6 +157,9 @@ export class Site {
     flavour.onChange = (found) => thread?.onFlavour(name, found)
     this.#known = thread?.flavours.get(name)
     if (this.#known !== undefined) flavour.adopt(this.#known)
+    this.#witness = witness
+    const vouched = thread?.vouched.get(name)
+    if (vouched !== undefined) witness?.follow(vouched)
   }
 
   /** What the database said it is; not known while it cannot be asked. */
@@ -142,6 +170,21 @@ export class Site {
   /** Another thread has found out what the database is. */
   adoptFlavour(flavour: Flavour): void {
     this.#flavour.adopt(flavour)
+  }
+
+  /** Undefined where nothing is. */
+  get vouched(): Vouched | undefined {
+    return this.#witness?.vouched
+  }
+
+  /** Another thread has looked at the segments. */
+  adoptVouched(vouched: Vouched): void {
+    this.#witness?.follow(vouched)
+  }
+
+  /** How the watcher of its segments fares; undefined where there is none. */
+  get segments(): SegmentFigures | undefined {
+    return this.#watcher?.figures
   }
 
   figures(): SiteFigures {
@@ -161,10 +204,12 @@ export class Site {
 
   /** Asks the database what it is, where that is not known; resolves also when it does not answer. */
   async ask(): Promise<void> {
+    this.#watcher?.start()
     if (this.#known === undefined) await this.#flavour.ask([])
   }
 
   close(): Promise<void> {
+    this.#watcher?.close()
     return this.#upstream.close()
   }
 }

@@ -7,6 +7,7 @@ import type { Flavour } from '../backends/backend.ts'
 import type { Budget } from '../core/budget.ts'
 import type { Key } from '../core/key.ts'
 import type { Mark } from '../core/mark.ts'
+import type { Vouched } from '../core/witness.ts'
 import type { Claims } from '../engine/claims.ts'
 import type { ShadowLog } from '../engine/shadow-log.ts'
 import type { Store } from '../stores/store.ts'
@@ -33,6 +34,7 @@ export interface KeeperParts {
   readonly onChange: (key: Key) => void
   /** Resolves when all threads know. */
   readonly onMarks: (store: string, marks: readonly Mark[]) => Promise<void>
+  readonly onVouched: (backend: string, vouched: Vouched) => Promise<void>
   readonly onMode: (backend: string, mode: Mode) => Promise<void>
   /** Starts the threads, which listen; closing what it gives ends them. */
   readonly front: (inside: Inside) => Promise<ReadonlyMap<string, Listener>>
@@ -58,5 +60,7 @@ export interface ThreadParts {
   readonly shadowLog: ShadowLog
   /** What the keeper knows about the databases; by name. */
   readonly flavours: ReadonlyMap<string, Flavour>
+  /** What the keeper vouches for; by name. */
+  readonly vouched: ReadonlyMap<string, Vouched>
   readonly onFlavour: (backend: string, flavour: Flavour) => void
 }

@@ -82,6 +82,26 @@ export const families = {
       example: 'sum(increase(windowpane_verify_total{result="unexplained"}[1h]))',
     },
   ),
+  segmentsTrusted: gauge(
+    'windowpane_segments_trusted',
+    '1 while settled buckets stay fresh because their segments are seen to be the same; 0 where the last good look is too old.',
+    { labels: backend, example: 'windowpane_segments_trusted == 0' },
+  ),
+  segmentsAge: gauge(
+    'windowpane_segments_view_age_seconds',
+    'Time since the last good look at the segments.',
+    {
+      labels: backend,
+    },
+  ),
+  segmentsWatched: gauge('windowpane_segments_watched', 'Segments that were seen at the last good look.', {
+    labels: backend,
+  }),
+  segmentsMarked: counter(
+    'windowpane_segments_marked_total',
+    'Intervals that were marked as changed because their segments had.',
+    { labels: backend, example: 'sum by (backend) (increase(windowpane_segments_marked_total[1h]))' },
+  ),
   inFlight: gauge('windowpane_requests_in_flight', 'Requests being answered.'),
   flights: gauge('windowpane_flights', 'Queries to the database under way for the cache.'),
   memoryUsed: gauge('windowpane_memory_used_bytes', 'Buckets, bodies in flight and unsent answers.'),

@@ -12,6 +12,7 @@ import { ageBounds, durationBounds, Histograms } from './histograms.ts'
 import { type OriginStatus, phases } from './labels.ts'
 import type { ProcessFigures } from './process-figures.ts'
 import { bucketsOf, type RequestRecord } from './record.ts'
+import { segmentFamilies, type WatchedSegments } from './segment-families.ts'
 import { type NamedStore, StoreTimes, storeFamilies } from './store-families.ts'
 
 /** Figures that others keep; read when metrics are rendered. What is not given is not shown. */
@@ -20,6 +21,7 @@ export interface MetricSources {
   memory?(): { readonly used: number; readonly limit: number }
   flights?(): number
   requestsInFlight?(): number
+  segments?(): readonly WatchedSegments[]
   traces?(): { readonly sent: number; readonly dropped: number } | undefined
   process?(): ProcessFigures
 }
@@ -160,7 +162,8 @@ export class Metrics {
   }
 
   *#fromSources(): Iterable<string> {
-    const { stores, memory, flights, requestsInFlight, traces, process } = this.#options.sources ?? {}
+    const { stores, memory, flights, requestsInFlight, segments, traces, process } =
+      this.#options.sources ?? {}
     if (requestsInFlight !== undefined) yield single(families.inFlight, requestsInFlight())
     if (flights !== undefined) yield single(families.flights, flights())
     if (memory !== undefined) {
@@ -168,6 +171,8 @@ export class Metrics {
       yield single(families.memoryUsed, used) + single(families.memoryLimit, limit)
     }
     if (stores !== undefined) yield storeFamilies(stores(), this.#storeTimes)
+    const watched = segments?.() ?? []
+    if (watched.length > 0) yield segmentFamilies(watched.slice(0, maxBackends))
     const spans = traces?.()
     if (spans !== undefined)
       yield single(families.spansSent, spans.sent) + single(families.spansDropped, spans.dropped)

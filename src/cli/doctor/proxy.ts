@@ -39,6 +39,7 @@ export async function checkProxy(address: AdminAddress, io: CommandIo): Promise<
     ...reloadFindings(samples),
     ...pressureFindings(status.data, samples),
     ...storeFindings(samples),
+    ...segmentFindings(samples),
     ...('code' in shadow ? [] : modeFindings(shadow.data.backends, io.clock.now())),
     hitFinding(samples),
     bypassFinding(samples),
@@ -98,6 +99,26 @@ function storeFindings(samples: readonly Sample[]): Finding[] {
         'windowpane doctor on the machine of the proxy checks its folder; /-/status says more.',
       ),
     )
+}
+
+function segmentFindings(samples: readonly Sample[]): Finding[] {
+  return samples
+    .filter(({ name }) => name === 'windowpane_segments_trusted')
+    .map(({ labels, value }) => {
+      const backend = labels['backend'] ?? ''
+      const of = (name: string): number | undefined =>
+        samples.find((each) => each.name === name && each.labels['backend'] === backend)?.value
+      const about = found(`segments ${backend}`)
+      const age = of('windowpane_segments_view_age_seconds')
+      if (value === 1) {
+        const seen = `${of('windowpane_segments_watched') ?? 0} segments were seen ${secondsText(age ?? 0)} ago`
+        const marked = of('windowpane_segments_marked_total') ?? 0
+        return about.ok(`${seen}, and ${marked} intervals were marked as changed.`)
+      }
+      const since = age === undefined ? 'were never seen' : `were last seen ${secondsText(age)} ago`
+      const remedy = `/-/status says why; the account of backends.${backend}.auth has to read sys.segments and the data sources.`
+      return about.warn(`Its segments ${since}: settled buckets are under the TTL policy.`, remedy)
+    })
 }
 
 const dayMs = 86_400_000

@@ -187,6 +187,7 @@ export class Crew {
       marks: new Map(stores.map((name) => [name, tiers.marksOf(tiers.of(name)).list()])),
       modes: new Map(overridden.map(({ name, modes }) => [name, modes.state.mode])),
       flavours: new Map(sites.map(({ name, flavour }) => [name, flavour])),
+      vouched: new Map(sites.flatMap(({ name, vouched }) => (vouched ? [[name, vouched] as const] : []))),
     }
   }
 

@@ -61,6 +61,7 @@ export async function crewFor(parts: CrewParts): Promise<RunningCrew | undefined
       ...{ budget, threads: workers + 1 },
       onChange: (key) => crew.changed(key),
       onMarks: (store, marks) => crew.tell({ is: 'marks', store, marks }),
+      onVouched: (backend, vouched) => crew.tell({ is: 'vouched', backend, vouched }),
       onMode: (backend, mode) => crew.tell({ is: 'mode', backend, mode }),
       front: (inside) => crew.start(inside),
       figures: (backend) => crew.figures(backend),

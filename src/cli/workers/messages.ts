@@ -4,6 +4,7 @@ import type { DetectedKinds } from '../../config/detect.ts'
 import type { LoadOptions } from '../../config/load.ts'
 import type { Mark } from '../../core/mark.ts'
 import type { MeterCells } from '../../core/shared-meter.ts'
+import type { Vouched } from '../../core/witness.ts'
 import type { FromClaimTable, ToClaimTable } from '../../engine/claims.ts'
 import type { ShadowLog } from '../../engine/shadow-log.ts'
 import type { Mode } from '../../proxy/settings.ts'
@@ -30,6 +31,7 @@ export interface Briefing {
   /** Modes that were set while running. */
   readonly modes: ReadonlyMap<string, Mode>
   readonly flavours: ReadonlyMap<string, Flavour>
+  readonly vouched: ReadonlyMap<string, Vouched>
   readonly meter: MeterCells
 }
 
@@ -38,6 +40,7 @@ export type Order =
   | { readonly is: 'mode'; readonly backend: string; readonly mode: Mode }
   | { readonly is: 'configuration'; readonly given: LoadOptions }
   | { readonly is: 'flavour'; readonly backend: string; readonly flavour: Flavour }
+  | { readonly is: 'vouched'; readonly backend: string; readonly vouched: Vouched }
   /** Drain, and end. */
   | { readonly is: 'close' }
 

@@ -72,7 +72,7 @@ class ServingThread {
   async #start(): Promise<void> {
     const { config } = this.#loaded
     const { cert, key } = config.tls
-    const { workers, kinds, addresses, via, flavours, marks, modes } = this.#briefing
+    const { workers, kinds, addresses, via, flavours, vouched, marks, modes } = this.#briefing
     const parts = { kindOf: (name: string) => kinds.get(name)!.kind, settings: () => this.#settings }
     const databases = (await databasesOf(config, parts)).map((each) => placed(each, addresses))
     const { limits } = config
@@ -87,7 +87,7 @@ class ServingThread {
       sampleRatio: () => this.#loaded.config.telemetry.traces.sampleRatio,
       ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
       thread: {
-        ...{ storage, via, flavours, budget: this.#budget, claims: this.#claims },
+        ...{ storage, via, flavours, vouched, budget: this.#budget, claims: this.#claims },
         shadowLog: new RelayedShadowLog({ clock, budget: this.#budget }, (found) => this.#send(found)),
         onFlavour: (backend, flavour) => this.#send({ kind: 'flavour', backend, flavour }),
       },
@@ -124,6 +124,7 @@ class ServingThread {
     else await this.#starting
     if (order.is === 'mode') this.#siteOf(order.backend)?.modes.set(order.mode)
     else if (order.is === 'flavour') this.#siteOf(order.backend)?.adoptFlavour(order.flavour)
+    else if (order.is === 'vouched') this.#siteOf(order.backend)?.adoptVouched(order.vouched)
     else if (order.is === 'configuration') this.#take(order.given)
     else if (order.is === 'close') await this.#close()
     this.#send({ kind: 'done', id })

@@ -1,0 +1,130 @@
+/** An interval cache in front of a fake Druid whose segments are watched, or not. For tests and simulations. */
+import assert from 'node:assert/strict'
+import type { Plan } from '../backends/backend.ts'
+import { druid } from '../backends/druid/index.ts'
+import { Budget } from '../core/budget.ts'
+import type { EpochMs } from '../core/clock.ts'
+import { type Decision, newDecision } from '../core/decision.ts'
+import type { Explanation } from '../engine/explain.ts'
+import { IntervalCache } from '../engine/interval-cache.ts'
+import { Marks } from '../engine/marks.ts'
+import { Witness } from '../engine/witness.ts'
+import { type SegmentSettings, SegmentWatcher } from '../proxy/witness.ts'
+import { memoryStore } from '../stores/memory.ts'
+import type { Onlooker } from '../telemetry/telemetry.ts'
+import { ladder } from '../ttl/ladder.ts'
+import { fakeClock } from './fake-clock.ts'
+import { FakeDruid } from './fake-druid.ts'
+
+const dayMs = 86_400_000
+
+export const usualSegments: SegmentSettings = { everyMs: 10_000, patienceMs: 60_000, maxAgeMs: dayMs }
+
+export interface SegmentRigOptions {
+  /** Nothing: they are not watched. */
+  readonly segments?: SegmentSettings | undefined
+  readonly log?: Onlooker['log']
+}
+
+export interface Panel {
+  readonly granularity: 'five_minute' | 'hour' | 'day'
+  readonly stepMs: number
+  readonly from: EpochMs
+  readonly to: EpochMs
+}
+
+export interface SeenPanel {
+  readonly decision: Decision
+  readonly text: string
+  /** What the database says at this moment. */
+  readonly truth: string
+  /** What was asked for because of it. */
+  readonly fetched: number
+}
+
+const maxStaleMs = 900_000
+
+export class SegmentRig {
+  readonly clock = fakeClock(Date.UTC(2026, 5, 15))
+  readonly begin = this.clock.now() - 40 * dayMs
+  readonly druid = new FakeDruid(this.clock, this.begin)
+  readonly marks: Marks
+  readonly witness = new Witness()
+  readonly watcher: SegmentWatcher | undefined
+  readonly #backend = druid({ maxBuckets: 100_000 })
+  readonly #cache: IntervalCache
+
+  constructor({ segments, log }: SegmentRigOptions = {}) {
+    const { clock, druid: upstream, witness } = this
+    const backend = this.#backend
+    const budget = new Budget(256 * 1024 * 1024)
+    const retentionMs = (segments?.maxAgeMs ?? dayMs) + maxStaleMs
+    const store = memoryStore({ clock, budget, retentionMs, maxBucketsPerShape: 100_000 })
+    this.marks = new Marks({ clock, retentionMs })
+    this.#cache = new IntervalCache({
+      ...{ name: 'druid', backend, store, upstream, clock, budget, witness, maxStaleMs },
+      marks: this.marks.of('druid'),
+      policy: ladder(),
+      maxAnswerBytes: 1 << 24,
+      patienceMs: { slow: 10_000, down: 1000 },
+      storeTimeoutMs: 1000,
+      coalescing: true,
+    })
+    this.watcher =
+      segments &&
+      new SegmentWatcher({
+        ...{
+          backend: 'druid',
+          segments: backend.segments!,
+          settings: segments,
+          upstream,
+          clock,
+          witness,
+          log,
+        },
+        mark: (mark) => this.marks.add(mark),
+      })
+    this.watcher?.start()
+  }
+
+  async ask(panel: Panel): Promise<SeenPanel> {
+    const decision = newDecision()
+    const before = this.druid.asked.length
+    const demands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false }
+    const answer = await this.#cache.serve(
+      { plan: this.plan(panel), identity: '', demands, client: { isGone: false, onGone() {} } },
+      decision,
+    )
+    const asked = this.druid.asked.slice(before)
+    assert.ok(answer.kind === 'panes', answer.kind)
+    const target = Buffer.alloc(answer.body.length)
+    answer.body.write(target)
+    return {
+      decision,
+      text: target.toString('latin1'),
+      truth: this.druid.truth(panel, panel.stepMs),
+      fetched: asked.reduce((sum, { buckets }) => sum + buckets, 0),
+    }
+  }
+
+  explain(panel: Panel): Promise<Explanation> {
+    const demands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false }
+    return this.#cache.explain({ plan: this.plan(panel), identity: '', demands })
+  }
+
+  plan({ granularity, from, to }: Panel): Plan {
+    const body = JSON.stringify({
+      ...{ queryType: 'timeseries', dataSource: this.druid.source, granularity },
+      intervals: [`${new Date(from).toISOString()}/${new Date(to).toISOString()}`],
+      aggregations: [{ type: 'count', name: 'n' }],
+    })
+    const query = this.#backend.parse({
+      ...{ method: 'POST', path: '/druid/v2', search: '', body: Buffer.from(body) },
+      headers: ['content-type', 'application/json'],
+    })
+    assert.ok(query !== undefined && !('bypass' in query))
+    const plan = this.#backend.plan(query, this.clock.now())
+    assert.ok(!('bypass' in plan))
+    return plan
+  }
+}
