@@ -18,7 +18,7 @@ interface Plan {
 }
 
 const walkers = 4
-const least = { nonEmpty: 0.75, eligible: 0.75, hit: 0.35, partial: 0.25 }
+export const least = { nonEmpty: 0.75, eligible: 0.75, hit: 0.35, partial: 0.25 }
 /** Of the comparisons, with the router in the place of the broker. */
 const routerShare = 0.15
 
