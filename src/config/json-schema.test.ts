@@ -108,6 +108,7 @@ const beyondSchema = new Set([
     'a context for Prometheus',
     'a time zone that nobody has',
   ],
+  ...['segments of a database that has none', 'segments that are looked at less often than is trusted'],
   ...['two backends for the same requests', 'two stores in one folder'],
   ...[
     'a rule without condition',

@@ -29,8 +29,8 @@ export function piecesOf(plan: Plan, decision: Decision): readonly RecordRun[] |
   const origin = outcome === 'bypass' ? asked : intersectAll(asked, gaps)
   const missing = known === undefined ? nothing : subtractAll(asked, [known])
   const cache = subtractAll(subtractAll(asked, origin), missing)
-  const from = (source: BucketSource, runs: Intervals): RecordRun[] =>
+  const runsOf = (source: BucketSource, runs: Intervals): RecordRun[] =>
     runs.map((run) => ({ source, from: startOf(grid, run.from), to: startOf(grid, run.to) }))
-  const pieces = [...from('cache', cache), ...from('origin', origin), ...from('missing', missing)]
+  const pieces = [...runsOf('cache', cache), ...runsOf('origin', origin), ...runsOf('missing', missing)]
   return pieces.length > maxPieces ? undefined : pieces.sort((a, b) => a.from - b.from)
 }
