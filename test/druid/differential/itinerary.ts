@@ -2,6 +2,7 @@
 import { seededRandom } from '../../fidelity/random.ts'
 import type { Replay } from '../../fidelity/tally.ts'
 import type { Span } from '../../fidelity/walks.ts'
+import type { Leniency } from './compare.ts'
 import type { Ask, Form } from './form.ts'
 import { walkSpans } from './spans.ts'
 
@@ -16,7 +17,7 @@ export interface Itinerary {
   readonly stops: readonly Stop[]
 }
 
-export interface Run extends Replay {
+export interface Run extends Replay, Pick<Leniency, 'isSame'> {
   readonly forms: readonly Form[]
 }
 

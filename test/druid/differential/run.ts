@@ -2,7 +2,7 @@
 import { type Answer, ApiClient, outcomeOf } from '../../fidelity/client.ts'
 import { type Servers, type Size, walkNumbers } from '../../fidelity/run.ts'
 import { Tally } from '../../fidelity/tally.ts'
-import { compareAnswers } from './compare.ts'
+import { compareAnswers, type Leniency } from './compare.ts'
 import type { Ask } from './form.ts'
 import { type Itinerary, planWalk, type Run, type Stop } from './itinerary.ts'
 import { KnownBuckets } from './model.ts'
@@ -12,6 +12,8 @@ import { bucketGrid } from './spans.ts'
 export class DruidTally extends Tally {
   /** Answers whose digits differ from those of the direct answer where Druid itself varies them. */
   otherDigits = 0
+  /** Answers that say the same in other bytes, in runs that allow it. */
+  otherSpellings = 0
   /** Buckets that were asked for, and how many there would have been without a cache. */
   asked = 0
   touched = 0
@@ -19,6 +21,7 @@ export class DruidTally extends Tally {
   override table(): string {
     const lines = [
       `other digits, where Druid's own differ ${this.otherDigits}`,
+      `other spellings, where Druid has several ${this.otherSpellings}`,
       `buckets asked of Druid ${this.asked} of ${this.touched}`,
     ]
     return [super.table(), ...lines].join('\n')
@@ -29,7 +32,7 @@ export async function runSuite(run: Run, servers: Servers, size: Size): Promise<
   const tally = new DruidTally(run)
   const direct = new ApiClient(servers.direct, size.walkers)
   const proxied = new ApiClient(servers.proxied, size.walkers)
-  const desk = { direct, proxied, tally, model: new KnownBuckets() }
+  const desk = { direct, proxied, tally, model: new KnownBuckets(), isSame: run.isSame }
   const numbers =
     size.only === undefined ? walkNumbers(() => tally.comparisons < size.comparisons) : [size.only].values()
   const walker = async () => {
@@ -43,7 +46,7 @@ export async function runSuite(run: Run, servers: Servers, size: Size): Promise<
   return tally
 }
 
-interface Desk {
+interface Desk extends Pick<Leniency, 'isSame'> {
   readonly direct: ApiClient
   readonly proxied: ApiClient
   readonly tally: DruidTally
@@ -71,8 +74,9 @@ async function compareAt(
   const { form, stops, number } = walk
   const { tally } = desk
   const [direct, proxied] = await Promise.all([desk.expected, send(desk.proxied, stop.ask)])
-  const verdict = compareAnswers(direct, proxied, form.inexact)
+  const verdict = compareAnswers(direct, proxied, { inexact: form.inexact, isSame: desk.isSame })
   if (verdict === 'other digits') tally.otherDigits++
+  if (verdict === 'other spelling') tally.otherSpellings++
   const seen = outcomeOf(proxied)
   tally.add({
     expected: form,

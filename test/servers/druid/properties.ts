@@ -1,6 +1,7 @@
 /**
  * What each role of a Druid for tests is told. Everything is small, on loopback, in one folder, and in a hurry: new
  * segments are served within a second or two. Druid's own caches are off: with them the same data has several texts.
+ * Queries can switch on those of the broker.
  */
 import { join } from 'node:path'
 
@@ -100,12 +101,18 @@ const ofRole: Record<DruidRole, (place: DruidPlace) => Properties> = {
     // Waiting for segments takes 5 s where there are none; ingest() waits for its own.
     'druid.sql.planner.awaitInitializationOnStart': 'false',
     'druid.broker.segment.awaitInitializationOnStart': 'false',
-    'druid.broker.cache.useCache': 'false',
-    'druid.broker.cache.populateCache': 'false',
-    'druid.broker.cache.useResultLevelCache': 'false',
-    'druid.broker.cache.populateResultLevelCache': 'false',
+    ...switchable('useCache'),
+    ...switchable('populateCache'),
+    ...switchable('useResultLevelCache'),
+    ...switchable('populateResultLevelCache'),
   }),
 }
+
+/** A cache of the broker that is off, unless a query switches it on in its context. */
+const switchable = (name: string): Properties => ({
+  [`druid.broker.cache.${name}`]: 'true',
+  [`druid.query.default.context.${name}`]: 'false',
+})
 
 /** A backslash would begin an escape; keys here have none of the characters that need one. */
 function propertiesText(properties: Properties): string {
