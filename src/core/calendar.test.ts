@@ -179,12 +179,15 @@ test('days are regular where each begins at a local time that there is exactly o
       const { count, origin, zone: name } = grid.calendar!
       const zone = zoneOf(name)!
       const bucket = bucketAt(grid, instant)
-      const isOnce = [bucket, bucket + 1].every((each) => {
+      const isOnce = (each: number) => {
         const local = origin + each * count * day
         const shown = around.map((ms) => local - offsetAt(zone, local + ms))
         return new Set(shown.filter((at) => at + offsetAt(zone, at) === local)).size === 1
-      })
-      assert.equal(isRegular(grid.calendar!, instant, instant), isOnce)
+      }
+      // A day that is not may take its neighbours with it, no others.
+      const isSaid = isRegular(grid.calendar!, instant, instant)
+      if (isSaid) assert.ok([bucket, bucket + 1].every(isOnce))
+      else assert.ok(![bucket - 1, bucket, bucket + 1, bucket + 2].every(isOnce))
     }),
     { numRuns: 3000 },
   )
