@@ -110,7 +110,8 @@ panels, dashboards, rules and traces, are passed on and have no influence on wha
 
 ${identityHeaders.map((name) => `- \`${name}\`\n`).join('')}
 Credentials are hashed; they are never stored or shown. A stored answer is served to the same credentials without
-asking the database again: a credential that is revoked loses access when the buckets' TTL ends, or, while the database
+asking the database again: a credential that is revoked loses access when the buckets' TTL ends (where segments are
+watched, after \`segments.maxAge\` at the latest), or, while the database
 does not answer, max stale later.
 
 ## Request Cache-Control

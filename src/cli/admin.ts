@@ -96,9 +96,10 @@ function statusOf({ databases, memory, stores }: House, kindOf: Running['kindOf'
   }
 }
 
-const segmentsOf = ({ isTrusted, viewAt, trouble, ...counts }: SegmentFigures): object => ({
+const segmentsOf = ({ isTrusted, viewAt, ageMs, trouble, ...counts }: SegmentFigures): object => ({
   trusted: isTrusted,
   ...(viewAt !== undefined && { viewAt: iso(viewAt) }),
+  ageSeconds: Math.round(ageMs / 1000),
   ...counts,
   ...(trouble !== undefined && { trouble }),
 })

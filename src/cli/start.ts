@@ -104,12 +104,9 @@ function telemetryOf({ config, house, spans, threads }: Watched): Telemetry {
 }
 
 const watchedSegments = (databases: House['databases']): WatchedSegments[] =>
-  databases.flatMap(({ name, segments }) => {
-    if (segments === undefined) return []
-    const { viewAt, ...figures } = segments
-    const ageSeconds = viewAt === undefined ? undefined : (systemClock.now() - viewAt) / 1000
-    return [{ backend: name, ...figures, ageSeconds }]
-  })
+  databases.flatMap(({ name, segments }) =>
+    segments === undefined ? [] : [{ backend: name, ...segments, ageSeconds: segments.ageMs / 1000 }],
+  )
 
 /** The first signal drains; a second one does not wait. */
 function stopOnSignal(house: House, admin: Admin | undefined, traces: Traces | undefined): void {

@@ -42,6 +42,8 @@ export interface SegmentFigures {
   readonly isTrusted: boolean
   /** When the last good view was asked for. */
   readonly viewAt: EpochMs | undefined
+  /** Since then; since the start, where there was none. */
+  readonly ageMs: number
   readonly segments: number
   /** Looks that are over, good ones or not. */
   readonly looks: number
@@ -70,9 +72,11 @@ export class SegmentWatcher {
   #timer: Timer | undefined
   #exchange: Exchange | undefined
   #isClosed = false
+  readonly #startedAt: EpochMs
 
   constructor(options: SegmentWatcherOptions) {
     this.#options = options
+    this.#startedAt = options.clock.now()
   }
 
   /** The first look is at once. */
@@ -88,10 +92,11 @@ export class SegmentWatcher {
 
   get figures(): SegmentFigures {
     const { clock, settings } = this.#options
-    const age = clock.now() - (this.#seen?.askedAt ?? Number.NEGATIVE_INFINITY)
+    const ageMs = clock.now() - (this.#seen?.askedAt ?? this.#startedAt)
     return {
-      isTrusted: age >= 0 && age < settings.patienceMs,
+      isTrusted: this.#seen !== undefined && ageMs >= 0 && ageMs < settings.patienceMs,
       viewAt: this.#seen?.askedAt,
+      ageMs,
       segments: this.#seen?.view.count ?? 0,
       looks: this.#looks,
       marked: this.#marked,

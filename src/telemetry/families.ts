@@ -89,7 +89,7 @@ export const families = {
   ),
   segmentsAge: gauge(
     'windowpane_segments_view_age_seconds',
-    'Time since the last good look at the segments.',
+    'Time since the last good look at the segments; since the start, where there was none.',
     {
       labels: backend,
     },

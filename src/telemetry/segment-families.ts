@@ -6,15 +6,15 @@ import { families } from './families.ts'
 export interface WatchedSegments {
   readonly backend: string
   readonly isTrusted: boolean
-  /** Undefined before the first good look. */
-  readonly ageSeconds: number | undefined
+  /** Since the last good look; since the start, where there was none. */
+  readonly ageSeconds: number
   readonly segments: number
   readonly marked: number
 }
 
 export function segmentFamilies(watched: readonly WatchedSegments[]): string {
-  const each = (of: Family, value: (one: WatchedSegments) => number | undefined): string =>
-    headOf(of) + watched.map((one) => sampleOf(of, one.backend, value(one))).join('')
+  const each = (of: Family, value: (one: WatchedSegments) => number): string =>
+    headOf(of) + watched.map((one) => sample(of.name, ['backend', one.backend], value(one))).join('')
   return (
     each(families.segmentsTrusted, ({ isTrusted }) => (isTrusted ? 1 : 0)) +
     each(families.segmentsAge, ({ ageSeconds }) => ageSeconds) +
@@ -22,6 +22,3 @@ export function segmentFamilies(watched: readonly WatchedSegments[]): string {
     each(families.segmentsMarked, ({ marked }) => marked)
   )
 }
-
-const sampleOf = ({ name }: Family, backend: string, value: number | undefined): string =>
-  value === undefined ? '' : sample(name, ['backend', backend], value)

@@ -128,10 +128,32 @@ test('a mode that was left on, a store in trouble, memory that is full and a ref
     'windowpane_config_last_reload_successful 0',
     'windowpane_evictions_total{store="memory",reason="memory"} 3',
     'windowpane_store_degraded{store="disk"} 1',
+    'windowpane_segments_trusted{backend="druid"} 0',
+    'windowpane_segments_view_age_seconds{backend="druid"} 400',
+    'windowpane_segments_trusted{backend="other"} 1',
   ]
   assert.deepEqual(await warnings({ metrics: `${metrics.join('\n')}\n` }), [
     'reload',
     'cache memory',
     'store disk',
+    'segments druid',
   ])
+})
+
+test('whose segments are watched is told, and how that goes', async (t) => {
+  const samples = (backend: string, trusted: 0 | 1) => [
+    `windowpane_segments_trusted{backend="${backend}"} ${trusted}`,
+    `windowpane_segments_view_age_seconds{backend="${backend}"} ${trusted === 1 ? 4 : 400}`,
+    `windowpane_segments_watched{backend="${backend}"} 812`,
+    `windowpane_segments_marked_total{backend="${backend}"} 3`,
+  ]
+  const metrics = `${[...samples('good', 1), ...samples('bad', 0)].join('\n')}\n`
+  const found = (await examine(t, { metrics })).filter(({ check }) => check.startsWith('segments '))
+  assert.deepEqual(
+    found.map(({ status, sentence }) => [status, sentence]),
+    [
+      ['ok', '812 segments were seen 4.0 s ago, and 3 intervals were marked as changed.'],
+      ['warn', 'Its segments have not been seen for 7 min: settled buckets are under the TTL policy.'],
+    ],
+  )
 })

@@ -22,6 +22,7 @@ telemetry: { logLevel: silent }
 backends:
   main: { url: '${database}', store: disk }
   gone: { url: 'http://127.0.0.1:1', route: { path: /gone } }
+  unseen: { type: druid, url: 'http://127.0.0.1:1', route: { path: /unseen }, segments: { watch: true } }
 stores:
   disk: { type: lmdb, path: ${join(folder, 'panes')}, reserve: 0B }
 `

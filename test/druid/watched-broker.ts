@@ -8,6 +8,8 @@ export class WatchedBroker {
   readonly #server: Server
   /** The intervals of every native query, in the order they came. */
   readonly asked: (readonly string[])[] = []
+  /** How often its segments were looked at. */
+  looks = 0
   /** Whether looking at segments is refused. */
   isClosed = false
 
@@ -15,6 +17,7 @@ export class WatchedBroker {
     this.#target = target
     this.#server = createServer((incoming, response) => {
       void text(incoming).then((body) => {
+        if (incoming.url === '/druid/v2/sql') this.looks++
         if (incoming.url === '/druid/v2/sql' && this.isClosed) {
           response.writeHead(403, { 'content-type': 'application/json' })
           response.end('{"error":"druidException","errorMessage":"Unauthorized"}')

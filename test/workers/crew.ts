@@ -22,7 +22,7 @@ export interface CrewOfTest {
 export interface CrewOptions {
   readonly workers?: number
   readonly flags?: readonly string[]
-  readonly upstream?: ScriptedUpstream
+  readonly upstream?: Pick<ScriptedUpstream, 'url'>
 }
 
 const hook = pathToFileURL(join(import.meta.dirname, 'ending.ts')).href

@@ -15,6 +15,7 @@ import type {
   WireRequest,
 } from '../backend.ts'
 import { parseInstant } from './interval-text.ts'
+import { sqlPath } from './paths.ts'
 
 const columns = ['datasource', 'start', 'end', 'version', 'partition_num', 'is_realtime']
 const selected = columns.map((name) => `"${name}"`).join(', ')
@@ -23,7 +24,7 @@ const query = `SELECT ${selected} FROM sys.segments WHERE is_available = 1`
 /** Lines can be read one by one, and the first shows that they are what was asked for. */
 const request: WireRequest = {
   method: 'POST',
-  path: '/druid/v2/sql',
+  path: sqlPath,
   search: '',
   headers: ['content-type', 'application/json', 'accept', 'application/json'],
   body: Buffer.from(JSON.stringify({ query, resultFormat: 'arrayLines', header: true })),
@@ -205,12 +206,13 @@ function spansOf(before: Groups, after: Groups, rest: Intervals): Intervals {
 
 /** One that was finished is the same as before, in another place. */
 function hasOtherPublished(before: SegmentGroup | undefined, after: SegmentGroup | undefined): boolean {
+  const [old, now] = [before?.published ?? [], after?.published ?? []]
+  if (isEqual(old, now)) return false
   const written = new Set(before?.realtime)
-  const old = new Set(before?.published)
-  const now = after?.published ?? []
+  const finished = new Set(old)
   return !isEqual(
-    before?.published ?? [],
-    now.filter((id) => old.has(id) || !written.has(id)),
+    old,
+    now.filter((id) => finished.has(id) || !written.has(id)),
   )
 }
 

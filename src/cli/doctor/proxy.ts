@@ -109,15 +109,15 @@ function segmentFindings(samples: readonly Sample[]): Finding[] {
       const of = (name: string): number | undefined =>
         samples.find((each) => each.name === name && each.labels['backend'] === backend)?.value
       const about = found(`segments ${backend}`)
-      const age = of('windowpane_segments_view_age_seconds')
+      const age = secondsText(of('windowpane_segments_view_age_seconds') ?? 0)
       if (value === 1) {
-        const seen = `${of('windowpane_segments_watched') ?? 0} segments were seen ${secondsText(age ?? 0)} ago`
+        const seen = `${of('windowpane_segments_watched') ?? 0} segments were seen ${age} ago`
         const marked = of('windowpane_segments_marked_total') ?? 0
         return about.ok(`${seen}, and ${marked} intervals were marked as changed.`)
       }
-      const since = age === undefined ? 'were never seen' : `were last seen ${secondsText(age)} ago`
       const remedy = `/-/status says why; the account of backends.${backend}.auth has to read sys.segments and the data sources.`
-      return about.warn(`Its segments ${since}: settled buckets are under the TTL policy.`, remedy)
+      const sentence = `Its segments have not been seen for ${age}: settled buckets are under the TTL policy.`
+      return about.warn(sentence, remedy)
     })
 }
 
