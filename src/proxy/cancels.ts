@@ -27,15 +27,17 @@ export class Cancels {
   }
 
   /**
-   * Whether the database need not hear of it: others wait for what is fetched under this id. Who comes with other
-   * credentials than the query came with has the database decide.
+   * Whether the database need not hear of it: it does not know the id, since what is waited for is fetched under
+   * another one, or others wait for what is fetched under this id. Who comes with other credentials than the query
+   * came with has the database decide.
    */
   isSettledHere({ method, path, headers }: Incoming): boolean {
     const queryId = this.#backend.cancels?.(method, path)
     const outgoing = queryId === undefined ? undefined : this.#waiting.get(queryId)
     if (queryId === undefined || outgoing === undefined || !isSameClient(outgoing, headers)) return false
+    const isKnown = outgoing.isForwarded || this.#cache.isAsking(queryId)
     outgoing.cancel(this.#backend.cancelledAnswer!(outgoing.plan!))
-    return this.#cache.isAsking(queryId)
+    return !isKnown || this.#cache.isAsking(queryId)
   }
 }
 

@@ -236,11 +236,11 @@ export class Handler {
     this.#error(outgoing, isLate ? 504 : 502, message)
   }
 
-  /** A cancelled query that goes on for others: the database is not told. */
+  /** A cancelled query that goes on for others, or has none of its own: the database is not told. */
   #settled(outgoing: Outgoing): void {
     outgoing.decision.outcome = 'bypass'
     outgoing.decision.reason = 'not_a_query'
-    outgoing.decision.detail = 'the query goes on for others'
+    outgoing.decision.detail = 'the database has no query of this client alone'
     outgoing.whole(202, [], noBytes)
   }
 

@@ -18,7 +18,7 @@ export interface Relayed {
   readonly method: string
   readonly path: string
   readonly body: string
-  /** What Druid answered; undefined where whoever asked did not wait for it. */
+  /** What Druid answered, also where whoever asked did not wait for it; undefined where it broke off. */
   readonly answer: Promise<RelayedAnswer | undefined>
 }
 
@@ -37,7 +37,7 @@ export async function startRelay(t: TestContext, upstream: string): Promise<Rela
   const agent = new Agent({ keepAlive: true })
   const server = createServer(async (incoming, outgoing) => {
     const body = await text(incoming)
-    const answer = forward(new URL(incoming.url!, upstream), { agent, incoming, body, outgoing })
+    const answer = forward(new URL(incoming.url!, upstream), { agent, incoming, body })
     const relayed = { method: incoming.method!, path: incoming.url!, body, answer }
     if (relayed.path !== '/status') {
       relay.seen.push(relayed)
@@ -66,12 +66,11 @@ interface Passage {
   readonly agent: Agent
   readonly incoming: IncomingMessage
   readonly body: string
-  readonly outgoing: ServerResponse
 }
 
 const perConnection = /^(?:connection|keep-alive|transfer-encoding|content-length|host|te|accept-encoding)$/
 
-function forward(url: URL, { agent, incoming, body, outgoing }: Passage): Promise<RelayedAnswer | undefined> {
+function forward(url: URL, { agent, incoming, body }: Passage): Promise<RelayedAnswer | undefined> {
   const headers = Object.entries(incoming.headers).filter(([name]) => !perConnection.test(name))
   return new Promise((resolve) => {
     const asked = request(url, {
@@ -79,7 +78,6 @@ function forward(url: URL, { agent, incoming, body, outgoing }: Passage): Promis
       method: incoming.method!,
       headers: Object.fromEntries(headers) as never,
     })
-    outgoing.once('close', () => asked.destroy())
     asked.once('error', () => resolve(undefined))
     asked.once('response', async (response) => {
       const answer = await text(response).catch(() => undefined)
