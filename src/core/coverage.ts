@@ -214,18 +214,11 @@ export function gapOf(runs: readonly CoverageRun[]): Interval | undefined {
   return { from: first.from, to: last.to }
 }
 
-/**
- * What has to be fetched where one query can ask for several intervals: every bucket that is not fresh, and, behind one
- * that is too young to be settled (`unsettledFrom` on), the fresh ones that are not either. These would be next to
- * expire: buckets fetched together expire together, and a crowd before a rolling window asks 12 times a minute instead
- * of 42.
- */
-export function gapsOf(runs: readonly CoverageRun[], unsettledFrom: number): Intervals {
+/** What has to be fetched where one query can ask for several intervals: every bucket that is not fresh, and no other. */
+export function gapsOf(runs: readonly CoverageRun[]): Intervals {
   const gaps: Interval[] = []
-  let isTail = false
-  for (const { from, to, state, settled } of runs) {
-    if (state !== 'fresh' && to > unsettledFrom) isTail = true
-    if (state === 'fresh' && (settled || !isTail)) continue
+  for (const { from, to, state } of runs) {
+    if (state === 'fresh') continue
     const last = gaps.at(-1)
     if (last?.to === from) gaps[gaps.length - 1] = { from: last.from, to }
     else gaps.push({ from, to })

@@ -175,8 +175,7 @@ class Explainer {
     const panes = found === undefined ? [] : withOneFrame(found).panes
     const marks = marksOver(this.#options, key, plan)
     const { runs } = cover(plan.whole, panes, { ...this.#rules, notBefore: demands.notBefore, marks })
-    const { takesSeveralIntervals } = this.#options.backend
-    const gaps = gapsIn(plan, runs, { ...this.#rules, takesSeveralIntervals })
+    const gaps = gapsIn(plan, runs, this.#options.backend)
     const seen = { ...this.#seen(runs, panes), ...this.#said(marks) }
     if (gaps.length === 0) return { outcome: 'hit', ...seen, sentence: hitSentence(seen.runs) }
     if (demands.onlyIfCached) {

@@ -4,33 +4,19 @@ import type { CoverageRun } from '../core/coverage.ts'
 import { type Interval, type Intervals, nothing } from '../core/interval.ts'
 import { gapsIn } from './gaps.ts'
 
-/** Buckets before 20 are old enough to be settled. */
-const grid = { kind: 'cell', step: 1, origin: 0 } as const
-const young = (from: number, to: number): CoverageRun => ({ ...fresh(from, to), settled: false })
-
 const run = (from: number, to: number): Interval => ({ from, to })
 const fresh = (from: number, to: number): CoverageRun => ({ from, to, state: 'fresh', settled: true })
 const absent = (from: number, to: number): CoverageRun => ({ from, to, state: 'absent', settled: false })
 
 function gaps(several: boolean, runs: readonly CoverageRun[], edges: Intervals = []): Intervals {
-  const plan = { whole: runs, grid, ...(edges.length > 0 && { edges: { buckets: edges, parts: '' } }) }
-  return gapsIn(plan, runs, { takesSeveralIntervals: several, policy: { settledAgeMs: 10 }, now: 30 })
+  const plan = { whole: runs, ...(edges.length > 0 && { edges: { buckets: edges, parts: '' } }) }
+  return gapsIn(plan, runs, { takesSeveralIntervals: several })
 }
 
 test('where a query takes several intervals: what is not fresh, and the edges', () => {
   assert.deepEqual(gaps(true, [absent(1, 3), fresh(3, 5), absent(5, 6)]), [run(1, 3), run(5, 6)])
   assert.deepEqual(gaps(true, [fresh(1, 5), absent(5, 6)], [run(0, 1), run(6, 7)]), [run(0, 1), run(5, 7)])
   assert.deepEqual(gaps(true, [], [run(0, 1)]), [run(0, 1)])
-})
-
-test('fresh buckets that are not settled go with a gap before them, if that is as young; edges take none along', () => {
-  assert.deepEqual(gaps(true, [fresh(1, 21), absent(21, 22), young(22, 25)]), [run(21, 25)])
-  assert.deepEqual(gaps(true, [absent(1, 3), fresh(3, 22), young(22, 25)]), [run(1, 3)])
-  assert.deepEqual(gaps(true, [young(18, 22), absent(22, 24), fresh(24, 25)]), [run(22, 24)])
-  assert.deepEqual(gaps(true, [fresh(1, 22), young(22, 25)], [run(0, 1), run(25, 26)]), [
-    run(0, 1),
-    run(25, 26),
-  ])
 })
 
 test('where it takes one: from the first to the last of them, and nothing may be left out', () => {

@@ -1,23 +1,16 @@
 /** What of a request's buckets has to be fetched, by what a lookup found of them. */
 import type { Backend, Edges, Plan } from '../backends/backend.ts'
-import type { EpochMs } from '../core/clock.ts'
-import { type CoverageRun, type Freshness, gapOf, gapsOf } from '../core/coverage.ts'
-import { bucketAt } from '../core/grid.ts'
+import { type CoverageRun, gapOf, gapsOf } from '../core/coverage.ts'
 import { hullOf, type Intervals, intersectAll, nothing, uniteAll } from '../core/interval.ts'
 
 /** A query with more intervals costs the database more than the buckets between them. */
 const maxIntervals = 256
 
-export interface GapRules extends Pick<Backend, 'takesSeveralIntervals'> {
-  readonly policy: Pick<Freshness, 'settledAgeMs'>
-  readonly now: EpochMs
-}
-
 /** Nothing on a full hit. */
 export function gapsIn(
-  plan: Pick<Plan, 'whole' | 'edges' | 'grid'>,
+  plan: Pick<Plan, 'whole' | 'edges'>,
   runs: readonly CoverageRun[],
-  { takesSeveralIntervals, policy, now }: GapRules,
+  { takesSeveralIntervals }: Pick<Backend, 'takesSeveralIntervals'>,
 ): Intervals {
   const { edges } = plan
   if (edges === undefined && runs.every(isFresh)) return nothing
@@ -25,8 +18,7 @@ export function gapsIn(
     const gap = gapOf(runs)
     return [hullOf(withEdges(gap === undefined ? nothing : [gap], edges))]
   }
-  const unsettledFrom = bucketAt(plan.grid, now - policy.settledAgeMs)
-  const gaps = withEdges(gapsOf(runs, unsettledFrom), edges)
+  const gaps = withEdges(gapsOf(runs), edges)
   return gaps.length <= maxIntervals ? gaps : intersectAll([hullOf(gaps)], askedBy(plan))
 }
 

@@ -145,11 +145,10 @@ export class IntervalCache {
     const rules = { grid: plan.grid, policy, now, notBefore: request.demands.notBefore, marks, vouched }
     const coverage = cover(plan.whole, found?.panes ?? [], rules)
     const { oldestFresh, freshUntil } = coverage
-    const { takesSeveralIntervals } = this.#options.backend
     return {
       found,
       coverage,
-      gaps: gapsIn(plan, coverage.runs, { takesSeveralIntervals, policy, now }),
+      gaps: gapsIn(plan, coverage.runs, this.#options.backend),
       ageSeconds: oldestFresh <= now ? Math.floor((now - oldestFresh) / 1000) : undefined,
       ttlSeconds: Math.ceil((freshUntil - now) / 1000),
     }
