@@ -25,7 +25,7 @@ import type { Found } from '../stores/store.ts'
 import { clocksOf, type Freshness, type Spread, ttlsOf } from './explain-runs.ts'
 import { bypassSentence, fillSentence, hitSentence, refusedSentence } from './explain-sentence.ts'
 import type { GapFiller } from './fill.ts'
-import { askedBy, gapsIn } from './gaps.ts'
+import { askedBy, gapsIn, lapsingIn } from './gaps.ts'
 import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { inTime, readRuns, withOneFrame } from './stored.ts'
@@ -174,7 +174,8 @@ class Explainer {
     const { plan, demands } = this.#request
     const panes = found === undefined ? [] : withOneFrame(found).panes
     const marks = marksOver(this.#options, key, plan)
-    const { runs } = cover(plan.whole, panes, { ...this.#rules, notBefore: demands.notBefore, marks })
+    const rules = { ...this.#rules, notBefore: demands.notBefore, marks }
+    const { runs } = cover(plan.whole, panes, rules)
     const gaps = gapsIn(plan, runs, this.#options.backend)
     const seen = { ...this.#seen(runs, panes), ...this.#said(marks) }
     if (gaps.length === 0) return { outcome: 'hit', ...seen, sentence: hitSentence(seen.runs) }
@@ -182,7 +183,8 @@ class Explainer {
       const sentence = refusedSentence(seen.runs, this.#parts)
       return { outcome: 'refused', reason: 'only_if_cached', ...seen, sentence }
     }
-    const filling = this.#filling(key, gaps)
+    const lapsing = lapsingIn(plan, { panes, rules }, this.#options.backend)
+    const filling = this.#filling(key, gaps, lapsing)
     const miss = missOf(runs, gaps, this.#request)
     const sentence = fillSentence({ ...miss, ...seen, ...filling, parts: this.#parts })
     return { ...miss, ...seen, ...filling, sentence }
@@ -213,26 +215,26 @@ class Explainer {
     return inside.length === 0 ? {} : { marks: inside.slice(0, maxMarks) }
   }
 
-  #filling(key: Key, gaps: Intervals) {
+  #filling(key: Key, gaps: Intervals, lapsing: Intervals) {
     const { grid } = this.#rules
     const request = { ...this.#request, client: nobody }
-    const { joined, rest } = this.#filler.preview({ key, request }, gaps)
+    const { joined, asked } = this.#filler.preview({ key, request }, gaps, lapsing)
     return {
       gap: spanOfAll(grid, gaps),
       joined: joined.map(({ intervals, startedAt }) => ({ ...spanOfAll(grid, intervals), startedAt })),
-      ...(rest.length > 0 && { asked: this.#asked(rest), ttls: this.#ttls(rest) }),
+      ...(asked.length > 0 && { asked: this.#asked(asked), ttls: this.#ttls(asked) }),
     }
   }
 
-  #asked(rest: Intervals): ExplainedQuery {
+  #asked(asked: Intervals): ExplainedQuery {
     const { plan } = this.#request
-    const { method, path, search, body } = this.#options.backend.narrow(plan, rest)
+    const { method, path, search, body } = this.#options.backend.narrow(plan, asked)
     const text = Buffer.from(body).toString('utf8').slice(0, maxBodyChars)
-    return { ...spanOfAll(plan.grid, rest), method, path, search, body: text }
+    return { ...spanOfAll(plan.grid, asked), method, path, search, body: text }
   }
 
-  #ttls(rest: Intervals) {
-    const stored = subtractAll(rest, this.#request.plan.edges?.buckets ?? nothing)
+  #ttls(asked: Intervals) {
+    const stored = subtractAll(asked, this.#request.plan.edges?.buckets ?? nothing)
     const ttls = stored.flatMap((interval) => ttlsOf(interval, this.#rules))
     return ttls.slice(0, maxRuns).map(({ ttlMs, ...part }) => ({
       ...spanOf(this.#rules.grid, part),

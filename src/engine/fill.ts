@@ -2,7 +2,7 @@
 import type { HeaderList } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { resetDecision } from '../core/decision.ts'
-import { countOf, type Intervals } from '../core/interval.ts'
+import { countOf, type Intervals, nothing, subtractAll, uniteAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { Pane } from '../core/pane.ts'
 import { type DatabaseFailure, Fetch, type FetchedPanes, type FetchResult } from './fetch.ts'
@@ -26,7 +26,7 @@ export interface FilledGaps {
 export interface Preview {
   readonly joined: readonly { readonly intervals: Intervals; readonly startedAt: EpochMs }[]
   /** What would be asked for by a query of its own. */
-  readonly rest: Intervals
+  readonly asked: Intervals
 }
 
 /** A flight, and what of it this request takes. */
@@ -61,12 +61,14 @@ export class GapFiller {
     this.#options = options
   }
 
-  async fill(trip: Trip, gaps: Intervals): Promise<Filled> {
+  /** `lapsing`: what is asked for along with gaps, if something is asked for. */
+  async fill(trip: Trip, gaps: Intervals, lapsing: Intervals): Promise<Filled> {
     const began = this.#options.clock.elapsed()
-    const { joined, rest } = this.#join(trip, gaps)
-    const own = rest.length === 0 ? undefined : this.#open(trip, rest)
+    const { joined, rest } = this.#join(trip, gaps, lapsing)
+    const asked = askedFor(rest, lapsing, joined)
+    const own = asked.length === 0 ? undefined : this.#open(trip, asked)
     trip.decision.collapsed = joined.length > 0
-    trip.decision.asked = countOf(rest)
+    trip.decision.asked = countOf(asked)
     const taken = own === undefined ? joined : [...joined, { flight: own.flight, brings: rest }]
     const results = await this.#wait(trip, { taken, fetch: own?.fetch })
     trip.decision.timings.fetch += this.#options.clock.elapsed() - began
@@ -90,18 +92,20 @@ export class GapFiller {
   }
 
   /** What `fill` would wait for and ask for now. A membership that is given back at once changes nothing. */
-  preview(trip: Pick<Trip, 'key' | 'request'>, gaps: Intervals): Preview {
-    const { joined, rest } = this.#join(trip, gaps)
+  preview(trip: Pick<Trip, 'key' | 'request'>, gaps: Intervals, lapsing: Intervals): Preview {
+    const { joined, rest } = this.#join(trip, gaps, lapsing)
     for (const { flight } of joined) flight.leave()
-    return { joined: joined.map(({ flight }) => flight), rest }
+    return { joined: joined.map(({ flight }) => flight), asked: askedFor(rest, lapsing, joined) }
   }
 
   /** The flights that bring some of the gaps, and what of them they do not bring. */
   #join(
     { key, request }: Pick<Trip, 'key' | 'request'>,
     gaps: Intervals,
+    lapsing: Intervals,
   ): { joined: readonly Taken[]; rest: Intervals } {
-    const wish = this.#wishOf({ key, request })
+    const along = countOf(subtractAll(lapsing, gaps))
+    const wish = { ...this.#wishOf({ key, request }), along }
     const first = this.#options.coalescing ? this.#flights.join(key, gaps, wish) : undefined
     if (first === undefined) return { joined: [], rest: gaps }
     const { rest } = first
@@ -110,7 +114,7 @@ export class GapFiller {
     return { joined: [first, { flight: second, brings: rest }], rest: [] }
   }
 
-  #wishOf({ key, request }: Pick<Trip, 'key' | 'request'>): Wish {
+  #wishOf({ key, request }: Pick<Trip, 'key' | 'request'>): Omit<Wish, 'along'> {
     return {
       notBefore: request.demands.notBefore,
       marks: marksOver(this.#options, key, request.plan),
@@ -166,6 +170,7 @@ export class GapFiller {
     const claim = claims.claim({
       ...{ key: departure.key, intervals: departure.intervals, startedAt: departure.startedAt },
       ...this.#wishOf(trip),
+      along: 0,
       isImpatient: looks >= maxLooks,
     })
     void claim.verdict.then((verdict) => {
@@ -260,6 +265,13 @@ export class GapFiller {
     trip.decision.upstreamStatus = result.response.status
     return { kind: 'response', response: result.response }
   }
+}
+
+/** What no flight brings; and with it what will lapse soon, unless a flight that is waited for brings it anyway. */
+function askedFor(rest: Intervals, lapsing: Intervals, joined: readonly Taken[]): Intervals {
+  if (rest.length === 0) return nothing
+  const alone = joined.reduce((left, { flight }) => subtractAll(left, flight.intervals), lapsing)
+  return alone.length === 0 ? rest : uniteAll(rest, alone)
 }
 
 function broken({ decision }: Trip, failure: DatabaseFailure): Answer {

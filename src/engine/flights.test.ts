@@ -9,6 +9,7 @@ const whenever: Wish = {
   notBefore: Number.NEGATIVE_INFINITY,
   marks: [],
   edges: undefined,
+  along: 0,
   takesSeveral: false,
 }
 const since = (notBefore: number): Wish => ({ ...whenever, notBefore })
@@ -189,6 +190,13 @@ test('where a query takes several intervals, a flight in the middle of the gaps 
   assert.equal(joined?.flight, middle.flight)
   assert.deepEqual(joined?.brings, [span(3, 4), span(8, 9)])
   assert.deepEqual(joined?.rest, [span(0, 3), span(6, 8), span(9, 10)])
+})
+
+test('a flight is not too wide for who would ask for as much', () => {
+  const flights = new Flights()
+  new Scripted(flights, span(0, 20))
+  assert.equal(flights.join('key', [span(0, 1)], { ...several, along: 3 }), undefined)
+  assert.deepEqual(flights.join('key', [span(0, 1)], { ...several, along: 4 })?.brings, [span(0, 1)])
 })
 
 test('a part of a bucket is shared only by those who want the same part', () => {

@@ -43,6 +43,8 @@ export interface Wish {
   readonly marks: readonly BucketMark[]
   /** The buckets of which it wants only a part. */
   readonly edges: Edges | undefined
+  /** How many buckets a query of its own would bring along with the gaps. */
+  readonly along: number
   /** Whether what is left over may be several intervals. */
   readonly takesSeveral: boolean
 }
@@ -157,9 +159,9 @@ function sharesOf(flight: Offer, gaps: Intervals, wish: Wish): Shares | undefine
   return brings.length > 0 && (wish.takesSeveral || isWorthSplitting(gaps, shares)) ? shares : undefined
 }
 
-const isWorthWaitingFor = (flight: Offer, gaps: Intervals, { notBefore, marks }: Wish): boolean =>
+const isWorthWaitingFor = (flight: Offer, gaps: Intervals, { notBefore, marks, along }: Wish): boolean =>
   flight.startedAt >= notBefore &&
-  countOf(flight.intervals) <= maxWidthRatio * countOf(gaps) &&
+  countOf(flight.intervals) <= maxWidthRatio * (countOf(gaps) + along) &&
   !marks.some((mark) => flight.startedAt <= mark.at && intersectAll([mark], flight.intervals).length > 0)
 
 /** A part of a bucket is of use only to those who want the same part of it. */

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CoverageRun } from '../core/coverage.ts'
 import { type Interval, type Intervals, nothing } from '../core/interval.ts'
-import { gapsIn } from './gaps.ts'
+import { noMarks } from '../core/mark.ts'
+import { PaneBuilder } from '../core/pane-builder.ts'
+import { fixed } from '../ttl/fixed.ts'
+import { ladder } from '../ttl/ladder.ts'
+import type { TtlPolicy } from '../ttl/policy.ts'
+import { gapsIn, lapsingIn } from './gaps.ts'
 
 const run = (from: number, to: number): Interval => ({ from, to })
 const fresh = (from: number, to: number): CoverageRun => ({ from, to, state: 'fresh', settled: true })
@@ -33,4 +38,32 @@ test('a full hit is the one and the same nothing', () => {
     assert.equal(gaps(several, [fresh(1, 6)]), nothing)
     assert.equal(gaps(several, [fresh(1, 6), fresh(10, 12)]), nothing)
   }
+})
+
+const minute = 60_000
+/** A bucket each, fetched so many milliseconds before now, which is half a minute after the end of the last one. */
+function lapsing(policy: TtlPolicy, ages: readonly number[], several = true): Intervals {
+  const now = (ages.length + 0.5) * minute
+  const panes = ages.map((age, from) =>
+    new PaneBuilder(1).finish({
+      interval: run(from, from + 1),
+      fetchedAt: now - age,
+      slab: Buffer.alloc(0),
+    }),
+  )
+  const grid = { kind: 'cell', step: minute, origin: 0 } as const
+  const rules = { grid, policy, now, notBefore: Number.NEGATIVE_INFINITY, marks: noMarks }
+  return lapsingIn({ whole: [run(0, ages.length)] }, { panes, rules }, { takesSeveralIntervals: several })
+}
+
+test('a query brings along what lapses within four fifths of the shortest TTL', () => {
+  // Fetched at ages of 3, 2, 1 and 0 minutes: they live for 20, 10, 5 and 5 s.
+  assert.deepEqual(lapsing(ladder(), [15_999, 5_999, 999, 0]), [])
+  assert.deepEqual(lapsing(ladder(), [15_999, 6_000, 999, 1_000]), [run(1, 2), run(3, 4)])
+  assert.deepEqual(lapsing(ladder(), [15_999, 6_000, 999, 1_000], false), nothing)
+})
+
+test('where all TTLs are alike, only what lapses within a fiftieth of them', () => {
+  assert.deepEqual(lapsing(fixed(100_000), [97_999, 98_000, 100_001]), [run(1, 3)])
+  assert.deepEqual(lapsing(fixed(0), [0, 1]), [run(0, 2)])
 })

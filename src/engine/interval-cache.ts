@@ -6,14 +6,14 @@ import type { HeaderList, Plan } from '../backends/backend.ts'
 import { type Coverage, cover } from '../core/coverage.ts'
 import { type Decision, resetDecision } from '../core/decision.ts'
 import type { Grid } from '../core/grid.ts'
-import { countOf, type Intervals, subtractAll } from '../core/interval.ts'
+import { countOf, type Intervals, nothing, subtractAll } from '../core/interval.ts'
 import { type Key, keyOf } from '../core/key.ts'
 import type { Pane } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
 import type { Found, MaybePromise } from '../stores/store.ts'
 import { type ExplainedRequest, type Explanation, explainPlan } from './explain.ts'
 import { type FilledGaps, GapFiller } from './fill.ts'
-import { askedBy, gapsIn } from './gaps.ts'
+import { askedBy, gapsIn, lapsingIn } from './gaps.ts'
 import { keptHeaders } from './kept-headers.ts'
 import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
@@ -27,6 +27,8 @@ interface Lookup {
   readonly coverage: Coverage
   /** Nothing where everything is fresh. */
   readonly gaps: Intervals
+  /** What a query for them brings along. */
+  readonly lapsing: Intervals
   /** Seconds since the oldest fresh bucket was fetched; undefined where none is fresh. */
   readonly ageSeconds: number | undefined
   /** Seconds until the first fresh bucket stops being so. */
@@ -65,7 +67,7 @@ export class IntervalCache {
       if (lookup.gaps.length === 0) return this.#hit(trip, lookup)
       if (request.demands.onlyIfCached) return { kind: 'not-cached' }
       noteMiss(trip, lookup)
-      const filled = await this.#filler.fill(trip, lookup.gaps)
+      const filled = await this.#filler.fill(trip, lookup.gaps, lookup.lapsing)
       if (filled !== 'again' && 'kind' in filled) return filled
       const answer = filled === 'again' ? 'again' : this.#compose(trip, lookup, filled)
       if (answer !== 'again') return answer
@@ -143,12 +145,16 @@ export class IntervalCache {
     const marks = marksOver(this.#options, key, plan)
     const vouched = vouchedOver(this.#options, plan)
     const rules = { grid: plan.grid, policy, now, notBefore: request.demands.notBefore, marks, vouched }
-    const coverage = cover(plan.whole, found?.panes ?? [], rules)
+    const { backend } = this.#options
+    const panes = found?.panes ?? []
+    const coverage = cover(plan.whole, panes, rules)
     const { oldestFresh, freshUntil } = coverage
+    const gaps = gapsIn(plan, coverage.runs, backend)
     return {
       found,
       coverage,
-      gaps: gapsIn(plan, coverage.runs, this.#options.backend),
+      gaps,
+      lapsing: gaps.length === 0 ? nothing : lapsingIn(plan, { panes, rules }, backend),
       ageSeconds: oldestFresh <= now ? Math.floor((now - oldestFresh) / 1000) : undefined,
       ttlSeconds: Math.ceil((freshUntil - now) / 1000),
     }

@@ -1,14 +1,17 @@
 /** The published rules, simulated: viewers of one rolling window, and what they cost the database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EngineRig, minuteMs } from '../testing/engine-rig.ts'
+import { EngineRig, minuteMs, type Served } from '../testing/engine-rig.ts'
 import { seededRandom } from '../testing/random.ts'
+import { RangesRig } from '../testing/ranges-rig.ts'
 
 interface Case {
   readonly viewers: number
   readonly refreshMs?: number
   readonly lagMs?: number
   readonly coalescing?: boolean
+  /** One query asks for several intervals. */
+  readonly several?: boolean
 }
 
 interface Result {
@@ -24,8 +27,11 @@ const windowCells = 180
 const warmUpMs = 15 * minuteMs
 const measuredMs = 15 * minuteMs
 
-async function simulate({ viewers, refreshMs = 10_000, lagMs = 0, coalescing = true }: Case, seed: number) {
-  const rig = new EngineRig({ coalescing })
+async function simulate(
+  { viewers, refreshMs = 10_000, lagMs = 0, coalescing = true, several = false }: Case,
+  seed: number,
+) {
+  const rig = several ? new RangesRig({ coalescing }) : new EngineRig({ coalescing })
   const random = seededRandom(seed)
   rig.database.lagMs = lagMs
   const tally = { requests: 0, hits: 0, wrong: 0 }
@@ -37,7 +43,7 @@ async function simulate({ viewers, refreshMs = 10_000, lagMs = 0, coalescing = t
   }
   const look = async () => {
     const to = rig.openCell + minuteMs
-    const { decision, text } = await rig.ask(windowCells, to)
+    const { decision, text } = await ask(rig, to)
     tally.requests++
     if (decision.outcome === 'hit') tally.hits++
     if (text !== truthUntil(to)) tally.wrong++
@@ -55,6 +61,11 @@ async function simulate({ viewers, refreshMs = 10_000, lagMs = 0, coalescing = t
   return { ...tally, queries: rig.database.asked.length, cells } satisfies Result
 }
 
+function ask(rig: EngineRig, to: number): Promise<Served> {
+  if (!(rig instanceof RangesRig)) return rig.ask(windowCells, to)
+  return rig.askRanges([[rig.openMinute + 1 - windowCells, rig.openMinute + 1]])
+}
+
 const cases = {
   'one viewer': { viewers: 1 },
   'one viewer, 30 s': { viewers: 1, refreshMs: 30_000 },
@@ -62,6 +73,8 @@ const cases = {
   '30 viewers': { viewers: 30 },
   '30 viewers, 1 s lag': { viewers: 30, lagMs: 1000 },
   '30 viewers, 2 s lag': { viewers: 30, lagMs: 2000 },
+  '30 viewers, several intervals': { viewers: 30, several: true },
+  '30 viewers, several intervals, 1 s lag': { viewers: 30, several: true, lagMs: 1000 },
   '100 viewers': { viewers: 100 },
   '100 viewers, 1 s lag': { viewers: 100, lagMs: 1000 },
   '100 viewers, 2 s lag': { viewers: 100, lagMs: 2000 },
@@ -120,7 +133,7 @@ test('one viewer who refreshes more slowly than the floor causes one query per r
   }
 })
 
-for (const name of names.filter((each) => /^(30|100).*(viewers|s lag)$/.test(each))) {
+for (const name of names.filter((each) => /^(30|100).*(viewers|intervals|s lag)$/.test(each))) {
   test(`${name}: 12 queries a minute`, () => {
     assert.ok(Math.abs(queryRate(name) - 12) <= 1, `${queryRate(name)} queries a minute`)
     assert.ok(
@@ -129,6 +142,13 @@ for (const name of names.filter((each) => /^(30|100).*(viewers|s lag)$/.test(eac
     )
   })
 }
+
+test('where a query takes several intervals it asks for no more cells than one interval would', () => {
+  for (const lag of ['', ', 1 s lag'] as const) {
+    const [one, several] = [`30 viewers${lag}`, `30 viewers, several intervals${lag}`] as const
+    assert.ok(total(several, 'cells') <= total(one, 'cells'), several)
+  }
+})
 
 test('without coalescing the database pays for every viewer', () => {
   const few = queryRate('30 viewers, 1 s lag, no coalescing') / 12
