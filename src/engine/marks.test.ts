@@ -124,6 +124,26 @@ test('too many marks of a backend are folded: all that was said is still said', 
   )
 })
 
+test('those of one data source are folded first, and questions about others do not notice', async () => {
+  const { clock, marks } = rig({ maxMarks: 20 })
+  const minute = 60_000
+  await marks.add(purgeAt(clock.now(), { backend: 'main', source: 'quiet', from: 0, to: minute }))
+  for (let i = 0; i < 100; i++) {
+    const [from, to] = [2 * i * minute, (2 * i + 1) * minute]
+    await marks.add({ kind: 'stale', backend: 'main', source: 'busy', from, to, at: clock.now() + i })
+  }
+  assert.ok(marks.list().length <= 20)
+  const over = (source: string, knowsAllSources = true) =>
+    marks.of('main').over('key', { ...plan, sources: [source], knowsAllSources })
+  assert.equal(over('other'), noMarks)
+  assert.deepEqual(
+    over('quiet').map(({ kind, from }) => [kind, from]),
+    [['purge', 0]],
+  )
+  assert.ok(over('busy').length > 1 && over('busy').every(({ kind }) => kind === 'stale'))
+  assert.equal(over('other', false).length, marks.list().length)
+})
+
 /** Cells that count what is asked of them. */
 function counted(cells: Cells): Cells & { lists: number } {
   const counting: Cells & { lists: number } = {

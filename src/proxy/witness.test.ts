@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Broken } from '../engine/ports.ts'
 import { type Panel, SegmentRig, usualSegments } from '../testing/segment-rig.ts'
+import { ladder } from '../ttl/ladder.ts'
+import { limitsOf } from './limits.ts'
+import { type DatabaseOptions, retentionOf } from './server.ts'
 
 const second = 1000
 const minute = 60 * second
@@ -328,4 +331,13 @@ test('nobody looks any more once it is closed', async () => {
   await rig.clock.advance(10 * minute)
   assert.equal(rig.druid.looks, looks)
   assert.equal(rig.clock.pending, 0)
+})
+
+test('buckets are kept for as long as they may be fresh, and stale after that', () => {
+  const terms = { mode: 'on', identity: 'shared', policy: ladder(), maxStaleMs: hour } as const
+  const database = { name: 'druid', settings: () => ({ terms, rules: [] }) } as unknown as DatabaseOptions
+  const limits = limitsOf({ retentionMs: hour })
+  const segments = { ...usualSegments, maxAgeMs: 3 * day }
+  assert.equal(retentionOf({ limits, databases: [database] }), 2 * hour)
+  assert.equal(retentionOf({ limits, databases: [{ ...database, segments }] }), 3 * day + hour)
 })
