@@ -49,10 +49,20 @@ test('256 KiB of a turn are for everybody; whoever comes later waits for the nex
   assert.equal(pace.pass(128 * KiB, readers[0]!), false, 'another turn, another share')
 })
 
+test('who comes alone is passed on four times as much', () => {
+  const { pace, readers, turn } = setUp()
+  assert.equal(pace.pass(1023 * KiB, readers[0]!), false)
+  assert.equal(pace.pass(KiB, readers[0]!), true)
+  assert.deepEqual(turn(), ['read 0'])
+  assert.equal(pace.pass(300 * KiB, readers[0]!), false)
+  assert.equal(pace.pass(1, readers[1]!), true, 'two are not alone')
+  assert.equal(pace.pass(1, readers[0]!), true)
+})
+
 test('those who wait read on in the order in which they came, as long as there is something left of the turn', () => {
   const { pace, readers, turn, turns, done } = setUp()
   for (const reader of readers.slice(0, 6)) {
-    pace.pass(256 * KiB, reader)
+    pace.pass(1024 * KiB, reader)
     reader.proceed = () => {
       done.push(`read ${readers.indexOf(reader)}`)
       pace.pass(128 * KiB, reader)

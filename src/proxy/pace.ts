@@ -17,6 +17,8 @@ export interface Paced {
 
 /** Passing on is counted in bytes: most of its time goes by in the kernel, before and after what is seen here. */
 const passBytes = 256 * 1024
+/** Every turn costs an answer some time: one that comes alone is passed on in fewer. */
+const passBytesAlone = 1024 * 1024
 /** Splitting is counted in time. A piece is 64 KiB at most, and takes an eighth of a millisecond or so. */
 const splitMs = 0.5
 /** What has arrived and is not split yet, of all answers: it is in no budget. */
@@ -30,6 +32,8 @@ export class Pace {
   readonly #arriving = new Set<Paced>()
   readonly #due = new Set<Paced>()
   #passedBytes = 0
+  /** Who was told something in this turn, if nobody else was. */
+  #only: Paced | undefined
   #heldBytes = 0
   #isTurning = false
 
@@ -39,6 +43,8 @@ export class Pace {
 
   /** Returns whether who was told so much has to wait now, until it is told to proceed. */
   pass(bytes: number, reader: Paced): boolean {
+    if (this.#passedBytes === 0) this.#only = reader
+    else if (this.#only !== reader) this.#only = undefined
     this.#passedBytes += bytes
     this.#turnLater()
     if (this.#mayPass) return false
@@ -73,7 +79,8 @@ export class Pace {
   }
 
   get #mayPass(): boolean {
-    return this.#passedBytes < passBytes && !this.#isFull
+    const isAlone = this.#only !== undefined && this.#waiting.size === 0
+    return this.#passedBytes < (isAlone ? passBytesAlone : passBytes) && !this.#isFull
   }
 
   get #isFull(): boolean {
@@ -89,6 +96,7 @@ export class Pace {
   #turn(): void {
     this.#isTurning = false
     this.#passedBytes = 0
+    this.#only = undefined
     for (const reader of [...this.#waiting]) {
       if (!this.#mayPass) break
       this.#waiting.delete(reader)

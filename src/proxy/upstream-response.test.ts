@@ -129,7 +129,7 @@ test('an answer that has arrived is not late, however long it waits to be split'
 
 test('who has been passed its share of a turn reads on in the next', () => {
   const { controller, turns, arrive } = setUp()
-  arrive(255 * KiB)
+  arrive(1023 * KiB)
   assert.equal(controller.paused, false)
   arrive(KiB)
   assert.equal(controller.paused, true)
