@@ -57,6 +57,10 @@ test('flags that Druid reads from strings are the same as booleans; other values
     finalize: 'false',
   })
   assert.deepEqual(kept({ team: 'TRUE' }), { team: '"TRUE"' })
+  assert.deepEqual(kept({ finalize: null, serializeDateTimeAsLongInner: null }), {
+    finalize: 'null',
+    serializeDateTimeAsLongInner: 'null',
+  })
   assert.deepEqual(kept({ grandTotal: false }), { grandTotal: 'false' })
 })
 
@@ -76,6 +80,10 @@ const refused: readonly (readonly [context: object, reason: string])[] = [
   [{ timeout: 'soon' }, 'invalid_parameter'],
   [{ timeout: 1.5 }, 'invalid_parameter'],
   [{ queryId: 5 }, 'invalid_parameter'],
+  // No header can carry them as they are.
+  [{ queryId: 'a\r\nX-Other: 1' }, 'invalid_parameter'],
+  [{ queryId: 'a\u0000' }, 'invalid_parameter'],
+  [{ sqlQueryId: '€' }, 'invalid_parameter'],
   [{ useCache: 1 }, 'invalid_parameter'],
   [{ vectorize: 'maybe' }, 'invalid_parameter'],
   [{ priority: {} }, 'invalid_parameter'],

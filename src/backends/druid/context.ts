@@ -19,6 +19,8 @@ type Accepts = (node: JsonNode) => boolean
 
 const anyScalar: Accepts = (node) => node.kind !== 'object' && node.kind !== 'array'
 const text: Accepts = (node) => node.kind === 'text'
+/** Answers name it in a header, and what no header can carry Druid writes in ways of its own. */
+const id: Accepts = (node) => node.kind === 'text' && /^[\t\x20-\x7e\xa0-\xff]*$/.test(node.value)
 const flag: Accepts = (node) => contextFlag(node) !== undefined
 const count: Accepts = (node) => wholeNumber(node) !== undefined
 const number: Accepts = (node) =>
@@ -30,7 +32,7 @@ const named = (accepts: Accepts, names: string): [string, Accepts][] =>
 
 /** Names of executions, and Druid's own caches: they change nothing, and fail nothing. */
 const incidental = new Map<string, Accepts>([
-  ...named(text, 'queryId subQueryId sqlQueryId dartQueryId'),
+  ...named(id, 'queryId subQueryId sqlQueryId dartQueryId'),
   ...named(flag, 'useCache populateCache useResultLevelCache populateResultLevelCache debug'),
 ])
 
@@ -117,5 +119,6 @@ function refuse(key: string, value: JsonNode): Bypass | undefined {
   return { bypass: 'invalid_parameter', detail: `context: a value for ${key} that Druid may refuse` }
 }
 
+/** Null leaves a flag at what Druid takes where nothing is said, and that need not be false. */
 const printed = (key: string, value: JsonNode): string =>
-  keptFlags.has(key) && flag(value) ? String(contextFlag(value)) : canonicalText(value)
+  keptFlags.has(key) && !isAbsent(value) && flag(value) ? String(contextFlag(value)) : canonicalText(value)

@@ -19,6 +19,7 @@ test('an answer names the id that the client gave, or a new one', () => {
   const newId = () => 'new'
   assert.deepEqual(ownHeaders(planOf('/druid/v2', 'mine'), newId), ['X-Druid-Query-Id', 'mine'])
   assert.deepEqual(ownHeaders(planOf('/druid/v2/'), newId), ['X-Druid-Query-Id', 'new'])
+  assert.deepEqual(ownHeaders(planOf('/druid/v2/', ''), newId), ['X-Druid-Query-Id', 'new'])
   assert.deepEqual(ownHeaders(planOf('/druid/v2/sql'), newId), [
     ...['X-Druid-Query-Id', 'new', 'X-Druid-SQL-Query-Id', 'new'],
   ])

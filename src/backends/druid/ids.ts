@@ -32,9 +32,9 @@ export const cancelledAnswer: NonNullable<Backend['cancelledAnswer']> = () => ({
   }),
 })
 
-/** The id that the client gave its query, or one that Druid might have given it. */
+/** The id that the client gave its query, or one that Druid might have given it: to Druid an empty one is none. */
 export function ownHeaders({ queryId, request }: Plan, newId: () => string): HeaderList {
-  const id = queryId ?? newId()
+  const id = queryId || newId()
   const isSql = request.path.startsWith('/druid/v2/sql')
   return isSql ? ['X-Druid-Query-Id', id, 'X-Druid-SQL-Query-Id', id] : ['X-Druid-Query-Id', id]
 }

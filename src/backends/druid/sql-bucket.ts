@@ -12,7 +12,7 @@ export interface Bucketing {
   readonly granularity: PeriodGranularity
   /** The column that holds the bucket's beginning. */
   readonly column: number
-  /** What it is called; undefined where another column is called so too. */
+  /** What it is called; undefined where two columns have one name. */
   readonly name: string | undefined
   readonly isDescending: boolean
 }
@@ -77,8 +77,8 @@ const columnName = ({ alias, expression }: SelectItem): string | undefined =>
 const hidesTime = (items: readonly SelectItem[], bucket: number): boolean =>
   items.some(({ alias }, i) => alias === '__time' && i !== bucket)
 
+/** Druid calls a column without a name by how many different names there are before it. */
 function nameOf(items: readonly SelectItem[], column: number): string | undefined {
-  const name = columnName(items[column]!) ?? `EXPR$${column}`
-  const twins = items.filter((item) => columnName(item) === name)
-  return twins.length > 1 ? undefined : name
+  const names = items.map((item, i) => columnName(item) ?? `EXPR$${i}`)
+  return new Set(names).size < names.length ? undefined : names[column]
 }

@@ -51,8 +51,10 @@ const constants = new Set(['TRUE', 'FALSE', 'UNKNOWN'])
 /** Reserved words that also are functions. */
 const functionsToo = new Set(['LEFT', 'RIGHT', 'ROW', 'ANY', 'SOME', 'ALL'])
 
-/** Each level of brackets is a few calls deep. */
-const maxDepth = 100
+/** Each level of brackets is a few calls deep, also for those who read what is in the brackets of calls. */
+export const maxDepth = 100
+/** Times are added up one call deeper for each of these; longer sums are of numbers. */
+const maxTerms = 20
 
 export function readExpression(cursor: Cursor): Expression {
   if (++cursor.depth > maxDepth) return refused(cursor, 'brackets nested too deeply')
@@ -159,14 +161,14 @@ function readPattern(cursor: Cursor): void {
 
 function readSum(cursor: Cursor): Expression {
   let left = readProduct(cursor)
-  for (;;) {
+  for (let terms = 1; ; terms++) {
     const operator = cursor.token.kind === 'symbol' ? cursor.token.text : ''
     if (operator !== '+' && operator !== '-' && operator !== '||') return left
     cursor.at++
     const right = readProduct(cursor)
     const place = { first: left.first, last: right.last }
-    left =
-      operator === '||' ? { kind: 'other', ...place } : { kind: 'binary', operator, left, right, ...place }
+    const isOther = operator === '||' || terms >= maxTerms
+    left = isOther ? { kind: 'other', ...place } : { kind: 'binary', operator, left, right, ...place }
   }
 }
 

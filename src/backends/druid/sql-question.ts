@@ -173,13 +173,16 @@ function removedParameters({ tokens }: Statement, { places }: Bounds): ReadonlyS
   return removed
 }
 
-/** The first bound is what will be replaced; whatever the others demand, it will demand too. */
+/**
+ * The first bound is what will be replaced; whatever the others demand, it will demand too. Words may stand right before
+ * and behind a bound: brackets keep what replaces it apart from them.
+ */
 function cutQuery(query: string, { tokens }: Statement, { places }: Bounds): Frame {
   const [first, ...others] = places
   let tail = ''
   let at = tokens[first!.last]!.to
   for (const other of others) {
-    tail += `${query.slice(at, tokens[other.first]!.from)}TRUE`
+    tail += `${query.slice(at, tokens[other.first]!.from)}(TRUE)`
     at = tokens[other.last]!.to
   }
   return { head: query.slice(0, tokens[first!.first]!.from), tail: tail + query.slice(at) }

@@ -5,7 +5,7 @@
 import type { BypassReason } from '../../core/decision.ts'
 import type { Bypass } from '../backend.ts'
 import { Cursor } from './sql-cursor.ts'
-import { clockWords, type Expression, readExpression } from './sql-expression.ts'
+import { clockWords, type Expression, maxDepth, readExpression } from './sql-expression.ts'
 import { type Token, tokensOf } from './sql-tokens.ts'
 
 export interface Statement {
@@ -101,8 +101,15 @@ function readSetting(cursor: Cursor): Pick<Setting, 'kind' | 'value'> {
 const settingWords = new Set(['TRUE', 'FALSE', 'NULL'])
 
 function refuseTokens(tokens: readonly Token[], from: number): Bypass | undefined {
+  let depth = 0
   for (let i = from; i < tokens.length; i++) {
-    const { keyword } = tokens[i]!
+    const { kind, text, keyword } = tokens[i]!
+    if (kind === 'symbol') {
+      depth += text === '(' ? 1 : text === ')' ? -1 : 0
+      if (depth > maxDepth) return unreadable('brackets nested too deeply')
+    }
+    // Which function is called by it is not looked at.
+    if (kind === 'name' && isOpening(tokens[i + 1]!)) return unreadable('a call by a quoted name')
     if (keyword === '') continue
     const bypass =
       keyword === 'SELECT' ? 'not_decomposable' : (refusedWords.get(keyword) ?? refusedCall(tokens, i))
@@ -111,8 +118,11 @@ function refuseTokens(tokens: readonly Token[], from: number): Bypass | undefine
   return undefined
 }
 
+const unreadable = (detail: string): Bypass => ({ bypass: 'unparseable_query', detail })
+const isOpening = ({ kind, text }: Token): boolean => kind === 'symbol' && text === '('
+
 const refusedCall = (tokens: readonly Token[], at: number): BypassReason | undefined =>
-  tokens[at + 1]!.text === '(' ? refusedFunctions.get(tokens[at]!.keyword) : undefined
+  isOpening(tokens[at + 1]!) ? refusedFunctions.get(tokens[at]!.keyword) : undefined
 
 /** A word that tells the time, or who asks. */
 export const isVolatile = ({ keyword }: Token): boolean => clockWords.has(keyword) || userWords.has(keyword)
