@@ -8,7 +8,8 @@ import type { Outgoing } from './outgoing.ts'
 export class Cancels {
   readonly #backend: Backend
   readonly #cache: Pick<IntervalCache, 'isAsking'>
-  readonly #waiting = new Map<string, Outgoing>()
+  /** By id: nobody keeps clients from giving one id to several queries. */
+  readonly #waiting = new Map<string, Set<Outgoing>>()
 
   constructor(backend: Backend, cache: Pick<IntervalCache, 'isAsking'>) {
     this.#backend = backend
@@ -18,26 +19,31 @@ export class Cancels {
   /** From now on until it is over, this query can be cancelled. */
   note(outgoing: Outgoing): void {
     const queryId = outgoing.plan?.queryId
-    if (queryId !== undefined) this.#waiting.set(queryId, outgoing)
+    if (queryId === undefined) return
+    const waiting = this.#waiting.get(queryId)
+    if (waiting === undefined) this.#waiting.set(queryId, new Set([outgoing]))
+    else waiting.add(outgoing)
   }
 
   over(outgoing: Outgoing): void {
     const queryId = outgoing.plan?.queryId
-    if (queryId !== undefined && this.#waiting.get(queryId) === outgoing) this.#waiting.delete(queryId)
+    const waiting = queryId === undefined ? undefined : this.#waiting.get(queryId)
+    if (waiting?.delete(outgoing) && waiting.size === 0) this.#waiting.delete(queryId!)
   }
 
   /**
-   * Whether the database need not hear of it: it does not know the id, since what is waited for is fetched under
-   * another one, or others wait for what is fetched under this id. Who comes with other credentials than the query
-   * came with has the database decide.
+   * Whether the database need not hear of it: others wait for what is fetched under this id, or nothing is. Who comes
+   * with other credentials than the query came with has the database decide.
    */
   isSettledHere({ method, path, headers }: Incoming): boolean {
     const queryId = this.#backend.cancels?.(method, path)
-    const outgoing = queryId === undefined ? undefined : this.#waiting.get(queryId)
-    if (queryId === undefined || outgoing === undefined || !isSameClient(outgoing, headers)) return false
-    const isKnown = outgoing.isForwarded || this.#cache.isAsking(queryId)
-    outgoing.cancel(this.#backend.cancelledAnswer!(outgoing.plan!))
-    return !isKnown || this.#cache.isAsking(queryId)
+    if (queryId === undefined) return false
+    const own = [...(this.#waiting.get(queryId) ?? [])].filter((outgoing) => isSameClient(outgoing, headers))
+    if (own.length === 0) return false
+    const wasAsked = this.#cache.isAsking(queryId)
+    const isPassedOn = own.some(({ isForwarded }) => isForwarded)
+    for (const outgoing of own) outgoing.cancel(this.#backend.cancelledAnswer!(outgoing.plan!))
+    return !isPassedOn && (!wasAsked || this.#cache.isAsking(queryId))
   }
 }
 
