@@ -90,11 +90,27 @@ const refused: readonly (readonly [context: object, reason: string])[] = [
   [{ priority: 'x' }, 'invalid_parameter'],
   [{ maxScatterGatherBytes: '1GiB' }, 'invalid_parameter'],
   [{ lane: 5 }, 'invalid_parameter'],
+  [{ priority: '1.5' }, 'invalid_parameter'],
+  [{ maxSubqueryBytes: 'foo' }, 'invalid_parameter'],
+  [{ maxSubqueryBytes: '1GiB' }, 'invalid_parameter'],
+  [{ maxSubqueryBytes: true }, 'invalid_parameter'],
+  [{ maxOnDiskStorage: '100 MiB' }, 'invalid_parameter'],
+  [{ maxMergingDictionarySize: 1.5 }, 'invalid_parameter'],
+  [{ deferExpressionDimensions: 'FIXED_WIDTH' }, 'invalid_parameter'],
 ]
 
 for (const [context, reason] of refused) {
   test(`${JSON.stringify(context)} is passed on`, () => assert.equal(reasonOf(context), reason))
 }
+
+test('sizes may be words, or have units, where Druid knows them', () => {
+  assert.equal(reasonOf({ maxSubqueryBytes: 'AUTO', maxOnDiskStorage: '100MiB' }), undefined)
+  assert.equal(reasonOf({ maxSubqueryBytes: 'disabled', maxSelectorDictionarySize: '1g' }), undefined)
+  assert.equal(
+    reasonOf({ maxSubqueryBytes: 5, deferExpressionDimensions: 'always', priority: 1.5 }),
+    undefined,
+  )
+})
 
 test('a refused key counts although the operator ignores it', () => {
   assert.ok('bypass' in reading({ bySegment: true }, ['bySegment']))

@@ -17,14 +17,20 @@ export interface ContextReading {
 /** Whether Druid accepts a value: it must refuse what it would refuse also where the answer is stored. */
 type Accepts = (node: JsonNode) => boolean
 
-const anyScalar: Accepts = (node) => node.kind !== 'object' && node.kind !== 'array'
 const text: Accepts = (node) => node.kind === 'text'
 /** Answers name it in a header, and what no header can carry Druid writes in ways of its own. */
 const id: Accepts = (node) => node.kind === 'text' && /^[\t\x20-\x7e\xa0-\xff]*$/.test(node.value)
 const flag: Accepts = (node) => contextFlag(node) !== undefined
 const count: Accepts = (node) => wholeNumber(node) !== undefined
+/** As a string it may have no fraction. */
 const number: Accepts = (node) =>
-  /^-?\d{1,15}(?:\.\d{1,15})?$/.test(node.kind === 'number' ? node.text : (textOf(node) ?? ''))
+  node.kind === 'number'
+    ? /^-?\d{1,15}(?:\.\d{1,15})?$/.test(node.text)
+    : /^-?\d{1,15}$/.test(textOf(node) ?? '')
+const countOr =
+  (words: RegExp): Accepts =>
+  (node) =>
+    count(node) || words.test(textOf(node) ?? '')
 const vectorizing: Accepts = (node) => flag(node) && /^(?:true|false|force)$/i.test(textOf(node) ?? 'true')
 
 const named = (accepts: Accepts, names: string): [string, Accepts][] =>
@@ -56,10 +62,14 @@ const conditions = new Map<string, Accepts>([
       'joinFilterRewriteMaxSize bufferGrouperMaxSize bufferGrouperInitialBuckets bufferGrouperMaxLoadFactor ' +
       'maxSpillFileCount minSpillFileSize numParallelCombineThreads intermediateCombineDegree',
   ),
-  // Sizes may be words (auto) or have units.
+  ...named(countOr(/^(?:auto|disabled)$/i), 'maxSubqueryBytes'),
   ...named(
-    anyScalar,
-    'maxSubqueryBytes maxMergingDictionarySize maxSelectorDictionarySize maxOnDiskStorage deferExpressionDimensions',
+    countOr(/^\d{1,15}[kmgtp](?:i?b)?$/i),
+    'maxMergingDictionarySize maxSelectorDictionarySize maxOnDiskStorage',
+  ),
+  ...named(
+    (node) => /^(?:fixedWidth|fixedWidthNonNumeric|singleString|always)$/.test(textOf(node) ?? ''),
+    'deferExpressionDimensions',
   ),
 ])
 

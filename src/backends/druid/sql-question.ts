@@ -87,6 +87,8 @@ function refuseSession(members: ReadonlyMap<string, JsonNode>): Bypass | undefin
     const node = members.get(key)
     return node !== undefined && !(node.kind === 'word' && node.value === null)
   }
+  if ([...members.keys()].some((key) => !given(key)))
+    return { bypass: 'invalid_parameter', detail: 'context: null, which Druid takes in native queries only' }
   if (given('sqlOuterLimit')) return { bypass: 'limit', detail: 'sqlOuterLimit' }
   if (given('sqlCurrentTimestamp')) return { bypass: 'invalid_parameter', detail: 'sqlCurrentTimestamp' }
   if (given('engine') && textOf(members.get('engine')) !== 'native') {

@@ -364,6 +364,9 @@ test('the context: what belongs to the question, what does not, and what forbids
     [{ sqlTimeZone: 'nowhere' }, 'invalid_parameter'],
     [{ sqlTimeZone: 'america/new_york' }, 'invalid_parameter'],
     [{ sqlTimeZone: 5 }, 'invalid_parameter'],
+    // Druid takes null in a native query, but not here.
+    [{ sqlTimeZone: null }, 'invalid_parameter'],
+    [{ priority: null }, 'invalid_parameter'],
     [{ bySegment: true }, 'not_decomposable'],
     [{ returnPartialResults: true }, 'partial_results'],
   ]
