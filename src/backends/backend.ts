@@ -206,6 +206,8 @@ export interface Backend<Query = unknown> {
   cancels?(method: string, path: string): string | undefined
   /** What the client of a cancelled query is told. */
   cancelledAnswer?(plan: Plan): ErrorAnswer & { readonly status: number }
+  /** Whether an error says that the query was cancelled, by whomever. */
+  isCancellation?(status: number, body: Uint8Array): boolean
   /** Response headers that belong to one execution of a query: a stored answer has new ones. */
   ownHeaders?(plan: Plan, newId: () => string): HeaderList
   /** What people recognise a request by that cannot be planned: the question without what moves with the time. */

@@ -257,6 +257,7 @@ export class GapFiller {
     if (result.kind === 'abandoned') return 'again'
     const isOnOtherTerms = flight.terms !== trip.plan.terms
     if (isOnOtherTerms && result.kind === 'broken' && result.response !== undefined) return 'again'
+    if (result.kind === 'broken' && this.#isCancelledForAnother(trip, flight, result)) return 'again'
     if (result.kind === 'unusable') return { kind: 'forward', reason: result.reason, detail: result.detail }
     if (result.kind === 'broken') return serveStale(this.#options, trip, result) ?? broken(trip, result)
     resetDecision(trip.decision)
@@ -264,6 +265,12 @@ export class GapFiller {
     trip.decision.reason = 'database_refused'
     trip.decision.upstreamStatus = result.response.status
     return { kind: 'response', response: result.response }
+  }
+
+  /** Somebody ended the query by its id, and that is not this request's. */
+  #isCancelledForAnother({ plan }: Trip, { queryId }: Flight, { response }: DatabaseFailure): boolean {
+    if (response === undefined || queryId === undefined || queryId === plan.queryId) return false
+    return this.#options.backend.isCancellation?.(response.status, response.body) === true
   }
 }
 

@@ -43,6 +43,7 @@ export function cellBackend({ several = false }: CellOptions = {}): Backend<Cell
     readFlavour: (status, body) => ({ isKnown: status === 200, label: body }),
     claims: (method, asked) => method === 'GET' && asked === path,
     errorAnswer: (_status, message) => ({ contentType: 'text/plain', body: message }),
+    isCancellation: (_status, body) => Buffer.from(body).toString() === 'cancelled',
     parse: (request) => (request.method === 'GET' && request.path === path ? parse(request) : undefined),
     plan: several ? ({ request, parameters }) => planRanges(request, parameters) : plan,
     takesSeveralIntervals: several,

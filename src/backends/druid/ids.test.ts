@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Plan } from '../backend.ts'
-import { cancelledAnswer, cancels, ownHeaders } from './ids.ts'
+import { cancelledAnswer, cancels, isCancellation, ownHeaders } from './ids.ts'
 
 test('a DELETE below the query path cancels the query of that id', () => {
   assert.equal(cancels('DELETE', '/druid/v2/abc'), 'abc')
@@ -29,4 +29,8 @@ test('who cancels a query is told what Druid tells', () => {
   const { status, body } = cancelledAnswer(planOf('/druid/v2', 'mine'))
   assert.equal(status, 500)
   assert.equal((JSON.parse(body) as { error: string }).error, 'Query cancelled')
+  assert.equal(isCancellation(status, Buffer.from(body)), true)
+  assert.equal(isCancellation(504, Buffer.from('{"error":"Query timeout"}')), false)
+  assert.equal(isCancellation(500, Buffer.from('{"error":"Unknown exception"}')), false)
+  assert.equal(isCancellation(500, new Uint8Array()), false)
 })

@@ -32,6 +32,15 @@ export const cancelledAnswer: NonNullable<Backend['cancelledAnswer']> = () => ({
   }),
 })
 
+/** In an error of any version; errors begin with what they are. */
+export function isCancellation(status: number, body: Uint8Array): boolean {
+  if (status !== 500) return false
+  const start = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, longestError)).toString()
+  return /"error"\s*:\s*"Query cancelled"|"category"\s*:\s*"CANCELED"/.test(start)
+}
+
+const longestError = 4096
+
 /** The id that the client gave its query, or one that Druid might have given it: to Druid an empty one is none. */
 export function ownHeaders({ queryId, request }: Plan, newId: () => string): HeaderList {
   const id = queryId || newId()

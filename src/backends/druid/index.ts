@@ -4,7 +4,7 @@ import { RowSink } from './decompose.ts'
 import { differenceFrom } from './difference.ts'
 import type { DruidPlan } from './druid-plan.ts'
 import { flavourPath, readFlavour } from './flavour.ts'
-import { cancelledAnswer, cancels, ownHeaders } from './ids.ts'
+import { cancelledAnswer, cancels, isCancellation, ownHeaders } from './ids.ts'
 import { narrow } from './narrow.ts'
 import { createPlanner, type DruidOptions, type DruidQuery, isDruidQuery } from './plan.ts'
 import { recompose } from './recompose.ts'
@@ -33,6 +33,7 @@ export function druid(options: DruidOptions): Backend<DruidQuery> {
     }),
     cancels,
     cancelledAnswer,
+    isCancellation,
     ownHeaders,
     requestText,
     parse: planner.parse,
