@@ -29,7 +29,7 @@ export interface Time {
 
 /** What a row's time is compared with. Undefined for what is not surely an instant. */
 export const readBound = (reading: Reading, expression: Expression): Time | undefined =>
-  then(readTime(reading, expression), (at) => unfolded(reading.zone.rules, at))
+  inZone(reading.zone.rules, readTime(reading, expression), unfolded)
 
 function readTime(reading: Reading, expression: Expression): Time | undefined {
   switch (expression.kind) {
@@ -70,6 +70,16 @@ function then(inner: Time | undefined, step: (at: EpochMs) => EpochMs | undefine
   }
   return inner.isRelative ? { isRelative: true, at } : constant(at(0))
 }
+
+/** In a zone. What is remembered of a query is its times, and they may not keep hold of all its tokens. */
+const inZone = (
+  zone: Zone,
+  inner: Time | undefined,
+  move: (zone: Zone, at: EpochMs) => EpochMs | undefined,
+): Time | undefined => then(inner, (at) => move(zone, at))
+
+const shifted = (zone: Zone, inner: Time | undefined, by: Period): Time | undefined =>
+  then(inner, (at) => shift(zone, at, by))
 
 /** A parameter of type TIMESTAMP is a local time of the session, whatever offset is written in it. */
 function readParameter({ zone, parameters }: Reading, { first }: Expression): EpochMs | undefined {
@@ -121,7 +131,7 @@ function readArithmetic(reading: Reading, { operator, left, right }: Binary): Ti
   const interval = intervalOf(isSwapped ? left : right)
   if (interval === undefined || (operator !== '+' && operator !== '-')) return undefined
   const moved = times(interval, operator === '-' ? -1 : 1)
-  return then(readTyped(reading, isSwapped ? right : left), (at) => shift(reading.zone.rules, at, moved))
+  return shifted(reading.zone.rules, readTyped(reading, isSwapped ? right : left), moved)
 }
 
 function intervalOf(expression: Expression): Period | undefined {
@@ -151,7 +161,7 @@ function readCast(reading: Reading, call: Call): Time | undefined {
   const cast = keyedBy('AS', reading, call)
   if (cast === undefined || (cast.word !== 'TIMESTAMP' && cast.word !== 'DATE')) return undefined
   const time = readTime(reading, cast.operand)
-  return cast.word === 'DATE' ? then(time, (at) => dayAt(reading.zone.rules, at)) : time
+  return cast.word === 'DATE' ? inZone(reading.zone.rules, time, dayAt) : time
 }
 
 function readMillis(reading: Reading, call: Call): Time | undefined {
@@ -176,7 +186,7 @@ function readShift(reading: Reading, call: Call): Time | undefined {
   const factor = smallNumber(count)
   const zone = zoneIn(reading, zoneName)
   if (parsed === undefined || factor === undefined || zone === undefined || more.length > 0) return undefined
-  return then(readTyped(reading, operand), (at) => shift(zone.rules, at, times(parsed, factor)))
+  return shifted(zone.rules, readTyped(reading, operand), times(parsed, factor))
 }
 
 const smallNumber = (expression: Expression | undefined): number | undefined =>
@@ -188,7 +198,7 @@ function readAdd(reading: Reading, call: Call): Time | undefined {
   const period = addedUnits.get(name.replace(/^SQL_TSI_/, ''))
   const factor = smallNumber(count)
   if (period === undefined || factor === undefined || more.length > 0) return undefined
-  return then(readTyped(reading, operand), (at) => shift(reading.zone.rules, at, times(period, factor)))
+  return shifted(reading.zone.rules, readTyped(reading, operand), times(period, factor))
 }
 
 function readRounding(reading: Reading, call: Call): Time | undefined {

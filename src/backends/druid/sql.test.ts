@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { systemClock } from '../../core/clock.ts'
 import type { BypassReason } from '../../core/decision.ts'
@@ -558,4 +560,23 @@ test('long texts are read in a time that grows with their length', () => {
     ask(`SELECT ${bucket} AS t FROM wiki WHERE ${chain} ${bounds} GROUP BY 1`)
     assert.ok(systemClock.now() - started < 2_000, chain.slice(0, 20))
   }
+})
+
+test('what is remembered of many long texts is not much longer than they are', () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const used = (): number => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const before = used()
+  const own = createSqlPlanner({ maxBuckets: 10_000 })
+  const since = "__time >= CAST(CURRENT_TIMESTAMP - INTERVAL '1' DAY AS DATE)"
+  for (let i = 0; i < 200; i++) {
+    const query = `SELECT ${bucket} AS t FROM wiki WHERE ${since} AND x IN (${'1,'.repeat(7_000)}${i}) GROUP BY 1`
+    assert.ok(!('bypass' in own.plan(post({ query }), now)))
+  }
+  const megabytes = (used() - before) / 2 ** 20
+  assert.ok(megabytes < 40, `${megabytes} MiB for 3 MiB of text`)
+  assert.ok(!('bypass' in own.plan(post({ query: hourly }), now)))
 })
