@@ -21,7 +21,7 @@ function spellInterval({ from, to }: Span, random: Random): string {
 const zonesMinutes = [330, -480, 60, 0, 345] as const
 
 /** ISO 8601 as Joda-Time reads it: parts may be missing from the end, and zones may be given. */
-export function spellInstant(ms: number, random: Random): string {
+function spellInstant(ms: number, random: Random): string {
   const style = random.weighted({ full: 50, short: 30, zoned: 20 })
   if (style === 'full') return new Date(ms).toISOString()
   if (style === 'short') return shortened(ms)
