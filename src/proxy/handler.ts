@@ -172,12 +172,17 @@ export class Handler {
 
   #plan(wire: WireRequest): Plan | Bypass {
     const { backend, flavour, clock } = this.#options
-    const query = backend.parse(wire)
-    if (query === undefined) return { bypass: 'not_a_query' }
-    if (isBypass(query)) return query
-    const known = flavour.noteRequest(wire.headers)
-    if (!known.isKnown) return { bypass: 'unknown_flavour', detail: known.label }
-    return backend.plan(query, clock.now(), known)
+    try {
+      const query = backend.parse(wire)
+      if (query === undefined) return { bypass: 'not_a_query' }
+      if (isBypass(query)) return query
+      const known = flavour.noteRequest(wire.headers)
+      if (!known.isKnown) return { bypass: 'unknown_flavour', detail: known.label }
+      return backend.plan(query, clock.now(), known)
+    } catch (error) {
+      // A fault of ours: the database may understand it all the same.
+      return { bypass: 'unparseable_query', detail: String(error) }
+    }
   }
 
   #render(outgoing: Outgoing, wire: WireRequest, answer: Answer): MaybePromise<void> {
