@@ -26,24 +26,61 @@ const groupBy = { ...timeseries, queryType: 'groupBy', dimensions: ['page', 'tag
 const topN = { ...timeseries, queryType: 'topN', dimension: 'page', metric: 'n', threshold: 5 }
 
 /** What is asked, and in which of the styles it is answered. */
-const questions: readonly (readonly [query: object, style: string])[] = [
-  [timeseries, 'timeseries'],
-  [{ ...timeseries, descending: true }, 'timeseries'],
-  [{ ...timeseries, limit: 3 }, 'timeseries'],
-  [{ ...timeseries, limit: 7, descending: 'true' }, 'timeseries'],
-  [{ ...timeseries, context: { serializeDateTimeAsLong: true } }, 'timeseries with long timestamps'],
-  [topN, 'topN, in one zone or the other'],
-  [groupBy, 'groupBy in a zone'],
-  [{ ...groupBy, context: { resultAsArray: true } }, 'groupBy as arrays'],
+interface Question {
+  readonly style: string
+  readonly query: Readonly<Record<string, unknown>> & { readonly context?: object }
+}
+
+const nativeQuestions: readonly Question[] = [
+  { query: timeseries, style: 'timeseries' },
+  { query: { ...timeseries, descending: true }, style: 'timeseries' },
+  { query: { ...timeseries, limit: 3 }, style: 'timeseries' },
+  { query: { ...timeseries, limit: 7, descending: 'true' }, style: 'timeseries' },
+  {
+    query: { ...timeseries, context: { serializeDateTimeAsLong: true } },
+    style: 'timeseries with long timestamps',
+  },
+  { query: topN, style: 'topN, in one zone or the other' },
+  { query: groupBy, style: 'groupBy in a zone' },
+  { query: { ...groupBy, context: { resultAsArray: true } }, style: 'groupBy as arrays' },
 ]
 
-const granularities = [
-  { granularity: 'hour', stepMs: 3_600_000 },
-  { granularity: 'minute', stepMs: 60_000 },
-  { granularity: { type: 'duration', duration: 45_000, origin: '2026-01-01T00:00:10Z' }, stepMs: 45_000 },
-  { granularity: { type: 'period', period: 'P1D', timeZone: 'America/New_York' }, stepMs: 86_400_000 },
-  { granularity: { type: 'period', period: 'P1M', timeZone: 'Europe/Berlin' }, stepMs: 30 * 86_400_000 },
-] as const
+const timeFirst =
+  'SELECT {bucket} AS t, page, COUNT(*) AS n FROM wiki WHERE {time} GROUP BY 1, 2 ORDER BY 1, 2'
+const newestFirst = timeFirst.replace('ORDER BY 1', 'ORDER BY 1 DESC')
+const timeLast =
+  'SELECT page, COUNT(*) AS n, {bucket} AS "the ""time""" FROM wiki WHERE {time} GROUP BY 1, 3 ORDER BY 3, 1'
+const twoColumns = 'SELECT page, {bucket} AS t FROM wiki WHERE {time} GROUP BY 1, 2 ORDER BY 2, 1'
+const allHeaders = { header: true, typesHeader: true, sqlTypesHeader: true }
+
+const sqlQuestions: readonly Question[] = [
+  { query: { query: timeFirst }, style: 'SQL objects' },
+  { query: { query: newestFirst }, style: 'SQL objects' },
+  { query: { query: timeLast, header: true }, style: 'SQL objects with a header, the time last' },
+  {
+    query: { query: twoColumns, resultFormat: 'array', ...allHeaders },
+    style: 'SQL arrays with all headers',
+  },
+  { query: { query: timeFirst, resultFormat: 'objectLines' }, style: 'SQL object lines' },
+  {
+    query: { query: newestFirst, resultFormat: 'arrayLines', header: true },
+    style: 'SQL array lines with a header',
+  },
+  { query: { query: timeFirst, resultFormat: 'csv' }, style: 'SQL csv' },
+]
+
+const zoned = (period: string, timeZone: string) => ({
+  granularity: { type: 'period', period, timeZone },
+  bucket: `TIME_FLOOR(__time, '${period}', NULL, '${timeZone}')`,
+})
+
+const buckets = [
+  { granularity: 'hour', bucket: 'FLOOR(__time TO HOUR)', stepMs: 3_600_000 },
+  { granularity: 'minute', bucket: "TIME_FLOOR(__time, 'PT1M')", stepMs: 60_000 },
+  { ...zoned('PT45M', 'Asia/Kathmandu'), stepMs: 2_700_000 },
+  { ...zoned('P1D', 'America/New_York'), stepMs: 86_400_000 },
+  { ...zoned('P1M', 'Europe/Berlin'), stepMs: 30 * 86_400_000 },
+]
 
 /** One to four spans; ends are as likely as not within a bucket, and two may lie in one. */
 function drawSpans(random: Random, stepMs: number): Span[] {
@@ -61,40 +98,53 @@ function drawSpans(random: Random, stepMs: number): Span[] {
 
 const text = ({ from, to }: Span): string => `${new Date(from).toISOString()}/${new Date(to).toISOString()}`
 
-function request(random: Random): WireRequest {
-  const { granularity, stepMs } = pick(random, granularities)
-  const [query] = pick(random, questions)
-  const intervals = drawSpans(random, stepMs).map(text)
-  return post({
-    ...query,
-    granularity,
-    intervals: pick(random, [intervals, intervals.join(','), { intervals }]),
-  })
+/** The style stands in the context, which belongs to the question. */
+function nativeRequest(random: Random): WireRequest {
+  const { granularity, stepMs } = pick(random, buckets)
+  const { query, style } = pick(random, nativeQuestions)
+  const list = drawSpans(random, stepMs).map(text)
+  const intervals = pick<unknown>(random, [list, list.join(','), { intervals: list }])
+  return post({ ...query, granularity, intervals, context: { ...query.context, style } })
 }
 
-function spans({ body }: WireRequest): readonly Span[] {
-  const { intervals } = JSON.parse(Buffer.from(body).toString()) as { intervals: unknown }
-  const list =
-    typeof intervals === 'string'
-      ? intervals.split(',')
-      : ((intervals as { intervals?: string[] }).intervals ?? intervals)
+const condition = ({ from, to }: Span): string =>
+  `(__time >= MILLIS_TO_TIMESTAMP(${from}) AND __time < MILLIS_TO_TIMESTAMP(${to}))`
+
+function sqlRequest(random: Random): WireRequest {
+  const { bucket, stepMs } = pick(random, buckets)
+  const { query, style } = pick(random, sqlQuestions)
+  const [first, ...others] = drawSpans(random, stepMs)
+  const time = [first!, ...(others.length > 0 ? others : [first!])].map(condition).join(' OR ')
+  const written = String(query['query']).replaceAll('{bucket}', bucket).replace('{time}', `(${time})`)
+  return post({ ...query, query: written, context: { style } }, '/druid/v2/sql')
+}
+
+interface Body {
+  readonly intervals?: string | readonly string[] | { readonly intervals: readonly string[] }
+  readonly query?: string
+  readonly context: { readonly style: string }
+}
+
+const bodyOf = ({ body }: WireRequest): Body => JSON.parse(Buffer.from(body).toString()) as Body
+
+function spans(request: WireRequest): readonly Span[] {
+  const { intervals = [], query } = bodyOf(request)
+  if (query !== undefined) {
+    const instants = [...query.matchAll(/MILLIS_TO_TIMESTAMP\((\d+)\)/g)].map(([, ms]) => Number(ms))
+    const pairs = Array.from({ length: instants.length / 2 }, (_, i) => instants.slice(2 * i))
+    return condense(pairs.map(([from, to]) => ({ from: from!, to: to! })))
+  }
+  const some = typeof intervals === 'string' ? intervals.split(',') : intervals
   return condense(
-    (list as string[]).map((interval) => {
+    ('intervals' in some ? some.intervals : some).map((interval) => {
       const [from, to] = interval.split('/').map((instant) => Date.parse(instant))
       return { from: from!, to: to! }
     }),
   )
 }
 
-function styleOf({ request: { body } }: Plan): RowStyle {
-  const asked = JSON.parse(Buffer.from(body).toString()) as { queryType: string; context?: object }
-  const [, name] = questions.find(
-    ([query]) =>
-      (query as typeof asked).queryType === asked.queryType &&
-      JSON.stringify((query as typeof asked).context) === JSON.stringify(asked.context),
-  )!
-  return rowStyles.find((style) => style.name === name)!
-}
+const styleOf = ({ request }: Plan): RowStyle =>
+  rowStyles.find(({ name }) => name === bodyOf(request).context.style)!
 
 function rowsOf(world: number, plan: Plan, intervals: Intervals): string[] {
   const { grid, isDescending } = plan as DruidPlan
@@ -109,7 +159,7 @@ const hours = (from: string, to: string) =>
 testBackend({
   backend,
   now: Date.UTC(2027, 0),
-  request,
+  request: (random) => (random() < 0.5 ? nativeRequest(random) : sqlRequest(random)),
   spans,
   answer: (world, plan, intervals) => printRows(styleOf(plan), rowsOf(world, plan, intervals)),
   direct(world, plan) {
@@ -117,7 +167,7 @@ testBackend({
     const all = [...whole, ...(edges?.buckets ?? [])].toSorted((a, b) => a.from - b.from)
     return printRows(styleOf(plan), rowsOf(world, plan, all).slice(0, limit))
   },
-  rounds: 300,
+  rounds: 500,
   equivalent: [
     [post(typical), post({ ...typical, intervals: ['2026-03-01T00:30/P1D', '2026-03-08/2026-03-09'] })],
     [post(typical), post(Object.fromEntries(Object.entries(typical).reverse()))],
