@@ -8,7 +8,7 @@ import { globSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { systemClock } from '../src/core/clock.ts'
 import { fixtureEnvironment, startOwnFixture } from './data/fixture.ts'
-import { druidEnvironment, startOwnDruidFixture } from './druid/fixture.ts'
+import { druidEnvironment, startDruidFixture } from './druid/fixture.ts'
 import { isUnavailable, type Unavailable } from './servers/availability.ts'
 
 const ALL = ['src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts']
@@ -39,7 +39,7 @@ async function prometheusForAll(): Promise<SharedServer> {
 }
 
 async function druidForAll(): Promise<SharedServer> {
-  const server = await startOwnDruidFixture()
+  const server = await startDruidFixture()
   return { name: 'Druid', server, environment: druidEnvironment(server) }
 }
 
