@@ -22,8 +22,10 @@ export async function startNode(core: number | string, args: readonly string[]):
 }
 
 /** Seconds of the core that a process has used so far: unlike a rate, others on the machine hardly change it. */
-export function cpuSeconds({ child }: NodeProcess): number {
-  const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+export const cpuSeconds = ({ child }: NodeProcess): number => cpuSecondsOf(child.pid!)
+
+export function cpuSecondsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
   const ticks = Number(fields[11]) + Number(fields[12])
   return ticks / 100
 }

@@ -11,12 +11,18 @@ const run = promisify(execFile)
 
 export interface Load {
   /** Requested in rotation, so that no two neighbours are the same request; or a window that moves with every request. */
-  readonly paths: readonly string[] | Sliding
+  readonly paths: readonly (string | Post)[] | Sliding
   readonly connections: number
   readonly seconds: number
   /** One, or a list such as `0,1`. */
   readonly core: number | string
   readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A request with a body. */
+export interface Post {
+  readonly path: string
+  readonly body: string
 }
 
 /** A path with START and END in it, which grow by `step` with every request. */
@@ -80,12 +86,18 @@ done = function(summary, latency)
 end
 `
 
-const rotation = (paths: readonly string[]): string => `
-local paths = { ${paths.map((path) => JSON.stringify(path)).join(', ')} }
+const rotation = (paths: readonly (string | Post)[]): string => `
 local requests, turn = {}, 0
-init = function() for i, path in ipairs(paths) do requests[i] = wrk.format("GET", path) end end
+init = function()
+  ${paths.map((path, index) => `requests[${index + 1}] = ${formatted(path)}`).join('\n  ')}
+end
 request = function() turn = turn % #requests + 1; return requests[turn] end
 `
+
+const formatted = (path: string | Post): string =>
+  typeof path === 'string'
+    ? `wrk.format("GET", ${JSON.stringify(path)})`
+    : `wrk.format("POST", ${JSON.stringify(path.path)}, nil, ${JSON.stringify(path.body)})`
 
 const slidingScript = ({ path, start, end, step }: Sliding): string => `
 local start, finish = ${start}, ${end}

@@ -6,7 +6,7 @@ import { isUnavailable } from '../../test/servers/availability.ts'
 import { findProgram } from '../../test/servers/debian.ts'
 import { type ServerProcess, startServer } from '../../test/servers/process.ts'
 
-/** One process, sendfile, open files kept, connections kept, no log. */
+/** One process, sendfile, open files kept, connections kept, no log; a POST is answered as a GET of the same path. */
 const settings = (port: number, folder: string): string => `daemon off;
 master_process off;
 pid ${folder}/pid;
@@ -27,7 +27,7 @@ http {
   fastcgi_temp_path ${folder}/t3;
   uwsgi_temp_path ${folder}/t4;
   scgi_temp_path ${folder}/t5;
-  server { listen 127.0.0.1:${port}; root ${folder}/files; location = /ready { return 200; } }
+  server { listen 127.0.0.1:${port}; root ${folder}/files; error_page 405 =200 $uri; location = /ready { return 200; } }
 }
 `
 
