@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../core/clock.ts'
-import { readBody, readTarget } from '../proxy/incoming.ts'
+import { bodyOf, readTarget } from '../proxy/incoming.ts'
 import type { DemoDatabase, Question } from './database.ts'
 
 /** Viewers of the demo number their requests, so that the view can show which part of each was fetched. */
@@ -54,8 +54,8 @@ async function respond(
   seen: (question: Question) => void,
 ): Promise<void> {
   const target = readTarget(request)
-  const body = await readBody(request, { maxBytes: maxRequestBytes, hold: () => true }).catch(() => undefined)
-  if (target === undefined || body === undefined || typeof body === 'string') return void response.destroy()
+  const body = await bodyOf(request, maxRequestBytes)
+  if (target === undefined || typeof body === 'string') return void response.destroy()
   const answer = database.answer({ ...target, body }, seen)
   if (answer.costMs > 0) await pause(database.clock, answer.costMs)
   response.writeHead(answer.status, {

@@ -15,7 +15,7 @@ import { type AdminCall, type Page, pagesOf } from './admin-pages.ts'
 import type { PurgeAccess } from './admin-purge.ts'
 import type { RunReport } from './admin-run.ts'
 import type { ShadowAccess } from './admin-shadow.ts'
-import { readBody } from './incoming.ts'
+import { bodyOf } from './incoming.ts'
 import { limitsOf } from './limits.ts'
 import { openListener } from './listener.ts'
 
@@ -135,8 +135,7 @@ class Desk {
     if (isChange && !this.#options.allowsWrites()) {
       return failure(403, 'this listener is read-only; admin.allowWrites changes that')
     }
-    const body =
-      method === 'POST' ? await readBody(request, { maxBytes: maxBodyBytes, hold: () => true }) : noBytes
+    const body = method === 'POST' ? await bodyOf(request, maxBodyBytes) : noBytes
     if (typeof body === 'string') {
       response.shouldKeepAlive = false
       return failure(413, `a body may have ${maxBodyBytes} bytes`)

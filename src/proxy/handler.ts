@@ -18,7 +18,7 @@ import { readDemands } from './demands.ts'
 import type { FlavourWatch } from './flavour.ts'
 import { forward } from './forward.ts'
 import { identityOf } from './identity.ts'
-import { hasBody, type Incoming, readBody, readTarget } from './incoming.ts'
+import { type Body, hasBody, type Incoming, readBody, readTarget } from './incoming.ts'
 import { Outgoing, type OutgoingOptions } from './outgoing.ts'
 import { type Settings, termsFor } from './settings.ts'
 import type { ForwardRequest, HttpUpstream } from './upstream.ts'
@@ -65,8 +65,14 @@ export class Handler {
   handle(request: IncomingMessage, response: ServerResponse): MaybePromise<void> {
     const outgoing = new Outgoing(request, response, this.#options)
     this.#inFlight++
+    return this.#run(outgoing, () => this.#answer(request, outgoing))
+  }
+
+  /** Answers, and looks back when that is over. `later`: it will be run on when the body is there. */
+  #run(outgoing: Outgoing, answer: () => MaybePromise<void> | 'later'): MaybePromise<void> {
     try {
-      const pending = this.#answer(request, outgoing)
+      const pending = answer()
+      if (pending === 'later') return
       if (pending instanceof Promise) {
         return pending.catch((error) => this.#fault(outgoing, error)).then(() => this.#over(outgoing))
       }
@@ -98,7 +104,7 @@ export class Handler {
     }
   }
 
-  #answer(request: IncomingMessage, outgoing: Outgoing): MaybePromise<void> {
+  #answer(request: IncomingMessage, outgoing: Outgoing): MaybePromise<void> | 'later' {
     const incoming = readTarget(request, outgoing.trace)
     if (incoming === undefined)
       return this.#refuse(outgoing, 'bad_request', 'the request target is not a path')
@@ -122,21 +128,25 @@ export class Handler {
       return this.#forward(outgoing, { ...incoming, body }, { bypass: 'not_a_query' })
     }
     if (!hasBody(request)) return this.#query(outgoing, { ...incoming, body: noBytes })
-    return this.#queryWithBody(outgoing, incoming, request)
+    const limits = {
+      maxBytes: this.#options.maxRequestBytes,
+      hold: (bytes: number) => outgoing.hold(bytes),
+    }
+    readBody(request, limits, (body) => {
+      void this.#run(outgoing, () => this.#queryWithBody(outgoing, incoming, body))
+    })
+    return 'later'
   }
 
-  async #queryWithBody(outgoing: Outgoing, incoming: Incoming, request: IncomingMessage): Promise<void> {
-    const maxBytes = this.#options.maxRequestBytes
-    const limits = { maxBytes, hold: (bytes: number) => outgoing.hold(bytes) }
-    const body = await readBody(request, limits)
+  #queryWithBody(outgoing: Outgoing, incoming: Incoming, body: Body): MaybePromise<void> {
+    if (body instanceof Buffer) return this.#query(outgoing, { ...incoming, body })
+    if (body === 'gone') return this.#gone(outgoing)
     if (body === 'too long') {
-      return this.#refuse(outgoing, 'request_too_large', `a query may have ${maxBytes} bytes`)
+      const { maxRequestBytes } = this.#options
+      return this.#refuse(outgoing, 'request_too_large', `a query may have ${maxRequestBytes} bytes`)
     }
-    if (body === 'no room') {
-      outgoing.isLast()
-      return this.#refuse(outgoing, 'overloaded', 'no memory is left for the query')
-    }
-    await this.#query(outgoing, { ...incoming, body })
+    outgoing.isLast()
+    return this.#refuse(outgoing, 'overloaded', 'no memory is left for the query')
   }
 
   #query(outgoing: Outgoing, wire: WireRequest): MaybePromise<void> {
@@ -209,13 +219,15 @@ export class Handler {
       case 'not-cached':
         return this.#refuse(outgoing, 'only_if_cached', 'the answer is not stored as a whole')
       case 'client-gone':
-        if (outgoing.isCancelled) return undefined
-        resetDecision(outgoing.decision)
-        outgoing.decision.reason = 'client_gone'
-        return undefined
+        return outgoing.isCancelled ? undefined : this.#gone(outgoing)
       default:
         return undefined
     }
+  }
+
+  #gone({ decision }: Outgoing): void {
+    resetDecision(decision)
+    decision.reason = 'client_gone'
   }
 
   async #forward(outgoing: Outgoing, request: ForwardRequest, why: Bypass): Promise<void> {

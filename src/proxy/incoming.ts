@@ -33,20 +33,42 @@ export interface BodyLimits {
   hold(bytes: number): boolean
 }
 
-export async function readBody(
-  message: IncomingMessage,
-  limits: BodyLimits,
-): Promise<Buffer | 'too long' | 'no room'> {
+/** A body, or why there is none: the client may have gone before its end. */
+export type Body = Buffer | 'too long' | 'no room' | 'gone'
+
+/**
+ * Gathers a body and tells it once, without a promise: most bodies are there before anybody could wait for them. What comes
+ * after the limit is not read.
+ */
+export function readBody(message: IncomingMessage, limits: BodyLimits, told: (body: Body) => void): void {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of message as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > limits.maxBytes) return 'too long'
-    if (!limits.hold(chunk.length)) return 'no room'
-    chunks.push(chunk)
+  let isTold = false
+  const tell = (body: Body) => {
+    if (isTold) return
+    isTold = true
+    told(body)
   }
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+  const stop = (why: 'too long' | 'no room') => {
+    message.off('data', gather).pause()
+    tell(why)
+  }
+  const gather = (chunk: Buffer) => {
+    length += chunk.length
+    if (length > limits.maxBytes) stop('too long')
+    else if (!limits.hold(chunk.length)) stop('no room')
+    else chunks.push(chunk)
+  }
+  message.on('data', gather)
+  message.on('end', () => tell(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
+  // An error is followed by the close.
+  message.on('error', () => {})
+  message.on('close', () => tell('gone'))
 }
+
+/** The same for those who can wait. */
+export const bodyOf = (message: IncomingMessage, maxBytes: number): Promise<Body> =>
+  new Promise((resolve) => readBody(message, { maxBytes, hold: () => true }, resolve))
 
 export function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers['content-length']

@@ -50,6 +50,17 @@ test('a body without an end is cut off, not gathered', async (t) => {
   await client.closed
 })
 
+test('a client that goes before the end of its query leaves nothing behind', async (t) => {
+  const { url, budget } = await startBoth(t, { limits: { maxRequests: 1 } })
+  const before = budget.used
+  const client = await rawClient(url)
+  client.write('POST /api/v1/query_range HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\nquery=up')
+  await until(() => budget.used > before)
+  client.socket.destroy()
+  await until(() => budget.used === before)
+  assert.equal((await ask(url, path)).status, 200)
+})
+
 test('requests over the limit are refused with 503 and Retry-After', async (t) => {
   const { url, upstream } = await startBoth(t, { limits: { maxRequests: 2 } })
   upstream.script = () => {}
