@@ -40,6 +40,8 @@ const formType = /^application\/x-www-form-urlencoded$/i
 export function bodyKindOf(request: WireRequest): BodyKind | Bypass {
   const { headers } = request
   const types = headers.filter((_, i) => i % 2 === 1 && headers[i - 1] === 'content-type')
+  // Unlike native queries: without a type Druid refuses it.
+  if (types.length === 0) return malformed('no content type')
   const isPlain = types.length === 1 && (textType.test(types[0]!) || formType.test(types[0]!))
   if (!isPlain) return refuseWire(request) ?? 'json'
   const others = headers.filter((_, i) => headers[i - (i % 2)] !== 'content-type')

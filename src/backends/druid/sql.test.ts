@@ -416,6 +416,7 @@ test('a plain text, and a form, hold the query alone', () => {
   assert.equal(reasonOf(text(`${hourly} -- ä`, 'text/plain')), 'malformed_request')
   assert.equal(reasonOf(text(`query=${hourly}`, 'application/x-www-form-urlencoded')), 'malformed_request')
   assert.equal(reasonOf(text(hourly, 'text/csv')), 'malformed_request')
+  assert.equal(reasonOf(planner.plan(post(hourly, { headers: [] }), now)), 'malformed_request')
 })
 
 test('bodies that are not what they should be', () => {

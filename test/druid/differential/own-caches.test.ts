@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { differenceFrom } from '../../../src/backends/druid/difference.ts'
 import { requireServer } from '../../data/fixture.ts'
-import { chooseSeed, replayCommand } from '../../fidelity/setup.ts'
+import { chooseSeed, fromEnvironment, replayCommand } from '../../fidelity/setup.ts'
 import { assertFaithful, assertShares } from '../../fidelity/tally.ts'
 import { ask } from '../../servers/druid/ask.ts'
 import { startDruidFixture } from '../fixture.ts'
@@ -55,7 +55,8 @@ test("with Druid's own caches on, answers are equal as values and instants", asy
     const isSame = (direct: Buffer, proxied: Buffer) => differenceFrom(direct, proxied) === 'none'
     const run = { seed: chooseSeed(t), forms: forms.map(cached), replay: replayCommand(file), isSame }
     const servers = { direct: druid.brokerUrl, proxied: proxy.url }
-    const tally = await runSuite(run, servers, { comparisons: 800, walkers: 4 })
+    const comparisons = fromEnvironment('WINDOWPANE_COMPARISONS') ?? 800
+    const tally = await runSuite(run, servers, { comparisons, walkers: 4 })
     for (const line of tally.table().split('\n')) t.diagnostic(line)
     assertFaithful(tally)
     assertShares(tally, least)
