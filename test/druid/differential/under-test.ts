@@ -7,8 +7,8 @@ import { fixed } from '../../../src/ttl/fixed.ts'
 
 const day = 86_400_000
 
-/** All windows lie in the past, whatever the clock of this machine says. */
-const started = Date.UTC(2028, 0, 1)
+/** All windows lie in the past, also those of years that reach beyond the data, whatever the clock of this machine says. */
+const started = Date.UTC(2040, 0, 1)
 const later: Clock = { ...systemClock, now: () => Math.floor(started + systemClock.elapsed()) }
 
 /** The data is old and does not change: what is known stays so for longer than any run. */
