@@ -102,6 +102,11 @@ export interface Recomposed {
   /** How many pieces it is put together from, where it knows: many small ones cost more than their bytes. */
   readonly parts?: number
   write(target: Uint8Array): void
+  /**
+   * The same bytes where they lie, one piece behind the other, where there are few; nobody writes there as long as they can
+   * be reached.
+   */
+  views?(): readonly Uint8Array[] | undefined
   /** The same bytes, told as what they are made of; for whoever has something else made of the same. */
   walk?(listener: AnswerListener): void
 }

@@ -41,6 +41,11 @@ type CancelledAnswer = ErrorAnswer & { readonly status: number }
 /** Thousands of short series take longer to put together than to send: such an answer is kept as a whole when asked for again. */
 const manyParts = 2_000
 
+/** Less is copied as quickly. */
+const leastViewed = 32 * 1024
+
+const fewBytes = 16
+
 /** One response, as a client the engine can wait with, a target it can stream to, and a visit to look back on. */
 export class Outgoing implements Client, StreamTarget, Visit {
   readonly encoding: Encoding
@@ -187,10 +192,36 @@ export class Outgoing implements Client, StreamTarget, Visit {
       this.#account(kept.length)
       return true
     }
+    if (panes === undefined && this.#sendViews(headers, body)) return true
     const written = writeOut(this.#options, body.length, (target) => writeWhole(body, target))
     if (written === undefined) return false
     if (panes !== undefined) packed.offer(panes, 'identity', written.bytes)
     this.#send(200, headers, written)
+    return true
+  }
+
+  /** Sends the bytes from where they lie, without a copy, where that does not keep much more than them from being given up. */
+  #sendViews(headers: HeaderList, body: Recomposed): boolean {
+    const views = body.length < leastViewed ? undefined : body.views?.()
+    if (views === undefined) return false
+    const kept = memoryOf(views)
+    if (kept > 2 * body.length || !this.hold(kept)) return false
+    if (this.isGone || this.hasBegun) return true
+    const list = this.#withDecision(headers)
+    list.push('Content-Length', String(body.length))
+    this.#response.writeHead(200, list)
+    this.bytes += body.length
+    // All of it leaves with one system call, head included: the response is corked until its end.
+    const last = views.length - 1
+    for (let i = 0; i < last; i++) {
+      const view = views[i]!
+      // As text they go into the head, without a write of their own.
+      if (i === 0 && view.length <= fewBytes)
+        this.#response.write(Buffer.from(view).toString('latin1'), 'latin1')
+      else this.#response.write(view)
+    }
+    this.#response.end(views[last])
+    this.#watchForStall()
     return true
   }
 
@@ -298,6 +329,16 @@ export class Outgoing implements Client, StreamTarget, Visit {
       else this.#watchForStall()
     })
   }
+}
+
+/** How much cannot be given up while these are in use; neighbours often lie in the same memory. */
+function memoryOf(views: readonly Uint8Array[]): number {
+  let bytes = 0
+  for (let i = 0; i < views.length; i++) {
+    const { buffer } = views[i]!
+    if (buffer !== views[i - 1]?.buffer) bytes += buffer.byteLength
+  }
+  return bytes
 }
 
 function writeWhole(body: Recomposed, target: Uint8Array): number {

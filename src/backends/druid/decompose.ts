@@ -79,7 +79,7 @@ export class RowSink implements Sink {
     if ((headerOf(trailers, 'x-druid-response-complete') ?? 'true') !== 'true')
       return { unusable: 'the database says that its answer is not complete' }
     const tail = this.#bytes.subarray(this.#position, this.#length)
-    if (this.#state !== 'tail' || !tail.equals(tailOf(this.#format, this.#rows)))
+    if (this.#state !== 'tail' || !tail.equals(Buffer.from(tailOf(this.#format, this.#rows))))
       return { unusable: 'the answer is cut short' }
     if (this.#rows < this.#format.headerRows) return { unusable: 'an answer without its header' }
     const firstRow = this.#isList ? 1 : 0

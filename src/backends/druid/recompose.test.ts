@@ -71,14 +71,36 @@ const worlds = (check: (on: RowWorld) => void) =>
     { numRuns: 500 },
   )
 
-test('what is walked is what is written, from whatever panes', () => {
+test('what is walked, and what lies in memory, is what is written, from whatever panes', () => {
+  let viewed = 0
   worlds((on) => {
     const random = seededRandom(mixSeeds(on.world, 3))
     const panes = pieces(random, window).map((part) => fetched(on, part))
     const answer = answerOf(on, panes)
     assert.equal(written(answer).toString(), printRows(on.style, rowsIn(on, [window])).toString())
     assert.ok(walked(answer).equals(written(answer)))
+    const views = answer.views!()
+    if (views === undefined) return
+    viewed++
+    assert.ok(views.every(({ length }) => length > 0) && views.length <= 11)
+    assert.ok(Buffer.concat(views).equals(written(answer)))
   })
+  assert.ok(viewed > 100, `${viewed} of 500 answers can be sent from where they lie`)
+})
+
+test('what is cut inside a bucket, or made of many panes, is not sent from where it lies', () => {
+  const on = { style: rowStyles[0]!, world: 1, grid, isDescending: false }
+  const whole = fetched(on, window)
+  assert.equal(answerOf(on, [whole]).views!()?.length, 3)
+  assert.equal(answerOf(on, [whole], 3).views!(), undefined)
+  const single = (from: number) => slice(whole, { from, to: from + 1 })
+  assert.equal(
+    answerOf(
+      on,
+      Array.from({ length: 9 }, (_, i) => single(window.from + i)),
+    ).views!(),
+    undefined,
+  )
 })
 
 test('a limit leaves the first rows, wherever it falls', () => {

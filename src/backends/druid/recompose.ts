@@ -1,4 +1,5 @@
 /** Puts an answer of rows together from panes: one copy per pane, of the database's own bytes. */
+import { Memo } from '../../core/memo.ts'
 import { type Pane, type PaneBody, slice } from '../../core/pane.ts'
 import type { AnswerListener, Recomposed } from '../backend.ts'
 import type { DruidPlan } from './druid-plan.ts'
@@ -17,9 +18,21 @@ interface Content {
   readonly rest: { readonly bytes: Buffer; readonly start: number; readonly end: number } | undefined
 }
 
-const opening = Buffer.from('[')
-const closing = Buffer.from(']')
+/** More pieces cost more to send than their bytes to copy. */
+const maxViews = 8
+
+const opening = ownMemory(Buffer.from('['))
 const noBytes = Buffer.alloc(0)
+
+/** Few texts, and the same ones again and again. */
+const closings = new Memo({ maxTexts: 100, maxCharacters: 1_000 }, (text) => ownMemory(Buffer.from(text)))
+
+/** What is sent keeps the memory it lies in: a byte in a pool would keep the pool. */
+function ownMemory(bytes: Buffer): Buffer {
+  const own = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(own)
+  return own
+}
 
 class RowAnswer implements Recomposed {
   readonly length: number
@@ -46,7 +59,7 @@ class RowAnswer implements Recomposed {
     this.#isOneEarly = isList && this.#inside > 0
     this.#head = isList ? opening : noBytes
     const tail = tailOf(format, Math.sign(this.#inside))
-    this.#tail = isList ? Buffer.concat([closing, tail]) : tail
+    this.#tail = closings.get(isList ? `]${tail}` : tail)
     this.length = this.#head.length + this.#inside - (this.#isOneEarly ? 1 : 0) + this.#tail.length
     this.parts = isDescending ? panes.reduce((sum, { from, to }) => sum + to - from, 0) : panes.length
   }
@@ -60,6 +73,18 @@ class RowAnswer implements Recomposed {
     })
     if (rest !== undefined) at += rest.bytes.copy(target, at, rest.start, rest.end)
     this.#tail.copy(target, this.#isOneEarly ? at - 1 : at)
+  }
+
+  views(): readonly Uint8Array[] | undefined {
+    const { rest } = this.#content
+    if (this.parts > maxViews || rest !== undefined || this.#inPanes === 0) return undefined
+    const views: Uint8Array[] = [this.#head, this.#frame]
+    this.#each((body, from, to) => {
+      views.push(body.bytes.subarray(startIn(body, from), startIn(body, to)))
+    })
+    if (this.#isOneEarly) views.push(views.pop()!.subarray(0, -1))
+    views.push(this.#tail)
+    return views.filter(({ length }) => length > 0)
   }
 
   walk(listener: AnswerListener): void {

@@ -40,8 +40,8 @@ export function scannerOf({ row, time }: RowFormat): RowScanner {
  * What stands behind so many rows, headers included. Lines of JSON are separated, not ended, by newlines: where there
  * is none, the one that ends the last of them is there all the same.
  */
-export function tailOf({ container, row, end }: RowFormat, rows: number): Buffer {
-  return Buffer.from(container === 'lines' && row !== 'csv' && rows === 0 ? `\n${end}` : end)
+export function tailOf({ container, row, end }: RowFormat, rows: number): string {
+  return container === 'lines' && row !== 'csv' && rows === 0 ? `\n${end}` : end
 }
 
 /** The end of an array or object, by its brackets. Which of both kinds closes what is not looked at. */
