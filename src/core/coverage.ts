@@ -60,11 +60,11 @@ function coverOne(window: Interval, panes: readonly Pane[], judge: Judge): void 
     const from = Math.max(pane.from, next)
     const to = Math.min(pane.to, window.to)
     if (from >= to) continue
-    append(judge.runs, { from: next, to: from, state: 'absent', settled: false })
+    if (next < from) append(judge.runs, { from: next, to: from, state: 'absent', settled: false })
     judge.pane(pane, from, to)
     next = to
   }
-  append(judge.runs, { from: next, to: window.to, state: 'absent', settled: false })
+  if (next < window.to) append(judge.runs, { from: next, to: window.to, state: 'absent', settled: false })
 }
 
 class Judge implements Coverage {
@@ -126,8 +126,8 @@ class Judge implements Coverage {
       this.oldestFresh = Math.min(this.oldestFresh, clock)
       this.freshUntil = Math.min(this.freshUntil, expiry)
     }
-    append(runs, { from: run.from, to: inner, state: 'fresh', settled: true })
-    append(runs, { from: inner, to: freshUntil, state: 'fresh', settled: false })
+    if (run.from < inner) append(runs, { from: run.from, to: inner, state: 'fresh', settled: true })
+    if (inner < freshUntil) append(runs, { from: inner, to: freshUntil, state: 'fresh', settled: false })
     if (freshUntil === run.to) return
     const outer = Math.max(freshUntil, settledUntil)
     const stale = { state: 'stale', ...(mark && { mark }) } as const

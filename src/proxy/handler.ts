@@ -201,7 +201,9 @@ export class Handler {
         const orForward = (isSent: boolean) =>
           isSent ? undefined : this.#forward(outgoing, asForward(wire), { bypass: 'memory_exhausted' })
         const own = this.#options.backend.ownHeaders?.(outgoing.plan!, this.#newId)
-        const sending = outgoing.panes(own ? { ...answer, headers: [...answer.headers, ...own] } : answer)
+        const { body, panes } = answer
+        const headers = own === undefined ? answer.headers : [...answer.headers, ...own]
+        const sending = outgoing.panes({ headers, body, panes })
         return sending instanceof Promise ? sending.then(orForward) : orForward(sending)
       }
       case 'response':

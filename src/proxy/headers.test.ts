@@ -62,5 +62,5 @@ for (const [outcome, reason, fwd] of [
 
 test('timings are rounded to microseconds and never in exponents', () => {
   const decision = { ...newDecision(), timings: { plan: 1e-9, lookup: 0.12345, fetch: 1234.5 } }
-  assert.equal(serverTiming(decision, 2), 'plan;dur=0, lookup;dur=0.123, fetch;dur=1234.5, total;dur=2')
+  assert.equal(serverTiming(decision, 2), 'plan;dur=0, lookup;dur=0.123, fetch;dur=1234.500, total;dur=2')
 })

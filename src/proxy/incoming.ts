@@ -61,8 +61,7 @@ export function readBody(message: IncomingMessage, limits: BodyLimits, told: (bo
   }
   message.on('data', gather)
   message.on('end', () => tell(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
-  // An error is followed by the close.
-  message.on('error', () => {})
+  // Nobody listens to errors: node:http has none then, and the close follows.
   message.on('close', () => tell('gone'))
 }
 

@@ -214,11 +214,9 @@ export class Outgoing implements Client, StreamTarget, Visit {
     // All of it leaves with one system call, head included: the response is corked until its end.
     const last = views.length - 1
     for (let i = 0; i < last; i++) {
-      const view = views[i]!
-      // As text they go into the head, without a write of their own.
-      if (i === 0 && view.length <= fewBytes)
-        this.#response.write(Buffer.from(view).toString('latin1'), 'latin1')
-      else this.#response.write(view)
+      // As text the first ones go into the head, without a write of their own.
+      if (i === 0 && views[0]!.length <= fewBytes) this.#response.write(textOf(views[0]!), 'latin1')
+      else this.#response.write(views[i])
     }
     this.#response.end(views[last])
     this.#watchForStall()
@@ -330,6 +328,8 @@ export class Outgoing implements Client, StreamTarget, Visit {
     })
   }
 }
+
+const textOf = (bytes: Uint8Array): string => String.fromCharCode(...bytes)
 
 /** How much cannot be given up while these are in use; neighbours often lie in the same memory. */
 function memoryOf(views: readonly Uint8Array[]): number {

@@ -69,7 +69,7 @@ export interface RequestRecord {
   readonly knownTo: EpochMs
   readonly missingBuckets: number
   /** The window in runs, where there are more of them than those bounds can tell. */
-  readonly pieces?: readonly RecordRun[]
+  readonly pieces?: readonly RecordRun[] | undefined
   /** Buckets that this request asked the database for; the rest of the gaps came with other requests. */
   readonly asked: number
   readonly bytes: number
@@ -123,7 +123,7 @@ export function recordOf(backend: string, visit: Visit): RequestRecord {
     knownFrom: known === undefined || grid === undefined ? from : startOf(grid, known.from),
     knownTo: known === undefined || grid === undefined ? to : startOf(grid, known.to),
     missingBuckets: decision.missingBuckets ?? 0,
-    ...(pieces && { pieces }),
+    pieces,
     asked: decision.asked ?? (visit.isForwarded ? buckets : 0),
     bytes: visit.bytes,
     status: visit.status,

@@ -65,5 +65,6 @@ function valuesOf(headers: HeaderList, name: string): string[] {
 
 export function bodyTextOf({ body }: WireRequest): string | Bypass {
   if (!isUtf8(body)) return malformed('a body that is not UTF-8')
-  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
+  const bytes = body instanceof Buffer ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  return bytes.toString('utf8')
 }
