@@ -127,8 +127,13 @@ const rivals: readonly Rival[] = [
 for (const panel of panels) {
   console.log(`${panel.name}: ${(files.get(fileOf(panel, 0))!.length / 1000).toFixed(0)} KB`)
 }
-for (const panel of panels)
+for (const panel of panels) {
+  for (const { url, paths } of rivals) {
+    const load = { paths: paths(panel), connections: 8, seconds: learningSeconds }
+    await wrk.load(url, { ...load, core: loadCore, headers })
+  }
   for (const connections of [1, 8, 32]) await compare(wrk, rivals, panel, connections)
+}
 proxy.child.kill()
 await nginx.stop()
 await druid.stop()

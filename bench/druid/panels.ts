@@ -69,7 +69,6 @@ function bodyOf(panel: Panel, from: number): string {
       { type: 'longSum', name: 'added', fieldName: 'added' },
       { type: 'doubleSum', name: 'delta', fieldName: 'delta' },
     ],
-    context: { queryId: `bench-${panel.name}` },
   })
 }
 
