@@ -53,17 +53,16 @@ const none: ReadonlySet<string> = new Set()
 
 /** RFC 9211. `detail` begins with outcome/reason; the rest of it is for people. */
 export function cacheStatus(decision: Decision): string {
-  const parts = ['windowpane']
+  let text = 'windowpane'
   if (decision.outcome === 'hit' || decision.outcome === 'stale') {
-    parts.push('hit', `ttl=${decision.ttlSeconds ?? 0}`)
+    text += `; hit; ttl=${decision.ttlSeconds ?? 0}`
   } else if (decision.outcome !== 'refused') {
-    parts.push(`fwd=${forwardReason(decision)}`)
-    if (decision.upstreamStatus !== undefined) parts.push(`fwd-status=${decision.upstreamStatus}`)
-    if (decision.stored === true) parts.push('stored')
-    if (decision.collapsed === true) parts.push('collapsed')
+    text += `; fwd=${forwardReason(decision)}`
+    if (decision.upstreamStatus !== undefined) text += `; fwd-status=${decision.upstreamStatus}`
+    if (decision.stored === true) text += '; stored'
+    if (decision.collapsed === true) text += '; collapsed'
   }
-  parts.push(`detail="${detailOf(decision)}"`)
-  return parts.join('; ')
+  return `${text}; detail="${detailOf(decision)}"`
 }
 
 function forwardReason({ outcome, reason }: Decision): string {

@@ -303,7 +303,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
 
   #withDecision(headers: HeaderList): string[] {
     const { decision } = this
-    const list = [...headers]
+    const list = headers.slice()
     if (decision.ageSeconds !== undefined && headerOf(headers, 'age') === undefined) {
       list.push('Age', String(decision.ageSeconds))
     }

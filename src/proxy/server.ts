@@ -1,5 +1,5 @@
 /** Starts Windowpane: puts stores, databases and listeners together, and takes them down in order. */
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import type { Backend, Flavour } from '../backends/backend.ts'
 import { Budget, spareOf } from '../core/budget.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
@@ -208,18 +208,31 @@ async function openAll(
   for (const [address, group] of Map.groupBy(byClaim, (site) => site.listen ?? listen)) {
     const secure = tls && { tls, onCertificate }
     const listening = { address, limits, clock, reusePort: thread !== undefined, ...secure }
-    const listener = openListener(listening, (request, response) => {
-      const place = placeOf(request)
-      const found = group.find(({ route }) => route === undefined || isFor(route, place))
-      if (found === undefined) response.writeHead(404).end(noDatabase(request))
-      else {
-        request.url = withoutPrefix(found.route, place.target)
-        void found.site.handler.handle(request, response)
-      }
-    })
+    const listener = openListener(listening, answererOf(group))
     listeners.set(address, await listener.catch((error) => closeAll(listeners, error)))
   }
   return listeners
+}
+
+function answererOf(group: readonly PlacedSite[]): RequestListener {
+  const [first] = group
+  // All that comes is for it, whatever host it names.
+  if (first !== undefined && first.route === undefined) {
+    const { handler } = first.site
+    return (request, response) => {
+      if (request.url?.startsWith('/') !== true) request.url = placeOf(request).target
+      void handler.handle(request, response)
+    }
+  }
+  return (request, response) => {
+    const place = placeOf(request)
+    const found = group.find(({ route }) => route === undefined || isFor(route, place))
+    if (found === undefined) response.writeHead(404).end(noDatabase(request))
+    else {
+      request.url = withoutPrefix(found.route, place.target)
+      void found.site.handler.handle(request, response)
+    }
+  }
 }
 
 async function closeAll(listeners: ReadonlyMap<string, Listener>, error: unknown): Promise<never> {

@@ -1,9 +1,10 @@
 /** What of an HTTP request to Druid decides, besides its body, whether the answer can be cached. */
 import { isUtf8 } from 'node:buffer'
+import { headerOf } from '../../core/headers.ts'
 import type { Bypass, HeaderList, WireRequest } from '../backend.ts'
 
 const jsonType = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
-const smileType = /^application\/(?:x-jackson-)?smile\b/i
+const smileType = /(?:^|,)[ \t]*application\/(?:x-jackson-)?smile\b/i
 const acceptsJson = /^(?:application\/json|application\/\*|\*\/\*)[ \t]*(?:;|$)/i
 const weightZero = /;[ \t]*q=0(?:\.0*)?[ \t]*(?:;|$)/i
 
@@ -15,25 +16,24 @@ export function refuseWire({ headers, search }: WireRequest): Bypass | undefined
 }
 
 function refuseContent(headers: HeaderList): Bypass | undefined {
-  if (valuesOf(headers, 'content-encoding').length > 0) return malformed('an encoded request body')
-  if (valuesOf(headers, 'if-none-match').length > 0) {
+  if (headerOf(headers, 'content-encoding') !== undefined) return malformed('an encoded request body')
+  if (headerOf(headers, 'if-none-match') !== undefined) {
     return { bypass: 'not_decomposable', detail: 'If-None-Match: an entity tag is that of one whole answer' }
   }
-  const types = valuesOf(headers, 'content-type')
-  if (types.some((type) => smileType.test(type)))
-    return { bypass: 'other_encoding', detail: 'a Smile request' }
+  const type = headerOf(headers, 'content-type')
   // Without a type Druid takes the body for JSON.
-  if (types.length === 0 || (types.length === 1 && jsonType.test(types[0]!))) return undefined
+  if (type === undefined || jsonType.test(type)) return undefined
+  if (smileType.test(type)) return { bypass: 'other_encoding', detail: 'a Smile request' }
   return malformed('a content type that is not JSON in UTF-8')
 }
 
 /** A list that prefers Smile still gets JSON; but that is not to be relied on. */
 function refuseAccept(headers: HeaderList): Bypass | undefined {
-  const accepted = valuesOf(headers, 'accept').flatMap((value) => value.split(',').map((type) => type.trim()))
-  if (accepted.some((type) => smileType.test(type)))
-    return { bypass: 'other_encoding', detail: 'Accept: Smile' }
+  const accepted = headerOf(headers, 'accept')
+  if (accepted === undefined) return undefined
+  if (smileType.test(accepted)) return { bypass: 'other_encoding', detail: 'Accept: Smile' }
   const takesJson = (type: string): boolean => acceptsJson.test(type) && !weightZero.test(type)
-  if (accepted.length === 0 || accepted.some(takesJson)) return undefined
+  if (accepted.split(',').some((type) => takesJson(type.trim()))) return undefined
   return { bypass: 'other_encoding', detail: 'Accept: no JSON' }
 }
 
@@ -53,14 +53,6 @@ function decoded(text: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function valuesOf(headers: HeaderList, name: string): string[] {
-  const values: string[] = []
-  for (let i = 0; i < headers.length; i += 2) {
-    if (headers[i] === name) values.push(headers[i + 1]!)
-  }
-  return values
 }
 
 export function bodyTextOf({ body }: WireRequest): string | Bypass {
