@@ -188,7 +188,8 @@ function firstNot(run: Interval, holds: (bucket: number) => boolean): number {
 
 function append(runs: CoverageRun[], run: CoverageRun): void {
   if (run.from >= run.to) return
-  const last = runs[runs.length - 1]
+  // Not `runs[-1]`, which the runtime looks up by name.
+  const last = runs.length === 0 ? undefined : runs[runs.length - 1]
   if (last !== undefined && isAlike(last, run)) {
     runs[runs.length - 1] = { ...last, to: run.to }
   } else {

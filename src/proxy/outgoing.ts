@@ -334,9 +334,10 @@ const textOf = (bytes: Uint8Array): string => String.fromCharCode(...bytes)
 /** How much cannot be given up while these are in use; neighbours often lie in the same memory. */
 function memoryOf(views: readonly Uint8Array[]): number {
   let bytes = 0
-  for (let i = 0; i < views.length; i++) {
-    const { buffer } = views[i]!
-    if (buffer !== views[i - 1]?.buffer) bytes += buffer.byteLength
+  let before: ArrayBufferLike | undefined
+  for (const { buffer } of views) {
+    if (buffer !== before) bytes += buffer.byteLength
+    before = buffer
   }
   return bytes
 }
