@@ -1,4 +1,7 @@
-/** Full misses: what the proxy adds to the database's own time, and whether the first byte comes before its last. */
+/**
+ * Full misses: what the proxy adds to the database's own time, and whether the first byte comes before its last; beside a
+ * program that only passes bytes on, which is as near as Node comes.
+ */
 import { request } from 'node:http'
 import { systemClock } from '../../src/core/clock.ts'
 import { large, pathOf, windowOf } from './panels.ts'
@@ -12,19 +15,28 @@ const turns = 40
 /** A proxy goes on working after its answer, on the core that the next one is measured on. */
 const restMs = 30
 
-export async function coldMisses(direct: string, proxy: string): Promise<void> {
-  const results: { direct: Timed; proxy: Timed }[] = []
+export interface Rival {
+  readonly name: string
+  readonly url: string
+}
+
+/** The first is the database itself. */
+export async function coldMisses(rivals: readonly Rival[]): Promise<void> {
+  const results = rivals.map((): Timed[] => [])
   for (let turn = 0; turn < turns; turn++) {
     // Another phase is another key: nothing of it is stored.
     const path = pathOf(large, windowOf(large, 0, turn + 1))
-    results.push({ direct: await rested(direct + path), proxy: await rested(proxy + path) })
+    for (const [index, { url }] of rivals.entries()) results[index]!.push(await rested(url + path))
   }
-  const of = (pick: (result: (typeof results)[number]) => number): number =>
-    results.map(pick).toSorted((a, b) => a - b)[turns >> 1]!
-  const [directMs, proxyMs] = [of((each) => each.direct.lastByteMs), of((each) => each.proxy.lastByteMs)]
-  console.log(
-    `cold miss large: Prometheus ${directMs.toFixed(1)} ms, Windowpane ${proxyMs.toFixed(1)} ms (+${((100 * (proxyMs - directMs)) / directMs).toFixed(0)} %); first byte ${of((each) => each.direct.firstByteMs).toFixed(1)} / ${of((each) => each.proxy.firstByteMs).toFixed(1)} ms`,
-  )
+  const of = (index: number, what: keyof Timed): number =>
+    results[index]!.map((each) => each[what]).toSorted((a, b) => a - b)[turns >> 1]!
+  const directMs = of(0, 'lastByteMs')
+  const cells = rivals.map(({ name }, index) => {
+    const lastMs = of(index, 'lastByteMs')
+    const added = index === 0 ? '' : ` (+${((100 * (lastMs - directMs)) / directMs).toFixed(0)} %)`
+    return `${name} ${of(index, 'firstByteMs').toFixed(2)} to ${lastMs.toFixed(2)} ms${added}`
+  })
+  console.log(`cold miss large, first to last byte: ${cells.join(', ')}`)
 }
 
 async function rested(url: string): Promise<Timed> {

@@ -255,6 +255,14 @@ if (isWanted('hits')) await hits(stage)
 if (isWanted('gzip')) await gzip(stage)
 if (isWanted('sliding')) await sliding(stage)
 if (isWanted('expensive')) await costly(stage)
-if (isWanted('cold')) await coldMisses(prometheus.url, proxy.url)
+if (isWanted('cold')) {
+  const passThrough = await startNode(serverCore, ['bench/peers/pass-through.ts', prometheus.url])
+  await coldMisses([
+    { name: 'Prometheus', url: prometheus.url },
+    { name: 'passing bytes on', url: passThrough.url },
+    { name: 'Windowpane', url: proxy.url },
+  ])
+  passThrough.child.kill()
+}
 proxy.child.kill()
 for (const server of [tricksterServer, nginxServer, prometheus]) await server.stop()
