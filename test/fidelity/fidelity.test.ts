@@ -15,7 +15,7 @@ test('answers through Windowpane equal direct answers', async (t) => {
   if (prometheus === null) return
   const proxy = await startUnderTest(prometheus.url)
   t.after(() => proxy.close())
-  const run = chooseRun(t, prometheus.version)
+  const run = chooseRun(t, prometheus.version, 'test/fidelity/fidelity.test.ts')
   const size = chooseSize(fromEnvironment('WINDOWPANE_COMPARISONS') ?? 20_000)
 
   const started = systemClock.elapsed()

@@ -22,9 +22,9 @@ export async function startDatabase(
   return prometheus
 }
 
-/** A run over all forms, as they are with this version of Prometheus. */
-export function chooseRun(t: TestContext, version: string): Run {
-  const replay = replayCommand('test/fidelity/fidelity.test.ts')
+/** A run of one test file over all forms, as they are with this version of Prometheus. */
+export function chooseRun(t: TestContext, version: string, file: string): Run {
+  const replay = replayCommand(file)
   return { seed: chooseSeed(t), span, forms: formsFor(version), replay }
 }
 
