@@ -1,8 +1,9 @@
 /**
- * One worker against two: `npm run bench:workers [seconds]`. Hits per second, processor time per hit, and queries to the
+ * One worker against two: `npm run bench:workers [seconds [kind]]`. Hits per second, processor time per hit, and queries to the
  * database for the same traffic. All run side by side and are loaded in turn. The load shares the two cores with the
- * proxy, so that hits per second cannot double; the bound is what two processes do under the same load, each with a cache
- * of its own.
+ * proxy, so that hits per second cannot double where taking an answer costs nearly as much as giving it; the bound is what
+ * two processes do under the same load, each with a cache of its own. Pipelined requests cost the load next to nothing:
+ * there hits per second show what a second worker is worth. A second argument names one kind of load.
  */
 import { readFileSync } from 'node:fs'
 import { request } from 'undici'
@@ -12,6 +13,7 @@ import { findWrk, type Load } from './wrk.ts'
 
 const rounds = 5
 const seconds = Number(process.argv[2] ?? 2)
+const wanted = process.argv[3] ?? ''
 const cores = '0,1'
 const begin = 1_767_225_600
 const scalingMark = 1.7
@@ -27,12 +29,19 @@ const windows = (query: string, points: number): string[] =>
 /** A long question with a short answer, as rules and generated dashboards have them. */
 const long = `stub_1_long ${Array.from({ length: 120 }, (_, i) => `or rate(requests_total{job="api",code=~"5..",instance="host-${i}"}[5m])`).join(' ')}`
 
-/** Enough connections that chance spreads them evenly. */
-const kinds: Record<string, { paths: string[]; connections: number }> = {
+interface Kind {
+  readonly paths: string[]
+  /** Enough that chance spreads them evenly. */
+  readonly connections: number
+  readonly pipelined?: number
+}
+
+const kinds: Record<string, Kind> = {
   'medium panel (20 × 240)': { paths: windows('stub_20_medium', 240), connections: 64 },
   'large panel (100 × 720)': { paths: windows('stub_100_large', 720), connections: 32 },
   'long question, short answer': { paths: windows(long, 30), connections: 64 },
   'tiny panel (1 × 30)': { paths: windows('stub_1_tiny', 30), connections: 64 },
+  'tiny panel, pipelined': { paths: windows('stub_1_tiny', 30), connections: 64, pipelined: 16 },
 }
 
 const startProxy = (database: string, workers: number): Promise<NodeProcess> =>
@@ -76,11 +85,13 @@ async function hits(database: string): Promise<void> {
   const one = [await startProxy(database, 1)]
   const two = [await startProxy(database, 2)]
   const processes = [...one, await startProxy(database, 1)]
-  for (const [name, { paths, connections }] of Object.entries(kinds)) {
+  for (const [name, kind] of Object.entries(kinds)) {
+    if (!name.includes(wanted)) continue
+    const { paths } = kind
     // Every worker sees every window once.
     for (const { url } of [...processes, ...two])
       for (let i = 0; i < 4; i++) for (const each of paths) await readWhole(url + each, { reset: true })
-    const load = { paths, connections, seconds, core: cores }
+    const load = { ...kind, seconds, core: cores }
     const results: { one: Result; two: Result; bound: Result }[] = []
     // Until the compiler of every thread has made up its mind.
     for (const proxies of [one, two, processes]) await measure(proxies, load)

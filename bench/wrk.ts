@@ -17,6 +17,8 @@ export interface Load {
   /** One, or a list such as `0,1`. */
   readonly core: number | string
   readonly headers?: Readonly<Record<string, string>>
+  /** So many requests are sent at once on each connection: the load itself costs a fraction then. 1 unless told. */
+  readonly pipelined?: number
 }
 
 /** A request with a body. */
@@ -74,11 +76,11 @@ async function runWrk(
 }
 
 /** Requests are formatted in `init`: before it the Host header is not known and every answer would be a fast 400. */
-const scriptOf = ({ paths, headers = {} }: Load): string => `
+const scriptOf = ({ paths, headers = {}, pipelined = 1 }: Load): string => `
 ${Object.entries(headers)
   .map(([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`)
   .join('\n')}
-${'step' in paths ? slidingScript(paths) : rotation(paths)}
+${'step' in paths ? slidingScript(paths) : rotation(paths, pipelined)}
 done = function(summary, latency)
   io.write(string.format('MEASURED {"perSecond":%f,"requests":%d,"p50Ms":%f,"p99Ms":%f,"bytesEach":%f}\\n',
     summary.requests / summary.duration * 1e6, summary.requests, latency:percentile(50) / 1000,
@@ -86,10 +88,15 @@ done = function(summary, latency)
 end
 `
 
-const rotation = (paths: readonly (string | Post)[]): string => `
+const rotation = (paths: readonly (string | Post)[], pipelined: number): string => `
 local requests, turn = {}, 0
 init = function()
-  ${paths.map((path, index) => `requests[${index + 1}] = ${formatted(path)}`).join('\n  ')}
+  local each = {}
+  ${paths.map((path, index) => `each[${index + 1}] = ${formatted(path)}`).join('\n  ')}
+  for i = 1, #each do
+    requests[i] = ''
+    for j = 0, ${pipelined - 1} do requests[i] = requests[i] .. each[(i + j - 1) % #each + 1] end
+  end
 end
 request = function() turn = turn % #requests + 1; return requests[turn] end
 `
