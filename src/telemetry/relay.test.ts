@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { newDecision } from '../core/decision.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { recordOf, type Visit } from './record.ts'
-import { type Batch, Relay, recordsIn, type Topic } from './relay.ts'
+import { recordsIn } from './record-columns.ts'
+import { type Batch, Relay, type Topic } from './relay.ts'
 
 const visit = (path = '/x'): Visit => ({
   ...{ decision: { ...newDecision(), outcome: 'hit' }, method: 'GET', path, plan: undefined },
@@ -26,7 +27,7 @@ test('requests are told of together, a moment later', async () => {
   assert.equal(batches().length, 0)
   await clock.advance(1)
   assert.deepEqual(
-    batches().map(({ records }) => records.length),
+    batches().map(({ records }) => records.count),
     [3],
   )
   await clock.advance(1000)
@@ -41,15 +42,15 @@ test('records come out as they went in, each with its own shape', async () => {
   for (const path of ['/c', '/a']) hooks.observe(visit(path))
   await clock.advance(100)
   const expected = (path: string) => recordOf('main', visit(path))
-  assert.deepEqual(batches().map(recordsIn), [paths.map(expected), ['/c', '/a'].map(expected)])
-  assert.equal(batches()[0]!.shapes.length, 3)
+  const told = () => batches().map(({ records }) => [...recordsIn(records)])
+  assert.deepEqual(told(), [paths.map(expected), ['/c', '/a'].map(expected)])
 })
 
 test('a long batch does not wait', () => {
   const { batches, hooks } = stand()
   for (let i = 0; i < 1100; i++) hooks.observe(visit())
   assert.deepEqual(
-    batches().map(({ records }) => records.length),
+    batches().map(({ records }) => records.count),
     [512, 512],
   )
 })
@@ -62,7 +63,7 @@ test('a keeper that takes nothing is not told without end; what is left out is c
   hooks.observe(visit())
   await clock.advance(100)
   const last = batches().at(-1)!
-  assert.equal(last.records.length, 1)
+  assert.equal(last.records.count, 1)
   assert.equal(last.leftOut, 36 * 512)
 })
 

@@ -6,25 +6,17 @@
 import type { Clock } from '../core/clock.ts'
 import type { Log, LogFields } from './log.ts'
 import type { OriginFetch } from './metrics.ts'
-import { type RequestRecord, recordOf } from './record.ts'
+import { recordOf } from './record.ts'
+import { type RecordColumns, RecordWriter } from './record-columns.ts'
 import { type BackendHooks, type Onlooker, originFetchOf } from './telemetry.ts'
 
 export interface Batch {
   readonly kind: 'batch'
-  readonly records: readonly Told[]
-  /** Texts of shapes, each once: they are most of what there is to tell. */
-  readonly shapes: readonly string[]
+  readonly records: RecordColumns
   readonly fetches: readonly OriginFetch[]
   /** Requests that were not told of since the last batch. */
   readonly leftOut: number
 }
-
-/** A record with the place of its shape in the list, instead of the shape. */
-export type Told = Omit<RequestRecord, 'shape'> & { readonly shape: number }
-
-/** The records of a batch, as they were made. */
-export const recordsIn = ({ records, shapes }: Batch): RequestRecord[] =>
-  records.map((told) => ({ ...told, shape: shapes[told.shape]! }))
 
 type TopicState = Parameters<Log['change']>[1]
 
@@ -51,8 +43,7 @@ export class Relay implements Onlooker {
   readonly metrics = { observeVerify: () => {} }
   readonly log: Onlooker['log']
   readonly #options: RelayOptions
-  #records: Told[] = []
-  readonly #shapes = new Map<string, number>()
+  readonly #records = new RecordWriter(longBatch)
   #fetches: OriginFetch[] = []
   #untaken = 0
   #leftOut = 0
@@ -71,7 +62,8 @@ export class Relay implements Onlooker {
     return {
       observe: (visit) => {
         if (this.#untaken >= maxUntaken) this.#leftOut++
-        else if (this.#records.push(this.#told(recordOf(backend, visit))) >= longBatch) this.flush()
+        else this.#records.add(recordOf(backend, visit))
+        if (this.#records.count === longBatch) this.flush()
         this.#later()
       },
       onFetch: (fetched) => {
@@ -92,25 +84,16 @@ export class Relay implements Onlooker {
   }
 
   flush(): void {
-    if (this.#records.length + this.#fetches.length + this.#leftOut === 0) return
+    if (this.#records.count + this.#fetches.length + this.#leftOut === 0) return
     this.#untaken++
     this.#options.send({
       kind: 'batch',
-      records: this.#records,
-      shapes: [...this.#shapes.keys()],
+      records: this.#records.take(),
       fetches: this.#fetches,
       leftOut: this.#leftOut,
     })
-    this.#records = []
-    this.#shapes.clear()
     this.#fetches = []
     this.#leftOut = 0
-  }
-
-  #told(record: RequestRecord): Told {
-    const place = this.#shapes.get(record.shape) ?? this.#shapes.size
-    this.#shapes.set(record.shape, place)
-    return { ...record, shape: place }
   }
 
   #later(): void {

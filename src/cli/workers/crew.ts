@@ -14,7 +14,8 @@ import type { Listener } from '../../proxy/listener.ts'
 import type { Inside, SiteFigures } from '../../proxy/threads.ts'
 import { Directory } from '../../stores/shared/directory.ts'
 import type { ThreadFigures } from '../../telemetry/process-figures.ts'
-import { type Batch, recordsIn } from '../../telemetry/relay.ts'
+import { recordsIn } from '../../telemetry/record-columns.ts'
+import type { Batch } from '../../telemetry/relay.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { addUp, noFigures } from './figures.ts'
 import type { Briefing, FromWorker, Order, ToWorker, WorkerFigures } from './messages.ts'
@@ -230,7 +231,7 @@ export class Crew {
   #take({ threadId }: Member, batch: Batch): void {
     const { telemetry } = this.#options
     const { fetches, leftOut } = batch
-    for (const record of recordsIn(batch)) telemetry.observe(record)
+    for (const record of recordsIn(batch.records)) telemetry.observe(record)
     for (const fetch of fetches) telemetry.metrics.observeFetch(fetch)
     if (leftOut > 0) {
       telemetry.log.line('warn', 'requests were served that are in no metric and no log', {
