@@ -35,15 +35,22 @@ test('what names an execution, or Druid’s caches, belongs neither to the quest
 
 test('what can make an execution fail is told apart from the question', () => {
   const result = reading({
-    vectorize: 'force',
+    useFilterCNF: true,
     timeout: 5000,
     lane: 'low',
     priority: -1,
     skipEmptyBuckets: true,
   })
   assert.ok(!('bypass' in result))
-  assert.equal(result.terms, 'lane="low" priority=-1 timeout=5000 vectorize="force"')
+  assert.equal(result.terms, 'lane="low" priority=-1 timeout=5000 useFilterCNF=true')
   assert.deepEqual([...result.kept], [['skipEmptyBuckets', 'true']])
+})
+
+test('vectorize belongs to the question: it changes what is said of empty buckets', () => {
+  assert.deepEqual(kept({ vectorize: false, vectorizeVirtualColumns: 'force' }), {
+    vectorize: 'false',
+    vectorizeVirtualColumns: '"force"',
+  })
 })
 
 test('keys that nobody knows belong to the question, unless the operator says otherwise', () => {
@@ -85,7 +92,6 @@ const refused: readonly (readonly [context: object, reason: string])[] = [
   [{ queryId: 'a\u0000' }, 'invalid_parameter'],
   [{ sqlQueryId: '€' }, 'invalid_parameter'],
   [{ useCache: 1 }, 'invalid_parameter'],
-  [{ vectorize: 'maybe' }, 'invalid_parameter'],
   [{ priority: {} }, 'invalid_parameter'],
   [{ priority: 'x' }, 'invalid_parameter'],
   [{ maxScatterGatherBytes: '1GiB' }, 'invalid_parameter'],

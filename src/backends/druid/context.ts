@@ -31,7 +31,6 @@ const countOr =
   (words: RegExp): Accepts =>
   (node) =>
     count(node) || words.test(textOf(node) ?? '')
-const vectorizing: Accepts = (node) => flag(node) && /^(?:true|false|force)$/i.test(textOf(node) ?? 'true')
 
 const named = (accepts: Accepts, names: string): [string, Accepts][] =>
   names.split(' ').map((name) => [name, accepts])
@@ -42,14 +41,16 @@ const incidental = new Map<string, Accepts>([
   ...named(flag, 'useCache populateCache useResultLevelCache populateResultLevelCache debug'),
 ])
 
-/** How a query is executed. Its answer stays, but it may fail: too late, too large, not possible in this way. */
+/**
+ * How a query is executed. Its answer stays, but it may fail: too late, too large, not possible in this way. `vectorize` is not
+ * among them: without it a sketch that is not finalized is null in an empty bucket, with it an empty sketch.
+ */
 const conditions = new Map<string, Accepts>([
   ...named(
     count,
     'timeout perSegmentTimeout defaultTimeout maxScatterGatherBytes maxQueuedBytes maxSubqueryRows',
   ),
   ...named(text, 'lane'),
-  ...named(vectorizing, 'vectorize vectorizeVirtualColumns'),
   ...named(
     flag,
     'enableParallelMerge setProcessingThreadNames useFilterCNF secondaryPartitionPruning cursorAutoArrangeFilters ' +

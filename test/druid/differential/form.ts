@@ -25,6 +25,8 @@ export interface Form extends Expectation {
   /** The answer is empty in every window. */
   readonly empty?: true
   readonly inexact?: Inexact
+  /** With Druid's own caches on, numbers depend on what is in them. */
+  readonly variesWithCaches?: true
   /** A bucket has one span only: the form cannot ask for several. */
   readonly isSingle?: true
   /** `spans` are not empty; they may overlap, and come in any order. */
@@ -37,6 +39,7 @@ export interface Marks {
   readonly error?: true
   readonly empty?: true
   readonly inexact?: Inexact
+  readonly variesWithCaches?: true
   readonly isSingle?: true
   /** Only the bytes are asserted: whether to answer from buckets is left to the proxy. */
   readonly eitherWay?: true

@@ -44,7 +44,7 @@ const incidental = (random: Random): Members =>
     { priority: random.int(0, 100) },
     { queryId: `viewer-${random.int(0, 1e9)}` },
     { useCache: false, populateCache: 'false' },
-    { vectorize: random.pick(['false', 'true', true]), timeout: 60_000 + random.int(0, 5) },
+    { useFilterCNF: random.pick(['false', 'true', true]), timeout: 60_000 + random.int(0, 5) },
   ])
 
 const aggregations = {

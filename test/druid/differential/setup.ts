@@ -6,6 +6,7 @@ import { requireServer } from '../../data/fixture.ts'
 import type { Size } from '../../fidelity/run.ts'
 import { chooseSeed, fromEnvironment, replayCommand } from '../../fidelity/setup.ts'
 import { assertFaithful, assertShares } from '../../fidelity/tally.ts'
+import type { DruidAddresses } from '../../servers/druid/druid.ts'
 import { startDruidFixture } from '../fixture.ts'
 import type { Form } from './form.ts'
 import { runSuite } from './run.ts'
@@ -26,17 +27,15 @@ export async function compareAll(t: TestContext, plan: Plan): Promise<void> {
   const druid = requireServer(t, await startDruidFixture())
   if (druid === null) return
   t.after(() => druid.stop())
-  const run = { seed: chooseSeed(t), forms: plan.forms, replay: replayCommand(plan.file) }
+  const seed = chooseSeed(t)
   const size = chooseSize(plan.comparisons)
-  for (const [role, direct, share] of [
-    ['broker', druid.brokerUrl, 1 - routerShare],
-    ['router', druid.routerUrl, routerShare],
-  ] as const) {
-    await t.test(role, async (t) => {
+  for (const [round, role, direct, share] of rounds(size.rounds, druid)) {
+    await t.test(round === 0 ? role : `${role}, round ${round + 1}`, async (t) => {
       const proxy = await startUnderTest(direct)
       t.after(() => proxy.close())
       const started = systemClock.elapsed()
       const servers = { direct, proxied: proxy.url }
+      const run = { seed: seed + round, forms: plan.forms, replay: replayCommand(plan.file) }
       const tally = await runSuite(run, servers, {
         ...size,
         comparisons: Math.round(size.comparisons * share),
@@ -51,10 +50,22 @@ export async function compareAll(t: TestContext, plan: Plan): Promise<void> {
   }
 }
 
-/** WINDOWPANE_WALK asks for one walk only. The usual number is enough for every form to have its turn. */
-function chooseSize(usual: number): Size & { readonly isWhole: boolean } {
-  const comparisons = fromEnvironment('WINDOWPANE_COMPARISONS') ?? usual
+function* rounds(count: number, { brokerUrl, routerUrl }: DruidAddresses) {
+  for (let round = 0; round < count; round++) {
+    yield [round, 'broker', brokerUrl, 1 - routerShare] as const
+    yield [round, 'router', routerUrl, routerShare] as const
+  }
+}
+
+/**
+ * WINDOWPANE_WALK asks for one walk only. The usual number is enough for every form to have its turn. More are made in
+ * rounds, each with a proxy that knows nothing: after a while everything would be a hit.
+ */
+function chooseSize(usual: number): Size & { readonly isWhole: boolean; readonly rounds: number } {
+  const wanted = fromEnvironment('WINDOWPANE_COMPARISONS') ?? usual
   const only = fromEnvironment('WINDOWPANE_WALK')
-  const isWhole = only === undefined && comparisons >= usual
-  return { comparisons, walkers, isWhole, ...(only !== undefined && { only }) }
+  const comparisons = Math.min(wanted, usual)
+  const isWhole = only === undefined && comparisons === usual
+  const rounds = only === undefined ? Math.ceil(wanted / usual) : 1
+  return { comparisons, walkers, isWhole, rounds, ...(only !== undefined && { only }) }
 }

@@ -69,7 +69,7 @@ export const timeseriesForms: readonly Form[] = [
     native(aggregated('hour', aggregator), { dataSet: 'tiny' }),
     native(aggregated(period('P1D', 'America/New_York'), aggregator), { dataSet: 'tiny' }),
   ]),
-  native(hours({ aggregations: [filtered, cities, ...sums('n')] })),
+  native(hours({ aggregations: [filtered, cities, ...sums('n')] }), { variesWithCaches: true }),
   native(hours({ aggregations: [{ type: 'longAny', name: 'some', fieldName: 'added' }] }), {
     dataSet: 'tiny',
   }),
@@ -109,6 +109,7 @@ export const timeseriesForms: readonly Form[] = [
   native(timeseries(berlinDay, { context: { serializeDateTimeAsLong: 'true' }, descending: true })),
   native(hours({ context: { timestampResultField: 'at' } })),
   native(hours({ context: { finalize: false }, aggregations: sums('users', 'n') })),
+  native(hours({ context: { finalize: false, vectorize: false }, aggregations: sums('users', 'n') })),
   native(
     hours({
       aggregations: sums('n'),
