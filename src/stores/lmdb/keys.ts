@@ -10,7 +10,7 @@ import { endianness } from 'node:os'
 import type { Key } from '../../core/key.ts'
 import { paneVersion } from '../../core/pane.ts'
 
-const layoutVersion = 1
+const layoutVersion = 2
 
 /** What stands before every key; tests pass another pane version. */
 export function versionBytes(pane: number = paneVersion): Buffer {

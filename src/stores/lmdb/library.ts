@@ -1,11 +1,13 @@
 /** The part of the `lmdb` package that is used here, and how it is loaded: it is an optional peer. */
 
 export interface Database {
-  /** A view that is valid until the next read; see `copied` in seal.ts. */
+  /** A view that is valid until the next read; see `unseal` and `copied` in seal.ts. */
   getBinaryFast(key: Buffer): Buffer | undefined
   getKeys(range: { start: Buffer; end: Buffer; limit?: number }): Iterable<Buffer>
   put(key: Buffer, value: Uint8Array): unknown
   remove(key: Buffer): unknown
+  /** The number of the write transaction that runs: no two that were committed have the same. */
+  getWriteTxnId(): number
   getStats(): DatabaseStats
 }
 

@@ -10,7 +10,8 @@ import type { Tables } from './file.ts'
 import type { Keys, RowRef } from './keys.ts'
 import { blockBuckets, blockStart, newestClock, overlaps, planRows, type RowSource } from './plan-rows.ts'
 import { frameOf, minuteOf, type Records } from './records.ts'
-import { seal, unseal } from './seal.ts'
+import { type KnownKey, type KnownRow, knownRows, Remembered } from './remembered.ts'
+import { copied, isSame, payloadIn, seal, unseal } from './seal.ts'
 
 export interface PaneRules {
   readonly retentionMs: number
@@ -26,20 +27,26 @@ export class Panes {
   readonly #keys: Keys
   readonly #records: Records
   readonly #rules: PaneRules
+  readonly #remembered: Remembered
 
-  constructor(parts: { tables: Tables; keys: Keys; records: Records }, rules: PaneRules) {
+  constructor(
+    parts: { tables: Tables; keys: Keys; records: Records; remembered?: Remembered },
+    rules: PaneRules,
+  ) {
     this.#tables = parts.tables
     this.#keys = parts.keys
     this.#records = parts.records
+    this.#remembered = parts.remembered ?? new Remembered()
     this.#rules = rules
   }
 
   /** `used` is the minute of last use that the file knows. */
   read(key: Key, interval: Interval): (Found & { readonly used: number }) | undefined {
-    const record = this.#records.read(key)
-    if (record === undefined) return undefined
-    const rows = this.#rowsOver(key, interval).filter((row) => overlaps(row, interval))
-    const panes = this.#panesOf(key, rows)
+    const known = this.#know(key, interval)
+    if (known === undefined) return undefined
+    const { record } = known
+    const rows = interval.from < interval.to ? known.rows.filter(({ ref }) => overlaps(ref, interval)) : []
+    const panes = tiled(rows.map((row) => this.#paneIn(key, row)))
       .filter((pane) => frameOf(pane) === record.frame)
       .map((pane) => slice(pane, interval))
     return { panes, shape: record.shape, used: record.used }
@@ -72,16 +79,46 @@ export class Panes {
     const rows = this.#rowsOver(key, interval).filter((row) => overlaps(row, interval))
     const panes = this.#panesOf(key, rows)
     const left = cutOut(panes, interval)
-    const grid = this.#records.read(key)?.shape.grid
+    const record = this.#records.read(key)
     for (const row of rows) this.#removeRow(key, row)
-    for (const pane of left)
-      if (grid !== undefined) this.#lay(key, pane, this.#sourceFor(key, grid, Number.POSITIVE_INFINITY))
+    if (record !== undefined) {
+      const source = this.#sourceFor(key, record.shape.grid, Number.POSITIVE_INFINITY)
+      for (const pane of left) this.#lay(key, pane, source)
+      this.#records.write(key, record)
+    }
     return countOf(panes) - countOf(left)
   }
 
+  /** A key with its rows around an interval, as the current transaction shows them. */
+  #know(key: Key, interval: Interval): KnownKey | undefined {
+    const view = this.#records.view(key)
+    const before = this.#remembered.get(key)
+    const hasChanged = before === undefined || view === undefined || !isSame(before.sealed, view)
+    if (!hasChanged && covers(before, interval)) return before
+    const sealed = view && copied(view)
+    const record = hasChanged ? sealed && this.#records.opened(key, sealed) : before.record
+    if (sealed === undefined || record === undefined) {
+      this.#remembered.delete(key)
+      return undefined
+    }
+    const blocks = blocksAround(interval)
+    const rows = knownRows(this.#records.rows(key, blocks), before, hasChanged)
+    const known = { ...blocks, sealed, record, rows }
+    this.#remembered.set(key, known)
+    return known
+  }
+
+  #paneIn(key: Key, row: KnownRow): Pane | undefined {
+    const body = row.body?.deref()
+    if (body !== undefined && row.isCurrent) return paneOf(body)
+    const pane = this.#load(key, row.ref, body)
+    if (pane === undefined || pane.body !== body) row.body = pane && new WeakRef(pane.body)
+    row.isCurrent = pane !== undefined
+    return pane
+  }
+
   #lay(key: Key, pane: Pane, source: RowSource): void {
-    const blocks = { from: blockStart(pane.from), to: blockStart(pane.to - 1) + blockBuckets }
-    const { remove, put } = planRows(this.#records.rows(key, blocks), pane, source)
+    const { remove, put } = planRows(this.#records.rows(key, blocksAround(pane)), pane, source)
     for (const row of remove) this.#removeRow(key, row)
     for (const row of put) {
       const at = this.#keys.row(key, row.ref)
@@ -89,25 +126,23 @@ export class Panes {
     }
   }
 
-  /** Rows may reach into an interval from the beginning of the block it begins in, never from before. */
   #rowsOver(key: Key, interval: Interval): RowRef[] {
-    return interval.from < interval.to
-      ? this.#records.rows(key, { from: blockStart(interval.from), to: interval.to })
-      : []
+    return interval.from < interval.to ? this.#records.rows(key, blocksAround(interval)) : []
   }
 
   #panesOf(key: Key, rows: readonly RowRef[]): readonly Pane[] {
-    const panes = rows.map((row) => this.#load(key, row)).filter((pane) => pane !== undefined)
-    const isTiled = panes.every((pane, i) => i === 0 || panes[i - 1]!.to <= pane.from)
-    return isTiled ? panes : panes.reduce<Pane[]>((stored, pane) => layOver(stored, pane), [])
+    return tiled(rows.map((row) => this.#load(key, row)))
   }
 
-  #load(key: Key, row: RowRef): Pane | undefined {
+  /** `known` is a body that was found right at this row before: where the file has its bytes it is not made again. */
+  #load(key: Key, row: RowRef, known?: PaneBody): Pane | undefined {
     const at = this.#keys.row(key, row)
     const view = this.#tables.rows.getBinaryFast(at)
     if (view === undefined) return undefined
-    const bytes = unseal(at, view)
-    const pane = bytes === undefined ? undefined : paneOf(new PaneBody(bytes))
+    const isKnown = known !== undefined && isSame(known.bytes, payloadIn(view))
+    const bytes = isKnown ? undefined : unseal(at, view)
+    const body = isKnown ? known : bytes && new PaneBody(bytes)
+    const pane = body && paneOf(body)
     const isWhole = pane?.body.version === paneVersion && pane.from === row.from && pane.to === row.to
     if (isWhole) return pane
     this.#rules.onDamaged()
@@ -137,6 +172,22 @@ export class Panes {
       if (isSurplus || row.newest + this.#rules.retentionMs <= now) this.#removeRow(key, row)
     }
   }
+}
+
+/** Rows may reach into an interval from the beginning of the block it begins in, never from before. */
+const blocksAround = ({ from, to }: Interval): Interval => ({
+  from: blockStart(from),
+  to: blockStart(to - 1) + blockBuckets,
+})
+
+const covers = (known: Interval, interval: Interval): boolean =>
+  known.from <= interval.from && interval.to <= known.to
+
+/** Rows never overlap; should a damaged file say so, the newer buckets win. */
+function tiled(loaded: readonly (Pane | undefined)[]): readonly Pane[] {
+  const panes = loaded.filter((pane) => pane !== undefined)
+  const isTiled = panes.every((pane, i) => i === 0 || panes[i - 1]!.to <= pane.from)
+  return isTiled ? panes : panes.reduce<Pane[]>((stored, pane) => layOver(stored, pane), [])
 }
 
 const countOf = (panes: readonly Pane[]): number => panes.reduce((sum, pane) => sum + pane.to - pane.from, 0)

@@ -17,6 +17,8 @@ export interface KeyRecord {
   readonly newest: EpochMs
   /** The minute of last use: coarse, so that reading writes almost nothing. */
   readonly used: number
+  /** The transaction that last wrote the record, and with it all that changed the key's rows. */
+  readonly changed: number
 }
 
 /** Most panes have the frame of the one before. */
@@ -47,7 +49,20 @@ export class Records {
     return this.#at(this.#keys.record(key))
   }
 
-  write(key: Key, record: KeyRecord): void {
+  /** The record as it lies in the file, unchecked; valid until the next read. */
+  view(key: Key): Buffer | undefined {
+    return this.#tables.records.getBinaryFast(this.#keys.record(key))
+  }
+
+  /** What a record says that was found at a key. */
+  opened(key: Key, sealed: Buffer): KeyRecord | undefined {
+    return open(this.#keys.record(key), sealed)
+  }
+
+  /** To be called in every transaction that changes rows of the key: readers know by it that they have to look again. */
+  write(key: Key, { shape, frame, newest, used }: Omit<KeyRecord, 'changed'>): void {
+    const changed = this.#tables.records.getWriteTxnId()
+    const record: KeyRecord = { shape, frame, newest, used, changed }
     const at = this.#keys.record(key)
     const old = this.#at(at)
     if (old !== undefined && old.used !== record.used) this.#tables.uses.remove(this.#keys.use(old.used, at))
@@ -105,9 +120,13 @@ export class Records {
 
   #at(at: Buffer): KeyRecord | undefined {
     const view = this.#tables.records.getBinaryFast(at)
-    const payload = view === undefined ? undefined : unseal(at, view)
-    return payload === undefined ? undefined : revived(JSON.parse(payload.toString()) as KeyRecord)
+    return view && open(at, view)
   }
+}
+
+function open(at: Buffer, sealed: Buffer): KeyRecord | undefined {
+  const payload = unseal(at, sealed)
+  return payload === undefined ? undefined : revived(JSON.parse(payload.toString()) as KeyRecord)
 }
 
 /**

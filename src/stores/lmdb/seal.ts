@@ -16,6 +16,16 @@ export function seal(key: Buffer, payload: Uint8Array): Buffer {
   return value
 }
 
+/** Where the payload lies in what was read, unchecked; empty where that is too short to have one. */
+export const payloadIn = (view: Buffer): Buffer => view.subarray(0, Math.max(0, view.length - trailerBytes))
+
+/** What was read, in memory of its own. */
+export const copied = (view: Buffer): Buffer => Buffer.from(view.subarray(0, view.length))
+
+/** Whether what was read has these bytes. */
+export const isSame = (bytes: Buffer, view: Buffer): boolean =>
+  bytes.length === view.length && bytes.compare(view, 0, view.length) === 0
+
 /**
  * The payload in memory of its own. `view` lies in memory that the next read overwrites: it is copied first, and what
  * was copied is what is checked.
