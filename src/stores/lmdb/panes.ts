@@ -27,16 +27,12 @@ export class Panes {
   readonly #keys: Keys
   readonly #records: Records
   readonly #rules: PaneRules
-  readonly #remembered: Remembered
+  readonly #remembered = new Remembered()
 
-  constructor(
-    parts: { tables: Tables; keys: Keys; records: Records; remembered?: Remembered },
-    rules: PaneRules,
-  ) {
+  constructor(parts: { tables: Tables; keys: Keys; records: Records }, rules: PaneRules) {
     this.#tables = parts.tables
     this.#keys = parts.keys
     this.#records = parts.records
-    this.#remembered = parts.remembered ?? new Remembered()
     this.#rules = rules
   }
 

@@ -60,10 +60,15 @@ export class Remembered {
 
   set(key: Key, known: KnownKey): void {
     this.delete(key)
+    const { rows, bytes } = sizeOf(known)
+    const { maxRows, maxBytes } = this.#bounds
+    // One that takes it all would push out the others and be pushed out by the next.
+    if (rows > maxRows || bytes > maxBytes) return
     this.#keys.set(key, known)
-    this.#count(known, 1)
+    this.#rows += rows
+    this.#bytes += bytes
     for (const oldest of this.#keys.keys()) {
-      if (this.#rows <= this.#bounds.maxRows && this.#bytes <= this.#bounds.maxBytes) return
+      if (this.#rows <= maxRows && this.#bytes <= maxBytes) return
       this.delete(oldest)
     }
   }
@@ -72,15 +77,16 @@ export class Remembered {
     const known = this.#keys.get(key)
     if (known === undefined) return
     this.#keys.delete(key)
-    this.#count(known, -1)
+    const { rows, bytes } = sizeOf(known)
+    this.#rows -= rows
+    this.#bytes -= bytes
   }
+}
 
-  #count({ sealed, rows }: KnownKey, sign: 1 | -1): void {
-    // A key without rows takes room as well.
-    this.#rows += sign * (rows.length + 1)
-    const bodies = rows.reduce((sum, { ref }) => sum + ref.bytes, 0)
-    this.#bytes += sign * (bodies + recordFactor * sealed.length)
-  }
+/** A key without rows takes room as well. */
+function sizeOf({ sealed, rows }: KnownKey): { rows: number; bytes: number } {
+  const bodies = rows.reduce((sum, { ref }) => sum + ref.bytes, 0)
+  return { rows: rows.length + 1, bytes: bodies + recordFactor * sealed.length }
 }
 
 /**
