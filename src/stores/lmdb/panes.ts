@@ -77,7 +77,7 @@ export class Panes {
     const left = cutOut(panes, interval)
     const record = this.#records.read(key)
     for (const row of rows) this.#removeRow(key, row)
-    if (record !== undefined) {
+    if (record !== undefined && rows.length > 0) {
       const source = this.#sourceFor(key, record.shape.grid, Number.POSITIVE_INFINITY)
       for (const pane of left) this.#lay(key, pane, source)
       this.#records.write(key, record)

@@ -7,7 +7,7 @@ import type { Pane } from '../../core/pane.ts'
 import type { ShapeRecord } from '../store.ts'
 import type { Tables } from './file.ts'
 import { endOfPrefix, type Keys, minuteOfUse, type RowRef, recordOfUse, rowOf } from './keys.ts'
-import { seal, unseal } from './seal.ts'
+import { checked, copied, seal } from './seal.ts'
 
 export interface KeyRecord {
   readonly shape: ShapeRecord
@@ -54,7 +54,7 @@ export class Records {
     return this.#tables.records.getBinaryFast(this.#keys.record(key))
   }
 
-  /** What a record says that was found at a key. */
+  /** What a copy of a record says. */
   opened(key: Key, sealed: Buffer): KeyRecord | undefined {
     return open(this.#keys.record(key), sealed)
   }
@@ -120,12 +120,12 @@ export class Records {
 
   #at(at: Buffer): KeyRecord | undefined {
     const view = this.#tables.records.getBinaryFast(at)
-    return view && open(at, view)
+    return view && open(at, copied(view))
   }
 }
 
 function open(at: Buffer, sealed: Buffer): KeyRecord | undefined {
-  const payload = unseal(at, sealed)
+  const payload = checked(at, sealed)
   return payload === undefined ? undefined : revived(JSON.parse(payload.toString()) as KeyRecord)
 }
 

@@ -19,23 +19,24 @@ export function seal(key: Buffer, payload: Uint8Array): Buffer {
 /** Where the payload lies in what was read, unchecked; empty where that is too short to have one. */
 export const payloadIn = (view: Buffer): Buffer => view.subarray(0, Math.max(0, view.length - trailerBytes))
 
-/** What was read, in memory of its own. */
-export const copied = (view: Buffer): Buffer => Buffer.from(view.subarray(0, view.length))
-
 /** Whether what was read has these bytes. */
 export const isSame = (bytes: Buffer, view: Buffer): boolean =>
   bytes.length === view.length && bytes.compare(view, 0, view.length) === 0
 
-/**
- * The payload in memory of its own. `view` lies in memory that the next read overwrites: it is copied first, and what
- * was copied is what is checked.
- */
-export function unseal(key: Buffer, view: Buffer): Buffer | undefined {
-  const length = view.length - trailerBytes
-  if (length < 0) return undefined
+/** What was read, in memory of its own: `view` lies in memory that the next read overwrites. */
+export function copied(view: Buffer): Buffer {
   const value = bodyMemory(view.length)
   value.set(view.subarray(0, view.length))
-  if (value.readUInt32LE(length) !== length) return undefined
+  return value
+}
+
+/** The payload in memory of its own. It is copied first, and what was copied is what is checked. */
+export const unseal = (key: Buffer, view: Buffer): Buffer | undefined => checked(key, copied(view))
+
+/** The payload where it lies, in a value that nobody overwrites. */
+export function checked(key: Buffer, value: Buffer): Buffer | undefined {
+  const length = value.length - trailerBytes
+  if (length < 0 || value.readUInt32LE(length) !== length) return undefined
   const payload = value.subarray(0, length)
   return value.readUInt32LE(length + 4) === checksum(key, payload) ? payload : undefined
 }
