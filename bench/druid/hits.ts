@@ -1,13 +1,13 @@
 /**
  * Full hits of groupBy answers against nginx with the same bytes: `npm run bench:druid-hits`. Druid's own answers; servers on
  * one core, the load (POST with the query's body, to nginx too) on the other. Medians of rounds in turn; only ratios mean
- * something. Processor time per hit is what others on the machine disturb least. `-- 1 2`: rounds and their seconds.
+ * something; a bare node:http server with the same bytes is the bound. Processor time per hit is what others on the machine disturb least. `-- 1 2`: rounds and their seconds.
  * Before the first round of a panel everybody is under load for some seconds: what a compiler still learns is no hit.
  */
 import { request } from 'undici'
 import { startDruidFixture } from '../../test/druid/fixture.ts'
 import { isUnavailable } from '../../test/servers/availability.ts'
-import { cpuSecondsOf, startNode } from '../node-process.ts'
+import { cpuSecondsOf, type NodeProcess, startNode } from '../node-process.ts'
 import { startNginx } from '../peers/nginx.ts'
 import { loadCore, pin, serverCore } from '../peers/pinned.ts'
 import { findWrk, type Load, type Wrk } from '../wrk.ts'
@@ -22,8 +22,7 @@ const panels = [medium, large]
 
 interface Rival {
   readonly name: string
-  readonly url: string
-  readonly pid: number
+  readonly at: (panel: Panel) => { readonly url: string; readonly pid: number }
   readonly paths: (panel: Panel) => Load['paths']
 }
 
@@ -55,10 +54,14 @@ async function warm(url: string, files: ReadonlyMap<string, Buffer>): Promise<vo
   }
 }
 
-async function measure(wrk: Wrk, rival: Rival, load: Omit<Load, 'seconds' | 'core' | 'headers'>) {
-  const before = cpuSecondsOf(rival.pid)
-  const measured = await wrk.load(rival.url, { ...load, seconds, core: loadCore, headers })
-  const microseconds = (1e6 * (cpuSecondsOf(rival.pid) - before)) / measured.requests
+async function measure(
+  wrk: Wrk,
+  { url, pid }: ReturnType<Rival['at']>,
+  load: Pick<Load, 'paths' | 'connections'>,
+) {
+  const before = cpuSecondsOf(pid)
+  const measured = await wrk.load(url, { ...load, seconds, core: loadCore, headers })
+  const microseconds = (1e6 * (cpuSecondsOf(pid) - before)) / measured.requests
   return { perSecond: measured.perSecond, p99Ms: measured.p99Ms, microseconds }
 }
 
@@ -68,7 +71,7 @@ async function compare(wrk: Wrk, rivals: readonly Rival[], panel: Panel, connect
   const figures = rivals.map((): Figure[] => [])
   for (let round = 0; round < rounds; round++) {
     for (const [index, rival] of rivals.entries()) {
-      figures[index]!.push(await measure(wrk, rival, { paths: rival.paths(panel), connections }))
+      figures[index]!.push(await measure(wrk, rival.at(panel), { paths: rival.paths(panel), connections }))
     }
   }
   const of = (index: number, what: keyof Figure): number => median(figures[index]!.map((each) => each[what]))
@@ -104,36 +107,36 @@ const proxy = await startNode(serverCore, [
   ...['--listen', '127.0.0.1:0', '--admin.enabled=false', '--telemetry.log-level=warn'],
 ])
 await warm(proxy.url, files)
+const bare = new Map<Panel, NodeProcess>()
+for (const panel of panels) {
+  bare.set(panel, await startNode(serverCore, ['bench/bare-server.ts', `${nginx.url}/${fileOf(panel, 0)}`]))
+}
+const placeOf = ({ url, child }: NodeProcess) => ({ url, pid: child.pid! })
+const queries = (panel: Panel) => bodiesOf(panel).map((body) => ({ path, body }))
 const rivals: readonly Rival[] = [
-  {
-    name: 'Windowpane',
-    url: proxy.url,
-    pid: proxy.child.pid!,
-    paths: (panel) => bodiesOf(panel).map((body) => ({ path, body })),
-  },
+  { name: 'Windowpane', at: () => placeOf(proxy), paths: queries },
   {
     name: 'nginx',
-    url: nginx.url,
-    pid: nginx.pid,
+    at: () => nginx,
     paths: (panel) => bodiesOf(panel).map((body, index) => ({ path: `/${fileOf(panel, index)}`, body })),
   },
   {
     name: 'nginx, GET',
-    url: nginx.url,
-    pid: nginx.pid,
+    at: () => nginx,
     paths: (panel) => bodiesOf(panel).map((_, index) => `/${fileOf(panel, index)}`),
   },
+  { name: 'bare Node', at: (panel) => placeOf(bare.get(panel)!), paths: queries },
 ]
 for (const panel of panels) {
   console.log(`${panel.name}: ${(files.get(fileOf(panel, 0))!.length / 1000).toFixed(0)} KB`)
 }
 for (const panel of panels) {
-  for (const { url, paths } of rivals) {
+  for (const { at, paths } of rivals) {
     const load = { paths: paths(panel), connections: 8, seconds: learningSeconds }
-    await wrk.load(url, { ...load, core: loadCore, headers })
+    await wrk.load(at(panel).url, { ...load, core: loadCore, headers })
   }
   for (const connections of [1, 8, 32]) await compare(wrk, rivals, panel, connections)
 }
-proxy.child.kill()
+for (const { child } of [proxy, ...bare.values()]) child.kill()
 await nginx.stop()
 await druid.stop()
