@@ -2,7 +2,7 @@
  * One request, from the socket to its answer: limits → parse → plan → cache (or forward) → answer.
  * Read `handle` from top to bottom.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Backend, Bypass, Plan, WireRequest } from '../backends/backend.ts'
 import type { Clock } from '../core/clock.ts'
 import { type RefusalReason, resetDecision } from '../core/decision.ts'
@@ -18,7 +18,7 @@ import { readDemands } from './demands.ts'
 import type { FlavourWatch } from './flavour.ts'
 import { forward } from './forward.ts'
 import { identityOf } from './identity.ts'
-import { type Body, hasBody, type Incoming, readBody, readTarget } from './incoming.ts'
+import { type Body, type GatheredMessage, hasBody, type Incoming, readTarget } from './incoming.ts'
 import { Outgoing, type OutgoingOptions } from './outgoing.ts'
 import { type Settings, termsFor } from './settings.ts'
 import type { ForwardRequest, HttpUpstream } from './upstream.ts'
@@ -62,7 +62,7 @@ export class Handler {
   }
 
   /** What can be answered at once is: a promise is made only where something has to be waited for. */
-  handle(request: IncomingMessage, response: ServerResponse): MaybePromise<void> {
+  handle(request: GatheredMessage, response: ServerResponse): MaybePromise<void> {
     const outgoing = new Outgoing(request, response, this.#options)
     this.#inFlight++
     return this.#run(outgoing, () => this.#answer(request, outgoing))
@@ -104,7 +104,7 @@ export class Handler {
     }
   }
 
-  #answer(request: IncomingMessage, outgoing: Outgoing): MaybePromise<void> | 'later' {
+  #answer(request: GatheredMessage, outgoing: Outgoing): MaybePromise<void> | 'later' {
     const incoming = readTarget(request, outgoing.trace)
     if (incoming === undefined)
       return this.#refuse(outgoing, 'bad_request', 'the request target is not a path')
@@ -132,7 +132,7 @@ export class Handler {
       maxBytes: this.#options.maxRequestBytes,
       hold: (bytes: number) => outgoing.hold(bytes),
     }
-    readBody(request, limits, (body) => {
+    request.gather(limits, (body) => {
       void this.#run(outgoing, () => this.#queryWithBody(outgoing, incoming, body))
     })
     return 'later'

@@ -1,5 +1,5 @@
 /** What a client sent, as the backend reads it. */
-import type { IncomingMessage } from 'node:http'
+import { IncomingMessage } from 'node:http'
 import type { WireRequest } from '../backends/backend.ts'
 import type { SpanIds } from '../telemetry/channels.ts'
 import { tracedHeaders } from '../telemetry/tracing.ts'
@@ -36,38 +36,91 @@ export interface BodyLimits {
 /** A body, or why there is none: the client may have gone before its end. */
 export type Body = Buffer | 'too long' | 'no room' | 'gone'
 
-/**
- * Gathers a body and tells it once, without a promise: most bodies are there before anybody could wait for them. What comes
- * after the limit is not read.
- */
-export function readBody(message: IncomingMessage, limits: BodyLimits, told: (body: Body) => void): void {
-  const chunks: Buffer[] = []
-  let length = 0
-  let isTold = false
-  const tell = (body: Body) => {
-    if (isTold) return
-    isTold = true
-    told(body)
+/** Puts a body together and tells it, or why there is none, once. What comes after the limit is not taken. */
+class Gatherer {
+  readonly #limits: BodyLimits
+  readonly #told: (body: Body) => void
+  readonly #chunks: Buffer[] = []
+  #length = 0
+  #isOver = false
+
+  constructor(limits: BodyLimits, told: (body: Body) => void) {
+    this.#limits = limits
+    this.#told = told
   }
-  const stop = (why: 'too long' | 'no room') => {
-    message.off('data', gather).pause()
-    tell(why)
+
+  /** Returns false where no more is wanted. */
+  take(chunk: Buffer): boolean {
+    if (this.#isOver) return false
+    this.#length += chunk.length
+    if (this.#length > this.#limits.maxBytes) this.#tell('too long')
+    else if (!this.#limits.hold(chunk.length)) this.#tell('no room')
+    else this.#chunks.push(chunk)
+    return !this.#isOver
   }
-  const gather = (chunk: Buffer) => {
-    length += chunk.length
-    if (length > limits.maxBytes) stop('too long')
-    else if (!limits.hold(chunk.length)) stop('no room')
-    else chunks.push(chunk)
+
+  end(): void {
+    const chunks = this.#chunks
+    this.#tell(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
   }
-  message.on('data', gather)
-  message.on('end', () => tell(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
-  // Nobody listens to errors: node:http has none then, and the close follows.
-  message.on('close', () => tell('gone'))
+
+  gone(): void {
+    this.#tell('gone')
+  }
+
+  #tell(body: Body): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#told(body)
+  }
 }
 
-/** The same for those who can wait. */
-export const bodyOf = (message: IncomingMessage, maxBytes: number): Promise<Body> =>
-  new Promise((resolve) => readBody(message, { maxBytes, hold: () => true }, resolve))
+/**
+ * A request whose body is gathered where node:http hands it over (`push`, and null at the end), without the machinery of
+ * streams, which costs more than a short body is worth. One that is not gathered is the stream that it always was.
+ */
+export class GatheredMessage extends IncomingMessage {
+  #gatherer: Gatherer | undefined
+  #isGathered = false
+
+  /** Tells at once what is there at once: most bodies come with their heads. */
+  gather(limits: BodyLimits, told: (body: Body) => void): void {
+    this.#gatherer = new Gatherer(limits, told)
+    this.#isGathered = true
+    // By this node:http knows that somebody reads: what nobody reads it would read and throw away.
+    this.read(0)
+  }
+
+  override push(chunk: Buffer | null): boolean {
+    if (!this.#isGathered) return super.push(chunk)
+    const gatherer = this.#gatherer
+    if (gatherer === undefined) return false
+    if (chunk !== null) return gatherer.take(chunk)
+    // The connection remembers its last request: that shall not keep the body.
+    this.#gatherer = undefined
+    gatherer.end()
+    return false
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.#gatherer?.gone()
+    this.#gatherer = undefined
+    super._destroy(error, callback)
+  }
+}
+
+/** The body of any request, for those who can wait. */
+export function bodyOf(message: IncomingMessage, maxBytes: number): Promise<Body> {
+  return new Promise((resolve) => {
+    const gatherer = new Gatherer({ maxBytes, hold: () => true }, resolve)
+    const take = (chunk: Buffer) => {
+      if (!gatherer.take(chunk)) message.off('data', take).pause()
+    }
+    // Nobody listens to errors: node:http has none then, and the close follows.
+    message.on('data', take).on('end', () => gatherer.end())
+    message.on('close', () => gatherer.gone())
+  })
+}
 
 export function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers['content-length']

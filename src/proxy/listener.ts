@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { Clock, Timer } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import { Connections } from './connections.ts'
+import { GatheredMessage } from './incoming.ts'
 import type { Limits } from './limits.ts'
 import { type ListenerTlsState, type SecureListener, secureListener } from './listener-tls.ts'
 
@@ -28,7 +29,9 @@ export interface ListenerOptions {
 
 const idleMs = 120_000
 
-export async function openListener(options: ListenerOptions, answer: RequestListener): Promise<Listener> {
+export type Answerer = RequestListener<typeof GatheredMessage>
+
+export async function openListener(options: ListenerOptions, answer: Answerer): Promise<Listener> {
   const { limits, clock, tls } = options
   const onChange = ({ error }: ListenerTlsState) => options.onCertificate?.(error)
   const secure =
@@ -67,6 +70,7 @@ const withoutTimers = {
   keepAliveTimeout: 0,
   connectionsCheckingInterval: 24 * 3_600_000,
   optimizeEmptyRequests: true,
+  IncomingMessage: GatheredMessage,
 }
 
 type AnyServer = Server | SecureListener['server']

@@ -1,5 +1,5 @@
 /** Starts Windowpane: puts stores, databases and listeners together, and takes them down in order. */
-import type { IncomingMessage, RequestListener } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Backend, Flavour } from '../backends/backend.ts'
 import { Budget, spareOf } from '../core/budget.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
@@ -17,7 +17,7 @@ import type { TtlPolicy } from '../ttl/policy.ts'
 import type { SwitchableMode } from './admin-shadow.ts'
 import type { Identity } from './identity.ts'
 import { type Limits, limitsOf } from './limits.ts'
-import { type Listener, type ListenerOptions, openListener } from './listener.ts'
+import { type Answerer, type Listener, type ListenerOptions, openListener } from './listener.ts'
 import { Pace } from './pace.ts'
 import { PackedAnswers } from './packed.ts'
 import { Pieces } from './pieces.ts'
@@ -214,7 +214,7 @@ async function openAll(
   return listeners
 }
 
-function answererOf(group: readonly PlacedSite[]): RequestListener {
+function answererOf(group: readonly PlacedSite[]): Answerer {
   const [first] = group
   // All that comes is for it, whatever host it names.
   if (first !== undefined && first.route === undefined) {

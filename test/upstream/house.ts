@@ -11,6 +11,7 @@ import { IntervalCache } from '../../src/engine/interval-cache.ts'
 import type { Broken } from '../../src/engine/ports.ts'
 import { FlavourWatch } from '../../src/proxy/flavour.ts'
 import { Handler } from '../../src/proxy/handler.ts'
+import { GatheredMessage } from '../../src/proxy/incoming.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { PackedAnswers } from '../../src/proxy/packed.ts'
 import { Pieces } from '../../src/proxy/pieces.ts'
@@ -152,7 +153,8 @@ export async function startProxy(t: TestContext, { upstream, clock }: Rig): Prom
     settings,
   }
   const handler = new Handler({ ...defaultLimits, ...parts, ...own })
-  const server = createServer((request, response) => void handler.handle(request, response))
+  const kind = { IncomingMessage: GatheredMessage }
+  const server = createServer(kind, (request, response) => void handler.handle(request, response))
   await flavour.ask([])
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(
