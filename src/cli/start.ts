@@ -12,7 +12,7 @@ import { Telemetry } from '../telemetry/telemetry.ts'
 import { version } from '../version.ts'
 import { openAdmin } from './admin.ts'
 import { arrivalLines } from './arrival.ts'
-import { collectLessOften } from './collections.ts'
+import { tameCollector } from './collections.ts'
 import { configFileName, type Io, type ReadConfig, readConfig } from './config-file.ts'
 import { Reloads } from './reload.ts'
 import { databasesOf, settingsOf } from './settings.ts'
@@ -22,7 +22,7 @@ import { watchFile } from './watch-file.ts'
 import { crewFor, type RunningCrew } from './workers/keeper.ts'
 
 export async function start(first: ReadConfig, split: SplitArguments, io: Io): Promise<void> {
-  collectLessOften()
+  tameCollector()
   const { config } = first
   const { cert, key } = config.tls
   let loaded = first
