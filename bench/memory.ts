@@ -218,6 +218,7 @@ if (isWanted('flood')) {
     [512, 0.5],
     [512, 3],
     [256, 3],
+    [1024, 3],
   ] as const)
     await inundate(database.url, size * mib, share)
 }

@@ -1,32 +1,49 @@
 /**
- * How the runtime collects garbage, so that it is in nobody's way. It counts buffers as heap: with a heap of 20 MB, most of it
- * code, it would collect all of it after every fourth large answer that comes in, and that was a third of such an answer's
- * processor time (and long turns of the event loop). What it may gather now, twice the heap, is about what the memory limit
- * leaves to it (`spareOf`).
+ * How the runtime collects garbage, so that it is in nobody's way. It counts buffers too, and collects everything once 64 MiB of
+ * them have come: with large answers coming in that was seven times a second, 15 ms each, and a third of such an answer's
+ * processor time. What it may gather instead is what the memory limit leaves to it.
  */
-import { readdirSync, readFileSync } from 'node:fs'
-import { constants, setPriority } from 'node:os'
-import { setFlagsFromString } from 'node:v8'
+import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks'
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
+import { spareOf } from '../core/budget.ts'
 
-/** In all threads of the process. */
-export function tameCollector(): void {
-  // Unlike most flags this one is read at every collection.
-  setFlagsFromString('--heap-growing-percent=200')
-  for (const thread of collectorThreads()) setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL)
+/** `memoryBytes`: the limit of a process in which one thread has all the panes; where several share them, undefined. */
+export function tameCollector(memoryBytes?: number): void {
+  if (memoryBytes !== undefined && isRoomy(memoryBytes)) collectAfter(spareOf(memoryBytes))
+  else setFlagsFromString('--heap-growing-percent=200')
 }
 
 /**
- * The threads that help collecting. Where there is one core, each of their turns is one that answers wait for (4 ms, several
- * times a second while large answers come in); with a low priority they take what is left over. Only Linux has priorities of
- * threads, and tells their names.
+ * The engine goes on for a while before it has collected: that needs more room than a small limit has. Nor may all buffers
+ * together come near the largest heap that it allows itself. And flags of the engine are its own affair: only in the version in
+ * which they were seen to do this.
  */
-function collectorThreads(): number[] {
-  const tasks = '/proc/self/task'
-  try {
-    return readdirSync(tasks)
-      .filter((thread) => readFileSync(`${tasks}/${thread}/comm`, 'utf8') === 'V8Worker\n')
-      .map(Number)
-  } catch {
-    return []
-  }
+function isRoomy(memoryBytes: number): boolean {
+  if (!process.versions.v8.startsWith('13.6.')) return false
+  return memoryBytes >= leastBytes && memoryBytes <= getHeapStatistics().heap_size_limit
 }
+
+const leastBytes = 2 * 1024 * 1024 * 1024
+
+/**
+ * Collects when so much has come since the last time, used or not. The engine only knows shares of what is in use: the share is
+ * set anew after each collection, for the next one. Unlike most flags these are read again and again.
+ */
+function collectAfter(bytes: number): void {
+  const allow = () => {
+    const { used_heap_size: heap, external_memory: buffers } = getHeapStatistics()
+    const percent = Math.max(leastPercent, Math.round((100 * bytes) / (heap + buffers)))
+    setFlagsFromString(`--heap-growing-percent=${percent}`)
+  }
+  allow()
+  setFlagsFromString('--external-memory-accounted-in-global-limit')
+  new PerformanceObserver((list) => {
+    if (list.getEntries().some(isThorough)) allow()
+  }).observe({ entryTypes: ['gc'] })
+}
+
+const leastPercent = 5
+
+const isThorough = (entry: PerformanceEntry): boolean =>
+  (entry as { readonly detail?: { readonly kind?: number } }).detail?.kind ===
+  constants.NODE_PERFORMANCE_GC_MAJOR

@@ -22,7 +22,6 @@ import { watchFile } from './watch-file.ts'
 import { crewFor, type RunningCrew } from './workers/keeper.ts'
 
 export async function start(first: ReadConfig, split: SplitArguments, io: Io): Promise<void> {
-  tameCollector()
   const { config } = first
   const { cert, key } = config.tls
   let loaded = first
@@ -39,6 +38,7 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Io): P
   const kinds = await detectKinds(config, systemClock)
   const kindOf = (name: string) => kinds.get(name)!.kind
   crew = await crewFor({ first, kinds, given: () => loaded.given, telemetry })
+  tameCollector(crew === undefined ? config.limits.memoryBytes : undefined)
   // Where workers serve the requests, they trace them too.
   if (crew === undefined) traces = openTraces(config, telemetry)
   house = await startHouse({

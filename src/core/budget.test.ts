@@ -122,5 +122,8 @@ test('what is spared cannot be reserved, and is made room for', () => {
 
 test('a large budget spares what is collected at once, a small one a quarter', () => {
   const MiB = 2 ** 20
-  assert.deepEqual([16 * MiB, 512 * MiB, 4096 * MiB].map(spareOf), [4 * MiB, 64 * MiB, 64 * MiB])
+  assert.deepEqual(
+    [12, 512, 1024, 4096].map((limit) => spareOf(limit * MiB)),
+    [4, 96, 128, 256].map((spare) => spare * MiB),
+  )
 })

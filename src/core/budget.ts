@@ -71,11 +71,14 @@ export class Budget {
   }
 }
 
-/** Buffers are collected when about this much of them has been given up, however large the heap is. */
-const collectedAtOnce = 64 * 1024 * 1024
+const MiB = 1024 * 1024
+/** Buffers are collected when 64 MiB of them have come, however large the heap is, and more come until that is done. */
+const leastSpare = 96 * MiB
+const mostSpare = 256 * MiB
 
-/** What a process that may take `limit` bytes should leave to the garbage collector. */
-export const spareOf = (limit: number): number => Math.min(collectedAtOnce, Math.floor(limit / 4))
+/** What a process that may take `limit` bytes leaves to memory that is given up and not collected yet. */
+export const spareOf = (limit: number): number =>
+  Math.min(Math.floor(limit / 3), Math.max(leastSpare, Math.min(mostSpare, Math.floor(limit / 8))))
 
 function ownMeter(): Meter {
   let used = 0

@@ -196,8 +196,11 @@ class Line<T extends Sized> {
   }
 }
 
-/** One byte each, twice; with 10,000 keys about one in thirteen shares its counter. */
-const places = 128 * 1024
+/**
+ * One byte each, twice. With 10,000 keys about one in fifty shares its counter, with 64,000 one in nine: a question that nobody asks
+ * twice, and that shares one, is taken for one that somebody does.
+ */
+const places = 512 * 1024
 const most = 255
 /** Asks per entry after which the older half of what is known is forgotten, and the bounds of that. */
 const asksPerEntry = 4
