@@ -256,7 +256,7 @@ if (isWanted('gzip')) await gzip(stage)
 if (isWanted('sliding')) await sliding(stage)
 if (isWanted('expensive')) await costly(stage)
 if (isWanted('cold')) {
-  const passThrough = await startNode(serverCore, ['bench/peers/pass-through.ts', prometheus.url])
+  const passThrough = await startNode(serverCore, ['bench/pass-through.ts', prometheus.url])
   await coldMisses([
     { name: 'Prometheus', url: prometheus.url },
     { name: 'passing bytes on', url: passThrough.url },
