@@ -8,4 +8,4 @@ import { nativeForms } from './queries.ts'
 import { compareAll } from './setup.ts'
 
 test('answers to native queries through Windowpane equal direct answers', (t) =>
-  compareAll(t, { file: 'test/druid/differential/native.test.ts', forms: nativeForms, comparisons: 6000 }))
+  compareAll(t, { file: 'test/druid/differential/native.test.ts', forms: nativeForms, comparisons: 6700 }))

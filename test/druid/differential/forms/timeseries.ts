@@ -109,7 +109,9 @@ export const timeseriesForms: readonly Form[] = [
   native(timeseries(berlinDay, { context: { serializeDateTimeAsLong: 'true' }, descending: true })),
   native(hours({ context: { timestampResultField: 'at' } })),
   native(hours({ context: { finalize: false }, aggregations: sums('users', 'n') })),
-  native(hours({ context: { finalize: false, vectorize: false }, aggregations: sums('users', 'n') })),
+  native(hours({ context: { finalize: false, vectorize: false }, aggregations: sums('users', 'n') }), {
+    variesWithCaches: true,
+  }),
   native(
     hours({
       aggregations: sums('n'),
