@@ -15,7 +15,7 @@ import { type AdminCall, type Page, pagesOf } from './admin-pages.ts'
 import type { PurgeAccess } from './admin-purge.ts'
 import type { RunReport } from './admin-run.ts'
 import type { ShadowAccess } from './admin-shadow.ts'
-import { bodyOf } from './incoming.ts'
+import { bodyOf } from './body.ts'
 import { limitsOf } from './limits.ts'
 import { openListener } from './listener.ts'
 

@@ -3,8 +3,8 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { Clock, Timer } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
+import { GatheredMessage } from './body.ts'
 import { Connections } from './connections.ts'
-import { GatheredMessage } from './incoming.ts'
 import type { Limits } from './limits.ts'
 import { type ListenerTlsState, type SecureListener, secureListener } from './listener-tls.ts'
 

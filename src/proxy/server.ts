@@ -1,5 +1,4 @@
 /** Starts Windowpane: puts stores, databases and listeners together, and takes them down in order. */
-import type { IncomingMessage } from 'node:http'
 import type { Backend, Flavour } from '../backends/backend.ts'
 import { Budget, spareOf } from '../core/budget.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
@@ -15,14 +14,15 @@ import type { Onlooker } from '../telemetry/telemetry.ts'
 import { ladder } from '../ttl/ladder.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 import type { SwitchableMode } from './admin-shadow.ts'
+import { answererOf } from './dispatch.ts'
 import type { Identity } from './identity.ts'
 import { type Limits, limitsOf } from './limits.ts'
-import { type Answerer, type Listener, type ListenerOptions, openListener } from './listener.ts'
+import { type Listener, type ListenerOptions, openListener } from './listener.ts'
 import { Pace } from './pace.ts'
 import { PackedAnswers } from './packed.ts'
 import { Pieces } from './pieces.ts'
 import { ThreadMaker } from './pieces-maker.ts'
-import { isFor, narrowness, placeOf, type Route, withoutPrefix } from './routes.ts'
+import { narrowness, type Route } from './routes.ts'
 import type { Settings } from './settings.ts'
 import { type Common, type DatabaseAddress, Site } from './site.ts'
 import type { KeeperParts, SiteFigures, ThreadParts } from './threads.ts'
@@ -214,34 +214,10 @@ async function openAll(
   return listeners
 }
 
-function answererOf(group: readonly PlacedSite[]): Answerer {
-  const [first] = group
-  // All that comes is for it, whatever host it names.
-  if (first !== undefined && first.route === undefined) {
-    const { handler } = first.site
-    return (request, response) => {
-      if (request.url?.startsWith('/') !== true) request.url = placeOf(request).target
-      void handler.handle(request, response)
-    }
-  }
-  return (request, response) => {
-    const place = placeOf(request)
-    const found = group.find(({ route }) => route === undefined || isFor(route, place))
-    if (found === undefined) response.writeHead(404).end(noDatabase(request))
-    else {
-      request.url = withoutPrefix(found.route, place.target)
-      void found.site.handler.handle(request, response)
-    }
-  }
-}
-
 async function closeAll(listeners: ReadonlyMap<string, Listener>, error: unknown): Promise<never> {
   await Promise.all([...listeners.values()].map((listener) => listener.close()))
   throw error
 }
-
-const noDatabase = ({ url, headers }: IncomingMessage): string =>
-  `windowpane: no backend is configured for ${headers.host ?? ''}${url}; see backends.*.route\n`
 
 function memoryStoreOf(budget: Budget, options: HouseOptions): Store {
   const { clock, limits, keeper } = options
