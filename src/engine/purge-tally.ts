@@ -3,7 +3,6 @@ import type { EpochMs } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { clockOf, type Pane } from '../core/pane.ts'
-import { peekInto } from '../stores/peek.ts'
 import type { Store } from '../stores/store.ts'
 
 export interface PurgeCount {
@@ -77,22 +76,8 @@ export const bounded = ({ from, to }: Interval): Interval => ({
   to: Math.min(last, to),
 })
 
-/**
- * Removes what was fetched at or before an instant. What was fetched since stays, unless it lies between such buckets
- * or comes between the look and the removal: it is then fetched once more.
- */
+/** Removes what was fetched at or before an instant; what was fetched since stays. */
 export async function removeOld({ store, key, interval }: Removal, at: EpochMs): Promise<void> {
-  const panes = (await peekInto(store, key, interval))?.panes ?? []
-  let [from, to] = [last, first]
-  for (const pane of panes) {
-    for (let bucket = pane.from; bucket < pane.to; bucket++) {
-      if (!(clockOf(pane, bucket) <= at)) continue
-      from = Math.min(from, bucket)
-      to = bucket + 1
-    }
-  }
-  if (from >= to) return
-  const isAll =
-    interval.from === first && interval.to === last && countWhere(panes, (_, clock) => clock > at) === 0
-  await store.remove(key, isAll ? undefined : { from, to })
+  const isAll = interval.from === first && interval.to === last
+  await store.remove(key, isAll ? undefined : interval, at)
 }

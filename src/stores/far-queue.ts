@@ -3,7 +3,7 @@
  * gather them. Nobody waits for it. A store that fails or is silent is left alone for a while: its writes are lost,
  * which costs a refetch.
  */
-import type { Clock } from '../core/clock.ts'
+import type { Clock, EpochMs } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { measure } from '../core/pane.ts'
@@ -97,11 +97,16 @@ export class Far {
   }
 
   /** Takes a key's buckets out of what waits; the write that is under way is waited for. */
-  async forget(key: Key, interval: Interval | undefined): Promise<void> {
+  async forget(key: Key, interval: Interval, fetchedUntil?: EpochMs): Promise<void> {
     const waiting = this.#queue
     this.#queue = []
     this.#queuedBytes = 0
-    for (const job of waiting) for (const left of without(job, key, interval)) this.#requeue(left)
+    for (const job of waiting) {
+      if (job.key !== key) this.#requeue(job)
+      else
+        for (const pane of cutOut([job.entry.pane], interval, fetchedUntil))
+          this.#requeue({ key, entry: { ...job.entry, pane } })
+    }
     await Promise.all(this.#writing)
   }
 
@@ -157,10 +162,4 @@ export class Far {
     if (++this.#failures >= failuresInARow) this.#pausedUntil = this.#clock.now() + pauseMs
     return otherwise
   }
-}
-
-function without(job: Job, key: Key, interval: Interval | undefined): Job[] {
-  if (job.key !== key) return [job]
-  const left = interval === undefined ? [] : cutOut([job.entry.pane], interval)
-  return left.map((pane) => ({ key, entry: { ...job.entry, pane } }))
 }

@@ -4,7 +4,7 @@
  * rows are read and merged. The file is bounded, checked value by value, and never trusted further than its checksums:
  * whatever is wrong with it reads as absent and shows in `health`. Several processes of one machine may share it.
  */
-import type { Clock } from '../core/clock.ts'
+import type { Clock, EpochMs } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { paneVersion } from '../core/pane.ts'
@@ -171,9 +171,9 @@ class FileStore implements LmdbStore {
     return isKept ?? false
   }
 
-  async remove(key: Key, interval?: Interval): Promise<number> {
+  async remove(key: Key, interval?: Interval, fetchedUntil?: EpochMs): Promise<number> {
     if (!this.#keys.isUsable(key)) return 0
-    return (await this.#change(0, () => this.#panes.remove(key, interval))) ?? 0
+    return (await this.#change(0, () => this.#panes.remove(key, interval, fetchedUntil))) ?? 0
   }
 
   /** A page at a time: whoever goes through many of them may let others have their turn. */

@@ -491,7 +491,7 @@ function hurried(clock: FakeClock, packer: SlowPacker): Store {
       assert.ok(packer.packed > before, 'it is not cold')
       return kept
     },
-    remove: (key, interval) => store.remove(key, interval),
+    remove: (key, interval, fetchedUntil) => store.remove(key, interval, fetchedUntil),
     shapes: () => store.shapes(),
     close: () => store.close(),
   }

@@ -14,7 +14,7 @@ import type { EvictionReason, StoreFigures } from './figures.ts'
 import { bounded, type Slot, slotOf, within } from './memory-slot.ts'
 import type { Entry, Found, MaybePromise, ShapeRecord, Store } from './store.ts'
 import { type Thawed, Thawing } from './thawing.ts'
-import { countBuckets, cutOut, layOver } from './tile.ts'
+import { countBuckets, cutOut, everything, layOver } from './tile.ts'
 import { type Standing, Turnover } from './turnover.ts'
 
 export interface MemoryStoreOptions {
@@ -90,21 +90,19 @@ class MemoryStore implements Store {
     })
   }
 
-  remove(key: Key, interval?: Interval): MaybePromise<number> {
+  remove(key: Key, interval = everything, fetchedUntil = Number.POSITIVE_INFINITY): MaybePromise<number> {
     const slot = this.#slots.get(key)
     if (slot === undefined) return 0
     const waitedFor = this.#thawing.waitedFor(slot.cold)
     // A write may wait there, which was before this.
-    if (waitedFor !== undefined) return waitedFor.then(() => this.remove(key, interval))
+    if (waitedFor !== undefined) return waitedFor.then(() => this.remove(key, interval, fetchedUntil))
     const { panes, cold } = slot
-    const left = interval && {
-      panes: cutOut(panes, interval),
-      cold: cold && cutCold(cold, interval),
-    }
-    const standing = this.#forget(key)
-    const rest = countBuckets(left?.cold?.panes ?? left?.panes ?? [])
-    if (rest > 0) this.#keep(this.#slotOf({ ...slot, ...left }), standing)
-    return countBuckets(cold?.panes ?? panes) - rest
+    if (cold === undefined) return this.#leave(slot, cutOut(panes, interval, fetchedUntil))
+    if (slot.writtenAt <= fetchedUntil) return this.#leave(slot, panes, cutCold(cold, interval))
+    return this.#opened(slot, cold, (thawed) => {
+      if (this.#slots.get(key) !== slot) return this.remove(key, interval, fetchedUntil)
+      return typeof thawed === 'string' ? 0 : this.#leave(slot, cutOut(thawed, interval, fetchedUntil))
+    })
   }
 
   *shapes(): Iterable<readonly [Key, ShapeRecord]> {
@@ -119,6 +117,15 @@ class MemoryStore implements Store {
     this.#isClosed = true
     this.#cooling.stop()
     for (const [key] of this.#slots.entries()) this.#forget(key)
+  }
+
+  /** Puts what is left of a slot in its place. Returns how many buckets it is shorter. */
+  #leave(slot: Slot, panes: readonly Pane[], cold?: ColdPanes): number {
+    const before = countBuckets(slot.cold?.panes ?? slot.panes)
+    const standing = this.#forget(slot.key)
+    const rest = countBuckets(cold?.panes ?? panes)
+    if (rest > 0) this.#keep(this.#slotOf({ ...slot, panes, cold }), standing)
+    return before - rest
   }
 
   #lay(stored: readonly Pane[], key: Key, { pane, shape }: Entry): boolean {

@@ -65,8 +65,11 @@ export interface Store {
    * frame than the stored ones replaces them where it is the newer. Resolves to false where it was not kept.
    */
   write(key: Key, entry: Entry): MaybePromise<boolean>
-  /** Forgets an interval of a key, or all of it. Resolves to the number of buckets forgotten. */
-  remove(key: Key, interval?: Interval): MaybePromise<number>
+  /**
+   * Forgets an interval of a key, or all of it; where an instant is given, only what was fetched at or before it: what
+   * comes in meanwhile stays. Resolves to the number of buckets forgotten.
+   */
+  remove(key: Key, interval?: Interval, fetchedUntil?: EpochMs): MaybePromise<number>
   /** Every key with its record. */
   shapes(): Iterable<readonly [Key, ShapeRecord]> | AsyncIterable<readonly [Key, ShapeRecord]>
   /** How the store is; never asks anybody else. */

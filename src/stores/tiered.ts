@@ -4,17 +4,17 @@
  * from the second sighting of its shape on: ad hoc queries are not dashboards. The far store may be slow, broken or
  * gone: requests do not notice.
  */
-import type { Clock } from '../core/clock.ts'
+import type { Clock, EpochMs } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
-import { measure, type Pane, slice } from '../core/pane.ts'
+import { clockOf, measure, type Pane, slice } from '../core/pane.ts'
 import { Checked } from './checked.ts'
 import { Far, type FarCounters } from './far-queue.ts'
 import type { StoreFigures, StoreOperation } from './figures.ts'
 import { peekInto } from './peek.ts'
 import { Sightings } from './sightings.ts'
 import type { Entry, Found, MaybePromise, ShapeRecord, Store } from './store.ts'
-import { gapIn, layOver } from './tile.ts'
+import { everything, gapIn, layOver } from './tile.ts'
 
 export interface TieredStoreOptions {
   readonly clock: Clock
@@ -55,7 +55,6 @@ const leftAlone = {
   trouble: 'silent',
   detail: 'it failed or was late several times in a row',
 } as const
-const everything: Interval = { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER }
 
 class Tiered implements TieredStore {
   readonly name: string
@@ -124,17 +123,17 @@ class Tiered implements TieredStore {
     return kept
   }
 
-  async remove(key: Key, interval?: Interval): Promise<number> {
+  async remove(key: Key, interval?: Interval, fetchedUntil?: EpochMs): Promise<number> {
     this.#removals++
     this.#checked.delete(key)
-    await this.#far.forget(key, interval)
     const within = interval ?? everything
+    await this.#far.forget(key, within, fetchedUntil)
     const near = (await this.#near.read(key, within))?.panes ?? []
     const far = (await this.#far.ask((store) => store.read(key, within), undefined))?.panes ?? []
-    await this.#near.remove(key, interval)
-    await this.#far.ask((store) => store.remove(key, interval), 0, 'remove')
+    await this.#near.remove(key, interval, fetchedUntil)
+    await this.#far.ask((store) => store.remove(key, interval, fetchedUntil), 0, 'remove')
     this.#removals++
-    return bucketsIn([...near, ...far])
+    return countFetched([...near, ...far], fetchedUntil)
   }
 
   async *shapes(): AsyncIterable<readonly [Key, ShapeRecord]> {
@@ -220,8 +219,12 @@ function united(interval: Interval, { near, far }: { near: Found | undefined; fa
   return { panes: inside, shape: near?.shape ?? far.shape }
 }
 
-function bucketsIn(panes: readonly Pane[]): number {
+/** Buckets that were fetched at or before an instant, each once. */
+function countFetched(panes: readonly Pane[], until = Number.POSITIVE_INFINITY): number {
   const buckets = new Set<number>()
-  for (const pane of panes) for (let bucket = pane.from; bucket < pane.to; bucket++) buckets.add(bucket)
+  for (const pane of panes) {
+    for (let bucket = pane.from; bucket < pane.to; bucket++)
+      if (clockOf(pane, bucket) <= until) buckets.add(bucket)
+  }
   return buckets.size
 }

@@ -41,6 +41,9 @@ export function gapIn(panes: readonly Pane[], interval: Interval): Interval | un
   return from < to ? { from, to } : undefined
 }
 
+/** All of a key, for engines that are asked for bucket numbers. */
+export const everything: Interval = { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER }
+
 /** The parts of panes that lie in an interval. */
 export function clip(panes: readonly Pane[], interval: Interval): Pane[] {
   const parts: Pane[] = []
@@ -54,15 +57,23 @@ export function clip(panes: readonly Pane[], interval: Interval): Pane[] {
 export const countBuckets = (runs: readonly Interval[]): number =>
   runs.reduce((sum, run) => sum + run.to - run.from, 0)
 
-/** What is left of `stored` when an interval is cut out. */
-export function cutOut(stored: readonly Pane[], interval: Interval): Pane[] {
+/** What is left of `stored` when what was fetched of an interval at or before an instant is cut out. */
+export function cutOut(
+  stored: readonly Pane[],
+  interval: Interval,
+  fetchedUntil = Number.POSITIVE_INFINITY,
+): Pane[] {
   return stored.flatMap((pane) =>
     [
       slice(pane, { from: pane.from, to: interval.from }),
+      ...fetchedAfter(slice(pane, interval), fetchedUntil),
       slice(pane, { from: interval.to, to: pane.to }),
     ].filter((part) => part.from < part.to),
   )
 }
+
+const fetchedAfter = (pane: Pane, instant: EpochMs): Pane[] =>
+  instant === Number.POSITIVE_INFINITY ? [] : partsWhere(pane, (bucket) => clockOf(pane, bucket) > instant)
 
 /** The latest clock of any bucket; absent ones have none. */
 function newestClock(panes: readonly Pane[]): EpochMs {

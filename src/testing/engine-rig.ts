@@ -166,7 +166,7 @@ export const storeWith = (store: Store, replaced: Partial<Store>): Store => ({
   name: store.name,
   read: (key, interval) => store.read(key, interval),
   write: (key, entry) => store.write(key, entry),
-  remove: (key, interval) => store.remove(key, interval),
+  remove: (key, interval, fetchedUntil) => store.remove(key, interval, fetchedUntil),
   shapes: () => store.shapes(),
   close: () => store.close(),
   ...replaced,

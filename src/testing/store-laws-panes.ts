@@ -198,6 +198,24 @@ export const paneLaws: Readonly<Record<string, StoreLaw>> = {
     })
   },
 
+  async 'where an instant is given, only what was fetched until then is removed'(context) {
+    await forRandomHistories(context, async (store, _writes, dice) => {
+      const before = await readModel(store)
+      const clocks = [...before.clocks.values()]
+      const instant = clocks[dice(0, clocks.length - 1)] ?? context.start
+      const from = dice(0, 40) - 10
+      const interval = dice(0, 2) === 0 ? undefined : { from, to: from + dice(0, 15) }
+      const after = restrict(before, (bucket) => {
+        const isInside = interval === undefined || (bucket >= from && bucket < interval.to)
+        return !isInside || before.clocks.get(bucket)! > instant
+      })
+      assert.equal(await store.remove(key, interval, instant), before.clocks.size - after.clocks.size)
+      const { frame: _, ...actual } = await readModel(store)
+      const { frame: __, ...expected } = after
+      assert.deepEqual(actual, expected)
+    })
+  },
+
   async 'a removed key is gone, and its buckets are counted'({ store, start }) {
     await write(store, paneOfFetch(fetchOf({ from: 0, to: 7 }, start)))
     await write(store, paneOfFetch(fetchOf({ from: 20, to: 25 }, start)))

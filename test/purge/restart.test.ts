@@ -25,7 +25,7 @@ async function begin(directory: string, clock: FakeClock): Promise<Process> {
     ...{ name: lmdb.name, shapes: () => lmdb.shapes(), close: () => lmdb.close() },
     read: (key, interval) => lmdb.read(key, interval),
     peek: (key, interval) => lmdb.peek!(key, interval),
-    remove: (key, interval) => lmdb.remove(key, interval),
+    remove: (key, interval, fetchedUntil) => lmdb.remove(key, interval, fetchedUntil),
     write(key, entry) {
       written.push([key, entry])
       return lmdb.write(key, entry)

@@ -31,9 +31,9 @@ function remote(inner: Store): Store & { calls: Calls } {
       calls.writes++
       return await inner.write(key, entry)
     },
-    remove: async (key, interval) => {
+    remove: async (key, interval, fetchedUntil) => {
       calls.removes++
-      return await inner.remove(key, interval)
+      return await inner.remove(key, interval, fetchedUntil)
     },
     shapes: () => inner.shapes(),
     close: () => inner.close(),

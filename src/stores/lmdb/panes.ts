@@ -5,7 +5,7 @@ import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import { clockOf, type Pane, PaneBody, paneOf, paneVersion, slice } from '../../core/pane.ts'
 import type { Entry, Found } from '../store.ts'
-import { cutOut, layOver } from '../tile.ts'
+import { cutOut, everything, layOver } from '../tile.ts'
 import type { Tables } from './file.ts'
 import type { Keys, RowRef } from './keys.ts'
 import { blockBuckets, blockStart, newestClock, overlaps, planRows, type RowSource } from './plan-rows.ts'
@@ -66,15 +66,15 @@ export class Panes {
   }
 
   /** Returns how many buckets there were. */
-  remove(key: Key, interval: Interval | undefined): number {
-    if (interval === undefined) {
-      const count = countOf(this.#panesOf(key, this.#records.rows(key)))
-      this.#records.drop(key)
-      return count
-    }
-    const rows = this.#rowsOver(key, interval).filter((row) => overlaps(row, interval))
+  remove(key: Key, interval: Interval = everything, fetchedUntil?: EpochMs): number {
+    const isAll = interval === everything
+    const rows = isAll ? this.#records.rows(key) : this.#rowsOver(key, interval)
     const panes = this.#panesOf(key, rows)
-    const left = cutOut(panes, interval)
+    const left = cutOut(panes, interval, fetchedUntil)
+    if (isAll && left.length === 0) {
+      this.#records.drop(key)
+      return countOf(panes)
+    }
     const record = this.#records.read(key)
     for (const row of rows) this.#removeRow(key, row)
     if (record !== undefined && rows.length > 0) {
@@ -123,7 +123,8 @@ export class Panes {
   }
 
   #rowsOver(key: Key, interval: Interval): RowRef[] {
-    return interval.from < interval.to ? this.#records.rows(key, blocksAround(interval)) : []
+    if (interval.from >= interval.to) return []
+    return this.#records.rows(key, blocksAround(interval)).filter((row) => overlaps(row, interval))
   }
 
   #panesOf(key: Key, rows: readonly RowRef[]): readonly Pane[] {

@@ -134,9 +134,9 @@ export class Directory {
 
   async #remove(
     counter: Counter,
-    { ask, store, key, interval }: ToKeeper & { kind: 'remove' },
+    { ask, store, key, interval, fetchedUntil }: ToKeeper & { kind: 'remove' },
   ): Promise<void> {
-    const buckets = (await this.#found(store, (of) => of.remove(key, interval))) ?? 0
+    const buckets = (await this.#found(store, (of) => of.remove(key, interval, fetchedUntil))) ?? 0
     this.flush()
     if (!counter.isClosed) counter.send({ kind: 'removed', ask, buckets })
   }

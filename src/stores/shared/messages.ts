@@ -2,6 +2,7 @@
  * What the keeper of the stores and the threads that serve requests say to each other about buckets. Messages between two
  * threads arrive in the order in which they were sent; nothing is known about the order between three.
  */
+import type { EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import type { SharedPane } from '../../core/shared-pane.ts'
@@ -40,6 +41,7 @@ export type ToKeeper =
       readonly store: StoreName
       readonly key: Key
       readonly interval: Interval | undefined
+      readonly fetchedUntil: EpochMs | undefined
     }
   /** Keys whose buckets were served lately. */
   | { readonly kind: 'used'; readonly store: StoreName; readonly keys: readonly Key[] }

@@ -3,7 +3,7 @@
  * has not is asked of the keeper. A write can be read here before it returns, and goes to the keeper at once.
  */
 import type { Budget } from '../../core/budget.ts'
-import type { Clock } from '../../core/clock.ts'
+import type { Clock, EpochMs } from '../../core/clock.ts'
 import { type Interval, isEmpty } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import { measure, type Pane } from '../../core/pane.ts'
@@ -117,8 +117,12 @@ export class Replica {
     return !isEmpty(pane)
   }
 
-  async remove(store: StoreName, key: Key, interval: Interval | undefined): Promise<number> {
-    const reply = await this.#request((ask) => ({ kind: 'remove', ask, store, key, interval }))
+  async remove(
+    store: StoreName,
+    key: Key,
+    { interval, fetchedUntil }: { interval: Interval | undefined; fetchedUntil: EpochMs | undefined },
+  ): Promise<number> {
+    const reply = await this.#request((ask) => ({ kind: 'remove', ask, store, key, interval, fetchedUntil }))
     return reply.kind === 'removed' ? reply.buckets : 0
   }
 
@@ -209,8 +213,8 @@ class ReplicaStore implements Store {
     return this.#replica.write(this.#store, key, entry)
   }
 
-  remove(key: Key, interval?: Interval): Promise<number> {
-    return this.#replica.remove(this.#store, key, interval)
+  remove(key: Key, interval?: Interval, fetchedUntil?: EpochMs): Promise<number> {
+    return this.#replica.remove(this.#store, key, { interval, fetchedUntil })
   }
 
   shapes(): Iterable<readonly [Key, ShapeRecord]> {
