@@ -11,12 +11,9 @@ import { systemClock } from '../../src/core/clock.ts'
 import { isUnavailable, type Unavailable } from '../servers/availability.ts'
 import { cacheFolder, onceFolder } from '../servers/cache.ts'
 import { findProgram } from '../servers/debian.ts'
-import { type Prometheus, programVersion, startPrometheus } from '../servers/prometheus.ts'
+import { ONE_BLOCK, type Prometheus, programVersion, startPrometheus } from '../servers/prometheus.ts'
 import { remoteWrite, type TimeSeries } from '../servers/remote-write.ts'
 import { generateSeries, HOUR, inParts } from './dataset.ts'
-
-/** Hidden flags: the head is never cut into blocks of its own, and takes samples of any age. */
-const ONE_BLOCK = ['--storage.tsdb.min-block-duration=1000d', '--storage.tsdb.max-block-duration=1000d']
 
 /** Returns a folder whose only content is the block; copy it, do not run a server in it. */
 export async function datasetBlocks(): Promise<string | Unavailable> {

@@ -25,6 +25,16 @@ import { type LoggedQuery, parseQueryLog, stepsOf } from './query-log.ts'
 
 const run = promisify(execFile)
 
+/**
+ * Hidden flags: the head is never cut into blocks of its own, and takes samples of any age. Without them hours of data
+ * written at once are compacted right away, and late samples that come meanwhile are lost now and then, or make
+ * Prometheus panic ("expected newly cut file to have sequence:offset").
+ */
+export const ONE_BLOCK = [
+  '--storage.tsdb.min-block-duration=1000d',
+  '--storage.tsdb.max-block-duration=1000d',
+] as const
+
 export interface PrometheusOptions {
   /** Blocks to start from; they are copied, so the folder stays as it is. Absent: empty. */
   readonly dataDir?: string
@@ -73,7 +83,11 @@ function serverSpec(program: string, options: PrometheusOptions): ServerSpec {
     name: 'prometheus',
     program,
     readyPath: '/-/ready',
-    args: (place) => [...flags(place), ...(options.extraFlags ?? [])],
+    args: (place) => [
+      ...flags(place),
+      ...(options.outOfOrderWindow ? ONE_BLOCK : []),
+      ...(options.extraFlags ?? []),
+    ],
     async prepare(place) {
       await writeFile(join(place.folder, 'prometheus.yml'), configuration(place, options))
       if (options.dataDir) await cp(options.dataDir, dataFolder(place), { recursive: true })
