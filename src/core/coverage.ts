@@ -68,7 +68,7 @@ function coverOne(window: Interval, panes: readonly Pane[], judge: Judge): void 
 }
 
 class Judge implements Coverage {
-  readonly runs: CoverageRun[] = []
+  readonly runs: GrowingRun[] = []
   oldestFresh: EpochMs = Number.POSITIVE_INFINITY
   freshUntil: EpochMs = Number.POSITIVE_INFINITY
   readonly #rules: LookupRules
@@ -186,12 +186,16 @@ function firstNot(run: Interval, holds: (bucket: number) => boolean): number {
   return low
 }
 
-function append(runs: CoverageRun[], run: CoverageRun): void {
+/** Panes fetched one after the other have many clocks: a run grows in its place. */
+type GrowingRun = CoverageRun & { to: number }
+
+/** `run` is kept, and may grow. */
+function append(runs: GrowingRun[], run: GrowingRun): void {
   if (run.from >= run.to) return
   // Not `runs[-1]`, which the runtime looks up by name.
   const last = runs.length === 0 ? undefined : runs[runs.length - 1]
   if (last !== undefined && isAlike(last, run)) {
-    runs[runs.length - 1] = { ...last, to: run.to }
+    last.to = run.to
   } else {
     runs.push(run)
   }

@@ -6,7 +6,8 @@ import { createNativePlanner, type Layout } from './native.ts'
 
 type Query = Readonly<Record<string, unknown>>
 
-const plan = createNativePlanner({ maxBuckets: 1000, ignoredContext: ['tag'] })
+const planner = createNativePlanner({ maxBuckets: 1000, ignoredContext: ['tag'] })
+const plan = (text: string) => planner(Buffer.from(text))
 const hourMs = 3_600_000
 const noon = Date.UTC(2026, 0, 1, 12)
 

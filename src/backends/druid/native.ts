@@ -1,4 +1,5 @@
 /** Native queries: the time they ask about is taken out, the rest is read once and remembered, both make a plan. */
+import { BytesMemo } from '../../core/bytes-memo.ts'
 import type { Grid } from '../../core/grid.ts'
 import { Memo } from '../../core/memo.ts'
 import type { Bypass } from '../backend.ts'
@@ -10,6 +11,7 @@ import { type JsonNode, type Malformed, readJson } from './json.ts'
 import { type Cut, cutIntervals, placeholder } from './native-cut.ts'
 import { type NativeQuery, readNative } from './native-query.ts'
 import { nativePath } from './paths.ts'
+import { bodyTextOf } from './wire.ts'
 
 export interface NativeOptions {
   /** The most buckets that one request may touch. */
@@ -33,15 +35,20 @@ interface Question extends NativeQuery {
 const remembered = { maxTexts: 4_000, maxCharacters: 4 << 20 }
 const longestRemembered = 16 << 10
 
-export type NativePlanner = (body: string) => Layout | Bypass
+export type NativePlanner = (body: Uint8Array) => Layout | Bypass
 
 export function createNativePlanner({ maxBuckets, ignoredContext }: NativeOptions): NativePlanner {
   const ignored = new Set(ignoredContext)
   const questions = new Memo(remembered, (text) => readQuestion(text, ignored))
-  const layouts = new Memo(remembered, read)
-  return (body) => (body.length <= longestRemembered ? layouts.get(body) : read(body))
+  const layouts = new BytesMemo({ maxEntries: 4_000, maxBytes: 4 << 20 }, read)
+  return (body) => {
+    const bytes = bufferOf(body)
+    return bytes.length <= longestRemembered ? layouts.get(bytes) : read(bytes)
+  }
 
-  function read(body: string): Layout | Bypass {
+  function read(bytes: Buffer): Layout | Bypass {
+    const body = bodyTextOf({ body: bytes })
+    if (typeof body !== 'string') return body
     const cut = cutIntervals(body)
     if (cut === undefined) return withoutIntervals(body)
     const isShort = cut.question.length <= longestRemembered
@@ -49,6 +56,9 @@ export function createNativePlanner({ maxBuckets, ignoredContext }: NativeOption
     return 'bypass' in question ? question : layOut(question, cut, maxBuckets)
   }
 }
+
+const bufferOf = (body: Uint8Array): Buffer =>
+  body instanceof Buffer ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
 
 const malformed = (problem: Malformed): Bypass => ({ bypass: 'malformed_request', detail: problem.malformed })
 

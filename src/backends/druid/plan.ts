@@ -4,7 +4,7 @@ import type { DruidPlan } from './druid-plan.ts'
 import { createNativePlanner, type Layout } from './native.ts'
 import { nativePath, sqlPath } from './paths.ts'
 import { createSqlPlanner } from './sql.ts'
-import { bodyTextOf, refuseWire } from './wire.ts'
+import { refuseWire } from './wire.ts'
 
 export interface DruidOptions {
   /** The most buckets that one request may touch. */
@@ -39,9 +39,7 @@ export function createPlanner(options: DruidOptions): Planner {
     parse(request) {
       if (!isDruidQuery(request.method, request.path)) return undefined
       if (sqlPaths.includes(request.path)) return { request }
-      const body = refuseWire(request) ?? bodyTextOf(request)
-      if (typeof body !== 'string') return body
-      const layout = layOutNative(body)
+      const layout = refuseWire(request) ?? layOutNative(request.body)
       return 'bypass' in layout ? layout : { request, layout }
     },
     plan({ request, layout }, now) {

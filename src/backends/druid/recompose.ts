@@ -82,7 +82,8 @@ class RowAnswer implements Recomposed {
     this.#each((body, from, to) => {
       views.push(body.bytes.subarray(startIn(body, from), startIn(body, to)))
     })
-    if (this.#isOneEarly) views.push(views.pop()!.subarray(0, -1))
+    const last = views.length - 1
+    if (this.#isOneEarly) views[last] = views[last]!.subarray(0, -1)
     views.push(this.#tail)
     return views.filter(({ length }) => length > 0)
   }
