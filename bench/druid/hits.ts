@@ -109,7 +109,8 @@ const proxy = await startNode(serverCore, [
 await warm(proxy.url, files)
 const bare = new Map<Panel, NodeProcess>()
 for (const panel of panels) {
-  bare.set(panel, await startNode(serverCore, ['bench/bare-server.ts', `${nginx.url}/${fileOf(panel, 0)}`]))
+  const urls = bodiesOf(panel).map((_, index) => `${nginx.url}/${fileOf(panel, index)}`)
+  bare.set(panel, await startNode(serverCore, ['bench/bare-server.ts', ...urls]))
 }
 const placeOf = ({ url, child }: NodeProcess) => ({ url, pid: child.pid! })
 const queries = (panel: Panel) => bodiesOf(panel).map((body) => ({ path, body }))

@@ -1,5 +1,6 @@
 /** The body of a request: gathered within limits, as a stream where somebody can wait, and without one where nobody should. */
 import { IncomingMessage } from 'node:http'
+import type { Asked } from './exchange.ts'
 
 export interface BodyLimits {
   readonly maxBytes: number
@@ -53,7 +54,7 @@ class Gatherer {
  * A request whose body is gathered where node:http hands it over (`push`, and null at the end), without the machinery of
  * streams, which costs more than a short body is worth. One that is not gathered is the stream that it always was.
  */
-export class GatheredMessage extends IncomingMessage {
+export class GatheredMessage extends IncomingMessage implements Asked {
   #gatherer: Gatherer | undefined
   #isGathered = false
 
@@ -63,6 +64,10 @@ export class GatheredMessage extends IncomingMessage {
     this.#isGathered = true
     // By this node:http knows that somebody reads: what nobody reads it would read and throw away.
     this.read(0)
+  }
+
+  get unread(): this {
+    return this
   }
 
   override push(chunk: Buffer | null): boolean {
@@ -96,7 +101,7 @@ export function bodyOf(message: IncomingMessage, maxBytes: number): Promise<Body
   })
 }
 
-export function hasBody({ headers }: IncomingMessage): boolean {
+export function hasBody({ headers }: Pick<Asked, 'headers'>): boolean {
   const length = headers['content-length']
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import test from 'node:test'
 import { fakeClock } from '../testing/fake-clock.ts'
@@ -23,15 +22,16 @@ function setUp() {
   const clock = fakeClock()
   const connections = new Connections(clock, { requestMs: 60_000, idleMs: 120_000 })
   const socket = new FakeSocket()
-  connections.add(socket as unknown as Socket)
+  const lane = { isReceiving: false, adopts: () => false }
+  connections.add(socket as unknown as Socket, lane)
   const begin = (bytes: number, isComplete = true) => {
     socket.bytesRead += bytes
-    const request = { socket, complete: isComplete }
-    const response = { closed: false }
-    connections.began(request as unknown as IncomingMessage, response as unknown as ServerResponse)
+    const request = { complete: isComplete }
+    const response = { closed: false, once: () => {} }
+    connections.began(socket as unknown as Socket, request, response)
     return { request, response }
   }
-  return { clock, connections, socket, begin }
+  return { clock, connections, socket, lane, begin }
 }
 
 test('a connection that never sends a request is refused after the time for one', async () => {
@@ -61,6 +61,17 @@ test('a second head that comes drop by drop is cut off too', async () => {
     await clock.advance(1_000)
   }
   assert.ok(socket.isDestroyed)
+})
+
+test('a second head that began together with the first request and does not go on is cut off too', async () => {
+  const { clock, socket, lane, begin } = setUp()
+  begin(110).response.closed = true
+  lane.isReceiving = true
+  await clock.advance(57_000)
+  assert.ok(!socket.isDestroyed)
+  await clock.advance(12_000)
+  assert.ok(socket.isDestroyed)
+  assert.match(socket.written, /^HTTP\/1\.1 408 /)
 })
 
 test('a body that does not come is cut off; nothing is written into an answer', async () => {
@@ -102,7 +113,7 @@ test('nobody is looked at where there is nobody', () => {
 test('the end of a listener: unused connections are closed, answers under way are known', () => {
   const { connections, socket, begin } = setUp()
   const used = begin(10)
-  connections.closeUnused()
+  connections.closeIdle()
   assert.ok(!socket.isDestroyed)
   assert.deepEqual([...connections.answering()], [used.response])
   used.response.closed = true

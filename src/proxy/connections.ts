@@ -2,9 +2,10 @@
  * The connections of one listener. Clients that do not send their request, and connections that nobody uses, are found by
  * looking at all of them now and then: a timer per request, as node:http has it, costs more than a small answer.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../core/clock.ts'
+import type { Asked, Reply } from './exchange.ts'
+import type { Lane } from './lane.ts'
 
 export interface Patience {
   /** For a request to arrive in full, from its first byte or from the opening of the connection. */
@@ -14,9 +15,10 @@ export interface Patience {
 }
 
 interface Connection {
+  readonly lane: Pick<Lane, 'isReceiving' | 'adopts'>
   /** The last request that began; answers leave in order, so that its answer is the last one too. */
-  request: IncomingMessage | undefined
-  response: ServerResponse | undefined
+  request: Pick<Asked, 'complete'> | undefined
+  response: Ending | undefined
   requests: number
   /** What it was seen doing at the last look, since when, and what it had sent by then. */
   doing: Doing
@@ -24,6 +26,9 @@ interface Connection {
   seenRequests: number
   seenBytes: number
 }
+
+/** When an answer is over. */
+export type Ending = Pick<Reply, 'closed' | 'once'>
 
 type Doing = 'sending' | 'waiting' | 'idle'
 
@@ -38,8 +43,9 @@ export class Connections {
     this.#patience = patience
   }
 
-  add(socket: Socket): void {
+  add(socket: Socket, lane: Connection['lane']): void {
     this.#all.set(socket, {
+      lane,
       request: undefined,
       response: undefined,
       requests: 0,
@@ -53,8 +59,8 @@ export class Connections {
   }
 
   /** Called for every request. */
-  began(request: IncomingMessage, response: ServerResponse): void {
-    const connection = this.#all.get(request.socket)
+  began(socket: Socket, request: Pick<Asked, 'complete'>, response: Ending): void {
+    const connection = this.#all.get(socket)
     if (connection === undefined) return
     connection.request = request
     connection.response = response
@@ -62,13 +68,20 @@ export class Connections {
   }
 
   /** Answers that are not over. */
-  *answering(): Iterable<ServerResponse> {
+  *answering(): Iterable<Ending> {
     for (const { response } of this.#all.values()) if (response?.closed === false) yield response
   }
 
-  /** Connections that never sent a request are not idle in Node's eyes. */
-  closeUnused(): void {
-    for (const [socket, { request }] of this.#all) if (request === undefined) socket.destroy()
+  laneOf(socket: Socket): Connection['lane'] | undefined {
+    return this.#all.get(socket)?.lane
+  }
+
+  /** Closes those that never sent a request, and those between two. */
+  closeIdle(): void {
+    for (const [socket, { request, response, lane }] of this.#all) {
+      const isIdle = request === undefined || (request.complete && response?.closed && !lane.isReceiving)
+      if (isIdle) socket.destroy()
+    }
   }
 
   stop(): void {
@@ -104,12 +117,13 @@ export class Connections {
 }
 
 function doingOf(socket: Socket, connection: Connection): Doing {
-  const { request, response, doing, requests, seenRequests, seenBytes } = connection
+  const { lane, request, response, doing, requests, seenRequests, seenBytes } = connection
   if (request === undefined || !request.complete) return 'sending'
   if (response?.closed === false) return 'waiting'
   if (requests !== seenRequests || doing === 'waiting') return 'idle'
-  // Bytes that did not become a request since the last look are the beginning of one.
-  return doing === 'sending' || socket.bytesRead > seenBytes ? 'sending' : 'idle'
+  // Bytes that did not become a request since the last look are the beginning of one; so is what came with the last one.
+  const isSending = doing === 'sending' || socket.bytesRead > seenBytes || lane.isReceiving
+  return isSending ? 'sending' : 'idle'
 }
 
 function refuse(socket: Socket, { response }: Connection): void {

@@ -1,7 +1,6 @@
 /** Hands every request of an address to the database that it is for. */
-import type { IncomingMessage } from 'node:http'
+import type { Asked, Reply } from './exchange.ts'
 import type { Handler } from './handler.ts'
-import type { Answerer } from './listener.ts'
 import { isFor, placeOf, type Route, withoutPrefix } from './routes.ts'
 
 interface Claimant {
@@ -11,7 +10,7 @@ interface Claimant {
 }
 
 /** `group`: the narrower claim first. */
-export function answererOf(group: readonly Claimant[]): Answerer {
+export function answererOf(group: readonly Claimant[]): (request: Asked, response: Reply) => void {
   const [first] = group
   // All that comes is for it, whatever host it names.
   if (first !== undefined && first.route === undefined) {
@@ -24,13 +23,15 @@ export function answererOf(group: readonly Claimant[]): Answerer {
   return (request, response) => {
     const place = placeOf(request)
     const found = group.find(({ route }) => route === undefined || isFor(route, place))
-    if (found === undefined) response.writeHead(404).end(noDatabase(request))
-    else {
+    if (found === undefined) {
+      response.writeHead(404, [])
+      response.end(Buffer.from(noDatabase(request)))
+    } else {
       request.url = withoutPrefix(found.route, place.target)
       void found.site.handler.handle(request, response)
     }
   }
 }
 
-const noDatabase = ({ url, headers }: IncomingMessage): string =>
+const noDatabase = ({ url, headers }: Asked): string =>
   `windowpane: no backend is configured for ${headers.host ?? ''}${url}; see backends.*.route\n`

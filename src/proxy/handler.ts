@@ -2,7 +2,6 @@
  * One request, from the socket to its answer: limits → parse → plan → cache (or forward) → answer.
  * Read `handle` from top to bottom.
  */
-import type { ServerResponse } from 'node:http'
 import type { Backend, Bypass, Plan, WireRequest } from '../backends/backend.ts'
 import type { Clock } from '../core/clock.ts'
 import { type RefusalReason, resetDecision } from '../core/decision.ts'
@@ -13,9 +12,10 @@ import type { Broken } from '../engine/ports.ts'
 import type { Answer } from '../engine/trip.ts'
 import type { MaybePromise } from '../stores/store.ts'
 import type { Visit } from '../telemetry/record.ts'
-import { type Body, type GatheredMessage, hasBody } from './body.ts'
+import { type Body, hasBody } from './body.ts'
 import { Cancels } from './cancels.ts'
 import { readDemands } from './demands.ts'
+import type { Asked, Reply } from './exchange.ts'
 import type { FlavourWatch } from './flavour.ts'
 import { forward } from './forward.ts'
 import { identityOf } from './identity.ts'
@@ -63,7 +63,7 @@ export class Handler {
   }
 
   /** What can be answered at once is: a promise is made only where something has to be waited for. */
-  handle(request: GatheredMessage, response: ServerResponse): MaybePromise<void> {
+  handle(request: Asked, response: Reply): MaybePromise<void> {
     const outgoing = new Outgoing(request, response, this.#options)
     this.#inFlight++
     return this.#run(outgoing, () => this.#answer(request, outgoing))
@@ -105,7 +105,7 @@ export class Handler {
     }
   }
 
-  #answer(request: GatheredMessage, outgoing: Outgoing): MaybePromise<void> | 'later' {
+  #answer(request: Asked, outgoing: Outgoing): MaybePromise<void> | 'later' {
     const incoming = readTarget(request, outgoing.trace)
     if (incoming === undefined)
       return this.#refuse(outgoing, 'bad_request', 'the request target is not a path')
@@ -125,7 +125,7 @@ export class Handler {
     }
     if (!this.#options.backend.claims(incoming.method, incoming.path)) {
       if (this.#cancels.isSettledHere(incoming)) return this.#settled(outgoing)
-      const body = hasBody(request) ? request : null
+      const body = hasBody(request) ? request.unread : null
       return this.#forward(outgoing, { ...incoming, body }, { bypass: 'not_a_query' })
     }
     if (!hasBody(request)) return this.#query(outgoing, withBody(incoming, noBytes))
@@ -297,6 +297,7 @@ const isBypass = (value: unknown): value is Bypass =>
 const asForward = (wire: WireRequest): ForwardRequest => ({
   ...wire,
   body: wire.body.length > 0 ? wire.body : null,
+  isQuery: true,
 })
 
 function isLoop(incoming: Incoming, via: string): boolean {

@@ -1,8 +1,8 @@
 /** What a client sent, as the backend reads it. */
-import type { IncomingMessage } from 'node:http'
 import type { WireRequest } from '../backends/backend.ts'
 import type { SpanIds } from '../telemetry/channels.ts'
 import { tracedHeaders } from '../telemetry/tracing.ts'
+import type { Asked } from './exchange.ts'
 import { requestHeaders } from './headers.ts'
 import { wholeUrl } from './routes.ts'
 
@@ -10,10 +10,13 @@ import { wholeUrl } from './routes.ts'
 export interface Incoming extends Omit<WireRequest, 'body'> {}
 
 /** Undefined where the request target cannot be forwarded. What is asked for it is part of its own span. */
-export function readTarget(message: IncomingMessage, trace?: SpanIds): Incoming | undefined {
+export function readTarget(
+  message: Pick<Asked, 'method' | 'url' | 'rawHeaders' | 'endToEnd'>,
+  trace?: SpanIds,
+): Incoming | undefined {
   const target = originForm(message.url ?? '')
   if (target === undefined) return undefined
-  const headers = requestHeaders(message.rawHeaders)
+  const headers = message.endToEnd ?? requestHeaders(message.rawHeaders)
   const mark = target.indexOf('?')
   return {
     method: message.method ?? 'GET',

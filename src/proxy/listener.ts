@@ -1,10 +1,12 @@
 /** A listening socket: opened with a clear error, closed by draining. */
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Clock, Timer } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import { GatheredMessage } from './body.ts'
-import { Connections } from './connections.ts'
+import { Connections, type Ending } from './connections.ts'
+import type { Asked, Reply } from './exchange.ts'
+import { Lane, type LaneOptions } from './lane.ts'
 import type { Limits } from './limits.ts'
 import { type ListenerTlsState, type SecureListener, secureListener } from './listener-tls.ts'
 
@@ -31,7 +33,12 @@ const idleMs = 120_000
 
 export type Answerer = RequestListener<typeof GatheredMessage>
 
-export async function openListener(options: ListenerOptions, answer: Answerer): Promise<Listener> {
+/** `answerPlain`: takes plain requests, which are then read past node:http. */
+export async function openListener(
+  options: ListenerOptions,
+  answer: Answerer,
+  answerPlain?: (request: Asked, reply: Reply) => void,
+): Promise<Listener> {
   const { limits, clock, tls } = options
   const onChange = ({ error }: ListenerTlsState) => options.onCertificate?.(error)
   const secure =
@@ -40,10 +47,23 @@ export async function openListener(options: ListenerOptions, answer: Answerer): 
   const server = secure?.server ?? createServer({ ...withoutTimers, maxHeaderSize: limits.maxHeaderBytes })
   server.maxConnections = limits.maxConnections
   const connections = new Connections(clock, { requestMs: limits.requestTimeoutMs, idleMs })
-  server.on(secure === undefined ? 'connection' : 'secureConnection', (socket) => connections.add(socket))
+  const began = (socket: Socket, request: Pick<Asked, 'complete'>, response: Reply): void => {
+    connections.began(socket, request, response)
+    if (!server.listening) closeAfter(connections, response)
+  }
+  server.on(secure === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+    const begin =
+      answerPlain &&
+      ((request: Asked, reply: Reply) => {
+        began(socket, arrived, reply)
+        answerPlain(request, reply)
+      })
+    connections.add(socket, laneOf(socket, { clock, maxHeaderBytes: limits.maxHeaderBytes, begin }))
+  })
+  const sockets = socketsOf(server)
   server.on('request', (request, response) => {
-    connections.began(request, response)
-    if (!server.listening) closeAfter(server, response)
+    if (connections.laneOf(request.socket)?.adopts(request, response)) return
+    began(request.socket, request, response)
     answer(request, response)
   })
   const address = await listen(server, options).catch((error) => {
@@ -57,7 +77,9 @@ export async function openListener(options: ListenerOptions, answer: Answerer): 
       return drain(
         server,
         connections,
-        clock.after(limits.drainMs, () => server.closeAllConnections()),
+        clock.after(limits.drainMs, () => {
+          for (const socket of sockets) socket.destroy()
+        }),
       )
     },
   }
@@ -71,6 +93,31 @@ const withoutTimers = {
   connectionsCheckingInterval: 24 * 3_600_000,
   optimizeEmptyRequests: true,
   IncomingMessage: GatheredMessage,
+}
+
+/** A plain request, as a connection remembers it: without its body. */
+const arrived = { complete: true }
+
+/** Puts a lane in front of node:http's reader, which listens to the socket already. */
+function laneOf(socket: Socket, options: LaneOptions): Lane {
+  const [nodes] = socket.listeners('data') as [(bytes: Buffer) => void]
+  const lane = new Lane(socket, options, (bytes) => nodes.call(socket, bytes))
+  socket.on('data', (bytes) => lane.take(bytes))
+  socket.off('data', nodes)
+  // Before node:http, which looks then whether something is left unfinished.
+  socket.prependListener('end', () => lane.ended())
+  socket.once('close', () => lane.closed())
+  return lane
+}
+
+/** Those too that are still agreeing on TLS: node:http does not know them, and waits for them all the same. */
+function socketsOf(server: AnyServer): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  return sockets
 }
 
 type AnyServer = Server | SecureListener['server']
@@ -103,18 +150,20 @@ async function listen(server: AnyServer, { address, reusePort = false }: Listene
 /** New connections are refused, idle ones closed, busy ones given time. */
 function drain(server: AnyServer, connections: Connections, timer: Timer): Promise<void> {
   return new Promise((resolve) => {
-    server.close(() => {
+    // Not the close of node:http, which cuts off what it takes for idle: it does not know of requests in a lane.
+    NetServer.prototype.close.call(server, () => {
       timer.cancel()
       connections.stop()
+      // Its own housekeeping ends too; that it does not listen any more is no news.
+      server.close(() => {})
       resolve()
     })
-    server.closeIdleConnections()
-    connections.closeUnused()
-    for (const response of connections.answering()) closeAfter(server, response)
+    connections.closeIdle()
+    for (const response of connections.answering()) closeAfter(connections, response)
   })
 }
 
 /** During the drain a connection that has had its answer is of no more use. */
-function closeAfter(server: AnyServer, response: ServerResponse): void {
-  response.once('close', () => server.closeIdleConnections())
+function closeAfter(connections: Connections, response: Ending): void {
+  response.once('close', () => connections.closeIdle())
 }

@@ -1,5 +1,4 @@
 /** Everything that is written to a client: head with the decision in it, body, slow readers. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ErrorAnswer, HeaderList, Plan, Recomposed, WireRequest } from '../backends/backend.ts'
 import type { Budget } from '../core/budget.ts'
@@ -14,10 +13,12 @@ import type { MaybePromise } from '../stores/store.ts'
 import type { SpanIds } from '../telemetry/channels.ts'
 import type { Visit } from '../telemetry/record.ts'
 import { compress, negotiate, type Packing, packingOf } from './encoding.ts'
+import type { Asked, Reply } from './exchange.ts'
 import { cacheStatus, endToEnd, serverTiming } from './headers.ts'
 import type { PackedAnswers } from './packed.ts'
 import type { Pieces } from './pieces.ts'
 import { spliceRoom } from './pieces-splice.ts'
+import { isShort, textOf } from './plain-reply.ts'
 
 export interface OutgoingOptions {
   readonly clock: Clock
@@ -44,8 +45,6 @@ const manyParts = 2_000
 /** Less is copied as quickly. */
 const leastViewed = 32 * 1024
 
-const fewBytes = 16
-
 /** One response, as a client the engine can wait with, a target it can stream to, and a visit to look back on. */
 export class Outgoing implements Client, StreamTarget, Visit {
   readonly encoding: Encoding
@@ -56,8 +55,8 @@ export class Outgoing implements Client, StreamTarget, Visit {
   question: string | undefined
   isForwarded = false
   bytes = 0
-  readonly #request: IncomingMessage
-  readonly #response: ServerResponse
+  readonly #request: Asked
+  readonly #response: Reply
   readonly #options: OutgoingOptions
   readonly #began: number
   /** What the client is sent of our own making. */
@@ -69,7 +68,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
   #isCancelled = false
   readonly #onCancelled: (() => void)[] = []
 
-  constructor(request: IncomingMessage, response: ServerResponse, options: OutgoingOptions) {
+  constructor(request: Asked, response: Reply, options: OutgoingOptions) {
     this.#request = request
     this.#response = response
     this.#options = options
@@ -149,7 +148,8 @@ export class Outgoing implements Client, StreamTarget, Visit {
     if (this.isGone || this.hasBegun) return
     const { timings } = decision
     timings.fetch = this.#options.clock.elapsed() - this.#began - timings.plan - timings.lookup
-    this.#response.writeHead(status, this.#withDecision(endToEnd(headers)))
+    const passed = endToEnd(headers)
+    this.#response.writeHead(status, passed.concat(this.#ownHeaders(passed)))
   }
 
   write(chunk: Uint8Array): boolean {
@@ -207,20 +207,28 @@ export class Outgoing implements Client, StreamTarget, Visit {
     const kept = memoryOf(views)
     if (kept > 2 * body.length || !this.hold(kept)) return false
     if (this.isGone || this.hasBegun) return true
-    const list = this.#withDecision(headers)
-    list.push('Content-Length', String(body.length))
-    this.#response.writeHead(200, list)
-    this.bytes += body.length
-    // All of it leaves with one system call, head included: the response is corked until its end.
-    const last = views.length - 1
-    for (let i = 0; i < last; i++) {
-      // As text the first ones go into the head, without a write of their own.
-      if (i === 0 && views[0]!.length <= fewBytes) this.#response.write(textOf(views[0]!), 'latin1')
-      else this.#response.write(views[i])
-    }
-    this.#response.end(views[last])
-    this.#watchForStall()
+    this.#sendWhole(200, headers, views)
     return true
+  }
+
+  /** All of it leaves with one system call, head included: a response is corked until its end. */
+  #sendWhole(status: number, headers: HeaderList, body: readonly Uint8Array[]): void {
+    const response = this.#response
+    let length = 0
+    for (let i = 0; i < body.length; i++) length += body[i]!.length
+    const own = this.#ownHeaders(headers)
+    own.push('Content-Length', String(length))
+    this.bytes += length
+    if (response.sendWhole?.(status, { given: headers, own }, body) !== true) {
+      response.writeHead(status, headers.concat(own))
+      const last = body.length - 1
+      for (let i = 0; i < last; i++) {
+        if (i === 0 && isShort(body[0]!)) response.write(textOf(body[0]!), 'latin1')
+        else response.write(body[i]!)
+      }
+      response.end(body[last])
+    }
+    this.#watchForStall()
   }
 
   async #pack(answer: PanesAnswer, packing: Exclude<Packing, 'identity'>): Promise<boolean> {
@@ -276,14 +284,9 @@ export class Outgoing implements Client, StreamTarget, Visit {
       body.release()
       return
     }
-    const list = this.#withDecision(headers)
-    list.push('Content-Length', String(body.bytes.length))
-    this.#response.writeHead(status, list)
-    this.bytes += body.bytes.length
     // `close` comes after the last byte was taken, or when the client is gone: never while the bytes are needed.
     this.#response.once('close', body.release)
-    this.#response.end(body.bytes)
-    this.#watchForStall()
+    this.#sendWhole(status, headers, [body.bytes])
   }
 
   /** Takes room in the budget for what the request itself needs, until its answer is over. */
@@ -301,9 +304,9 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.#response.once('close', () => this.#options.budget.release(bytes))
   }
 
-  #withDecision(headers: HeaderList): string[] {
+  #ownHeaders(headers: HeaderList): string[] {
     const { decision } = this
-    const list = headers.slice()
+    const list: string[] = []
     if (decision.ageSeconds !== undefined && headerOf(headers, 'age') === undefined) {
       list.push('Age', String(decision.ageSeconds))
     }
@@ -328,8 +331,6 @@ export class Outgoing implements Client, StreamTarget, Visit {
     })
   }
 }
-
-const textOf = (bytes: Uint8Array): string => String.fromCharCode(...bytes)
 
 /** How much cannot be given up while these are in use; neighbours often lie in the same memory. */
 function memoryOf(views: readonly Uint8Array[]): number {

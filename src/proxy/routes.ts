@@ -1,5 +1,5 @@
 /** Which requests of a common address are for which database. */
-import type { IncomingMessage } from 'node:http'
+import type { Asked } from './exchange.ts'
 
 export interface Route {
   /** The host name of the request, in lower case. */
@@ -16,7 +16,7 @@ export interface Place {
 }
 
 /** A whole URL as the target says both, whatever the Host header says (RFC 9112 §3.2.2). */
-export function placeOf({ headers, url = '/' }: IncomingMessage): Place {
+export function placeOf({ headers, url = '/' }: Pick<Asked, 'headers' | 'url'>): Place {
   const whole = wholeUrl(url)
   return whole === undefined
     ? { host: hostName(headers.host), target: url }

@@ -208,7 +208,8 @@ async function openAll(
   for (const [address, group] of Map.groupBy(byClaim, (site) => site.listen ?? listen)) {
     const secure = tls && { tls, onCertificate }
     const listening = { address, limits, clock, reusePort: thread !== undefined, ...secure }
-    const listener = openListener(listening, answererOf(group))
+    const answer = answererOf(group)
+    const listener = openListener(listening, answer, answer)
     listeners.set(address, await listener.catch((error) => closeAll(listeners, error)))
   }
   return listeners

@@ -45,6 +45,8 @@ export interface UpstreamOptions extends UpstreamSettings {
 /** A query has been read whole, for planning; the body of anything else may still be arriving. */
 export interface ForwardRequest extends Omit<WireRequest, 'body'> {
   readonly body: Uint8Array | Readable | null
+  /** It only asks: whatever its method, it may be asked twice. */
+  readonly isQuery?: boolean
 }
 
 const replaced = new Set(['host', 'accept-encoding', 'content-length', 'expect', 'via'])
@@ -201,5 +203,5 @@ const authorization = new Set(['authorization'])
 const deaf: ResponseHandler = { head() {}, data() {}, end() {}, failed() {} }
 
 /** A body that streams is gone once it was sent; and what is neither a query nor GET may have been done already. */
-const isSafe = ({ method, body }: ForwardRequest): boolean =>
-  body instanceof Uint8Array || (body === null && (method === 'GET' || method === 'HEAD'))
+const isSafe = ({ method, body, isQuery = false }: ForwardRequest): boolean =>
+  body === null ? method === 'GET' || method === 'HEAD' : isQuery && body instanceof Uint8Array

@@ -26,7 +26,12 @@ test('a body that streams is not sent twice; a query is', async (t) => {
   const { a, b, upstream } = two
   b.script = a.script
   a.script = (request) => void request.socket.destroy()
-  const read = (form: string) => ({ method: 'POST', path: '/api/v1/query_range', body: Buffer.from(form) })
+  const read = (form: string) => ({
+    method: 'POST',
+    path: '/api/v1/query_range',
+    body: Buffer.from(form),
+    isQuery: true,
+  })
   const { start, end } = oldRange()
   const form = `query=up&start=${start / 1000}&end=${end / 1000}&step=60`
   for (let i = 0; i < 2; i++) assert.equal((await pass(upstream, read(form))).status, 200)
