@@ -22,8 +22,8 @@ function setUp() {
   const clock = fakeClock()
   const connections = new Connections(clock, { requestMs: 60_000, idleMs: 120_000 })
   const socket = new FakeSocket()
-  const lane = { isReceiving: false, adopts: () => false }
-  connections.add(socket as unknown as Socket, lane)
+  const shortcut = { isReceiving: false, adopts: () => false }
+  connections.add(socket as unknown as Socket, shortcut)
   const begin = (bytes: number, isComplete = true) => {
     socket.bytesRead += bytes
     const request = { complete: isComplete }
@@ -31,7 +31,7 @@ function setUp() {
     connections.began(socket as unknown as Socket, request, response)
     return { request, response }
   }
-  return { clock, connections, socket, lane, begin }
+  return { clock, connections, socket, shortcut, begin }
 }
 
 test('a connection that never sends a request is refused after the time for one', async () => {
@@ -64,9 +64,9 @@ test('a second head that comes drop by drop is cut off too', async () => {
 })
 
 test('a second head that began together with the first request and does not go on is cut off too', async () => {
-  const { clock, socket, lane, begin } = setUp()
+  const { clock, socket, shortcut, begin } = setUp()
   begin(110).response.closed = true
-  lane.isReceiving = true
+  shortcut.isReceiving = true
   await clock.advance(57_000)
   assert.ok(!socket.isDestroyed)
   await clock.advance(12_000)

@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../core/clock.ts'
 import type { Asked, Reply } from './exchange.ts'
-import type { Lane } from './lane.ts'
+import type { Shortcut } from './shortcut.ts'
 
 export interface Patience {
   /** For a request to arrive in full, from its first byte or from the opening of the connection. */
@@ -15,7 +15,7 @@ export interface Patience {
 }
 
 interface Connection {
-  readonly lane: Pick<Lane, 'isReceiving' | 'adopts'>
+  readonly shortcut: Pick<Shortcut, 'isReceiving' | 'adopts'>
   /** The last request that began; answers leave in order, so that its answer is the last one too. */
   request: Pick<Asked, 'complete'> | undefined
   response: Ending | undefined
@@ -43,9 +43,9 @@ export class Connections {
     this.#patience = patience
   }
 
-  add(socket: Socket, lane: Connection['lane']): void {
+  add(socket: Socket, shortcut: Connection['shortcut']): void {
     this.#all.set(socket, {
-      lane,
+      shortcut,
       request: undefined,
       response: undefined,
       requests: 0,
@@ -72,14 +72,14 @@ export class Connections {
     for (const { response } of this.#all.values()) if (response?.closed === false) yield response
   }
 
-  laneOf(socket: Socket): Connection['lane'] | undefined {
-    return this.#all.get(socket)?.lane
+  shortcutOf(socket: Socket): Connection['shortcut'] | undefined {
+    return this.#all.get(socket)?.shortcut
   }
 
   /** Closes those that never sent a request, and those between two. */
   closeIdle(): void {
-    for (const [socket, { request, response, lane }] of this.#all) {
-      const isIdle = request === undefined || (request.complete && response?.closed && !lane.isReceiving)
+    for (const [socket, { request, response, shortcut }] of this.#all) {
+      const isIdle = request === undefined || (request.complete && response?.closed && !shortcut.isReceiving)
       if (isIdle) socket.destroy()
     }
   }
@@ -117,12 +117,12 @@ export class Connections {
 }
 
 function doingOf(socket: Socket, connection: Connection): Doing {
-  const { lane, request, response, doing, requests, seenRequests, seenBytes } = connection
+  const { shortcut, request, response, doing, requests, seenRequests, seenBytes } = connection
   if (request === undefined || !request.complete) return 'sending'
   if (response?.closed === false) return 'waiting'
   if (requests !== seenRequests || doing === 'waiting') return 'idle'
   // Bytes that did not become a request since the last look are the beginning of one; so is what came with the last one.
-  const isSending = doing === 'sending' || socket.bytesRead > seenBytes || lane.isReceiving
+  const isSending = doing === 'sending' || socket.bytesRead > seenBytes || shortcut.isReceiving
   return isSending ? 'sending' : 'idle'
 }
 

@@ -1,6 +1,6 @@
 /**
  * A request and the way back to who sent it, as the handler sees them, whoever has read them from the socket: node:http,
- * or a lane (lane.ts).
+ * or a shortcut (shortcut.ts).
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'

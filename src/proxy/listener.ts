@@ -6,9 +6,9 @@ import { WindowpaneError } from '../core/errors.ts'
 import { GatheredMessage } from './body.ts'
 import { Connections, type Ending } from './connections.ts'
 import type { Asked, Reply } from './exchange.ts'
-import { Lane, type LaneOptions } from './lane.ts'
 import type { Limits } from './limits.ts'
 import { type ListenerTlsState, type SecureListener, secureListener } from './listener-tls.ts'
+import { Shortcut, type ShortcutOptions } from './shortcut.ts'
 
 export interface Listener {
   readonly url: string
@@ -58,11 +58,11 @@ export async function openListener(
         began(socket, arrived, reply)
         answerPlain(request, reply)
       })
-    connections.add(socket, laneOf(socket, { clock, maxHeaderBytes: limits.maxHeaderBytes, begin }))
+    connections.add(socket, shortcutOf(socket, { clock, maxHeaderBytes: limits.maxHeaderBytes, begin }))
   })
   const sockets = socketsOf(server)
   server.on('request', (request, response) => {
-    if (connections.laneOf(request.socket)?.adopts(request, response)) return
+    if (connections.shortcutOf(request.socket)?.adopts(request, response)) return
     began(request.socket, request, response)
     answer(request, response)
   })
@@ -98,16 +98,16 @@ const withoutTimers = {
 /** A plain request, as a connection remembers it: without its body. */
 const arrived = { complete: true }
 
-/** Puts a lane in front of node:http's reader, which listens to the socket already. */
-function laneOf(socket: Socket, options: LaneOptions): Lane {
+/** Puts a shortcut in front of node:http's reader, which listens to the socket already. */
+function shortcutOf(socket: Socket, options: ShortcutOptions): Shortcut {
   const [nodes] = socket.listeners('data') as [(bytes: Buffer) => void]
-  const lane = new Lane(socket, options, (bytes) => nodes.call(socket, bytes))
-  socket.on('data', (bytes) => lane.take(bytes))
+  const shortcut = new Shortcut(socket, options, (bytes) => nodes.call(socket, bytes))
+  socket.on('data', (bytes) => shortcut.take(bytes))
   socket.off('data', nodes)
   // Before node:http, which looks then whether something is left unfinished.
-  socket.prependListener('end', () => lane.ended())
-  socket.once('close', () => lane.closed())
-  return lane
+  socket.prependListener('end', () => shortcut.ended())
+  socket.once('close', () => shortcut.closed())
+  return shortcut
 }
 
 /** Those too that are still agreeing on TLS: node:http does not know them, and waits for them all the same. */
@@ -150,7 +150,7 @@ async function listen(server: AnyServer, { address, reusePort = false }: Listene
 /** New connections are refused, idle ones closed, busy ones given time. */
 function drain(server: AnyServer, connections: Connections, timer: Timer): Promise<void> {
   return new Promise((resolve) => {
-    // Not the close of node:http, which cuts off what it takes for idle: it does not know of requests in a lane.
+    // Not the close of node:http, which cuts off what it takes for idle: it does not know of requests on a shortcut.
     NetServer.prototype.close.call(server, () => {
       timer.cancel()
       connections.stop()

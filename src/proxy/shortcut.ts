@@ -1,5 +1,5 @@
 /**
- * The lane of a connection: plain requests are read here and answered past node:http, which costs twice as much as the
+ * The shortcut of a connection: plain requests are read here and answered past node:http, which costs twice as much as the
  * cache. It lies in front of node:http's own reader, on the same socket. What is not plain goes to node:http, and so does
  * everything after it, since only node:http knows then where a request ends.
  */
@@ -10,7 +10,7 @@ import type { Asked, Reply } from './exchange.ts'
 import { PlainReply, type Way } from './plain-reply.ts'
 import { readPlain } from './plain-request.ts'
 
-export interface LaneOptions {
+export interface ShortcutOptions {
   readonly clock: Clock
   readonly maxHeaderBytes: number
   /** Takes a request that was read here; without it none is. */
@@ -22,10 +22,10 @@ const maxPieces = 8
 /** Who sends more than this without having taken the answer before is not read on. */
 const maxWaitingBytes = 64 * 1024
 
-export class Lane implements Way {
+export class Shortcut implements Way {
   readonly socket: Socket
   readonly clock: Clock
-  readonly #options: LaneOptions
+  readonly #options: ShortcutOptions
   readonly #toNode: (bytes: Buffer) => void
   /** What has come and was not read yet. */
   #waiting: Buffer | undefined
@@ -42,7 +42,7 @@ export class Lane implements Way {
   #isNodeReceiving = false
 
   /** `toNode` hands bytes to node:http's reader. */
-  constructor(socket: Socket, options: LaneOptions, toNode: (bytes: Buffer) => void) {
+  constructor(socket: Socket, options: ShortcutOptions, toNode: (bytes: Buffer) => void) {
     this.socket = socket
     this.clock = options.clock
     this.#options = options

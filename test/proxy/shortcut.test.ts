@@ -1,6 +1,6 @@
 /**
- * The lane next to node:http alone: the same bytes, cut anywhere, to a Windowpane that reads plain requests itself and to one that
- * leaves them all to node:http. Both say the same; and the lane is known to have been taken.
+ * The shortcut next to node:http alone: the same bytes, cut anywhere, to a Windowpane that reads plain requests itself and to one that
+ * leaves them all to node:http. Both say the same; and the shortcut is known to have been taken.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -25,8 +25,8 @@ interface Side {
 }
 
 /** A house, and a listener of its own that reads everything with node:http. */
-async function startSides(t: TestContext): Promise<{ lane: Side; node: Side }> {
-  const start = async (): Promise<Side & { readonly withoutLane: string }> => {
+async function startSides(t: TestContext): Promise<{ shortcut: Side; node: Side }> {
+  const start = async (): Promise<Side & { readonly withoutShortcut: string }> => {
     const upstream = await startScriptedUpstream(t)
     const matrix = upstream.script
     upstream.script = async (request, response) => {
@@ -55,10 +55,10 @@ async function startSides(t: TestContext): Promise<{ lane: Side; node: Side }> {
       await clock.advance(defaultLimits.drainMs)
       await Promise.all(closed)
     })
-    return { url: house.url, withoutLane: listener.url, house }
+    return { url: house.url, withoutShortcut: listener.url, house }
   }
   const [one, other] = [await start(), await start()]
-  return { lane: one, node: { ...other, url: other.withoutLane } }
+  return { shortcut: one, node: { ...other, url: other.withoutShortcut } }
 }
 
 const known = oldRange(2, 20)
@@ -124,9 +124,9 @@ const comparable = ({ status, headers, body }: WireAnswer) => ({
 })
 
 test('the same bytes, cut anywhere, are answered as node:http alone answers them', async (t) => {
-  const { lane, node } = await startSides(t)
+  const { shortcut, node } = await startSides(t)
   const sending = t.mock.method(PlainReply.prototype, 'sendWhole')
-  for (const { url } of [lane, node]) {
+  for (const { url } of [shortcut, node]) {
     await ask(url, rangePath(known))
     await ask(url, rangePath(known), { headers: { 'Accept-Encoding': 'gzip' } })
     await ask(url, rangePath({ ...known, query: 'grows' }))
@@ -149,7 +149,9 @@ test('the same bytes, cut anywhere, are answered as node:http alone answers them
         const methods = all.map(({ method }) => method)
         const bytes = Buffer.from(all.map((each) => each.bytes).join(''))
         const [mine, nodes] = await Promise.all(
-          [lane, node].map(async ({ url }) => answersOnWire(await exchange(url, bytes, lengths), methods)),
+          [shortcut, node].map(async ({ url }) =>
+            answersOnWire(await exchange(url, bytes, lengths), methods),
+          ),
         )
         answered += mine!.length
         assert.equal(mine!.length, all.length)
@@ -158,11 +160,11 @@ test('the same bytes, cut anywhere, are answered as node:http alone answers them
     ),
     { numRuns: 150 },
   )
-  const byLane = sending.mock.calls.filter(({ result }) => result === true).length
-  assert.ok(byLane > answered / 5, `${byLane} of ${answered} answers went by the lane`)
+  const byShortcut = sending.mock.calls.filter(({ result }) => result === true).length
+  assert.ok(byShortcut > answered / 5, `${byShortcut} of ${answered} answers went by the shortcut`)
 })
 
-test('one request after the other: hits go by the lane, also behind those that do not', async (t) => {
+test('one request after the other: hits go by the shortcut, also behind those that do not', async (t) => {
   const { url } = await startBoth(t)
   const sending = t.mock.method(PlainReply.prototype, 'sendWhole')
   const client = await rawClient(url)
@@ -183,8 +185,8 @@ test('one request after the other: hits go by the lane, also behind those that d
     }
     await until(isWhole)
   }
-  const byLane = sending.mock.calls.slice(before).filter(({ result }) => result === true).length
-  assert.equal(byLane, 4, 'the hits')
+  const byShortcut = sending.mock.calls.slice(before).filter(({ result }) => result === true).length
+  assert.equal(byShortcut, 4, 'the hits')
   client.socket.destroy()
 })
 
@@ -230,7 +232,7 @@ test('who sends request after request and reads nothing is not read on, and gets
   assert.ok(used < 64 * 1024 * 1024)
 })
 
-test('outcomes in the lane are those of any request', async (t) => {
+test('outcomes on the shortcut are those of any request', async (t) => {
   const { url } = await startBoth(t)
   assert.equal(outcomeOf(await ask(url, rangePath(known))), 'miss/absent')
   assert.equal(outcomeOf(await ask(url, rangePath(known), { headers: { Connection: 'keep-alive' } })), 'hit')
