@@ -1,8 +1,7 @@
-/** Everything that is written to a client: head with the decision in it, body, slow readers. */
-import type { Socket } from 'node:net'
+/** Everything that is written to a client: head with the decision in it, and body. */
 import type { ErrorAnswer, HeaderList, Plan, Recomposed, WireRequest } from '../backends/backend.ts'
 import type { Budget } from '../core/budget.ts'
-import type { Clock, EpochMs } from '../core/clock.ts'
+import type { EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision, resetDecision } from '../core/decision.ts'
 import { headerOf } from '../core/headers.ts'
 import type { Pane } from '../core/pane.ts'
@@ -19,16 +18,14 @@ import type { PackedAnswers } from './packed.ts'
 import type { Pieces } from './pieces.ts'
 import { spliceRoom } from './pieces-splice.ts'
 import { isShort, textOf } from './plain-reply.ts'
+import { type Patience, StallWatch } from './stall.ts'
 
-export interface OutgoingOptions {
-  readonly clock: Clock
+export interface OutgoingOptions extends Patience {
   readonly scratch: ScratchPool
   readonly packed: PackedAnswers
   readonly pieces: Pieces
   readonly budget: Budget
   readonly via: string
-  /** A client that takes nothing for this long is cut off. */
-  readonly writeTimeoutMs: number
   /** Says at its beginning whether a request is traced. */
   readonly trace?: (headers: HeaderList) => SpanIds | undefined
 }
@@ -61,8 +58,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
   readonly #began: number
   /** What the client is sent of our own making. */
   readonly #packing: Packing
-  #stall: { cancel(): void } | undefined
-  #isWatched = false
+  readonly #stall: StallWatch
   #isBroken = false
   #held = 0
   #isCancelled = false
@@ -72,6 +68,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.#request = request
     this.#response = response
     this.#options = options
+    this.#stall = new StallWatch(response, options)
     this.#began = options.clock.elapsed()
     this.trace = options.trace?.(request.rawHeaders)
     const accepted = request.headers['accept-encoding'] as string | undefined
@@ -156,7 +153,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
     if (this.isGone) return true
     this.bytes += chunk.length
     const isKeepingUp = this.#response.write(chunk)
-    if (!isKeepingUp) this.#watchForStall()
+    if (!isKeepingUp) this.#stall.watch()
     return isKeepingUp
   }
 
@@ -167,7 +164,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
   end(): void {
     this.#response.end()
     this.#account(this.unsent)
-    this.#watchForStall()
+    this.#stall.watch()
   }
 
   /** After this answer the connection is closed: a request that was not read to its end makes it unusable. */
@@ -228,7 +225,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
       }
       response.end(body[last])
     }
-    this.#watchForStall()
+    this.#stall.watch()
   }
 
   async #pack(answer: PanesAnswer, packing: Exclude<Packing, 'identity'>): Promise<boolean> {
@@ -315,21 +312,6 @@ export class Outgoing implements Client, StreamTarget, Visit {
     list.push('Via', `1.1 ${this.#options.via}`)
     return list
   }
-
-  /** Only where bytes are waiting: an answer that fits into the socket's buffer needs no timer. */
-  #watchForStall(): void {
-    const socket = this.#response.socket
-    if (this.#stall !== undefined || socket === null || socket.writableLength === 0) return
-    if (!this.#isWatched) this.#response.once('close', () => this.#stall?.cancel())
-    this.#isWatched = true
-    const taken = progressOf(socket)
-    this.#stall = this.#options.clock.after(this.#options.writeTimeoutMs, () => {
-      this.#stall = undefined
-      if (socket.destroyed || socket.writableLength === 0) return
-      if (progressOf(socket) === taken) this.#response.destroy()
-      else this.#watchForStall()
-    })
-  }
 }
 
 /** How much cannot be given up while these are in use; neighbours often lie in the same memory. */
@@ -346,15 +328,6 @@ function memoryOf(views: readonly Uint8Array[]): number {
 function writeWhole(body: Recomposed, target: Uint8Array): number {
   body.write(target)
   return body.length
-}
-
-/**
- * Changes whenever a client takes something. Node counts only writes that are over, and many megabytes can be one
- * write: what is left of it is known to the handle alone, as in net's own timeout.
- */
-function progressOf(socket: Socket): string {
-  const { _handle: handle } = socket as Socket & { _handle?: { writeQueueSize?: number } | null }
-  return `${socket.bytesWritten - socket.writableLength} ${handle?.writeQueueSize}`
 }
 
 /** Our body is decoded and of another length than the one these headers came with. */

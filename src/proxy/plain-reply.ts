@@ -12,7 +12,7 @@ export interface Way {
   readonly socket: Socket
   readonly clock: Clock
   /** Has node:http read the request, and returns its response; undefined where the connection came to its end by that. */
-  longWay(reply: PlainReply): ServerResponse | undefined
+  longWay(): ServerResponse | undefined
   /** The reply is over: everything was handed to the system, or nobody is there any more. */
   over(reply: PlainReply): void
 }
@@ -130,7 +130,7 @@ export class PlainReply implements Reply {
 
   #longWay(): ServerResponse | undefined {
     if (this.#response === undefined && !this.#isOver) {
-      this.#response = this.#way.longWay(this)
+      this.#response = this.#way.longWay()
       this.#response?.once('close', () => this.#over())
     }
     return this.#response

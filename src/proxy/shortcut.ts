@@ -32,7 +32,8 @@ export class Shortcut implements Way {
   #pieces = 0
   #current: PlainReply | undefined
   #currentBytes: Buffer | undefined
-  #adopting: PlainReply | undefined
+  /** The next request of node:http's is the current one. */
+  #isAdopting = false
   #adopted: ServerResponse | undefined
   #isReading = false
   /** Node:http reads from here on. */
@@ -68,18 +69,18 @@ export class Shortcut implements Way {
   /** Whether a request of node:http's is one that was read here before; its response is the one that was asked for. */
   adopts(request: IncomingMessage, response: ServerResponse): boolean {
     this.#last = request
-    if (this.#adopting === undefined) return false
-    this.#adopting = undefined
+    if (!this.#isAdopting) return false
+    this.#isAdopting = false
     this.#adopted = response
     return true
   }
 
-  longWay(reply: PlainReply): ServerResponse | undefined {
-    this.#adopting = reply
+  longWay(): ServerResponse | undefined {
+    this.#isAdopting = true
     this.#adopted = undefined
     this.#handOver(this.#currentBytes!)
     if (this.#adopted === undefined) {
-      this.#adopting = undefined
+      this.#isAdopting = false
       this.socket.destroy()
     }
     return this.#adopted

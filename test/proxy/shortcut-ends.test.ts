@@ -43,7 +43,8 @@ const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`
 const post = (path: string, body: string): string =>
   `POST ${path} HTTP/1.1\r\nHost: h\r\nContent-Length: ${body.length}\r\n\r\n${body}`
 
-test('what waits behind an answer is dropped with a client that goes without having taken it', async (t) => {
+/** A client that has asked for a long answer, which it does not take, and for two more behind it. */
+async function askAhead(t: TestContext) {
   const asked: string[] = []
   const { url } = await open(t, ({ url: target = '' }, reply) => {
     asked.push(target)
@@ -53,6 +54,11 @@ test('what waits behind an answer is dropped with a client that goes without hav
   client.socket.pause()
   client.write(get('/long') + get('/later') + get('/last'))
   await until(() => asked.length > 0)
+  return { url, asked, client }
+}
+
+test('what waits behind an answer is dropped with a client that goes without having taken it', async (t) => {
+  const { url, asked, client } = await askAhead(t)
   await steady(() => client.socket.bytesRead)
   client.socket.resetAndDestroy()
   // The listener is still there for others.
@@ -64,15 +70,7 @@ test('what waits behind an answer is dropped with a client that goes without hav
 })
 
 test('a client that says its end behind what it asked for has its answer, and nothing after it', async (t) => {
-  const asked: string[] = []
-  const { url } = await open(t, ({ url: target = '' }, reply) => {
-    asked.push(target)
-    if (target === '/long') sendOf(reply, Buffer.alloc(32 << 20, 'x'))
-  })
-  const client = await rawClient(url)
-  client.socket.pause()
-  client.write(get('/long') + get('/later') + get('/last'))
-  await until(() => asked.length > 0)
+  const { asked, client } = await askAhead(t)
   client.socket.end()
   await steady(() => client.socket.bytesRead)
   client.socket.resume()

@@ -27,7 +27,7 @@ const run = promisify(execFile)
 
 /**
  * Hidden flags: the head is never cut into blocks of its own, and takes samples of any age. Without them hours of data
- * written at once are compacted right away, and late samples that come meanwhile are lost now and then, or make
+ * written at once are compacted right away, and late samples that come meanwhile now and then make
  * Prometheus panic ("expected newly cut file to have sequence:offset").
  */
 export const ONE_BLOCK = [

@@ -11,7 +11,7 @@ import { type JsonNode, type Malformed, readJson } from './json.ts'
 import { type Cut, cutIntervals, placeholder } from './native-cut.ts'
 import { type NativeQuery, readNative } from './native-query.ts'
 import { nativePath } from './paths.ts'
-import { bodyTextOf } from './wire.ts'
+import { bodyTextOf, bufferOf } from './wire.ts'
 
 export interface NativeOptions {
   /** The most buckets that one request may touch. */
@@ -56,9 +56,6 @@ export function createNativePlanner({ maxBuckets, ignoredContext }: NativeOption
     return 'bypass' in question ? question : layOut(question, cut, maxBuckets)
   }
 }
-
-const bufferOf = (body: Uint8Array): Buffer =>
-  body instanceof Buffer ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
 
 const malformed = (problem: Malformed): Bypass => ({ bypass: 'malformed_request', detail: problem.malformed })
 

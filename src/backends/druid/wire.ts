@@ -57,6 +57,8 @@ function decoded(text: string): string | undefined {
 
 export function bodyTextOf({ body }: Pick<WireRequest, 'body'>): string | Bypass {
   if (!isUtf8(body)) return malformed('a body that is not UTF-8')
-  const bytes = body instanceof Buffer ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  return bytes.toString('utf8')
+  return bufferOf(body).toString('utf8')
 }
+
+export const bufferOf = (body: Uint8Array): Buffer =>
+  body instanceof Buffer ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)

@@ -75,6 +75,8 @@ export class Panes {
       this.#records.drop(key)
       return countOf(panes)
     }
+    // Rows of which nothing goes are not written again.
+    if (countOf(left) === countOf(panes)) return 0
     const record = this.#records.read(key)
     for (const row of rows) this.#removeRow(key, row)
     if (record !== undefined && rows.length > 0) {
