@@ -3,9 +3,9 @@ import { prometheus } from '../src/backends/prometheus/index.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { keyOf } from '../src/core/key.ts'
 import { PaneBuilder } from '../src/core/pane-builder.ts'
+import { startWindowpane } from '../src/proxy/assembly/server.ts'
 import { defaultLimits } from '../src/proxy/limits.ts'
-import { startWindowpane } from '../src/proxy/server.ts'
-import { memoryStore } from '../src/stores/memory.ts'
+import { memoryStore } from '../src/stores/memory/index.ts'
 import type { ShapeRecord, Store } from '../src/stores/store.ts'
 
 const [upstream = '', shapes = '0'] = process.argv.slice(2)

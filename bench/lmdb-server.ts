@@ -1,8 +1,8 @@
 /** Windowpane with one store and nothing in front of it: `node bench/lmdb-server.ts <database> [directory]`; memory without one. */
 import { prometheus } from '../src/backends/prometheus/index.ts'
 import { systemClock } from '../src/core/clock.ts'
-import { startWindowpane } from '../src/proxy/server.ts'
-import { openLmdbStore } from '../src/stores/lmdb.ts'
+import { startWindowpane } from '../src/proxy/assembly/server.ts'
+import { openLmdbStore } from '../src/stores/lmdb/index.ts'
 
 const [upstream = '', directory] = process.argv.slice(2)
 

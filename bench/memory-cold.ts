@@ -4,9 +4,9 @@ import { request } from 'undici'
 import { prometheus } from '../src/backends/prometheus/index.ts'
 import type { Budget } from '../src/core/budget.ts'
 import { type Clock, systemClock } from '../src/core/clock.ts'
+import { startWindowpane } from '../src/proxy/assembly/server.ts'
 import { defaultLimits } from '../src/proxy/limits.ts'
-import { startWindowpane } from '../src/proxy/server.ts'
-import { memoryStore } from '../src/stores/memory.ts'
+import { memoryStore } from '../src/stores/memory/index.ts'
 import type { Store } from '../src/stores/store.ts'
 
 export interface CoolOptions {

@@ -1,7 +1,7 @@
 /** The page of the admin API, from the list that the listener itself answers with. */
-import type { AdminOptions } from '../src/proxy/admin.ts'
-import type { LiveRequests } from '../src/proxy/admin-live.ts'
-import { type Page, pagesOf } from '../src/proxy/admin-pages.ts'
+import type { AdminOptions } from '../src/proxy/admin/admin.ts'
+import type { LiveRequests } from '../src/proxy/admin/live.ts'
+import { type Page, pagesOf } from '../src/proxy/admin/pages.ts'
 
 /** Everything that can be served is; nothing of it is asked here. */
 const whole = { purge: {}, shadow: { modes: new Map() } } as unknown as AdminOptions

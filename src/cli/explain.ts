@@ -1,7 +1,7 @@
 /** `windowpane explain`: what the proxy would do with a query, and why; `--run` does it. */
 import { readFile } from 'node:fs/promises'
 import { parseDuration } from '../config/units.ts'
-import { readTime, timeForms } from '../proxy/admin-time.ts'
+import { readTime, timeForms } from '../proxy/admin/time.ts'
 import { withoutCredentials } from '../proxy/url.ts'
 import { type AdminReply, adminFlags, askAdmin, fetchJson, findAdmin, refusalOf } from './admin-client.ts'
 import {

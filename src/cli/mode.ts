@@ -1,5 +1,5 @@
 /** `windowpane mode`: switches a database between off, shadow and on until the configuration is next reloaded. */
-import { type Mode, modes } from '../proxy/settings.ts'
+import { type Mode, modes } from '../proxy/request/settings.ts'
 import { adminFlags, fetchJson, findAdmin } from './admin-client.ts'
 import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
 import { exitCode } from './exit-codes.ts'

@@ -1,5 +1,5 @@
 /** `windowpane purge`: makes stored buckets unusable; first says how many. */
-import { timeForms } from '../proxy/admin-time.ts'
+import { timeForms } from '../proxy/admin/time.ts'
 import { type AdminAddress, adminFlags, fetchJson, findAdmin } from './admin-client.ts'
 import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
 import { exitCode, type Failure } from './exit-codes.ts'

@@ -3,7 +3,7 @@ import { type Change, diffConfig } from '../config/diff.ts'
 import { describeProblem, type LoadedConfig, type RefusedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
-import type { ReloadReport } from '../proxy/admin.ts'
+import type { ReloadReport } from '../proxy/admin/admin.ts'
 import type { ReadConfig } from './config-file.ts'
 
 export interface ReloadOptions {

@@ -2,8 +2,8 @@
 import { policyOf } from '../config/policy-types.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
-import type { FarStore } from '../proxy/tiers.ts'
-import { openLmdbStore } from '../stores/lmdb.ts'
+import type { FarStore } from '../proxy/assembly/tiers.ts'
+import { openLmdbStore } from '../stores/lmdb/index.ts'
 import type { Io } from './config-file.ts'
 
 export async function openFarStores(config: Config, io: Io): Promise<ReadonlyMap<string, FarStore>> {

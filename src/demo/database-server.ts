@@ -2,8 +2,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../core/clock.ts'
-import { bodyOf } from '../proxy/body.ts'
-import { readTarget } from '../proxy/incoming.ts'
+import { bodyOf } from '../proxy/front/body.ts'
+import { readTarget } from '../proxy/request/incoming.ts'
 import type { DemoDatabase, Question } from './database.ts'
 
 /** Viewers of the demo number their requests, so that the view can show which part of each was fetched. */

@@ -5,7 +5,7 @@ import type { Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { bucketMarkOf, isPurged, type Mark, noMarks } from '../core/mark.ts'
 import type { Cells } from '../stores/cells.ts'
-import { memoryCells } from '../stores/memory-cells.ts'
+import { memoryCells } from '../stores/memory/cells.ts'
 import { type FakeClock, fakeClock } from '../testing/fake-clock.ts'
 import { Marks, type MarksOptions } from './marks.ts'
 

@@ -13,7 +13,7 @@ import type { Claims } from './claims.ts'
 import type { DatabaseFailure, FetchResult, WholeResponse } from './fetch.ts'
 import type { BackendMarks } from './marks.ts'
 import type { StreamTarget, Upstream } from './ports.ts'
-import type { ShadowLog } from './shadow-log.ts'
+import type { ShadowLog } from './shadow/log.ts'
 import type { Witness } from './witness.ts'
 
 export interface IntervalCacheOptions {

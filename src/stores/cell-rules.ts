@@ -30,7 +30,7 @@ const hasPassed = (cell: Cell, deadline: Deadline, now: EpochMs): boolean =>
   (cell.clocks[deadline] ?? Number.NEGATIVE_INFINITY) <= now
 
 /** `cell` is what is visible; see `visible`. */
-export function holds(condition: Condition, cell: Cell | undefined, now: EpochMs): boolean {
+function holds(condition: Condition, cell: Cell | undefined, now: EpochMs): boolean {
   if (condition.is === 'absent') return cell === undefined
   if (condition.is === 'expired') return cell === undefined || hasPassed(cell, condition.deadline, now)
   if (cell === undefined || cell.rev !== condition.rev) return false
@@ -43,7 +43,7 @@ export function refusalOfId({ pk, sk }: CellId): CellRefusal | undefined {
 }
 
 /** Why a draft cannot be stored whatever is there, or undefined. */
-export function refusalOfDraft(draft: CellDraft, maxValueBytes: number): CellRefusal | undefined {
+function refusalOfDraft(draft: CellDraft, maxValueBytes: number): CellRefusal | undefined {
   if (draft.value.byteLength > maxValueBytes || draft.kind.length > maxKindLength) return 'too_large'
   return haveOrder(draft) ? undefined : 'clocks'
 }
@@ -62,11 +62,11 @@ export interface TakePlan {
   readonly row?: Omit<Cell, 'rev'>
 }
 
-export const bucketKind = 'bucket'
+const bucketKind = 'bucket'
 const bucketSchema = 1
 
 /** A collected bucket is credited up to now like any other: a row that outlived its clock is not forgiven its debt. */
-export function planTake(cell: Cell | undefined, take: Take, now: EpochMs): TakePlan {
+function planTake(cell: Cell | undefined, take: Take, now: EpochMs): TakePlan {
   const bucket = cell?.kind === bucketKind && cell.v === bucketSchema ? cell : undefined
   if (bucket === undefined && take.cost <= 0) return { outcome: { ok: true, level: take.capacity } }
   const level = creditedLevel(bucket, take, now)

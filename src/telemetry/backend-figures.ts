@@ -1,6 +1,6 @@
 /** The counters of one database, in flat arrays. */
 import { outcomes } from '../core/decision.ts'
-import { type VerifyResult, verifyResults } from '../engine/shadow-log.ts'
+import { type VerifyResult, verifyResults } from '../engine/shadow/log.ts'
 import { sample } from './exposition.ts'
 import { families } from './families.ts'
 import { durationBounds, Histograms } from './histograms.ts'

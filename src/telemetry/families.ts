@@ -1,6 +1,6 @@
 /** Every metric with its type, labels and meaning: what is exposed, and what the reference page lists. */
 import { outcomes } from '../core/decision.ts'
-import { verifyResults } from '../engine/shadow-log.ts'
+import { verifyResults } from '../engine/shadow/log.ts'
 import { evictionReasons, storeOperations } from '../stores/figures.ts'
 import type { Family } from './exposition.ts'
 import { originStatuses, phases } from './labels.ts'

@@ -3,7 +3,7 @@
  * number is bounded whatever clients send. Rendering goes family by family: the caller may let others in between.
  */
 import type { Clock } from '../core/clock.ts'
-import type { VerifyResult } from '../engine/shadow-log.ts'
+import type { VerifyResult } from '../engine/shadow/log.ts'
 import type { StoreOperation } from '../stores/figures.ts'
 import { BackendFigures } from './backend-figures.ts'
 import { type Family, headOf, sample } from './exposition.ts'

@@ -1,7 +1,7 @@
 /** An engine rig whose backend takes several ranges, which need not end where cells do. Times are told in minutes of the day before. */
 import type { Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
-import type { Explanation } from '../engine/explain.ts'
+import type { Explanation } from '../engine/explain/explain.ts'
 import type { Span } from './backend-runs.ts'
 import { printSpans } from './cell-ranges.ts'
 import { type AskOptions, EngineRig, minuteMs, type RigOptions, type Served } from './engine-rig.ts'

@@ -1,5 +1,5 @@
 /** A packer for tests: it packs at once, but says so only when it is let. */
-import type { Packer } from '../stores/cold.ts'
+import type { Packer } from '../stores/memory/cold.ts'
 
 /** What it packs is very short: it only writes down where it put it. */
 export class SlowPacker implements Packer {

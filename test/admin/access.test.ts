@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Guard } from '../../src/proxy/admin-guard.ts'
+import { Guard } from '../../src/proxy/admin/guard.ts'
 import { askPlainly, header, rawClient } from '../proxy/client.ts'
 import { startHouse } from './house.ts'
 

@@ -1,7 +1,7 @@
 /** The proxy that this suite judges: the only place that knows how it is started. */
 import { prometheus } from '../../src/backends/prometheus/index.ts'
+import { startWindowpane } from '../../src/proxy/assembly/server.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
-import { startWindowpane } from '../../src/proxy/server.ts'
 
 export interface UnderTest {
   readonly url: string

@@ -1,8 +1,8 @@
 /** Viewers who refresh rolling windows while samples arrive, and whoever notes what they were shown. */
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import type { Outcome } from '../../src/core/decision.ts'
+import { startWindowpane, type Windowpane } from '../../src/proxy/assembly/server.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
-import { startWindowpane, type Windowpane } from '../../src/proxy/server.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
 import { ladder } from '../../src/ttl/ladder.ts'
 import type { TtlPolicy } from '../../src/ttl/policy.ts'

@@ -9,7 +9,7 @@ import {
   type TtlPolicy,
   type Windowpane,
 } from '../../src/index.ts'
-import { memoryStore } from '../../src/stores/memory.ts'
+import { memoryStore } from '../../src/stores/memory/index.ts'
 import { type FakeClock, fakeClock, testStore } from '../../src/testing/index.ts'
 
 const clock: FakeClock = fakeClock()

@@ -18,7 +18,7 @@ export function entriesOf({ manifest, files }: Package, condition: 'types' | 'de
 }
 
 /** Nothing imports it: threads are started with it. */
-const threadEntry = 'dist/cli/workers/worker.js'
+const threadEntry = 'dist/workers/worker.js'
 
 function matching(path: string, files: Package['files']): string[] {
   const [before, after] = path.split('*')

@@ -2,9 +2,9 @@
 import type { TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import type { Budget } from '../../src/core/budget.ts'
+import { startWindowpane, type Windowpane, type WindowpaneOptions } from '../../src/proxy/assembly/server.ts'
 import { defaultLimits, type Limits } from '../../src/proxy/limits.ts'
-import { startWindowpane, type Windowpane, type WindowpaneOptions } from '../../src/proxy/server.ts'
-import { memoryStore } from '../../src/stores/memory.ts'
+import { memoryStore } from '../../src/stores/memory/index.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts'
 

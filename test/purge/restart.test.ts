@@ -1,7 +1,7 @@
 /** Purged buckets and a store that outlives the process: neither a restart nor another process brings them back. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { LmdbStore } from '../../src/stores/lmdb.ts'
+import type { LmdbStore } from '../../src/stores/lmdb/index.ts'
 import type { Entry, Store } from '../../src/stores/store.ts'
 import { type TieredStore, tieredStore } from '../../src/stores/tiered.ts'
 import { EngineRig, minuteMs, type Served } from '../../src/testing/engine-rig.ts'

@@ -14,7 +14,7 @@ import { MatrixSink } from '../../src/backends/prometheus/decompose.ts'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import { recompose } from '../../src/backends/prometheus/recompose.ts'
 import { systemClock } from '../../src/core/clock.ts'
-import { startWindowpane } from '../../src/proxy/server.ts'
+import { startWindowpane } from '../../src/proxy/assembly/server.ts'
 
 const form = forms()[1]!
 

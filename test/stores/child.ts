@@ -4,7 +4,7 @@
  * number of shapes.
  */
 import { systemClock } from '../../src/core/clock.ts'
-import { openLmdbStore } from '../../src/stores/lmdb.ts'
+import { openLmdbStore } from '../../src/stores/lmdb/index.ts'
 import { seededRandom, wholeNumber } from '../../src/testing/random.ts'
 import { defaults } from './scratch.ts'
 import { checkStore, entryOf, keyNumber } from './truth.ts'

@@ -1,7 +1,7 @@
 /** What leaves memory first, against plain LRU, over recorded and made-up traffic. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { Turnover } from '../../src/stores/turnover.ts'
+import { Turnover } from '../../src/stores/memory/turnover.ts'
 import { type Asked, crowd, dashboards, type Trace, zipf } from './eviction-traces.ts'
 
 const mb = 1_000_000

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type LmdbStore, type LmdbStoreOptions, openLmdbStore } from '../../src/stores/lmdb.ts'
+import { type LmdbStore, type LmdbStoreOptions, openLmdbStore } from '../../src/stores/lmdb/index.ts'
 
 const directories: string[] = []
 process.once('exit', () => {

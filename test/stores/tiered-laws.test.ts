@@ -1,5 +1,5 @@
 import { Budget } from '../../src/core/budget.ts'
-import { memoryStore } from '../../src/stores/memory.ts'
+import { memoryStore } from '../../src/stores/memory/index.ts'
 import { tieredStore } from '../../src/stores/tiered.ts'
 import { testStore } from '../../src/testing/test-store.ts'
 import { scratchStore } from './scratch.ts'

@@ -1,8 +1,8 @@
 /** A proxy in front of a scripted database, and an exporter to a collector, on a clock that only the test moves. */
 import type { TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
+import { startHouse } from '../../src/proxy/assembly/server.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
-import { startHouse } from '../../src/proxy/server.ts'
 import { type Posted, TraceExporter } from '../../src/telemetry/tracing-export.ts'
 import { collectorAt } from '../../src/telemetry/tracing-post.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'

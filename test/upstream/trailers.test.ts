@@ -9,8 +9,8 @@ import { Budget } from '../../src/core/budget.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { Fetch, type FetchResult } from '../../src/engine/fetch.ts'
 import type { Encoding } from '../../src/engine/ports.ts'
-import { Passage } from '../../src/engine/shadow-passage.ts'
-import { HttpUpstream } from '../../src/proxy/upstream.ts'
+import { Passage } from '../../src/engine/shadow/passage.ts'
+import { HttpUpstream } from '../../src/proxy/upstream/upstream.ts'
 import { ListeningTarget } from '../../src/testing/engine-rig.ts'
 
 const text = JSON.stringify({ rows: Array.from({ length: 5_000 }, (_, i) => i) })

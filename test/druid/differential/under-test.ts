@@ -1,8 +1,12 @@
 /** The proxy that this suite judges: the only place that knows how it is started. */
 import { druid } from '../../../src/backends/druid/index.ts'
 import { type Clock, systemClock } from '../../../src/core/clock.ts'
+import {
+  startWindowpane,
+  type Windowpane,
+  type WindowpaneOptions,
+} from '../../../src/proxy/assembly/server.ts'
 import { defaultLimits } from '../../../src/proxy/limits.ts'
-import { startWindowpane, type Windowpane, type WindowpaneOptions } from '../../../src/proxy/server.ts'
 import { fixed } from '../../../src/ttl/fixed.ts'
 
 const day = 86_400_000

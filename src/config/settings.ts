@@ -1,0 +1,97 @@
+/** From the configuration to what the proxy takes: databases, settings, rules. */
+import { type KindName, kinds } from '../backends/kinds.ts'
+import { headerOf } from '../core/headers.ts'
+import type { DatabaseOptions } from '../proxy/assembly/server.ts'
+import type { Identity } from '../proxy/request/identity.ts'
+import type { Rule, RuleSubject, Settings, Terms } from '../proxy/request/settings.ts'
+import { policyOf } from './policy-types.ts'
+import type { BackendConfig, Config, MatcherConfig, RuleConfig } from './schema.ts'
+
+export interface DatabaseParts {
+  /** What each database is. */
+  readonly kindOf: (name: string) => KindName
+  /** Asked once per request: a reload takes effect with the next one. */
+  readonly settings: () => ReadonlyMap<string, Settings>
+}
+
+export function databasesOf(config: Config, parts: DatabaseParts): Promise<DatabaseOptions[]> {
+  const made = Object.entries(config.backends).map(async ([name, backend]): Promise<DatabaseOptions> => {
+    const { settledAgeMs } = policyOf(config.policies[backend.policy]!)
+    const { host, path } = backend.route
+    const make = await kinds[parts.kindOf(name)].load()
+    const { ignoreContext: ignoredContext, sqlTimeZone } = backend
+    const { maxBuckets } = config.limits
+    return {
+      name,
+      backend: make({ settledAgeMs, maxBuckets, ignoredContext, sqlTimeZone }),
+      upstream: { urls: backend.url, tls: backend.tls, auth: backend.auth, socket: backend.socket },
+      settings: () => parts.settings().get(name)!,
+      farStore: backend.store,
+      ...(backend.segments.watch && { segments: backend.segments }),
+      ...(backend.listen !== undefined && { listen: backend.listen }),
+      ...((host ?? path) !== undefined && { route: { host: host?.toLowerCase(), path } }),
+    }
+  })
+  return Promise.all(made)
+}
+
+export function settingsOf(config: Config): ReadonlyMap<string, Settings> {
+  return new Map(
+    Object.entries(config.backends).map(([name, backend]) => {
+      const rules = config.rules
+        .map((rule, index) => ({ ...rule, name: rule.name ?? `rules.${index}` }))
+        .filter((rule) => (rule.match.backend ?? name) === name)
+      return [name, { terms: termsOf(config, backend), rules: rules.map((rule) => ruleOf(config, rule)) }]
+    }),
+  )
+}
+
+function termsOf(config: Config, backend: BackendConfig): Terms {
+  const { mode, maxStaleMs } = backend
+  return {
+    mode,
+    maxStaleMs,
+    identity: identityOf(backend),
+    policy: policyOf(config.policies[backend.policy]!),
+  }
+}
+
+const identityOf = (given: Pick<BackendConfig, 'identity' | 'identityHeaders'>): Identity =>
+  given.identity === 'headers'
+    ? { headers: given.identityHeaders.map((name) => name.toLowerCase()) }
+    : given.identity
+
+function ruleOf(config: Config, rule: RuleConfig & { readonly name: string }): Rule {
+  const { name, policy, maxStaleMs, identity, identityHeaders } = rule
+  const mode = rule.bypass ? 'off' : rule.mode
+  return {
+    name,
+    terms: {
+      ...(mode !== undefined && { mode }),
+      ...(policy !== undefined && { policy: policyOf(config.policies[policy]!) }),
+      ...(maxStaleMs !== undefined && { maxStaleMs }),
+      ...(identity !== undefined && { identity: identityOf({ identity, identityHeaders }) }),
+    },
+    matches: (subject) => matches(rule.match, subject),
+  }
+}
+
+/** All that is written must match. */
+function matches({ path, userAgent, query, headers }: RuleConfig['match'], subject: RuleSubject): boolean {
+  return (
+    fits(path, subject.path) &&
+    fits(userAgent, headerOf(subject.headers, 'user-agent')) &&
+    fits(query, subject.query) &&
+    headers.every(({ name, ...condition }) => {
+      const value = headerOf(subject.headers, name.toLowerCase())
+      return value !== undefined && fits(condition, value)
+    })
+  )
+}
+
+function fits({ equals, contains, regex }: MatcherConfig, text: string | undefined): boolean {
+  if (equals !== undefined) return text === equals
+  if (contains !== undefined) return text?.includes(contains) === true
+  if (regex !== undefined) return text !== undefined && new RegExp(regex, 'u').test(text)
+  return true
+}

@@ -1,0 +1,246 @@
+/**
+ * What would be done with a planned request at this moment, and why; nothing of it is done: no fetch, no write, no
+ * change in the order of use. It goes the way of interval-cache.ts, through the same functions.
+ */
+import type { Bypass, Plan } from '../../backends/backend.ts'
+import type { EpochMs } from '../../core/clock.ts'
+import { type BucketState, type CoverageRun, cover } from '../../core/coverage.ts'
+import type { Outcome, Reason } from '../../core/decision.ts'
+import { type Grid, startOf } from '../../core/grid.ts'
+import {
+  countOf,
+  hullOf,
+  type Interval,
+  type Intervals,
+  intersect,
+  lengthOf,
+  nothing,
+  subtractAll,
+} from '../../core/interval.ts'
+import { type Key, keyOf } from '../../core/key.ts'
+import type { BucketMark, MarkKind } from '../../core/mark.ts'
+import type { Pane } from '../../core/pane.ts'
+import { peekInto } from '../../stores/peek.ts'
+import type { Found } from '../../stores/store.ts'
+import type { GapFiller } from '../fill.ts'
+import { askedBy, gapsIn, lapsingIn } from '../gaps.ts'
+import { marksOver } from '../marks.ts'
+import { missOf } from '../miss.ts'
+import { inTime, readRuns, withOneFrame } from '../stored.ts'
+import type { CacheRequest, IntervalCacheOptions } from '../trip.ts'
+import { vouchedOver } from '../witness.ts'
+import { clocksOf, type Freshness, type Spread, ttlsOf } from './runs.ts'
+import { bypassSentence, fillSentence, hitSentence, refusedSentence } from './sentence.ts'
+
+export type ExplainedRequest = Omit<CacheRequest, 'client' | 'target'>
+
+/** Half-open, in milliseconds. */
+export interface ExplainedInterval {
+  readonly from: EpochMs
+  readonly to: EpochMs
+  readonly buckets: number
+}
+
+export interface ExplainedRun extends ExplainedInterval {
+  readonly state: BucketState
+  readonly settled: boolean
+  /** Since the buckets were fetched. */
+  readonly fetchAgeMs?: Spread
+  /** Until they stop being fresh; negative: since they did. */
+  readonly ttlLeftMs?: Spread
+  /** Why stored buckets are absent or stale before their time. */
+  readonly mark?: { readonly kind: MarkKind; readonly at: EpochMs }
+  /** Past their TTLs, and fresh because a witness says that they have not changed. */
+  readonly vouched?: true
+}
+
+/** What was said about the window since; what was fetched at or before `at` is meant. */
+export interface ExplainedMark extends ExplainedInterval {
+  readonly kind: MarkKind
+  readonly at: EpochMs
+}
+
+export interface ExplainedQuery extends ExplainedInterval {
+  readonly method: string
+  readonly path: string
+  readonly search: string
+  readonly body: string
+}
+
+export interface Explanation {
+  /** What the outcome would be, if the database answers. */
+  readonly outcome: Outcome
+  readonly reason?: Reason
+  readonly detail?: string
+  readonly now: EpochMs
+  readonly key?: Key
+  readonly shape?: string
+  readonly sources?: readonly string[]
+  readonly grid?: Grid
+  readonly policy?: string
+  /** The name of the rule that makes an exception of the request. */
+  readonly rule?: string
+  /** From the first to the last bucket, and how many are asked for. */
+  readonly window?: ExplainedInterval
+  /** The buckets that are asked for as a whole, in runs of one state, in time order. */
+  readonly runs?: readonly ExplainedRun[]
+  /** How many there are beyond those listed. */
+  readonly moreRuns?: number
+  /** The buckets of which only a part is asked for: never stored. */
+  readonly edges?: readonly ExplainedInterval[]
+  /** Purges and changes in force over the window, the latest first. */
+  readonly marks?: readonly ExplainedMark[]
+  /** From the first to the last bucket that has to be fetched, and how many do. */
+  readonly gap?: ExplainedInterval
+  /** Fetches under way that would be waited for. */
+  readonly joined?: readonly (ExplainedInterval & { readonly startedAt: EpochMs })[]
+  /** The query that would be sent to the database. */
+  readonly asked?: ExplainedQuery
+  /** The TTLs that its buckets would get. */
+  readonly ttls?: readonly (ExplainedInterval & { readonly ttlMs: Spread })[]
+  readonly sentence: string
+}
+
+const maxRuns = 500
+const maxMarks = 20
+const maxBodyChars = 65_536
+
+export async function explainPlan(
+  options: IntervalCacheOptions,
+  request: ExplainedRequest,
+  filler: Pick<GapFiller, 'preview'>,
+): Promise<Explanation> {
+  const { plan, identity } = request
+  const key = keyOf({ backend: options.name, identity, shape: plan.shape, grid: plan.grid })
+  const about = { key, ...aboutPlan(plan) }
+  try {
+    const found = await look(options, key, plan.whole)
+    return { ...about, ...new Explainer(options, request, filler).explain(key, found) }
+  } catch {
+    return { ...about, ...explainBypass({ bypass: 'store_failed' }, options.clock.now()) }
+  }
+}
+
+/** A request that would be passed on as it came. */
+export const explainBypass = ({ bypass, detail }: Bypass, now: EpochMs): Explanation => ({
+  outcome: 'bypass',
+  reason: bypass,
+  ...(detail !== undefined && { detail }),
+  now,
+  sentence: bypassSentence(bypass, detail),
+})
+
+function look({ store, clock, storeTimeoutMs }: IntervalCacheOptions, key: Key, whole: Intervals) {
+  const found = readRuns(whole, (run) => peekInto(store, key, run))
+  return inTime(found, clock, storeTimeoutMs)
+}
+
+const aboutPlan = (plan: Plan) => {
+  const { shape, sources, grid, edges } = plan
+  return {
+    ...{ shape, sources, grid, window: spanOfAll(grid, askedBy(plan)) },
+    ...(edges && { edges: edges.buckets.slice(0, maxRuns).map((run) => spanOf(grid, run)) }),
+  }
+}
+
+const spanOf = (grid: Grid, interval: Interval): ExplainedInterval => ({
+  from: startOf(grid, interval.from),
+  to: startOf(grid, interval.to),
+  buckets: lengthOf(interval),
+})
+
+/** From the first to the last, and how many buckets of that are meant. */
+const spanOfAll = (grid: Grid, intervals: Intervals): ExplainedInterval => ({
+  ...spanOf(grid, hullOf(intervals)),
+  buckets: countOf(intervals),
+})
+
+class Explainer {
+  readonly #options: IntervalCacheOptions
+  readonly #request: ExplainedRequest
+  readonly #filler: Pick<GapFiller, 'preview'>
+  readonly #rules: Freshness
+
+  constructor(options: IntervalCacheOptions, request: ExplainedRequest, filler: Pick<GapFiller, 'preview'>) {
+    this.#options = options
+    this.#request = request
+    this.#filler = filler
+    const policy = request.policy ?? options.policy
+    const vouched = vouchedOver(options, request.plan)
+    this.#rules = { grid: request.plan.grid, policy, now: options.clock.now(), vouched }
+  }
+
+  explain(key: Key, found: Found | undefined): Explanation {
+    const { plan, demands } = this.#request
+    const panes = found === undefined ? [] : withOneFrame(found).panes
+    const marks = marksOver(this.#options, key, plan)
+    const rules = { ...this.#rules, notBefore: demands.notBefore, marks }
+    const { runs } = cover(plan.whole, panes, rules)
+    const gaps = gapsIn(plan, runs, this.#options.backend)
+    const seen = { ...this.#seen(runs, panes), ...this.#said(marks) }
+    if (gaps.length === 0) return { outcome: 'hit', ...seen, sentence: hitSentence(seen.runs) }
+    if (demands.onlyIfCached) {
+      const sentence = refusedSentence(seen.runs, this.#parts)
+      return { outcome: 'refused', reason: 'only_if_cached', ...seen, sentence }
+    }
+    const lapsing = lapsingIn(plan, { panes, rules }, this.#options.backend)
+    const filling = this.#filling(key, gaps, lapsing)
+    const miss = missOf(runs, gaps, this.#request)
+    const sentence = fillSentence({ ...miss, ...seen, ...filling, parts: this.#parts })
+    return { ...miss, ...seen, ...filling, sentence }
+  }
+
+  /** How many buckets are asked for in part. */
+  get #parts(): number {
+    return countOf(this.#request.plan.edges?.buckets ?? nothing)
+  }
+
+  #seen(runs: readonly CoverageRun[], panes: readonly Pane[]) {
+    const { grid, policy, now } = this.#rules
+    const listed = runs.slice(0, maxRuns).map((run): ExplainedRun => {
+      const { state, settled, mark, vouched } = run
+      const why = { ...(mark && { mark: { kind: mark.kind, at: mark.at } }), ...(vouched && { vouched }) }
+      return { ...spanOf(grid, run), state, settled, ...clocksOf(run, panes, this.#rules), ...why }
+    })
+    const more = runs.length - listed.length
+    return { now, policy: policy.name, runs: listed, ...(more > 0 && { moreRuns: more }) }
+  }
+
+  #said(marks: readonly BucketMark[]): Pick<Explanation, 'marks'> {
+    const { grid, window } = this.#request.plan
+    const inside = marks
+      .map((mark) => ({ ...spanOf(grid, intersect(mark, window)), kind: mark.kind, at: mark.at }))
+      .filter(({ buckets }) => buckets > 0)
+      .sort((a, b) => b.at - a.at)
+    return inside.length === 0 ? {} : { marks: inside.slice(0, maxMarks) }
+  }
+
+  #filling(key: Key, gaps: Intervals, lapsing: Intervals) {
+    const { grid } = this.#rules
+    const request = { ...this.#request, client: nobody }
+    const { joined, asked } = this.#filler.preview({ key, request }, gaps, lapsing)
+    return {
+      gap: spanOfAll(grid, gaps),
+      joined: joined.map(({ intervals, startedAt }) => ({ ...spanOfAll(grid, intervals), startedAt })),
+      ...(asked.length > 0 && { asked: this.#asked(asked), ttls: this.#ttls(asked) }),
+    }
+  }
+
+  #asked(asked: Intervals): ExplainedQuery {
+    const { plan } = this.#request
+    const { method, path, search, body } = this.#options.backend.narrow(plan, asked)
+    const text = Buffer.from(body).toString('utf8').slice(0, maxBodyChars)
+    return { ...spanOfAll(plan.grid, asked), method, path, search, body: text }
+  }
+
+  #ttls(asked: Intervals) {
+    const stored = subtractAll(asked, this.#request.plan.edges?.buckets ?? nothing)
+    const ttls = stored.flatMap((interval) => ttlsOf(interval, this.#rules))
+    return ttls.slice(0, maxRuns).map(({ ttlMs, ...part }) => ({
+      ...spanOf(this.#rules.grid, part),
+      ttlMs,
+    }))
+  }
+}
+
+const nobody = { isGone: false, onGone() {} }

@@ -1,0 +1,182 @@
+/**
+ * Whether what the cache would have said is what the database said, and if not, why. Pure. Where bytes differ, the
+ * buckets that differ are looked at one by one; what no bucket explains is a fault.
+ */
+import type { Backend } from '../../backends/backend.ts'
+import type { EpochMs } from '../../core/clock.ts'
+import { endOf, type Grid, startOf } from '../../core/grid.ts'
+import { isEmpty } from '../../core/interval.ts'
+import type { Key } from '../../core/key.ts'
+import { clockOf, type Pane, slice } from '../../core/pane.ts'
+import { type Cause, causes, gravest } from './causes.ts'
+import { type CellDifference, PanePair } from './cells.ts'
+import { type ShadowLedger, sayingsOf } from './ledger.ts'
+
+export interface Comparison {
+  readonly backend: Pick<Backend, 'differenceFrom'>
+  readonly key: Key
+  readonly grid: Grid
+  readonly settledAgeMs: number
+  readonly ledger: Pick<ShadowLedger, 'sayingAt' | 'isWavering'>
+  /** What of the would-be answer comes from the store, in time order; nothing where it would be a miss. */
+  readonly stored: readonly Pane[]
+  /** What the database said about everything that was asked. */
+  readonly fetched: readonly Pane[]
+  /** The answer of the cache, and the answer put together from `fetched` alone. */
+  readonly cached: Uint8Array
+  readonly direct: Uint8Array
+  /** The database's own body; undefined where it was too long to keep. */
+  readonly body: Uint8Array | undefined
+}
+
+export interface BucketDifference {
+  readonly at: EpochMs
+  /** When the stored bucket was fetched, and how old it was then. */
+  readonly fetchedAt: EpochMs
+  readonly ageMs: number
+  readonly cause: Cause
+  readonly columns: readonly string[]
+  readonly cached: string
+  readonly direct: string
+}
+
+export interface Judgement {
+  readonly result: 'equal' | 'explained' | 'unexplained'
+  /** Undefined where they are equal. */
+  readonly cause?: Cause
+  /** False where the database's own body does not come out as it went in. */
+  readonly isFaithful: boolean
+  /** The stored buckets that differ. */
+  readonly differing: ReadonlySet<number>
+  /** Some of them, as people may read them. */
+  readonly buckets: readonly BucketDifference[]
+}
+
+/** How many buckets are looked at in one answer, and how many of them are shown. */
+const maxJudged = 256
+const maxShown = 20
+const maxColumns = 5
+const maxChars = 300
+
+export function judge(comparison: Comparison): Judgement {
+  const { body, direct } = comparison
+  if (body !== undefined && !isSame(comparison, body, direct)) {
+    return judgement([faultOf(asBuffer(body), asBuffer(direct))], { isFaithful: false })
+  }
+  if (asBuffer(comparison.cached).equals(direct)) return equal
+  const found = comparison.stored.flatMap((pane) => differencesIn(comparison, pane))
+  return found.length > 0 ? judgementOf(comparison, found) : judgeTheRest(comparison)
+}
+
+const equal: Judgement = { result: 'equal', isFaithful: true, differing: new Set(), buckets: [] }
+
+function judgement(found: readonly Cause[], more: Partial<Judgement> = {}): Judgement {
+  const cause = gravest(found)
+  const isExplained = found.every((each) => causes[each].isExplained)
+  return { ...equal, result: isExplained ? 'explained' : 'unexplained', cause, ...more }
+}
+
+function isSame({ backend }: Comparison, direct: Uint8Array, answer: Uint8Array): boolean {
+  return asBuffer(direct).equals(answer) || backend.differenceFrom?.(direct, answer) === 'none'
+}
+
+/** All buckets are equal, and yet the answers are not: notes, or what stands around buckets. */
+function judgeTheRest({ backend, direct, cached }: Comparison): Judgement {
+  const difference = backend.differenceFrom?.(direct, cached) ?? 'data'
+  if (difference === 'none') return equal
+  return judgement([difference === 'notes' ? 'notes' : faultOf(asBuffer(direct), asBuffer(cached))])
+}
+
+function faultOf(direct: Buffer, answer: Buffer): Cause {
+  if (hasSameBytes(direct, answer)) return 'order'
+  return isSameInNumbers(direct.toString('latin1'), answer.toString('latin1')) ? 'number_text' : 'unfaithful'
+}
+
+function hasSameBytes(a: Buffer, b: Buffer): boolean {
+  if (a.length !== b.length) return false
+  const counts = new Int32Array(256)
+  for (let i = 0; i < a.length; i++) {
+    counts[a[i]!]!++
+    counts[b[i]!]!--
+  }
+  return counts.every((count) => count === 0)
+}
+
+interface Difference {
+  readonly bucket: number
+  readonly pane: Pane
+  readonly pair: PanePair
+}
+
+/** A stored pane lies inside one that was fetched, or reaches over several neighbours. */
+function differencesIn({ fetched }: Comparison, stored: Pane): Difference[] {
+  return fetched.flatMap((other) => {
+    const pane = slice(stored, other)
+    if (isEmpty(pane)) return []
+    const pair = new PanePair(pane, other)
+    return pair.differing().map((bucket) => ({ bucket, pane, pair }))
+  })
+}
+
+/** Of very many, some from everywhere are looked at. */
+function judgementOf(comparison: Comparison, found: readonly Difference[]): Judgement {
+  const every = Math.ceil(found.length / maxJudged)
+  const judged = found.filter((_, i) => i % every === 0).map((each) => bucketDifference(comparison, each))
+  const all = judged.map(({ cause }) => cause)
+  const cause = gravest(all)
+  // What the whole is called by comes first.
+  const shown = judged.toSorted((a, b) => Number(b.cause === cause) - Number(a.cause === cause))
+  const differing = new Set(found.map(({ bucket }) => bucket))
+  return judgement(all, { differing, buckets: shown.slice(0, maxShown) })
+}
+
+function bucketDifference(comparison: Comparison, { bucket, pane, pair }: Difference): BucketDifference {
+  const { grid } = comparison
+  const fetchedAt = clockOf(pane, bucket)
+  const cells = pair.cellsAt(bucket)
+  const shown = cells.slice(0, maxColumns)
+  const said = (of: (cell: CellDifference) => string): string => bounded(shown.map(of).join(' '))
+  return {
+    at: startOf(grid, bucket),
+    fetchedAt,
+    ageMs: fetchedAt - endOf(grid, bucket),
+    cause: causeOf(comparison, { bucket, fetchedAt }, cells),
+    columns: shown.map(({ column }) => bounded(column)),
+    cached: said(({ stored }) => stored),
+    direct: said(({ fetched }) => fetched),
+  }
+}
+
+function causeOf(
+  { key, grid, settledAgeMs, ledger, fetched }: Comparison,
+  { bucket, fetchedAt }: { bucket: number; fetchedAt: EpochMs },
+  cells: readonly CellDifference[],
+): Cause {
+  const said = ledger.sayingAt(key, bucket, fetchedAt)
+  if (said !== undefined && said === saidAt(fetched, bucket)) {
+    return 'store_changed'
+  }
+  if (cells.every(({ stored, fetched: now }) => isSameInNumbers(stored, now))) return 'number_text'
+  if (fetchedAt - endOf(grid, bucket) < settledAgeMs) return 'late_data'
+  if (ledger.isWavering(key, bucket, fetchedAt)) return 'not_deterministic'
+  return cells.every(({ isLoneColumn }) => isLoneColumn) ? 'columns' : 'settled_change'
+}
+
+const saidAt = (panes: readonly Pane[], bucket: number): number | undefined =>
+  panes
+    .filter((pane) => pane.from <= bucket && bucket < pane.to)
+    .map((pane) => sayingsOf(pane, { from: bucket, to: bucket + 1 })[0])[0]
+
+const numbers = /-?\d+(?:\.\d+)?(?:e[-+]?\d+)?/gi
+
+/** `1e3` and `1000` are one number. */
+const isSameInNumbers = (a: string, b: string): boolean =>
+  a !== '' &&
+  b !== '' &&
+  a.replace(numbers, (text) => String(Number(text))) === b.replace(numbers, (text) => String(Number(text)))
+
+/** A copy: a slice would keep the whole text alive for as long as it is shown. */
+const bounded = (text: string): string =>
+  text.length <= maxChars ? text : `${Buffer.from(text.slice(0, maxChars - 1)).toString()}…`
+
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

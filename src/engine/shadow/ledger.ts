@@ -1,0 +1,168 @@
+/**
+ * What the database said about each bucket when it was stored, as one number per bucket. It tells whether a bucket that
+ * differs now was changed by the database, by whatever keeps it, or is given in two versions by turns. Bounded: the
+ * questions asked longest ago are forgotten, and about them only the age of a bucket is known.
+ */
+import type { Budget } from '../../core/budget.ts'
+import type { EpochMs } from '../../core/clock.ts'
+import { type Interval, lengthOf } from '../../core/interval.ts'
+import type { Key } from '../../core/key.ts'
+import { clockOf, type Pane } from '../../core/pane.ts'
+
+const maxBytes = 8 * 1024 * 1024
+/** Windows further apart than this are not remembered together. */
+const maxSpan = 20_000
+/** Reading more than this for a number per bucket would hold up whoever is being answered meanwhile. */
+const maxPaneBytes = 16 * 1024 * 1024
+/** Clock, number and course of a bucket. */
+const bytesPerBucket = 13
+const pageOverhead = 256
+
+/** `steady`: the database said nothing else since; `changed`: it does; `wavering`: it did, and then no longer. */
+const course = { steady: 0, changed: 1, wavering: 2 } as const
+
+interface Page extends Interval {
+  readonly clocks: Float64Array
+  readonly sayings: Uint32Array
+  readonly courses: Uint8Array
+}
+
+export class ShadowLedger {
+  readonly #budget: Budget
+  /** In order of use. */
+  readonly #pages = new Map<Key, Page>()
+  #bytes = 0
+
+  constructor(budget: Budget) {
+    this.#budget = budget
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Remembers what is being stored. */
+  write(key: Key, pane: Pane): void {
+    if (lengthOf(pane) > maxSpan || pane.body.bytes.length > maxPaneBytes) return
+    const page = this.#pageFor(key, pane)
+    if (page === undefined) return
+    const sayings = sayingsOf(pane, pane)
+    for (let bucket = pane.from; bucket < pane.to; bucket++) {
+      const place = bucket - page.from
+      page.clocks[place] = clockOf(pane, bucket)
+      page.sayings[place] = sayings[bucket - pane.from]!
+      page.courses[place] = course.steady
+    }
+  }
+
+  /** What was said about a bucket when it was fetched at that instant; undefined where that is not remembered. */
+  sayingAt(key: Key, bucket: number, fetchedAt: EpochMs): number | undefined {
+    const place = this.#placeOf(key, bucket, fetchedAt)
+    return place === undefined ? undefined : this.#pages.get(key)!.sayings[place]
+  }
+
+  /** Whether the database has said something else about a stored bucket, and after that the same again. */
+  isWavering(key: Key, bucket: number, fetchedAt: EpochMs): boolean {
+    const place = this.#placeOf(key, bucket, fetchedAt)
+    return place !== undefined && this.#pages.get(key)!.courses[place] === course.wavering
+  }
+
+  /** What a comparison of stored panes came to: these buckets differ, all others do not. */
+  note(key: Key, stored: readonly Pane[], differing: ReadonlySet<number>): void {
+    const page = this.#pages.get(key)
+    if (page === undefined) return
+    for (const pane of stored) {
+      for (let bucket = pane.from; bucket < pane.to; bucket++) {
+        const place = this.#placeOf(key, bucket, clockOf(pane, bucket))
+        if (place === undefined) continue
+        const before = page.courses[place]
+        if (!differing.has(bucket)) {
+          if (before === course.changed) page.courses[place] = course.wavering
+        } else if (before === course.steady) page.courses[place] = course.changed
+      }
+    }
+  }
+
+  #placeOf(key: Key, bucket: number, fetchedAt: EpochMs): number | undefined {
+    const page = this.#pages.get(key)
+    if (page === undefined || bucket < page.from || bucket >= page.to) return undefined
+    return page.clocks[bucket - page.from] === fetchedAt ? bucket - page.from : undefined
+  }
+
+  /** A page that has room for an interval, with what it knew before; undefined where there is no memory for it. */
+  #pageFor(key: Key, interval: Interval): Page | undefined {
+    const old = this.#pages.get(key)
+    this.#forget(key)
+    const isKept = old !== undefined && lengthOf(union(old, interval)) <= maxSpan
+    const page = isKept ? grown(old, union(old, interval)) : newPage(interval)
+    const bytes = bytesOf(page)
+    for (const oldest of this.#pages.keys()) {
+      if (this.#bytes + bytes <= maxBytes) break
+      this.#forget(oldest)
+    }
+    if (!this.#budget.reserve(bytes)) return undefined
+    this.#bytes += bytes
+    this.#pages.set(key, page)
+    return page
+  }
+
+  #forget(key: Key): void {
+    const page = this.#pages.get(key)
+    if (page === undefined) return
+    this.#pages.delete(key)
+    this.#bytes -= bytesOf(page)
+    this.#budget.release(bytesOf(page))
+  }
+}
+
+const union = (a: Interval, b: Interval): Interval => ({
+  from: Math.min(a.from, b.from),
+  to: Math.max(a.to, b.to),
+})
+
+const bytesOf = (page: Page): number => pageOverhead + bytesPerBucket * lengthOf(page)
+
+function newPage({ from, to }: Interval): Page {
+  const clocks = new Float64Array(to - from).fill(Number.NaN)
+  return { from, to, clocks, sayings: new Uint32Array(to - from), courses: new Uint8Array(to - from) }
+}
+
+function grown(old: Page, interval: Interval): Page {
+  if (lengthOf(old) === lengthOf(interval)) return old
+  const page = newPage(interval)
+  const shift = old.from - interval.from
+  page.clocks.set(old.clocks, shift)
+  page.sayings.set(old.sayings, shift)
+  page.courses.set(old.courses, shift)
+  return page
+}
+
+const prime = 0x01000193
+const basis = 0x811c9dc5
+
+/** One number per bucket of an interval, over the bytes of all columns (FNV-1a): equal bytes give equal numbers. */
+export function sayingsOf(pane: Pane, interval: Interval): Uint32Array {
+  const { body } = pane
+  const sayings = new Uint32Array(lengthOf(interval)).fill(basis)
+  for (let column = 0; column < body.columns; column++) {
+    const rank = hashed(basis, body.bytes, { from: body.rankStart(column), to: body.rankEnd(column) })
+    for (let lane = 0; lane < body.lanes; lane++) {
+      let start = body.offsetOf(column, lane, interval.from)
+      for (let i = 0; i < sayings.length; i++) {
+        const end = body.offsetOf(column, lane, interval.from + i + 1)
+        if (end > start) {
+          const seed = Math.imul(sayings[i]! ^ rank ^ lane, prime)
+          sayings[i] = hashed(seed, body.bytes, { from: body.slabAt + start, to: body.slabAt + end })
+        }
+        start = end
+      }
+    }
+  }
+  return sayings
+}
+
+function hashed(seed: number, bytes: Uint8Array, { from, to }: Interval): number {
+  let hash = seed
+  for (let at = from; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, prime)
+  return hash
+}

@@ -1,0 +1,202 @@
+/**
+ * The way of a shadowed request: lookup, the database's own answer to the client's own request, and, once the client has
+ * it, write-back of what `serve` would have fetched and a comparison with what `serve` would have said. Nothing is asked
+ * twice, and nothing here can delay or break the answer: a slow store is not waited for, a comparison has its turn later.
+ */
+
+import type { Plan, Recomposed } from '../../backends/backend.ts'
+import { calendarText } from '../../core/calendar.ts'
+import { type Grid, startOf } from '../../core/grid.ts'
+import { countOf, type Intervals, subtractAll } from '../../core/interval.ts'
+import type { Pane } from '../../core/pane.ts'
+import { haveSameFrame } from '../../core/pane-join.ts'
+import type { Found } from '../../stores/store.ts'
+import type { FetchedPanes } from '../fetch.ts'
+import { askedBy } from '../gaps.ts'
+import type { StreamTarget } from '../ports.ts'
+import { partsOf } from '../stored.ts'
+import type { Answer, CacheRequest, IntervalCacheOptions, Trip } from '../trip.ts'
+import { writeBack } from '../write-back.ts'
+import { judge } from './compare.ts'
+import { ShadowLedger } from './ledger.ts'
+import { ShadowLog, type SkipReason, type WouldBe } from './log.ts'
+import { Passage, type Split } from './passage.ts'
+
+export type ShadowRequest = CacheRequest & { readonly target: StreamTarget }
+
+/** What a lookup found, as far as a shadow needs it. */
+export interface Looked {
+  readonly found: Found | undefined
+  readonly gaps: Intervals
+}
+
+/** A would-be answer: which of its buckets would have been stored ones, and which fetched. */
+interface Would {
+  readonly be: WouldBe
+  readonly stored: readonly Pane[]
+  readonly panes: readonly Pane[]
+  readonly gaps: Intervals
+}
+
+/** Longer answers are not compared, and not more than so many at once wait for their turn. */
+const maxComparedBytes = 16 * 1024 * 1024
+const maxWaiting = 32
+
+export class Shadow {
+  readonly #options: IntervalCacheOptions
+  readonly #log: ShadowLog
+  readonly #ledger: ShadowLedger
+  #waiting = 0
+
+  constructor(options: IntervalCacheOptions) {
+    const { clock, budget } = options
+    this.#options = options
+    this.#log = options.shadowLog ?? new ShadowLog({ clock, budget })
+    this.#ledger = new ShadowLedger(budget)
+  }
+
+  /** What the database says to the request as it came could not be cut into what is stored. */
+  passOn(): Answer {
+    this.#log.skip(this.#options.name, 'not_verbatim')
+    return { kind: 'forward', reason: 'shadow' }
+  }
+
+  /** The lookup has begun; it is not waited for. */
+  async answer(trip: Trip, target: StreamTarget, lookup: Promise<Looked | 'failed'>): Promise<Answer> {
+    const { decision, plan, request } = trip
+    const { backend, upstream, clock, budget, maxAnswerBytes } = this.#options
+    decision.outcome = 'bypass'
+    decision.reason = 'shadow'
+    decision.key = trip.key
+    const looking = lookup.catch(() => 'failed' as const)
+    void looking.then((looked) => {
+      if (looked !== 'failed') decision.detail = `would be ${outcomeOf(plan, looked.gaps)}`
+    })
+    const fetchedAt = clock.now()
+    const sink = backend.decompose(plan, askedBy(plan))
+    const passage = new Passage({ fetchedAt, sink, budget, maxAnswerBytes, target })
+    passage.sent(upstream.send(plan.request, target.encoding, passage))
+    request.client.onGone(() => passage.cancel())
+    const passed = await passage.over
+    if (!('skipped' in passed)) {
+      this.#afterwards(trip, looking, passed).catch(() => this.#skip(passed, 'internal'))
+    } else {
+      this.#log.skip(this.#options.name, passed.skipped)
+      if (passed.broken !== undefined) {
+        return { kind: 'failure', failure: { kind: 'broken', ...passed.broken } }
+      }
+    }
+    return { kind: 'streamed' }
+  }
+
+  async #afterwards(trip: Trip, looking: Promise<Looked | 'failed'>, split: Split): Promise<void> {
+    const looked = await looking
+    const would = looked === 'failed' ? undefined : wouldBe(trip.plan, looked, split.fetched.panes)
+    if (would === undefined) this.#skip(split, 'store_failed')
+    // `serve` would have refused, and asked for nothing.
+    else if (trip.request.demands.onlyIfCached && would.gaps.length > 0) this.#skip(split, 'only_if_cached')
+    else {
+      const { gaps } = would
+      const gap = { ...split.fetched, panes: partsOf(split.fetched.panes, gaps) }
+      if (gaps.length > 0) void this.#store(trip, gap)
+      this.#later(split, () => {
+        this.#compare(trip, would, split)
+        // What is never stored is not to take the place of what is.
+        const kept = gap.storable ? partsOf(gap.panes, trip.plan.whole) : []
+        for (const pane of kept) this.#ledger.write(trip.key, pane)
+      })
+    }
+  }
+
+  async #store(trip: Trip, gap: FetchedPanes): Promise<void> {
+    trip.decision.stored = await writeBack(this.#options, trip, gap).catch(() => false)
+  }
+
+  #skip({ room }: Split, reason: SkipReason): void {
+    room.free()
+    this.#log.skip(this.#options.name, reason)
+  }
+
+  #later(split: Split, action: () => void): void {
+    if (this.#waiting >= maxWaiting) {
+      this.#skip(split, 'busy')
+      return
+    }
+    this.#waiting++
+    this.#options.clock.after(0, () => {
+      this.#waiting--
+      try {
+        action()
+        split.room.free()
+      } catch {
+        // The client was answered long ago: a fault in here is none of its business.
+        this.#skip(split, 'internal')
+      }
+    })
+  }
+
+  #compare(trip: Trip, would: Would, { fetched, body, room }: Split): void {
+    const { backend, name } = this.#options
+    const direct = backend.recompose(trip.plan, fetched.panes)
+    const cached = would.be === 'miss' ? direct : backend.recompose(trip.plan, would.panes)
+    // A miss whose body was not kept has nothing to be compared with.
+    const isPointless = would.be === 'miss' && body === undefined
+    if (isPointless || Math.max(cached.length, direct.length) > maxComparedBytes) {
+      this.#log.skip(name, 'too_large')
+    } else if (room.add(cached.length + direct.length)) {
+      this.#judge(trip, would, { cached: bytesOf(cached), direct: bytesOf(direct), body, fetched })
+    } else this.#log.skip(name, 'memory')
+  }
+
+  #judge({ plan, key, policy }: Trip, would: Would, { fetched, ...bodies }: Bodies): void {
+    const { backend, name } = this.#options
+    const { grid, window } = plan
+    const { stored } = would
+    const rules = { backend, key, grid, settledAgeMs: policy.settledAgeMs, ledger: this.#ledger }
+    const judgement = judge({ ...rules, ...bodies, stored, fetched: fetched.panes })
+    const { cause, buckets, result, isFaithful } = judgement
+    this.#ledger.note(key, stored, judgement.differing)
+    if (cause === undefined) this.#log.equal(name, would.be)
+    else {
+      const shown = isFaithful ? bodies : { cached: bodies.direct, direct: bodies.body }
+      this.#log.mismatch(would.be, {
+        backend: name,
+        text: plan.text,
+        window: { from: startOf(grid, window.from), to: startOf(grid, window.to), step: stepOf(grid) },
+        ...{ cause, isExplained: result === 'explained', buckets },
+        ...{ cached: shown.cached, direct: shown.direct },
+      })
+    }
+  }
+}
+
+/** What the cache would have said, what was put together from the database's answer alone, and that answer itself. */
+interface Bodies extends Pick<Split, 'fetched' | 'body'> {
+  readonly cached: Buffer
+  readonly direct: Buffer
+}
+
+const stepOf = ({ step, calendar }: Grid): number | string =>
+  calendar === undefined ? step : calendarText(calendar)
+
+function outcomeOf(plan: Plan, gaps: Intervals): WouldBe {
+  if (gaps.length === 0) return 'hit'
+  return countOf(gaps) === countOf(askedBy(plan)) ? 'miss' : 'partial'
+}
+
+/** Stored panes in another form than the database's answer count as absent, as they would for `serve`. */
+function wouldBe(plan: Plan, { found, gaps }: Looked, fetched: readonly Pane[]): Would {
+  const panes = found?.panes ?? []
+  if (!panes.every((pane) => haveSameFrame(pane, fetched[0]!))) {
+    return { be: 'miss', stored: [], panes: fetched, gaps: askedBy(plan) }
+  }
+  const stored = partsOf(panes, subtractAll(plan.whole, gaps))
+  const all = [...stored, ...partsOf(fetched, gaps)].sort((a, b) => a.from - b.from)
+  return { be: outcomeOf(plan, gaps), stored, panes: all, gaps }
+}
+
+function bytesOf(recomposed: Recomposed): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(recomposed.length)
+  recomposed.write(bytes)
+  return bytes
+}

@@ -1,0 +1,178 @@
+/**
+ * The admin listener: health, status, metrics, configuration, recent requests, shapes, explain, reload. A listener of its
+ * own, on loopback unless told otherwise; read-only unless allowed; nothing of it can be reached through a data listener.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { scheduler } from 'node:timers/promises'
+import type { WireRequest } from '../../backends/backend.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Explanation } from '../../engine/explain/explain.ts'
+import type { Telemetry } from '../../telemetry/telemetry.ts'
+import { bodyOf } from '../front/body.ts'
+import { openListener } from '../front/listener.ts'
+import { limitsOf } from '../limits.ts'
+import type { AdminAnswer } from './answer.ts'
+import { Guard } from './guard.ts'
+import { LiveRequests } from './live.ts'
+import { type AdminCall, type Page, pagesOf } from './pages.ts'
+import type { PurgeAccess } from './purge.ts'
+import type { RunReport } from './run.ts'
+import type { ShadowAccess } from './shadow.ts'
+
+export interface AdminOptions {
+  /** host:port; port 0 takes a free one. */
+  readonly listen: string
+  readonly clock: Clock
+  readonly version: string
+  readonly telemetry: Telemetry
+  /** Names besides those of loopback under which a listener on loopback is called. */
+  readonly names?: readonly string[]
+  /** Asked at every request. Undefined: no token is needed. Empty: there should be one, and nobody is let in. */
+  readonly token: () => string | undefined
+  readonly allowsWrites: () => boolean
+  /** What is not ready yet, as sentences. */
+  readonly unready: () => readonly string[]
+  /** Databases, stores, memory, flights: whatever is known now. */
+  readonly status: () => object | Promise<object>
+  /** Without secrets. A string is sent as text. */
+  readonly config: (mode: 'effective' | 'diff') => unknown
+  /** Reads the configuration again; says what came of it. */
+  readonly reload: () => Promise<ReloadReport>
+  /** Databases by name; the first is meant where none is named. */
+  readonly databases: () => ReadonlyMap<string, AdminDatabase>
+  /** Purging, where there is something to purge. */
+  readonly purge?: PurgeAccess['purge']
+  /** Modes, and what shadow mode has found out. */
+  readonly shadow?: ShadowAccess
+}
+
+export interface ReloadReport {
+  readonly isOk: boolean
+  readonly message: string
+}
+
+export interface AdminDatabase {
+  /** The path that a query without one is meant for, by its body. */
+  queryPath(body: string): string
+  explain(wire: WireRequest): Promise<Explanation>
+  run(wire: WireRequest): Promise<RunReport>
+}
+
+export interface Admin {
+  readonly url: string
+  close(): Promise<void>
+}
+
+const limits = limitsOf({ maxConnections: 128, maxHeaderBytes: 64 * 1024, drainMs: 2000 })
+const maxBodyBytes = 1024 * 1024
+
+export async function startAdmin(options: AdminOptions): Promise<Admin> {
+  const { clock, telemetry, listen } = options
+  const guard = new Guard({ listen, names: options.names ?? [], token: options.token })
+  const live = new LiveRequests(telemetry.recorder, clock)
+  const desk = new Desk(options, guard, pagesOf(options, live))
+  const listener = await openListener({ address: listen, limits, clock }, (request, response) => {
+    void desk.answer(request, response)
+  })
+  if (!guard.isLocal && options.token() === undefined) {
+    telemetry.log.line(
+      'warn',
+      'the admin listener can be reached from other machines and asks for no token',
+      {
+        url: listener.url,
+      },
+    )
+  }
+  return {
+    url: listener.url,
+    close() {
+      live.close()
+      return listener.close()
+    },
+  }
+}
+
+class Desk {
+  readonly #options: AdminOptions
+  readonly #guard: Guard
+  readonly #pages: ReadonlyMap<string, Page>
+
+  constructor(options: AdminOptions, guard: Guard, pages: ReadonlyMap<string, Page>) {
+    this.#options = options
+    this.#guard = guard
+    this.#pages = pages
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.on('error', () => {})
+    try {
+      const answer = await this.#find(request, response)
+      if (answer !== 'taken') await write(response, answer)
+    } catch (error) {
+      this.#options.telemetry.log.line('error', 'the admin listener failed', { detail: String(error) })
+      if (response.headersSent) response.destroy()
+      else await write(response, failure(500, 'internal error; the log has more'))
+    }
+  }
+
+  async #find(request: IncomingMessage, response: ServerResponse): Promise<AdminAnswer | 'taken'> {
+    const { method = 'GET', headers } = request
+    const url = URL.parse(request.url ?? '/', 'http://admin')
+    const page = url === null ? undefined : this.#pageAt(url.pathname)
+    // What a stranger may know is that somebody listens: names and tokens are looked at before pages.
+    const rejection =
+      this.#guard.checkOrigin(headers) ?? (page?.isOpen ? undefined : this.#guard.checkToken(headers))
+    if (rejection !== undefined)
+      return { ...failure(rejection.status, rejection.message), ...challenge(rejection) }
+    if (page === undefined)
+      return failure(404, `there is nothing here; ${request.headers.host ?? ''}/ lists what there is`)
+    if (!page.methods.includes(method === 'HEAD' ? 'GET' : method)) {
+      const allow = page.methods.join(', ')
+      return { ...failure(405, `use ${allow}`), headers: { Allow: allow } }
+    }
+    const { isWriting = false } = page
+    const isChange = typeof isWriting === 'function' ? isWriting(url!.searchParams) : isWriting
+    if (isChange && !this.#options.allowsWrites()) {
+      return failure(403, 'this listener is read-only; admin.allowWrites changes that')
+    }
+    const body = method === 'POST' ? await bodyOf(request, maxBodyBytes) : noBytes
+    if (typeof body === 'string') {
+      response.shouldKeepAlive = false
+      return failure(413, `a body may have ${maxBodyBytes} bytes`)
+    }
+    const { pathname: path, searchParams: parameters } = url!
+    return page.answer({ request, response, path, parameters, body } satisfies AdminCall)
+  }
+
+  #pageAt(path: string): Page | undefined {
+    const folder = this.#pages.get(path.slice(0, path.lastIndexOf('/') + 1))
+    return this.#pages.get(path) ?? (folder?.isFolder ? folder : undefined)
+  }
+}
+
+const noBytes = Buffer.alloc(0)
+
+const challenge = ({ status }: { status: number }) =>
+  status === 401 ? { headers: { 'WWW-Authenticate': 'Bearer realm="windowpane"' } } : {}
+
+const failure = (status: number, message: string): AdminAnswer => ({
+  status,
+  type: 'text/plain; charset=utf-8',
+  body: [`windowpane: ${message}\n`],
+})
+
+/** Piece by piece: between two of them requests have their turn. */
+async function write(response: ServerResponse, { status, type, body, headers }: AdminAnswer): Promise<void> {
+  response.writeHead(status, {
+    'Content-Type': type,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Security-Policy': "default-src 'none'",
+    ...headers,
+  })
+  for (const piece of body) {
+    response.write(piece)
+    await scheduler.yield()
+  }
+  response.end()
+}

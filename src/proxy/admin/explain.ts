@@ -1,0 +1,175 @@
+/** `POST /-/explain`: which request is meant, what would be done with it, and, where asked for, what then was. */
+import { type IncomingMessage, validateHeaderName, validateHeaderValue } from 'node:http'
+import type { Backend, Bypass, Flavour, Plan, WireRequest } from '../../backends/backend.ts'
+import type { Clock } from '../../core/clock.ts'
+import { type Explanation, explainBypass } from '../../engine/explain/explain.ts'
+import type { IntervalCache } from '../../engine/interval-cache.ts'
+import { readDemands } from '../request/demands.ts'
+import { identityOf } from '../request/identity.ts'
+import { readTarget } from '../request/incoming.ts'
+import { type Settings, termsFor } from '../request/settings.ts'
+
+/** The parts of one database that a request would meet. */
+export interface ExplainParts {
+  readonly backend: Backend
+  /** Only what is known already: nothing is asked. */
+  readonly flavour: { readonly current: Flavour }
+  readonly cache: Pick<IntervalCache, 'explain'>
+  readonly settings: () => Settings
+  readonly clock: Clock
+}
+
+/** The steps of Handler, without their effects. */
+export async function explainWire(parts: ExplainParts, wire: WireRequest): Promise<Explanation> {
+  const now = parts.clock.now()
+  if (!parts.backend.claims(wire.method, wire.path)) return explainBypass({ bypass: 'not_a_query' }, now)
+  const demands = readDemands(wire.headers, now)
+  const plan = demands.noStore ? { bypass: 'no_store' as const } : planOf(parts, wire)
+  if ('bypass' in plan) {
+    return demands.onlyIfCached
+      ? { outcome: 'refused', reason: 'only_if_cached', now, sentence: neverStored }
+      : explainBypass(plan, now)
+  }
+  const subject = { ...wire, query: plan.text }
+  const { mode, policy, maxStaleMs, identity: kind, rule } = termsFor(parts.settings(), subject)
+  const ruled = rule === undefined ? {} : { rule }
+  if (mode === 'off') return { ...explainBypass({ bypass: 'switched_off' }, now), ...ruled }
+  const identity = identityOf(wire.headers, kind)
+  const explanation = await parts.cache.explain({ plan, identity, demands, policy, maxStaleMs })
+  return { ...(mode === 'shadow' ? shadowed(explanation, plan) : explanation), ...ruled }
+}
+
+/** The same, except that the database is asked for everything and that its answer is the client's. */
+function shadowed({ joined: _, ...explanation }: Explanation, plan: Plan): Explanation {
+  const { method, path, search, body } = plan.request
+  const asked = { method, path, search, body: Buffer.from(body).toString('utf8').slice(0, maxBodyChars) }
+  return {
+    ...explanation,
+    outcome: 'bypass',
+    reason: 'shadow',
+    detail: `would be ${explanation.outcome}`,
+    ...(explanation.window && { asked: { ...explanation.window, ...asked } }),
+    sentence: `Shadow: the database would be asked as it came, and its answer would be the client's; ${plan.isVerbatim ? compared : notCompared}. Switched on: ${explanation.sentence}`,
+  }
+}
+
+const compared = 'what the cache would say is compared with it'
+const notCompared = 'it holds less than its buckets do, or in another order, and cannot be compared'
+
+const maxBodyChars = 65_536
+
+const neverStored = 'Refused: the client accepts only a stored answer, and this is never stored.'
+
+function planOf({ backend, flavour, clock }: ExplainParts, wire: WireRequest): Plan | Bypass {
+  const query = backend.parse(wire)
+  if (query === undefined) return { bypass: 'not_a_query' }
+  if (isBypass(query)) return query
+  const { current } = flavour
+  if (!current.isKnown) return { bypass: 'unknown_flavour', detail: current.label }
+  return backend.plan(query, clock.now(), current)
+}
+
+const isBypass = (value: unknown): value is Bypass =>
+  typeof value === 'object' && value !== null && 'bypass' in value
+
+/** These are between the operator and this listener; the request that is explained has its own. */
+const ours = new Set([
+  'accept',
+  'accept-encoding',
+  'authorization',
+  'content-length',
+  'content-type',
+  'cookie',
+  'expect',
+  'host',
+  'origin',
+  'referer',
+])
+
+/** The path that a query is meant for which names none. */
+type PathOf = (body: string) => string
+
+const formType = 'application/x-www-form-urlencoded'
+const jsonType = 'application/json'
+
+/**
+ * The request that is meant. A JSON object of method, path, search, headers, body and nothing else is a whole request.
+ * Any other body is that of a query, with the headers of this request except those that were meant for this listener.
+ */
+export function readExplained(
+  message: IncomingMessage,
+  body: Buffer,
+  pathOf: PathOf,
+): WireRequest | { readonly mistake: string } {
+  const text = body.toString()
+  const type = typeOf(message, text)
+  if (/^application\/json\b/i.test(type)) {
+    const given = readObject(text)
+    if ('mistake' in given) return given
+    if (isEnvelope(given.fields)) return readEnvelope(given.fields, pathOf)
+  }
+  const headers = ['content-type', type]
+  const all = readTarget(message)?.headers ?? []
+  for (let i = 0; i < all.length; i += 2) if (!ours.has(all[i]!)) headers.push(all[i]!, all[i + 1]!)
+  const wire = { method: 'POST', path: pathOf(text), search: '', headers, body }
+  return mistakeIn(wire) ?? wire
+}
+
+/** Tools that send a text call it a form unless told otherwise; none begins like an object. */
+function typeOf({ headers }: IncomingMessage, text: string): string {
+  const type = headers['content-type'] ?? formType
+  return type.startsWith(formType) && text.trimStart().startsWith('{') ? jsonType : type
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function readObject(text: string): { readonly fields: Fields } | { readonly mistake: string } {
+  try {
+    const fields: unknown = JSON.parse(text)
+    if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) {
+      return { fields: fields as Fields }
+    }
+    return { mistake: 'the body must be an object: a query, or method, path, search, headers, body' }
+  } catch (error) {
+    return { mistake: `the body is not JSON: ${(error as Error).message}` }
+  }
+}
+
+const envelopeNames = ['method', 'path', 'search', 'headers', 'body']
+
+const isEnvelope = (fields: Fields): boolean =>
+  Object.keys(fields).every((name) => envelopeNames.includes(name))
+
+function readEnvelope(fields: Fields, pathOf: PathOf): WireRequest | { readonly mistake: string } {
+  const { search = '', body: text = '', headers = {} } = fields
+  const { method = text === '' ? 'GET' : 'POST', path = pathOf(typeof text === 'string' ? text : '') } =
+    fields
+  const texts = [method, path, search, text, ...Object.values(headers ?? {})]
+  if (typeof headers !== 'object' || !texts.every((value) => typeof value === 'string')) {
+    return { mistake: 'method, path, search, body and the values of headers must be strings' }
+  }
+  const wire = {
+    method: String(method).toUpperCase(),
+    path: String(path),
+    search: String(search).replace(/^\?/, ''),
+    headers: Object.entries(headers ?? {}).flatMap(([name, value]) => [name.toLowerCase(), value as string]),
+    body: Buffer.from(String(text)),
+  }
+  return mistakeIn(wire) ?? wire
+}
+
+/** What no client could send has no explanation. */
+function mistakeIn({ method, path, search, headers }: WireRequest): { readonly mistake: string } | undefined {
+  if (!/^[A-Z-]+$/.test(method)) return { mistake: 'the method is not one of HTTP' }
+  if (!/^\/[!"$->@-~]*$/.test(path)) return { mistake: 'the path must begin with / and be escaped' }
+  if (!/^[!"$-~]*$/.test(search)) return { mistake: 'search must be escaped, as in a URL' }
+  try {
+    for (let i = 0; i < headers.length; i += 2) {
+      validateHeaderName(headers[i]!)
+      validateHeaderValue(headers[i]!, headers[i + 1]!)
+    }
+    return undefined
+  } catch (error) {
+    return { mistake: `headers: ${(error as Error).message}` }
+  }
+}

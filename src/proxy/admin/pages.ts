@@ -1,0 +1,190 @@
+/** What the admin listener answers, path by path. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AdminDatabase, AdminOptions } from './admin.ts'
+import { type AdminAnswer, json, jsonList, mistake, text } from './answer.ts'
+import { readExplained } from './explain.ts'
+import { explanationText } from './explain-text.ts'
+import type { LiveRequests } from './live.ts'
+import { purgePages } from './purge.ts'
+import { shadowPages } from './shadow.ts'
+import { readListQuery, viewOfExplanation, viewOfRecord, viewOfShape } from './views.ts'
+
+export interface AdminCall {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** As it was asked for, without the query. */
+  readonly path: string
+  readonly parameters: URLSearchParams
+  readonly body: Buffer
+}
+
+export interface Page {
+  readonly methods: readonly string[]
+  readonly about: string
+  /** Needs no token: for probes; it says nothing about anybody's data. */
+  readonly isOpen?: boolean
+  /** Answers for everything below its path, which ends in a slash. */
+  readonly isFolder?: boolean
+  /** Changes something: only where writes are allowed. */
+  readonly isWriting?: boolean | ((parameters: URLSearchParams) => boolean)
+  /** `taken`: the page answers by itself. */
+  answer(call: AdminCall): AdminAnswer | 'taken' | Promise<AdminAnswer | 'taken'>
+}
+
+const get = ['GET']
+const post = ['POST']
+
+export function pagesOf(options: AdminOptions, live: LiveRequests): ReadonlyMap<string, Page> {
+  const pages = new Map<string, Page>([
+    [
+      '/-/healthy',
+      { methods: get, about: 'the process runs', isOpen: true, answer: () => text(200, 'healthy') },
+    ],
+    [
+      '/-/ready',
+      { methods: get, about: 'it can answer queries', isOpen: true, answer: () => readiness(options) },
+    ],
+    [
+      '/-/status',
+      { methods: get, about: 'databases, stores, memory, flights', answer: () => status(options) },
+    ],
+    ['/-/metrics', { methods: get, about: 'metrics for Prometheus', answer: () => metrics(options) }],
+    [
+      '/-/config',
+      {
+        methods: get,
+        about: 'the configuration in force, without secrets; ?mode=diff: what differs from the defaults',
+        answer: ({ parameters }) => config(options, parameters),
+      },
+    ],
+    [
+      '/-/shapes',
+      {
+        methods: get,
+        about: 'the questions asked most; ?limit=',
+        answer: ({ parameters }) => shapes(options, parameters),
+      },
+    ],
+    [
+      '/-/requests',
+      {
+        methods: get,
+        about:
+          'the last requests; ?outcome= &reason= &shape= &backend= &minMs= &limit= &after=; Accept: text/event-stream for live ones',
+        answer: (call) => requests(options, live, call),
+      },
+    ],
+    [
+      '/-/explain',
+      {
+        methods: post,
+        about:
+          'what would be done with a query (the body, or a whole request as JSON), and why; ?run=1 does it; ?backend= &path= &format=text',
+        answer: (call) => explain(options, call),
+      },
+    ],
+    [
+      '/-/reload',
+      {
+        methods: post,
+        about: 'reads the configuration again',
+        isWriting: true,
+        answer: async () => {
+          const { isOk, message } = await options.reload()
+          return text(isOk ? 200 : 422, message)
+        },
+      },
+    ],
+  ])
+  for (const [path, page] of purgePages(options)) pages.set(path, page)
+  for (const [path, page] of shadowPages(options.shadow)) pages.set(path, page)
+  const index: Page = { methods: get, about: '', answer: () => text(200, indexOf(options.version, pages)) }
+  pages.set('/', index).set('/-/', index)
+  return pages
+}
+
+function indexOf(version: string, pages: ReadonlyMap<string, Page>): string {
+  const lines = [...pages]
+    .filter(([, page]) => page.about !== '')
+    .map(([path, { methods, about }]) => `${methods[0]!.padEnd(5)}${path.padEnd(14)}${about}`)
+  return `windowpane ${version}\n\n${lines.join('\n')}`
+}
+
+function readiness({ unready }: AdminOptions): AdminAnswer {
+  const missing = unready()
+  return missing.length === 0 ? text(200, 'ready') : text(503, `not ready: ${missing.join('; ')}`)
+}
+
+async function status({ version, clock, status: own, telemetry }: AdminOptions): Promise<AdminAnswer> {
+  const { recorder, shapes: top, log } = telemetry
+  return json({
+    version,
+    node: process.versions.node,
+    now: new Date(clock.now()).toISOString(),
+    uptimeSeconds: Math.floor(process.uptime()),
+    ...(await own()),
+    recorder: { records: recorder.count, bytes: recorder.bytes, subscribers: recorder.subscribers },
+    shapes: top.size,
+    logLinesDropped: log.dropped,
+  })
+}
+
+const metrics = ({ telemetry }: AdminOptions): AdminAnswer => ({
+  status: 200,
+  type: 'text/plain; version=0.0.4; charset=utf-8',
+  body: telemetry.metrics.render(),
+})
+
+function config(options: AdminOptions, parameters: URLSearchParams): AdminAnswer {
+  const mode = parameters.get('mode') ?? 'effective'
+  if (mode !== 'effective' && mode !== 'diff') return mistake('mode is effective or diff')
+  const value = options.config(mode)
+  return typeof value === 'string' ? text(200, value.trimEnd()) : json(value)
+}
+
+function shapes({ telemetry }: AdminOptions, parameters: URLSearchParams): AdminAnswer {
+  const limit = Number(parameters.get('limit') ?? 100)
+  if (!Number.isInteger(limit) || limit < 0) return mistake('limit is a whole number of 0 or more')
+  return jsonList(telemetry.shapes.list(limit).map(viewOfShape))
+}
+
+function requests({ telemetry }: AdminOptions, live: LiveRequests, call: AdminCall): AdminAnswer | 'taken' {
+  const query = readListQuery(call.parameters)
+  if ('mistake' in query) return mistake(query.mistake)
+  const { method, headers } = call.request
+  if (method === 'HEAD' || !headers.accept?.includes('text/event-stream')) {
+    return jsonList(telemetry.recorder.list(query.filter, query).map(viewOfRecord))
+  }
+  return live.open(call.request, call.response, query)
+    ? 'taken'
+    : { ...text(503, 'too many read along already'), headers: { 'Retry-After': '5' } }
+}
+
+async function explain(options: AdminOptions, call: AdminCall): Promise<AdminAnswer> {
+  const { parameters, request, body } = call
+  const database = databaseOf(options, parameters.get('backend'))
+  if ('mistake' in database) return mistake(database.mistake)
+  const given = parameters.get('path')
+  const wire = readExplained(request, body, (text) => given ?? database.queryPath(text))
+  if ('mistake' in wire) return mistake(wire.mistake)
+  const explanation = await database.explain(wire)
+  const isRun = parameters.get('run') === '1'
+  // Anything else could change the database, from a listener that is read-only.
+  if (isRun && explanation.reason === 'not_a_query') return mistake(onlyQueries)
+  const run = isRun ? await database.run(wire).catch(asProblem) : undefined
+  if (run !== undefined && 'problem' in run)
+    return text(502, `windowpane: it could not be run: ${run.problem}`)
+  if (parameters.get('format') === 'text') return text(200, explanationText(explanation, run))
+  return json({ ...viewOfExplanation(explanation), ...(run && { run }) })
+}
+
+const asProblem = (error: unknown): { readonly problem: string } => ({ problem: (error as Error).message })
+
+const onlyQueries = 'only queries are run, and this is none; without run=1 it is explained'
+
+function databaseOf(options: AdminOptions, name: string | null): AdminDatabase | { mistake: string } {
+  const databases = options.databases()
+  const found = name === null ? [...databases.values()][0] : databases.get(name)
+  const known = [...databases.keys()].join(', ')
+  return found ?? { mistake: `there is no backend "${name ?? ''}"; there are: ${known}` }
+}

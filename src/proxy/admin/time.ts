@@ -1,0 +1,37 @@
+/** Instants as operators write them: RFC 3339, seconds since 1970, `now`, or `-2h`. */
+import type { EpochMs } from '../../core/clock.ts'
+
+export const timeForms = 'RFC 3339, seconds since 1970, now, or a time before now such as -2h (s, m, h, d, w)'
+
+const unitMs: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+}
+const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
+/** The last instant that has a date. */
+const maxMs = 8.64e15
+
+/** Undefined where it is none of these. */
+export function readTime(given: unknown, now: EpochMs): EpochMs | undefined {
+  const ms =
+    typeof given === 'number' ? given * 1000 : typeof given === 'string' ? fromText(given, now) : undefined
+  return ms !== undefined && Math.abs(ms) <= maxMs ? ms : undefined
+}
+
+function fromText(text: string, now: EpochMs): EpochMs | undefined {
+  if (text === 'now') return now
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1000
+  const ago = /^-(\d+(?:\.\d+)?)([smhdw])$/.exec(text)
+  if (ago !== null) return now - Number(ago[1]) * unitMs[ago[2]!]!
+  const date = rfc3339.exec(text)
+  return date !== null && isDay(date) ? Date.parse(text) : undefined
+}
+
+/** Date.parse takes the 30th of February for the 2nd of March. */
+function isDay([, year, month, day]: RegExpExecArray): boolean {
+  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
+  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day)
+}

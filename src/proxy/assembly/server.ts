@@ -1,0 +1,288 @@
+/** Starts Windowpane: puts stores, databases and listeners together, and takes them down in order. */
+import type { Backend, Flavour } from '../../backends/backend.ts'
+import { Budget, spareOf } from '../../core/budget.ts'
+import { type Clock, systemClock } from '../../core/clock.ts'
+import type { Mark } from '../../core/mark.ts'
+import { ScratchPool } from '../../core/scratch.ts'
+import type { Vouched } from '../../core/witness.ts'
+import { Purge } from '../../engine/purge/purge.ts'
+import { ShadowLog, type VerifyResult } from '../../engine/shadow/log.ts'
+import { memoryStore } from '../../stores/memory/index.ts'
+import type { Store } from '../../stores/store.ts'
+import type { NamedStore } from '../../telemetry/store-families.ts'
+import type { Onlooker } from '../../telemetry/telemetry.ts'
+import { ladder } from '../../ttl/ladder.ts'
+import type { TtlPolicy } from '../../ttl/policy.ts'
+import type { SwitchableMode } from '../admin/shadow.ts'
+import { PackedAnswers } from '../compression/packed.ts'
+import { Pieces } from '../compression/pieces.ts'
+import { ThreadMaker } from '../compression/pieces-maker.ts'
+import { type Listener, type ListenerOptions, openListener } from '../front/listener.ts'
+import { type Limits, limitsOf } from '../limits.ts'
+import { answererOf } from '../request/dispatch.ts'
+import type { Identity } from '../request/identity.ts'
+import { narrowness, type Route } from '../request/routes.ts'
+import type { Settings } from '../request/settings.ts'
+import { Pace } from '../upstream/pace.ts'
+import type { SegmentFigures, SegmentSettings } from '../upstream/witness.ts'
+import { type Common, type DatabaseAddress, Site } from './site.ts'
+import type { KeeperParts, SiteFigures, ThreadParts } from './threads.ts'
+import { type FarStore, type Storage, Tiers } from './tiers.ts'
+
+export interface HouseOptions {
+  /** The address of the databases that have none of their own. */
+  readonly listen: string
+  readonly limits: Limits
+  readonly clock: Clock
+  readonly databases: readonly DatabaseOptions[]
+  /** Stores behind the memory of this process, by name; the house closes them. */
+  readonly farStores?: ReadonlyMap<string, FarStore>
+  /** Looks on. */
+  readonly telemetry?: Onlooker
+  /** Which share of the requests without a trace of their own is traced, while anybody listens. */
+  readonly sampleRatio?: () => number
+  /** TLS on all listeners. */
+  readonly tls?: ListenerOptions['tls']
+  /** Instead of the memory store. */
+  readonly store?: (budget: Budget) => Store
+  /** Where other threads serve the requests. */
+  readonly keeper?: KeeperParts
+  /** Where another thread keeps the stores. */
+  readonly thread?: ThreadParts
+}
+
+export interface DatabaseOptions {
+  readonly name: string
+  readonly backend: Backend
+  readonly upstream: DatabaseAddress
+  readonly listen?: string
+  readonly route?: Route
+  /** One of the house's far stores; without one, buckets are in memory only. */
+  readonly farStore?: string
+  readonly settings: () => Settings
+  /** Where its segments are to be watched. */
+  readonly segments?: SegmentSettings
+}
+
+export interface House {
+  /** The common address; without a database on it, the first of their own. */
+  readonly url: string
+  readonly databases: readonly DatabaseState[]
+  readonly memory: { readonly used: number; readonly limit: number }
+  /** Memory first, then the far stores, also those that could not be opened. */
+  stores(): readonly NamedStore[]
+  readonly purge: Purge
+  /** What shadow mode has found out about any of them. */
+  readonly shadowLog: ShadowLog
+  /** Stops listening, lets requests under way finish within the drain limit, then closes everything. */
+  close(): Promise<void>
+}
+
+export interface DatabaseState {
+  readonly name: string
+  /** Where its requests are answered, without the path of its route. */
+  readonly url: string
+  readonly flavour: Flavour
+  readonly site: Site
+  readonly modes: SwitchableMode
+  figures(): SiteFigures
+  /** How the watcher of its segments fares; undefined where there is none. */
+  readonly segments: SegmentFigures | undefined
+}
+
+export async function startHouse(options: HouseOptions): Promise<House> {
+  const { clock, databases, keeper, thread } = options
+  const common = commonOf(options)
+  const { budget, via, shadowLog, pieces } = common
+  const memory = options.store?.(budget) ?? memoryStoreOf(budget, options)
+  const tiers = tiersOf(options, memory)
+  const storage: Storage = thread?.storage ?? tiers
+  const sites = databases.map((database) => {
+    const store = storage.of(database.farStore)
+    const marks = storage.marksOf(store)
+    const { name } = database
+    const mark = (change: Mark) => marks.add(change)
+    const onVouched = keeper && ((vouched: Vouched) => keeper.onVouched(name, vouched))
+    const site = new Site(common, { ...database, store, marks: marks.of(name), mark, onVouched })
+    return { ...database, store, marks, site }
+  })
+  const purge = new Purge(
+    clock,
+    sites.map(({ name, store, marks }) => ({ backend: name, store, marks })),
+  )
+  const closeBehindListeners = async () => {
+    pieces.close()
+    await Promise.all(sites.map(({ site }) => site.close()))
+    await purge.close()
+    await storage.close()
+  }
+  await Promise.all([storage.loadMarks(), ...sites.map(({ site }) => site.ask())])
+  const inside = { tiers, memory, sites: sites.map(({ site }) => site), via, shadowLog }
+  const opening = keeper === undefined ? openAll(options, sites) : keeper.front(inside)
+  const listeners = await opening.catch(async (error) => {
+    await closeBehindListeners()
+    throw error
+  })
+  const addressOf = (database: DatabaseOptions) => listeners.get(database.listen ?? options.listen)!.url
+  return {
+    url: addressOf(databases.find(({ listen }) => listen === undefined) ?? databases[0]!),
+    get memory() {
+      return { used: budget.used, limit: options.limits.memoryBytes }
+    },
+    stores: () => storage.figures(),
+    purge,
+    shadowLog,
+    databases: sites.map((each) => ({
+      name: each.name,
+      site: each.site,
+      url: addressOf(each),
+      modes: keeper === undefined ? each.site.modes : modeInAllThreads(each.site, keeper),
+      figures: () => keeper?.figures(each.name) ?? each.site.figures(),
+      get flavour() {
+        return each.site.flavour
+      },
+      get segments() {
+        return each.site.segments
+      },
+    })),
+    async close() {
+      await Promise.all([...listeners.values()].map((listener) => listener.close()))
+      await closeBehindListeners()
+    },
+  }
+}
+
+function commonOf({ clock, limits, telemetry, sampleRatio, keeper, thread }: HouseOptions): Common {
+  const budget = keeper?.budget ?? thread?.budget ?? ownBudget(limits)
+  const onResult = (backend: string, result: VerifyResult) =>
+    telemetry?.metrics.observeVerify(backend, result)
+  return {
+    ...{ clock, limits, budget, telemetry, sampleRatio },
+    scratch: new ScratchPool(unusedBytesOf(limits)),
+    packed: new PackedAnswers(budget),
+    pace: new Pace(),
+    pieces: new Pieces(budget, new ThreadMaker()),
+    via: thread?.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
+    shadowLog: thread?.shadowLog ?? new ShadowLog({ clock, budget, onResult }),
+    thread,
+  }
+}
+
+/** What lies unused for the next answers is not in the budget: it must be little beside it. */
+const unusedBytesOf = ({ memoryBytes }: Limits): number => Math.min(32 * 2 ** 20, memoryBytes / 16)
+
+const ownBudget = ({ memoryBytes }: Limits): Budget =>
+  new Budget(memoryBytes, { spare: spareOf(memoryBytes) })
+
+function tiersOf(options: HouseOptions, memory: Store): Tiers {
+  const { clock, telemetry, farStores = new Map(), keeper } = options
+  const retentionMs = retentionOf(options)
+  return new Tiers({ clock, memory, farStores, telemetry, retentionMs, onMarks: keeper?.onMarks })
+}
+
+const modeInAllThreads = ({ name, modes }: Site, { onMode }: KeeperParts): SwitchableMode => ({
+  get state() {
+    return modes.state
+  },
+  async set(mode) {
+    const was = modes.set(mode)
+    await onMode(name, mode)
+    return was
+  },
+})
+
+type PlacedSite = DatabaseOptions & { readonly site: Site }
+
+/** One listener per address, each with the databases that are to be reached there. */
+async function openAll(
+  { listen, limits, clock, tls, telemetry, thread }: HouseOptions,
+  sites: readonly PlacedSite[],
+): Promise<Map<string, Listener>> {
+  const listeners = new Map<string, Listener>()
+  const onCertificate = (error: string | undefined) =>
+    telemetry?.log.change('certificate of the listener', {
+      is: error ?? 'in force',
+      isGood: error === undefined,
+    })
+  const byClaim = sites.toSorted((a, b) => narrowness(b.route) - narrowness(a.route))
+  for (const [address, group] of Map.groupBy(byClaim, (site) => site.listen ?? listen)) {
+    const secure = tls && { tls, onCertificate }
+    const listening = { address, limits, clock, reusePort: thread !== undefined, ...secure }
+    const answer = answererOf(group)
+    const listener = openListener(listening, answer, answer)
+    listeners.set(address, await listener.catch((error) => closeAll(listeners, error)))
+  }
+  return listeners
+}
+
+async function closeAll(listeners: ReadonlyMap<string, Listener>, error: unknown): Promise<never> {
+  await Promise.all([...listeners.values()].map((listener) => listener.close()))
+  throw error
+}
+
+function memoryStoreOf(budget: Budget, options: HouseOptions): Store {
+  const { clock, limits, keeper } = options
+  const { maxBucketsPerShape } = limits
+  const shared = keeper && { threads: keeper.threads, onChange: keeper.onChange }
+  return memoryStore({ clock, budget, retentionMs: retentionOf(options), maxBucketsPerShape, ...shared })
+}
+
+/** Stale serving needs the old bytes: nothing is collected before it is of no use to anybody. */
+export function retentionOf({ limits, databases }: Pick<HouseOptions, 'limits' | 'databases'>): number {
+  const caps = databases.map(({ settings, segments }) => {
+    const { policy, maxStaleMs } = settings().terms
+    return Math.max(policy.capMs, segments?.maxAgeMs ?? 0) + maxStaleMs
+  })
+  return Math.max(limits.retentionMs, ...caps)
+}
+
+export interface WindowpaneOptions {
+  /** The database's URL. */
+  readonly upstream: string
+  readonly backend: Backend
+  /** host:port; port 0 takes a free one. */
+  readonly listen?: string
+  readonly policy?: TtlPolicy
+  readonly identity?: Identity
+  readonly limits?: Partial<Limits>
+  readonly clock?: Clock
+  /** Instead of the memory store. */
+  readonly store?: (budget: Budget) => Store
+}
+
+export interface Windowpane {
+  readonly url: string
+  /** What the database said it is; not known while it cannot be asked. */
+  readonly flavour: Flavour
+  /** Stops listening, lets requests under way finish within the drain limit, then closes everything. */
+  close(): Promise<void>
+}
+
+/** Windowpane in front of one database, with the same settings as long as it runs. */
+export async function startWindowpane(options: WindowpaneOptions): Promise<Windowpane> {
+  const limits = limitsOf(options.limits)
+  const { policy = ladder(), identity = 'separate', store } = options
+  const terms = { mode: 'on', identity, policy, maxStaleMs: limits.maxStaleMs } as const
+  const settings: Settings = { terms, rules: [] }
+  const house = await startHouse({
+    listen: options.listen ?? '127.0.0.1:9191',
+    limits,
+    clock: options.clock ?? systemClock,
+    databases: [
+      {
+        name: 'main',
+        backend: options.backend,
+        upstream: { urls: [options.upstream] },
+        settings: () => settings,
+      },
+    ],
+    ...(store && { store }),
+  })
+  return {
+    url: house.url,
+    get flavour() {
+      return house.databases[0]!.flavour
+    },
+    close: () => house.close(),
+  }
+}

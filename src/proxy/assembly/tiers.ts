@@ -1,0 +1,91 @@
+/** The stores of one process: its memory, and per far store the memory in front of it. */
+import type { Clock } from '../../core/clock.ts'
+import type { Mark } from '../../core/mark.ts'
+import { Marks } from '../../engine/marks.ts'
+import type { StoreCondition } from '../../stores/figures.ts'
+import type { Store } from '../../stores/store.ts'
+import { type TieredStore, tieredStore } from '../../stores/tiered.ts'
+import type { NamedStore } from '../../telemetry/store-families.ts'
+import type { Onlooker } from '../../telemetry/telemetry.ts'
+
+/** A store, or how it is that there is none. */
+export type FarStore = Store | StoreCondition
+
+export interface TiersOptions {
+  readonly clock: Clock
+  readonly memory: Store
+  /** By their names in the configuration. */
+  readonly farStores: ReadonlyMap<string, FarStore>
+  readonly telemetry: Onlooker | undefined
+  /** How long marks are kept. */
+  readonly retentionMs: number
+  /** Tells other threads what marks of a store are in force; '' is memory alone. */
+  readonly onMarks?: ((store: string, marks: readonly Mark[]) => Promise<void>) | undefined
+}
+
+/** The stores and marks of whoever serves requests. */
+export interface Storage {
+  /** Memory alone where there is no such far store. */
+  of(name: string | undefined): Store
+  /** The marks of those who use a store that `of` gave. */
+  marksOf(store: Store): Marks
+  /** To be waited for before the first request: what was purged before a restart stays so. */
+  loadMarks(): Promise<void>
+  /** Memory first. */
+  figures(): NamedStore[]
+  close(): Promise<void>
+}
+
+export class Tiers implements Storage {
+  readonly #memory: Store
+  readonly #tiers = new Map<string, TieredStore>()
+  readonly #missing: NamedStore[] = []
+  /** By store: who shares one shares its marks. */
+  readonly #marks = new Map<Store, Marks>()
+
+  constructor({ clock, memory, farStores, telemetry, retentionMs, onMarks }: TiersOptions) {
+    const tell = (store: string) => onMarks && ((marks: readonly Mark[]) => onMarks(store, marks))
+    this.#memory = memory
+    this.#marks.set(memory, new Marks({ clock, retentionMs, onChange: tell('') }))
+    for (const [name, far] of farStores) {
+      if ('state' in far) this.#missing.push({ name: labelOf(name), health: far })
+      else {
+        const onOperation = telemetry?.storeHook(labelOf(name))
+        const tier = tieredStore({ clock, near: memory, far, ...(onOperation && { onOperation }) })
+        this.#tiers.set(name, tier)
+        this.#marks.set(tier, new Marks({ clock, retentionMs, cells: far.cells, onChange: tell(name) }))
+      }
+    }
+  }
+
+  /** Of the far stores that there are. */
+  get names(): readonly string[] {
+    return [...this.#tiers.keys()]
+  }
+
+  of(name: string | undefined): Store {
+    return this.#tiers.get(name ?? '') ?? this.#memory
+  }
+
+  marksOf(store: Store): Marks {
+    return this.#marks.get(store)!
+  }
+
+  async loadMarks(): Promise<void> {
+    await Promise.all([...this.#marks.values()].map((marks) => marks.load()))
+  }
+
+  figures(): NamedStore[] {
+    const far = [...this.#tiers].map(([name, tier]) => ({ name: labelOf(name), ...tier.farFigures() }))
+    return [{ name: 'memory', ...this.#memory.figures?.() }, ...far, ...this.#missing]
+  }
+
+  async close(): Promise<void> {
+    for (const marks of this.#marks.values()) marks.close()
+    await Promise.all([...this.#tiers.values()].map((tier) => tier.close()))
+    await this.#memory.close()
+  }
+}
+
+/** A far store may be configured under the name of the memory in front of it. */
+const labelOf = (name: string): string => (name === 'memory' ? 'memory-far' : name)

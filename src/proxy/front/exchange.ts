@@ -1,0 +1,53 @@
+/**
+ * A request and the way back to who sent it, as the handler sees them, whoever has read them from the socket: node:http,
+ * or a shortcut (shortcut.ts).
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
+import type { HeaderList } from '../../backends/backend.ts'
+import type { Body, BodyLimits } from './body.ts'
+
+export interface Asked {
+  readonly method?: string | undefined
+  /** The target; whoever takes off the prefix of a route changes it. */
+  url?: string | undefined
+  /** Names and values in turn, as they were sent. */
+  readonly rawHeaders: string[]
+  readonly headers: IncomingHttpHeaders
+  /** What of the headers is not about the connection, where that is known already. */
+  readonly endToEnd?: HeaderList
+  /** Whether all of it, body included, has arrived. */
+  readonly complete: boolean
+  /** Tells the body, or why there is none, once. */
+  gather(limits: BodyLimits, told: (body: Body) => void): void
+  /** The body, for whoever passes it on without a look at it. */
+  readonly unread: Readable | Uint8Array
+}
+
+/** What is used of node:http's own response, which is one. */
+export interface Reply {
+  statusCode: number
+  shouldKeepAlive: boolean
+  readonly headersSent: boolean
+  readonly writableLength: number
+  readonly writableFinished: boolean
+  readonly destroyed: boolean
+  readonly closed: boolean
+  readonly socket: Socket | null
+  writeHead(status: number, headers: string[]): unknown
+  write(chunk: Uint8Array): boolean
+  write(chunk: string, encoding: 'latin1'): boolean
+  end(chunk?: Uint8Array): unknown
+  destroy(): unknown
+  once(event: 'close' | 'drain', listener: () => void): unknown
+  /** Sends head and body in one go. Returns false where the long way has to be gone. */
+  sendWhole?(status: number, headers: SentHeaders, body: readonly Uint8Array[]): boolean
+}
+
+export interface SentHeaders {
+  /** As others gave them. */
+  readonly given: HeaderList
+  /** Of our own making: what they may consist of is known. */
+  readonly own: HeaderList
+}

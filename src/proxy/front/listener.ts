@@ -1,0 +1,169 @@
+/** A listening socket: opened with a clear error, closed by draining. */
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
+import type { Clock, Timer } from '../../core/clock.ts'
+import { WindowpaneError } from '../../core/errors.ts'
+import type { Limits } from '../limits.ts'
+import { GatheredMessage } from './body.ts'
+import { Connections, type Ending } from './connections.ts'
+import type { Asked, Reply } from './exchange.ts'
+import { type ListenerTlsState, type SecureListener, secureListener } from './listener-tls.ts'
+import { Shortcut, type ShortcutOptions } from './shortcut.ts'
+
+export interface Listener {
+  readonly url: string
+  /** Refuses new connections, lets requests under way finish within the drain limit, then cuts them off. */
+  close(): Promise<void>
+}
+
+export interface ListenerOptions {
+  /** host:port; port 0 takes a free one. */
+  readonly address: string
+  readonly limits: Limits
+  readonly clock: Clock
+  /** Other threads listen on the same address. */
+  readonly reusePort?: boolean
+  /** Files with certificate chain and key; they are read again when they change. */
+  readonly tls?: { readonly cert: string; readonly key: string }
+  /** Why what is in those files now is not in force; undefined where it is. Called when that changes. */
+  readonly onCertificate?: (error: string | undefined) => void
+}
+
+const idleMs = 120_000
+
+export type Answerer = RequestListener<typeof GatheredMessage>
+
+/** `answerPlain`: takes plain requests, which are then read past node:http. */
+export async function openListener(
+  options: ListenerOptions,
+  answer: Answerer,
+  answerPlain?: (request: Asked, reply: Reply) => void,
+): Promise<Listener> {
+  const { limits, clock, tls } = options
+  const onChange = ({ error }: ListenerTlsState) => options.onCertificate?.(error)
+  const secure =
+    tls &&
+    secureListener({ ...tls, clock, onChange }, { ...withoutTimers, maxHeaderSize: limits.maxHeaderBytes })
+  const server = secure?.server ?? createServer({ ...withoutTimers, maxHeaderSize: limits.maxHeaderBytes })
+  server.maxConnections = limits.maxConnections
+  const connections = new Connections(clock, { requestMs: limits.requestTimeoutMs, idleMs })
+  const began = (socket: Socket, request: Pick<Asked, 'complete'>, response: Reply): void => {
+    connections.began(socket, request, response)
+    if (!server.listening) closeAfter(connections, response)
+  }
+  server.on(secure === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+    const begin =
+      answerPlain &&
+      ((request: Asked, reply: Reply) => {
+        began(socket, arrived, reply)
+        answerPlain(request, reply)
+      })
+    connections.add(socket, shortcutOf(socket, { clock, maxHeaderBytes: limits.maxHeaderBytes, begin }))
+  })
+  const sockets = socketsOf(server)
+  server.on('request', (request, response) => {
+    if (connections.shortcutOf(request.socket)?.adopts(request, response)) return
+    began(request.socket, request, response)
+    answer(request, response)
+  })
+  const address = await listen(server, options).catch((error) => {
+    secure?.stop()
+    throw error
+  })
+  return {
+    url: `${secure === undefined ? 'http' : 'https'}://${address}`,
+    close() {
+      secure?.stop()
+      return drain(
+        server,
+        connections,
+        clock.after(limits.drainMs, () => {
+          for (const socket of sockets) socket.destroy()
+        }),
+      )
+    },
+  }
+}
+
+/** Slow and idle clients are looked after by Connections, at no cost per request. */
+const withoutTimers = {
+  requestTimeout: 0,
+  headersTimeout: 0,
+  keepAliveTimeout: 0,
+  connectionsCheckingInterval: 24 * 3_600_000,
+  optimizeEmptyRequests: true,
+  IncomingMessage: GatheredMessage,
+}
+
+/** A plain request, as a connection remembers it: without its body. */
+const arrived = { complete: true }
+
+/** Puts a shortcut in front of node:http's reader, which listens to the socket already. */
+function shortcutOf(socket: Socket, options: ShortcutOptions): Shortcut {
+  const [nodes] = socket.listeners('data') as [(bytes: Buffer) => void]
+  const shortcut = new Shortcut(socket, options, (bytes) => nodes.call(socket, bytes))
+  socket.on('data', (bytes) => shortcut.take(bytes))
+  socket.off('data', nodes)
+  // Before node:http, which looks then whether something is left unfinished.
+  socket.prependListener('end', () => shortcut.ended())
+  socket.once('close', () => shortcut.closed())
+  return shortcut
+}
+
+/** Those too that are still agreeing on TLS: node:http does not know them, and waits for them all the same. */
+function socketsOf(server: AnyServer): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  return sockets
+}
+
+type AnyServer = Server | SecureListener['server']
+
+async function listen(server: AnyServer, { address, reusePort = false }: ListenerOptions): Promise<string> {
+  const match = /^(.*):(\d+)$/.exec(address)
+  if (match === null) {
+    throw new WindowpaneError('WINDOWPANE_BAD_OPTION', `"${address}" is not an address to listen on`, {
+      remedy: 'Give host:port, such as 127.0.0.1:9191 or [::]:9191.',
+    })
+  }
+  const host = match[1]!.replace(/^\[|\]$/g, '')
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(
+        new WindowpaneError('WINDOWPANE_LISTEN_FAILED', `cannot listen on ${address}: ${cause.message}`, {
+          remedy: 'Choose another address with --listen.',
+          cause,
+        }),
+      ),
+    )
+    const place = { port: Number(match[2]), ...(host !== '' && { host }), reusePort }
+    server.listen(place, () => {
+      const { address: bound, port, family } = server.address() as AddressInfo
+      resolve(`${family === 'IPv6' ? `[${bound}]` : bound}:${port}`)
+    })
+  })
+}
+
+/** New connections are refused, idle ones closed, busy ones given time. */
+function drain(server: AnyServer, connections: Connections, timer: Timer): Promise<void> {
+  return new Promise((resolve) => {
+    // Not the close of node:http, which cuts off what it takes for idle: it does not know of requests on a shortcut.
+    NetServer.prototype.close.call(server, () => {
+      timer.cancel()
+      connections.stop()
+      // Its own housekeeping ends too; that it does not listen any more is no news.
+      server.close(() => {})
+      resolve()
+    })
+    connections.closeIdle()
+    for (const response of connections.answering()) closeAfter(connections, response)
+  })
+}
+
+/** During the drain a connection that has had its answer is of no more use. */
+function closeAfter(connections: Connections, response: Ending): void {
+  response.once('close', () => connections.closeIdle())
+}

@@ -1,0 +1,194 @@
+/**
+ * The way back of a plain request. An answer that is there as a whole is written to the socket with its head, as
+ * node:http would have written it; for any other node:http's own response is made when it is first needed.
+ */
+import { type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Clock } from '../../core/clock.ts'
+import type { Reply, SentHeaders } from './exchange.ts'
+
+/** The connection, as far as a reply needs it. */
+export interface Way {
+  readonly socket: Socket
+  readonly clock: Clock
+  /** Has node:http read the request, and returns its response; undefined where the connection came to its end by that. */
+  longWay(): ServerResponse | undefined
+  /** The reply is over: everything was handed to the system, or nobody is there any more. */
+  over(reply: PlainReply): void
+}
+
+export class PlainReply implements Reply {
+  statusCode = 200
+  readonly #way: Way
+  #response: ServerResponse | undefined
+  #isSent = false
+  #isFlushed = false
+  #isOver = false
+  #whenClosed: (() => void)[] = []
+
+  constructor(way: Way) {
+    this.#way = way
+  }
+
+  get socket(): Socket {
+    return this.#way.socket
+  }
+
+  get headersSent(): boolean {
+    return this.#response?.headersSent ?? this.#isSent
+  }
+
+  get writableLength(): number {
+    return this.#response?.writableLength ?? this.socket.writableLength
+  }
+
+  get writableFinished(): boolean {
+    return this.#response?.writableFinished ?? this.#isFlushed
+  }
+
+  get destroyed(): boolean {
+    return this.#isOver || (this.#response?.destroyed ?? (this.socket.destroyed || this.socket.writableEnded))
+  }
+
+  get closed(): boolean {
+    return this.#isOver
+  }
+
+  get shouldKeepAlive(): boolean {
+    return this.#response?.shouldKeepAlive ?? true
+  }
+
+  set shouldKeepAlive(isKept: boolean) {
+    const response = this.#longWay()
+    if (response !== undefined) response.shouldKeepAlive = isKept
+  }
+
+  sendWhole(status: number, headers: SentHeaders, body: readonly Uint8Array[]): boolean {
+    if (this.#response !== undefined || withoutBody.has(status)) return false
+    const head = headText(status, headers, this.#way.clock)
+    if (head === undefined) return false
+    const { socket } = this
+    this.statusCode = status
+    this.#isSent = true
+    const last = body.length - 1
+    const isFirstShort = last > 0 && isShort(body[0]!)
+    // One system call for all of it.
+    socket.cork()
+    socket.write(isFirstShort ? head + textOf(body[0]!) : head, 'latin1')
+    for (let i = isFirstShort ? 1 : 0; i < last; i++) socket.write(body[i]!)
+    socket.write(body[last]!, this.#flushed)
+    socket.uncork()
+    return true
+  }
+
+  writeHead(status: number, headers: string[]): void {
+    this.statusCode = status
+    this.#longWay()?.writeHead(status, headers)
+  }
+
+  write(chunk: Uint8Array | string, encoding?: 'latin1'): boolean {
+    const response = this.#longWay()
+    if (response === undefined) return true
+    return encoding === undefined ? response.write(chunk) : response.write(chunk, encoding)
+  }
+
+  end(chunk?: Uint8Array): void {
+    this.#longWay()?.end(chunk)
+  }
+
+  /** A reply that is over has no connection any more: its socket serves others. */
+  destroy(): void {
+    if (this.#isOver) return
+    if (this.#response === undefined) this.socket.destroy()
+    else this.#response.destroy()
+  }
+
+  once(event: 'close' | 'drain', listener: () => void): void {
+    if (event === 'close') this.#whenClosed.push(listener)
+    else this.#longWay()?.once('drain', listener)
+  }
+
+  /** Whether all of the answer was written, though perhaps not yet sent. */
+  get isAnswered(): boolean {
+    return this.#response?.writableEnded ?? this.#isSent
+  }
+
+  /** Others come behind it: node:http keeps them in order. */
+  goLong(): void {
+    this.#longWay()
+  }
+
+  /** The socket is closed. */
+  gone(): void {
+    this.#over()
+  }
+
+  readonly #flushed = (error?: Error | null): void => {
+    this.#isFlushed = error === undefined || error === null
+    this.#over()
+  }
+
+  #longWay(): ServerResponse | undefined {
+    if (this.#response === undefined && !this.#isOver) {
+      this.#response = this.#way.longWay()
+      this.#response?.once('close', () => this.#over())
+    }
+    return this.#response
+  }
+
+  #over(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const listeners = this.#whenClosed
+    // The connection remembers its last reply: that shall not keep whoever listened.
+    this.#whenClosed = []
+    for (const listener of listeners) listener()
+    this.#way.over(this)
+  }
+}
+
+const withoutBody: ReadonlySet<number> = new Set([204, 304])
+
+/** So few bytes go into the head as text, without a write of their own. */
+export const isShort = (bytes: Uint8Array): boolean => bytes.length <= 16
+
+/** Byte by byte: a spread takes longer than all of the head. */
+export function textOf(bytes: Uint8Array): string {
+  let text = ''
+  for (let i = 0; i < bytes.length; i++) text += String.fromCharCode(bytes[i]!)
+  return text
+}
+
+/** What node:http throws for. */
+const unfit = /[^\t -~\x80-\xff]/
+
+/** Undefined where a value cannot be sent: node:http says so best. */
+function headText(status: number, { given, own }: SentHeaders, clock: Clock): string | undefined {
+  let text = status === 200 ? ok : `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`
+  let hasDate = false
+  for (let i = 0; i < given.length; i += 2) {
+    const name = given[i]!
+    const value = given[i + 1]!
+    if (unfit.test(value)) return undefined
+    if (name.length === 4 && name.toLowerCase() === 'date') hasDate = true
+    text += `${name}: ${value}\r\n`
+  }
+  for (let i = 0; i < own.length; i += 2) text += `${own[i]}: ${own[i + 1]}\r\n`
+  if (!hasDate) text += `Date: ${dateText(clock.now())}\r\n`
+  return `${text}Connection: keep-alive\r\n\r\n`
+}
+
+const ok = 'HTTP/1.1 200 OK\r\n'
+
+let shownSecond = Number.NaN
+let shownDate = ''
+
+/** The same for all within a second. */
+function dateText(now: number): string {
+  const second = Math.floor(now / 1000)
+  if (second !== shownSecond) {
+    shownSecond = second
+    shownDate = new Date(second * 1000).toUTCString()
+  }
+  return shownDate
+}

@@ -1,0 +1,166 @@
+/**
+ * The shortcut of a connection: plain requests are read here and answered past node:http, which costs twice as much as the
+ * cache. It lies in front of node:http's own reader, on the same socket. What is not plain goes to node:http, and so does
+ * everything after it, since only node:http knows then where a request ends.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Clock } from '../../core/clock.ts'
+import type { Asked, Reply } from './exchange.ts'
+import { PlainReply, type Way } from './plain-reply.ts'
+import { readPlain } from './plain-request.ts'
+
+export interface ShortcutOptions {
+  readonly clock: Clock
+  readonly maxHeaderBytes: number
+  /** Takes a request that was read here; without it none is. */
+  readonly begin: ((request: Asked, reply: Reply) => void) | undefined
+}
+
+/** A head that comes in more pieces than this is left to node:http. */
+const maxPieces = 8
+/** Who sends more than this without having taken the answer before is not read on. */
+const maxWaitingBytes = 64 * 1024
+
+export class Shortcut implements Way {
+  readonly socket: Socket
+  readonly clock: Clock
+  readonly #options: ShortcutOptions
+  readonly #toNode: (bytes: Buffer) => void
+  /** What has come and was not read yet. */
+  #waiting: Buffer | undefined
+  #pieces = 0
+  #current: PlainReply | undefined
+  #currentBytes: Buffer | undefined
+  /** The next request of node:http's is the current one. */
+  #isAdopting = false
+  #adopted: ServerResponse | undefined
+  #isReading = false
+  /** Node:http reads from here on. */
+  #isLeft: boolean
+  /** The last request that node:http has read. */
+  #last: IncomingMessage | undefined
+  #isNodeReceiving = false
+
+  /** `toNode` hands bytes to node:http's reader. */
+  constructor(socket: Socket, options: ShortcutOptions, toNode: (bytes: Buffer) => void) {
+    this.socket = socket
+    this.clock = options.clock
+    this.#options = options
+    this.#toNode = toNode
+    this.#isLeft = options.begin === undefined
+  }
+
+  /** Whether the next request has begun to arrive. */
+  get isReceiving(): boolean {
+    return this.#waiting !== undefined || this.#isNodeReceiving
+  }
+
+  take(bytes: Buffer): void {
+    if (this.#isLeft) {
+      this.#pass(bytes)
+      return
+    }
+    this.#waiting = this.#waiting === undefined ? bytes : Buffer.concat([this.#waiting, bytes])
+    if (this.#current === undefined) this.#read()
+    else this.#queueBehind(this.#current)
+  }
+
+  /** Whether a request of node:http's is one that was read here before; its response is the one that was asked for. */
+  adopts(request: IncomingMessage, response: ServerResponse): boolean {
+    this.#last = request
+    if (!this.#isAdopting) return false
+    this.#isAdopting = false
+    this.#adopted = response
+    return true
+  }
+
+  longWay(): ServerResponse | undefined {
+    this.#isAdopting = true
+    this.#adopted = undefined
+    this.#handOver(this.#currentBytes!)
+    if (this.#adopted === undefined) {
+      this.#isAdopting = false
+      this.socket.destroy()
+    }
+    return this.#adopted
+  }
+
+  over(reply: PlainReply): void {
+    if (this.#current !== reply) return
+    this.#current = undefined
+    this.#currentBytes = undefined
+    this.#adopted = undefined
+    if (this.#waiting === undefined) return
+    this.socket.resume()
+    this.#read()
+  }
+
+  /** The client sends no more. Half a head is for node:http to refuse. */
+  ended(): void {
+    if (this.#waiting !== undefined && this.#current === undefined) this.#leave(this.#waiting)
+  }
+
+  /** The socket is closed. */
+  closed(): void {
+    this.#waiting = undefined
+    this.#current?.gone()
+  }
+
+  #read(): void {
+    if (this.#isReading) return
+    // Nothing can be answered any more. Besides, the socket does not forget that it was full: node:http would stop at
+    // once, and take what comes then for a fault.
+    if (!this.socket.writable) this.#waiting = undefined
+    this.#isReading = true
+    while (this.#waiting !== undefined && this.#current === undefined) {
+      const bytes: Buffer = this.#waiting
+      const request = readPlain(bytes, this.#options.maxHeaderBytes)
+      if (request === 'partial' && ++this.#pieces <= maxPieces) break
+      this.#pieces = 0
+      if (typeof request === 'string') {
+        this.#leave(bytes)
+        break
+      }
+      const isAll = request.size === bytes.length
+      this.#waiting = isAll ? undefined : bytes.subarray(request.size)
+      this.#currentBytes = isAll ? bytes : bytes.subarray(0, request.size)
+      this.#current = new PlainReply(this)
+      this.#options.begin?.(request, this.#current)
+      if (this.#waiting !== undefined && this.#current !== undefined) this.#queueBehind(this.#current)
+    }
+    this.#isReading = false
+  }
+
+  /** What is sent ahead waits until the answer before it has gone out; with one that is still awaited, node:http takes over. */
+  #queueBehind(reply: PlainReply): void {
+    const bytes = this.#waiting!
+    if (!reply.isAnswered) {
+      reply.goLong()
+      this.#leave(bytes)
+    } else if (bytes.length > maxWaitingBytes) this.socket.pause()
+  }
+
+  #leave(bytes: Buffer): void {
+    this.#isLeft = true
+    this.#waiting = undefined
+    this.#pass(bytes)
+  }
+
+  /** Bytes after a whole request that do not become one are the beginning of one; empty lines before it are nothing yet. */
+  #pass(bytes: Buffer): void {
+    const before = this.#last
+    const wasComplete = before?.complete ?? true
+    this.#handOver(bytes)
+    const isBegun = this.#isNodeReceiving || !isBlank(bytes)
+    this.#isNodeReceiving = isBegun && wasComplete && this.#last === before
+  }
+
+  /** While it has stopped the socket, node:http takes bytes for a fault of its own, which would end the process. */
+  #handOver(bytes: Buffer): void {
+    if (this.socket.isPaused()) this.socket.destroy()
+    else this.#toNode(bytes)
+  }
+}
+
+const isBlank = (bytes: Buffer): boolean => bytes.every((byte) => byte === 0x0d || byte === 0x0a)

@@ -1,0 +1,46 @@
+/** Clients that take nothing: an answer whose bytes wait in the socket without getting fewer is given up. */
+import type { Socket } from 'node:net'
+import type { Clock, Timer } from '../../core/clock.ts'
+import type { Reply } from './exchange.ts'
+
+export interface Patience {
+  readonly clock: Clock
+  /** A client that takes nothing for this long is cut off. */
+  readonly writeTimeoutMs: number
+}
+
+export class StallWatch {
+  readonly #reply: Reply
+  readonly #patience: Patience
+  #timer: Timer | undefined
+  #isWatched = false
+
+  constructor(reply: Reply, patience: Patience) {
+    this.#reply = reply
+    this.#patience = patience
+  }
+
+  /** Only where bytes are waiting: an answer that fits into the socket's buffer needs no timer. */
+  watch(): void {
+    const socket = this.#reply.socket
+    if (this.#timer !== undefined || socket === null || socket.writableLength === 0) return
+    if (!this.#isWatched) this.#reply.once('close', () => this.#timer?.cancel())
+    this.#isWatched = true
+    const taken = progressOf(socket)
+    this.#timer = this.#patience.clock.after(this.#patience.writeTimeoutMs, () => {
+      this.#timer = undefined
+      if (socket.destroyed || socket.writableLength === 0) return
+      if (progressOf(socket) === taken) this.#reply.destroy()
+      else this.watch()
+    })
+  }
+}
+
+/**
+ * Changes whenever a client takes something. Node counts only writes that are over, and many megabytes can be one
+ * write: what is left of it is known to the handle alone, as in net's own timeout.
+ */
+function progressOf(socket: Socket): string {
+  const { _handle: handle } = socket as Socket & { _handle?: { writeQueueSize?: number } | null }
+  return `${socket.bytesWritten - socket.writableLength} ${handle?.writeQueueSize}`
+}

@@ -1,0 +1,37 @@
+/** Hands every request of an address to the database that it is for. */
+import type { Asked, Reply } from '../front/exchange.ts'
+import type { Handler } from './handler.ts'
+import { isFor, placeOf, type Route, withoutPrefix } from './routes.ts'
+
+interface Claimant {
+  /** Undefined: it takes what nobody else does. */
+  readonly route?: Route | undefined
+  readonly site: { readonly handler: Handler }
+}
+
+/** `group`: the narrower claim first. */
+export function answererOf(group: readonly Claimant[]): (request: Asked, response: Reply) => void {
+  const [first] = group
+  // All that comes is for it, whatever host it names.
+  if (first !== undefined && first.route === undefined) {
+    const { handler } = first.site
+    return (request, response) => {
+      if (request.url?.startsWith('/') !== true) request.url = placeOf(request).target
+      void handler.handle(request, response)
+    }
+  }
+  return (request, response) => {
+    const place = placeOf(request)
+    const found = group.find(({ route }) => route === undefined || isFor(route, place))
+    if (found === undefined) {
+      response.writeHead(404, [])
+      response.end(Buffer.from(noDatabase(request)))
+    } else {
+      request.url = withoutPrefix(found.route, place.target)
+      void found.site.handler.handle(request, response)
+    }
+  }
+}
+
+const noDatabase = ({ url, headers }: Asked): string =>
+  `windowpane: no backend is configured for ${headers.host ?? ''}${url}; see backends.*.route\n`

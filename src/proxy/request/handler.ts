@@ -1,0 +1,306 @@
+/**
+ * One request, from the socket to its answer: limits → parse → plan → cache (or forward) → answer.
+ * Read `handle` from top to bottom.
+ */
+import type { Backend, Bypass, Plan, WireRequest } from '../../backends/backend.ts'
+import type { Clock } from '../../core/clock.ts'
+import { type RefusalReason, resetDecision } from '../../core/decision.ts'
+import { headerOf } from '../../core/headers.ts'
+import { newUuid } from '../../core/uuid.ts'
+import type { IntervalCache } from '../../engine/interval-cache.ts'
+import type { Broken } from '../../engine/ports.ts'
+import type { Answer } from '../../engine/trip.ts'
+import type { MaybePromise } from '../../stores/store.ts'
+import type { Visit } from '../../telemetry/record.ts'
+import { type Body, hasBody } from '../front/body.ts'
+import type { Asked, Reply } from '../front/exchange.ts'
+import type { FlavourWatch } from '../upstream/flavour.ts'
+import type { ForwardRequest, HttpUpstream } from '../upstream/upstream.ts'
+import { Cancels } from './cancels.ts'
+import { readDemands } from './demands.ts'
+import { forward } from './forward.ts'
+import { identityOf } from './identity.ts'
+import { type Incoming, readTarget } from './incoming.ts'
+import { Outgoing, type OutgoingOptions } from './outgoing.ts'
+import { type Settings, termsFor } from './settings.ts'
+
+export interface HandlerOptions extends OutgoingOptions {
+  readonly clock: Clock
+  readonly backend: Backend
+  readonly cache: IntervalCache
+  readonly upstream: HttpUpstream
+  readonly flavour: FlavourWatch
+  /** Read once per request. */
+  readonly settings: () => Settings
+  readonly maxRequestBytes: number
+  readonly maxRequests: number
+  /** Called once per request, when its answer is over; the visit is not valid afterwards. */
+  readonly observe?: (visit: Visit) => void
+}
+
+const statusOf: Record<RefusalReason, number> = {
+  overloaded: 503,
+  request_too_large: 413,
+  loop: 508,
+  only_if_cached: 504,
+  bad_request: 400,
+}
+
+export class Handler {
+  readonly #options: HandlerOptions
+  readonly #cancels: Cancels
+  readonly #newId: () => string
+  #inFlight = 0
+
+  constructor(options: HandlerOptions) {
+    this.#options = options
+    this.#cancels = new Cancels(options.backend, options.cache)
+    this.#newId = () => newUuid(() => options.clock.random())
+  }
+
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  /** What can be answered at once is: a promise is made only where something has to be waited for. */
+  handle(request: Asked, response: Reply): MaybePromise<void> {
+    const outgoing = new Outgoing(request, response, this.#options)
+    this.#inFlight++
+    return this.#run(outgoing, () => this.#answer(request, outgoing))
+  }
+
+  /** Answers, and looks back when that is over. `later`: it will be run on when the body is there. */
+  #run(outgoing: Outgoing, answer: () => MaybePromise<void> | 'later'): MaybePromise<void> {
+    try {
+      const pending = answer()
+      if (pending === 'later') return
+      if (pending instanceof Promise) {
+        return pending.catch((error) => this.#fault(outgoing, error)).then(() => this.#over(outgoing))
+      }
+    } catch (error) {
+      this.#fault(outgoing, error)
+    }
+    this.#over(outgoing)
+  }
+
+  #fault(outgoing: Outgoing, error: unknown): void {
+    resetDecision(outgoing.decision)
+    outgoing.decision.reason = 'internal'
+    if (outgoing.hasBegun) outgoing.abort()
+    else this.#error(outgoing, 500, `windowpane: internal error: ${String(error)}`)
+  }
+
+  #over(outgoing: Outgoing): void {
+    this.#inFlight--
+    this.#cancels.over(outgoing)
+    this.#tell(outgoing)
+  }
+
+  /** Whoever looks on cannot break an answer. */
+  #tell(visit: Visit): void {
+    try {
+      this.#options.observe?.(visit)
+    } catch {
+      // It has been answered: there is nobody to tell.
+    }
+  }
+
+  #answer(request: Asked, outgoing: Outgoing): MaybePromise<void> | 'later' {
+    const incoming = readTarget(request, outgoing.trace)
+    if (incoming === undefined)
+      return this.#refuse(outgoing, 'bad_request', 'the request target is not a path')
+    if (this.#inFlight > this.#options.maxRequests) {
+      return this.#refuse(
+        outgoing,
+        'overloaded',
+        `more than ${this.#options.maxRequests} requests at once; try again`,
+      )
+    }
+    if (isLoop(incoming, this.#options.via)) {
+      return this.#refuse(
+        outgoing,
+        'loop',
+        'the upstream URL leads back to this Windowpane; point it to the database',
+      )
+    }
+    if (!this.#options.backend.claims(incoming.method, incoming.path)) {
+      if (this.#cancels.isSettledHere(incoming)) return this.#settled(outgoing)
+      const body = hasBody(request) ? request.unread : null
+      return this.#forward(outgoing, { ...incoming, body }, { bypass: 'not_a_query' })
+    }
+    if (!hasBody(request)) return this.#query(outgoing, withBody(incoming, noBytes))
+    const limits = {
+      maxBytes: this.#options.maxRequestBytes,
+      hold: (bytes: number) => outgoing.hold(bytes),
+    }
+    request.gather(limits, (body) => {
+      void this.#run(outgoing, () => this.#queryWithBody(outgoing, incoming, body))
+    })
+    return 'later'
+  }
+
+  #queryWithBody(outgoing: Outgoing, incoming: Incoming, body: Body): MaybePromise<void> {
+    if (body instanceof Buffer) return this.#query(outgoing, withBody(incoming, body))
+    if (body === 'gone') return this.#gone(outgoing)
+    if (body === 'too long') {
+      const { maxRequestBytes } = this.#options
+      return this.#refuse(outgoing, 'request_too_large', `a query may have ${maxRequestBytes} bytes`)
+    }
+    outgoing.isLast()
+    return this.#refuse(outgoing, 'overloaded', 'no memory is left for the query')
+  }
+
+  #query(outgoing: Outgoing, wire: WireRequest): MaybePromise<void> {
+    const began = this.#options.clock.elapsed()
+    outgoing.wire = wire
+    const demands = readDemands(wire.headers, this.#options.clock.now())
+    const plan = demands.noStore ? { bypass: 'no_store' as const } : this.#plan(wire)
+    outgoing.decision.timings.plan = this.#options.clock.elapsed() - began
+    if ('bypass' in plan) {
+      outgoing.question = this.#options.backend.requestText?.(wire)
+      if (demands.onlyIfCached) return this.#refuse(outgoing, 'only_if_cached', 'this is never stored')
+      return this.#forward(outgoing, asForward(wire), plan)
+    }
+    outgoing.plan = plan
+    this.#cancels.note(outgoing)
+    const terms = termsFor(this.#options.settings(), {
+      path: wire.path,
+      headers: wire.headers,
+      query: plan.text,
+    })
+    const { mode, policy, maxStaleMs } = terms
+    if (mode === 'off') return this.#forward(outgoing, asForward(wire), { bypass: 'switched_off' })
+    const identity = identityOf(wire.headers, terms.identity)
+    const request = { plan, identity, demands, policy, maxStaleMs, target: outgoing, client: outgoing }
+    const { cache } = this.#options
+    outgoing.isForwarded = mode === 'shadow'
+    const answer =
+      mode === 'shadow' ? cache.shadow(request, outgoing.decision) : cache.serve(request, outgoing.decision)
+    return answer instanceof Promise
+      ? answer.then((late) => this.#render(outgoing, wire, late))
+      : this.#render(outgoing, wire, answer)
+  }
+
+  #plan(wire: WireRequest): Plan | Bypass {
+    const { backend, flavour, clock } = this.#options
+    try {
+      const query = backend.parse(wire)
+      if (query === undefined) return { bypass: 'not_a_query' }
+      if (isBypass(query)) return query
+      const known = flavour.noteRequest(wire.headers)
+      if (!known.isKnown) return { bypass: 'unknown_flavour', detail: known.label }
+      return backend.plan(query, clock.now(), known)
+    } catch (error) {
+      // A fault of ours: the database may understand it all the same.
+      return { bypass: 'unparseable_query', detail: String(error) }
+    }
+  }
+
+  #render(outgoing: Outgoing, wire: WireRequest, answer: Answer): MaybePromise<void> {
+    switch (answer.kind) {
+      case 'panes': {
+        const orForward = (isSent: boolean) =>
+          isSent ? undefined : this.#forward(outgoing, asForward(wire), { bypass: 'memory_exhausted' })
+        const own = this.#options.backend.ownHeaders?.(outgoing.plan!, this.#newId)
+        const { body, panes } = answer
+        const headers = own === undefined ? answer.headers : answer.headers.concat(own)
+        const sending = outgoing.panes({ headers, body, panes })
+        return sending instanceof Promise ? sending.then(orForward) : orForward(sending)
+      }
+      case 'response':
+        return outgoing.whole(answer.response.status, answer.response.headers, answer.response.body)
+      case 'failure': {
+        const { response } = answer.failure
+        if (response === undefined) return this.#broken(outgoing, answer.failure)
+        return outgoing.whole(response.status, response.headers, response.body)
+      }
+      case 'forward':
+        return this.#forward(outgoing, asForward(wire), {
+          bypass: answer.reason,
+          ...(answer.detail !== undefined && { detail: answer.detail }),
+        })
+      case 'not-cached':
+        return this.#refuse(outgoing, 'only_if_cached', 'the answer is not stored as a whole')
+      case 'client-gone':
+        return outgoing.isCancelled ? undefined : this.#gone(outgoing)
+      default:
+        return undefined
+    }
+  }
+
+  #gone({ decision }: Outgoing): void {
+    resetDecision(decision)
+    decision.reason = 'client_gone'
+  }
+
+  async #forward(outgoing: Outgoing, request: ForwardRequest, why: Bypass): Promise<void> {
+    const { decision } = outgoing
+    outgoing.isForwarded = true
+    resetDecision(decision)
+    decision.outcome = 'bypass'
+    decision.reason = why.bypass
+    if (why.detail !== undefined) decision.detail = why.detail
+    const broken = await forward(this.#options.upstream, request, outgoing)
+    if (broken !== undefined) this.#broken(outgoing, broken)
+  }
+
+  #broken(outgoing: Outgoing, broken: Broken): void {
+    const { decision } = outgoing
+    const isLate = broken.reason === 'database_timeout'
+    resetDecision(decision)
+    decision.reason = isLate ? 'database_timeout' : 'database_unreachable'
+    decision.detail = broken.detail
+    const message = isLate
+      ? `windowpane: the database did not answer in time (${broken.detail}), and nothing stored may be served instead`
+      : `windowpane: the database cannot be reached (${broken.detail}), and nothing stored may be served instead`
+    this.#error(outgoing, isLate ? 504 : 502, message)
+  }
+
+  /** A cancelled query that goes on for others, or has none of its own: the database is not told. */
+  #settled(outgoing: Outgoing): void {
+    outgoing.decision.outcome = 'bypass'
+    outgoing.decision.reason = 'not_a_query'
+    outgoing.decision.detail = 'the database has no query of this client alone'
+    outgoing.whole(202, [], noBytes)
+  }
+
+  #refuse(outgoing: Outgoing, reason: RefusalReason, message: string): void {
+    resetDecision(outgoing.decision)
+    outgoing.decision.outcome = 'refused'
+    outgoing.decision.reason = reason
+    this.#error(outgoing, statusOf[reason], `windowpane: ${message}`)
+  }
+
+  #error(outgoing: Outgoing, status: number, message: string): void {
+    const { contentType, body } = this.#options.backend.errorAnswer(status, message)
+    const headers = ['Content-Type', contentType]
+    if (status === 503) headers.push('Retry-After', '1')
+    if (status === 413 || status === 400) outgoing.isLast()
+    outgoing.whole(status, headers, Buffer.from(body))
+  }
+}
+
+const noBytes = Buffer.alloc(0)
+
+/** Without a spread, which costs more than the rest of it. */
+const withBody = ({ method, path, search, headers }: Incoming, body: Uint8Array): WireRequest => ({
+  method,
+  path,
+  search,
+  headers,
+  body,
+})
+
+const isBypass = (value: unknown): value is Bypass =>
+  typeof value === 'object' && value !== null && 'bypass' in value
+
+const asForward = (wire: WireRequest): ForwardRequest => ({
+  ...wire,
+  body: wire.body.length > 0 ? wire.body : null,
+  isQuery: true,
+})
+
+function isLoop(incoming: Incoming, via: string): boolean {
+  const passed = headerOf(incoming.headers, 'via')
+  return passed?.includes(via) === true
+}

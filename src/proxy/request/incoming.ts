@@ -1,0 +1,31 @@
+/** What a client sent, as the backend reads it. */
+import type { WireRequest } from '../../backends/backend.ts'
+import type { SpanIds } from '../../telemetry/channels.ts'
+import { tracedHeaders } from '../../telemetry/tracing.ts'
+import type { Asked } from '../front/exchange.ts'
+import { requestHeaders } from '../headers.ts'
+import { wholeUrl } from './routes.ts'
+
+/** Headers of the connection end here: what is not passed on decides nothing, least of all who is asking. */
+export interface Incoming extends Omit<WireRequest, 'body'> {}
+
+/** Undefined where the request target cannot be forwarded. What is asked for it is part of its own span. */
+export function readTarget(
+  message: Pick<Asked, 'method' | 'url' | 'rawHeaders' | 'endToEnd'>,
+  trace?: SpanIds,
+): Incoming | undefined {
+  const target = originForm(message.url ?? '')
+  if (target === undefined) return undefined
+  const headers = message.endToEnd ?? requestHeaders(message.rawHeaders)
+  const mark = target.indexOf('?')
+  return {
+    method: message.method ?? 'GET',
+    path: mark < 0 ? target : target.slice(0, mark),
+    search: mark < 0 ? '' : target.slice(mark + 1),
+    headers: trace === undefined ? headers : tracedHeaders(headers, trace),
+  }
+}
+
+/** Of a whole URL the path is what counts. */
+const originForm = (target: string): string | undefined =>
+  target.startsWith('/') ? target : wholeUrl(target)?.target

@@ -1,0 +1,334 @@
+/** Everything that is written to a client: head with the decision in it, and body. */
+import type { ErrorAnswer, HeaderList, Plan, Recomposed, WireRequest } from '../../backends/backend.ts'
+import type { Budget } from '../../core/budget.ts'
+import type { EpochMs } from '../../core/clock.ts'
+import { type Decision, newDecision, resetDecision } from '../../core/decision.ts'
+import { headerOf } from '../../core/headers.ts'
+import type { Pane } from '../../core/pane.ts'
+import { type ScratchPool, type Written, writeOut } from '../../core/scratch.ts'
+import type { Encoding, StreamTarget } from '../../engine/ports.ts'
+import type { Answer, Client } from '../../engine/trip.ts'
+import type { MaybePromise } from '../../stores/store.ts'
+import type { SpanIds } from '../../telemetry/channels.ts'
+import type { Visit } from '../../telemetry/record.ts'
+import { compress, negotiate, type Packing, packingOf } from '../compression/encoding.ts'
+import type { PackedAnswers } from '../compression/packed.ts'
+import type { Pieces } from '../compression/pieces.ts'
+import { spliceRoom } from '../compression/pieces-splice.ts'
+import type { Asked, Reply } from '../front/exchange.ts'
+import { isShort, textOf } from '../front/plain-reply.ts'
+import { type Patience, StallWatch } from '../front/stall.ts'
+import { cacheStatus, endToEnd, serverTiming } from '../headers.ts'
+
+export interface OutgoingOptions extends Patience {
+  readonly scratch: ScratchPool
+  readonly packed: PackedAnswers
+  readonly pieces: Pieces
+  readonly budget: Budget
+  readonly via: string
+  /** Says at its beginning whether a request is traced. */
+  readonly trace?: (headers: HeaderList) => SpanIds | undefined
+}
+
+type PanesAnswer = Pick<Extract<Answer, { kind: 'panes' }>, 'headers' | 'body'> & {
+  readonly panes?: readonly Pane[] | undefined
+}
+
+type CancelledAnswer = ErrorAnswer & { readonly status: number }
+
+/** Thousands of short series take longer to put together than to send: such an answer is kept as a whole when asked for again. */
+const manyParts = 2_000
+
+/** Less is copied as quickly. */
+const leastViewed = 32 * 1024
+
+/** One response, as a client the engine can wait with, a target it can stream to, and a visit to look back on. */
+export class Outgoing implements Client, StreamTarget, Visit {
+  readonly encoding: Encoding
+  readonly decision: Decision = newDecision()
+  readonly trace: SpanIds | undefined
+  plan: Plan | undefined
+  wire: WireRequest | undefined
+  question: string | undefined
+  isForwarded = false
+  bytes = 0
+  readonly #request: Asked
+  readonly #response: Reply
+  readonly #options: OutgoingOptions
+  readonly #began: number
+  /** What the client is sent of our own making. */
+  readonly #packing: Packing
+  readonly #stall: StallWatch
+  #isBroken = false
+  #held = 0
+  #isCancelled = false
+  readonly #onCancelled: (() => void)[] = []
+
+  constructor(request: Asked, response: Reply, options: OutgoingOptions) {
+    this.#request = request
+    this.#response = response
+    this.#options = options
+    this.#stall = new StallWatch(response, options)
+    this.#began = options.clock.elapsed()
+    this.trace = options.trace?.(request.rawHeaders)
+    const accepted = request.headers['accept-encoding'] as string | undefined
+    this.encoding = negotiate(accepted)
+    this.#packing = packingOf(accepted)
+  }
+
+  /** Whoever has cancelled its query waits for nothing more, though it may still be there. */
+  get isGone(): boolean {
+    return this.#isCancelled || (this.#response.destroyed && !this.#response.writableFinished)
+  }
+
+  onGone(callback: () => void): void {
+    if (this.isGone) {
+      callback()
+      return
+    }
+    if (this.plan?.queryId !== undefined) this.#onCancelled.push(callback)
+    this.#response.once('close', () => {
+      if (!this.#isCancelled && !this.#response.writableFinished) callback()
+    })
+  }
+
+  get method(): string {
+    return this.#request.method ?? ''
+  }
+
+  get path(): string {
+    const target = this.#request.url ?? ''
+    const mark = target.indexOf('?')
+    return mark < 0 ? target : target.slice(0, mark)
+  }
+
+  get ending(): Visit['ending'] {
+    if (this.#isBroken) return 'broken'
+    return this.isGone && !this.#isCancelled ? 'gone' : 'whole'
+  }
+
+  get isCancelled(): boolean {
+    return this.#isCancelled
+  }
+
+  /** 0 where no answer was begun. */
+  get status(): number {
+    return this.hasBegun ? this.#response.statusCode : 0
+  }
+
+  get totalMs(): number {
+    return this.#options.clock.elapsed() - this.#began
+  }
+
+  get endedAt(): EpochMs {
+    return this.#options.clock.now()
+  }
+
+  get unsent(): number {
+    return this.#response.writableLength
+  }
+
+  get hasBegun(): boolean {
+    return this.#response.headersSent
+  }
+
+  /** A response of the database that is passed on while it arrives. */
+  head(status: number, headers: HeaderList): void {
+    const { decision } = this
+    decision.upstreamStatus = status
+    // The database's refusal of a query that would have been stored is an error, not a miss.
+    if (status >= 300 && decision.outcome !== 'bypass') {
+      resetDecision(decision)
+      decision.reason = 'database_refused'
+      decision.upstreamStatus = status
+    }
+    if (this.isGone || this.hasBegun) return
+    const { timings } = decision
+    timings.fetch = this.#options.clock.elapsed() - this.#began - timings.plan - timings.lookup
+    const passed = endToEnd(headers)
+    this.#response.writeHead(status, passed.concat(this.#ownHeaders(passed)))
+  }
+
+  write(chunk: Uint8Array): boolean {
+    if (this.isGone) return true
+    this.bytes += chunk.length
+    const isKeepingUp = this.#response.write(chunk)
+    if (!isKeepingUp) this.#stall.watch()
+    return isKeepingUp
+  }
+
+  onDrain(resume: () => void): void {
+    this.#response.once('drain', resume)
+  }
+
+  end(): void {
+    this.#response.end()
+    this.#account(this.unsent)
+    this.#stall.watch()
+  }
+
+  /** After this answer the connection is closed: a request that was not read to its end makes it unusable. */
+  isLast(): void {
+    this.#response.shouldKeepAlive = false
+  }
+
+  abort(): void {
+    this.#isBroken = true
+    this.#response.destroy()
+  }
+
+  /** An answer put together from panes. Returns false where the memory budget has no room for it. */
+  panes(answer: PanesAnswer): MaybePromise<boolean> {
+    const { headers, body } = answer
+    const { packed } = this.#options
+    if (this.#packing !== 'identity') return this.#pack(answer, this.#packing)
+    const panes = (body.parts ?? 0) < manyParts ? undefined : answer.panes
+    const kept = panes && packed.find(panes, 'identity')
+    if (kept instanceof Buffer) {
+      this.#send(200, headers, { bytes: kept, release: () => {} })
+      this.#account(kept.length)
+      return true
+    }
+    if (panes === undefined && this.#sendViews(headers, body)) return true
+    const written = writeOut(this.#options, body.length, (target) => writeWhole(body, target))
+    if (written === undefined) return false
+    if (panes !== undefined) packed.offer(panes, 'identity', written.bytes)
+    this.#send(200, headers, written)
+    return true
+  }
+
+  /** Sends the bytes from where they lie, without a copy, where that does not keep much more than them from being given up. */
+  #sendViews(headers: HeaderList, body: Recomposed): boolean {
+    const views = body.length < leastViewed ? undefined : body.views?.()
+    if (views === undefined) return false
+    const kept = memoryOf(views)
+    if (kept > 2 * body.length || !this.hold(kept)) return false
+    if (this.isGone || this.hasBegun) return true
+    this.#sendWhole(200, headers, views)
+    return true
+  }
+
+  /** All of it leaves with one system call, head included: a response is corked until its end. */
+  #sendWhole(status: number, headers: HeaderList, body: readonly Uint8Array[]): void {
+    const response = this.#response
+    let length = 0
+    for (let i = 0; i < body.length; i++) length += body[i]!.length
+    const own = this.#ownHeaders(headers)
+    own.push('Content-Length', String(length))
+    this.bytes += length
+    if (response.sendWhole?.(status, { given: headers, own }, body) !== true) {
+      response.writeHead(status, headers.concat(own))
+      const last = body.length - 1
+      for (let i = 0; i < last; i++) {
+        if (i === 0 && isShort(body[0]!)) response.write(textOf(body[0]!), 'latin1')
+        else response.write(body[i]!)
+      }
+      response.end(body[last])
+    }
+    this.#stall.watch()
+  }
+
+  async #pack(answer: PanesAnswer, packing: Exclude<Packing, 'identity'>): Promise<boolean> {
+    const { packed, pieces } = this.#options
+    const { body, panes } = answer
+    const headers = [...answer.headers, 'Content-Encoding', packing]
+    let bytes = panes && packed.find(panes, packing)
+    if (bytes === undefined) {
+      if (packing === 'gzip' && this.#splice({ headers, body, panes })) return true
+      const written = writeOut(this.#options, body.length, (target) => writeWhole(body, target))
+      if (written === undefined) return false
+      const make = () => compress(written.bytes, packing).finally(written.release)
+      bytes = panes === undefined ? make() : packed.make(panes, packing, make)
+      // Another thread is busy with this answer: time to order what the next window can be put together from.
+      if (packing === 'gzip' && panes !== undefined) pieces.want(panes, body)
+    }
+    const whole = await bytes
+    this.#send(200, headers, { bytes: whole, release: () => {} })
+    this.#account(whole.length)
+    return true
+  }
+
+  /** Sends an answer put together from compressed pieces, where there are enough of them. */
+  #splice({ headers, body, panes }: PanesAnswer): boolean {
+    const { packed, pieces } = this.#options
+    if (panes === undefined || !pieces.covers(panes, body)) return false
+    const written = writeOut(this.#options, spliceRoom(body.length), (target) => pieces.write(body, target))
+    if (written === undefined) return false
+    packed.offer(panes, 'gzip', written.bytes)
+    this.#send(200, headers, written)
+    pieces.want(panes, body)
+    return true
+  }
+
+  /** The client has cancelled its query, and is told so, if it has not been told anything else. */
+  cancel({ status, contentType, body }: CancelledAnswer): void {
+    resetDecision(this.decision)
+    this.decision.reason = 'cancelled'
+    if (this.hasBegun) this.abort()
+    else this.whole(status, ['Content-Type', contentType], Buffer.from(body))
+    this.#isCancelled = true
+    for (const callback of this.#onCancelled) callback()
+  }
+
+  /** A whole response: the database's own error, or ours. */
+  whole(status: number, headers: HeaderList, body: Uint8Array): void {
+    const kept = endToEnd(headers, describingOtherBytes)
+    this.#send(status, kept, { bytes: body, release: () => {} })
+  }
+
+  #send(status: number, headers: HeaderList, body: Written): void {
+    if (this.isGone || this.hasBegun) {
+      body.release()
+      return
+    }
+    // `close` comes after the last byte was taken, or when the client is gone: never while the bytes are needed.
+    this.#response.once('close', body.release)
+    this.#sendWhole(status, headers, [body.bytes])
+  }
+
+  /** Takes room in the budget for what the request itself needs, until its answer is over. */
+  hold(bytes: number): boolean {
+    if (this.#response.closed || !this.#options.budget.reserve(bytes)) return false
+    if (this.#held === 0) this.#response.once('close', () => this.#options.budget.release(this.#held))
+    this.#held += bytes
+    return true
+  }
+
+  /** Puts bytes that the client has not taken yet into the budget, where there is room, until it has or is gone. */
+  #account(bytes: number): void {
+    const isUnsent = bytes > 0 && !this.#response.closed && !this.#response.writableFinished
+    if (!isUnsent || !this.#options.budget.reserve(bytes)) return
+    this.#response.once('close', () => this.#options.budget.release(bytes))
+  }
+
+  #ownHeaders(headers: HeaderList): string[] {
+    const { decision } = this
+    const list: string[] = []
+    if (decision.ageSeconds !== undefined && headerOf(headers, 'age') === undefined) {
+      list.push('Age', String(decision.ageSeconds))
+    }
+    const total = this.#options.clock.elapsed() - this.#began
+    list.push('Cache-Status', cacheStatus(decision), 'Server-Timing', serverTiming(decision, total))
+    list.push('Via', `1.1 ${this.#options.via}`)
+    return list
+  }
+}
+
+/** How much cannot be given up while these are in use; neighbours often lie in the same memory. */
+function memoryOf(views: readonly Uint8Array[]): number {
+  let bytes = 0
+  let before: ArrayBufferLike | undefined
+  for (const { buffer } of views) {
+    if (buffer !== before) bytes += buffer.byteLength
+    before = buffer
+  }
+  return bytes
+}
+
+function writeWhole(body: Recomposed, target: Uint8Array): number {
+  body.write(target)
+  return body.length
+}
+
+/** Our body is decoded and of another length than the one these headers came with. */
+const describingOtherBytes = new Set(['content-length', 'content-encoding'])

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ladder } from '../../ttl/ladder.ts'
+import { type Mode, ModeSwitch, modes, type Settings, termsFor } from './settings.ts'
+
+const subject = { path: '/', headers: [], query: 'up' }
+
+const settingsOf = (mode: Mode, rule?: Mode): Settings => ({
+  terms: { mode, identity: 'separate', policy: ladder(), maxStaleMs: 0 },
+  rules: rule === undefined ? [] : [{ name: 'rules.0', terms: { mode: rule }, matches: () => true }],
+})
+
+test('a mode that is set holds until the configuration is replaced', () => {
+  let configured = settingsOf('on')
+  const changes: Mode[] = []
+  const modeSwitch = new ModeSwitch(
+    () => configured,
+    (mode) => changes.push(mode),
+  )
+  assert.equal(modeSwitch.settings, configured)
+  assert.equal(modeSwitch.set('shadow'), 'on')
+  assert.deepEqual(modeSwitch.state, { mode: 'shadow', configured: 'on', isOverridden: true })
+  assert.equal(termsFor(modeSwitch.settings, subject).mode, 'shadow')
+  assert.equal(modeSwitch.settings, modeSwitch.settings)
+  assert.equal(modeSwitch.set('off'), 'shadow')
+  configured = settingsOf('on')
+  assert.deepEqual(modeSwitch.state, { mode: 'on', configured: 'on', isOverridden: false })
+  configured = settingsOf('on')
+  assert.equal(modeSwitch.settings, configured)
+  assert.deepEqual(changes, ['shadow', 'off', 'on'])
+})
+
+test('a rule may be more careful than what was set, never less', () => {
+  for (const rule of modes) {
+    for (const set of modes) {
+      const modeSwitch = new ModeSwitch(() => settingsOf('on', rule))
+      const settings = settingsOf('on', rule)
+      const fixed = new ModeSwitch(() => settings)
+      fixed.set(set)
+      const expected = modes[Math.min(modes.indexOf(rule), modes.indexOf(set))]
+      assert.equal(termsFor(fixed.settings, subject).mode, expected, `${rule} ${set}`)
+      assert.equal(termsFor(modeSwitch.settings, subject).mode, rule)
+    }
+  }
+})

@@ -1,0 +1,114 @@
+/**
+ * What may be changed while requests are under way: how one database is cached, and the rules that make exceptions.
+ * Settings are values; a reload replaces them, and every request uses those it found when it came.
+ */
+import type { HeaderList } from '../../backends/backend.ts'
+import type { TtlPolicy } from '../../ttl/policy.ts'
+import type { Identity } from './identity.ts'
+
+/**
+ * `off`: everything is passed on; `shadow`: too, and what the cache would say is compared with the database's answer;
+ * `on`: answers come from the cache where they can. The more careful first.
+ */
+export const modes = ['off', 'shadow', 'on'] as const
+export type Mode = (typeof modes)[number]
+
+export interface Terms {
+  readonly mode: Mode
+  readonly identity: Identity
+  readonly policy: TtlPolicy
+  readonly maxStaleMs: number
+}
+
+/** What rules can see of a request. */
+export interface RuleSubject {
+  readonly path: string
+  readonly headers: HeaderList
+  /** The text of the query. */
+  readonly query: string
+}
+
+export interface Rule {
+  /** What it is called in explanations. */
+  readonly name: string
+  readonly terms: Partial<Terms>
+  matches(subject: RuleSubject): boolean
+}
+
+export interface RuledTerms extends Terms {
+  /** The name of the rule that decided. */
+  readonly rule?: string
+}
+
+export interface Settings {
+  readonly terms: Terms
+  readonly rules: readonly Rule[]
+  /** Set while running, instead of the mode in `terms`. A rule may be more careful than it, never less. */
+  readonly override?: Mode
+}
+
+/** The first rule that matches decides; what it does not say is as for everybody. */
+export function termsFor({ terms, rules, override }: Settings, subject: RuleSubject): RuledTerms {
+  const rule = rules.length === 0 ? undefined : rules.find((each) => each.matches(subject))
+  if (rule === undefined) return terms
+  const own = { ...terms, ...rule.terms, rule: rule.name }
+  return override === undefined ? own : { ...own, mode: moreCareful(own.mode, override) }
+}
+
+const moreCareful = (a: Mode, b: Mode): Mode => (modes.indexOf(a) < modes.indexOf(b) ? a : b)
+
+export interface ModeState {
+  /** The one in force. */
+  readonly mode: Mode
+  readonly configured: Mode
+  readonly isOverridden: boolean
+}
+
+/** The settings of one database as configured, with a mode that may be set while running, until they are replaced. */
+export class ModeSwitch {
+  readonly #configured: () => Settings
+  readonly #onChange: (mode: Mode) => void
+  /** What was configured when `#inForce` was made. */
+  #seen: Settings
+  #inForce: Settings
+
+  constructor(configured: () => Settings, onChange: (mode: Mode) => void = () => {}) {
+    this.#configured = configured
+    this.#onChange = onChange
+    this.#seen = configured()
+    this.#inForce = this.#seen
+  }
+
+  /** Asked once per request. */
+  get settings(): Settings {
+    const configured = this.#configured()
+    // Other settings are another configuration: what was set before ends with the one before.
+    if (configured !== this.#seen) {
+      this.#seen = configured
+      this.#take(configured)
+    }
+    return this.#inForce
+  }
+
+  get state(): ModeState {
+    const { terms, override } = this.settings
+    return {
+      mode: terms.mode,
+      configured: this.#seen.terms.mode,
+      isOverridden: override !== undefined,
+    }
+  }
+
+  /** Returns the mode that was in force. */
+  set(mode: Mode): Mode {
+    const was = this.settings.terms.mode
+    this.#take({ ...this.#seen, terms: { ...this.#seen.terms, mode }, override: mode })
+    return was
+  }
+
+  #take(settings: Settings): void {
+    const was = this.#inForce.terms.mode
+    this.#inForce = settings
+    if (settings.terms.mode !== was) this.#onChange(settings.terms.mode)
+  }
+}

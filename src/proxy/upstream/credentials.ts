@@ -1,0 +1,103 @@
+/** How Windowpane itself logs in to a database. Files are looked at on every use, because tokens are rotated. */
+import type { Clock } from '../../core/clock.ts'
+import { WatchedFile } from '../watched-file.ts'
+
+/** A value that does not print itself. */
+interface Hidden {
+  reveal(): string
+}
+
+/** Basic where there is a user, bearer otherwise. */
+export interface AuthOptions {
+  readonly username?: string | undefined
+  readonly password?: Hidden | undefined
+  readonly passwordFile?: string | undefined
+  readonly token?: Hidden | undefined
+  readonly tokenFile?: string | undefined
+  /** Whether these are sent instead of a client's own, and not only where a client has none. */
+  readonly replaceClient?: boolean | undefined
+}
+
+/** The value of an Authorization header, nothing to send, or why there is none although there should be. */
+export type Authorization = { readonly value: string | undefined } | { readonly error: string }
+
+/** While a file is being replaced it may be missing or empty: what it said last holds for this long. */
+const graceMs = 5_000
+const nothing: Authorization = { value: undefined }
+
+export class Credentials {
+  readonly #auth: AuthOptions
+  readonly #clock: Clock
+  readonly #file: WatchedFile | undefined
+  readonly #fixed: Authorization | undefined
+  #good: Authorization | undefined
+  #badSince: number | undefined
+  #bytes: Buffer | undefined
+
+  constructor(auth: AuthOptions, clock: Clock) {
+    this.#auth = auth
+    this.#clock = clock
+    const { username, password, passwordFile, token, tokenFile } = auth
+    const path = username === undefined ? tokenFile : passwordFile
+    const secret = (username === undefined ? token : password)?.reveal()
+    if (secret !== undefined) this.#fixed = this.#header(secret)
+    else if (path !== undefined) this.#file = new WatchedFile(path, clock)
+    else this.#fixed = username === undefined ? nothing : this.#header('')
+  }
+
+  get replaceClient(): boolean {
+    return this.#auth.replaceClient === true
+  }
+
+  authorization(): Authorization {
+    if (this.#file === undefined) return this.#fixed ?? nothing
+    const read = this.#file.read()
+    if ('bytes' in read && read.bytes === this.#bytes && this.#good !== undefined) return this.#good
+    const found = 'error' in read ? read : this.#parse(read.bytes, this.#file.path)
+    if ('error' in found) return this.#fallback(found)
+    this.#bytes = 'bytes' in read ? read.bytes : undefined
+    this.#good = found
+    this.#badSince = undefined
+    return found
+  }
+
+  #fallback(found: Authorization): Authorization {
+    this.#bytes = undefined
+    const now = this.#clock.elapsed()
+    this.#badSince ??= now
+    return this.#good !== undefined && now - this.#badSince < graceMs ? this.#good : found
+  }
+
+  #parse(bytes: Buffer, path: string): Authorization {
+    const line = bytes.toString('utf8').split(/\r?\n/)[0]!
+    if (line === '') return { error: `${path} is empty` }
+    const header = this.#header(line)
+    return 'error' in header ? { error: `${path}: ${header.error}` } : header
+  }
+
+  #header(secret: string): Authorization {
+    const { username } = this.#auth
+    if (username !== undefined) return { value: basic(username, secret) }
+    const token = secret.trim()
+    // Never the token itself: this text is shown.
+    if (!/^[\x21-\x7e]+$/.test(token)) return { error: 'the token has characters that a header cannot carry' }
+    return { value: `Bearer ${token}` }
+  }
+}
+
+/** From the user and password of a URL. */
+export function authorizationOf({ username, password }: URL): string | undefined {
+  return username === '' && password === '' ? undefined : basic(decoded(username), decoded(password))
+}
+
+const basic = (username: string, password: string): string =>
+  `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+
+/** As a browser does: what is not percent-encoded text stands for itself. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

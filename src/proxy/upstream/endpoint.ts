@@ -1,0 +1,154 @@
+/** One URL of a database: its connections, its certificates, its health. */
+import { type Dispatcher, Pool } from 'undici'
+import type { Clock } from '../../core/clock.ts'
+import { TlsFiles, type TlsPaths } from '../tls-files.ts'
+import { withoutCredentials } from '../url.ts'
+import { authorizationOf } from './credentials.ts'
+import { messageOf } from './errors.ts'
+import { Health, type HealthState } from './health.ts'
+
+/** There is no way to leave certificates unverified, and there will be none. */
+export interface UpstreamTls extends TlsPaths {
+  /** The name the certificate must have, if not that of the URL. */
+  readonly serverName?: string | undefined
+}
+
+export interface EndpointOptions {
+  readonly url: URL
+  readonly clock: Clock
+  readonly connections: number
+  readonly tls?: UpstreamTls | undefined
+  /** A unix socket to connect to instead of the host of the URL. */
+  readonly socket?: string | undefined
+}
+
+export interface UpstreamState extends HealthState {
+  /** Without user and password. */
+  readonly url: string
+  /** Why the certificates that are in the files now are not in use. */
+  readonly tlsError?: string
+}
+
+const connectTimeoutMs = 5_000
+const lookAgainMs = 1_000
+/** Some servers hang up on clients without a certificate and say nothing. */
+const noCertificate = '; if it asks for a client certificate, name one with tls.cert and tls.key'
+
+export class Endpoint {
+  readonly health: Health
+  /** For messages. */
+  readonly name: string
+  /** From the user and password of the URL. */
+  readonly authorization: string | undefined
+  readonly #options: EndpointOptions
+  readonly #prefix: string
+  readonly #tls: TlsFiles | undefined
+  readonly #retired = new Set<Pool>()
+  #pool: Pool | undefined
+  #isClosed = false
+  #lookedAt = Number.NEGATIVE_INFINITY
+
+  constructor(options: EndpointOptions) {
+    this.#options = options
+    this.health = new Health(options.clock)
+    this.name = options.socket ?? options.url.host
+    this.authorization = authorizationOf(options.url)
+    this.#prefix = options.url.pathname.replace(/\/+$/, '')
+    const { ca, cert, key } = options.tls ?? {}
+    const hasFiles = ca !== undefined || cert !== undefined || key !== undefined
+    if (hasFiles && options.url.protocol === 'https:')
+      this.#tls = new TlsFiles({ ca, cert, key }, options.clock)
+  }
+
+  /** Compressing costs the database more than loopback saves. */
+  get isLocal(): boolean {
+    const { socket, url } = this.#options
+    return socket !== undefined || /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
+  }
+
+  get state(): UpstreamState {
+    const error = this.#tls?.error
+    const url = withoutCredentials(this.#options.url.href)
+    return { url, ...this.health.state, ...(error !== undefined && { tlsError: error }) }
+  }
+
+  /** Whether connections to it would be made in the same way. */
+  isLike({ url, tls, socket, connections }: EndpointOptions): boolean {
+    const own = this.#options
+    return (
+      url.href === own.url.href &&
+      socket === own.socket &&
+      connections === own.connections &&
+      (['ca', 'cert', 'key', 'serverName'] as const).every((name) => tls?.[name] === own.tls?.[name])
+    )
+  }
+
+  /** What keeps it from being asked at all, whoever asks. */
+  get obstacle(): string | undefined {
+    this.#lookAtFiles()
+    return this.#tls !== undefined && this.#tls.material === undefined ? this.#tls.error : undefined
+  }
+
+  /** What an error on the way to it means. */
+  meaningOf(error: unknown): string {
+    const { url, tls } = this.#options
+    const isClosed = (error as NodeJS.ErrnoException).code === 'UND_ERR_SOCKET' && !this.health.hasAnswered
+    const hint = isClosed && url.protocol === 'https:' && tls?.cert === undefined ? noCertificate : ''
+    return messageOf(error) + hint
+  }
+
+  dispatch(request: Omit<Dispatcher.DispatchOptions, 'origin'>, handler: Dispatcher.DispatchHandler): void {
+    if (this.#isClosed) throw new Error('Windowpane is going down')
+    this.#pool ??= this.#newPool()
+    this.#pool.dispatch({ ...request, path: this.#prefix + request.path }, handler)
+  }
+
+  /** Certificates are looked at now, and not only when it is time. */
+  reload(): void {
+    this.#lookedAt = Number.NEGATIVE_INFINITY
+    this.#lookAtFiles()
+  }
+
+  /** Lets requests under way finish. */
+  async retire(): Promise<void> {
+    const pool = this.#pool
+    this.#pool = undefined
+    if (pool === undefined) return
+    this.#retired.add(pool)
+    await pool.close().finally(() => this.#retired.delete(pool))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([this.#pool, ...this.#retired].map((pool) => pool?.destroy()))
+  }
+
+  /** New certificates are for new connections; the old ones end with the requests that they carry. */
+  #lookAtFiles(): void {
+    const now = this.#options.clock.elapsed()
+    if (this.#tls === undefined || now - this.#lookedAt < lookAgainMs) return
+    this.#lookedAt = now
+    if (this.#tls.check()) void this.retire()
+  }
+
+  #newPool(): Pool {
+    const { url, connections, socket, tls } = this.#options
+    const context = this.#tls?.material?.context
+    return new Pool(url.origin, {
+      connections,
+      // Deadlines are ours, on the clock.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      // Header lists are read as they come over HTTP/1.
+      allowH2: false,
+      connect: {
+        timeout: connectTimeoutMs,
+        // Said aloud, because the environment (NODE_TLS_REJECT_UNAUTHORIZED) could say otherwise.
+        rejectUnauthorized: true,
+        ...(socket !== undefined && { socketPath: socket }),
+        ...(context !== undefined && { secureContext: context }),
+        ...(tls?.serverName !== undefined && { servername: tls.serverName }),
+      },
+    })
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * Finds out what really answers behind the database's API. Asked at the start and then, in the background of
+ * requests, again: quickly while it is unknown, now and then once it is known. A client's own credentials are used,
+ * because the server may tell nothing to anybody else.
+ */
+import type { Backend, Flavour, HeaderList } from '../../backends/backend.ts'
+import type { Clock, Timer } from '../../core/clock.ts'
+import type { Upstream } from '../../engine/ports.ts'
+
+const retryAfterMs = 1_000
+const recheckAfterMs = 60_000
+/** A database that takes longer is asked again later; nobody waits for it. */
+const patienceMs = 5_000
+const maxBytes = 64 * 1024
+
+export class FlavourWatch {
+  readonly #backend: Backend
+  readonly #upstream: Upstream
+  readonly #clock: Clock
+  #flavour: Flavour = { isKnown: false, label: 'not asked yet' }
+  #askedAt = Number.NEGATIVE_INFINITY
+  #hasAnswered = false
+  /** Called when the database turns out to be another thing than was known. */
+  onChange: (flavour: Flavour) => void = () => {}
+
+  constructor(backend: Backend, upstream: Upstream, clock: Clock) {
+    this.#backend = backend
+    this.#upstream = upstream
+    this.#clock = clock
+  }
+
+  get current(): Flavour {
+    return this.#flavour
+  }
+
+  /** Whether it ever answered, whatever it is; a server error is no answer. */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered
+  }
+
+  /** What another thread has found out. */
+  adopt(flavour: Flavour): void {
+    this.#flavour = flavour
+    this.#askedAt = this.#clock.now()
+    this.#hasAnswered = true
+  }
+
+  /** What is known now; asks again in the background when that is due. */
+  noteRequest(headers: HeaderList): Flavour {
+    const due = this.#flavour.isKnown ? recheckAfterMs : retryAfterMs
+    if (this.#clock.now() - this.#askedAt >= due) void this.ask(headers)
+    return this.#flavour
+  }
+
+  /** A database that cannot be asked keeps the flavour it was last known to have. */
+  ask(headers: HeaderList): Promise<void> {
+    this.#askedAt = this.#clock.now()
+    const body: Buffer[] = []
+    let length = 0
+    let status = 0
+    return new Promise((resolve) => {
+      const over = () => {
+        timer?.cancel()
+        resolve()
+      }
+      let timer: Timer | undefined
+      const exchange = this.#upstream.send(this.#request(headers), 'identity', {
+        head: (code) => {
+          status = code
+        },
+        data: (chunk) => {
+          length += chunk.length
+          if (length <= maxBytes) body.push(Buffer.from(chunk))
+        },
+        end: () => {
+          if (status < 500) this.#hasAnswered = true
+          // Anything but an answer is about one client or one moment: what is known stays known.
+          if (!this.#flavour.isKnown || status === 200) {
+            this.#learn(this.#backend.readFlavour(status, Buffer.concat(body).toString()))
+          }
+          over()
+        },
+        failed: ({ detail }) => {
+          if (!this.#flavour.isKnown) this.#learn({ isKnown: false, label: `not reached: ${detail}` })
+          over()
+        },
+      })
+      timer = this.#clock.after(patienceMs, () => {
+        exchange.cancel()
+        resolve()
+      })
+    })
+  }
+
+  #learn(flavour: Flavour): void {
+    const { isKnown, label } = this.#flavour
+    this.#flavour = flavour
+    if (flavour.isKnown !== isKnown || flavour.label !== label) this.onChange(flavour)
+  }
+
+  #request(headers: HeaderList) {
+    const own: string[] = []
+    for (let i = 0; i < headers.length; i += 2) {
+      if (!headers[i]!.startsWith('content-')) own.push(headers[i]!, headers[i + 1]!)
+    }
+    return {
+      method: 'GET',
+      path: this.#backend.flavourPath,
+      search: '',
+      headers: own,
+      body: new Uint8Array(0),
+    }
+  }
+}

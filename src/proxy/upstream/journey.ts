@@ -1,0 +1,107 @@
+/** One request to whichever database is worth asking, and to another one if that fails before it says anything. */
+import type { Readable } from 'node:stream'
+import type { Dispatcher } from 'undici'
+import type { Broken } from '../../engine/ports.ts'
+import type { Choice, Endpoints } from './choice.ts'
+import type { Endpoint } from './endpoint.ts'
+import { isFaultOf } from './errors.ts'
+import type { Journey, ResponseReader } from './response.ts'
+
+export interface Cargo {
+  readonly method: string
+  /** With the search. */
+  readonly path: string
+  readonly body: Uint8Array | Readable | null
+  /** Whether it may be asked twice. */
+  readonly isSafe: boolean
+  /** Whether the answer is wanted free of content encoding. */
+  readonly isDecoding: boolean
+  /** How long it may take until the next byte, if not as long as usual. */
+  readonly patienceMs?: number
+  /** Asks nothing but how the database is: a server error is a bad sign. */
+  readonly isProbe?: boolean
+  /** Its headers for one of the databases, with the credentials for that one; or why there are none. */
+  headersFor(endpoint: Endpoint): string[] | { readonly error: string }
+}
+
+export class RequestJourney implements Journey {
+  readonly #endpoints: Endpoints
+  readonly #cargo: Cargo
+  #reader: ResponseReader | undefined
+  #endpoint: Endpoint | undefined
+  #isTrial = false
+  #isAnswered = false
+  #earlier: string | undefined
+
+  constructor(endpoints: Endpoints, cargo: Cargo) {
+    this.#endpoints = endpoints
+    this.#cargo = cargo
+  }
+
+  begin(reader: ResponseReader): void {
+    this.#reader = reader
+    const broken = this.#attempt(reader, this.#endpoints.first(this.#cargo.isSafe))
+    // Not before the caller has the exchange in hand.
+    if (broken !== undefined) queueMicrotask(() => reader.fail(broken))
+  }
+
+  answered(status: number): void {
+    this.#isAnswered = true
+    const health = this.#endpoint!.health
+    if (this.#cargo.isProbe === true && status >= 500) health.failed(this.#isTrial, `status ${status}`)
+    else health.answered()
+  }
+
+  failed(error: Error): Broken | undefined {
+    const failed = this.#endpoint!
+    const isTheirs = isFaultOf(error, this.#cargo.body)
+    const meaning = failed.meaningOf(error)
+    if (isTheirs) failed.health.failed(this.#isTrial, meaning)
+    this.over()
+    const detail = this.#named(failed, meaning)
+    const mayRepeat = isTheirs && this.#cargo.isSafe && !this.#isAnswered && this.#earlier === undefined
+    const other = mayRepeat ? this.#endpoints.other(failed) : undefined
+    if (other === undefined)
+      return unreachable(this.#earlier === undefined ? detail : `${this.#earlier}; ${detail}`)
+    this.#earlier = detail
+    return this.#attempt(this.#reader!, other)
+  }
+
+  /** Another database would most likely need as long: it is not asked. */
+  timedOut(): void {
+    this.#endpoint?.health.failed(this.#isTrial, 'no answer in time')
+  }
+
+  over(): void {
+    if (this.#endpoint === undefined) return
+    if (this.#isTrial) this.#endpoint.health.endTrial()
+    this.#endpoint = undefined
+    this.#isTrial = false
+  }
+
+  /** What keeps the request from being sent at all is no fault of the database. */
+  #attempt(reader: ResponseReader, chosen: Choice): Broken | undefined {
+    const { endpoint } = chosen
+    this.#endpoint = endpoint
+    this.#isTrial = chosen.isTrial
+    const { method, path, body } = this.#cargo
+    const obstacle = endpoint.obstacle
+    const headers = obstacle === undefined ? this.#cargo.headersFor(endpoint) : { error: obstacle }
+    if (!Array.isArray(headers)) return unreachable(this.#named(endpoint, headers.error))
+    try {
+      endpoint.dispatch(
+        { method: method as Dispatcher.HttpMethod, path, headers, body: body as Readable | null },
+        reader,
+      )
+      return undefined
+    } catch (error) {
+      return unreachable(this.#named(endpoint, endpoint.meaningOf(error)))
+    }
+  }
+
+  #named(endpoint: Endpoint, detail: string): string {
+    return this.#endpoints.count === 1 ? detail : `${endpoint.name}: ${detail}`
+  }
+}
+
+const unreachable = (detail: string): Broken => ({ reason: 'database_unreachable', detail })

@@ -1,0 +1,114 @@
+/** The database over HTTP, with a span for every query that is asked on behalf of a traced request. */
+import type { HeaderList, WireRequest } from '../../backends/backend.ts'
+import type { Broken, Encoding, Exchange, ResponseHandler } from '../../engine/ports.ts'
+import type { ServerAddress } from '../../telemetry/channels.ts'
+import type { FetchSpan, Tracing } from '../../telemetry/tracing.ts'
+import { type ForwardRequest, HttpUpstream, type UpstreamOptions } from './upstream.ts'
+
+export class TracedUpstream extends HttpUpstream {
+  readonly #tracing: Tracing
+
+  constructor(options: UpstreamOptions, tracing: Tracing) {
+    super(options)
+    this.#tracing = tracing
+  }
+
+  override send(request: WireRequest, accept: Encoding, handler: ResponseHandler): Exchange {
+    const span = this.#tracing.beginFetch(request)
+    if (span === undefined) return super.send(request, accept, handler)
+    const watched = new Watched(handler, span)
+    return watched.sent(super.send({ ...request, headers: span.headers }, accept, watched))
+  }
+
+  override forward(request: ForwardRequest, handler: ResponseHandler): Exchange {
+    const span = this.#tracing.beginFetch(request)
+    if (span === undefined) return super.forward(request, handler)
+    const watched = new Watched(handler, span)
+    return watched.sent(super.forward({ ...request, headers: span.headers }, watched))
+  }
+}
+
+/** Passes everything on, both ways, and notes when it is over. */
+class Watched implements ResponseHandler, Exchange {
+  readonly #handler: ResponseHandler
+  readonly #span: FetchSpan
+  #exchange!: Exchange
+
+  constructor(handler: ResponseHandler, span: FetchSpan) {
+    this.#handler = handler
+    this.#span = span
+  }
+
+  get isStreaming(): boolean {
+    return this.#handler.isStreaming === true
+  }
+
+  sent(exchange: Exchange): Exchange {
+    this.#exchange = exchange
+    return this
+  }
+
+  head(status: number, headers: HeaderList): void {
+    this.#span.status = status
+    this.#handler.head(status, headers)
+  }
+
+  raw(chunk: Uint8Array): void {
+    this.#span.bytes += chunk.length
+    this.#handler.raw?.(chunk)
+  }
+
+  data(chunk: Uint8Array): void {
+    this.#handler.data(chunk)
+  }
+
+  passed(): void {
+    this.#handler.passed?.()
+  }
+
+  /** There only where the handler has it: without it, a broken encoding is a failure. */
+  get undecodable(): ((detail: string) => void) | undefined {
+    return this.#handler.undecodable?.bind(this.#handler)
+  }
+
+  end(trailers: HeaderList): void {
+    this.#span.end()
+    this.#handler.end(trailers)
+  }
+
+  failed(failure: Broken): void {
+    this.#span.end(failure.reason)
+    this.#handler.failed(failure)
+  }
+
+  cancel(): void {
+    this.#span.end('given_up')
+    this.#exchange.cancel()
+  }
+
+  pause(): void {
+    this.#exchange.pause()
+  }
+
+  resume(): void {
+    this.#exchange.resume()
+  }
+
+  stopDecoding(): void {
+    this.#exchange.stopDecoding()
+  }
+
+  hurry(): void {
+    this.#exchange.hurry?.()
+  }
+}
+
+/** Where the database is, if it is in one place: which of several is asked is decided on the way. */
+export function onlyServer([first, ...others]: readonly URL[]): ServerAddress | undefined {
+  if (first === undefined || others.length > 0) return undefined
+  const usual = first.protocol === 'https:' ? 443 : 80
+  return {
+    address: first.hostname.replace(/^\[|\]$/g, ''),
+    port: first.port === '' ? usual : Number(first.port),
+  }
+}

@@ -1,0 +1,207 @@
+/** The database over HTTP: which of its URLs is asked, with what headers, and what is done when that one is down. */
+import type { Readable } from 'node:stream'
+import type { HeaderList, WireRequest } from '../../backends/backend.ts'
+import type { Clock, Timer } from '../../core/clock.ts'
+import { headerOf } from '../../core/headers.ts'
+import type { Encoding, Exchange, ResponseHandler, Upstream } from '../../engine/ports.ts'
+import { endToEnd } from '../headers.ts'
+import { Endpoints } from './choice.ts'
+import { type AuthOptions, Credentials } from './credentials.ts'
+import { Endpoint, type UpstreamState, type UpstreamTls } from './endpoint.ts'
+import { type Cargo, RequestJourney } from './journey.ts'
+import { Pace } from './pace.ts'
+import { ResponseReader } from './response.ts'
+
+export interface ProbeOptions {
+  /** A path that every database of this kind answers, such as `Backend.flavourPath`. */
+  readonly path: string
+  readonly intervalMs: number
+}
+
+/** What may change while requests are under way. */
+export interface UpstreamSettings {
+  /** One URL, or those of several equal databases; the path goes before that of every request. */
+  readonly url: URL | readonly URL[]
+  /** Connections to each of them. */
+  readonly connections: number
+  /** A database that sends nothing for this long has failed. */
+  readonly idleTimeoutMs: number
+  readonly tls?: UpstreamTls | undefined
+  readonly auth?: AuthOptions | undefined
+  /** A unix socket to connect to instead of the host of the URL. */
+  readonly socket?: string | undefined
+  /** Finds out who is down and who is back without risking a client's request. */
+  readonly probe?: ProbeOptions | undefined
+}
+
+export interface UpstreamOptions extends UpstreamSettings {
+  readonly clock: Clock
+  /** What this proxy calls itself in Via. */
+  readonly via: string
+  /** Shared by all databases of a process. */
+  readonly pace?: Pace | undefined
+}
+
+/** A query has been read whole, for planning; the body of anything else may still be arriving. */
+export interface ForwardRequest extends Omit<WireRequest, 'body'> {
+  readonly body: Uint8Array | Readable | null
+  /** It only asks: whatever its method, it may be asked twice. */
+  readonly isQuery?: boolean
+}
+
+const replaced = new Set(['host', 'accept-encoding', 'content-length', 'expect', 'via'])
+/** About the client's own copy of its own request: a narrowed one has other bytes. */
+const conditional = new Set([
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+  'if-range',
+  'range',
+])
+
+export class HttpUpstream implements Upstream {
+  readonly #clock: Clock
+  readonly #via: string
+  readonly #pace: Pace
+  readonly #retired = new Set<Endpoint>()
+  #settings!: UpstreamSettings
+  #credentials!: Credentials
+  #endpoints!: Endpoints
+  #probeTimer: Timer | undefined
+  #preferredEncoding: Encoding = 'gzip'
+
+  constructor({ clock, via, pace = new Pace(), ...settings }: UpstreamOptions) {
+    this.#clock = clock
+    this.#pace = pace
+    this.#via = via
+    this.configure(settings)
+  }
+
+  get preferredEncoding(): Encoding {
+    return this.#preferredEncoding
+  }
+
+  /** From the next request on. Connections and health of URLs that stay are kept; requests under way finish. */
+  configure(settings: UpstreamSettings): void {
+    const before = this.#endpoints === undefined ? [] : [...this.#endpoints]
+    const after = this.#endpointsOf(settings, before)
+    for (const endpoint of before) if (!after.includes(endpoint)) this.#retire(endpoint)
+    this.#settings = settings
+    this.#credentials = new Credentials(settings.auth ?? {}, this.#clock)
+    this.#endpoints = new Endpoints(after, settings.probe !== undefined)
+    this.#preferredEncoding = after.every((each) => each.isLocal) ? 'identity' : 'gzip'
+    this.#probeTimer?.cancel()
+    if (settings.probe !== undefined) this.#probeLater(settings.probe)
+  }
+
+  /** Looks at certificate files now; without it they are looked at by and by. */
+  reload(): void {
+    for (const endpoint of this.#endpoints) endpoint.reload()
+  }
+
+  upstreams(): UpstreamState[] {
+    return [...this.#endpoints].map((each) => each.state)
+  }
+
+  send(request: WireRequest, accept: Encoding, handler: ResponseHandler): Exchange {
+    const headers = this.#requestHeaders(endToEnd(request.headers, conditional))
+    headers.push('accept-encoding', accept)
+    const body = request.body.length > 0 ? request.body : null
+    return this.#begin(this.#endpoints, this.#cargo({ ...request, body }, headers), handler)
+  }
+
+  /** As `send`, with the client's own Accept-Encoding, a body that may be streamed, and only raw bytes back. */
+  forward(request: ForwardRequest, handler: ResponseHandler): Exchange {
+    const headers = this.#requestHeaders(request.headers)
+    const accept = headerOf(request.headers, 'accept-encoding')
+    const length = headerOf(request.headers, 'content-length')
+    if (accept !== undefined) headers.push('accept-encoding', accept)
+    if (length !== undefined && request.body !== null) headers.push('content-length', length)
+    return this.#begin(
+      this.#endpoints,
+      { ...this.#cargo(request, headers), isSafe: isSafe(request), isDecoding: false },
+      handler,
+    )
+  }
+
+  async close(): Promise<void> {
+    this.#probeTimer?.cancel()
+    this.#pace.finish()
+    await Promise.all([...this.#endpoints, ...this.#retired].map((each) => each.close()))
+  }
+
+  #requestHeaders(headers: HeaderList): string[] {
+    const list = endToEnd(headers, replaced)
+    const via = headerOf(headers, 'via')
+    list.push('via', via === undefined ? `1.1 ${this.#via}` : `${via}, 1.1 ${this.#via}`)
+    return list
+  }
+
+  #cargo({ method, path, search, body }: ForwardRequest, headers: string[]): Cargo {
+    return {
+      method,
+      path: search === '' ? path : `${path}?${search}`,
+      body,
+      isSafe: true,
+      isDecoding: true,
+      headersFor: (endpoint) => this.#withAuthorization(headers, endpoint),
+    }
+  }
+
+  /** A client's own credentials go first, unless they are to be replaced; then what is configured; then the URL's. */
+  #withAuthorization(headers: string[], endpoint: Endpoint): string[] | { readonly error: string } {
+    const hasOwn = headerOf(headers, 'authorization') !== undefined
+    if (hasOwn && !this.#credentials.replaceClient) return headers
+    const found = this.#credentials.authorization()
+    if ('error' in found) return found
+    const value = found.value ?? endpoint.authorization
+    if (value === undefined) return headers
+    const others = hasOwn ? endToEnd(headers, authorization) : headers
+    return [...others, 'authorization', value]
+  }
+
+  #begin(endpoints: Endpoints, cargo: Cargo, handler: ResponseHandler): Exchange {
+    const journey = new RequestJourney(endpoints, cargo)
+    const { isDecoding } = cargo
+    const idleTimeoutMs = cargo.patienceMs ?? this.#settings.idleTimeoutMs
+    const [clock, pace] = [this.#clock, this.#pace]
+    const reader = new ResponseReader(handler, { clock, idleTimeoutMs, isDecoding, journey, pace })
+    journey.begin(reader)
+    return reader
+  }
+
+  #endpointsOf({ url, connections, tls, socket }: UpstreamSettings, before: readonly Endpoint[]): Endpoint[] {
+    return [url].flat().map((each) => {
+      const options = { url: each, clock: this.#clock, connections, tls, socket }
+      return before.find((known) => known.isLike(options)) ?? new Endpoint(options)
+    })
+  }
+
+  #retire(endpoint: Endpoint): void {
+    this.#retired.add(endpoint)
+    void endpoint.retire().finally(() => this.#retired.delete(endpoint))
+  }
+
+  #probeLater(probe: ProbeOptions): void {
+    this.#probeTimer = this.#clock.after(probe.intervalMs, () => {
+      for (const endpoint of this.#endpoints) this.#probe(endpoint, probe)
+      this.#probeLater(probe)
+    })
+  }
+
+  #probe(endpoint: Endpoint, { path, intervalMs }: ProbeOptions): void {
+    const request = { method: 'GET', path, search: '', headers: [], body: null }
+    const cargo = this.#cargo(request, this.#requestHeaders([]))
+    const patienceMs = Math.min(intervalMs, maxProbeMs)
+    this.#begin(new Endpoints([endpoint], true), { ...cargo, patienceMs, isProbe: true }, deaf)
+  }
+}
+
+const maxProbeMs = 5_000
+const authorization = new Set(['authorization'])
+const deaf: ResponseHandler = { head() {}, data() {}, end() {}, failed() {} }
+
+/** A body that streams is gone once it was sent; and what is neither a query nor GET may have been done already. */
+const isSafe = ({ method, body, isQuery = false }: ForwardRequest): boolean =>
+  body === null ? method === 'GET' || method === 'HEAD' : isQuery && body instanceof Uint8Array

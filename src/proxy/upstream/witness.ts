@@ -1,0 +1,209 @@
+/**
+ * Looks, again and again, at the segments that a database answers from. What stays the same is vouched for; what changes
+ * is marked. One look at a time. A look that fails proves nothing: when the last good one is older than the patience,
+ * settled buckets are under the TTL policy again.
+ */
+import type { SegmentView, SegmentWatch, SourceSpans, Unreadable } from '../../backends/backend.ts'
+import type { Clock, EpochMs, Timer } from '../../core/clock.ts'
+import { hullOf, type Intervals, nothing } from '../../core/interval.ts'
+import type { Mark } from '../../core/mark.ts'
+import { type StillSpan, stillAfter, type Vouched } from '../../core/witness.ts'
+import type { Exchange, Upstream } from '../../engine/ports.ts'
+import type { Witness } from '../../engine/witness.ts'
+import type { Onlooker } from '../../telemetry/telemetry.ts'
+
+export interface SegmentSettings {
+  /** From the end of a look to the next. */
+  readonly everyMs: number
+  /** How old the last good view may be and still be trusted. */
+  readonly patienceMs: number
+  /** A bucket fetched longer ago is not fresh, whatever is seen. */
+  readonly maxAgeMs: number
+}
+
+export interface SegmentWatcherOptions {
+  readonly backend: string
+  readonly segments: SegmentWatch
+  readonly settings: SegmentSettings
+  readonly upstream: Upstream
+  readonly clock: Clock
+  /** Is told what it may vouch for. */
+  readonly witness: Witness
+  /** Where changes are marked. */
+  readonly mark: (mark: Mark) => unknown
+  /** Other threads vouch for the same. */
+  readonly onVouched?: ((vouched: Vouched) => unknown) | undefined
+  readonly log?: Onlooker['log'] | undefined
+}
+
+/** How the watcher fares. */
+export interface SegmentFigures {
+  /** Whether settled buckets are kept fresh: the last good view is recent enough. */
+  readonly isTrusted: boolean
+  /** When the last good view was asked for. */
+  readonly viewAt: EpochMs | undefined
+  /** Since then; since the start, where there was none. */
+  readonly ageMs: number
+  readonly segments: number
+  /** Looks that are over, good ones or not. */
+  readonly looks: number
+  /** Intervals that were marked as changed. */
+  readonly marked: number
+  /** Why the last look failed; undefined where it did not. */
+  readonly trouble: string | undefined
+}
+
+const maxBytes = 128 * 1024 * 1024
+/** More changes of one data source at once are marked as one: from the first to the last. */
+const maxMarks = 20
+
+interface Seen {
+  readonly view: SegmentView
+  readonly askedAt: EpochMs
+}
+
+export class SegmentWatcher {
+  readonly #options: SegmentWatcherOptions
+  #seen: Seen | undefined
+  #still: ReadonlyMap<string, readonly StillSpan[]> = new Map()
+  #looks = 0
+  #marked = 0
+  #trouble: string | undefined
+  #timer: Timer | undefined
+  #exchange: Exchange | undefined
+  #isClosed = false
+  readonly #startedAt: EpochMs
+
+  constructor(options: SegmentWatcherOptions) {
+    this.#options = options
+    this.#startedAt = options.clock.now()
+  }
+
+  /** The first look is at once. */
+  start(): void {
+    this.#look()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#timer?.cancel()
+    this.#exchange?.cancel()
+  }
+
+  get figures(): SegmentFigures {
+    const { clock, settings } = this.#options
+    const ageMs = clock.now() - (this.#seen?.askedAt ?? this.#startedAt)
+    return {
+      isTrusted: this.#seen !== undefined && ageMs >= 0 && ageMs < settings.patienceMs,
+      viewAt: this.#seen?.askedAt,
+      ageMs,
+      segments: this.#seen?.view.count ?? 0,
+      looks: this.#looks,
+      marked: this.#marked,
+      trouble: this.#trouble,
+    }
+  }
+
+  #look(): void {
+    const { clock, segments, settings, upstream } = this.#options
+    const askedAt = clock.now()
+    const reader = segments.reader()
+    let status = 0
+    let bytes = 0
+    let isOver = false
+    const over = (result: SegmentView | Unreadable) => {
+      if (isOver || this.#isClosed) return
+      isOver = true
+      patience.cancel()
+      this.#looks++
+      this.#take(askedAt, result)
+      this.#timer = clock.after(settings.everyMs, () => this.#look())
+    }
+    const giveUp = (unreadable: string) => {
+      over({ unreadable })
+      this.#exchange?.cancel()
+    }
+    // An answer that takes longer is too old to be trusted when it comes.
+    const patience = clock.after(settings.patienceMs, () => giveUp('no answer in time'))
+    this.#exchange = upstream.send(segments.request, upstream.preferredEncoding, {
+      head: (code) => {
+        status = code
+      },
+      data: (chunk) => {
+        bytes += chunk.length
+        if (bytes > maxBytes) giveUp('the answer is too long')
+        else reader.write(chunk)
+      },
+      end: () => over(reader.end(status)),
+      failed: ({ detail }) => over({ unreadable: detail }),
+    })
+  }
+
+  #take(askedAt: EpochMs, result: SegmentView | Unreadable): void {
+    if ('unreadable' in result) {
+      this.#trouble = result.unreadable
+      this.#tell()
+      return
+    }
+    this.#trouble = undefined
+    this.#tell()
+    const changes = this.#seen === undefined ? [] : this.#options.segments.changes(this.#seen.view, result)
+    // Whatever was asked for before the answer came may have been answered from the earlier segments.
+    const at = this.#options.clock.now()
+    for (const change of changes) this.#mark(change, at)
+    this.#still = this.#stillIn(result, { askedAt, at, changes })
+    this.#seen = { view: result, askedAt }
+    this.#vouch(askedAt)
+  }
+
+  #mark({ source, spans }: SourceSpans, at: EpochMs): void {
+    const { backend, mark } = this.#options
+    for (const { from, to } of spans.length > maxMarks ? [hullOf(spans)] : spans) {
+      this.#marked++
+      mark({ kind: 'stale', backend, source, from, to, at })
+    }
+  }
+
+  /** After a pause that was longer than the patience, nothing is known of the time before it. */
+  #stillIn(view: SegmentView, { askedAt, at, changes }: Looked): ReadonlyMap<string, readonly StillSpan[]> {
+    const { segments, settings } = this.#options
+    const pauseMs = askedAt - (this.#seen?.askedAt ?? Number.NEGATIVE_INFINITY)
+    const isUnbroken = pauseMs >= 0 && pauseMs <= settings.patienceMs
+    const changed = new Map<string, Intervals>(changes.map(({ source, spans }) => [source, spans]))
+    const uselessBefore = at - settings.maxAgeMs
+    const still = new Map<string, readonly StillSpan[]>()
+    for (const [source, atRest] of segments.atRest(view)) {
+      const before = isUnbroken ? (this.#still.get(source) ?? []) : []
+      const sighting = { atRest, changed: changed.get(source) ?? nothing, at, uselessBefore }
+      still.set(source, stillAfter(before, sighting))
+    }
+    return still
+  }
+
+  #vouch(verifiedAt: EpochMs): void {
+    const { witness, onVouched, settings } = this.#options
+    const { patienceMs, maxAgeMs } = settings
+    const vouched = { still: this.#still, verifiedAt, patienceMs, maxAgeMs }
+    witness.follow(vouched)
+    onVouched?.(vouched)
+  }
+
+  #tell(): void {
+    const { backend, log } = this.#options
+    const topic = `segments of ${backend}`
+    if (this.#trouble === undefined) log?.change(topic, { is: 'watched', isGood: true })
+    else {
+      const is = 'cannot be seen; settled buckets go back to their TTLs'
+      log?.change(topic, { is, isGood: false }, { detail: this.#trouble, remedy: remedyFor(backend) })
+    }
+  }
+}
+
+interface Looked {
+  readonly askedAt: EpochMs
+  readonly at: EpochMs
+  readonly changes: readonly SourceSpans[]
+}
+
+const remedyFor = (backend: string): string =>
+  `Let the account of backends.${backend}.auth read sys.segments and the data sources, or switch backends.${backend}.segments.watch off.`

@@ -1,0 +1,266 @@
+/**
+ * Panes and cells in a file of this machine (LMDB): what was fetched before a restart is there after it. Reads are
+ * synchronous and copy out of the map; writes are gathered into transactions of a worker thread, inside which the old
+ * rows are read and merged. The file is bounded, checked value by value, and never trusted further than its checksums:
+ * whatever is wrong with it reads as absent and shows in `health`. Several processes of one machine may share it.
+ */
+import type { Clock, EpochMs } from '../../core/clock.ts'
+import type { Interval } from '../../core/interval.ts'
+import type { Key } from '../../core/key.ts'
+import { paneVersion } from '../../core/pane.ts'
+import type { Cells } from '../cells.ts'
+import type { StoreFigures } from '../figures.ts'
+import type { Entry, Found, ShapeRecord, Store } from '../store.ts'
+import { LmdbCells } from './cells.ts'
+import type { StoreFile } from './file.ts'
+import { Health, type StoreCounters, type StoreHealth } from './health.ts'
+import { Keys, versionBytes } from './keys.ts'
+import { type Host, type Markers, systemHost } from './marker.ts'
+import { openFile } from './open.ts'
+import { Panes } from './panes.ts'
+import { type Disk, type Refused, systemDisk } from './place.ts'
+import { minuteOf, Records } from './records.ts'
+import { Room } from './room.ts'
+
+export type { StoreCounters, StoreHealth } from './health.ts'
+export type { Refused } from './place.ts'
+
+export interface LmdbStoreOptions {
+  readonly clock: Clock
+  /** A directory of the store's own, on a local disk. */
+  readonly directory: string
+  /** The most the file may take; the keys used longest ago leave first. */
+  readonly maxBytes: number
+  /** Disk space that is left free for others; 256 MiB unless told. */
+  readonly reserveBytes?: number
+  /** Buckets are dropped this long after they were fetched. */
+  readonly retentionMs: number
+  readonly maxBucketsPerShape: number
+  /** From this age at fetch on a bucket is taken for settled and lies in a block: the policy's figure. */
+  readonly settledAgeMs: number
+  /** Bytes that may wait to be written; what comes on top is not kept. 64 MiB unless told. */
+  readonly maxQueuedBytes?: number
+  /** After so many crashes in a row the file is set aside; 2 unless told. */
+  readonly crashLimit?: number
+  /** The outside world, for tests. */
+  readonly outside?: {
+    readonly library?: () => Promise<unknown>
+    readonly host?: Host
+    readonly disk?: Disk
+    readonly paneVersion?: number
+  }
+}
+
+export interface LmdbStore extends Store {
+  readonly cells: Cells
+  readonly health: StoreHealth
+  readonly counters: Readonly<StoreCounters>
+  /** Bytes in use and bytes of the file. */
+  room(): { readonly liveBytes: number; readonly fileBytes: number }
+  /** Checks readers, lets lapsed keys go and notes what was used. Runs by itself every minute. */
+  maintain(): Promise<void>
+}
+
+/** Opens the store, or says why it cannot be used: the caller goes on without it. */
+export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStore | Refused> {
+  const { clock, directory, maxBytes, crashLimit = 2, outside = {} } = options
+  const opened = await openFile({
+    ...{ clock, directory, maxBytes, crashLimit },
+    host: outside.host ?? systemHost,
+    disk: outside.disk ?? systemDisk,
+    ...(outside.library === undefined ? {} : { library: outside.library }),
+  })
+  if ('refused' in opened) return opened
+  return new FileStore(options, opened)
+}
+
+const maintenanceMs = 60_000
+/** A key's last use is noted again only when it is this many minutes old. */
+const useGrain = 10
+const maxUsesNoted = 10_000
+const shapesAtOnce = 256
+/** With less than this on the disk a write that failed did so for want of room. */
+const almostNothing = 1024 * 1024
+
+class FileStore implements LmdbStore {
+  readonly name = 'lmdb'
+  readonly cells: Cells
+  readonly #options: LmdbStoreOptions
+  readonly #file: StoreFile
+  readonly #markers: Markers
+  readonly #health: Health
+  readonly #keys: Keys
+  readonly #records: Records
+  readonly #panes: Panes
+  readonly #room: Room
+  /** Keys that were read, until their use is noted in the file. */
+  readonly #used = new Set<Key>()
+  #closing: Promise<void> | undefined
+  #timer = { cancel(): void {} }
+
+  constructor(
+    options: LmdbStoreOptions,
+    opened: { file: StoreFile; markers: Markers; setAside: StoreHealth['setAside'] | undefined },
+  ) {
+    const { clock, directory, maxBytes, retentionMs, reserveBytes = 256 * 1024 * 1024, outside } = options
+    this.#options = options
+    this.#file = opened.file
+    this.#markers = opened.markers
+    const disk = outside?.disk ?? systemDisk
+    this.#health = new Health(clock, () => disk.freeBytes(directory) < almostNothing, opened.setAside)
+    this.#keys = new Keys(versionBytes(outside?.paneVersion ?? paneVersion))
+    const { tables } = this.#file
+    this.#records = new Records(tables, this.#keys)
+    const onDamaged = (): void => void this.#health.counters.damagedValues++
+    this.#panes = new Panes({ tables, keys: this.#keys, records: this.#records }, { ...options, onDamaged })
+    this.#room = new Room(
+      { clock, disk, directory, maxBytes, reserveBytes, retentionMs },
+      { file: this.#file, records: this.#records, health: this.#health },
+    )
+    this.cells = new LmdbCells(this.#file, this.#health, clock)
+    this.#schedule()
+  }
+
+  get health(): StoreHealth {
+    return this.#health.value
+  }
+
+  get counters(): Readonly<StoreCounters> {
+    return this.#health.counters
+  }
+
+  room(): { readonly liveBytes: number; readonly fileBytes: number } {
+    return this.#guarded(() => this.#file.room()) ?? { liveBytes: 0, fileBytes: 0 }
+  }
+
+  figures(): StoreFigures {
+    const { evictedKeys, expiredKeys, failures, damagedValues } = this.counters
+    const { liveBytes, fileBytes } = this.room()
+    const entries = this.#guarded(() => this.#file.tables.records.getStats().entryCount)
+    return {
+      ...(entries !== undefined && { entries }),
+      ...{ bytes: liveBytes, fileBytes, limitBytes: this.#options.maxBytes },
+      evictions: { disk: evictedKeys, expired: expiredKeys },
+      ...{ health: this.health, failures, damagedValues },
+    }
+  }
+
+  read(key: Key, interval: Interval): Found | undefined {
+    const found = this.#find(key, interval)
+    if (found === undefined) return undefined
+    const { panes, shape, used } = found
+    if (used + useGrain <= minuteOf(this.#options.clock.now()) && this.#used.size < maxUsesNoted)
+      this.#used.add(key)
+    return { panes, shape }
+  }
+
+  peek(key: Key, interval: Interval): Found | undefined {
+    const found = this.#find(key, interval)
+    return found && { panes: found.panes, shape: found.shape }
+  }
+
+  async write(key: Key, entry: Entry): Promise<boolean> {
+    const bytes = entry.pane.body.bytes.byteLength
+    if (!this.#mayWrite(key, bytes)) {
+      this.#health.counters.refused++
+      return false
+    }
+    const now = this.#options.clock.now()
+    const isKept = await this.#change(bytes, () => this.#panes.write(key, entry, now))
+    if (isKept !== undefined) this.#health.recover()
+    return isKept ?? false
+  }
+
+  async remove(key: Key, interval?: Interval, fetchedUntil?: EpochMs): Promise<number> {
+    if (!this.#keys.isUsable(key)) return 0
+    return (await this.#change(0, () => this.#panes.remove(key, interval, fetchedUntil))) ?? 0
+  }
+
+  /** A page at a time: whoever goes through many of them may let others have their turn. */
+  *shapes(): Iterable<readonly [Key, ShapeRecord]> {
+    let page = this.#shapesBehind(undefined)
+    while (page.length > 0) {
+      for (const [key, shape] of page) if (shape !== undefined) yield [key, shape]
+      page = this.#shapesBehind(page.at(-1)![0])
+    }
+  }
+
+  async maintain(): Promise<void> {
+    if (!this.#health.isReadable) return
+    this.#guarded(() => {
+      this.#health.counters.deadReaders += this.#file.checkReaders()
+    })
+    const used = [...this.#used]
+    this.#used.clear()
+    await this.#change(0, () => this.#noteUses(used))
+    await this.#room.expire().catch((error: unknown) => this.#health.fail(error))
+    // It has run for a while: what crashed before was not the file.
+    this.#guarded(() => this.#markers.forgive())
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#timer.cancel()
+    const { isDamaged } = this.#health
+    this.#health.isClosed = true
+    await this.#file.close().catch(() => {})
+    this.#markers.leave(isDamaged)
+  }
+
+  #find(key: Key, interval: Interval): ReturnType<Panes['read']> {
+    return this.#keys.isUsable(key) ? this.#guarded(() => this.#panes.read(key, interval)) : undefined
+  }
+
+  #shapesBehind(key: Key | undefined): ReturnType<Records['page']> {
+    return this.#guarded(() => this.#records.page(key, shapesAtOnce)) ?? []
+  }
+
+  #mayWrite(key: Key, bytes: number): boolean {
+    if (!this.#keys.isUsable(key) || !this.#health.isWritable) return false
+    // One key that would push out most of the others is not kept at all.
+    if (bytes > this.#options.maxBytes / 8) return false
+    const { maxQueuedBytes = 64 * 1024 * 1024 } = this.#options
+    if (this.#file.queuedBytes + bytes > maxQueuedBytes) return false
+    return this.#guarded(() => this.#room.admits(bytes)) ?? false
+  }
+
+  #noteUses(keys: readonly Key[]): void {
+    const used = minuteOf(this.#options.clock.now())
+    for (const key of keys) {
+      const record = this.#records.read(key)
+      if (record !== undefined) this.#records.write(key, { ...record, used })
+    }
+  }
+
+  #schedule(): void {
+    this.#timer = this.#options.clock.after(maintenanceMs, () => {
+      void this.maintain().finally(() => {
+        if (!this.#health.isClosed) this.#schedule()
+      })
+    })
+  }
+
+  #guarded<T>(action: () => T): T | undefined {
+    if (!this.#health.isReadable) return undefined
+    try {
+      return action()
+    } catch (error) {
+      this.#health.fail(error)
+      return undefined
+    }
+  }
+
+  async #change<T>(bytes: number, action: () => T): Promise<T | undefined> {
+    if (!this.#health.isReadable) return undefined
+    try {
+      return await this.#file.change(bytes, action)
+    } catch (error) {
+      this.#health.fail(error)
+      return undefined
+    }
+  }
+}

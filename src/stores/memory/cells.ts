@@ -1,0 +1,117 @@
+/** Cells in this process: every operation is one synchronous section, which is what makes it atomic. */
+import type { Clock } from '../../core/clock.ts'
+import { isCollected, publishOn, type Rows, refusalOfId, takeFrom, visible } from '../cell-rules.ts'
+import type {
+  Cell,
+  CellDraft,
+  CellId,
+  Cells,
+  Change,
+  Condition,
+  PublishOutcome,
+  PutOutcome,
+  Take,
+  Taken,
+} from '../cells.ts'
+
+export interface MemoryCellsOptions {
+  readonly clock: Clock
+  /** The most rows kept; the ones written longest ago leave first. */
+  readonly maxRows?: number
+  readonly maxValueBytes?: number
+}
+
+export function memoryCells(options: MemoryCellsOptions): Cells {
+  return new MemoryCells(options)
+}
+
+/** NUL is in no id, so that no two ids give the same text; a `pk` is a prefix of its rows. */
+const textOf = ({ pk, sk }: CellId): string => `${pk}\0${sk}`
+
+class MemoryCells implements Cells, Rows {
+  readonly name = 'memory'
+  readonly capabilities
+  readonly maxValueBytes: number
+  readonly #clock: Clock
+  readonly #maxRows: number
+  /** In order of writing. */
+  readonly #rows = new Map<string, Cell>()
+  #rev = 0
+
+  constructor({ clock, maxRows = 100_000, maxValueBytes = 64 * 1024 }: MemoryCellsOptions) {
+    this.#clock = clock
+    this.#maxRows = maxRows
+    this.maxValueBytes = maxValueBytes
+    this.capabilities = { shared: false, durable: false, maxValueBytes }
+  }
+
+  get now(): number {
+    return this.#clock.now()
+  }
+
+  get(id: CellId, v: number): Cell | undefined {
+    return visible(this.stored(id), v, this.now)
+  }
+
+  list(pk: string, v: number): (readonly [string, Cell])[] {
+    const prefix = `${pk}\0`
+    const found: [string, Cell][] = []
+    for (const [text, cell] of this.#rows) {
+      if (text.startsWith(prefix) && visible(cell, v, this.now) !== undefined)
+        found.push([text.slice(prefix.length), cell])
+    }
+    return found.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+  }
+
+  put(id: CellId, draft: CellDraft, condition: Condition): PutOutcome {
+    const outcome = this.publish([{ id, put: draft, if: condition }])
+    if (outcome.ok) return { ok: true, rev: outcome.revs[0]! }
+    const current = refusalOfId(id) === undefined ? this.get(id, draft.v) : undefined
+    return { ok: false, reason: outcome.reason, ...(current === undefined ? {} : { current }) }
+  }
+
+  take(id: CellId, take: Take): Taken {
+    return takeFrom(this, id, take)
+  }
+
+  remove(id: CellId, condition: Condition): boolean {
+    return this.stored(id) !== undefined && this.publish([{ id, remove: true, if: condition }]).ok
+  }
+
+  publish(changes: readonly Change[]): PublishOutcome {
+    return publishOn(this, changes)
+  }
+
+  /** A row seen collected is gone for good: a clock that goes back must not bring it back. Buckets keep their debt. */
+  stored(id: CellId): Cell | undefined {
+    const cell = this.#rows.get(textOf(id))
+    if (cell === undefined || cell.level !== undefined || !isCollected(cell, this.now)) return cell
+    this.#rows.delete(textOf(id))
+    return undefined
+  }
+
+  store(id: CellId, row: Omit<Cell, 'rev'>): number {
+    const rev = ++this.#rev
+    this.#rows.delete(textOf(id))
+    // The caller may write into its buffer again.
+    this.#rows.set(textOf(id), { ...row, value: Uint8Array.from(row.value), rev })
+    if (this.#rows.size > this.#maxRows) this.#makeRoom()
+    return rev
+  }
+
+  drop(id: CellId): void {
+    this.#rows.delete(textOf(id))
+  }
+
+  close(): void {
+    this.#rows.clear()
+  }
+
+  #makeRoom(): void {
+    for (const [text, cell] of this.#rows) if (isCollected(cell, this.now)) this.#rows.delete(text)
+    for (const text of this.#rows.keys()) {
+      if (this.#rows.size <= this.#maxRows) return
+      this.#rows.delete(text)
+    }
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * The keeper's side of one cache for several threads: reads and writes of the threads go to the stores, and whoever holds
+ * a key is told when what memory has of it changes. Nobody waits for anybody: a thread that is told late asks the
+ * database once more, and gets no wrong answer, because every bucket carries its clock.
+ */
+import type { Key } from '../../core/key.ts'
+import type { Found, Store } from '../../stores/store.ts'
+import { clip, countBuckets } from '../../stores/tile.ts'
+import { fromShared, toShared } from '../shared-pane.ts'
+import type { SharedSlot, StoreName, ToKeeper, ToReplica } from './messages.ts'
+
+export interface DirectoryOptions {
+  /** Tells `changed` of every change. */
+  readonly memory: Store
+  /** Memory, or a far store with that memory in front of it. */
+  storeOf(name: StoreName): Store
+  /** Told of memory that came from another thread. */
+  readonly onBytes?: (bytes: number) => void
+}
+
+/** The counter at which one thread is served. */
+interface Counter {
+  readonly send: (message: ToReplica) => void
+  /** The last write of the thread that was seen. */
+  written: number
+  isClosed: boolean
+}
+
+export class Directory {
+  readonly #options: DirectoryOptions
+  readonly #counters = new Map<number, Counter>()
+  /** Which threads hold a key that memory has. */
+  readonly #holders = new Map<Key, Set<Counter>>()
+  readonly #revisions = new Map<Key, number>()
+  readonly #dirty = new Set<Key>()
+  #lastRevision = 0
+  #isFlushing = false
+
+  constructor(options: DirectoryOptions) {
+    this.#options = options
+  }
+
+  open(thread: number, send: Counter['send']): void {
+    this.#counters.set(thread, { send, written: 0, isClosed: false })
+  }
+
+  /** The thread is no more; nothing is sent to it from now on. */
+  close(thread: number): void {
+    const counter = this.#counters.get(thread)
+    this.#counters.delete(thread)
+    if (counter === undefined) return
+    counter.isClosed = true
+    for (const [key, holders] of this.#holders) {
+      holders.delete(counter)
+      if (holders.size === 0) this.#holders.delete(key)
+    }
+  }
+
+  /** To be told by memory. */
+  changed(key: Key): void {
+    this.#dirty.add(key)
+    if (this.#isFlushing) return
+    this.#isFlushing = true
+    // A write is a removal and an addition: those who hold the key hear of the outcome only.
+    queueMicrotask(() => this.flush())
+  }
+
+  receive(thread: number, message: ToKeeper): void {
+    const counter = this.#counters.get(thread)
+    if (counter === undefined) return
+    if (message.kind === 'write') this.#write(counter, message)
+    else if (message.kind === 'read') void this.#read(counter, message)
+    else if (message.kind === 'remove') void this.#remove(counter, message)
+    else this.#use(message)
+  }
+
+  /** Whether what memory has of a key is news to a thread that has seen a revision of it; 0 for none. */
+  isNews(key: Key, seen: number): boolean {
+    this.flush()
+    const revision = this.#revisions.get(key)
+    return revision !== undefined && revision !== seen
+  }
+
+  /** Everybody who holds a changed key has been told when this returns. */
+  flush(): void {
+    this.#isFlushing = false
+    for (const key of this.#dirty) {
+      this.#dirty.delete(key)
+      const slot = this.#slotOf(key, ++this.#lastRevision)
+      if (slot === undefined) this.#revisions.delete(key)
+      else this.#revisions.set(key, this.#lastRevision)
+      for (const counter of this.#holders.get(key) ?? []) tell(counter, key, slot)
+      if (slot === undefined) this.#holders.delete(key)
+    }
+  }
+
+  async #read(counter: Counter, { ask, store, key, interval }: ToKeeper & { kind: 'read' }): Promise<void> {
+    const found = await this.#found(store, (of) => of.read(key, interval))
+    if (counter.isClosed) return
+    const held = this.#held(key)
+    // Memory may be too small for what a far store had, or for what lay compressed.
+    const isHeld =
+      held !== undefined && countBuckets(clip(held.panes, interval)) >= countBuckets(found?.panes ?? [])
+    if (isHeld) this.#hand(counter, key)
+    const panes = isHeld || found === undefined ? [] : found.panes.map(toShared)
+    counter.send({ kind: 'found', ask, panes, shape: found?.shape, isHeld })
+  }
+
+  /** Makes a thread a holder of a key that memory has. */
+  #hand(counter: Counter, key: Key): void {
+    this.flush()
+    this.#hold(counter, key)
+    tell(counter, key, this.#slotOf(key, this.#revisions.get(key) ?? 0))
+  }
+
+  #write(counter: Counter, { write, store, key, pane, shape }: ToKeeper & { kind: 'write' }): void {
+    this.#options.onBytes?.(pane.length)
+    const landed = () => {
+      counter.written = Math.max(counter.written, write)
+      if (!counter.isClosed) this.#hold(counter, key)
+      // Also where nothing changes: the thread waits to hear what became of it.
+      this.#dirty.add(key)
+      this.flush()
+    }
+    try {
+      const kept = this.#options.storeOf(store).write(key, { pane: fromShared(pane, []), shape })
+      // What lay compressed is unpacked first: until then the thread has its write by itself.
+      if (kept instanceof Promise) void kept.then(landed, landed)
+      else landed()
+    } catch {
+      landed()
+    }
+  }
+
+  async #remove(
+    counter: Counter,
+    { ask, store, key, interval, fetchedUntil }: ToKeeper & { kind: 'remove' },
+  ): Promise<void> {
+    const buckets = (await this.#found(store, (of) => of.remove(key, interval, fetchedUntil))) ?? 0
+    this.flush()
+    if (!counter.isClosed) counter.send({ kind: 'removed', ask, buckets })
+  }
+
+  /** Reading a bucket that is in memory counts as a use of its key, and as a sighting of its shape. */
+  #use({ store, keys }: ToKeeper & { kind: 'used' }): void {
+    for (const key of keys) {
+      const from = this.#held(key)?.panes[0]?.from
+      if (from !== undefined) void this.#found(store, (of) => of.read(key, { from, to: from + 1 }))
+    }
+  }
+
+  /** A store that fails has nothing. */
+  async #found<T>(store: StoreName, action: (store: Store) => T | Promise<T>): Promise<T | undefined> {
+    try {
+      return await action(this.#options.storeOf(store))
+    } catch {
+      return undefined
+    }
+  }
+
+  #hold(counter: Counter, key: Key): void {
+    const holders = this.#holders.get(key)
+    if (holders === undefined) this.#holders.set(key, new Set([counter]))
+    else holders.add(counter)
+  }
+
+  #slotOf(key: Key, revision: number): SharedSlot | undefined {
+    const held = this.#held(key)
+    return held && { revision, panes: held.panes.map(toShared), shape: held.shape }
+  }
+
+  /** What lies compressed nobody holds: to threads it is gone until one of them asks for it. */
+  #held(key: Key): Found | undefined {
+    return this.#options.memory.held?.(key)
+  }
+}
+
+function tell({ send, written }: Counter, key: Key, slot: SharedSlot | undefined): void {
+  send({ kind: 'slot', key, slot, written })
+}

@@ -1,0 +1,226 @@
+/**
+ * A thread's own view of the cache that the keeper holds: what it has is answered at once, from the same bytes; what it
+ * has not is asked of the keeper. A write can be read here before it returns, and goes to the keeper at once.
+ */
+import type { Budget } from '../../core/budget.ts'
+import type { Clock, EpochMs } from '../../core/clock.ts'
+import { type Interval, isEmpty } from '../../core/interval.ts'
+import type { Key } from '../../core/key.ts'
+import { measure, type Pane } from '../../core/pane.ts'
+import { Checked } from '../../stores/checked.ts'
+import type { Entry, Found, MaybePromise, ShapeRecord, Store } from '../../stores/store.ts'
+import { clip, gapIn, layLoosely } from '../../stores/tile.ts'
+import { fromShared, type SharedPane, toShared } from '../shared-pane.ts'
+import type { StoreName, ToKeeper, ToReplica } from './messages.ts'
+
+export interface ReplicaOptions {
+  readonly send: (message: ToKeeper) => void
+  readonly clock: Clock
+  /** For writes that the keeper has not taken over yet. */
+  readonly budget: Budget
+  /** The keeper would not keep a longer pane. */
+  readonly maxPaneBytes: number
+  /** Stores in which there may be more than memory has. */
+  readonly farStores: ReadonlySet<StoreName>
+  /** Told of memory that came from another thread. */
+  readonly onBytes?: (bytes: number) => void
+}
+
+interface Held {
+  readonly revision: number
+  readonly panes: readonly Pane[]
+  readonly shape: ShapeRecord
+}
+
+/** A write on its way to the keeper. */
+interface Pending extends Entry {
+  readonly write: number
+  readonly bytes: number
+}
+
+type Reply = Extract<ToReplica, { ask: number }>
+
+/** How late the keeper may hear which keys were used: for it that is the order in which they leave. */
+const tellUsedMs = 1000
+const recheckMs = 5000
+
+export class Replica {
+  readonly #options: ReplicaOptions
+  readonly #held = new Map<Key, Held>()
+  readonly #pending = new Map<Key, Pending[]>()
+  readonly #asks = new Map<number, (reply: Reply) => void>()
+  readonly #checked: Checked
+  readonly #used = new Map<StoreName, Set<Key>>()
+  #lastAsk = 0
+  #lastWrite = 0
+  #isTellingUsed = false
+
+  constructor(options: ReplicaOptions) {
+    this.#options = options
+    this.#checked = new Checked(options.clock, recheckMs)
+  }
+
+  store(name: StoreName): Store {
+    return new ReplicaStore(this, name)
+  }
+
+  /** What this thread has seen of a key; 0 for nothing. */
+  revisionOf(key: Key): number {
+    return this.#held.get(key)?.revision ?? 0
+  }
+
+  get keys(): readonly (readonly [Key, ShapeRecord])[] {
+    return [...this.#held].map(([key, { shape }]) => [key, shape] as const)
+  }
+
+  receive(message: ToReplica): void {
+    if (message.kind === 'slot') this.#take(message)
+    else {
+      const settle = this.#asks.get(message.ask)
+      this.#asks.delete(message.ask)
+      settle?.(message)
+    }
+  }
+
+  read(store: StoreName, key: Key, interval: Interval): MaybePromise<Found | undefined> {
+    const found = this.look(key, interval)
+    if (isEmpty(interval)) return found
+    if (found === undefined) return this.#ask(store, key, interval)
+    this.#use(store, key)
+    const gap = this.#options.farStores.has(store) ? gapIn(found.panes, interval) : undefined
+    if (gap === undefined || this.#checked.has(key, gap)) return found
+    this.#checked.note(key, gap)
+    return this.#ask(store, key, interval)
+  }
+
+  /** What is here, writes included that the keeper has not answered yet. */
+  look(key: Key, interval: Interval): Found | undefined {
+    const held = this.#held.get(key)
+    const pending = this.#pending.get(key)
+    if (pending === undefined) return held && { panes: clip(held.panes, interval), shape: held.shape }
+    const panes = pending.reduce<readonly Pane[]>(
+      (laid, { pane }) => layLoosely(laid, pane),
+      held?.panes ?? [],
+    )
+    return { panes: clip(panes, interval), shape: pending[pending.length - 1]!.shape }
+  }
+
+  write(store: StoreName, key: Key, { pane, shape }: Entry): boolean {
+    const bytes = measure(pane)
+    const { maxPaneBytes, budget, send } = this.#options
+    if (bytes > maxPaneBytes || !budget.reserve(bytes)) return false
+    const write = ++this.#lastWrite
+    const pending = this.#pending.get(key)
+    if (pending === undefined) this.#pending.set(key, [{ write, bytes, pane, shape }])
+    else pending.push({ write, bytes, pane, shape })
+    send({ kind: 'write', write, store, key, pane: toShared(pane), shape })
+    return !isEmpty(pane)
+  }
+
+  async remove(
+    store: StoreName,
+    key: Key,
+    { interval, fetchedUntil }: { interval: Interval | undefined; fetchedUntil: EpochMs | undefined },
+  ): Promise<number> {
+    const reply = await this.#request((ask) => ({ kind: 'remove', ask, store, key, interval, fetchedUntil }))
+    return reply.kind === 'removed' ? reply.buckets : 0
+  }
+
+  async #ask(store: StoreName, key: Key, interval: Interval): Promise<Found | undefined> {
+    const reply = await this.#request((ask) => ({ kind: 'read', ask, store, key, interval }))
+    if (reply.kind !== 'found' || reply.isHeld || reply.shape === undefined) return this.look(key, interval)
+    return { panes: this.#bodiesOf(reply.panes, []), shape: reply.shape }
+  }
+
+  #request(message: (ask: number) => ToKeeper): Promise<Reply> {
+    const ask = ++this.#lastAsk
+    return new Promise((resolve) => {
+      this.#asks.set(ask, resolve)
+      this.#options.send(message(ask))
+    })
+  }
+
+  #take({ key, slot, written }: ToReplica & { kind: 'slot' }): void {
+    const known = [
+      ...(this.#held.get(key)?.panes ?? []),
+      ...(this.#pending.get(key) ?? []).map(({ pane }) => pane),
+    ]
+    this.#settle(key, written)
+    if (slot === undefined) this.#held.delete(key)
+    else {
+      const { revision, panes, shape } = slot
+      this.#held.set(key, { revision, panes: this.#bodiesOf(panes, known), shape })
+    }
+  }
+
+  /** Own writes that the keeper has seen are in what it says now, or were refused. */
+  #settle(key: Key, written: number): void {
+    const pending = this.#pending.get(key)
+    if (pending === undefined) return
+    const left = pending.filter(({ write }) => write > written)
+    for (const { write, bytes } of pending) if (write <= written) this.#options.budget.release(bytes)
+    if (left.length === 0) this.#pending.delete(key)
+    else this.#pending.set(key, left)
+  }
+
+  #bodiesOf(panes: readonly SharedPane[], known: readonly Pane[]): Pane[] {
+    const { onBytes } = this.#options
+    return panes.map((shared) => {
+      if (!known.some(({ body }) => body.id === shared.id)) onBytes?.(shared.length)
+      return fromShared(shared, known)
+    })
+  }
+
+  #use(store: StoreName, key: Key): void {
+    let keys = this.#used.get(store)
+    if (keys === undefined) {
+      keys = new Set()
+      this.#used.set(store, keys)
+    }
+    keys.add(key)
+    if (this.#isTellingUsed) return
+    this.#isTellingUsed = true
+    this.#options.clock.after(tellUsedMs, () => this.#tellUsed())
+  }
+
+  #tellUsed(): void {
+    this.#isTellingUsed = false
+    for (const [store, keys] of this.#used) this.#options.send({ kind: 'used', store, keys: [...keys] })
+    this.#used.clear()
+  }
+}
+
+/** The replica as the store of those who share a far store. */
+class ReplicaStore implements Store {
+  readonly name = 'replica'
+  readonly #replica: Replica
+  readonly #store: StoreName
+
+  constructor(replica: Replica, store: StoreName) {
+    this.#replica = replica
+    this.#store = store
+  }
+
+  read(key: Key, interval: Interval): MaybePromise<Found | undefined> {
+    return this.#replica.read(this.#store, key, interval)
+  }
+
+  peek(key: Key, interval: Interval): Found | undefined {
+    return this.#replica.look(key, interval)
+  }
+
+  write(key: Key, entry: Entry): boolean {
+    return this.#replica.write(this.#store, key, entry)
+  }
+
+  remove(key: Key, interval?: Interval, fetchedUntil?: EpochMs): Promise<number> {
+    return this.#replica.remove(this.#store, key, { interval, fetchedUntil })
+  }
+
+  shapes(): Iterable<readonly [Key, ShapeRecord]> {
+    return this.#replica.keys
+  }
+
+  /** The keeper closes what there is to close. */
+  close(): void {}
+}

@@ -1,0 +1,36 @@
+/** Tells the keeper what is going on in a thread, whenever that is another thing than it was told last. */
+import type { Clock, Timer } from '../core/clock.ts'
+import type { WorkerFigures } from './messages.ts'
+
+export interface FigureTellerOptions {
+  readonly clock: Clock
+  readonly figures: () => WorkerFigures
+  readonly tell: (figures: WorkerFigures) => void
+}
+
+const everyMs = 100
+
+export class FigureTeller {
+  readonly #options: FigureTellerOptions
+  #told = ''
+  #timer: Timer
+
+  constructor(options: FigureTellerOptions) {
+    this.#options = options
+    this.#timer = this.#lookLater()
+  }
+
+  stop(): void {
+    this.#timer.cancel()
+  }
+
+  #lookLater(): Timer {
+    return this.#options.clock.after(everyMs, () => {
+      const figures = this.#options.figures()
+      const text = JSON.stringify([...figures.databases, figures.thread, figures.spans])
+      if (text !== this.#told) this.#options.tell(figures)
+      this.#told = text
+      this.#timer = this.#lookLater()
+    })
+  }
+}

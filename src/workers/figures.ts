@@ -1,0 +1,31 @@
+/** Figures of several threads as those of one process. */
+import type { SiteFigures } from '../proxy/assembly/threads.ts'
+import type { UpstreamState } from '../proxy/upstream/endpoint.ts'
+import type { WorkerFigures } from './messages.ts'
+
+export const noFigures: WorkerFigures = {
+  databases: new Map(),
+  thread: undefined,
+  spans: undefined,
+}
+
+/** Threads that have told nothing yet count as idle. */
+export function addUp(all: readonly (SiteFigures | undefined)[]): SiteFigures {
+  const told = all.filter((figures) => figures !== undefined)
+  const sum = (of: 'flights' | 'requests') => told.reduce((total, figures) => total + figures[of], 0)
+  const byUrl = Map.groupBy(
+    told.flatMap(({ upstreams }) => upstreams),
+    ({ url }) => url,
+  )
+  return {
+    flights: sum('flights'),
+    requests: sum('requests'),
+    upstreams: [...byUrl.values()].map((states) => states.reduce(worse)),
+  }
+}
+
+/** Each thread has its own connections: what one of them cannot reach is worth showing. */
+const worse = (a: UpstreamState, b: UpstreamState): UpstreamState => {
+  if (a.healthy !== b.healthy) return a.healthy ? b : a
+  return b.failures > a.failures ? b : a
+}

@@ -1,0 +1,85 @@
+/** Everything that the keeper and the threads that serve requests say to each other. */
+import type { Flavour } from '../backends/backend.ts'
+import type { DetectedKinds } from '../config/detect.ts'
+import type { LoadOptions } from '../config/load.ts'
+import type { Mark } from '../core/mark.ts'
+import type { Vouched } from '../core/witness.ts'
+import type { FromClaimTable, ToClaimTable } from '../engine/claims.ts'
+import type { ShadowLog } from '../engine/shadow/log.ts'
+import type { SiteFigures } from '../proxy/assembly/threads.ts'
+import type { Mode } from '../proxy/request/settings.ts'
+import type { ThreadFigures } from '../telemetry/process-figures.ts'
+import type { Batch, Topic } from '../telemetry/relay.ts'
+import type { ToKeeper, ToReplica } from './cache/messages.ts'
+import type { MeterCells } from './shared-meter.ts'
+
+/** What a worker begins with. What changes afterwards comes as orders, in the order in which it changes. */
+export interface Briefing {
+  /** The worker's place in what is divided among all. */
+  readonly place: number
+  readonly workers: number
+  /** What the configuration is made of: every thread makes its own, secrets included. */
+  readonly given: LoadOptions
+  /** What the databases are: the keeper has asked them. */
+  readonly kinds: DetectedKinds
+  /** The addresses that are listened on instead of the configured ones, which may say "a free port". */
+  readonly addresses: ReadonlyMap<string, string>
+  readonly via: string
+  /** Of the stores behind memory. */
+  readonly farStores: readonly string[]
+  readonly marks: ReadonlyMap<string, readonly Mark[]>
+  /** Modes that were set while running. */
+  readonly modes: ReadonlyMap<string, Mode>
+  readonly flavours: ReadonlyMap<string, Flavour>
+  readonly vouched: ReadonlyMap<string, Vouched>
+  readonly meter: MeterCells
+}
+
+export type Order =
+  | { readonly is: 'marks'; readonly store: string; readonly marks: readonly Mark[] }
+  | { readonly is: 'mode'; readonly backend: string; readonly mode: Mode }
+  | { readonly is: 'configuration'; readonly given: LoadOptions }
+  | { readonly is: 'flavour'; readonly backend: string; readonly flavour: Flavour }
+  | { readonly is: 'vouched'; readonly backend: string; readonly vouched: Vouched }
+  /** Drain, and end. */
+  | { readonly is: 'close' }
+
+export type ToWorker =
+  | ToReplica
+  | FromClaimTable
+  | { readonly kind: 'order'; readonly id: number; readonly order: Order }
+  /** A batch was taken. */
+  | { readonly kind: 'taken' }
+
+type ShadowCalls = Pick<ShadowLog, 'equal' | 'skip' | 'mismatch'>
+
+/** What shadow mode found out, as the call of the log that it would be. */
+export type ShadowFinding = {
+  [Name in keyof ShadowCalls]: {
+    readonly kind: 'shadow'
+    readonly call: Name
+    readonly given: Parameters<ShadowCalls[Name]>
+  }
+}[keyof ShadowCalls]
+
+export interface WorkerFigures {
+  readonly databases: ReadonlyMap<string, SiteFigures>
+  /** Undefined until it is told. */
+  readonly thread: ThreadFigures | undefined
+  readonly spans: { readonly sent: number; readonly dropped: number } | undefined
+}
+
+export type FromWorker =
+  | ToKeeper
+  | ToClaimTable
+  | Batch
+  | Topic
+  | ShadowFinding
+  /** It listens; where each database is reached. */
+  | { readonly kind: 'ready'; readonly urls: ReadonlyMap<string, string> }
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly remedy: string }
+  | { readonly kind: 'done'; readonly id: number }
+  | { readonly kind: 'figures'; readonly figures: WorkerFigures }
+  | { readonly kind: 'flavour'; readonly backend: string; readonly flavour: Flavour }
+  /** Little memory is left: the keeper is to evict. */
+  | { readonly kind: 'tight' }

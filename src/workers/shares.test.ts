@@ -1,0 +1,62 @@
+/** What is divided among workers, added up from them, and collected by them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Worker } from 'node:worker_threads'
+import { defaultLimits } from '../proxy/limits.ts'
+import { withThreads } from '../telemetry/process-figures.ts'
+import { addUp } from './figures.ts'
+import { limitsOfOne, maxPaneBytesOf, paneBytesOf } from './shares.ts'
+
+test('each worker has its part of connections and requests, and all of the memory together', () => {
+  const one = limitsOfOne(defaultLimits, 3)
+  assert.deepEqual([one.upstreamConnections, one.maxRequests, one.maxConnections], [22, 342, 3334])
+  assert.equal(one.memoryBytes, defaultLimits.memoryBytes)
+  assert.ok(paneBytesOf(defaultLimits) < defaultLimits.memoryBytes)
+  assert.ok(maxPaneBytesOf(defaultLimits) <= paneBytesOf(defaultLimits) / 4)
+})
+
+test('figures of threads add up; of a database the worst is shown', () => {
+  const state = { url: 'http://a/', since: 1 }
+  const sum = addUp([
+    { flights: 1, requests: 2, upstreams: [{ ...state, healthy: true, failures: 0 }] },
+    undefined,
+    { flights: 3, requests: 5, upstreams: [{ ...state, healthy: false, failures: 2 }] },
+  ])
+  assert.deepEqual([sum.flights, sum.requests], [4, 7])
+  assert.deepEqual(sum.upstreams, [{ ...state, healthy: false, failures: 2 }])
+})
+
+test('heaps add up, and the event loop that is late most counts', () => {
+  const own = { cpuSeconds: 1, startedAt: 2, residentBytes: 3, heapBytes: 4, externalBytes: 5 }
+  const figures = withThreads({ ...own, lagSeconds: { p50: 0, p99: 0.3, max: 0.4 } }, [
+    { heapBytes: 10, lagSeconds: { p50: 0.1, p99: 0.2, max: 0.9 } },
+    { heapBytes: 20, lagSeconds: { p50: 0, p99: 0, max: 0 } },
+  ])
+  assert.deepEqual(figures, { ...own, heapBytes: 34, lagSeconds: { p50: 0.1, p99: 0.3, max: 0.9 } })
+})
+
+/** In a thread of its own: where bodies come from is changed for good. */
+const counting = `
+  import { parentPort } from 'node:worker_threads'
+  import { allocateBody } from ${JSON.stringify(new URL('../core/pane.ts', import.meta.url).href)}
+  import { shareBodies } from ${JSON.stringify(new URL('./shared-bodies.ts', import.meta.url).href)}
+  let collections = 0
+  const count = shareBodies(1024 * 1024 * 1024, () => collections++)
+  const sizes = { from: 0, buckets: 1, columns: 0, lanes: 1, tableLength: 0, rankBytes: 0, frame: new Uint8Array(0), notes: [] }
+  const body = allocateBody({ ...sizes, slabBytes: 100 * 1024 * 1024 })
+  const after = [collections]
+  count(27 * 1024 * 1024)
+  after.push(collections)
+  count(2 * 1024 * 1024)
+  after.push(collections)
+  parentPort.postMessage({ isShared: body.bytes.buffer instanceof SharedArrayBuffer, after })
+`
+
+test('bodies are made in shared memory, and a collection is asked for after an eighth of the limit', async () => {
+  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(counting)}`))
+  const told = await new Promise((resolve, reject) => {
+    worker.once('message', resolve)
+    worker.once('error', reject)
+  })
+  assert.deepEqual(told, { isShared: true, after: [0, 0, 1] })
+})

@@ -1,0 +1,26 @@
+/** How what the configuration grants to the process is divided among its threads. */
+import { availableParallelism } from 'node:os'
+import type { Config } from '../config/schema.ts'
+import type { Limits } from '../proxy/limits.ts'
+
+export const workersOf = ({ workers }: Config): number =>
+  workers === 'auto' ? availableParallelism() : workers
+
+/** Of the memory limit, what the keeper fills with panes: threads find room for answers without waiting for evictions. */
+const paneShare = 7 / 8
+
+export const paneBytesOf = ({ memoryBytes }: Limits): number => Math.floor(memoryBytes * paneShare)
+
+/** The keeper would not keep a longer pane: see the memory store. */
+export const maxPaneBytesOf = (limits: Limits): number => paneBytesOf(limits) / 4
+
+/** Connections and requests are spread evenly by the system: each thread has its part. */
+export const limitsOfOne = (limits: Limits, workers: number): Limits => {
+  const part = (number: number) => Math.ceil(number / workers)
+  return {
+    ...limits,
+    maxRequests: part(limits.maxRequests),
+    maxConnections: part(limits.maxConnections),
+    upstreamConnections: part(limits.upstreamConnections),
+  }
+}
