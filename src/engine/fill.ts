@@ -49,7 +49,7 @@ interface Errand {
 
 const slow = { reason: 'database_slow', detail: 'still waiting' } as const
 
-/** After so many waits for other threads a request goes its own way. */
+/** After so many waits for other threads or nodes a request goes its own way. */
 const maxLooks = 3
 
 export class GapFiller {
@@ -160,7 +160,7 @@ export class GapFiller {
     return { flight, fetch }
   }
 
-  /** Where other threads fetch too, one of them fetches; the others look again once that has landed. */
+  /** Where other threads or nodes fetch too, one of them fetches; the others look again once that has landed. */
   #whenClaimed(trip: Trip, departure: Departure, { fetch, send }: Errand): void {
     const { claims } = this.#options
     const isStorable = wholeIn(departure.intervals, departure.edges).length > 0
@@ -173,6 +173,7 @@ export class GapFiller {
       ...{ key: departure.key, intervals: departure.intervals, startedAt: departure.startedAt },
       ...this.#wishOf(trip),
       along: 0,
+      newestSeen: trip.newestSeen ?? Number.NEGATIVE_INFINITY,
       isImpatient: looks >= maxLooks,
     })
     void claim.verdict.then((verdict) => {
@@ -183,8 +184,8 @@ export class GapFiller {
         fetch.cancel()
       }
     })
-    // What was fetched has been sent to the keeper by then: whoever waits finds it.
-    void fetch.result.then(() => claim.release())
+    // What was fetched is in the store of this process by then.
+    void fetch.result.then((result) => claim.release(result.kind === 'panes' && result.storable))
   }
 
   /** Before anybody hears of a flight's end, its buckets are stored: no herd between answer and write-back. */

@@ -3,12 +3,13 @@
  * calls stands below it in the order of use. Fetching and writing back are fill.ts, an outage is stale.ts.
  */
 import type { HeaderList, Plan } from '../backends/backend.ts'
+import type { EpochMs } from '../core/clock.ts'
 import { type Coverage, cover } from '../core/coverage.ts'
 import { type Decision, resetDecision } from '../core/decision.ts'
 import type { Grid } from '../core/grid.ts'
 import { countOf, type Interval, type Intervals, nothing, subtractAll } from '../core/interval.ts'
 import { type Key, keyOf } from '../core/key.ts'
-import type { Pane } from '../core/pane.ts'
+import { clockOf, type Pane } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
 import { readNear } from '../stores/peek.ts'
 import type { Found, MaybePromise } from '../stores/store.ts'
@@ -69,6 +70,7 @@ export class IntervalCache {
       if (lookup.gaps.length === 0) return this.#hit(trip, lookup)
       if (request.demands.onlyIfCached) return { kind: 'not-cached' }
       noteMiss(trip, lookup)
+      if (this.#options.claims !== undefined) trip.newestSeen = newestIn(lookup)
       const filled = await this.#filler.fill(trip, lookup.gaps, lookup.lapsing)
       if (filled !== 'again' && 'kind' in filled) return filled
       const answer = filled === 'again' ? 'again' : this.#compose(trip, lookup, filled)
@@ -220,4 +222,16 @@ function noteMiss({ decision, request }: Trip, { coverage, gaps, ageSeconds }: L
   decision.outcome = outcome
   decision.reason = reason
   if (ageSeconds !== undefined && decision.outcome === 'partial') decision.ageSeconds = ageSeconds
+}
+
+/** Of what lies in the gaps. */
+function newestIn({ found, gaps }: Lookup): EpochMs {
+  let newest = Number.NEGATIVE_INFINITY
+  for (const pane of partsOf(found?.panes ?? [], gaps)) {
+    for (let bucket = pane.from; bucket < pane.to; bucket++) {
+      const clock = clockOf(pane, bucket)
+      if (clock > newest) newest = clock
+    }
+  }
+  return newest
 }

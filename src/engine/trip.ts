@@ -40,7 +40,7 @@ export interface IntervalCacheOptions {
   readonly onFetch?: (fetched: FetchOver) => void
   /** Where shadow mode writes down what it finds; without one it keeps its own. */
   readonly shadowLog?: ShadowLog
-  /** Where other threads fetch for the same store. */
+  /** Where other threads or nodes fetch for the same store. */
   readonly claims?: Claims
   /** Off only to measure what it is worth. */
   readonly coalescing: boolean
@@ -103,6 +103,8 @@ export interface Trip {
   readonly maxStaleMs: number
   /** A pane with the frame that the database answers in, once stored ones turned out to have another. */
   frame?: Pane
-  /** How often it has looked again because another thread was fetching. */
+  /** How often it has looked again because another thread or node was fetching. */
   looks?: number
+  /** The newest clock that the last lookup found among the buckets that are not fresh. */
+  newestSeen?: EpochMs
 }
