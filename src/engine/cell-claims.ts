@@ -11,7 +11,7 @@ import type { Key } from '../core/key.ts'
 import { newUuid } from '../core/uuid.ts'
 import type { Cells } from '../stores/cells.ts'
 import { type ClaimedFlight, type ClaimRow, ClaimRows } from './claim-rows.ts'
-import type { Claim, Claims, Verdict, Wanted } from './claims.ts'
+import type { Claim, Claims, Look, Verdict, Wanted } from './claims.ts'
 import { isWorthAwaiting } from './flights.ts'
 
 export interface CellClaimsOptions {
@@ -64,20 +64,25 @@ export class CellClaims implements Claims {
     return { verdict: this.#count(lease.decide()), release: (isStored) => void lease.release(isStored) }
   }
 
-  async #count(deciding: Promise<Outcome>): Promise<Verdict> {
-    const outcome = await deciding.catch(() => 'unavailable' as const)
+  async #count(deciding: Promise<Decided>): Promise<Verdict> {
+    const { outcome, acceptFrom } = await deciding.catch(() => unavailable)
     this.#failures = outcome === 'unavailable' ? this.#failures + 1 : 0
     if (this.#failures >= failuresInARow) {
       this.#failures = 0
       this.#pausedUntil = this.#options.clock.now() + pauseMs
     }
     if (outcome !== 'news') this.counters[outcome]++
-    return outcome === 'won' || outcome === 'unavailable' ? 'go' : 'look'
+    return outcome === 'won' || outcome === 'unavailable' ? 'go' : { acceptFrom }
   }
 }
 
-/** `news`: what is wanted has been fetched since the lookup. */
-type Outcome = keyof ClaimCounters | 'news'
+interface Decided extends Look {
+  /** `news`: what is wanted has been fetched since the lookup. */
+  readonly outcome: keyof ClaimCounters | 'news'
+}
+
+const nothingAwaited = Number.POSITIVE_INFINITY
+const unavailable: Decided = { outcome: 'unavailable', acceptFrom: nothingAwaited }
 
 interface LeaseOptions extends Pick<CellClaimsOptions, 'clock' | 'share'> {
   readonly wanted: Wanted
@@ -99,24 +104,24 @@ class Lease {
     this.#token = newUuid(options.clock.random)
   }
 
-  async decide(): Promise<Outcome> {
+  async decide(): Promise<Decided> {
     const { rows, wanted, node } = this.#options
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const row = await rows.read(wanted.key)
       const others = row.flights.filter((flight) => flight.node !== node)
       this.#isKnownElsewhere = others.length > 0
       const other = wanted.isImpatient ? undefined : others.find((flight) => this.#isWorthAwaiting(flight))
-      if (other?.landed !== undefined) return 'news'
+      if (other?.landed !== undefined) return { outcome: 'news', acceptFrom: nothingAwaited }
       if (other !== undefined) {
         if (await this.#note(row, other)) return this.#waitFor(other)
       } else if (await rows.write(row, [...row.flights, this.#flight()])) {
         this.#isWon = true
         if (this.#isOver) await this.#end(false)
         else this.#renewLater()
-        return 'won'
+        return { outcome: 'won', acceptFrom: nothingAwaited }
       }
     }
-    return 'unavailable'
+    return unavailable
   }
 
   async release(isStored: boolean): Promise<void> {
@@ -147,17 +152,18 @@ class Lease {
     return this.#options.rows.write(row, replaced(row, { ...other, isAwaited: true }))
   }
 
-  async #waitFor({ token, leaseUntil }: ClaimedFlight): Promise<Outcome> {
+  async #waitFor({ token, startedAt, leaseUntil }: ClaimedFlight): Promise<Decided> {
     const { rows, wanted, clock } = this.#options
     let until = leaseUntil
     for (let delayMs = firstPollMs; ; delayMs = Math.min(maxPollMs, 2 * delayMs)) {
       await new Promise<void>((resolve) => void clock.after(delayMs, resolve))
-      if (this.#isOver) return 'waited'
+      if (this.#isOver) return { outcome: 'waited', acceptFrom: startedAt }
       const { flights } = await rows.read(wanted.key)
       const flight = flights.find((each) => each.token === token)
-      if (flight?.landed !== undefined) return 'waited'
+      if (flight?.landed !== undefined) return { outcome: 'waited', acceptFrom: startedAt }
       // A flight that is gone without a trace was given up, unless its lease has run out.
-      if (flight === undefined) return clock.now() < until ? 'waited' : 'expired'
+      if (flight === undefined)
+        return { outcome: clock.now() < until ? 'waited' : 'expired', acceptFrom: startedAt }
       until = flight.leaseUntil
     }
   }

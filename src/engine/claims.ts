@@ -8,8 +8,16 @@ import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { Wish } from './flights.ts'
 
-/** `go`: nobody else is fetching this; `look`: somebody was, or has: look into the store again. */
-export type Verdict = 'go' | 'look'
+/** `go`: nobody else is fetching this. Otherwise somebody was, or has: the request looks into the store again. */
+export type Verdict = 'go' | Look
+
+export interface Look {
+  /**
+   * What was fetched at or after this is accepted even if its TTL ran out on the way: the request waited for it. Infinite
+   * where it did not wait.
+   */
+  readonly acceptFrom: EpochMs
+}
 
 export interface Claims {
   claim(wanted: Wanted): Claim

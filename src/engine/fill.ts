@@ -181,6 +181,7 @@ export class GapFiller {
       if (verdict === 'go') send()
       else {
         trip.looks = looks + 1
+        trip.acceptFrom = verdict.acceptFrom
         fetch.cancel()
       }
     })

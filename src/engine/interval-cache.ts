@@ -163,12 +163,13 @@ export class IntervalCache {
     }
   }
 
-  #judge({ key, plan, request, policy, frame }: Trip, read: Found | undefined): Lookup {
+  #judge({ key, plan, request, policy, frame, acceptFrom }: Trip, read: Found | undefined): Lookup {
     const found = read && withOneFrame(read, frame)
     const now = this.#options.clock.now()
     const marks = marksOver(this.#options, key, plan)
     const vouched = vouchedOver(this.#options, plan)
-    const rules = { grid: plan.grid, policy, now, notBefore: request.demands.notBefore, marks, vouched }
+    const { notBefore } = request.demands
+    const rules = { grid: plan.grid, policy, now, notBefore, acceptFrom, marks, vouched }
     const { backend } = this.#options
     const panes = found?.panes ?? []
     const coverage = cover(plan.whole, panes, rules)
@@ -180,7 +181,7 @@ export class IntervalCache {
       gaps,
       lapsing: gaps.length === 0 ? nothing : lapsingIn(plan, { panes, rules }, backend),
       ageSeconds: oldestFresh <= now ? Math.floor((now - oldestFresh) / 1000) : undefined,
-      ttlSeconds: Math.ceil((freshUntil - now) / 1000),
+      ttlSeconds: Math.max(0, Math.ceil((freshUntil - now) / 1000)),
     }
   }
 

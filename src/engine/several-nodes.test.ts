@@ -192,3 +192,55 @@ test('slow, then failing: a stale answer after the patience, wherever the bucket
   await fleet.clock.advance(10_200)
   assert.deepEqual((await asking).decision.outcome, 'stale')
 })
+
+/** Nodes that hear of each other's marks, each of which has half an hour in its memory. */
+async function loadedFleet(nodes: number): Promise<FleetRig> {
+  const fleet = new FleetRig({ nodes })
+  const loading = Promise.all(fleet.nodes.map(({ marks }) => marks.load()))
+  await fleet.clock.advance(1000)
+  await loading
+  for (let node = 0; node < nodes; node++) await fleet.ask(node, 30)
+  await fleet.clock.advance(1)
+  fleet.database.asked.length = 0
+  return fleet
+}
+
+for (const nodes of [2, 4]) {
+  test(`${nodes} nodes: a purge on one holds on all of them, and is paid for once`, async () => {
+    const fleet = await loadedFleet(nodes)
+    const purging = fleet.nodes[0]!.purge.run({})
+    await fleet.clock.advance(3000)
+    assert.equal((await purging).buckets, 30)
+    const asking = fleet.nodes.map((node) => node.ask(30))
+    await fleet.clock.advance(500)
+    for (const { text, decision } of await Promise.all(asking)) {
+      assert.equal(text, fleet.truth(30))
+      assert.notEqual(decision.outcome, 'stale')
+    }
+    assert.equal(fleet.database.asked.length, 1)
+  })
+
+  test(`${nodes} nodes: shadow mode compares with what another node has stored`, async () => {
+    const fleet = await loadedFleet(nodes)
+    const last = fleet.nodes.at(-1)!
+    const shadowing = last.shadow(30)
+    await fleet.clock.advance(500)
+    assert.deepEqual(
+      [(await shadowing).text, (await shadowing).decision.detail],
+      [fleet.truth(30), 'would be hit'],
+    )
+    const { comparisons, equal } = last.shadowLog.report('cells')
+    assert.deepEqual([comparisons, equal], [1, 1])
+  })
+
+  test(`${nodes} nodes: in an outage each serves stale what any of them has fetched`, async () => {
+    const fleet = await loadedFleet(nodes)
+    fleet.database.failure = { reason: 'database_unreachable', detail: 'connect ECONNREFUSED' }
+    await fleet.clock.advance(20_000)
+    const asking = fleet.nodes.map((node) => node.ask(30))
+    await fleet.clock.advance(5000)
+    for (const { decision } of await Promise.all(asking)) {
+      assert.deepEqual([decision.outcome, decision.reason], ['stale', 'database_unreachable'])
+    }
+  })
+}

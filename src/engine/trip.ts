@@ -105,6 +105,8 @@ export interface Trip {
   frame?: Pane
   /** How often it has looked again because another thread or node was fetching. */
   looks?: number
+  /** It waited for what was fetched from then on, and accepts it even if its TTL ran out meanwhile. */
+  acceptFrom?: EpochMs
   /** The newest clock that the last lookup found among the buckets that are not fresh. */
   newestSeen?: EpochMs
 }

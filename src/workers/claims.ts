@@ -71,12 +71,12 @@ export class ClaimTable {
     const answer = (verdict: Verdict) => this.#options.send(thread, { kind: 'claimed', claim, verdict })
     const { key, intervals, edges, startedAt, isImpatient } = wanted
     if (!isImpatient && this.#options.isNews(key, seen)) {
-      answer('look')
+      answer({ acceptFrom: Number.POSITIVE_INFINITY })
       return
     }
     const other = isImpatient ? undefined : this.#otherFlight(thread, wanted)
     if (other !== undefined) {
-      other.waiting.set(nameOf(thread, claim), () => answer('look'))
+      other.waiting.set(nameOf(thread, claim), () => answer({ acceptFrom: other.startedAt }))
       return
     }
     const outer = this.#options.outer?.(wanted)
