@@ -1,7 +1,7 @@
 /** The part of the `lmdb` package that is used here, and how it is loaded: it is an optional peer. */
 
 export interface Database {
-  /** A view that is valid until the next read; see `copied` in seal.ts. */
+  /** A view that is valid until the next read; see `copied` in rows/seal.ts. */
   getBinaryFast(key: Buffer): Buffer | undefined
   getKeys(range: { start: Buffer; end: Buffer; limit?: number }): Iterable<Buffer>
   put(key: Buffer, value: Uint8Array): unknown
