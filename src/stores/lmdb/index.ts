@@ -10,6 +10,7 @@ import type { Key } from '../../core/key.ts'
 import { paneVersion } from '../../core/pane.ts'
 import type { Cells } from '../cells.ts'
 import type { StoreFigures } from '../figures.ts'
+import type { Refused } from '../kind.ts'
 import { versionBytes } from '../rows/row-key.ts'
 import type { Entry, Found, ShapeRecord, Store } from '../store.ts'
 import { LmdbCells } from './cells.ts'
@@ -19,12 +20,12 @@ import { Keys } from './keys.ts'
 import { type Host, type Markers, systemHost } from './marker.ts'
 import { openFile } from './open.ts'
 import { Panes } from './panes.ts'
-import { type Disk, type Refused, systemDisk } from './place.ts'
+import { type Disk, systemDisk } from './place.ts'
 import { minuteOf, Records } from './records.ts'
 import { Room } from './room.ts'
 
+export type { Refused } from '../kind.ts'
 export type { StoreCounters, StoreHealth } from './health.ts'
-export type { Refused } from './place.ts'
 
 export interface LmdbStoreOptions {
   readonly clock: Clock

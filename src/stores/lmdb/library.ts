@@ -1,4 +1,5 @@
 /** The part of the `lmdb` package that is used here, and how it is loaded: it is an optional peer. */
+import { notInstalled } from '../kind.ts'
 
 export interface Database {
   /** A view that is valid until the next read; see `copied` in rows/seal.ts. */
@@ -39,6 +40,9 @@ export interface DatabaseStats extends PageCounts {
 export interface LmdbLibrary {
   open(options: Record<string, unknown>): Environment
 }
+
+/** The version is the one that package.json asks for. */
+export const lmdbNotInstalled = notInstalled('lmdb', '3.5.6')
 
 /** Returns undefined where the package is not installed or has no binary for this platform. */
 export async function loadLibrary(

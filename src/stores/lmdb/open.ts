@@ -2,11 +2,12 @@
 import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { MessageChannel } from 'node:worker_threads'
 import type { Clock } from '../../core/clock.ts'
+import type { Refused } from '../kind.ts'
 import { StoreFile } from './file.ts'
 import { looksWhole } from './inspect.ts'
-import { type LmdbLibrary, loadLibrary, nameOfError } from './library.ts'
+import { type LmdbLibrary, lmdbNotInstalled, loadLibrary, nameOfError } from './library.ts'
 import { type Host, Markers, type SetAsideReason } from './marker.ts'
-import { type Disk, dataFile, fileMode, lockFile, preparePlace, type Refused } from './place.ts'
+import { type Disk, dataFile, fileMode, lockFile, preparePlace } from './place.ts'
 
 export interface OpenOptions {
   readonly clock: Clock
@@ -32,7 +33,7 @@ const worthCompactingBytes = 16 * 1024 * 1024
 
 export async function openFile(options: OpenOptions): Promise<Opened | Refused> {
   const library = await loadLibrary(options.library)
-  if (library === undefined) return notInstalled
+  if (library === undefined) return lmdbNotInstalled
   const { directory, host, crashLimit } = options
   const refused = preparePlace(directory, options.disk)
   if (refused !== undefined) return refused
@@ -94,12 +95,6 @@ async function compacted(file: StoreFile, options: OpenOptions, open: () => Stor
   renameSync(copy, path)
   rmSync(lockFile(options.directory), { force: true })
   return open()
-}
-
-const notInstalled: Refused = {
-  refused: 'not_installed',
-  detail: 'the package "lmdb" is not installed, or has no binary for this platform',
-  remedy: 'npm install lmdb@3.5.6',
 }
 
 const busy = (directory: string): Refused => ({
