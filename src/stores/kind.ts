@@ -71,6 +71,8 @@ export interface Refused {
   readonly detail: string
   /** What to change. */
   readonly remedy: string
+  /** The error behind it, where there is one. */
+  readonly cause?: unknown
 }
 
 export interface StoreFinding {
@@ -79,9 +81,20 @@ export interface StoreFinding {
   readonly remedy?: string
 }
 
-/** An engine's client is an optional dependency: whoever uses the engine installs it. */
-export const notInstalled = (name: string, version: string): Refused => ({
-  refused: 'not_installed',
-  detail: `the package "${name}" is not installed, or has no binary for this platform`,
-  remedy: `npm install ${name}@${version}`,
-})
+/** An engine's client is an optional dependency: whoever uses the engine installs it, in this version. */
+export async function loadClient<T>(
+  name: string,
+  version: string,
+  load: () => Promise<unknown>,
+): Promise<T | Refused> {
+  try {
+    return (await load()) as T
+  } catch (cause) {
+    return {
+      refused: 'not_installed',
+      detail: `the package "${name}" is not installed, or has no binary for this platform`,
+      remedy: `npm install ${name}@${version}`,
+      cause,
+    }
+  }
+}

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { kindOfStore, storeKindNames } from './kinds.ts'
-import { lmdbNotInstalled } from './lmdb/library.ts'
+import { loadLibrary } from './lmdb/library.ts'
 import { keysOfStoreUrl, storeUrlForms } from './url.ts'
 
 const keysOf = (url: string): unknown => {
@@ -41,7 +41,11 @@ test('kinds have schemes of their own, and their forms of URLs are ones', () => 
   for (const form of storeUrlForms) assert.ok(keysOfStoreUrl(form) instanceof Map, form)
 })
 
-test('what is said to be installed is what package.json asks for', () => {
+test('what is said to be installed is what package.json asks for', async () => {
   const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
-  assert.equal(lmdbNotInstalled.remedy, `npm install lmdb@${manifest.peerDependencies.lmdb}`)
+  const missing = new Error('cannot find it')
+  const refused = await loadLibrary(() => Promise.reject(missing))
+  assert.ok('refused' in refused)
+  assert.equal(refused.remedy, `npm install lmdb@${manifest.peerDependencies.lmdb}`)
+  assert.equal(refused.cause, missing)
 })

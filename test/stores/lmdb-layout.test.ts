@@ -35,7 +35,8 @@ async function writeSample(directory: string): Promise<void> {
 /** SHA-256 over every key and value of a table, each after its length. */
 async function checksumOf(directory: string, name: string): Promise<string> {
   const library = await loadLibrary()
-  const environment = library!.open({ path: dataFile(directory), noSubdir: true, maxDbs: 8, name: null })
+  assert.ok('open' in library)
+  const environment = library.open({ path: dataFile(directory), noSubdir: true, maxDbs: 8, name: null })
   const table = environment.openDB({ name, encoding: 'binary', keyEncoding: 'binary' })
   const sum = createHash('sha256')
   const length = Buffer.alloc(4)

@@ -6,12 +6,13 @@ import { bytesText } from '../../config/units.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { StoreFinding } from '../kind.ts'
 import type { LmdbConfig } from './kind.ts'
-import { lmdbNotInstalled, loadLibrary } from './library.ts'
+import { loadLibrary } from './library.ts'
 import { type Disk, dataFile, networkFileSystemOf, systemDisk } from './place.ts'
 
 export async function examineLmdb(config: LmdbConfig, clock: Clock): Promise<StoreFinding[]> {
-  if ((await loadLibrary()) === undefined) {
-    const { detail, remedy } = lmdbNotInstalled
+  const library = await loadLibrary()
+  if ('refused' in library) {
+    const { detail, remedy } = library
     return [fail(`${sentence(detail)}: buckets are kept in memory only.`, remedy)]
   }
   const directory = nearestExisting(config.path)

@@ -1,5 +1,5 @@
 /** The part of the `lmdb` package that is used here, and how it is loaded: it is an optional peer. */
-import { notInstalled } from '../kind.ts'
+import { loadClient, type Refused } from '../kind.ts'
 
 export interface Database {
   /** A view that is valid until the next read; see `copied` in rows/seal.ts. */
@@ -42,18 +42,9 @@ export interface LmdbLibrary {
 }
 
 /** The version is the one that package.json asks for. */
-export const lmdbNotInstalled = notInstalled('lmdb', '3.5.6')
-
-/** Returns undefined where the package is not installed or has no binary for this platform. */
-export async function loadLibrary(
+export const loadLibrary = (
   load: () => Promise<unknown> = () => import('lmdb'),
-): Promise<LmdbLibrary | undefined> {
-  try {
-    return (await load()) as LmdbLibrary
-  } catch {
-    return undefined
-  }
-}
+): Promise<LmdbLibrary | Refused> => loadClient('lmdb', '3.5.6', load)
 
 export const pagesOf = (counts: PageCounts): number =>
   counts.treeBranchPageCount + counts.treeLeafPageCount + counts.overflowPages

@@ -59,6 +59,7 @@ export function preparePlace(directory: string, disk: Disk): Refused | undefined
       refused: 'not_writable',
       detail: `${directory} cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`,
       remedy: 'give the process a directory it may write to',
+      cause,
     }
   }
 }
