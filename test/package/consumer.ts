@@ -15,6 +15,7 @@ import {
   type TtlPolicy,
   type Windowpane,
 } from '../../src/index.ts'
+import { type Found, layOver, type Pane, type ShapeRecord } from '../../src/stores/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { type FakeClock, fakeClock, testStore } from '../../src/testing/index.ts'
 
@@ -40,5 +41,10 @@ export const schedules: readonly TtlPolicy[] = [
 ]
 
 export const opened: Promise<OpenedStore> = openStore('memory:', { clock, memoryBytes: 2 ** 20 })
+
+export const laid = (found: Found, pane: Pane): Found => {
+  const shape: ShapeRecord = found.shape
+  return { panes: layOver(found.panes, pane), shape }
+}
 
 void testStore
