@@ -1,4 +1,5 @@
 /** What no single key can say about itself. Each check reports the key at fault, as a sentence. */
+import { kindOfStore } from '../stores/kinds.ts'
 import type { Check, Report } from './definition.ts'
 import type { BackendConfig, Config, MatcherConfig, RuleConfig } from './schema.ts'
 import { formatDuration } from './units.ts'
@@ -152,12 +153,14 @@ function adminIsApart({ listen, backends, admin }: Config, report: Report): void
 }
 
 function storesFit({ stores }: Config, report: Report): void {
-  const folders = new Map<string, string>()
+  const owners = new Map<string, string>()
   for (const [name, store] of Object.entries(stores)) {
-    if (store.type === 'memory') continue
-    const owner = folders.get(store.path)
-    folders.set(store.path, name)
-    if (owner !== undefined) report(`stores.${name}.path`, `is the folder of stores.${owner} already`)
+    const found = kindOfStore(store).placeOf?.(store)
+    if (found === undefined) continue
+    const place = `${store.type} ${found.place}`
+    const owner = owners.get(place)
+    owners.set(place, name)
+    if (owner !== undefined) report(`stores.${name}.${found.key}`, `is that of stores.${owner} already`)
   }
 }
 

@@ -13,6 +13,7 @@ import {
   type Variants,
 } from './definition.ts'
 import { environmentName } from './names.ts'
+import { withShorthand } from './shorthand.ts'
 import {
   byDefault,
   isNothing,
@@ -149,8 +150,14 @@ export class Reader {
     return value
   }
 
-  #variants(type: Variants, map: RawMap | undefined, path: string): unknown {
-    if (map === undefined) return undefined
+  #variants(type: Variants, given: RawMap | undefined, path: string): unknown {
+    if (given === undefined) return undefined
+    const map = withShorthand(type, given)
+    if ('message' in map) {
+      const { key, message, suggestion } = map
+      const raw = given.entries.get(key)?.value
+      return void this.#tell(join(path, key), message, { ...(raw && { source: raw.source }), suggestion })
+    }
     const tag = this.#key(type.tag, map.entries.get('type')?.value, join(path, 'type'))
     return typeof tag === 'string' ? this.#section(type.cases[tag]!, map, path, tag) : undefined
   }

@@ -140,7 +140,11 @@ test('a durable store is warm after a restart: a full hit without asking the dat
   const answers = [await ask(first.url, path), await ask(first.url, path), await ask(first.url, path)]
   await first.stop()
   const asked = upstream.seen.length
-  const second = await run(t, '--config', file)
+  // The same store by its URL: flags and file name one thing.
+  const url = `lmdb:${join(place, 'panes')}?reserve=0B`
+  const flags = ['--stores.shared.url', url, '--backends.main.store', 'shared']
+  const quiet = ['--listen', '127.0.0.1:0', '--admin.enabled=false']
+  const second = await run(t, upstream.url, ...flags, ...quiet)
   const warm = await ask(second.url, path)
   assert.equal(outcomeOf(warm), 'hit', second.err())
   assert.deepEqual(warm.body, answers[0]!.body)

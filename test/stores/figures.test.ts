@@ -87,8 +87,8 @@ test('tiers are listed apart, memory once, and one that could not be opened is t
   const clock = fakeClock()
   const missing = { state: 'missing', trouble: 'busy' } as const
   const farStores = new Map<string, FarStore>([
-    ['disk', memory(clock)],
-    ['memory', memory(clock)],
+    ['disk', opened(memory(clock))],
+    ['memory', opened(memory(clock))],
     ['gone', missing],
   ])
   const tiers = new Tiers({
@@ -126,6 +126,8 @@ stores: { disk: { type: lmdb, path: /dev/null/panes } }`
   assert.deepEqual([disk.state, disk.trouble], ['missing', 'not_writable'])
   assert.match(said, /stores\.disk: .* kept in memory only/)
 })
+
+const opened = (panes: Store): FarStore => ({ panes, timeoutMs: 250, close: async () => panes.close() })
 
 /** Its methods as properties, so that one can be replaced. */
 const plain = (inner: Store): Store => ({

@@ -1,24 +1,24 @@
 /**
- * How a written pane becomes rows. Buckets lie in aligned blocks; no row reaches over the end of its block, so that a
- * read knows where to begin. Within a block settled buckets gather in one value; unsettled ones, which the next
- * refresh replaces, keep rows of their own, so that a tail does not rewrite a block. What settles joins its block in
- * batches.
+ * How a written pane becomes rows. Buckets lie in aligned blocks, and no row crosses the end of its block, so that a
+ * read knows where to begin. Within a block, settled buckets are gathered in one value. Unsettled buckets, which the next
+ * refresh replaces, have short rows of their own, so that a refresh of the tail does not rewrite a block; they join their
+ * block in batches once they have settled. Pure: an engine loads, removes and puts rows as it is told here.
  */
 import type { EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
 import { clockOf, type Pane, slice } from '../../core/pane.ts'
 import { join } from '../../core/pane-join.ts'
 import { layOver } from '../tile.ts'
-import type { RowRef } from './keys.ts'
+import type { RowRef } from './row-key.ts'
 
 export const blockBuckets = 128
-/** Longer values fragment the file: LMDB needs their pages side by side. */
+/** Longer values fragment an LMDB file, whose pages must be adjacent, and come near the item limits of other engines. */
 const targetRowBytes = 256 * 1024
-/** A block with more rows of a kind side by side than this is gathered. */
+/** More adjacent rows of a kind than this are gathered into one. */
 const maxRowsSideBySide = 8
 
 export interface RowSource {
-  /** Stored clocks that lie ahead of it count as none; see tile.ts. */
+  /** Stored clocks ahead of this instant are ignored; see tile.ts. */
   readonly now: EpochMs
   /** The pane in a row; undefined where it is damaged. */
   load(row: RowRef): Pane | undefined
@@ -36,6 +36,18 @@ export interface RowChanges {
 }
 
 export const blockStart = (bucket: number): number => Math.floor(bucket / blockBuckets) * blockBuckets
+
+/** The whole blocks that an interval touches: every row that reaches into the interval begins in them. */
+export const blocksAround = ({ from, to }: Interval): Interval => ({
+  from: blockStart(from),
+  to: blockStart(to - 1) + blockBuckets,
+})
+
+/** Panes of rows in time order. Rows never overlap; should a damaged engine say so, the newer buckets win. */
+export function tiled(panes: readonly Pane[]): readonly Pane[] {
+  const isTiled = panes.every((pane, i) => i === 0 || panes[i - 1]!.to <= pane.from)
+  return isTiled ? panes : panes.reduce<Pane[]>((stored, pane) => layOver(stored, pane), [])
+}
 
 /** `stored`: the rows of the blocks that the pane touches, in time order. */
 export function planRows(stored: readonly RowRef[], pane: Pane, source: RowSource): RowChanges {
@@ -56,16 +68,10 @@ export function planRows(stored: readonly RowRef[], pane: Pane, source: RowSourc
 function planBlock(rows: readonly RowRef[], part: Pane, source: RowSource): RowChanges {
   const touched = rows.filter((row) => row.from < part.to && row.to > part.from)
   const below = touched.map((row) => source.load(row)).filter((pane) => pane !== undefined)
-  const pieces = layOver(inOrder(below), part, source.now).flatMap((pane) => piecesOf(pane, source))
+  const pieces = layOver(tiled(below), part, source.now).flatMap((pane) => piecesOf(pane, source))
   const resting = rows.filter((row) => !touched.includes(row))
   const { gathered, put } = gather(resting, pieces.map(newRow(source)), source)
   return { remove: [...touched, ...gathered], put }
-}
-
-/** Rows of one block never overlap; should a damaged file say so, the newer buckets win. */
-function inOrder(panes: readonly Pane[]): readonly Pane[] {
-  const isTiled = panes.every((pane, i) => i === 0 || panes[i - 1]!.to <= pane.from)
-  return isTiled ? panes : panes.reduce<Pane[]>((stored, pane) => layOver(stored, pane), [])
 }
 
 /** Runs of settled and of unsettled buckets, each no longer than a row should be. */
@@ -115,12 +121,12 @@ export function newestClock(pane: Pane): number {
 
 interface Piece {
   readonly ref: RowRef
-  /** Undefined for a row that lies in the file. */
+  /** Undefined for a row that is stored already. */
   readonly pane?: Pane
 }
 
 interface Gathering {
-  /** Rows whose buckets went into new ones. */
+  /** Stored rows whose buckets went into new ones. */
   readonly gathered: readonly RowRef[]
   readonly put: readonly NewRow[]
 }
@@ -143,7 +149,7 @@ function gather(resting: readonly RowRef[], fresh: readonly NewRow[], source: Ro
   return { gathered, put }
 }
 
-/** Rows of one kind, side by side, that fit into one value. */
+/** Adjacent rows of one kind that fit into one value. */
 function runsOf(pieces: readonly Piece[]): Piece[][] {
   const runs: Piece[][] = []
   let bytes = 0
