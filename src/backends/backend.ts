@@ -194,29 +194,61 @@ export interface SourceSpans {
   readonly spans: readonly TimeSpan[]
 }
 
-export interface Backend<Query = unknown> {
-  readonly name: string
-  /** The path to ask for what the server is, and how to read its answer. */
-  readonly flavourPath: string
-  readFlavour(status: number, body: string): Flavour
+/** How to ask what the server behind the API is, and how to read its answer. */
+export interface FlavourProbe {
+  readonly path: string
+  read(status: number, body: string): Flavour
+}
+
+/** Differences between databases that callers act on. Declared here, never inferred from a name. */
+export interface BackendCapabilities {
   /** Whether one request can ask for several intervals. Where it cannot, what lies between two gaps is fetched too. */
-  readonly takesSeveralIntervals: boolean
+  readonly severalIntervals: boolean
   /** Response headers, in lower case, that a stored answer carries besides the usual ones. */
   readonly keptHeaders: readonly string[]
-  /** Whether a request may be a range query, judged before its body is read. */
-  claims(method: string, path: string): boolean
-  /** An error of our own in the form that clients of this database understand. */
-  errorAnswer(status: number, message: string): ErrorAnswer
-  /** The id of the query that a request cancels, where it does. */
-  cancels?(method: string, path: string): string | undefined
+  /**
+   * Execution members: members of a JSON answer that describe one execution of the query and not the data, such as
+   * `stats` or `analysis`. `decompose` drops them, so they are neither stored nor compared; a recomposed answer leaves
+   * them out. A database that adds them only on request may bypass such requests instead, and declare none.
+   */
+  readonly executionMembers?: readonly string[]
+}
+
+/** For databases whose clients can cancel a query by its id. */
+export interface Cancellation {
+  /** The id of the query that a request cancels; undefined where it cancels none. */
+  cancels(method: string, path: string): string | undefined
   /** What the client of a cancelled query is told. */
-  cancelledAnswer?(plan: Plan): ErrorAnswer & { readonly status: number }
+  cancelledAnswer(plan: Plan): ErrorAnswer & { readonly status: number }
   /** Whether an error says that the query was cancelled, by whomever. */
-  isCancellation?(status: number, body: Uint8Array): boolean
-  /** Response headers that belong to one execution of a query: a stored answer has new ones. */
+  isCancellation(status: number, body: Uint8Array): boolean
+}
+
+/** How answers look to clients and people, beyond the data itself. */
+export interface Presentation {
+  /** An error of our own in the form that clients of this database understand; plain text without it. */
+  errorAnswer?(status: number, message: string): ErrorAnswer
+  /** Response headers that belong to one execution of a query: a stored answer gets new ones. */
   ownHeaders?(plan: Plan, newId: () => string): HeaderList
   /** What people recognise a request by that cannot be planned: the question without what moves with the time. */
   requestText?(request: WireRequest): string
+  /**
+   * How `answer` differs from what the database itself said. Notes in another order, or more of them, are none.
+   * Without this method every other byte is a difference.
+   */
+  differenceFrom?(direct: Uint8Array, answer: Uint8Array): AnswerDifference
+}
+
+/**
+ * One database dialect: five verbs (parse, plan, narrow, decompose, recompose), what is declared about it, and groups
+ * that a database has or has not.
+ */
+export interface Backend<Query = unknown> {
+  readonly name: string
+  readonly capabilities: BackendCapabilities
+  readonly flavour: FlavourProbe
+  /** Whether `parse` may return a query for such a request: asked before its body is read. */
+  claims(method: string, path: string): boolean
   /** Reads a request. Returns undefined when it is not a range query of this database: it is forwarded untouched. */
   parse(request: WireRequest): Query | Bypass | undefined
   /**
@@ -236,11 +268,8 @@ export interface Backend<Query = unknown> {
    * stale, the beginning of that).
    */
   recompose(plan: Plan, panes: readonly Pane[], options?: RecomposeOptions): Recomposed
-  /**
-   * How `answer` differs from what the database itself said. Notes in another order, or more of them, are none.
-   * Without this method every other byte is a difference.
-   */
-  differenceFrom?(direct: Uint8Array, answer: Uint8Array): AnswerDifference
+  readonly presentation?: Presentation
+  readonly cancellation?: Cancellation
   /** How it is seen that settled data has changed, where the database can tell. */
   readonly segments?: SegmentWatch
 }

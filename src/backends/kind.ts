@@ -1,5 +1,5 @@
 /** What the rest of the program knows about one kind of database before, and without, loading its backend. */
-import type { Backend, Flavour } from './backend.ts'
+import type { Backend, FlavourProbe } from './backend.ts'
 
 export interface DatabaseKind {
   /** As it is called in sentences. */
@@ -8,9 +8,7 @@ export interface DatabaseKind {
   readonly known: string
   /** By these it is taken for one where it cannot be asked. Of the kind that any other is taken for: none. */
   readonly ports: readonly number[]
-  /** The path to ask for what the server is, and how to read its answer. */
-  readonly flavourPath: string
-  readFlavour(status: number, body: string): Flavour
+  readonly flavour: FlavourProbe
   /** Sentences for people: what to change so that clients come here. */
   clientLines(here: ClientAddress): readonly string[]
   /** The path of a query of which only the body is known. */

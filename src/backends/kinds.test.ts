@@ -9,8 +9,7 @@ for (const name of kindNames) {
     const kind = kinds[name]
     const backend = (await kind.load())(options)
     assert.equal(backend.name, name)
-    assert.equal(backend.flavourPath, kind.flavourPath)
-    assert.deepEqual(backend.readFlavour(404, ''), kind.readFlavour(404, ''))
+    assert.equal(backend.flavour, kind.flavour)
     for (const body of ['', '{"query":"SELECT 1"}', '{"queryType":"topN"}']) {
       assert.ok(backend.claims('POST', kind.queryPath(body)), body)
     }

@@ -39,9 +39,9 @@ export async function recognise(
 ): Promise<Recognised> {
   const found: Omit<Recognised, 'isGuessed'>[] = []
   for (const kind of type === 'auto' ? kindNames : [type]) {
-    const { flavourPath, readFlavour } = kinds[kind]
-    const answer = await database.get(flavourPath)
-    const flavour = readFlavour(answer.status, answer.text)
+    const probed = kinds[kind].flavour
+    const answer = await database.get(probed.path)
+    const flavour = probed.read(answer.status, answer.text)
     if (flavour.isKnown) return { kind, flavour, answer, isGuessed: false }
     found.push({ kind, flavour, answer })
   }

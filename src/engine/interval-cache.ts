@@ -145,16 +145,16 @@ export class IntervalCache {
     const marks = marksOver(this.#options, key, plan)
     const vouched = vouchedOver(this.#options, plan)
     const rules = { grid: plan.grid, policy, now, notBefore: request.demands.notBefore, marks, vouched }
-    const { backend } = this.#options
+    const { capabilities } = this.#options.backend
     const panes = found?.panes ?? []
     const coverage = cover(plan.whole, panes, rules)
     const { oldestFresh, freshUntil } = coverage
-    const gaps = gapsIn(plan, coverage.runs, backend)
+    const gaps = gapsIn(plan, coverage.runs, capabilities)
     return {
       found,
       coverage,
       gaps,
-      lapsing: gaps.length === 0 ? nothing : lapsingIn(plan, { panes, rules }, backend),
+      lapsing: gaps.length === 0 ? nothing : lapsingIn(plan, { panes, rules }, capabilities),
       ageSeconds: oldestFresh <= now ? Math.floor((now - oldestFresh) / 1000) : undefined,
       ttlSeconds: Math.ceil((freshUntil - now) / 1000),
     }
@@ -182,7 +182,7 @@ export class IntervalCache {
       trip.frame = frame
       return 'again'
     }
-    return this.#answer(plan, panes, keptHeaders(filled.headers, this.#options.backend))
+    return this.#answer(plan, panes, keptHeaders(filled.headers, this.#options.backend.capabilities))
   }
 
   #answer(plan: Plan, panes: readonly Pane[], headers: HeaderList): Answer {

@@ -1,6 +1,6 @@
 /** Druid, as far as it is known without its backend. */
 import type { DatabaseKind } from '../kind.ts'
-import { flavourPath, readFlavour } from './flavour.ts'
+import { flavour } from './flavour.ts'
 import { nativePath, sqlPath } from './paths.ts'
 import { shapeText } from './shape-text.ts'
 
@@ -9,8 +9,7 @@ export const druidKind: DatabaseKind = {
   known: 'Druid 25 and later',
   // Broker and Router.
   ports: [8082, 8888],
-  flavourPath,
-  readFlavour,
+  flavour,
   clientLines: ({ url, which }) => [
     `In Grafana, set the URL of the Druid data source${which} to ${url}`,
     `In Superset, set the SQLAlchemy URI of the database${which} to ${sqlalchemyUri(url)}`,

@@ -1,6 +1,6 @@
 /** Prometheus, as far as it is known without its backend. */
 import type { DatabaseKind } from '../kind.ts'
-import { flavourPath, readFlavour } from './flavour.ts'
+import { flavour } from './flavour.ts'
 import { rangeQueryPath } from './paths.ts'
 import { shapeText } from './shape-text.ts'
 
@@ -8,8 +8,7 @@ export const prometheusKind: DatabaseKind = {
   label: 'Prometheus',
   known: 'Prometheus 2 and 3',
   ports: [],
-  flavourPath,
-  readFlavour,
+  flavour,
   clientLines: ({ url, which }) => [
     `In Grafana, set the URL of the Prometheus data source${which} to ${url}`,
   ],

@@ -42,7 +42,7 @@ async function checkOne(subject: Subject, clock: Clock): Promise<Finding[]> {
     const { kind } = recognised
     // Asked once more: how long all questions together took says less about the clock.
     const sentAt = clock.now()
-    const { date } = await database.get(kinds[kind].flavourPath)
+    const { date } = await database.get(kinds[kind].flavour.path)
     const skew = skewFinding(name, date, { sentAt, receivedAt: clock.now() })
     return [flavour, skew, ...((await ownChecks[kind]?.(subject, database)) ?? [])]
   } catch (error) {

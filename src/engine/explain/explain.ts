@@ -176,14 +176,14 @@ class Explainer {
     const marks = marksOver(this.#options, key, plan)
     const rules = { ...this.#rules, notBefore: demands.notBefore, marks }
     const { runs } = cover(plan.whole, panes, rules)
-    const gaps = gapsIn(plan, runs, this.#options.backend)
+    const gaps = gapsIn(plan, runs, this.#options.backend.capabilities)
     const seen = { ...this.#seen(runs, panes), ...this.#said(marks) }
     if (gaps.length === 0) return { outcome: 'hit', ...seen, sentence: hitSentence(seen.runs) }
     if (demands.onlyIfCached) {
       const sentence = refusedSentence(seen.runs, this.#parts)
       return { outcome: 'refused', reason: 'only_if_cached', ...seen, sentence }
     }
-    const lapsing = lapsingIn(plan, { panes, rules }, this.#options.backend)
+    const lapsing = lapsingIn(plan, { panes, rules }, this.#options.backend.capabilities)
     const filling = this.#filling(key, gaps, lapsing)
     const miss = missOf(runs, gaps, this.#request)
     const sentence = fillSentence({ ...miss, ...seen, ...filling, parts: this.#parts })

@@ -108,12 +108,12 @@ export class Site {
     const hooks = tracing.around(telemetry?.hooks(name))
     const connections = { connections: limits.upstreamConnections, idleTimeoutMs: limits.upstreamTimeoutMs }
     // With one database there is nothing to choose: asking it is the probe.
-    const probe = urls.length > 1 && { probe: { path: backend.flavourPath, intervalMs: probeMs } }
+    const probe = urls.length > 1 && { probe: { path: backend.flavour.path, intervalMs: probeMs } }
     const upstream = new TracedUpstream(
       { ...address, ...connections, ...probe, url, clock, pace, via },
       tracing,
     )
-    const flavour = new FlavourWatch(backend, upstream, clock)
+    const flavour = new FlavourWatch(backend.flavour, upstream, clock)
     const parts = { backend, store, policy, upstream, clock, budget }
     const { segments: watch, mark, onVouched } = options
     const { segments } = backend
