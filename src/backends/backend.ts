@@ -3,7 +3,7 @@
  * requests are range queries, how they lie on a grid, how to ask for a part, and how bytes become panes and back.
  */
 import type { EpochMs } from '../core/clock.ts'
-import type { BypassReason } from '../core/decision.ts'
+import type { PlanningReason, ReasonWords } from '../core/decision.ts'
 import type { Grid } from '../core/grid.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Pane, PaneBody } from '../core/pane.ts'
@@ -22,8 +22,9 @@ export interface WireRequest {
   readonly body: Uint8Array
 }
 
-export interface Bypass {
-  readonly bypass: BypassReason
+/** `Own`: the reasons that the database declares (its kind has them in words) besides those that any may give. */
+export interface Bypass<Own extends string = never> {
+  readonly bypass: PlanningReason | Own
   /** For people: what exactly was seen. Never a metric label. */
   readonly detail?: string
 }
@@ -225,7 +226,9 @@ export interface Cancellation {
 }
 
 /** How answers look to clients and people, beyond the data itself. */
-export interface Presentation {
+export interface Presentation<Own extends string = string> {
+  /** Its own bypass reasons in words. */
+  readonly reasons?: Readonly<Record<Own, ReasonWords>>
   /** An error of our own in the form that clients of this database understand; plain text without it. */
   errorAnswer?(status: number, message: string): ErrorAnswer
   /** Response headers that belong to one execution of a query: a stored answer gets new ones. */
@@ -243,19 +246,19 @@ export interface Presentation {
  * One database dialect: five verbs (parse, plan, narrow, decompose, recompose), what is declared about it, and groups
  * that a database has or has not.
  */
-export interface Backend<Query = unknown> {
+export interface Backend<Query = unknown, Own extends string = string> {
   readonly name: string
   readonly capabilities: BackendCapabilities
   readonly flavour: FlavourProbe
   /** Whether `parse` may return a query for such a request: asked before its body is read. */
   claims(method: string, path: string): boolean
   /** Reads a request. Returns undefined when it is not a range query of this database: it is forwarded untouched. */
-  parse(request: WireRequest): Query | Bypass | undefined
+  parse(request: WireRequest): Query | Bypass<Own> | undefined
   /**
    * Decides shape, grid and window. Fails closed: when unsure, a bypass with a reason. Never throws. Without a
    * flavour, only what holds for every version counts.
    */
-  plan(query: Query, now: EpochMs, flavour?: Flavour): Plan | Bypass
+  plan(query: Query, now: EpochMs, flavour?: Flavour): Plan | Bypass<Own>
   /**
    * The request whose answer holds exactly the buckets of `intervals` (of edges: their parts), in the same encoding as
    * the client's. The intervals are not empty, disjoint and in time order; there is one unless several can be taken.
@@ -268,7 +271,7 @@ export interface Backend<Query = unknown> {
    * stale, the beginning of that).
    */
   recompose(plan: Plan, panes: readonly Pane[], options?: RecomposeOptions): Recomposed
-  readonly presentation?: Presentation
+  readonly presentation?: Presentation<Own>
   readonly cancellation?: Cancellation
   /** How it is seen that settled data has changed, where the database can tell. */
   readonly segments?: SegmentWatch

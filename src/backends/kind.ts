@@ -1,7 +1,9 @@
 /** What the rest of the program knows about one kind of database before, and without, loading its backend. */
+import type { ReasonWords } from '../core/decision.ts'
 import type { Backend, FlavourProbe } from './backend.ts'
 
-export interface DatabaseKind {
+/** `Own`: the bypass reasons that this kind declares. */
+export interface DatabaseKind<Own extends string = string> {
   /** As it is called in sentences. */
   readonly label: string
   /** Which of them are cached, for sentences. */
@@ -15,6 +17,8 @@ export interface DatabaseKind {
   queryPath(body: string): string
   /** A shape of this database as people recognise it; undefined where it is none. */
   shapeText(shape: string): string | undefined
+  /** Why its queries are bypassed, besides what any database may say. Two kinds share a word only by one declaration. */
+  readonly reasons: Readonly<Record<Own, ReasonWords>>
   load(): Promise<(options: BackendOptions) => Backend>
 }
 

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { kindByPort, kindNames, kinds, portRule } from './kinds.ts'
+import { planningReasons, servingReasons } from '../core/decision.ts'
+import type { Backend, Bypass } from './backend.ts'
+import type { DatabaseKind } from './kind.ts'
+import { bypassReasons, kindByPort, kindNames, kinds, portRule } from './kinds.ts'
 
 const options = { settledAgeMs: 1, maxBuckets: 1, ignoredContext: [], sqlTimeZone: 'UTC' }
 
@@ -49,4 +53,38 @@ test('clients are told what to type, also with TLS, a path and several databases
     kinds.druid.clientLines({ url: 'http://h:1', which: '' })[1]!,
     / druid:\/\/h:1\/druid\/v2\/sql\/$/,
   )
+})
+
+test('every reason has a meaning and a remedy, and is documented', async () => {
+  const page = await readFile('docs/reference/outcomes.md', 'utf8')
+  for (const [reason, { meaning, remedy }] of Object.entries(bypassReasons)) {
+    assert.ok(page.includes(`| \`${reason}\` | ${meaning} |\n`), reason)
+    assert.match(remedy, /^[A-Z].*\.$|^windowpane .*\.$/, reason)
+  }
+})
+
+test('what kinds declare is in the closed list, and one word has one declaration', () => {
+  const general = { ...planningReasons, ...servingReasons }
+  for (const name of kindNames) {
+    const { reasons }: DatabaseKind = kinds[name]
+    for (const [reason, words] of Object.entries(reasons)) {
+      assert.ok(!Object.hasOwn(general, reason), `${reason} of ${name} is a general one`)
+      assert.equal(bypassReasons[reason as keyof typeof bypassReasons], words, `${reason} of ${name}`)
+    }
+  }
+})
+
+test('a backend explains exactly the reasons of its kind', async () => {
+  for (const name of kindNames) {
+    const backend: Backend = (await kinds[name].load())(options)
+    assert.equal(backend.presentation?.reasons, kinds[name].reasons)
+  }
+})
+
+test('a backend cannot give the reason of another database', () => {
+  const general: Bypass = { bypass: 'too_many_buckets' }
+  const own: Bypass<'sorting'> = { bypass: 'sorting' }
+  // @ts-expect-error: Druid declares it, and this backend does not.
+  const others: Bypass<'sorting'> = { bypass: 'not_decomposable' }
+  assert.equal(new Set([general, own, others].map(({ bypass }) => bypass)).size, 3)
 })

@@ -7,13 +7,14 @@ import { flavour } from './flavour.ts'
 import { cancelledAnswer, cancels, isCancellation, ownHeaders } from './ids.ts'
 import { narrow } from './narrow.ts'
 import { createPlanner, type DruidOptions, type DruidQuery, isDruidQuery } from './plan.ts'
+import { type DruidReason, druidReasons } from './reasons.ts'
 import { recompose } from './recompose.ts'
 import { segments } from './segments.ts'
 import { requestText } from './shape-text.ts'
 
 export type { DruidOptions, DruidQuery } from './plan.ts'
 
-export function druid(options: DruidOptions): Backend<DruidQuery> {
+export function druid(options: DruidOptions): Backend<DruidQuery, DruidReason> {
   const planner = createPlanner(options)
   return {
     name: 'druid',
@@ -28,7 +29,7 @@ export function druid(options: DruidOptions): Backend<DruidQuery> {
     narrow: (plan, intervals) => narrow(plan as DruidPlan, intervals),
     decompose: (plan, intervals) => new RowSink(plan as DruidPlan, intervals),
     recompose: (plan, panes) => recompose(plan as DruidPlan, panes),
-    presentation: { errorAnswer, ownHeaders, requestText, differenceFrom },
+    presentation: { reasons: druidReasons, errorAnswer, ownHeaders, requestText, differenceFrom },
     cancellation: { cancels, cancelledAnswer, isCancellation },
     segments,
   }

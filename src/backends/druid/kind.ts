@@ -2,9 +2,10 @@
 import type { DatabaseKind } from '../kind.ts'
 import { flavour } from './flavour.ts'
 import { nativePath, sqlPath } from './paths.ts'
+import { type DruidReason, druidReasons } from './reasons.ts'
 import { shapeText } from './shape-text.ts'
 
-export const druidKind: DatabaseKind = {
+export const druidKind: DatabaseKind<DruidReason> = {
   label: 'Druid',
   known: 'Druid 25 and later',
   // Broker and Router.
@@ -16,6 +17,7 @@ export const druidKind: DatabaseKind = {
   ],
   queryPath: (body) => (isSql(body) ? sqlPath : nativePath),
   shapeText,
+  reasons: druidReasons,
   load: async () => (await import('./index.ts')).druid,
 }
 

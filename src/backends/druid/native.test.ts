@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Bypass } from '../backend.ts'
 import { createNativePlanner, type Layout } from './native.ts'
+import type { Bypass } from './reasons.ts'
 
 type Query = Readonly<Record<string, unknown>>
 

@@ -2,7 +2,6 @@
 import { BytesMemo } from '../../core/bytes-memo.ts'
 import type { Grid } from '../../core/grid.ts'
 import { Memo } from '../../core/memo.ts'
-import type { Bypass } from '../backend.ts'
 import { bucketsOf } from './buckets.ts'
 import type { DruidPlan, Span } from './druid-plan.ts'
 import { gridOf } from './granularity.ts'
@@ -11,6 +10,7 @@ import { type JsonNode, type Malformed, readJson } from './json.ts'
 import { type Cut, cutIntervals, placeholder } from './native-cut.ts'
 import { type NativeQuery, readNative } from './native-query.ts'
 import { nativePath } from './paths.ts'
+import type { Bypass } from './reasons.ts'
 import { bodyTextOf, bufferOf } from './wire.ts'
 
 export interface NativeOptions {

@@ -4,10 +4,10 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { systemClock } from '../../core/clock.ts'
-import type { BypassReason } from '../../core/decision.ts'
-import type { Bypass, WireRequest } from '../backend.ts'
+import type { WireRequest } from '../backend.ts'
 import type { DruidPlan } from './druid-plan.ts'
 import { narrow } from './narrow.ts'
+import type { Bypass, BypassReason } from './reasons.ts'
 import { createSqlPlanner } from './sql.ts'
 
 const planner = createSqlPlanner({ maxBuckets: 10_000, ignoredContext: ['team'] })

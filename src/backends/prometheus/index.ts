@@ -1,5 +1,6 @@
 /** Prometheus: range queries over the HTTP API, decomposed on a point grid, spliced from the server's own bytes. */
 import type { Backend, ErrorAnswer } from '../backend.ts'
+import { type PromqlReason, promqlReasons } from '../matrix/reasons.ts'
 import { MatrixSink } from './decompose.ts'
 import { differenceFrom } from './difference.ts'
 import { flavour } from './flavour.ts'
@@ -14,7 +15,7 @@ export interface PrometheusOptions {
   readonly maxBuckets: number
 }
 
-export function prometheus(options: PrometheusOptions): Backend<RangeQuery> {
+export function prometheus(options: PrometheusOptions): Backend<RangeQuery, PromqlReason> {
   const planner = createPlanner(options)
   return {
     name: 'prometheus',
@@ -26,7 +27,7 @@ export function prometheus(options: PrometheusOptions): Backend<RangeQuery> {
     narrow: (plan, [interval]) => narrow(plan, interval!),
     decompose: (plan, [interval]) => new MatrixSink(plan.grid, interval!),
     recompose: (_plan, panes, recomposeOptions) => recompose(panes, recomposeOptions),
-    presentation: { errorAnswer, differenceFrom },
+    presentation: { reasons: promqlReasons, errorAnswer, differenceFrom },
   }
 }
 

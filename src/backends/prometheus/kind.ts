@@ -1,10 +1,11 @@
 /** Prometheus, as far as it is known without its backend. */
 import type { DatabaseKind } from '../kind.ts'
+import { type PromqlReason, promqlReasons } from '../matrix/reasons.ts'
 import { flavour } from './flavour.ts'
 import { rangeQueryPath } from './paths.ts'
 import { shapeText } from './shape-text.ts'
 
-export const prometheusKind: DatabaseKind = {
+export const prometheusKind: DatabaseKind<PromqlReason> = {
   label: 'Prometheus',
   known: 'Prometheus 2 and 3',
   ports: [],
@@ -14,5 +15,6 @@ export const prometheusKind: DatabaseKind = {
   ],
   queryPath: () => rangeQueryPath,
   shapeText,
+  reasons: promqlReasons,
   load: async () => (await import('./index.ts')).prometheus,
 }

@@ -1,5 +1,5 @@
 /** Do the databases answer, are they what they should be, is their clock right, and do their settings fit ours? */
-import { type KindName, kindNames, kinds } from '../../backends/kinds.ts'
+import { type KindName, kinds, knownDatabases } from '../../backends/kinds.ts'
 import { type ConnectedDatabase, connectTo, type Recognised, recognise } from '../../config/probe.ts'
 import type { BackendConfig, Config } from '../../config/schema.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -67,8 +67,7 @@ function flavourFinding(name: string, url: string, recognised: Recognised): Find
   }
   const label = oneLine(flavour.label)
   if (flavour.isKnown) return about.ok(`${url} is ${label}.`)
-  const known = kindNames.map((each) => kinds[each].known).join(' and ')
-  const remedy = `Only ${known} are known to be decomposable; others are passed through.`
+  const remedy = `Only ${knownDatabases} are known to be decomposable; others are passed through.`
   const guess = isGuessed ? `; it is taken for ${kinds[kind].label} by its port` : ''
   return about.warn(`${url} answers but is not cached: ${label}${guess}.`, remedy)
 }

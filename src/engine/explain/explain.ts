@@ -5,7 +5,7 @@
 import type { Bypass, Plan } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { type BucketState, type CoverageRun, cover } from '../../core/coverage.ts'
-import type { Outcome, Reason } from '../../core/decision.ts'
+import type { Outcome, ReasonWords } from '../../core/decision.ts'
 import { type Grid, startOf } from '../../core/grid.ts'
 import {
   countOf,
@@ -70,7 +70,7 @@ export interface ExplainedQuery extends ExplainedInterval {
 export interface Explanation {
   /** What the outcome would be, if the database answers. */
   readonly outcome: Outcome
-  readonly reason?: Reason
+  readonly reason?: string
   readonly detail?: string
   readonly now: EpochMs
   readonly key?: Key
@@ -121,13 +121,17 @@ export async function explainPlan(
   }
 }
 
-/** A request that would be passed on as it came. */
-export const explainBypass = ({ bypass, detail }: Bypass, now: EpochMs): Explanation => ({
+/** A request that would be passed on as it came. `own`: the reasons that the database itself declares. */
+export const explainBypass = (
+  why: Bypass<string>,
+  now: EpochMs,
+  own?: Readonly<Record<string, ReasonWords>>,
+): Explanation => ({
   outcome: 'bypass',
-  reason: bypass,
-  ...(detail !== undefined && { detail }),
+  reason: why.bypass,
+  ...(why.detail !== undefined && { detail: why.detail }),
   now,
-  sentence: bypassSentence(bypass, detail),
+  sentence: bypassSentence(why, own),
 })
 
 function look({ store, clock, storeTimeoutMs }: IntervalCacheOptions, key: Key, whole: Intervals) {

@@ -181,7 +181,7 @@ export class Handler {
       : this.#render(outgoing, wire, answer)
   }
 
-  #plan(wire: WireRequest): Plan | Bypass {
+  #plan(wire: WireRequest): Plan | Bypass<string> {
     const { backend, flavour, clock } = this.#options
     try {
       const query = backend.parse(wire)
@@ -233,7 +233,7 @@ export class Handler {
     decision.reason = 'client_gone'
   }
 
-  async #forward(outgoing: Outgoing, request: ForwardRequest, why: Bypass): Promise<void> {
+  async #forward(outgoing: Outgoing, request: ForwardRequest, why: Bypass<string>): Promise<void> {
     const { decision } = outgoing
     outgoing.isForwarded = true
     resetDecision(decision)
@@ -294,7 +294,7 @@ const withBody = ({ method, path, search, headers }: Incoming, body: Uint8Array)
   body,
 })
 
-const isBypass = (value: unknown): value is Bypass =>
+const isBypass = (value: unknown): value is Bypass<string> =>
   typeof value === 'object' && value !== null && 'bypass' in value
 
 const asForward = (wire: WireRequest): ForwardRequest => ({
