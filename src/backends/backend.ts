@@ -163,6 +163,16 @@ export interface SegmentWatch {
   atRest(view: SegmentView): ReadonlyMap<string, readonly TimeSpan[]>
 }
 
+/** How segments are watched. */
+export interface SegmentSettings {
+  /** From the end of a look to the next. */
+  readonly everyMs: number
+  /** How old the last good view may be and still be trusted. */
+  readonly patienceMs: number
+  /** A bucket fetched longer ago is not fresh, whatever is seen. */
+  readonly maxAgeMs: number
+}
+
 /** Takes the answer as it arrives; only what is needed of it is kept. */
 export interface SegmentReader {
   write(chunk: Uint8Array): void

@@ -4,18 +4,25 @@ import { test } from 'node:test'
 import { planningReasons, servingReasons } from '../core/decision.ts'
 import type { Backend, Bypass } from './backend.ts'
 import type { DatabaseKind } from './kind.ts'
-import { bypassReasons, kindByPort, kindNames, kinds, portRule } from './kinds.ts'
+import { bypassReasons, type KindName, kindByPort, kindNames, kinds, portRule } from './kinds.ts'
 
-const options = { settledAgeMs: 1, maxBuckets: 1, ignoredContext: [], sqlTimeZone: 'UTC' }
+const segments = { watch: false, everyMs: 1, patienceMs: 2, maxAgeMs: 3 }
+
+/** With what its section says where nothing is configured. */
+async function created(name: KindName): Promise<Backend> {
+  const kind: DatabaseKind = kinds[name]
+  const own = { ignoreContext: [], sqlTimeZone: 'UTC', segments }
+  return (await kind.load()).create({ settledAgeMs: 1, maxBuckets: 1 }, own).backend
+}
 
 for (const name of kindNames) {
   test(`${name}: what is known without its backend is what the backend says`, async () => {
     const kind = kinds[name]
-    const backend = (await kind.load())(options)
+    const backend = await created(name)
     assert.equal(backend.name, name)
     assert.equal(backend.flavour, kind.flavour)
     for (const body of ['', '{"query":"SELECT 1"}', '{"queryType":"topN"}']) {
-      assert.ok(backend.claims('POST', kind.queryPath(body)), body)
+      assert.ok(backend.claims('POST', kind.explain.queryPath(body)), body)
     }
   })
 }
@@ -38,7 +45,7 @@ test('by its port a database is Druid, or else Prometheus', () => {
 })
 
 test('the body of a query of Druid says for which path it is meant', () => {
-  const { queryPath } = kinds.druid
+  const { queryPath } = kinds.druid.explain
   assert.equal(queryPath('{"query":"SELECT 1"}'), '/druid/v2/sql')
   const native = ['{"queryType":"timeseries"}', '{"queryType":"x","query":1}', '', '[]', 'null', '{', '5']
   for (const body of native) assert.equal(queryPath(body), '/druid/v2', body)
@@ -76,7 +83,7 @@ test('what kinds declare is in the closed list, and one word has one declaration
 
 test('a backend explains exactly the reasons of its kind', async () => {
   for (const name of kindNames) {
-    const backend: Backend = (await kinds[name].load())(options)
+    const backend = await created(name)
     assert.equal(backend.presentation?.reasons, kinds[name].reasons)
   }
 })

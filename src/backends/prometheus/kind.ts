@@ -1,5 +1,7 @@
 /** Prometheus, as far as it is known without its backend. */
+import { section } from '../../config/definition.ts'
 import type { DatabaseKind } from '../kind.ts'
+import { explainRanges } from '../matrix/explain.ts'
 import { type PromqlReason, promqlReasons } from '../matrix/reasons.ts'
 import { flavour } from './flavour.ts'
 import { rangeQueryPath } from './paths.ts'
@@ -10,11 +12,16 @@ export const prometheusKind: DatabaseKind<PromqlReason> = {
   known: 'Prometheus 2 and 3',
   ports: [],
   flavour,
+  section: section({}),
+  reasons: promqlReasons,
+  explain: explainRanges(rangeQueryPath),
   clientLines: ({ url, which }) => [
     `In Grafana, set the URL of the Prometheus data source${which} to ${url}`,
   ],
-  queryPath: () => rangeQueryPath,
   shapeText,
-  reasons: promqlReasons,
-  load: async () => (await import('./index.ts')).prometheus,
+  examine: async (subject, database) => (await import('./examine.ts')).examinePrometheus(subject, database),
+  load: async () => {
+    const { prometheus } = await import('./index.ts')
+    return { create: (options) => ({ backend: prometheus(options) }) }
+  },
 }

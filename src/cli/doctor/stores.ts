@@ -6,10 +6,10 @@ import { dirname, join, resolve } from 'node:path'
 import type { Config } from '../../config/schema.ts'
 import { formatSize } from '../../config/units.ts'
 import type { Clock } from '../../core/clock.ts'
+import { type Finding, found } from '../../core/finding.ts'
 import { loadLibrary } from '../../stores/lmdb/library.ts'
 import { type Disk, dataFile, networkFileSystemOf, systemDisk } from '../../stores/lmdb/place.ts'
 import { bytesText } from '../text.ts'
-import { type Finding, found } from './finding.ts'
 
 type LmdbConfig = Extract<Config['stores'][string], { type: 'lmdb' }>
 

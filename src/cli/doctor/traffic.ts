@@ -1,9 +1,9 @@
 /** What the traffic of a proxy suggests: hit share, bypasses, dashboards off the grid, answers that nobody shares. */
 import { bypassReasons } from '../../backends/kinds.ts'
+import { type Finding, found } from '../../core/finding.ts'
 import { shapeText } from '../shape-text.ts'
 import { counted, percent, shorten } from '../text.ts'
 import type { TopShape } from '../top-text.ts'
-import { type Finding, found } from './finding.ts'
 import type { Sample } from './samples.ts'
 
 /** With fewer queries a share says nothing. */

@@ -1,5 +1,5 @@
 /** One database behind the proxy: its connections, what it says it is, its cache, and how its requests are handled. */
-import type { Backend, Flavour, WireRequest } from '../../backends/backend.ts'
+import type { Backend, Flavour, SegmentSettings, WireRequest } from '../../backends/backend.ts'
 import type { Budget } from '../../core/budget.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WindowpaneError } from '../../core/errors.ts'
@@ -24,7 +24,7 @@ import { FlavourWatch } from '../upstream/flavour.ts'
 import type { Pace } from '../upstream/pace.ts'
 import { onlyServer, TracedUpstream } from '../upstream/traced.ts'
 import type { HttpUpstream, UpstreamSettings } from '../upstream/upstream.ts'
-import { type SegmentFigures, type SegmentSettings, SegmentWatcher } from '../upstream/witness.ts'
+import { type SegmentFigures, SegmentWatcher } from '../upstream/witness.ts'
 import { withoutCredentials } from '../url.ts'
 import type { SiteFigures, ThreadParts } from './threads.ts'
 
