@@ -5,9 +5,7 @@
 import type { HeaderList, Plan } from '../backends/backend.ts'
 import { type Coverage, cover } from '../core/coverage.ts'
 import { type Decision, resetDecision } from '../core/decision.ts'
-import type { Grid } from '../core/grid.ts'
 import { countOf, type Intervals, nothing, subtractAll } from '../core/interval.ts'
-import { type Key, keyOf } from '../core/key.ts'
 import type { Pane } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
 import type { Found, MaybePromise } from '../stores/store.ts'
@@ -15,6 +13,7 @@ import { type ExplainedRequest, type Explanation, explainPlan } from './explain/
 import { type FilledGaps, GapFiller } from './fill.ts'
 import { askedBy, gapsIn, lapsingIn } from './gaps.ts'
 import { keptHeaders } from './kept-headers.ts'
+import { KeyMemo } from './key-memo.ts'
 import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { Shadow, type ShadowRequest } from './shadow/shadow.ts'
@@ -39,13 +38,11 @@ export class IntervalCache {
   readonly #options: IntervalCacheOptions
   readonly #filler: GapFiller
   readonly #shadow: Shadow
-  readonly #keys = new WeakMap<
-    Grid,
-    { readonly identity: string; readonly shape: string; readonly key: Key }
-  >()
+  readonly #keys: KeyMemo
 
   constructor(options: IntervalCacheOptions) {
     this.#options = options
+    this.#keys = new KeyMemo(options.name)
     this.#filler = new GapFiller(options)
     this.#shadow = new Shadow(options)
   }
@@ -99,20 +96,11 @@ export class IntervalCache {
   }
 
   #tripOf(request: CacheRequest, decision: Decision): Trip {
-    const { plan } = request
-    const key = this.#keyOf(request)
+    const { plan, identity } = request
+    const key = this.#keys.keyOf(plan.shape, plan.grid, identity)
     const policy = request.policy ?? this.#options.policy
     const maxStaleMs = request.maxStaleMs ?? this.#options.maxStaleMs
     return { request, plan, key, decision, policy, maxStaleMs }
-  }
-
-  /** Backends remember how questions lie on their grids: who asked last for the same grid object asked the same. */
-  #keyOf({ plan: { shape, grid }, identity }: CacheRequest): Key {
-    const known = this.#keys.get(grid)
-    if (known !== undefined && known.identity === identity && known.shape === shape) return known.key
-    const key = keyOf({ backend: this.#options.name, identity, shape, grid })
-    this.#keys.set(grid, { identity, shape, key })
-    return key
   }
 
   #lookup(trip: Trip): MaybePromise<Lookup | 'failed'> {
