@@ -155,6 +155,8 @@ export interface ErrorAnswer {
 export interface SegmentWatch {
   /** Asks the server that answers queries which segments it answers them from. */
   readonly request: WireRequest
+  /** What the account that sends it must be allowed to do, as a part of a sentence. */
+  readonly permission: string
   /** For one answer to it. */
   reader(): SegmentReader
   /** What differs between two views: exactly what may be answered otherwise now, as far as it was at rest before. */

@@ -95,3 +95,12 @@ test('a backend cannot give the reason of another database', () => {
   const others: Bypass<'sorting'> = { bypass: 'not_decomposable' }
   assert.equal(new Set([general, own, others].map(({ bypass }) => bypass)).size, 3)
 })
+
+test('kinds share the name of a configuration key only by one declaration', () => {
+  const declared = kindNames.flatMap((name) => Object.entries(kinds[name].section.keys))
+  for (const [name, key] of declared)
+    assert.ok(
+      declared.every(([other, each]) => other !== name || each === key),
+      name,
+    )
+})

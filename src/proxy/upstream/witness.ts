@@ -186,12 +186,16 @@ export class SegmentWatcher {
   }
 
   #tell(): void {
-    const { backend, log } = this.#options
+    const { backend, segments, log } = this.#options
     const topic = `segments of ${backend}`
     if (this.#trouble === undefined) log?.change(topic, { is: 'watched', isGood: true })
     else {
       const is = 'cannot be seen; settled buckets go back to their TTLs'
-      log?.change(topic, { is, isGood: false }, { detail: this.#trouble, remedy: remedyFor(backend) })
+      log?.change(
+        topic,
+        { is, isGood: false },
+        { detail: this.#trouble, remedy: remedyFor(backend, segments) },
+      )
     }
   }
 }
@@ -202,5 +206,5 @@ interface Looked {
   readonly changes: readonly SourceSpans[]
 }
 
-const remedyFor = (backend: string): string =>
-  `Let the account of backends.${backend}.auth read sys.segments and the data sources, or switch backends.${backend}.segments.watch off.`
+const remedyFor = (backend: string, { permission }: SegmentWatch): string =>
+  `Let the account of backends.${backend}.auth ${permission}, or switch backends.${backend}.segments.watch off.`
