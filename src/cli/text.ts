@@ -2,11 +2,9 @@
 import type { CommandIo } from './command.ts'
 
 export { bytesText } from '../config/units.ts'
+export { counted, oneLine } from '../core/text.ts'
 
-/** Queries are written by strangers: nothing of them may move the cursor or break the line. */
-export const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029\s]+/gu, ' ').trim()
-
-/** The same for texts of several lines. */
+/** As `oneLine`, for texts of several lines: nothing of them may move the cursor. */
 export const withoutControls = (text: string): string => text.replaceAll(/[^\P{Cc}\n]/gu, ' ')
 
 export const shorten = (text: string, width: number): string =>
@@ -51,9 +49,6 @@ export function tableLines(columns: readonly Column[], rows: readonly (readonly 
       .trimEnd(),
   )
 }
-
-export const counted = (count: number, thing: string): string =>
-  `${count.toLocaleString('en-US')} ${thing}${count === 1 ? '' : 's'}`
 
 export const percent = (share: number): string => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`
 

@@ -2,7 +2,6 @@
 import { kindOfStore } from '../stores/kinds.ts'
 import type { Check, Report } from './definition.ts'
 import type { BackendConfig, Config, MatcherConfig, RuleConfig } from './schema.ts'
-import { formatDuration } from './units.ts'
 
 const isSet = (value: unknown): boolean => value !== undefined
 
@@ -54,27 +53,6 @@ export const socketHasOneUrl: Check = {
   needs: ['socket', 'url'],
   run({ socket, url }: BackendConfig, report) {
     if (isSet(socket) && url.length > 1) report('socket', 'can serve one URL only, and there are several')
-  },
-}
-
-export const viewsAreInTime: Check = {
-  needs: ['every', 'patience'],
-  run({ everyMs, patienceMs }: BackendConfig['segments'], report) {
-    if (patienceMs <= everyMs) {
-      const times = `${formatDuration(patienceMs)} is not longer than "every" (${formatDuration(everyMs)})`
-      report('patience', `${times}: no view would be trusted until the next one`)
-    }
-  },
-}
-
-export const keysAreOfDruid: Check = {
-  needs: ['type', 'ignoreContext', 'sqlTimeZone', 'segments'],
-  run({ type, ignoreContext, sqlTimeZone, segments }: BackendConfig, report) {
-    if (type !== 'prometheus') return
-    const sentence = 'has an effect only with Druid, and this is Prometheus'
-    if (ignoreContext.length > 0) report('ignoreContext', sentence)
-    if (sqlTimeZone !== 'UTC') report('sqlTimeZone', sentence)
-    if (segments.watch) report('segments.watch', sentence)
   },
 }
 

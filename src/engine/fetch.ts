@@ -5,7 +5,7 @@
 import type { Decomposed, HeaderList, ResponseEnds, Sink, Unusable } from '../backends/backend.ts'
 import type { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
-import type { BypassReason, StaleReason } from '../core/decision.ts'
+import type { ServingReason, StaleReason } from '../core/decision.ts'
 import { headerOf } from '../core/headers.ts'
 import type { Pane } from '../core/pane.ts'
 import type { Broken, Exchange, ResponseHandler, StreamTarget } from './ports.ts'
@@ -40,7 +40,7 @@ export interface DatabaseFailure {
 /** An answer that is true but cannot be cut or kept; the client must be given the database's own. */
 export interface UnusableAnswer {
   readonly kind: 'unusable'
-  readonly reason: BypassReason
+  readonly reason: ServingReason
   readonly detail: string
 }
 
@@ -248,7 +248,7 @@ export class Fetch implements ResponseHandler {
     }
   }
 
-  #giveUpKeeping(reason: BypassReason, detail = `after ${this.#received} bytes`): void {
+  #giveUpKeeping(reason: ServingReason, detail = `after ${this.#received} bytes`): void {
     this.#overflow = { kind: 'unusable', reason, detail }
     this.#sink = undefined
     this.#errorBody = []

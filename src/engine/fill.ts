@@ -121,7 +121,7 @@ export class GapFiller {
       notBefore: request.demands.notBefore,
       marks: marksOver(this.#options, key, request.plan),
       edges: request.plan.edges,
-      takesSeveral: this.#options.backend.takesSeveralIntervals,
+      takesSeveral: this.#options.backend.capabilities.severalIntervals,
     }
   }
 
@@ -281,7 +281,7 @@ export class GapFiller {
   /** Somebody ended the query by its id, and that is not this request's. */
   #isCancelledForAnother({ plan }: Trip, { queryId }: Flight, { response }: DatabaseFailure): boolean {
     if (response === undefined || queryId === undefined || queryId === plan.queryId) return false
-    return this.#options.backend.isCancellation?.(response.status, response.body) === true
+    return this.#options.backend.cancellation?.isCancellation(response.status, response.body) === true
   }
 }
 

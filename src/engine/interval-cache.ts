@@ -6,9 +6,7 @@ import type { HeaderList, Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { type Coverage, cover } from '../core/coverage.ts'
 import { type Decision, resetDecision } from '../core/decision.ts'
-import type { Grid } from '../core/grid.ts'
 import { countOf, type Interval, type Intervals, nothing, subtractAll } from '../core/interval.ts'
-import { type Key, keyOf } from '../core/key.ts'
 import { clockOf, type Pane } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
 import { readNear } from '../stores/peek.ts'
@@ -18,6 +16,7 @@ import { type FilledGaps, GapFiller } from './fill.ts'
 import { wholeIn } from './flights.ts'
 import { askedBy, gapsIn, lapsingIn } from './gaps.ts'
 import { keptHeaders } from './kept-headers.ts'
+import { KeyMemo } from './key-memo.ts'
 import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { Shadow, type ShadowRequest } from './shadow/shadow.ts'
@@ -42,13 +41,11 @@ export class IntervalCache {
   readonly #options: IntervalCacheOptions
   readonly #filler: GapFiller
   readonly #shadow: Shadow
-  readonly #keys = new WeakMap<
-    Grid,
-    { readonly identity: string; readonly shape: string; readonly key: Key }
-  >()
+  readonly #keys: KeyMemo
 
   constructor(options: IntervalCacheOptions) {
     this.#options = options
+    this.#keys = new KeyMemo(options.name)
     this.#filler = new GapFiller(options)
     this.#shadow = new Shadow(options)
   }
@@ -103,20 +100,11 @@ export class IntervalCache {
   }
 
   #tripOf(request: CacheRequest, decision: Decision): Trip {
-    const { plan } = request
-    const key = this.#keyOf(request)
+    const { plan, identity } = request
+    const key = this.#keys.keyOf(plan.shape, plan.grid, identity)
     const policy = request.policy ?? this.#options.policy
     const maxStaleMs = request.maxStaleMs ?? this.#options.maxStaleMs
     return { request, plan, key, decision, policy, maxStaleMs }
-  }
-
-  /** Backends remember how questions lie on their grids: who asked last for the same grid object asked the same. */
-  #keyOf({ plan: { shape, grid }, identity }: CacheRequest): Key {
-    const known = this.#keys.get(grid)
-    if (known !== undefined && known.identity === identity && known.shape === shape) return known.key
-    const key = keyOf({ backend: this.#options.name, identity, shape, grid })
-    this.#keys.set(grid, { identity, shape, key })
-    return key
   }
 
   /** What lies in this process is looked at first; a far tier is asked only for what is not fresh there. */
@@ -170,16 +158,16 @@ export class IntervalCache {
     const vouched = vouchedOver(this.#options, plan)
     const { notBefore } = request.demands
     const rules = { grid: plan.grid, policy, now, notBefore, acceptFrom, marks, vouched }
-    const { backend } = this.#options
+    const { capabilities } = this.#options.backend
     const panes = found?.panes ?? []
     const coverage = cover(plan.whole, panes, rules)
     const { oldestFresh, freshUntil } = coverage
-    const gaps = gapsIn(plan, coverage.runs, backend)
+    const gaps = gapsIn(plan, coverage.runs, capabilities)
     return {
       found,
       coverage,
       gaps,
-      lapsing: gaps.length === 0 ? nothing : lapsingIn(plan, { panes, rules }, backend),
+      lapsing: gaps.length === 0 ? nothing : lapsingIn(plan, { panes, rules }, capabilities),
       ageSeconds: oldestFresh <= now ? Math.floor((now - oldestFresh) / 1000) : undefined,
       ttlSeconds: Math.max(0, Math.ceil((freshUntil - now) / 1000)),
     }
@@ -207,7 +195,7 @@ export class IntervalCache {
       trip.frame = frame
       return 'again'
     }
-    return this.#answer(plan, panes, keptHeaders(filled.headers, this.#options.backend))
+    return this.#answer(plan, panes, keptHeaders(filled.headers, this.#options.backend.capabilities))
   }
 
   #answer(plan: Plan, panes: readonly Pane[], headers: HeaderList): Answer {

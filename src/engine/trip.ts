@@ -2,7 +2,7 @@
 import type { Backend, HeaderList, Plan, Recomposed } from '../backends/backend.ts'
 import type { Budget } from '../core/budget.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
-import type { BypassReason, Decision } from '../core/decision.ts'
+import type { Decision, ServingReason } from '../core/decision.ts'
 import type { Grid } from '../core/grid.ts'
 import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
@@ -90,7 +90,7 @@ export type Answer =
   | { readonly kind: 'response'; readonly response: WholeResponse }
   | { readonly kind: 'failure'; readonly failure: DatabaseFailure }
   | { readonly kind: 'streamed' }
-  | { readonly kind: 'forward'; readonly reason: BypassReason; readonly detail?: string }
+  | { readonly kind: 'forward'; readonly reason: ServingReason; readonly detail?: string }
   | { readonly kind: 'not-cached' }
   | { readonly kind: 'client-gone' }
 

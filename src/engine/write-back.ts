@@ -44,7 +44,7 @@ export async function writeBack(
     lookbackMs: plan.lookbackMs,
     grid: plan.grid,
     identity: request.identity,
-    headers: keptHeaders(fetched.headers, options.backend),
+    headers: keptHeaders(fetched.headers, options.backend.capabilities),
     ...(emptyEnds.length > 0 && { emptyEnds }),
   }
   try {

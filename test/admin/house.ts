@@ -81,7 +81,7 @@ async function startData(t: TestContext, house: Omit<House, 'url' | 'admin'>) {
   const via = 'windowpane-test'
   const url = new URL(house.upstream.url)
   const upstream = new HttpUpstream({ url, clock, connections: 8, idleTimeoutMs: 60_000, via })
-  const flavour = new FlavourWatch(backend, upstream, clock)
+  const flavour = new FlavourWatch(backend.flavour, upstream, clock)
   await flavour.ask([])
   const hooks = telemetry.hooks('main')
   const parts = { ...defaultLimits, name: 'main', backend, store, policy, upstream, clock, budget, ...hooks }

@@ -1,6 +1,6 @@
 /** What a run has seen, what it must have seen, and how to say so. */
 import assert from 'node:assert/strict'
-import type { BypassReason } from '../../src/core/decision.ts'
+import type { BypassReason } from '../../src/backends/kinds.ts'
 import type { OutcomeSeen } from './client.ts'
 
 /** What is known beforehand about the answers to a form. */

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { scheduler } from 'node:timers/promises'
+import { bypassReasons } from '../../src/backends/kinds.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import {
-  bypassReasons,
   errorReasons,
   missReasons,
   type Outcome,

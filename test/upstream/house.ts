@@ -142,7 +142,7 @@ export async function startProxy(t: TestContext, { upstream, clock }: Rig): Prom
   const store = memoryStore({ clock, budget, retentionMs, maxBucketsPerShape })
   const backend = prometheus({ settledAgeMs: 3_600_000, maxBuckets: defaultLimits.maxBuckets })
   const policy = ladder()
-  const flavour = new FlavourWatch(backend, upstream, clock)
+  const flavour = new FlavourWatch(backend.flavour, upstream, clock)
   const parts = { name: 'main', backend, store, policy, upstream, clock, budget }
   const cache = new IntervalCache({ ...defaultLimits, ...parts, coalescing: true })
   const terms = { mode: 'on', identity: 'separate', policy, maxStaleMs: defaultLimits.maxStaleMs } as const

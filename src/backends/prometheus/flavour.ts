@@ -1,7 +1,9 @@
 /** Which server answers behind the Prometheus API. Only Prometheus itself is known to be decomposable as planned here. */
-import type { Flavour } from '../backend.ts'
+import type { Flavour, FlavourProbe } from '../backend.ts'
 
-export const flavourPath = '/api/v1/status/buildinfo'
+const path = '/api/v1/status/buildinfo'
+
+export const flavour: FlavourProbe = { path, read }
 
 interface BuildInfo {
   readonly version?: unknown
@@ -14,7 +16,7 @@ interface BuildInfo {
  * Prometheus tells version (2 or 3), revision and Go version, and nothing of an application. Others that speak its
  * API leave some of it out (VictoriaMetrics), count from 0 (Thanos) or name themselves (Mimir, Cortex).
  */
-export function readFlavour(status: number, body: string): Flavour {
+function read(status: number, body: string): Flavour {
   const info = status === 200 ? readBuildInfo(body) : undefined
   if (info === undefined) return { isKnown: false, label: `no build info (status ${status})` }
   const version = String(info.version ?? 'of unknown version')

@@ -2,7 +2,8 @@
 import { bucketAt, gridThrough } from '../../core/grid.ts'
 import { lengthOf } from '../../core/interval.ts'
 import { Memo } from '../../core/memo.ts'
-import type { Backend, Bypass, Flavour, Plan, WireRequest } from '../backend.ts'
+import type { Backend, Flavour, Plan, WireRequest } from '../backend.ts'
+import type { PromqlBypass, PromqlReason } from '../matrix/reasons.ts'
 import { firstValue, onlyForm, type Pairs, readForm, readPairs } from './form.ts'
 import { rangeQueryPath } from './paths.ts'
 import { createExaminer, type Examine, type Examined } from './promql.ts'
@@ -20,7 +21,7 @@ interface Question extends TimeRange {
   readonly text: string
   readonly pairs: Pairs
   /** How it lies on its grid, once that was found out: it is the same for everybody and for ever. */
-  layout?: Layout | Bypass
+  layout?: Layout | PromqlBypass
 }
 
 interface Layout {
@@ -36,7 +37,7 @@ export interface PlannerOptions {
   readonly examine?: Examine
 }
 
-type Planner = Pick<Backend<RangeQuery>, 'parse' | 'plan'>
+type Planner = Pick<Backend<RangeQuery, PromqlReason>, 'parse' | 'plan'>
 
 /** Parameters that are not part of the question: its range, or spoken of elsewhere in the shape or the plan. */
 const outsideTheQuestion = new Set(['query', 'start', 'end', 'step', 'timeout', 'limit', 'stats'])
@@ -82,7 +83,7 @@ function checksLabelsPerStep(flavour: Flavour | undefined): boolean {
 export const isRangeQuery = (method: string, path: string): boolean =>
   path === rangeQueryPath && (method === 'GET' || method === 'POST')
 
-function read(pairs: Pairs | Bypass): Question | Bypass {
+function read(pairs: Pairs | PromqlBypass): Question | PromqlBypass {
   if ('bypass' in pairs) return pairs
   const text = firstValue(pairs, 'query')
   const start = firstValue(pairs, 'start')
@@ -96,7 +97,7 @@ function read(pairs: Pairs | Bypass): Question | Bypass {
   return { text, pairs, start: range.start, end: range.end, stepMs: range.stepMs }
 }
 
-function refuseParameters(pairs: Pairs): Bypass | undefined {
+function refuseParameters(pairs: Pairs): PromqlBypass | undefined {
   const limit = firstValue(pairs, 'limit')
   if (limit !== undefined && limit !== '0') return { bypass: 'limit' }
   if (firstValue(pairs, 'stats') !== undefined) return { bypass: 'stats' }
@@ -108,7 +109,11 @@ function refuseParameters(pairs: Pairs): Bypass | undefined {
 
 const isPositive = (value: number | undefined): boolean => value !== undefined && value > 0
 
-function layOut(question: Question, examined: Examined | Bypass, maxBuckets: number): Layout | Bypass {
+function layOut(
+  question: Question,
+  examined: Examined | PromqlBypass,
+  maxBuckets: number,
+): Layout | PromqlBypass {
   const { text, pairs } = question
   const refusal = refuseParameters(pairs)
   if (refusal !== undefined) return refusal

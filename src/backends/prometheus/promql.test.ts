@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { systemClock } from '../../core/clock.ts'
-import type { BypassReason } from '../../core/decision.ts'
+import type { PromqlBypass } from '../matrix/reasons.ts'
 import { createExaminer, examine } from './promql.ts'
 
-const reasonOf = (text: string): BypassReason | 'eligible' => {
+const reasonOf = (text: string): PromqlBypass['bypass'] | 'eligible' => {
   const examined = examine(text)
   return 'bypass' in examined ? examined.bypass : 'eligible'
 }
 
-function each(expected: BypassReason | 'eligible', queries: readonly string[]): void {
+function each(expected: PromqlBypass['bypass'] | 'eligible', queries: readonly string[]): void {
   for (const query of queries) {
     test(`${expected}: ${JSON.stringify(query)}`, () => assert.equal(reasonOf(query), expected))
   }

@@ -6,9 +6,8 @@
 import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common'
 import { parser } from '@prometheus-io/lezer-promql'
 import type { EpochMs } from '../../core/clock.ts'
-import type { BypassReason } from '../../core/decision.ts'
 import { Memo } from '../../core/memo.ts'
-import type { Bypass } from '../backend.ts'
+import type { PromqlBypass } from '../matrix/reasons.ts'
 import { Reach, type Reached } from './reach.ts'
 
 export interface Examined {
@@ -24,7 +23,7 @@ export interface Examined {
   readonly rewritesLabels: boolean
 }
 
-export type Examine = (text: string) => Examined | Bypass
+export type Examine = (text: string) => Examined | PromqlBypass
 
 /** The parser needs up to a tenth of a second for hostile text of this length. */
 const maxTextLength = 32 * 1024
@@ -68,11 +67,11 @@ const strictParser = parser.configure({ strict: true })
 
 /** Returns an `examine` that remembers, because dashboards repeat their texts. */
 export function createExaminer({ maxTexts = 10_000, maxCharacters = 8 << 20 } = {}): Examine {
-  const memo = new Memo<Examined | Bypass>({ maxTexts, maxCharacters }, examine)
+  const memo = new Memo<Examined | PromqlBypass>({ maxTexts, maxCharacters }, examine)
   return (text) => (text.length > maxTextLength ? examine(text) : memo.get(text))
 }
 
-export function examine(text: string): Examined | Bypass {
+export function examine(text: string): Examined | PromqlBypass {
   if (text.length > maxTextLength) return refuse('unparseable_query', 'the query is too long')
   // Prometheus ends a comment at a carriage return, the grammar only at a line feed.
   if (/\r(?!\n)/.test(text)) return refuse('unparseable_query', 'a carriage return without a line feed')
@@ -87,7 +86,7 @@ export function examine(text: string): Examined | Bypass {
 }
 
 /** A refused node, or `false` where its children need no look. */
-type Verdict = Bypass | false | undefined
+type Verdict = PromqlBypass | false | undefined
 
 class Examination {
   readonly #text: string
@@ -96,7 +95,7 @@ class Examination {
   readonly #reach = new Reach()
   readonly #atTimes: EpochMs[] = []
   #rewritesLabels = false
-  #refusal: Bypass | undefined
+  #refusal: PromqlBypass | undefined
   #depth = 0
   #nameDroppers = 0
   #expectsParameter = false
@@ -120,7 +119,7 @@ class Examination {
     if (nameDroppers.has(node.name)) this.#nameDroppers--
   }
 
-  result(): Examined | Bypass {
+  result(): Examined | PromqlBypass {
     return (
       this.#refusal ?? {
         metrics: [...this.#metrics].sort(),
@@ -221,7 +220,7 @@ class Examination {
     return false
   }
 
-  #refuseIfNamesMustAgree(what: string): Bypass | false {
+  #refuseIfNamesMustAgree(what: string): PromqlBypass | false {
     return this.#nameDroppers > 0 && refuse('unnamed_range_selector', what)
   }
 
@@ -254,7 +253,7 @@ function bracketDepth(text: string): number {
   return deepest
 }
 
-const refuse = (bypass: BypassReason, detail: string): Bypass => ({ bypass, detail })
+const refuse = (bypass: PromqlBypass['bypass'], detail: string): PromqlBypass => ({ bypass, detail })
 const mayBeName = (label: string): boolean => label === '__name__' || label === unreadable
 
 /** Stands for text with escapes, which are Go's and not ours to read. It is no valid metric or label name. */

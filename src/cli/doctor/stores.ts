@@ -3,9 +3,9 @@ import { totalmem } from 'node:os'
 import type { Config } from '../../config/schema.ts'
 import { formatSize } from '../../config/units.ts'
 import type { Clock } from '../../core/clock.ts'
+import { type Finding, found } from '../../core/finding.ts'
 import { kindOfStore } from '../../stores/kinds.ts'
 import { bytesText } from '../text.ts'
-import { type Finding, found } from './finding.ts'
 
 export async function checkStores(config: Config, clock: Clock): Promise<Finding[]> {
   const used = new Set(Object.values(config.backends).map(({ store }) => store))

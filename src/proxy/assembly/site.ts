@@ -1,5 +1,5 @@
 /** One database behind the proxy: its connections, what it says it is, its cache, and how its requests are handled. */
-import type { Backend, Flavour, WireRequest } from '../../backends/backend.ts'
+import type { Backend, Flavour, SegmentSettings, WireRequest } from '../../backends/backend.ts'
 import type { Budget } from '../../core/budget.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WindowpaneError } from '../../core/errors.ts'
@@ -24,7 +24,7 @@ import { FlavourWatch } from '../upstream/flavour.ts'
 import type { Pace } from '../upstream/pace.ts'
 import { onlyServer, TracedUpstream } from '../upstream/traced.ts'
 import type { HttpUpstream, UpstreamSettings } from '../upstream/upstream.ts'
-import { type SegmentFigures, type SegmentSettings, SegmentWatcher } from '../upstream/witness.ts'
+import { type SegmentFigures, SegmentWatcher } from '../upstream/witness.ts'
 import { withoutCredentials } from '../url.ts'
 import type { SiteFigures, ThreadParts } from './threads.ts'
 
@@ -108,12 +108,12 @@ export class Site {
     const hooks = tracing.around(telemetry?.hooks(name))
     const connections = { connections: limits.upstreamConnections, idleTimeoutMs: limits.upstreamTimeoutMs }
     // With one database there is nothing to choose: asking it is the probe.
-    const probe = urls.length > 1 && { probe: { path: backend.flavourPath, intervalMs: probeMs } }
+    const probe = urls.length > 1 && { probe: { path: backend.flavour.path, intervalMs: probeMs } }
     const upstream = new TracedUpstream(
       { ...address, ...connections, ...probe, url, clock, pace, via },
       tracing,
     )
-    const flavour = new FlavourWatch(backend, upstream, clock)
+    const flavour = new FlavourWatch(backend.flavour, upstream, clock)
     const parts = { backend, store, policy, upstream, clock, budget }
     const { segments: watch, mark, onVouched } = options
     const { segments } = backend

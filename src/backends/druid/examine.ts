@@ -1,13 +1,15 @@
 /** Whether a Druid answers SQL, how it is, and whether it works on queries for longer than they are waited for. */
-import { sqlPath } from '../../backends/druid/paths.ts'
-import type { ConnectedDatabase, DatabaseAnswer } from '../../config/probe.ts'
-import { formatDuration } from '../../config/units.ts'
+import { bytesText, formatDuration } from '../../config/units.ts'
+import { type Finding, found } from '../../core/finding.ts'
+import { counted, oneLine } from '../../core/text.ts'
 import { instantOf, zoneOf } from '../../core/zone.ts'
-import { bytesText, counted, oneLine } from '../text.ts'
-import type { Subject } from './databases.ts'
-import { type Finding, found } from './finding.ts'
+import type { ConnectedDatabase, DatabaseAnswer, Subject as SubjectOf } from '../kind.ts'
+import { sqlPath } from './paths.ts'
+import type { DruidConfig } from './section.ts'
 
-export async function checkDruid(subject: Subject, database: ConnectedDatabase): Promise<Finding[]> {
+type Subject = SubjectOf<DruidConfig>
+
+export async function examineDruid(subject: Subject, database: ConnectedDatabase): Promise<Finding[]> {
   const answerTo = (asking: Promise<DatabaseAnswer>) => asking.catch(() => noAnswer)
   const [sql, health, status, properties] = await Promise.all([
     answerTo(database.post(sqlPath, { query: countSources })),
@@ -50,8 +52,8 @@ function firstRow(text: string): Members | undefined {
 }
 
 /** Literals that are read in another zone than we think would mean other instants. */
-function zoneFindings({ name, backend }: Subject, row: Members): Finding[] {
-  const zone = zoneOf(backend.sqlTimeZone)!
+function zoneFindings({ name, own }: Subject, row: Members): Finding[] {
+  const zone = zoneOf(own.sqlTimeZone)!
   const isSo = (local: number, column: string): boolean =>
     instantOf(zone, local) === Date.parse(textOf(row, column))
   if (isSo(winter, 'winter') && isSo(summer, 'summer')) return []
@@ -85,12 +87,14 @@ const textOf = (members: Members | undefined, name: string): string =>
 const usualTimeoutMs = 300_000
 
 /** Of a Broker: those of a Router are not those of the Brokers behind it. */
-function timeoutFindings({ name, config }: Subject, properties: Members | undefined): Finding[] {
+function timeoutFindings(
+  { name, upstreamTimeoutMs: ours }: Subject,
+  properties: Members | undefined,
+): Finding[] {
   if (!textOf(properties, 'druid.service').includes('broker')) return []
   const about = found(`settings ${name}`)
   const key = 'druid.server.http.defaultQueryTimeout'
   const theirs = Number(textOf(properties, key) || usualTimeoutMs)
-  const ours = config.limits.upstreamTimeoutMs
   if (Number.isNaN(theirs)) return []
   const text = theirs === 0 ? 'without end' : `for up to ${formatDuration(theirs)}`
   const sentence = `The database works on a query ${text} (${oneLine(key)})`

@@ -1,12 +1,10 @@
 /** What the settings of a Prometheus mean for the cache in front of it. */
-import { policyOf } from '../../config/policy-types.ts'
-import type { ConnectedDatabase } from '../../config/probe.ts'
 import { formatDuration, parseDuration } from '../../config/units.ts'
-import { oneLine } from '../text.ts'
-import type { Subject } from './databases.ts'
-import { type Finding, found } from './finding.ts'
+import { type Finding, found } from '../../core/finding.ts'
+import { oneLine } from '../../core/text.ts'
+import type { ConnectedDatabase, Subject } from '../kind.ts'
 
-export async function checkPrometheus(subject: Subject, database: ConnectedDatabase): Promise<Finding[]> {
+export async function examinePrometheus(subject: Subject, database: ConnectedDatabase): Promise<Finding[]> {
   const [flags, runtime, settings] = await Promise.all([
     dataOf(database, '/api/v1/status/flags'),
     dataOf(database, '/api/v1/status/runtimeinfo'),
@@ -35,10 +33,9 @@ async function dataOf(
   }
 }
 
-function flagFindings({ name, config }: Subject, flags: Record<string, unknown>): Finding[] {
+function flagFindings({ name, upstreamTimeoutMs: ours }: Subject, flags: Record<string, unknown>): Finding[] {
   const about = found(`settings ${name}`)
   const value = (flag: string): string => oneLine(String(flags[flag] ?? 'unknown'))
-  const ours = config.limits.upstreamTimeoutMs
   const theirs = parseDuration(value('query.timeout'))
   if (theirs !== undefined && theirs > ours) {
     const sentence = `The database works on a query for up to ${value('query.timeout')}, and Windowpane gives up after ${formatDuration(ours)} of silence.`
@@ -70,12 +67,12 @@ function runtimeFindings({ name }: Subject, runtime: Record<string, unknown>): F
 }
 
 /** Samples that come late change buckets that are believed already. */
-function lateFindings({ name, backend, config }: Subject, yaml: string): Finding[] {
+function lateFindings({ name, policy }: Subject, yaml: string): Finding[] {
   const text = /^\s*out_of_order_time_window: (\S+)/m.exec(yaml)?.[1]
   const window = text === undefined ? undefined : parseDuration(text)
   if (window === undefined || window === 0) return []
-  const ttl = policyOf(config.policies[backend.policy]!).ttl(window)
+  const ttl = policy.ttl(window)
   const sentence = `The database takes samples up to ${text} late; a bucket of that age is believed for ${formatDuration(ttl)}, so that what comes late may stay unseen as long.`
-  const remedy = `If that is too long, lower policies.${backend.policy}.cap, or purge after a backfill.`
+  const remedy = `If that is too long, lower policies.${policy.name}.cap, or purge after a backfill.`
   return [found(`late data ${name}`).warn(sentence, remedy)]
 }
