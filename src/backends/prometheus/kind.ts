@@ -1,8 +1,8 @@
 /** Prometheus, as far as it is known without its backend. */
 import type { DatabaseKind } from '../kind.ts'
+import { rangeQueryPath } from '../matrix/paths.ts'
+import { shapeText } from '../matrix/shape-text.ts'
 import { flavourPath, readFlavour } from './flavour.ts'
-import { rangeQueryPath } from './paths.ts'
-import { shapeText } from './shape-text.ts'
 
 export const prometheusKind: DatabaseKind = {
   label: 'Prometheus',

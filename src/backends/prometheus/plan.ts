@@ -3,11 +3,11 @@ import { bucketAt, gridThrough } from '../../core/grid.ts'
 import { lengthOf } from '../../core/interval.ts'
 import { Memo } from '../../core/memo.ts'
 import type { Backend, Bypass, Flavour, Plan, WireRequest } from '../backend.ts'
-import { firstValue, onlyForm, type Pairs, readForm, readPairs } from './form.ts'
-import { rangeQueryPath } from './paths.ts'
+import { firstValue, onlyForm, type Pairs, readForm, readPairs } from '../matrix/form.ts'
+import { rangeQueryPath } from '../matrix/paths.ts'
+import { parseStep, readRange, type TimeRange } from '../matrix/time.ts'
 import { createExaminer, type Examine, type Examined } from './promql.ts'
 import { lookbackOf } from './reach.ts'
-import { parseStep, readRange, type TimeRange } from './time.ts'
 
 export interface RangeQuery {
   readonly request: WireRequest
