@@ -3,9 +3,11 @@ import type { Backend } from '../backend.ts'
 import { MatrixSink } from '../matrix/decompose.ts'
 import { differenceFrom } from '../matrix/difference.ts'
 import { narrow } from '../matrix/narrow.ts'
+import { isRangeQuery } from '../matrix/paths.ts'
+import type { RangeQuery } from '../matrix/plan.ts'
 import { recompose } from '../matrix/recompose.ts'
 import { flavourPath, readFlavour } from './flavour.ts'
-import { createPlanner, isRangeQuery, type RangeQuery } from './plan.ts'
+import { createPlanner } from './plan.ts'
 
 export interface PrometheusOptions {
   /** Data of this age no longer changes: an `@` modifier may point to it. */

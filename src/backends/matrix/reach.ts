@@ -4,7 +4,7 @@
  * is found may be too far, never too near.
  */
 import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common'
-import { parseStep } from '../matrix/time.ts'
+import { parseStep } from './time.ts'
 
 /** Milliseconds; infinite where a fixed time or an unreadable duration is in the way, negatively where there is no selector. */
 export interface Reached {
