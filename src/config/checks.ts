@@ -1,4 +1,5 @@
 /** What no single key can say about itself. Each check reports the key at fault, as a sentence. */
+import { kinds } from '../backends/kinds.ts'
 import type { Check, Report } from './definition.ts'
 import type { BackendConfig, Config, MatcherConfig, RuleConfig } from './schema.ts'
 import { formatDuration } from './units.ts'
@@ -69,8 +70,8 @@ export const viewsAreInTime: Check = {
 export const keysAreOfDruid: Check = {
   needs: ['type', 'ignoreContext', 'sqlTimeZone', 'segments'],
   run({ type, ignoreContext, sqlTimeZone, segments }: BackendConfig, report) {
-    if (type !== 'prometheus') return
-    const sentence = 'has an effect only with Druid, and this is Prometheus'
+    if (type === 'auto' || type === 'druid') return
+    const sentence = `has an effect only with Druid, and this is ${kinds[type].label}`
     if (ignoreContext.length > 0) report('ignoreContext', sentence)
     if (sqlTimeZone !== 'UTC') report('sqlTimeZone', sentence)
     if (segments.watch) report('segments.watch', sentence)

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { flavourPath, readFlavour } from './flavour.ts'
+import { buildInfoPath } from '../matrix/build-info.ts'
+import { readFlavour } from './flavour.ts'
 
 const info = (data: unknown): string => JSON.stringify({ status: 'success', data })
 const own = { version: '3.5.0', revision: 'abc', branch: 'HEAD', goVersion: 'go1.25.1' }
 
 test('what the server is, is asked where Prometheus says it', () => {
-  assert.equal(flavourPath, '/api/v1/status/buildinfo')
+  assert.equal(buildInfoPath, '/api/v1/status/buildinfo')
 })
 
 test('Prometheus 2 and 3 are known', () => {

@@ -1,12 +1,13 @@
 /** Prometheus: range queries over the HTTP API, decomposed on a point grid, spliced from the server's own bytes. */
 import type { Backend } from '../backend.ts'
+import { buildInfoPath } from '../matrix/build-info.ts'
 import { MatrixSink } from '../matrix/decompose.ts'
 import { differenceFrom } from '../matrix/difference.ts'
 import { narrow } from '../matrix/narrow.ts'
 import { isRangeQuery } from '../matrix/paths.ts'
 import type { RangeQuery } from '../matrix/plan.ts'
 import { recompose } from '../matrix/recompose.ts'
-import { flavourPath, readFlavour } from './flavour.ts'
+import { readFlavour } from './flavour.ts'
 import { createPlanner } from './plan.ts'
 
 export interface PrometheusOptions {
@@ -20,7 +21,7 @@ export function prometheus(options: PrometheusOptions): Backend<RangeQuery> {
   const planner = createPlanner(options)
   return {
     name: 'prometheus',
-    flavourPath,
+    flavourPath: buildInfoPath,
     readFlavour,
     claims: isRangeQuery,
     errorAnswer: (status, error) => ({

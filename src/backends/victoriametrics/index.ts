@@ -1,0 +1,45 @@
+/**
+ * VictoriaMetrics: range queries over Prometheus' HTTP API. Requests for parts have `nocache=1`: otherwise windows of 50
+ * points and more are aligned to the step, and parts would lie on another grid than the whole.
+ */
+import type { Backend } from '../backend.ts'
+import { buildInfoPath } from '../matrix/build-info.ts'
+import { MatrixSink } from '../matrix/decompose.ts'
+import { differenceFrom } from '../matrix/difference.ts'
+import { narrow } from '../matrix/narrow.ts'
+import { isRangeQuery } from '../matrix/paths.ts'
+import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
+import { recompose } from '../matrix/recompose.ts'
+import { readFlavour } from './flavour.ts'
+import { createPlanner } from './plan.ts'
+
+export type VictoriametricsOptions = PlannerOptions
+
+const executionMembers = ['stats']
+const wire = { executionMembers, hasPartialFlag: true, hasShortInstants: true }
+
+export function victoriametrics(options: VictoriametricsOptions): Backend<RangeQuery> {
+  const planner = createPlanner(options)
+  return {
+    name: 'victoriametrics',
+    flavourPath: buildInfoPath,
+    readFlavour,
+    claims: isRangeQuery,
+    errorAnswer: (status, error) => ({
+      contentType: 'application/json',
+      body: JSON.stringify({ status: 'error', errorType: String(status), error }),
+    }),
+    parse: planner.parse,
+    plan: planner.plan,
+    takesSeveralIntervals: false,
+    keptHeaders: [
+      'access-control-allow-headers',
+      'access-control-allow-methods',
+      'access-control-allow-origin',
+    ],
+    narrow: (plan, [interval]) => narrow(plan, interval!, [['nocache', '1']]),
+    decompose: (plan, [interval]) => new MatrixSink(plan.grid, interval!, wire),
+    recompose: (_plan, panes, recomposeOptions) => recompose(panes, recomposeOptions),
+    differenceFrom: (direct, answer) => differenceFrom(direct, answer, executionMembers),
+  }
+}
