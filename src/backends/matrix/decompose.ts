@@ -42,6 +42,8 @@ export interface Wire {
   readonly hasPartialFlag: boolean
   /** Whether an instant has as many decimals as needed, and not always three. */
   readonly hasShortInstants: boolean
+  /** Turns a rank by the order in which labels are printed into one by the order of the series, or cannot. */
+  readonly rankOf?: (rank: Buffer) => Buffer | undefined
 }
 
 const plainWire: Wire = { executionMembers: [], hasPartialFlag: false, hasShortInstants: false }
@@ -64,7 +66,7 @@ export class MatrixSink implements Sink {
   #envelope = plainEnvelope
   #failure: string | undefined
 
-  constructor(grid: Grid, interval: Interval, wire = plainWire) {
+  constructor(grid: Grid, interval: Interval, wire: Wire = plainWire) {
     this.#interval = interval
     this.#wire = wire
     this.#lastUnit = wire.hasShortInstants ? 10 : 0
@@ -180,7 +182,8 @@ export class MatrixSink implements Sink {
   #openColumn(headStart: number, headEnd: number): Step {
     const lane = this.#laneAt(headEnd)
     if (lane === 'more' || lane === 'failed') return lane
-    const rank = this.#rank.rank
+    const rank = this.#wire.rankOf === undefined ? this.#rank.rank : this.#wire.rankOf(this.#rank.rank)
+    if (rank === undefined) return this.#fail('labels whose order is not known')
     if (!this.#builder.followsLast(rank)) return this.#fail('series that are not in label order')
     this.#builder.beginColumn(headStart, headEnd, rank)
     return this.#openLane(lane, headEnd)

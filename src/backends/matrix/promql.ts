@@ -42,15 +42,8 @@ export interface Dialect {
   readonly aggregations: ReadonlySet<string>
   /** Their first argument is a parameter, and only a literal one is accepted. */
   readonly parametricAggregations: ReadonlySet<string>
-  /** Syntax that is refused although it is local elsewhere, with the reason for people. */
-  readonly refusedNodes?: ReadonlyMap<string, string>
-  /** Why a selector without a range is refused, where it is. */
-  readonly refusesBareSelectors?: string
-  /**
-   * Whether functions take any expression where PromQL wants a number. Then every argument but the one here (counted from
-   * 0; of functions that are not listed, the first) must be a literal.
-   */
-  readonly vectorArgument?: ReadonlyMap<string, number>
+  /** Why a piece of syntax makes a value depend on the whole range, where it does in this database. */
+  refuses?(node: SyntaxNodeRef, text: string): string | undefined
 }
 
 const rangeDependentFunctions = words('start end range step')
@@ -111,8 +104,6 @@ class Examination {
   #nameDroppers = 0
   #expectsParameter = false
   #expectsAtTime = false
-  /** Which argument of the function whose call comes next need not be a literal. */
-  #vectorArgument: number | undefined
 
   constructor(dialect: Dialect, text: string) {
     this.#dialect = dialect
@@ -147,7 +138,7 @@ class Examination {
 
   #judge(node: SyntaxNodeRef): Verdict {
     this.#reach.enter(node, this.#text)
-    const refusal = this.#dialect.refusedNodes?.get(node.name)
+    const refusal = this.#dialect.refuses?.(node, this.#text)
     if (refusal !== undefined) return refuse('depends_on_range', refusal)
     if (nameDroppers.has(node.name)) {
       this.#nameDroppers++
@@ -188,10 +179,6 @@ class Examination {
   }
 
   #selector(node: SyntaxNode): Verdict {
-    const { refusesBareSelectors } = this.#dialect
-    if (refusesBareSelectors !== undefined && node.parent?.name !== 'MatrixSelector') {
-      return refuse('depends_on_range', `${this.#read(node)}: ${refusesBareSelectors}`)
-    }
     const plain = node.getChild('Identifier')
     const name = plain === null ? this.#nameByMatcher(node.getChild('LabelMatchers')) : this.#read(plain)
     if (name === undefined || name === unreadable) this.#namesAll = false
@@ -216,14 +203,11 @@ class Examination {
     if (sortingFunctions.has(name)) return refuse('sorting', `${name}()`)
     if (!this.#dialect.functions.has(name)) return refuse('unsafe_function', `${name}()`)
     this.#rewritesLabels ||= labelRewriters.has(name)
-    const { vectorArgument } = this.#dialect
-    this.#vectorArgument = vectorArgument && (vectorArgument.get(name) ?? 0)
     return labelWriters.has(name) && this.#refuseIfNamesMustAgree(name)
   }
 
   #aggregation(name: string): Verdict {
     const { aggregations, parametricAggregations } = this.#dialect
-    this.#vectorArgument = undefined
     this.#expectsParameter = parametricAggregations.has(name)
     if (!this.#expectsParameter && !aggregations.has(name)) return refuse('unsafe_function', name)
     return labelWriters.has(name) && this.#refuseIfNamesMustAgree(name)
@@ -231,21 +215,10 @@ class Examination {
 
   /** Databases check a computed parameter over the whole range, and some take its first value for all steps. */
   #arguments(body: SyntaxNode): Verdict {
-    const parameter = this.#expectsParameter ? body.firstChild : this.#computedParameter(body)
+    const parameter = this.#expectsParameter ? body.firstChild : null
     this.#expectsParameter = false
     if (parameter === null || /^(NumberDuration|String)Literal$/.test(parameter.name)) return undefined
     return refuse('depends_on_range', `a computed parameter: ${this.#read(parameter)}`)
-  }
-
-  /** The first argument that must be a number and is not one, where the database would take others too. */
-  #computedParameter(body: SyntaxNode): SyntaxNode | null {
-    const free = this.#vectorArgument
-    this.#vectorArgument = undefined
-    let node = free === undefined ? null : body.firstChild
-    for (let index = 0; node !== null; node = node.nextSibling, index++) {
-      if (index !== free && !isNumber(node)) return node
-    }
-    return null
   }
 
   #grouping(labels: SyntaxNode): Verdict {
@@ -274,9 +247,6 @@ class Examination {
     return child.from === node.from && child.to === node.to && /^[\d.]/.test(this.#read(child))
   }
 }
-
-const isNumber = ({ name, lastChild }: SyntaxNode): boolean =>
-  (name === 'UnaryExpr' ? lastChild?.name : name) === 'NumberDurationLiteral'
 
 /** Strings and comments are skipped: their brackets would hide real ones. What is not closed reaches to the end. */
 const skipped = /"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\]|\\[\s\S])*'?|`[^`]*`?|#[^\n]*/g

@@ -11,14 +11,14 @@ import { isRangeQuery } from '../matrix/paths.ts'
 import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
 import { recompose } from '../matrix/recompose.ts'
 import { readFlavour } from './flavour.ts'
+import { indexRank, orderOf } from './label-order.ts'
 import { createPlanner } from './plan.ts'
 
-export type VictoriametricsOptions = PlannerOptions
-
 const executionMembers = ['stats']
-const wire = { executionMembers, hasPartialFlag: true, hasShortInstants: true }
+const byNames = { executionMembers, hasPartialFlag: true, hasShortInstants: true }
+const byIndex = { ...byNames, rankOf: indexRank }
 
-export function victoriametrics(options: VictoriametricsOptions): Backend<RangeQuery> {
+export function victoriametrics(options: PlannerOptions): Backend<RangeQuery> {
   const planner = createPlanner(options)
   return {
     name: 'victoriametrics',
@@ -38,7 +38,8 @@ export function victoriametrics(options: VictoriametricsOptions): Backend<RangeQ
       'access-control-allow-origin',
     ],
     narrow: (plan, [interval]) => narrow(plan, interval!, [['nocache', '1']]),
-    decompose: (plan, [interval]) => new MatrixSink(plan.grid, interval!, wire),
+    decompose: ({ text, grid }, [interval]) =>
+      new MatrixSink(grid, interval!, orderOf(text) === 'index' ? byIndex : byNames),
     recompose: (_plan, panes, recomposeOptions) => recompose(panes, recomposeOptions),
     differenceFrom: (direct, answer) => differenceFrom(direct, answer, executionMembers),
   }

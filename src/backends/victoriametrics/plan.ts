@@ -47,23 +47,17 @@ function splitLive({ grid, window, whole }: Pick<Plan, 'grid' | 'window' | 'whol
 
 /** Instants that VictoriaMetrics reads as Prometheus does: it takes short numbers for years, and rounds to ms by itself. */
 const readAlike =
-  /^(?:[1-9]\d{8,9}(?:\.\d{1,3})?|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d))$/
+  /^(?:[1-9]\d{8,9}(?:\.\d{1,3}0{0,6})?|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d))$/
 
 function refuse(pairs: Pairs): Bypass | undefined {
   if (firstValue(pairs, 'trace') !== undefined) return { bypass: 'stats', detail: 'a query trace' }
-  if (firstValue(pairs, 'latency_offset') !== undefined) {
-    return { bypass: 'invalid_parameter', detail: 'latency_offset: which points are adjusted is not known' }
-  }
+  const refuseAs = (detail: string): Bypass => ({ bypass: 'invalid_parameter', detail })
+  if (firstValue(pairs, 'latency_offset') !== undefined) return refuseAs('latency_offset')
   for (const name of ['start', 'end']) {
-    if (!readAlike.test(firstValue(pairs, name)!)) {
-      return {
-        bypass: 'invalid_parameter',
-        detail: `${name} is a time that VictoriaMetrics may read differently`,
-      }
-    }
+    if (!readAlike.test(firstValue(pairs, name)!))
+      return refuseAs(`${name}: VictoriaMetrics may read another time`)
   }
-  const step = firstValue(pairs, 'step')!
-  return isReadAlike(step) ? undefined : { bypass: 'invalid_parameter', detail: 'step is not whole ms there' }
+  return isReadAlike(firstValue(pairs, 'step')!) ? undefined : refuseAs('step: not whole milliseconds')
 }
 
 /** It multiplies seconds by a thousand and cuts off what is behind the point: 8.2 s may become 8199 ms. */

@@ -9,16 +9,17 @@ const local = [
   'last_over_time(x[5m])',
   'sum by (job) (avg_over_time(x{a="b"}[1h]))',
   'max(max_over_time(x[1m])) - min(min_over_time(x[1m]))',
-  'histogram_quantile(0.9, sum by (le) (last_over_time(h_bucket[5m])))',
   'quantile_over_time(0.5, x[5m]) > bool -1.5',
   'quantile(0.9, last_over_time(x[5m]))',
   'clamp(last_over_time(x[5m]), -1, 1)',
   'predict_linear(x[1h], 3600)',
-  'last_over_time(x[5m] offset 1h) unless last_over_time(y[5m])',
+  '(x[5m] offset 1h) unless (y[5m])',
   'avg_over_time(sum(last_over_time(x[1m]))[10m:1m])',
   'last_over_time(x[5m] @ 1000)',
   'absent_over_time(x[5m])',
   'time() + vector(1)',
+  'last_over_time(x[5m]) != -3',
+  'last_over_time(x[5m]) > last_over_time(y[5m])',
 ]
 for (const text of local) {
   test(`local to its step: ${text}`, () => {
@@ -43,6 +44,11 @@ const refused: Record<string, readonly string[]> = {
     'quantile(last_over_time(y[5m]), x[5m])',
     'last_over_time(x[5m] @ end())',
     'start()',
+    'last_over_time(x[5m]) ^ 0',
+    '1 ^ last_over_time(x[5m])',
+    'last_over_time(x[5m]) != last_over_time(y[5m])',
+    'last_over_time(x[5m]) > bool last_over_time(y[5m])',
+    'vector(3) != last_over_time(x[5m])',
   ],
   unsafe_function: [
     'rate(x[5m])',
@@ -55,6 +61,8 @@ const refused: Record<string, readonly string[]> = {
     'deriv(x[5m])',
     'timestamp(x[5m])',
     'scalar(last_over_time(x[5m]))',
+    'sgn(last_over_time(x[5m]))',
+    'histogram_quantile(0.9, sum by (le) (last_over_time(h_bucket[5m])))',
     'topk(2, last_over_time(x[5m]))',
     'bottomk(2, last_over_time(x[5m]))',
     'count_values("v", last_over_time(x[5m]))',
@@ -63,6 +71,7 @@ const refused: Record<string, readonly string[]> = {
   ],
   unnamed_range_selector: ['last_over_time({job="a"}[5m])', 'sum(last_over_time({__name__=~"a|b"}[5m]))'],
   unsafe_offset: ['last_over_time(x[5m] offset -1m)'],
+  not_decomposable: ['last_over_time(x[5m]) + sum(x[5m])', 'x[5m] unless (max(x[5m]))', '# a comment\nx[5m]'],
   sorting: ['sort(last_over_time(x[5m]))'],
 }
 // What only MetricsQL has is no PromQL.
