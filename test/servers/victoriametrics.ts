@@ -27,11 +27,6 @@ export async function startVictoriametrics(
       `-storageDataPath=${join(folder, 'data')}`,
       '-retentionPeriod=100y',
       '-loggerLevel=WARN',
-      // Otherwise it takes most of the machine's memory for its caches.
-      '-memory.allowedBytes=256MiB',
-      '-search.maxConcurrentRequests=16',
-      // Several workers add up series in any order: the last digits of a sum of fractions would differ between two answers.
-      '-search.maxWorkersPerQuery=1',
       ...extraFlags,
     ],
   })

@@ -20,7 +20,7 @@ const cached: readonly Form[] = [
       words('+ - * / % > < >= <= == and unless'),
       'last_over_time(gappy[16s]) $ last_over_time(flappy[16s])',
     ),
-    ...each(words('+ - * / % > < >= <= == !='), 'sum_over_time(flappy[20s]) $ -1.5'),
+    ...each(words('+ - * / % ^ > < >= <= == !='), 'sum_over_time(flappy[20s]) $ -1.5'),
     ...each(words('+ - * / % > < >= <= =='), '0 $ last_over_time(flappy[20s])'),
     ...each(words('+ - * / % > < >= <= =='), 'time() $ last_over_time(flappy[20s])'),
     ...each(words('> < >= <= == !='), 'last_over_time(flappy[20s]) $ bool 3'),

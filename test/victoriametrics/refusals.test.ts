@@ -20,7 +20,7 @@ const dependent = [
   'timestamp(flappy)',
   'scalar(fleeting{host=~"a|b"}[1m])',
   'sgn(flappy[16s])',
-  'last_over_time(flappy[16s]) ^ 0',
+  '1 ^ last_over_time(flappy[16s])',
   'last_over_time(gappy[1m]) != last_over_time(flappy[16s])',
   'last_over_time(gappy[1m]) > bool last_over_time(flappy[16s])',
 ]

@@ -7,9 +7,17 @@ import { defaultLimits } from '../../src/proxy/limits.ts'
 import { requireServer } from '../data/fixture.ts'
 import { startVictoriametrics, type Victoriametrics } from '../servers/victoriametrics.ts'
 
+const flags = [
+  // Otherwise it takes most of the machine's memory for its caches.
+  '-memory.allowedBytes=256MiB',
+  '-search.maxConcurrentRequests=16',
+  // Several workers add up series in any order: the last digits of a sum of fractions would differ between two answers.
+  '-search.maxWorkersPerQuery=1',
+]
+
 /** Null after a skip. */
 export async function startDatabase(t: TestContext): Promise<Victoriametrics | null> {
-  const server = requireServer(t, await startVictoriametrics())
+  const server = requireServer(t, await startVictoriametrics(flags))
   if (server !== null) t.after(() => server.stop())
   return server
 }

@@ -19,6 +19,7 @@ const local = [
   'absent_over_time(x[5m])',
   'time() + vector(1)',
   'last_over_time(x[5m]) != -3',
+  'last_over_time(x[5m]) ^ 2',
   'last_over_time(x[5m]) > last_over_time(y[5m])',
 ]
 for (const text of local) {
@@ -44,7 +45,7 @@ const refused: Record<string, readonly string[]> = {
     'quantile(last_over_time(y[5m]), x[5m])',
     'last_over_time(x[5m] @ end())',
     'start()',
-    'last_over_time(x[5m]) ^ 0',
+    'last_over_time(x[5m]) ^ last_over_time(y[5m])',
     '1 ^ last_over_time(x[5m])',
     'last_over_time(x[5m]) != last_over_time(y[5m])',
     'last_over_time(x[5m]) > bool last_over_time(y[5m])',

@@ -38,11 +38,12 @@ function refuses({ name, node }: SyntaxNodeRef, text: string): string | undefine
         : 'a selector without a range, whose lookback is estimated from all samples of the request'
     case 'Or':
       return 'or: its result is not in label order'
-    case 'Pow':
-      return '^: NaN ^ 0 and 1 ^ NaN are 1'
     case 'Neq':
+    case 'Pow':
     case 'BoolModifier':
-      return isNumber(node.parent!.lastChild!) ? undefined : 'bool and != compare with NaN, too'
+      return isNumber(node.parent!.lastChild!)
+        ? undefined
+        : 'bool, != and ^ make a number of NaN on their right'
     case 'MatchingModifierClause':
       return 'on, ignoring, group_left, group_right: series that match twice are merged or refused by how much they overlap'
     // It takes any expression where PromQL wants a number.
