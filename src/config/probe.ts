@@ -38,9 +38,12 @@ export async function recognise(
   url: string,
 ): Promise<Recognised> {
   const found: Omit<Recognised, 'isGuessed'>[] = []
+  // Databases that speak the same API are told apart by one answer.
+  const answers = new Map<string, DatabaseAnswer>()
   for (const kind of type === 'auto' ? kindNames : [type]) {
     const { flavourPath, readFlavour } = kinds[kind]
-    const answer = await database.get(flavourPath)
+    const answer = answers.get(flavourPath) ?? (await database.get(flavourPath))
+    answers.set(flavourPath, answer)
     const flavour = readFlavour(answer.status, answer.text)
     if (flavour.isKnown) return { kind, flavour, answer, isGuessed: false }
     found.push({ kind, flavour, answer })
