@@ -27,9 +27,12 @@ for (const name of kindNames) {
   })
 }
 
-test('by its port a database is Druid, or else Prometheus', () => {
+test('by its port a database is Druid, VictoriaMetrics, or else Prometheus', () => {
   for (const url of ['http://a:8082', 'https://a:8888/', 'http://[::1]:8888/druid']) {
     assert.equal(kindByPort(url), 'druid', url)
+  }
+  for (const url of ['http://a:8428', 'https://a:8481/select/0/prometheus']) {
+    assert.equal(kindByPort(url), 'victoriametrics', url)
   }
   for (const url of [
     'http://a',
@@ -41,7 +44,10 @@ test('by its port a database is Druid, or else Prometheus', () => {
   ]) {
     assert.equal(kindByPort(url), 'prometheus', url)
   }
-  assert.equal(portRule, 'ports 8082 and 8888 mean druid, all others prometheus')
+  assert.equal(
+    portRule,
+    'ports 8428 and 8481 mean victoriametrics, ports 8082 and 8888 mean druid, all others prometheus',
+  )
 })
 
 test('the body of a query of Druid says for which path it is meant', () => {

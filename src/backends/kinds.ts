@@ -9,10 +9,12 @@ import {
 import { druidKind } from './druid/kind.ts'
 import type { DatabaseKind } from './kind.ts'
 import { prometheusKind } from './prometheus/kind.ts'
+import { victoriametricsKind } from './victoriametrics/kind.ts'
 
 /** In the order in which a database is asked what it is; one that tells nothing is taken for the first. */
 export const kinds = {
   prometheus: prometheusKind,
+  victoriametrics: victoriametricsKind,
   druid: druidKind,
 } as const satisfies Readonly<Record<string, DatabaseKind>>
 

@@ -39,10 +39,13 @@ export async function recognise(
   url: string,
 ): Promise<Recognised> {
   const found: Omit<Recognised, 'isGuessed'>[] = []
+  // Databases that speak the same API are told apart by one answer.
+  const answers = new Map<string, DatabaseAnswer>()
   for (const kind of type === 'auto' ? kindNames : [type]) {
-    const probed = kinds[kind].flavour
-    const answer = await database.get(probed.path)
-    const flavour = probed.read(answer.status, answer.text)
+    const { path, read } = kinds[kind].flavour
+    const answer = answers.get(path) ?? (await database.get(path))
+    answers.set(path, answer)
+    const flavour = read(answer.status, answer.text)
     if (flavour.isKnown) return { kind, flavour, answer, isGuessed: false }
     found.push({ kind, flavour, answer })
   }

@@ -3,8 +3,8 @@
  * function of the question and of the instant at which it is asked, so the truth at any other instant can be told too.
  */
 import type { WireRequest } from '../backends/backend.ts'
-import { firstValue, type Pairs, readForm } from '../backends/prometheus/form.ts'
-import { parseTime, readRange } from '../backends/prometheus/time.ts'
+import { firstValue, type Pairs, readForm } from '../backends/matrix/form.ts'
+import { parseTime, readRange } from '../backends/matrix/time.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { headerOf } from '../core/headers.ts'
 import { arrivalsAt, evaluate, type Matrix, type Range, stepsOf } from './evaluate.ts'

@@ -30,7 +30,7 @@ test('a database that comes up later is noticed without anybody asking a query',
 })
 
 const strangers = {
-  'one that is not Prometheus': json(200, { status: 'success', data: { version: '2.24.0' } }),
+  'one that is not Prometheus': json(200, { status: 'success', data: { version: '0.36.1' } }),
   'one that tells nothing without credentials': json(401, {}),
 }
 

@@ -1,12 +1,14 @@
 /** Prometheus: range queries over the HTTP API, decomposed on a point grid, spliced from the server's own bytes. */
 import type { Backend, ErrorAnswer } from '../backend.ts'
+import { MatrixSink } from '../matrix/decompose.ts'
+import { differenceFrom } from '../matrix/difference.ts'
+import { narrow } from '../matrix/narrow.ts'
+import { isRangeQuery } from '../matrix/paths.ts'
+import type { RangeQuery } from '../matrix/plan.ts'
 import { type PromqlReason, promqlReasons } from '../matrix/reasons.ts'
-import { MatrixSink } from './decompose.ts'
-import { differenceFrom } from './difference.ts'
+import { recompose } from '../matrix/recompose.ts'
 import { flavour } from './flavour.ts'
-import { narrow } from './narrow.ts'
-import { createPlanner, isRangeQuery, type RangeQuery } from './plan.ts'
-import { recompose } from './recompose.ts'
+import { createPlanner } from './plan.ts'
 
 export interface PrometheusOptions {
   /** Data of this age no longer changes: an `@` modifier may point to it. */

@@ -2,10 +2,10 @@
 import { section } from '../../config/definition.ts'
 import type { DatabaseKind } from '../kind.ts'
 import { explainRanges } from '../matrix/explain.ts'
+import { rangeQueryPath } from '../matrix/paths.ts'
 import { type PromqlReason, promqlReasons } from '../matrix/reasons.ts'
+import { shapeText } from '../matrix/shape-text.ts'
 import { flavour } from './flavour.ts'
-import { rangeQueryPath } from './paths.ts'
-import { shapeText } from './shape-text.ts'
 
 export const prometheusKind: DatabaseKind<PromqlReason> = {
   label: 'Prometheus',

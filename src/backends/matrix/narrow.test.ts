@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { gridThrough } from '../../core/grid.ts'
 import type { Plan, WireRequest } from '../backend.ts'
+import { createPlanner } from '../prometheus/plan.ts'
 import { narrow } from './narrow.ts'
-import { createPlanner } from './plan.ts'
 import { parseTime } from './time.ts'
 
 const planner = createPlanner({ settledAgeMs: 0, maxBuckets: 11_001 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { examine } from './promql.ts'
+import { examine } from '../prometheus/promql.ts'
 import { lookbackOf } from './reach.ts'
 
 const [minute, hour] = [60_000, 3_600_000]

@@ -14,7 +14,16 @@ import { readAnnotations } from './annotations.ts'
 import { RankWriter } from './rank.ts'
 import { endOfValue, readInstant } from './scan.ts'
 
-export const envelope = Buffer.from('{"status":"success","data":{"resultType":"matrix","result":[')
+/** What stands before the first series, with the flag that a cluster puts there; panes keep the flag as their frame. */
+export const envelopeWith = (flag: string): Buffer =>
+  Buffer.from(`{"status":"success"${flag},"data":{"resultType":"matrix","result":[`)
+const envelopes = ['', ',"isPartial":false', ',"isPartial":true'].map((flag) => ({
+  frame: Buffer.from(flag),
+  text: envelopeWith(flag),
+  isPartial: flag.endsWith('true'),
+}))
+const plainEnvelope = envelopes[0]!
+export const envelope = plainEnvelope.text
 const metric = Buffer.from('{"metric":{')
 /** What opens the list of each lane behind a series' labels. */
 export const openings = [Buffer.from(',"values":['), Buffer.from(',"histograms":[')] as const
@@ -25,8 +34,25 @@ const noBytes = Buffer.alloc(0)
 type Step = 'next' | 'more' | 'failed'
 type State = 'envelope' | 'series' | 'points' | 'lane' | 'trailer'
 
+/** In what a database's answers differ from those of Prometheus. */
+export interface Wire {
+  /** Members of an answer that belong to one execution: they are left out. */
+  readonly executionMembers: readonly string[]
+  /** Whether a cluster says `isPartial` before `data`. */
+  readonly hasPartialFlag: boolean
+  /** Whether an instant has as many decimals as needed, and not always three. */
+  readonly hasShortInstants: boolean
+  /** Turns a rank by the order in which labels are printed into one by the order of the series, or cannot. */
+  readonly rankOf?: (rank: Buffer) => Buffer | undefined
+}
+
+const plainWire: Wire = { executionMembers: [], hasPartialFlag: false, hasShortInstants: false }
+
 export class MatrixSink implements Sink {
   readonly #interval: Interval
+  readonly #wire: Wire
+  /** An instant whose next decimal would have a bigger unit, in ms, has too few of them. */
+  readonly #lastUnit: number
   readonly #base: EpochMs
   readonly #step: number
   readonly #builder = new PaneBuilder(openings.length)
@@ -37,10 +63,13 @@ export class MatrixSink implements Sink {
   #position = 0
   #state: State = 'envelope'
   #lane = 0
+  #envelope = plainEnvelope
   #failure: string | undefined
 
-  constructor(grid: Grid, interval: Interval) {
+  constructor(grid: Grid, interval: Interval, wire: Wire = plainWire) {
     this.#interval = interval
+    this.#wire = wire
+    this.#lastUnit = wire.hasShortInstants ? 10 : 0
     this.#base = startOf(grid, interval.from)
     this.#step = grid.step
     this.#bytes = ingestScratch.take(16_384)
@@ -75,15 +104,18 @@ export class MatrixSink implements Sink {
     if (this.#failure !== undefined) return { unusable: this.#failure }
     const trailer = this.#bytes.subarray(this.#position, this.#length)
     // What is not UTF-8 could not be printed as it came.
-    const annotations = isUtf8(trailer) ? readAnnotations(trailer.toString()) : undefined
+    const annotations = isUtf8(trailer)
+      ? readAnnotations(trailer.toString(), this.#wire.executionMembers)
+      : undefined
     if (annotations === undefined) return { unusable: 'unexpected fields behind the result' }
     const pane = this.#builder.finish({
       interval: this.#interval,
       fetchedAt,
       slab: this.#builder.columns === 0 ? noBytes : this.#bytes.subarray(0, this.#position),
+      frame: this.#envelope.frame,
       notes: annotations.notes,
     })
-    return { panes: [pane], storable: annotations.storable }
+    return { panes: [pane], storable: annotations.storable && !this.#envelope.isPartial }
   }
 
   #scan(): void {
@@ -100,7 +132,7 @@ export class MatrixSink implements Sink {
   #advance(): Step {
     switch (this.#state) {
       case 'envelope':
-        return this.#expect(envelope, 'series')
+        return this.#open()
       case 'series':
         return this.#series()
       case 'points':
@@ -150,7 +182,8 @@ export class MatrixSink implements Sink {
   #openColumn(headStart: number, headEnd: number): Step {
     const lane = this.#laneAt(headEnd)
     if (lane === 'more' || lane === 'failed') return lane
-    const rank = this.#rank.rank
+    const rank = this.#wire.rankOf === undefined ? this.#rank.rank : this.#wire.rankOf(this.#rank.rank)
+    if (rank === undefined) return this.#fail('labels whose order is not known')
     if (!this.#builder.followsLast(rank)) return this.#fail('series that are not in label order')
     this.#builder.beginColumn(headStart, headEnd, rank)
     return this.#openLane(lane, headEnd)
@@ -202,14 +235,14 @@ export class MatrixSink implements Sink {
       }
       instant *= 1000
       if (digit === -2 /* . */) {
-        const tenths = bytes[at + 1]! - 48
-        const hundredths = bytes[at + 2]! - 48
-        const thousandths = bytes[at + 3]! - 48
-        // Also where the bytes in hand end here: the zero behind them gives a negative digit.
-        if ((tenths | hundredths | thousandths) < 0) return this.#stop(start, at)
-        if (tenths > 9 || hundredths > 9 || thousandths > 9) return this.#stop(start, at)
-        instant += tenths * 100 + hundredths * 10 + thousandths
-        at += 4
+        // The unit that the next decimal has, in ms; none behind the third.
+        let unit = 100
+        for (digit = bytes[++at]! - 48; digit >= 0 && digit <= 9 && unit > 0; digit = bytes[++at]! - 48) {
+          instant += digit * unit
+          unit = unit > 1 ? unit / 10 : 0
+        }
+        // Also where the bytes in hand end here: a point goes on behind its decimals.
+        if (unit > this.#lastUnit) return this.#stop(start, at)
       }
       if (bytes[at] !== 0x2c /* , */ || bytes[at + 1] !== 0x22 /* " */) return this.#stop(start, at)
       at += 2
@@ -257,12 +290,18 @@ export class MatrixSink implements Sink {
     return at + 3 >= this.#length ? 'more' : 'failed'
   }
 
-  #expect(text: Buffer, next: State): Step {
-    const step = this.#matches(text, this.#position)
-    if (step !== 'next') return step
-    this.#position += text.length
-    this.#state = next
-    return step
+  #open(): Step {
+    let outcome: Step = 'failed'
+    for (const each of this.#wire.hasPartialFlag ? envelopes : [plainEnvelope]) {
+      const step = this.#matches(each.text, this.#position)
+      if (step === 'more') outcome = 'more'
+      if (step !== 'next') continue
+      this.#envelope = each
+      this.#position += each.text.length
+      this.#state = 'series'
+      return step
+    }
+    return outcome
   }
 
   /** The texts are short: a loop is quicker than a call into the runtime. */

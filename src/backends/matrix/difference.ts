@@ -1,4 +1,7 @@
-/** How two matrix answers to one request differ: what they say, or only in `warnings` and `infos`. */
+/**
+ * How two matrix answers to one request differ: what they say, or only in `warnings` and `infos`. Members behind `data` that
+ * belong to one execution do not count.
+ */
 import type { AnswerDifference } from '../backend.ts'
 import { comparable, isCount, readAnnotations } from './annotations.ts'
 
@@ -8,21 +11,27 @@ interface Split {
   readonly notes: readonly string[]
 }
 
-export function differenceFrom(direct: Uint8Array, answer: Uint8Array): AnswerDifference {
-  const [own, other] = [split(asBuffer(direct)), split(asBuffer(answer))]
+export function differenceFrom(
+  direct: Uint8Array,
+  answer: Uint8Array,
+  executionMembers: readonly string[] = [],
+): AnswerDifference {
+  const [own, other] = [direct, answer].map((body) => split(asBuffer(body), executionMembers)) as [
+    Split,
+    Split,
+  ]
   if (!own.data.equals(other.data)) return 'data'
   return covers(other.notes, own.notes, 'w') && covers(other.notes, own.notes, 'i') ? 'none' : 'notes'
 }
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-const openings = [',"warnings":[', ',"infos":[']
-
 /** A label may be called `warnings`, but its value is a string: the bracket tells them apart. */
-function split(body: Buffer): Split {
+function split(body: Buffer, executionMembers: readonly string[]): Split {
+  const openings = [',"warnings":[', ',"infos":[', ...executionMembers.map((name) => `,"${name}":{`)]
   const cuts = openings.map((opening) => body.indexOf(opening)).filter((at) => at >= 0)
   const cut = cuts.length === 0 ? body.length - 1 : Math.min(...cuts)
-  const notes = readAnnotations(`]}${body.toString('utf8', cut)}`)?.notes
+  const notes = readAnnotations(`]}${body.toString('utf8', cut)}`, executionMembers)?.notes
   // What cannot be read as notes is data.
   return notes === undefined ? { data: body, notes: [] } : { data: body.subarray(0, cut), notes }
 }

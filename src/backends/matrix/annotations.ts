@@ -12,19 +12,49 @@ export interface Annotations {
 
 const lists = { warnings: 'w', infos: 'i' } as const
 
-/** Reads what stands behind the last series: `]}` and, optionally, the two lists. Undefined for anything else. */
-export function readAnnotations(trailer: string): Annotations | undefined {
-  if (!trailer.startsWith(']}')) return undefined
+/**
+ * Reads what stands behind the last series: the ends of `data` and of the answer, each optionally with the members that
+ * belong to one execution (Thanos has them in `data`, VictoriaMetrics behind it), and the two lists. Undefined for
+ * anything else.
+ */
+export function readAnnotations(
+  trailer: string,
+  executionMembers: readonly string[] = [],
+): Annotations | undefined {
+  if (!trailer.startsWith(']')) return undefined
   const notes: string[] = []
-  let at = 2
+  let at = skipMembers(trailer, 1, executionMembers)
+  if (trailer[at] !== '}') return undefined
+  at = skipMembers(trailer, at + 1, executionMembers)
   for (const [name, letter] of Object.entries(lists)) {
     const opening = `,"${name}":[`
     if (!trailer.startsWith(opening, at)) continue
     at = readList(trailer, at + opening.length, (text) => notes.push(letter + text))
     if (at < 0) return undefined
+    at = skipMembers(trailer, at, executionMembers)
   }
   if (trailer.slice(at) !== '}') return undefined
   return { notes: notes.sort(), storable: notes.every(isStorable) }
+}
+
+/** The position behind all members at `start` that have one of the names and are an object. */
+function skipMembers(text: string, start: number, names: readonly string[]): number {
+  const name = names.find((each) => text.startsWith(`,"${each}":{`, start))
+  if (name === undefined) return start
+  const end = endOfObject(text, start + name.length + 4)
+  return end < 0 ? start : skipMembers(text, end, names)
+}
+
+/** The position behind the object that begins at `start`, or -1 where the text ends first. */
+function endOfObject(text: string, start: number): number {
+  let depth = 0
+  for (let at = start; at >= 0 && at < text.length; at++) {
+    if (text[at] === '"') at = endOfString(text, at) - 1
+    else if (text[at] === '{') depth++
+    else if (text[at] === '}' && --depth === 0) return at + 1
+    if (at < 0) return -1
+  }
+  return -1
 }
 
 /** Reads strings up to behind the closing bracket; returns -1 for anything else. */

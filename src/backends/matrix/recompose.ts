@@ -4,7 +4,7 @@ import { usedNoteSets } from '../../core/pane-join.ts'
 import { type ColumnMerge, columnIn, mergeColumns } from '../../core/pane-merge.ts'
 import type { AnswerListener, Recomposed, RecomposeOptions } from '../backend.ts'
 import { distinct, writeAnnotations } from './annotations.ts'
-import { envelope, openings } from './decompose.ts'
+import { envelope, envelopeWith, openings } from './decompose.ts'
 import { walkRows } from './walk.ts'
 
 const comma = 0x2c
@@ -19,6 +19,7 @@ class MatrixAnswer implements Recomposed {
   readonly length: number
   readonly #panes: readonly Pane[]
   readonly #merge: ColumnMerge
+  readonly #envelope: Buffer
   readonly #trailer: Buffer
   readonly #lanes: readonly number[]
 
@@ -26,6 +27,7 @@ class MatrixAnswer implements Recomposed {
     this.#panes = panes
     this.#merge = mergeColumns(panes)
     this.#lanes = usedLanes(panes)
+    this.#envelope = envelopeOf(panes)
     this.#trailer = trailerOf(panes, warnings)
     this.length = this.#measure()
   }
@@ -35,7 +37,7 @@ class MatrixAnswer implements Recomposed {
   }
 
   #measure(): number {
-    let total = envelope.length + this.#trailer.length
+    let total = this.#envelope.length + this.#trailer.length
     let series = 0
     for (let row = 0; row < this.#merge.count; row++) {
       const bytes = this.#measureRow(row)
@@ -65,7 +67,7 @@ class MatrixAnswer implements Recomposed {
   }
 
   write(target: Uint8Array): void {
-    let at = envelope.copy(target)
+    let at = this.#envelope.copy(target)
     const begin = at
     for (let row = 0; row < this.#merge.count; row++) {
       const next = this.#writeRow(target, at === begin ? at : at + 1, row)
@@ -112,7 +114,7 @@ class MatrixAnswer implements Recomposed {
   }
 
   walk(listener: AnswerListener): void {
-    listener.literal(envelope, 0, envelope.length)
+    listener.literal(this.#envelope, 0, this.#envelope.length)
     walkRows({ panes: this.#panes, merge: this.#merge, lanes: this.#lanes }, listener)
     listener.literal(this.#trailer, 0, this.#trailer.length)
   }
@@ -145,6 +147,13 @@ function usedLanes(panes: readonly Pane[]): readonly number[] {
 }
 
 const lanesByUse = [[], [0], [1], [0, 1]] as const
+
+/** All panes of an answer have one frame: the flag that a cluster's answers have. */
+function envelopeOf(panes: readonly Pane[]): Buffer {
+  const body = panes[0]?.body
+  if (body === undefined || body.frameAt === body.notesAt) return envelope
+  return envelopeWith(body.frame.toString('latin1'))
+}
 
 function trailerOf(panes: readonly Pane[], warnings: readonly string[]): Buffer {
   let hasNotes = false
