@@ -33,6 +33,13 @@ export async function eventually<T>(probe: () => Promise<T>, isWanted: (reply: T
   }
 }
 
+/** Returns what comes; fails with the name of what never comes, instead of a run that hangs. */
+export async function bounded<T>(pending: Promise<T>, what: () => string): Promise<T> {
+  const { promise: hang, reject } = Promise.withResolvers<never>()
+  const timer = systemClock.after(HANG_MS, () => reject(new Error(`never came: ${what()}`)))
+  return Promise.race([pending, hang]).finally(() => timer.cancel())
+}
+
 /** Waits until a number no longer changes from turn to turn: buffers are full, or everything is sent. */
 export async function steady(value: () => number): Promise<void> {
   let [last, turns] = [-1, 0]

@@ -2,9 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { systemClock } from '../../src/core/clock.ts'
 import { type ScriptedUpstream, startScriptedUpstream } from '../proxy/scripted-upstream.ts'
-import { eventually, HANG_MS } from '../wait.ts'
+import { bounded, eventually } from '../wait.ts'
 
 const main = join(import.meta.dirname, '../../src/cli/main.ts')
 
@@ -47,23 +46,23 @@ function watch(child: ChildProcess): Child {
   const exit = new Promise<number | string>((resolve) => {
     child.once('close', (code, signal) => resolve(code ?? signal!))
   })
-  const says = (pattern: RegExp, from: 'out' | 'err' = 'out') =>
-    new Promise<RegExpExecArray>((resolve, reject) => {
+  const says = (pattern: RegExp, from: 'out' | 'err' = 'out') => {
+    const found = new Promise<RegExpExecArray>((resolve, reject) => {
       const stream = from === 'out' ? child.stdout! : child.stderr!
-      const fail = (why: string) =>
-        reject(new Error(`${why} before it said ${pattern}: ${said.out}${said.err}`))
       const look = () => {
         const match = pattern.exec(said[from])
         if (match === null) return
         stream.off('data', look)
-        hang.cancel()
         resolve(match)
       }
-      const hang = systemClock.after(HANG_MS, () => fail(`${HANG_MS} ms passed`))
       stream.on('data', look)
-      void exit.then((how) => fail(`it ended (${how})`))
       look()
+      void exit.then((how) =>
+        reject(new Error(`it ended (${how}) without ${pattern}: ${said.out}${said.err}`)),
+      )
     })
+    return bounded(found, () => `${pattern} in ${said.out}${said.err}`)
+  }
   return { process: child, out: () => said.out, err: () => said.err, says, exit }
 }
 

@@ -77,7 +77,7 @@ test('a wrong proxy is found out', async (t) => {
   await t.test('one that only forwards is faithful, but no cache', async (t) => {
     const tally = await judge(t, prometheus.url, { fault: {}, claim: 'miss/absent', forms: eligibleForms })
     assertFaithful(tally)
-    assert.throws(() => assertShares(tally), /share of hit is 0\.000/)
+    assert.throws(() => assertShares([tally]), /share of hit is 0\.000/)
   })
 
   for (const [name, setting] of Object.entries(cases)) {

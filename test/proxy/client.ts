@@ -11,7 +11,7 @@ import {
   refusalReasons,
   staleReasons,
 } from '../../src/core/decision.ts'
-import { until } from '../wait.ts'
+import { bounded } from '../wait.ts'
 import { type Parameters, parseItemList } from './structured-fields.ts'
 
 export { steady, until } from '../wait.ts'
@@ -118,7 +118,7 @@ export interface RawClient {
   /** Everything received so far. */
   received(): Buffer
   write(text: string | Uint8Array): void
-  /** Resolves when what was received contains the text. */
+  /** Resolves when what was received contains the text. @throws when the connection is closed without. */
   has(text: string): Promise<void>
   /** Resolves with everything when the other side has closed. */
   readonly closed: Promise<Buffer>
@@ -135,11 +135,19 @@ export async function rawClient(url: string): Promise<RawClient> {
   socket.on('data', (chunk) => chunks.push(chunk))
   socket.on('error', () => {})
   const received = () => Buffer.concat(chunks)
-  return {
-    socket,
-    received,
-    write: (text) => void socket.write(text),
-    has: (text) => until(() => received().includes(text)),
-    closed: new Promise((resolve) => socket.once('close', () => resolve(received()))),
+  const closed = new Promise<Buffer>((resolve) => socket.once('close', () => resolve(received())))
+  const has = (text: string) => {
+    const found = new Promise<void>((resolve, reject) => {
+      const look = () => {
+        if (!received().includes(text)) return
+        socket.off('data', look)
+        resolve()
+      }
+      socket.on('data', look)
+      look()
+      void closed.then(() => reject(new Error(`closed without ${JSON.stringify(text)}: ${received()}`)))
+    })
+    return bounded(found, () => `${JSON.stringify(text)} in ${received()}`)
   }
+  return { socket, received, write: (text) => void socket.write(text), has, closed }
 }

@@ -90,7 +90,7 @@ test('a wrong proxy is found out', async (t) => {
   await t.test('one that only forwards is faithful, but no cache', async (t) => {
     const tally = await judge(t, druid.brokerUrl, { start: forwarding({ claim: 'miss/absent' }) })
     assertFaithful(tally)
-    assert.throws(() => assertShares(tally, least), /share of hit is 0\.000/)
+    assert.throws(() => assertShares([tally], least), /share of hit is 0\.000/)
   })
 
   for (const [name, wrong] of Object.entries(cases)) {
