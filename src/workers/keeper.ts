@@ -10,7 +10,7 @@ import type { KeeperParts } from '../proxy/assembly/threads.ts'
 import { openListener } from '../proxy/front/listener.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { Crew } from './crew.ts'
-import { shareBodies } from './shared-bodies.ts'
+import { collectorOf, shareBodies } from './shared-bodies.ts'
 import { meterCells, SharedMeter } from './shared-meter.ts'
 import { paneBytesOf, workersOf } from './shares.ts'
 
@@ -43,10 +43,10 @@ export async function crewFor(parts: CrewParts): Promise<RunningCrew | undefined
     return undefined
   }
   await findTaken(config)
-  const { limits } = config
+  const { limits, runtime } = config
   const meter = meterCells(workers + 1)
   const budget = new Budget(paneBytesOf(limits), { meter: new SharedMeter({ cells: meter, own: 0 }) })
-  const onBytes = shareBodies(limits.memoryBytes)
+  const onBytes = shareBodies(limits.memoryBytes, collectorOf(runtime))
   const relieve = () => void budget.relieve()
   const crew = new Crew({ workers, clock, config, kinds, given, telemetry, meter, onBytes, relieve })
   return {

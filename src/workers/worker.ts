@@ -15,7 +15,7 @@ import { Replica } from './cache/replica.ts'
 import { FigureTeller } from './figure-teller.ts'
 import type { Briefing, FromWorker, Order, ToWorker } from './messages.ts'
 import { RelayedShadowLog } from './relayed-shadow-log.ts'
-import { shareBodies } from './shared-bodies.ts'
+import { collectorOf, shareBodies } from './shared-bodies.ts'
 import { SharedMeter } from './shared-meter.ts'
 import { limitsOfOne, maxPaneBytesOf, paneBytesOf } from './shares.ts'
 import { ThreadStorage } from './thread-storage.ts'
@@ -43,8 +43,8 @@ class ServingThread {
     this.#port = port
     this.#briefing = briefing
     this.#loaded = loadedFrom(briefing.given)
-    const { limits } = this.#loaded.config
-    const onBytes = shareBodies(limits.memoryBytes)
+    const { limits, runtime } = this.#loaded.config
+    const onBytes = shareBodies(limits.memoryBytes, collectorOf(runtime))
     const meter = new SharedMeter({
       cells: briefing.meter,
       own: briefing.place,
@@ -84,6 +84,7 @@ class ServingThread {
       ...{ clock, databases, telemetry: this.#relay },
       listen: addresses.get(config.listen) ?? config.listen,
       limits: limitsOfOne(limits, workers),
+      runtime: config.runtime,
       sampleRatio: () => this.#loaded.config.telemetry.traces.sampleRatio,
       ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
       thread: {

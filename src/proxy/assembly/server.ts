@@ -3,6 +3,7 @@ import type { Backend, Flavour } from '../../backends/backend.ts'
 import { Budget, spareOf } from '../../core/budget.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import type { Mark } from '../../core/mark.ts'
+import { allOn, type RuntimeSwitches } from '../../core/runtime.ts'
 import { ScratchPool } from '../../core/scratch.ts'
 import type { Vouched } from '../../core/witness.ts'
 import { Purge } from '../../engine/purge/purge.ts'
@@ -33,6 +34,8 @@ export interface HouseOptions {
   /** The address of the databases that have none of their own. */
   readonly listen: string
   readonly limits: Limits
+  /** All on where it is not given. */
+  readonly runtime?: RuntimeSwitches
   readonly clock: Clock
   readonly databases: readonly DatabaseOptions[]
   /** Stores behind the memory of this process, by name; the house closes them. */
@@ -152,12 +155,13 @@ export async function startHouse(options: HouseOptions): Promise<House> {
   }
 }
 
-function commonOf({ clock, limits, telemetry, sampleRatio, keeper, thread }: HouseOptions): Common {
+function commonOf(options: HouseOptions): Common {
+  const { clock, limits, runtime = allOn, telemetry, sampleRatio, keeper, thread } = options
   const budget = keeper?.budget ?? thread?.budget ?? ownBudget(limits)
   const onResult = (backend: string, result: VerifyResult) =>
     telemetry?.metrics.observeVerify(backend, result)
   return {
-    ...{ clock, limits, budget, telemetry, sampleRatio },
+    ...{ clock, limits, runtime, budget, telemetry, sampleRatio },
     scratch: new ScratchPool(unusedBytesOf(limits)),
     packed: new PackedAnswers(budget),
     pace: new Pace(),
@@ -195,7 +199,7 @@ type PlacedSite = DatabaseOptions & { readonly site: Site }
 
 /** One listener per address, each with the databases that are to be reached there. */
 async function openAll(
-  { listen, limits, clock, tls, telemetry, thread }: HouseOptions,
+  { listen, limits, runtime = allOn, clock, tls, telemetry, thread }: HouseOptions,
   sites: readonly PlacedSite[],
 ): Promise<Map<string, Listener>> {
   const listeners = new Map<string, Listener>()
@@ -207,7 +211,7 @@ async function openAll(
   const byClaim = sites.toSorted((a, b) => narrowness(b.route) - narrowness(a.route))
   for (const [address, group] of Map.groupBy(byClaim, (site) => site.listen ?? listen)) {
     const secure = tls && { tls, onCertificate }
-    const listening = { address, limits, clock, reusePort: thread !== undefined, ...secure }
+    const listening = { address, limits, runtime, clock, reusePort: thread !== undefined, ...secure }
     const answer = answererOf(group)
     const listener = openListener(listening, answer, answer)
     listeners.set(address, await listener.catch((error) => closeAll(listeners, error)))
@@ -245,6 +249,8 @@ export interface WindowpaneOptions {
   readonly policy?: TtlPolicy
   readonly identity?: Identity
   readonly limits?: Partial<Limits>
+  /** What may rely on internals of Node and V8; all of it where it is not given. */
+  readonly runtime?: RuntimeSwitches
   readonly clock?: Clock
   /** Instead of the memory store. */
   readonly store?: (budget: Budget) => Store
@@ -261,12 +267,13 @@ export interface Windowpane {
 /** Windowpane in front of one database, with the same settings as long as it runs. */
 export async function startWindowpane(options: WindowpaneOptions): Promise<Windowpane> {
   const limits = limitsOf(options.limits)
-  const { policy = ladder(), identity = 'separate', store } = options
+  const { policy = ladder(), identity = 'separate', runtime = allOn, store } = options
   const terms = { mode: 'on', identity, policy, maxStaleMs: limits.maxStaleMs } as const
   const settings: Settings = { terms, rules: [] }
   const house = await startHouse({
     listen: options.listen ?? '127.0.0.1:9191',
     limits,
+    runtime,
     clock: options.clock ?? systemClock,
     databases: [
       {

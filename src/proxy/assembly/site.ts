@@ -4,6 +4,7 @@ import type { Budget } from '../../core/budget.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WindowpaneError } from '../../core/errors.ts'
 import type { Mark } from '../../core/mark.ts'
+import type { RuntimeSwitches } from '../../core/runtime.ts'
 import type { ScratchPool } from '../../core/scratch.ts'
 import type { Vouched } from '../../core/witness.ts'
 import type { Explanation } from '../../engine/explain/explain.ts'
@@ -32,6 +33,7 @@ import type { SiteFigures, ThreadParts } from './threads.ts'
 export interface Common {
   readonly clock: Clock
   readonly limits: Limits
+  readonly runtime: RuntimeSwitches
   readonly budget: Budget
   readonly scratch: ScratchPool
   readonly packed: PackedAnswers
@@ -93,7 +95,7 @@ export class Site {
   readonly #watcher: SegmentWatcher | undefined
 
   constructor(common: Common, { name, backend, store, marks, ...options }: SiteOptions) {
-    const { clock, limits, budget, scratch, packed, pace, pieces, via, telemetry } = common
+    const { clock, limits, runtime, budget, scratch, packed, pace, pieces, via, telemetry } = common
     const { shadowLog, sampleRatio, thread } = common
     this.modes = new ModeSwitch(options.settings, (mode) => {
       // What was found out before may have been about another configuration.
@@ -149,6 +151,7 @@ export class Site {
       pieces,
       via,
       settings,
+      runtime,
     })
     this.#cache = cache
     this.explain = (wire) => explainWire({ backend, flavour, cache, settings, clock }, wire)
