@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { systemClock } from '../../src/core/clock.ts'
 import { type Child, startCommand } from '../cli/child.ts'
-import { until } from '../proxy/client.ts'
 
 const demo = (t: TestContext, ...argv: string[]): Child => startCommand(t, ['demo', ...argv])
 
@@ -43,7 +42,7 @@ test('ten seconds: the database is asked for less, every answer is as true as it
 test('without a terminal: a line within two seconds, no control codes, and a summary after SIGTERM', async (t) => {
   const started = systemClock.elapsed()
   const running = demo(t, '--listen', '127.0.0.1:0')
-  await until(() => /queries · any hit/.test(running.out()) || running.process.exitCode !== null)
+  await running.says(/queries · any hit/)
   const firstMs = systemClock.elapsed() - started
   assert.match(
     running.out(),

@@ -2,8 +2,6 @@
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { scheduler } from 'node:timers/promises'
-import { systemClock } from '../../src/core/clock.ts'
 import {
   bypassReasons,
   errorReasons,
@@ -13,7 +11,10 @@ import {
   refusalReasons,
   staleReasons,
 } from '../../src/core/decision.ts'
+import { until } from '../wait.ts'
 import { type Parameters, parseItemList } from './structured-fields.ts'
+
+export { steady, until } from '../wait.ts'
 
 export interface Answer {
   readonly status: number
@@ -141,23 +142,4 @@ export async function rawClient(url: string): Promise<RawClient> {
     has: (text) => until(() => received().includes(text)),
     closed: new Promise((resolve) => socket.once('close', () => resolve(received()))),
   }
-}
-
-/** Waits for something that another part of this process will do: turns of the event loop, with a deadline. */
-export async function until(holds: () => boolean, deadlineMs = 10_000): Promise<void> {
-  const began = systemClock.elapsed()
-  while (!holds()) {
-    assert.ok(systemClock.elapsed() - began < deadlineMs, `never came true: ${holds}`)
-    await scheduler.yield()
-  }
-}
-
-/** Waits until a number no longer changes from turn to turn: buffers are full, or everything is sent. */
-export async function steady(value: () => number): Promise<void> {
-  let [last, turns] = [-1, 0]
-  await until(() => {
-    turns = value() === last ? turns + 1 : 0
-    last = value()
-    return turns > 500
-  })
 }

@@ -52,7 +52,7 @@ class Gate extends Transform {
 async function inTime<T>(pending: Promise<T>): Promise<[T]> {
   const come: T[] = []
   const over = pending.then((value) => come.push(value))
-  await until(() => come.length > 0, 3_000)
+  await until(() => come.length > 0)
   await over
   return [come[0]!]
 }

@@ -14,6 +14,7 @@ import type { Found } from '../../src/stores/store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { modelOf } from '../../src/testing/pane-model.ts'
 import { seededRandom, wholeNumber } from '../../src/testing/random.ts'
+import { HANG_MS } from '../wait.ts'
 import { entryOf, expected, fetchedAt, twoBlocks as two } from './lettered.ts'
 import { scratchDirectory, scratchStore } from './scratch.ts'
 import { keyNumber, shapeNumber } from './truth.ts'
@@ -139,7 +140,7 @@ test('other buckets under the very same row keys, written by another process: th
   await store.write(key, entryOf('a', two))
   const held = bodiesOf(store)
   for (const letter of ['b', 'c', 'a']) {
-    const { status, stderr } = spawnSync(process.execPath, [child, directory, letter], { timeout: 20_000 })
+    const { status, stderr } = spawnSync(process.execPath, [child, directory, letter], { timeout: HANG_MS })
     assert.equal(status, 0, stderr.toString())
     await turn()
     assert.equal(said(store), expected(letter, two))
