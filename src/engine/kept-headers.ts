@@ -18,11 +18,12 @@ export const keptHeaderNames: readonly string[] = [
 
 const kept = new Set(keptHeaderNames)
 
+/** Frozen: the list is stored with the shape, and every hit gets the same one. */
 export function keptHeaders(headers: HeaderList, backend: Pick<Backend, 'keptHeaders'>): HeaderList {
   const list: string[] = []
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!.toLowerCase()
     if (kept.has(name) || backend.keptHeaders.includes(name)) list.push(headers[i]!, headers[i + 1]!)
   }
-  return list
+  return Object.freeze(list)
 }
