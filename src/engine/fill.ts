@@ -9,7 +9,7 @@ import { type DatabaseFailure, Fetch, type FetchedPanes, type FetchResult } from
 import { type Departure, type Flight, Flights, type Wish, wholeIn } from './flights.ts'
 import { askedBy } from './gaps.ts'
 import { marksOver } from './marks.ts'
-import { serveStale } from './stale.ts'
+import { findStale, staleAnswerOf } from './stale.ts'
 import { partsOf } from './stored.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
 import { writeBack } from './write-back.ts'
@@ -46,6 +46,8 @@ interface Errand {
   readonly fetch: Fetch
   send(): void
 }
+
+const slow = { reason: 'database_slow', detail: 'still waiting' } as const
 
 /** After so many waits for other threads a request goes its own way. */
 const maxLooks = 3
@@ -219,16 +221,19 @@ export class GapFiller {
   ): Promise<FetchResult[] | Answer | 'again'> {
     const { clock, patienceMs } = this.#options
     return new Promise((resolve, reject) => {
-      const timer = clock.after(this.#isDatabaseDown ? patienceMs.down : patienceMs.slow, () => {
+      let isOver = false
+      const timer = clock.after(this.#isDatabaseDown ? patienceMs.down : patienceMs.slow, async () => {
         if (fetch?.isStreaming) return
-        const slow = { reason: 'database_slow', detail: 'still waiting' } as const
-        const stale = serveStale(this.#options, trip, slow)
-        if (stale === undefined) return
+        const usable = await findStale(this.#options, trip)
+        if (usable === undefined || isOver || fetch?.isStreaming) return
         // What still comes is for the store: the client is given this answer.
         fetch?.dropTarget()
-        resolve(stale)
+        resolve(staleAnswerOf(this.#options, trip, { ...usable, why: slow }))
       })
-      over.then(resolve, reject).finally(() => timer.cancel())
+      over.then(resolve, reject).finally(() => {
+        isOver = true
+        timer.cancel()
+      })
     })
   }
 
@@ -236,7 +241,7 @@ export class GapFiller {
     trip: Trip,
     { taken, own }: { taken: readonly Taken[]; own: Flight | undefined },
     results: readonly FetchResult[],
-  ): Filled {
+  ): Filled | Promise<Filled> {
     const panes: Pane[] = []
     let headers: HeaderList = []
     for (let i = 0; i < results.length; i++) {
@@ -252,14 +257,18 @@ export class GapFiller {
     return { panes: panes.sort((a, b) => a.from - b.from), headers }
   }
 
-  #failed(trip: Trip, flight: Flight, result: Exclude<FetchResult, FetchedPanes>): Filled {
+  async #failed(trip: Trip, flight: Flight, result: Exclude<FetchResult, FetchedPanes>): Promise<Filled> {
     // What another request's own terms or departure caused is not this one's failure: it asks again.
     if (result.kind === 'abandoned') return 'again'
     const isOnOtherTerms = flight.terms !== trip.plan.terms
     if (isOnOtherTerms && result.kind === 'broken' && result.response !== undefined) return 'again'
     if (result.kind === 'broken' && this.#isCancelledForAnother(trip, flight, result)) return 'again'
     if (result.kind === 'unusable') return { kind: 'forward', reason: result.reason, detail: result.detail }
-    if (result.kind === 'broken') return serveStale(this.#options, trip, result) ?? broken(trip, result)
+    if (result.kind === 'broken') {
+      const usable = await findStale(this.#options, trip)
+      if (usable === undefined) return broken(trip, result)
+      return staleAnswerOf(this.#options, trip, { ...usable, why: result })
+    }
     resetDecision(trip.decision)
     trip.decision.outcome = 'error'
     trip.decision.reason = 'database_refused'

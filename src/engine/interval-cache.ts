@@ -6,13 +6,15 @@ import type { HeaderList, Plan } from '../backends/backend.ts'
 import { type Coverage, cover } from '../core/coverage.ts'
 import { type Decision, resetDecision } from '../core/decision.ts'
 import type { Grid } from '../core/grid.ts'
-import { countOf, type Intervals, nothing, subtractAll } from '../core/interval.ts'
+import { countOf, type Interval, type Intervals, nothing, subtractAll } from '../core/interval.ts'
 import { type Key, keyOf } from '../core/key.ts'
 import type { Pane } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
+import { readNear } from '../stores/peek.ts'
 import type { Found, MaybePromise } from '../stores/store.ts'
 import { type ExplainedRequest, type Explanation, explainPlan } from './explain/explain.ts'
 import { type FilledGaps, GapFiller } from './fill.ts'
+import { wholeIn } from './flights.ts'
 import { askedBy, gapsIn, lapsingIn } from './gaps.ts'
 import { keptHeaders } from './kept-headers.ts'
 import { marksOver } from './marks.ts'
@@ -115,28 +117,48 @@ export class IntervalCache {
     return key
   }
 
+  /** What lies in this process is looked at first; a far tier is asked only for what is not fresh there. */
   #lookup(trip: Trip): MaybePromise<Lookup | 'failed'> {
-    const { clock, store, storeTimeoutMs } = this.#options
+    const { clock, store } = this.#options
     const { key, plan, decision } = trip
     decision.key = key
     decision.buckets = countOf(askedBy(plan))
     const began = clock.elapsed()
     this.#filler.store(key)
-    let pending: MaybePromise<Found | undefined>
+    const near = this.#read(trip, (run) => readNear(store, key, run))
+    const lookup =
+      near instanceof Promise ? near.then((found) => this.#lookOn(trip, found)) : this.#lookOn(trip, near)
+    const over = <T>(looked: T): T => {
+      decision.timings.lookup += clock.elapsed() - began
+      return looked
+    }
+    return lookup instanceof Promise ? lookup.then(over) : over(lookup)
+  }
+
+  #lookOn(trip: Trip, near: Lookup | 'failed'): MaybePromise<Lookup | 'failed'> {
+    const { store } = this.#options
+    if (near === 'failed' || near.gaps.length === 0 || store.near === undefined) return near
+    const stale = wholeIn(near.gaps, trip.plan.edges)
+    if (stale.length === 0) return near
+    const far = this.#read(trip, (run) => store.read(trip.key, run, stale))
+    return far instanceof Promise ? far.then((looked) => (looked === 'failed' ? near : looked)) : far
+  }
+
+  #read(
+    trip: Trip,
+    read: (run: Interval) => MaybePromise<Found | undefined>,
+  ): MaybePromise<Lookup | 'failed'> {
+    const { clock, storeTimeoutMs } = this.#options
     try {
-      const { whole } = plan
-      const found =
-        whole.length === 1 ? store.read(key, whole[0]!) : readRuns(whole, (run) => store.read(key, run))
-      pending = inTime(found, clock, storeTimeoutMs)
+      const found = inTime(readRuns(trip.plan.whole, read), clock, storeTimeoutMs)
+      if (!(found instanceof Promise)) return this.#judge(trip, found)
+      return found.then(
+        (late) => this.#judge(trip, late),
+        () => 'failed',
+      )
     } catch {
       return 'failed'
     }
-    const judge = (found: Found | undefined) => {
-      const lookup = this.#judge(trip, found)
-      decision.timings.lookup += clock.elapsed() - began
-      return lookup
-    }
-    return pending instanceof Promise ? pending.then(judge, () => 'failed') : judge(pending)
   }
 
   #judge({ key, plan, request, policy, frame }: Trip, read: Found | undefined): Lookup {

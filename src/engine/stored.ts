@@ -1,26 +1,9 @@
 /** Reading the store and taking panes from what it gave: late, failing and sloppy stores end here. */
 import type { Clock } from '../core/clock.ts'
 import { contains, hullOf, type Interval, type Intervals } from '../core/interval.ts'
-import type { Key } from '../core/key.ts'
 import { clockOf, type Pane, slice } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
-import type { Found, MaybePromise, Store } from '../stores/store.ts'
-
-/** What a store can say at once; a store that fails says nothing. */
-export function readNow(store: Store, key: Key, interval: Interval): Found | undefined {
-  try {
-    const found = store.read(key, interval)
-    if (!(found instanceof Promise)) return found
-    found.catch(() => {})
-    // What is near can often be looked at while something else is asked for.
-    const near = store.peek?.(key, interval)
-    if (!(near instanceof Promise)) return near
-    near.catch(() => {})
-  } catch {
-    // It costs a stale answer, never the true one that may still come.
-  }
-  return undefined
-}
+import type { Found, MaybePromise } from '../stores/store.ts'
 
 /** A store is asked so often at once; of more runs, what lies between them is read too. */
 const maxReads = 16

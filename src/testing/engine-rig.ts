@@ -164,7 +164,8 @@ export class EngineRig {
 /** A store with some of its methods replaced. */
 export const storeWith = (store: Store, replaced: Partial<Store>): Store => ({
   name: store.name,
-  read: (key, interval) => store.read(key, interval),
+  record: (key) => store.record(key),
+  read: (key, interval, stale) => store.read(key, interval, stale),
   write: (key, entry) => store.write(key, entry),
   remove: (key, interval, fetchedUntil) => store.remove(key, interval, fetchedUntil),
   shapes: () => store.shapes(),

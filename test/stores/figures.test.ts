@@ -130,6 +130,7 @@ stores: { disk: { type: lmdb, path: /dev/null/panes } }`
 /** Its methods as properties, so that one can be replaced. */
 const plain = (inner: Store): Store => ({
   name: 'far',
+  record: (key) => inner.record(key),
   read: (key, interval) => inner.read(key, interval),
   write: (key, entry) => inner.write(key, entry),
   remove: (key, interval) => inner.remove(key, interval),

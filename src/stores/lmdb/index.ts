@@ -145,6 +145,10 @@ class FileStore implements LmdbStore {
     }
   }
 
+  record(key: Key): ShapeRecord | undefined {
+    return this.#keys.isUsable(key) ? this.#guarded(() => this.#records.read(key)?.shape) : undefined
+  }
+
   read(key: Key, interval: Interval): Found | undefined {
     const found = this.#find(key, interval)
     if (found === undefined) return undefined
