@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { globSync, readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import {
   type AddressInfo,
@@ -10,6 +11,7 @@ import {
   type Server,
   type Socket,
 } from 'node:net'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { scheduler } from 'node:timers/promises'
 import {
@@ -135,4 +137,12 @@ test('gc collects what nobody has', async () => {
     await scheduler.yield()
     collect()
   }
+})
+
+test('no other file relies on internals', () => {
+  const internals = /\b_handle\b|setFlagsFromString|runInNewContext|process\.binding|\.listeners\('data'\)/
+  const root = join(import.meta.dirname, '..')
+  const files = globSync('**/*.ts', { cwd: root }).filter((path) => !path.startsWith(join('core', 'runtime')))
+  const found = files.filter((path) => internals.test(readFileSync(join(root, path), 'utf8')))
+  assert.deepEqual(found, [])
 })
