@@ -30,7 +30,7 @@ import {
 import { keysAreOfItsKind, kindKeys } from './kind-keys.ts'
 import { limitsSection } from './limits-section.ts'
 import { policySection } from './policy-types.ts'
-
+import { runtimeSection } from './runtime-section.ts'
 import {
   address,
   bool,
@@ -214,6 +214,11 @@ export const definition = section(
     }),
     tls: nested(listenerTls, 'TLS on the listeners of the proxy', { apply: 'restart' }),
     limits: nested(limitsSection, 'bounds on memory, sizes, numbers and waiting'),
+    runtime: nested(
+      runtimeSection,
+      'what relies on how Node and V8 work inside: switch it off to rule it out, or where a version of them works differently',
+      { apply: 'restart' },
+    ),
     policies: nested(named(policySection, { expected: 'policy', builtIn: ['default'] }), 'TTL policies'),
     stores: nested(
       named(storeSection, { expected: 'store', builtIn: ['memory'] }),

@@ -1,11 +1,11 @@
 /** Claims as rows: per key one cell that lists the flights of all nodes, changed only at the revision that was read. */
 import type { Edges } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
+import { inTime } from '../core/deadline.ts'
 import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { CellDraft, CellId, Cells, Condition } from '../stores/cells.ts'
 import type { MaybePromise } from '../stores/store.ts'
-import { inTime } from './stored.ts'
 
 /** A flight of any node, as its row says. */
 export interface ClaimedFlight {

@@ -2,9 +2,11 @@
  * The way of a planned request: lookup → gaps → fetch → recompose → answer. Read `serve` from top to bottom; what it
  * calls stands below it in the order of use. Fetching and writing back are fill.ts, an outage is stale.ts.
  */
+
 import type { HeaderList, Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { type Coverage, cover } from '../core/coverage.ts'
+import { inTime } from '../core/deadline.ts'
 import { type Decision, resetDecision } from '../core/decision.ts'
 import { countOf, type Interval, type Intervals, nothing, subtractAll } from '../core/interval.ts'
 import { clockOf, type Pane } from '../core/pane.ts'
@@ -20,7 +22,7 @@ import { KeyMemo } from './key-memo.ts'
 import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { Shadow, type ShadowRequest } from './shadow/shadow.ts'
-import { inTime, newestOf, partsOf, readRuns, withOneFrame } from './stored.ts'
+import { newestOf, partsOf, readRuns, withOneFrame } from './stored.ts'
 import type { Answer, CacheRequest, IntervalCacheOptions, Trip } from './trip.ts'
 import { vouchedOver } from './witness.ts'
 

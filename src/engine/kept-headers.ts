@@ -18,6 +18,7 @@ export const keptHeaderNames: readonly string[] = [
 
 const kept = new Set(keptHeaderNames)
 
+/** Frozen: the list is stored with the shape, and every hit gets the same one. */
 export function keptHeaders(
   headers: HeaderList,
   { keptHeaders: own }: Pick<BackendCapabilities, 'keptHeaders'>,
@@ -27,5 +28,5 @@ export function keptHeaders(
     const name = headers[i]!.toLowerCase()
     if (kept.has(name) || own.includes(name)) list.push(headers[i]!, headers[i + 1]!)
   }
-  return list
+  return Object.freeze(list)
 }

@@ -1,7 +1,9 @@
 /** What may still be served when the database does not answer: buckets within `max stale`, up to the outage. */
+
 import type { HeaderList, Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { Freshness } from '../core/coverage.ts'
+import { inTime } from '../core/deadline.ts'
 import { type Decision, resetDecision, type StaleReason } from '../core/decision.ts'
 import { endOf, type Grid, startOf } from '../core/grid.ts'
 import { countOf, hullOf, type Interval, type Intervals, intersectAll } from '../core/interval.ts'
@@ -12,7 +14,7 @@ import { readNear } from '../stores/peek.ts'
 import type { EmptyEnd, Found, MaybePromise } from '../stores/store.ts'
 import { askedBy } from './gaps.ts'
 import { marksOver } from './marks.ts'
-import { inTime, partsOf, readRuns, withOneFrame } from './stored.ts'
+import { partsOf, readRuns, withOneFrame } from './stored.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
 
 /** What is stored and may be served although it is stale. */

@@ -1,6 +1,8 @@
 /** What of fetched panes is stored, and with which record. */
+
 import type { Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
+import { inTime } from '../core/deadline.ts'
 import { bucketAt } from '../core/grid.ts'
 import { type Intervals, intersectAll, nothing, subtractAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
@@ -10,7 +12,7 @@ import type { EmptyEnd, MaybePromise, ShapeRecord } from '../stores/store.ts'
 import type { FetchedPanes } from './fetch.ts'
 import { keptHeaders } from './kept-headers.ts'
 import { marksOver } from './marks.ts'
-import { inTime, partsOf } from './stored.ts'
+import { partsOf } from './stored.ts'
 import type { IntervalCacheOptions, Trip } from './trip.ts'
 
 /** Resolves to whether it was kept. A store that fails costs the next request a fetch, never this one its answer. */

@@ -4,6 +4,7 @@
  * which costs a refetch.
  */
 import type { Clock, EpochMs } from '../core/clock.ts'
+import { inTime } from '../core/deadline.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { measure, type Pane } from '../core/pane.ts'
@@ -79,7 +80,7 @@ export class Far {
     try {
       const pending = operation(this.#store)
       if (!(pending instanceof Promise)) return over(this.#succeeded(pending))
-      return this.#inTime(pending).then(
+      return inTime(pending, this.#clock, this.#options.timeoutMs).then(
         (value) => over(this.#succeeded(value)),
         () => over(this.#failed(otherwise)),
       )
@@ -152,15 +153,6 @@ export class Far {
     if (isWritten) this.counters.written++
     else this.counters.dropped++
     over(isWritten)
-  }
-
-  #inTime<T>(pending: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const timer = this.#clock.after(this.#options.timeoutMs, () =>
-        reject(new Error('the far store is late')),
-      )
-      pending.then(resolve, reject).finally(() => timer.cancel())
-    })
   }
 
   #succeeded<T>(value: T): T {

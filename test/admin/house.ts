@@ -2,6 +2,7 @@
 import type { TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import { Budget } from '../../src/core/budget.ts'
+import { allOn } from '../../src/core/runtime.ts'
 import { ScratchPool } from '../../src/core/scratch.ts'
 import { IntervalCache } from '../../src/engine/interval-cache.ts'
 import { type AdminOptions, startAdmin } from '../../src/proxy/admin/admin.ts'
@@ -96,6 +97,7 @@ async function startData(t: TestContext, house: Omit<House, 'url' | 'admin'>) {
     pieces: new Pieces(budget, new ThreadMaker()),
     via,
     settings,
+    runtime: allOn,
   })
   const listener = await openListener(
     { address: '127.0.0.1:0', limits: defaultLimits, clock },

@@ -7,7 +7,7 @@ import test, { after, before } from 'node:test'
 import { ask, outcomeOf } from '../proxy/client.ts'
 import { rangePath } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
-import { entriesOf, reachedFrom, specifiersIn, subpathsOf } from './modules.ts'
+import { entriesOf, loadedWith, reachedFrom, specifiersIn, subpathsOf, threadEntries } from './modules.ts'
 import { installPackage, type Package, root, run } from './packed.ts'
 import { startInstalled } from './started.ts'
 
@@ -53,6 +53,18 @@ test('nothing that a module imports is missing, and all code is reached from wha
     const isForTypes = types.files.has(path.replace(/\.js$/, '.d.ts')) || isWithoutCode(await it.text(path))
     assert.ok(isForTypes, `nothing imports ${path}`)
   }
+})
+
+test('a proxy that is started loads nothing of the demo', async () => {
+  const modules = ['dist/cli/bin.js', 'dist/cli/main.js', 'dist/cli/start.js', ...threadEntries]
+  const { files } = await loadedWith(modules, it)
+  assert.ok(files.has('dist/cli/demo.js') && files.has('dist/proxy/assembly/server.js'))
+  assert.deepEqual(
+    [...files].filter((path) => path.startsWith('dist/demo/')),
+    [],
+  )
+  const others = it.files.filter(({ path }) => /^dist\/(?!demo\/|cli\/demo\.js).*\.js$/.test(path))
+  for (const { path } of others) assert.doesNotMatch(await it.text(path), /\bimport\(['"][./]+demo\//, path)
 })
 
 const isWithoutCode = (text: string): boolean =>

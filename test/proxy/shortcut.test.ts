@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { scheduler } from 'node:timers/promises'
 import fc from 'fast-check'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
+import { allOn } from '../../src/core/runtime.ts'
 import { type House, startHouse } from '../../src/proxy/assembly/server.ts'
 import { openListener } from '../../src/proxy/front/listener.ts'
 import { PlainReply } from '../../src/proxy/front/plain-reply.ts'
@@ -207,6 +208,15 @@ test('one request after the other: hits go by the shortcut, also behind those th
   const byShortcut = sending.mock.calls.slice(before).filter(({ result }) => result === true).length
   assert.equal(byShortcut, 4, 'the hits')
   client.socket.destroy()
+})
+
+test('switched off, nothing goes by the shortcut', async (t) => {
+  const { url } = await startBoth(t, { runtime: { ...allOn, shortcut: false } })
+  const sending = t.mock.method(PlainReply.prototype, 'sendWhole')
+  for (const outcome of ['miss/absent', 'hit']) {
+    assert.equal(outcomeOf(await ask(url, rangePath(known))), outcome)
+  }
+  assert.equal(sending.mock.callCount(), 0)
 })
 
 test('a header that cannot be sent is refused as node:http refuses it, and splits no answer', async () => {

@@ -5,10 +5,9 @@ import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import test from 'node:test'
 import { setTimeout as timer } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import type { Interval } from '../../src/core/interval.ts'
 import type { PaneBody } from '../../src/core/pane.ts'
+import { garbageCollector } from '../../src/core/runtime.ts'
 import type { LmdbStore } from '../../src/stores/lmdb/index.ts'
 import { dataFile } from '../../src/stores/lmdb/place.ts'
 import type { Found } from '../../src/stores/store.ts'
@@ -278,8 +277,7 @@ test('a note of use changes the record and nothing else', async () => {
 })
 
 test('bodies are held weakly: what nobody has is collected, and read anew', async () => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
+  const collect = garbageCollector()
   const [store] = await opened(1)
   await store!.write(key, entryOf('a', two))
   const ids = bodiesOf(store!).map((body) => body.id)

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import { Budget } from '../../src/core/budget.ts'
+import { allOn } from '../../src/core/runtime.ts'
 import { ScratchPool } from '../../src/core/scratch.ts'
 import { IntervalCache } from '../../src/engine/interval-cache.ts'
 import type { Broken } from '../../src/engine/ports.ts'
@@ -155,6 +156,7 @@ export async function startProxy(t: TestContext, { upstream, clock }: Rig): Prom
     pieces: new Pieces(budget, new ThreadMaker()),
     via: 'windowpane-test',
     settings,
+    runtime: allOn,
   }
   const handler = new Handler({ ...defaultLimits, ...parts, ...own })
   const kind = { IncomingMessage: GatheredMessage }

@@ -33,7 +33,7 @@ test('answers through Windowpane equal direct answers', async (t) => {
 
   for (const line of tally.table().split('\n')) t.diagnostic(line)
   assertFaithful(tally)
-  if (size.only === undefined) assertShares(tally)
+  if (size.only === undefined) assertShares([tally])
 })
 
 test('a server is known by what it says of its build, and its own cache would answer on another grid', async (t) => {

@@ -1,6 +1,5 @@
 /** Native queries: the time they ask about is taken out, the rest is read once and remembered, both make a plan. */
-import { BytesMemo } from '../../core/bytes-memo.ts'
-import { Memo } from '../../core/memo.ts'
+import { BytesMemo, Memo } from '../../core/memo.ts'
 import { bucketsOf } from './buckets.ts'
 import type { DruidPlan, Span } from './druid-plan.ts'
 import { gridOf } from './granularity.ts'

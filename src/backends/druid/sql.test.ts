@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
+import { garbageCollector } from '../../core/runtime.ts'
 import type { WireRequest } from '../backend.ts'
 import type { DruidPlan } from './druid-plan.ts'
 import { narrow } from './narrow.ts'
@@ -571,8 +570,7 @@ test('long texts are read in a time that grows with their length', () => {
 })
 
 test('what is remembered of many long texts is not much longer than they are', () => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
+  const collect = garbageCollector()
   const used = (): number => {
     collect()
     return process.memoryUsage().heapUsed

@@ -2,9 +2,11 @@
  * What would be done with a planned request at this moment, and why; nothing of it is done: no fetch, no write, no
  * change in the order of use. It goes the way of interval-cache.ts, through the same functions.
  */
+
 import type { Bypass, Plan } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { type BucketState, type CoverageRun, cover } from '../../core/coverage.ts'
+import { inTime } from '../../core/deadline.ts'
 import type { Outcome, ReasonWords } from '../../core/decision.ts'
 import { type Grid, startOf } from '../../core/grid.ts'
 import {
@@ -26,7 +28,7 @@ import type { GapFiller } from '../fill.ts'
 import { askedBy, gapsIn, lapsingIn } from '../gaps.ts'
 import { marksOver } from '../marks.ts'
 import { missOf } from '../miss.ts'
-import { inTime, readRuns, withOneFrame } from '../stored.ts'
+import { readRuns, withOneFrame } from '../stored.ts'
 import type { CacheRequest, IntervalCacheOptions } from '../trip.ts'
 import { vouchedOver } from '../witness.ts'
 import { clocksOf, type Freshness, type Spread, ttlsOf } from './runs.ts'

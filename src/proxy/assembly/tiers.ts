@@ -20,12 +20,14 @@ export interface TiersOptions {
   readonly telemetry: Onlooker | undefined
   /** How long marks are kept. */
   readonly retentionMs: number
-  /** Tells other threads what marks of a store are in force; '' is memory alone. */
+  /** Told what marks of a store are in force; '' is memory alone. */
   readonly onMarks?: ((store: string, marks: readonly Mark[]) => Promise<void>) | undefined
 }
 
 /** The stores and marks of whoever serves requests. */
 export interface Storage {
+  /** Of the far stores that there are. */
+  readonly names: readonly string[]
   /** Memory alone where there is no such far store. */
   of(name: string | undefined): Store
   /** The marks of those who use a store that `of` gave. */
@@ -65,7 +67,6 @@ export class Tiers implements Storage {
     }
   }
 
-  /** Of the far stores that there are. */
   get names(): readonly string[] {
     return [...this.#tiers.keys()]
   }

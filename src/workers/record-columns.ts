@@ -2,7 +2,7 @@
  * Records on their way to another thread: numbers in one array, every text once. A message of objects would carry the name
  * of every field with every record, and making and reading it would cost more than the rest of a small hit's telemetry.
  */
-import type { RequestRecord } from './record.ts'
+import type { RequestRecord } from '../telemetry/record.ts'
 
 const numberFields = [
   ...(['at', 'stepMs', 'phaseMs', 'from', 'to', 'buckets', 'gapFrom', 'gapTo', 'gapBuckets'] as const),

@@ -4,11 +4,11 @@
  * caught up: what is left out by then is counted.
  */
 import type { Clock } from '../core/clock.ts'
-import type { Log, LogFields } from './log.ts'
-import type { OriginFetch } from './metrics.ts'
-import { recordOf } from './record.ts'
+import type { Log, LogFields } from '../telemetry/log.ts'
+import type { OriginFetch } from '../telemetry/metrics.ts'
+import { recordOf } from '../telemetry/record.ts'
+import { type BackendHooks, type Onlooker, originFetchOf } from '../telemetry/telemetry.ts'
 import { type RecordColumns, RecordWriter } from './record-columns.ts'
-import { type BackendHooks, type Onlooker, originFetchOf } from './telemetry.ts'
 
 export interface Batch {
   readonly kind: 'batch'

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newDecision } from '../core/decision.ts'
+import { recordOf, type Visit } from '../telemetry/record.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
-import { recordOf, type Visit } from './record.ts'
 import { recordsIn } from './record-columns.ts'
 import { type Batch, Relay, type Topic } from './relay.ts'
 

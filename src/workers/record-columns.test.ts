@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { RequestRecord } from './record.ts'
+import type { RequestRecord } from '../telemetry/record.ts'
 import { RecordWriter, recordsIn } from './record-columns.ts'
 
 const instant = fc.double({ noNaN: true })
