@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import type { ExplainReader } from '../backends/kind.ts'
 import { kindNames, kinds } from '../backends/kinds.ts'
 import { parseDuration } from '../config/units.ts'
+import { withoutCredentials } from '../core/url.ts'
 import { readTime, timeForms } from '../proxy/admin/time.ts'
-import { withoutCredentials } from '../proxy/url.ts'
 import { type AdminReply, adminFlags, askAdmin, fetchJson, findAdmin, refusalOf } from './admin-client.ts'
 import {
   type Command,

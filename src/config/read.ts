@@ -1,4 +1,6 @@
 /** Reads raw values by the definition: all problems at once, and a value with a source for every key. */
+
+import { nearest } from '../core/suggest.ts'
 import {
   type Key,
   type List,
@@ -23,7 +25,6 @@ import {
   type RawScalar,
   type Source,
 } from './source.ts'
-import { nearest } from './suggest.ts'
 import { expectedOf, itemExpected, join, shownName, shownRaw, tidied } from './words.ts'
 
 const nameMatcher = new RegExp(namePattern)

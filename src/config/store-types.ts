@@ -1,5 +1,5 @@
 /** The section of a store: the keys of its kind, which a URL may set as well. */
-import { withoutCredentials } from '../proxy/url.ts'
+import { withoutCredentials } from '../core/url.ts'
 import { type StoreKindName, storeKindNames, storeKinds } from '../stores/kinds.ts'
 import { keysOfStoreUrl, storeUrlForms } from '../stores/url.ts'
 import { optional, type Scalar, type Section, section, type TypeValue, variants } from './definition.ts'

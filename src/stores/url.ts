@@ -2,7 +2,7 @@
  * URLs that name a store: a scheme, which says the kind, what the kind makes of the rest, and keys of the store as
  * parameters. `lmdb:/var/lib/windowpane?size=20GiB` is `type: lmdb`, `path: /var/lib/windowpane`, `size: 20GiB`.
  */
-import { nearest } from '../config/suggest.ts'
+import { nearest } from '../core/suggest.ts'
 import type { RefusedUrl, UrlKeys } from './kind.ts'
 import { kindOfStore, type StoreKindName, storeKindNames } from './kinds.ts'
 

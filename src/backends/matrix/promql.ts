@@ -7,7 +7,7 @@ import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common'
 import { parser } from '@prometheus-io/lezer-promql'
 import type { EpochMs } from '../../core/clock.ts'
 import { Memo } from '../../core/memo.ts'
-import { Reach, type Reached } from '../matrix/reach.ts'
+import { Reach, type Reached } from './reach.ts'
 import type { PromqlBypass } from './reasons.ts'
 
 export interface Examined {

@@ -6,7 +6,7 @@ import { connectTo, type Recognised, recognise } from '../../config/probe.ts'
 import type { BackendConfig, Config } from '../../config/schema.ts'
 import type { Clock } from '../../core/clock.ts'
 import { type Finding, found } from '../../core/finding.ts'
-import { withoutCredentials } from '../../proxy/url.ts'
+import { withoutCredentials } from '../../core/url.ts'
 import { causeOf } from '../admin-client.ts'
 import { oneLine } from '../text.ts'
 
