@@ -93,7 +93,14 @@ class RigThread {
       } else this.replica.receive(message)
     })
     this.cache = new IntervalCache({
-      ...{ name: 'cells', backend: rig.backend, upstream: database, policy: ladder(), claims, clock },
+      ...{
+        name: 'cells',
+        backend: rig.backend,
+        upstream: database,
+        policy: ladder(),
+        claims: claims.of(''),
+        clock,
+      },
       ...{ store: this.replica.store(''), marks: marks.of('cells'), budget: this.budget },
       ...{ maxAnswerBytes: 1 << 20, maxStaleMs: 3_600_000, patienceMs: { slow: 10_000, down: 1000 } },
       ...{ storeTimeoutMs: 1_000, coalescing: true },

@@ -83,6 +83,7 @@ export class Crew {
     this.#claims = new ClaimTable({
       send: (thread, message) => this.#sendTo(thread, message),
       isNews: (key, seen) => this.#directory.isNews(key, seen),
+      outer: (store) => storage.claimsOf(storage.of(store)),
     })
     try {
       const urls = await this.#spawn(1)

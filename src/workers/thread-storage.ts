@@ -1,14 +1,17 @@
 /** The stores and marks of a thread that serves requests: views of the keeper's. */
 import type { Clock } from '../core/clock.ts'
 import type { Mark } from '../core/mark.ts'
+import type { Claims } from '../engine/claims.ts'
 import { Marks } from '../engine/marks.ts'
 import type { Storage } from '../proxy/assembly/tiers.ts'
 import type { Store } from '../stores/store.ts'
 import type { NamedStore } from '../telemetry/store-families.ts'
 import type { Replica } from './cache/replica.ts'
+import type { RemoteClaims } from './claims.ts'
 
 export interface ThreadStorageOptions {
   readonly replica: Replica
+  readonly claims: RemoteClaims
   readonly clock: Clock
   readonly retentionMs: number
   /** By the names of the far stores; '' is memory alone. */
@@ -18,9 +21,10 @@ export interface ThreadStorageOptions {
 export class ThreadStorage implements Storage {
   readonly #stores = new Map<string, Store>()
   readonly #marks = new Map<Store, Marks>()
+  readonly #claims = new Map<Store, Claims>()
   readonly names: readonly string[]
 
-  constructor({ replica, clock, retentionMs, marks: given }: ThreadStorageOptions) {
+  constructor({ replica, claims, clock, retentionMs, marks: given }: ThreadStorageOptions) {
     this.names = [...given.keys()].filter((name) => name !== '')
     for (const [name, inForce] of given) {
       const store = replica.store(name)
@@ -28,6 +32,7 @@ export class ThreadStorage implements Storage {
       marks.follow(inForce)
       this.#stores.set(name, store)
       this.#marks.set(store, marks)
+      this.#claims.set(store, claims.of(name))
     }
   }
 
@@ -37,6 +42,10 @@ export class ThreadStorage implements Storage {
 
   marksOf(store: Store): Marks {
     return this.#marks.get(store)!
+  }
+
+  claimsOf(store: Store): Claims | undefined {
+    return this.#claims.get(store)
   }
 
   follow(name: string, marks: readonly Mark[]): void {

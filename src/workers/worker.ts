@@ -77,7 +77,9 @@ class ServingThread {
     const databases = (await databasesOf(config, parts)).map((each) => placed(each, addresses))
     const { limits } = config
     const retentionMs = retentionOf({ limits, databases })
-    const storage = new ThreadStorage({ replica: this.#replica, clock, retentionMs, marks })
+    const storage = new ThreadStorage({
+      ...{ replica: this.#replica, claims: this.#claims, clock, retentionMs, marks },
+    })
     this.#storage = storage
     this.#traces = openTraces(config, this.#relay)
     this.#house = await startHouse({
@@ -88,7 +90,7 @@ class ServingThread {
       sampleRatio: () => this.#loaded.config.telemetry.traces.sampleRatio,
       ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
       parts: {
-        ...{ storage, via, known, reusePort: true, budget: this.#budget, claims: this.#claims },
+        ...{ storage, via, known, reusePort: true, budget: this.#budget },
         shadowLog: new RelayedShadowLog({ clock, budget: this.#budget }, (found) => this.#send(found)),
         hooks: { onFlavour: (backend, flavour) => this.#send({ kind: 'flavour', backend, flavour }) },
       },

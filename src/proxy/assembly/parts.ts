@@ -6,7 +6,6 @@ import type { Flavour } from '../../backends/backend.ts'
 import type { Budget } from '../../core/budget.ts'
 import type { Mark } from '../../core/mark.ts'
 import type { Vouched } from '../../core/witness.ts'
-import type { Claims } from '../../engine/claims.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
 import type { Listener } from '../front/listener.ts'
 import type { Mode } from '../request/settings.ts'
@@ -17,7 +16,6 @@ export interface ServerParts {
   readonly budget?: Budget
   /** Instead of memory and far stores of its own. */
   readonly storage?: Storage
-  readonly claims?: Claims
   /** What it calls itself in Via. */
   readonly via?: string
   readonly shadowLog?: ShadowLog

@@ -101,7 +101,10 @@ export async function startHouse(options: HouseOptions): Promise<House> {
     const { name } = database
     const mark = (change: Mark) => marks.add(change)
     const known = parts.known?.get(name)
-    const site = new Site(common, { ...database, store, marks: marks.of(name), mark, known })
+    const site = new Site(common, {
+      ...{ ...database, store, mark, known },
+      ...{ marks: marks.of(name), claims: storage.claimsOf(store) },
+    })
     return { ...database, store, marks, site }
   })
   const purge = new Purge(
@@ -163,7 +166,6 @@ function commonOf(options: HouseOptions): Common {
     pieces: new Pieces(budget, new ThreadMaker()),
     via: parts.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
     shadowLog: parts.shadowLog ?? new ShadowLog({ clock, budget, onResult }),
-    claims: parts.claims,
     hooks: parts.hooks ?? {},
   }
 }

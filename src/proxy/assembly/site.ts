@@ -48,7 +48,6 @@ export interface Common {
   readonly telemetry?: Onlooker | undefined
   /** Which share of the requests without a trace of their own is traced, while anybody listens. */
   readonly sampleRatio?: (() => number) | undefined
-  readonly claims?: Claims | undefined
   readonly hooks: ServerHooks
 }
 
@@ -76,6 +75,8 @@ export interface SiteOptions {
   readonly store: Store
   /** What was purged or has changed. */
   readonly marks: BackendMarks
+  /** Where others fetch for the same store. */
+  readonly claims?: Claims | undefined
   readonly settings: () => Settings
   /** Where its segments are to be watched. */
   readonly segments?: SegmentSettings | undefined
@@ -104,7 +105,7 @@ export class Site {
 
   constructor(common: Common, { name, backend, store, marks, ...options }: SiteOptions) {
     const { clock, limits, runtime, budget, scratch, packed, pace, pieces, via, telemetry } = common
-    const { shadowLog, sampleRatio, claims } = common
+    const { shadowLog, sampleRatio } = common
     const { onFlavour, onVouched } = common.hooks
     this.modes = new ModeSwitch(options.settings, (mode) => {
       // What was found out before may have been about another configuration.
@@ -147,7 +148,7 @@ export class Site {
       witness,
       shadowLog,
       coalescing: true,
-      ...(claims && { claims }),
+      ...(options.claims && { claims: options.claims }),
     })
     this.name = name
     this.handler = new Handler({

@@ -1,6 +1,8 @@
 /** The stores of one process: its memory, and per far store the memory in front of it. */
 import type { Clock } from '../../core/clock.ts'
 import type { Mark } from '../../core/mark.ts'
+import { CellClaims } from '../../engine/cell-claims.ts'
+import type { Claims } from '../../engine/claims.ts'
 import { Marks } from '../../engine/marks.ts'
 import type { StoreCondition } from '../../stores/figures.ts'
 import type { OpenedStore } from '../../stores/kind.ts'
@@ -32,6 +34,8 @@ export interface Storage {
   of(name: string | undefined): Store
   /** The marks of those who use a store that `of` gave. */
   marksOf(store: Store): Marks
+  /** Where others, threads or nodes, fetch for a store that `of` gave. */
+  claimsOf(store: Store): Claims | undefined
   /** To be waited for before the first request: what was purged before a restart stays so. */
   loadMarks(): Promise<void>
   /** Memory first. */
@@ -46,6 +50,7 @@ export class Tiers implements Storage {
   readonly #missing: NamedStore[] = []
   /** By store: who shares one shares its marks. */
   readonly #marks = new Map<Store, Marks>()
+  readonly #claims = new Map<Store, Claims>()
 
   constructor({ clock, memory, farStores, telemetry, retentionMs, onMarks }: TiersOptions) {
     const tell = (store: string) => onMarks && ((marks: readonly Mark[]) => onMarks(store, marks))
@@ -63,6 +68,10 @@ export class Tiers implements Storage {
         })
         this.#tiers.set(name, tier)
         this.#marks.set(tier, new Marks({ clock, retentionMs, cells, onChange: tell(name) }))
+        if (cells?.capabilities.shared) {
+          const share = (...what: Parameters<TieredStore['share']>) => tier.share(...what)
+          this.#claims.set(tier, new CellClaims({ cells, clock, share }))
+        }
       }
     }
   }
@@ -77,6 +86,10 @@ export class Tiers implements Storage {
 
   marksOf(store: Store): Marks {
     return this.#marks.get(store)!
+  }
+
+  claimsOf(store: Store): Claims | undefined {
+    return this.#claims.get(store)
   }
 
   async loadMarks(): Promise<void> {
