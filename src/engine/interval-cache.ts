@@ -118,10 +118,12 @@ export class IntervalCache {
   #lookup(trip: Trip): MaybePromise<Lookup | 'failed'> {
     const { clock, store, storeTimeoutMs } = this.#options
     const { key, plan, decision } = trip
+    // A client that has all of an answer and asks again gets a hit, however late its answer is stored.
+    const storing = this.#filler.storing(key)
+    if (storing !== undefined) return storing.then(() => this.#lookup(trip))
     decision.key = key
     decision.buckets = countOf(askedBy(plan))
     const began = clock.elapsed()
-    this.#filler.store(key)
     let pending: MaybePromise<Found | undefined>
     try {
       const { whole } = plan

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../../core/clock.ts'
 import type { Mark } from '../../core/mark.ts'
 import { ScratchPool } from '../../core/scratch.ts'
 import type { Vouched } from '../../core/witness.ts'
+import { Backlog } from '../../engine/backlog.ts'
 import { Purge } from '../../engine/purge/purge.ts'
 import { ShadowLog, type VerifyResult } from '../../engine/shadow/log.ts'
 import { memoryStore } from '../../stores/memory/index.ts'
@@ -93,7 +94,7 @@ export interface DatabaseState {
 export async function startHouse(options: HouseOptions): Promise<House> {
   const { clock, databases, keeper, thread } = options
   const common = commonOf(options)
-  const { budget, via, shadowLog, pieces } = common
+  const { budget, via, shadowLog, pieces, backlog } = common
   const memory = options.store?.(budget) ?? memoryStoreOf(budget, options)
   const tiers = tiersOf(options, memory)
   const storage: Storage = thread?.storage ?? tiers
@@ -112,6 +113,7 @@ export async function startHouse(options: HouseOptions): Promise<House> {
   )
   const closeBehindListeners = async () => {
     pieces.close()
+    backlog.finish()
     await Promise.all(sites.map(({ site }) => site.close()))
     await purge.close()
     await storage.close()
@@ -161,6 +163,7 @@ function commonOf({ clock, limits, telemetry, sampleRatio, keeper, thread }: Hou
     scratch: new ScratchPool(unusedBytesOf(limits)),
     packed: new PackedAnswers(budget),
     pace: new Pace(),
+    backlog: new Backlog(clock),
     pieces: new Pieces(budget, new ThreadMaker()),
     via: thread?.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
     shadowLog: thread?.shadowLog ?? new ShadowLog({ clock, budget, onResult }),

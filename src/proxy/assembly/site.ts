@@ -6,6 +6,7 @@ import { WindowpaneError } from '../../core/errors.ts'
 import type { Mark } from '../../core/mark.ts'
 import type { ScratchPool } from '../../core/scratch.ts'
 import type { Vouched } from '../../core/witness.ts'
+import type { Backlog } from '../../engine/backlog.ts'
 import type { Explanation } from '../../engine/explain/explain.ts'
 import { IntervalCache } from '../../engine/interval-cache.ts'
 import type { BackendMarks } from '../../engine/marks.ts'
@@ -36,6 +37,7 @@ export interface Common {
   readonly scratch: ScratchPool
   readonly packed: PackedAnswers
   readonly pace: Pace
+  readonly backlog: Backlog
   readonly pieces: Pieces
   /** What this process calls itself in Via. */
   readonly via: string
@@ -93,7 +95,7 @@ export class Site {
   readonly #watcher: SegmentWatcher | undefined
 
   constructor(common: Common, { name, backend, store, marks, ...options }: SiteOptions) {
-    const { clock, limits, budget, scratch, packed, pace, pieces, via, telemetry } = common
+    const { clock, limits, budget, scratch, packed, pace, backlog, pieces, via, telemetry } = common
     const { shadowLog, sampleRatio, thread } = common
     this.modes = new ModeSwitch(options.settings, (mode) => {
       // What was found out before may have been about another configuration.
@@ -134,6 +136,7 @@ export class Site {
       marks,
       witness,
       shadowLog,
+      backlog,
       coalescing: true,
       ...(thread && { claims: thread.claims }),
     })

@@ -14,8 +14,6 @@ export interface Cargo {
   readonly body: Uint8Array | Readable | null
   /** Whether it may be asked twice. */
   readonly isSafe: boolean
-  /** Whether the answer is wanted free of content encoding. */
-  readonly isDecoding: boolean
   /** How long it may take until the next byte, if not as long as usual. */
   readonly patienceMs?: number
   /** Asks nothing but how the database is: a server error is a bad sign. */
