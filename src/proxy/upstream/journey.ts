@@ -1,10 +1,10 @@
-/** One request to whichever database is worth asking, and to another one if that fails before it says anything. */
+/** One request to whichever database is worth asking, and once more, to another one if there is one, where the first fails in time. */
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Broken } from '../../engine/ports.ts'
 import type { Choice, Endpoints } from './choice.ts'
 import type { Endpoint } from './endpoint.ts'
-import { isFaultOf } from './errors.ts'
+import { isBreakOff, isFaultOf } from './errors.ts'
 import type { Journey, ResponseReader } from './response.ts'
 
 export interface Cargo {
@@ -29,6 +29,8 @@ export class RequestJourney implements Journey {
   #endpoint: Endpoint | undefined
   #isTrial = false
   #isAnswered = false
+  #isRepeated = false
+  /** What went wrong with another database. */
   #earlier: string | undefined
 
   constructor(endpoints: Endpoints, cargo: Cargo) {
@@ -57,12 +59,24 @@ export class RequestJourney implements Journey {
     if (isTheirs) failed.health.failed(this.#isTrial, meaning)
     this.over()
     const detail = this.#named(failed, meaning)
-    const mayRepeat = isTheirs && this.#cargo.isSafe && !this.#isAnswered && this.#earlier === undefined
-    const other = mayRepeat ? this.#endpoints.other(failed) : undefined
-    if (other === undefined)
+    const next = isTheirs ? this.#next(failed, error) : undefined
+    if (next === undefined)
       return unreachable(this.#earlier === undefined ? detail : `${this.#earlier}; ${detail}`)
-    this.#earlier = detail
-    return this.#attempt(this.#reader!, other)
+    if (next.endpoint !== failed) this.#earlier = detail
+    this.#isRepeated = true
+    this.#isAnswered = false
+    return this.#attempt(this.#reader!, next)
+  }
+
+  /** Whom to ask once more, if that does no harm and nobody has a byte of the response. */
+  #next(failed: Endpoint, error: Error): Choice | undefined {
+    const { isSafe, isProbe = false } = this.#cargo
+    if (!isSafe || this.#isRepeated) return undefined
+    const other = this.#endpoints.other(failed)
+    // A database that refused the connection would refuse it again; one that broke off may have closed an idle connection.
+    const isWorthAsking = other !== undefined || (!isProbe && (this.#isAnswered || isBreakOff(error)))
+    if (!isWorthAsking || (this.#isAnswered && !this.#reader!.restart())) return undefined
+    return other ?? { endpoint: failed, isTrial: false }
   }
 
   /** Another database would most likely need as long: it is not asked. */
