@@ -46,11 +46,6 @@ const notTheirs = new Set([
   'UND_ERR_DESTROYED',
 ])
 
-const breakOffs = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
-
-/** Whether a connection that was there is not any more. */
-export const isBreakOff = ({ code }: NodeJS.ErrnoException): boolean => breakOffs.has(code ?? '')
-
 /** Whether the database, or the way to it, is to blame; and not a client who left in the middle of its body. */
 export function isFaultOf(error: NodeJS.ErrnoException, body: unknown): boolean {
   if (notTheirs.has(error.code ?? '')) return false

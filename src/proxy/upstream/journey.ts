@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici'
 import type { Broken } from '../../engine/ports.ts'
 import type { Choice, Endpoints } from './choice.ts'
 import type { Endpoint } from './endpoint.ts'
-import { isBreakOff, isFaultOf } from './errors.ts'
+import { isFaultOf } from './errors.ts'
 import type { Journey, ResponseReader } from './response.ts'
 
 export interface Cargo {
@@ -59,7 +59,7 @@ export class RequestJourney implements Journey {
     if (isTheirs) failed.health.failed(this.#isTrial, meaning)
     this.over()
     const detail = this.#named(failed, meaning)
-    const next = isTheirs ? this.#next(failed, error) : undefined
+    const next = isTheirs ? this.#next(failed) : undefined
     if (next === undefined)
       return unreachable(this.#earlier === undefined ? detail : `${this.#earlier}; ${detail}`)
     if (next.endpoint !== failed) this.#earlier = detail
@@ -69,14 +69,12 @@ export class RequestJourney implements Journey {
   }
 
   /** Whom to ask once more, if that does no harm and nobody has a byte of the response. */
-  #next(failed: Endpoint, error: Error): Choice | undefined {
+  #next(failed: Endpoint): Choice | undefined {
     const { isSafe, isProbe = false } = this.#cargo
     if (!isSafe || this.#isRepeated) return undefined
     const other = this.#endpoints.other(failed)
-    // A database that refused the connection would refuse it again; one that broke off may have closed an idle connection.
-    const isWorthAsking = other !== undefined || (!isProbe && (this.#isAnswered || isBreakOff(error)))
-    if (!isWorthAsking || (this.#isAnswered && !this.#reader!.restart())) return undefined
-    return other ?? { endpoint: failed, isTrial: false }
+    if (!this.#isAnswered || isProbe) return other
+    return this.#reader!.restart() ? (other ?? { endpoint: failed, isTrial: false }) : undefined
   }
 
   /** Another database would most likely need as long: it is not asked. */
