@@ -7,6 +7,7 @@ import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { HeaderList } from '../../backends/backend.ts'
 import type { Body, BodyLimits } from './body.ts'
+import type { ShortBody } from './send-buffer.ts'
 
 export interface Asked {
   readonly method?: string | undefined
@@ -41,6 +42,8 @@ export interface Reply {
   end(chunk?: Uint8Array): unknown
   destroy(): unknown
   once(event: 'close' | 'drain', listener: () => void): unknown
+  /** Sends head and a body of `maxShortBytes` at most with one write. Returns false where the long way has to be gone. */
+  sendShort?(status: number, headers: SentHeaders, body: ShortBody): boolean
   /** Sends head and body in one go. Returns false where the long way has to be gone. */
   sendWhole?(status: number, headers: SentHeaders, body: readonly Uint8Array[]): boolean
 }

@@ -6,6 +6,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../core/clock.ts'
 import type { Reply, SentHeaders } from './exchange.ts'
+import { type ShortBody, sendShort } from './send-buffer.ts'
 
 /** The connection, as far as a reply needs it. */
 export interface Way {
@@ -63,13 +64,17 @@ export class PlainReply implements Reply {
     if (response !== undefined) response.shouldKeepAlive = isKept
   }
 
+  sendShort(status: number, headers: SentHeaders, body: ShortBody): boolean {
+    const head = this.#begin(status, headers)
+    if (head === undefined) return false
+    sendShort(this.socket, { head, body }, this.#flushed)
+    return true
+  }
+
   sendWhole(status: number, headers: SentHeaders, body: readonly Uint8Array[]): boolean {
-    if (this.#response !== undefined || withoutBody.has(status)) return false
-    const head = headText(status, headers, this.#way.clock)
+    const head = this.#begin(status, headers)
     if (head === undefined) return false
     const { socket } = this
-    this.statusCode = status
-    this.#isSent = true
     const last = body.length - 1
     const isFirstShort = last > 0 && isShort(body[0]!)
     // One system call for all of it.
@@ -121,6 +126,16 @@ export class PlainReply implements Reply {
   /** The socket is closed. */
   gone(): void {
     this.#over()
+  }
+
+  /** The head to send, or undefined where node:http has to. */
+  #begin(status: number, headers: SentHeaders): string | undefined {
+    if (this.#response !== undefined || withoutBody.has(status)) return undefined
+    const head = headText(status, headers, this.#way.clock)
+    if (head === undefined) return undefined
+    this.statusCode = status
+    this.#isSent = true
+    return head
   }
 
   readonly #flushed = (error?: Error | null): void => {
