@@ -42,11 +42,12 @@ export interface Reply {
   end(chunk?: Uint8Array): unknown
   destroy(): unknown
   once(event: 'close' | 'drain', listener: () => void): unknown
-  /** Sends head and a body of `maxShortBytes` at most with one write. Returns false where the long way has to be gone. */
-  sendShort?(status: number, headers: SentHeaders, body: ShortBody): boolean
   /** Sends head and body in one go. Returns false where the long way has to be gone. */
-  sendWhole?(status: number, headers: SentHeaders, body: readonly Uint8Array[]): boolean
+  sendWhole?(status: number, headers: SentHeaders, body: WholeBody): boolean
 }
+
+/** Pieces that are sent from where they lie; or something short that is written behind the head, to leave with it. */
+export type WholeBody = readonly Uint8Array[] | ShortBody
 
 export interface SentHeaders {
   /** As others gave them. */

@@ -202,11 +202,11 @@ export class Outgoing implements Client, StreamTarget, Visit {
   /** Returns false where it is not short, or node:http has to send it. */
   #sendShort(status: number, headers: HeaderList, body: ShortBody): boolean {
     const response = this.#response
-    if (body.length > maxShortBytes || response.sendShort === undefined) return false
+    if (body.length > maxShortBytes || response.sendWhole === undefined) return false
     if (this.isGone || this.hasBegun) return true
     const own = this.#ownHeaders(headers)
     own.push('Content-Length', String(body.length))
-    if (!response.sendShort(status, { given: headers, own }, body)) return false
+    if (!response.sendWhole(status, { given: headers, own }, body)) return false
     this.bytes += body.length
     this.#stall.watch()
     return true
