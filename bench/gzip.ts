@@ -4,8 +4,8 @@
  */
 import { gunzipSync, gzipSync } from 'node:zlib'
 import type { Decomposed } from '../src/backends/backend.ts'
-import { MatrixSink } from '../src/backends/prometheus/decompose.ts'
-import { recompose } from '../src/backends/prometheus/recompose.ts'
+import { MatrixSink } from '../src/backends/matrix/decompose.ts'
+import { recompose } from '../src/backends/matrix/recompose.ts'
 import { type Pane, slice } from '../src/core/pane.ts'
 import { blockBuckets, blocksInside, gather, makeBlocks } from '../src/proxy/compression/pieces-block.ts'
 import { splice, spliceRoom } from '../src/proxy/compression/pieces-splice.ts'

@@ -10,10 +10,13 @@ export function microseconds(action: () => void, rounds = 15): number {
   return best
 }
 
-/** Two actions in turn, so that whatever disturbs the machine disturbs both: the best round of each. */
-export function inTurn(first: () => void, second: () => void, rounds = 60): [number, number] {
+/**
+ * Two actions in turn, so that whatever disturbs the machine disturbs both: the best round of each. A round takes a millisecond, which
+ * is less than the system lets a process run before it is the turn of another.
+ */
+export function inTurn(first: () => void, second: () => void, rounds = 300): [number, number] {
   const best: [number, number] = [microseconds(first, 1), microseconds(second, 1)]
-  const calls = Math.max(1, Math.round(5_000 / best[0]))
+  const calls = Math.max(1, Math.round(1_000 / best[0]))
   for (let i = 0; i < rounds; i++) {
     best[0] = Math.min(best[0], timeOf(first, calls) / calls)
     best[1] = Math.min(best[1], timeOf(second, calls) / calls)

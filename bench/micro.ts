@@ -3,8 +3,8 @@
  * Exits with 1 where a mark is missed.
  */
 import type { Decomposed } from '../src/backends/backend.ts'
-import { MatrixSink } from '../src/backends/prometheus/decompose.ts'
-import { recompose } from '../src/backends/prometheus/recompose.ts'
+import { MatrixSink } from '../src/backends/matrix/decompose.ts'
+import { recompose } from '../src/backends/matrix/recompose.ts'
 import { cover, gapOf } from '../src/core/coverage.ts'
 import { type Pane, slice } from '../src/core/pane.ts'
 import { join } from '../src/core/pane-join.ts'

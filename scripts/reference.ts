@@ -3,14 +3,9 @@
  * documentation cannot say anything else than the code.
  */
 import { writeFile } from 'node:fs/promises'
+import { bypassReasons } from '../src/backends/kinds.ts'
 import { configurationPages } from '../src/config/pages.ts'
-import {
-  bypassReasons,
-  errorReasons,
-  missReasons,
-  refusalReasons,
-  staleReasons,
-} from '../src/core/decision.ts'
+import { errorReasons, missReasons, refusalReasons, staleReasons } from '../src/core/decision.ts'
 import { errorCodes } from '../src/core/errors.ts'
 import { keptHeaderNames } from '../src/engine/kept-headers.ts'
 import { causes } from '../src/engine/shadow/causes.ts'
@@ -32,6 +27,10 @@ const reasons = (list: Readonly<Record<string, string>>): string =>
     ['reason', 'meaning'],
     Object.entries(list).map(([name, meaning]) => [`\`${name}\``, meaning]),
   )
+
+const meanings = Object.fromEntries(
+  Object.entries(bypassReasons).map(([name, { meaning }]) => [name, meaning]),
+)
 
 function outcomesPage(): string {
   return `${note}
@@ -59,7 +58,7 @@ ${reasons(staleReasons)}
 
 The request went to the database as it came, and its answer back.
 
-${reasons(bypassReasons)}
+${reasons(meanings)}
 ## refused
 
 Windowpane itself refused the request.

@@ -1,26 +1,43 @@
 /**
- * Runs the tests: `node test/run.ts [file or pattern …]`. One Prometheus with the test data serves all test files, and
- * one Druid those in test/druid. A server that cannot be had is said so, and its tests skip; under CI=true that fails
- * the run.
+ * Runs the tests: `npm test [-- pattern …] [--test-name-pattern=…]`. Without a pattern it runs the checks and then all tests. A
+ * pattern is a file, a folder, a glob or a part of a path; options of `node --test` are passed on. One Prometheus and one Druid with
+ * the test data serve all test files that need them. A server that cannot be had is said so, and its tests skip; under CI=true that
+ * fails the run.
  */
 import { spawn } from 'node:child_process'
-import { globSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
 import { systemClock } from '../src/core/clock.ts'
 import { fixtureEnvironment, startOwnFixture } from './data/fixture.ts'
 import { druidEnvironment, startDruidFixture } from './druid/fixture.ts'
+import { filesNamedBy, reaches, root, testFiles } from './selection.ts'
 import { isUnavailable, type Unavailable } from './servers/availability.ts'
 
-const ALL = ['src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts']
-const ROOT = join(import.meta.dirname, '..')
+/** Ends a run in which a test file hangs. The longest takes some minutes where nothing else runs. */
+const HANG_MINUTES = 45
 
-async function main(patterns: readonly string[]): Promise<number> {
-  const servers = await Promise.all([prometheusForAll(), ...(needDruid(patterns) ? [druidForAll()] : [])])
+async function main(args: readonly string[]): Promise<number> {
+  const patterns = args.filter((arg) => !arg.startsWith('-'))
+  const options = args.filter((arg) => arg.startsWith('-'))
+  const all = testFiles()
+  const selected = patterns.map((pattern) => filesNamedBy(pattern, all))
+  const unmatched = patterns.filter((_, i) => selected[i]!.length === 0)
+  if (unmatched.length > 0) {
+    process.stderr.write(`no test file matches ${unmatched.join(', ')}\n`)
+    return 1
+  }
+  if (patterns.length > 0) return runFiles([...new Set(selected.flat())], options)
+  return (await run('npm', ['run', '-s', 'check'])) || runFiles(all, options)
+}
+
+async function runFiles(files: readonly string[], options: readonly string[]): Promise<number> {
+  const servers = await startServers(files)
   for (const { name, server } of servers) {
     const found = isUnavailable(server) ? `no ${name}: ${server.unavailable}` : `${name} ${server.version}`
     process.stderr.write(`${found}\n`)
   }
-  const code = await runTests(patterns, Object.assign({}, ...servers.map(({ environment }) => environment)))
+  const environment = Object.assign({}, ...servers.map((each) => each.environment))
+  const hang = `--test-timeout=${HANG_MINUTES * 60_000}`
+  const args = ['--test', '--test-concurrency=2', hang, ...options, ...files]
+  const code = await run(process.execPath, args, environment)
   for (const { server } of servers) if (!isUnavailable(server)) await server.stop()
   const missing = servers.some(({ server }) => isUnavailable(server))
   return missing && process.env['CI'] === 'true' ? 1 : code
@@ -33,6 +50,14 @@ interface SharedServer {
   readonly environment: Record<string, string>
 }
 
+/** Starts those that the files use: a Druid takes half a minute. */
+function startServers(files: readonly string[]): Promise<SharedServer[]> {
+  return Promise.all([
+    ...(reaches('await startFixture()', files) ? [prometheusForAll()] : []),
+    ...(reaches('await startDruidFixture()', files) ? [druidForAll()] : []),
+  ])
+}
+
 async function prometheusForAll(): Promise<SharedServer> {
   const server = await startOwnFixture()
   return { name: 'Prometheus', server, environment: fixtureEnvironment(server) }
@@ -43,23 +68,12 @@ async function druidForAll(): Promise<SharedServer> {
   return { name: 'Druid', server, environment: druidEnvironment(server) }
 }
 
-/** It takes half a minute to start, so it is started only for those who use it. */
-function needDruid(patterns: readonly string[]): boolean {
-  const files = globSync(patterns, { cwd: ROOT })
-  return files.some((file) => relative(ROOT, resolve(ROOT, file)).startsWith(join('test', 'druid')))
-}
-
-function runTests(patterns: readonly string[], environment: Record<string, string>): Promise<number> {
-  const child = spawn(process.execPath, ['--test', '--test-concurrency=2', ...patterns], {
-    stdio: 'inherit',
-    cwd: ROOT,
-    env: { ...process.env, ...environment },
-  })
+function run(program: string, args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<number> {
+  const child = spawn(program, args, { stdio: 'inherit', cwd: root, env: { ...process.env, ...environment } })
   process.once('exit', () => child.kill())
   return new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)))
 }
 
 const started = systemClock.elapsed()
-const given = process.argv.slice(2)
-process.exitCode = await main(given.length > 0 ? given : ALL)
+process.exitCode = await main(process.argv.slice(2))
 process.stderr.write(`total ${((systemClock.elapsed() - started) / 1000).toFixed(1)} s\n`)

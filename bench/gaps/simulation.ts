@@ -55,7 +55,7 @@ export const rules = {
   gaps: ({ runs }) => gapsOf(runs),
   /** The engine's: every gap, and what is about to lapse. */
   windowpane: ({ runs, window, ...stored }) =>
-    uniteAll(gapsOf(runs), lapsingIn({ whole: [window] }, stored, { takesSeveralIntervals: true })),
+    uniteAll(gapsOf(runs), lapsingIn({ whole: [window] }, stored, { severalIntervals: true })),
 } satisfies Record<string, Rule>
 
 const isMissing = ({ state }: CoverageRun): boolean => state !== 'fresh'

@@ -6,6 +6,7 @@
 import { request } from 'undici'
 import { isUnavailable } from '../../test/servers/availability.ts'
 import { type Prometheus, startPrometheus } from '../../test/servers/prometheus.ts'
+import { startVictoriametrics } from '../../test/servers/victoriametrics.ts'
 import { startNode } from '../node-process.ts'
 import { findWrk, type Load, type Measured, type Wrk } from '../wrk.ts'
 import { coldMisses } from './cold.ts'
@@ -25,7 +26,6 @@ import {
 } from './panels.ts'
 import { loadCore, pin, serverCore } from './pinned.ts'
 import { compressingRoute, startTrickster } from './trickster.ts'
-import { startVictoria } from './victoria.ts'
 
 // Go programs on one core are best told so.
 process.env['GOMAXPROCS'] = '1'
@@ -185,7 +185,8 @@ const samples = (prometheus: Prometheus): Promise<number> =>
   prometheus.metrics('prometheus_engine_query_samples_total')
 
 async function costly({ wrk, prometheus, windowpane, trickster }: Stage): Promise<void> {
-  const victoria = await startVictoria()
+  const victoria = await startVictoriametrics()
+  if (isUnavailable(victoria)) throw new Error(victoria.unavailable)
   await pin(victoria.pid, serverCore)
   await fill(victoria.url)
   const rivals = [windowpane, trickster, { name: 'VictoriaMetrics', url: victoria.url }]

@@ -3,7 +3,7 @@
  * requests are range queries, how they lie on a grid, how to ask for a part, and how bytes become panes and back.
  */
 import type { EpochMs } from '../core/clock.ts'
-import type { BypassReason } from '../core/decision.ts'
+import type { PlanningReason, ReasonWords } from '../core/decision.ts'
 import type { Grid } from '../core/grid.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Pane, PaneBody } from '../core/pane.ts'
@@ -22,8 +22,9 @@ export interface WireRequest {
   readonly body: Uint8Array
 }
 
-export interface Bypass {
-  readonly bypass: BypassReason
+/** `Own`: the reasons that the database declares (its kind has them in words) besides those that any may give. */
+export interface Bypass<Own extends string = never> {
+  readonly bypass: PlanningReason | Own
   /** For people: what exactly was seen. Never a metric label. */
   readonly detail?: string
 }
@@ -154,12 +155,24 @@ export interface ErrorAnswer {
 export interface SegmentWatch {
   /** Asks the server that answers queries which segments it answers them from. */
   readonly request: WireRequest
+  /** What the account that sends it must be allowed to do, as a part of a sentence. */
+  readonly permission: string
   /** For one answer to it. */
   reader(): SegmentReader
   /** What differs between two views: exactly what may be answered otherwise now, as far as it was at rest before. */
   changes(before: SegmentView, after: SegmentView): readonly SourceSpans[]
   /** Where only finished segments serve, by data source: nothing is being written there, and nothing is still to come. */
   atRest(view: SegmentView): ReadonlyMap<string, readonly TimeSpan[]>
+}
+
+/** How segments are watched. */
+export interface SegmentSettings {
+  /** From the end of a look to the next. */
+  readonly everyMs: number
+  /** How old the last good view may be and still be trusted. */
+  readonly patienceMs: number
+  /** A bucket fetched longer ago is not fresh, whatever is seen. */
+  readonly maxAgeMs: number
 }
 
 /** Takes the answer as it arrives; only what is needed of it is kept. */
@@ -194,36 +207,70 @@ export interface SourceSpans {
   readonly spans: readonly TimeSpan[]
 }
 
-export interface Backend<Query = unknown> {
-  readonly name: string
-  /** The path to ask for what the server is, and how to read its answer. */
-  readonly flavourPath: string
-  readFlavour(status: number, body: string): Flavour
+/** How to ask what the server behind the API is, and how to read its answer. */
+export interface FlavourProbe {
+  readonly path: string
+  read(status: number, body: string): Flavour
+}
+
+/** Differences between databases that callers act on. Declared here, never inferred from a name. */
+export interface BackendCapabilities {
   /** Whether one request can ask for several intervals. Where it cannot, what lies between two gaps is fetched too. */
-  readonly takesSeveralIntervals: boolean
+  readonly severalIntervals: boolean
   /** Response headers, in lower case, that a stored answer carries besides the usual ones. */
   readonly keptHeaders: readonly string[]
-  /** Whether a request may be a range query, judged before its body is read. */
-  claims(method: string, path: string): boolean
-  /** An error of our own in the form that clients of this database understand. */
-  errorAnswer(status: number, message: string): ErrorAnswer
-  /** The id of the query that a request cancels, where it does. */
-  cancels?(method: string, path: string): string | undefined
+  /**
+   * Execution members: members of a JSON answer that describe one execution of the query and not the data, such as
+   * `stats` or `analysis`. `decompose` drops them, so they are neither stored nor compared; a recomposed answer leaves
+   * them out. A database that adds them only on request may bypass such requests instead, and declare none.
+   */
+  readonly executionMembers?: readonly string[]
+}
+
+/** For databases whose clients can cancel a query by its id. */
+export interface Cancellation {
+  /** The id of the query that a request cancels; undefined where it cancels none. */
+  cancels(method: string, path: string): string | undefined
   /** What the client of a cancelled query is told. */
-  cancelledAnswer?(plan: Plan): ErrorAnswer & { readonly status: number }
+  cancelledAnswer(plan: Plan): ErrorAnswer & { readonly status: number }
   /** Whether an error says that the query was cancelled, by whomever. */
-  isCancellation?(status: number, body: Uint8Array): boolean
-  /** Response headers that belong to one execution of a query: a stored answer has new ones. */
+  isCancellation(status: number, body: Uint8Array): boolean
+}
+
+/** How answers look to clients and people, beyond the data itself. */
+export interface Presentation<Own extends string = string> {
+  /** Its own bypass reasons in words. */
+  readonly reasons?: Readonly<Record<Own, ReasonWords>>
+  /** An error of our own in the form that clients of this database understand; plain text without it. */
+  errorAnswer?(status: number, message: string): ErrorAnswer
+  /** Response headers that belong to one execution of a query: a stored answer gets new ones. */
   ownHeaders?(plan: Plan, newId: () => string): HeaderList
   /** What people recognise a request by that cannot be planned: the question without what moves with the time. */
   requestText?(request: WireRequest): string
+  /**
+   * How `answer` differs from what the database itself said. Notes in another order, or more of them, are none.
+   * Without this method every other byte is a difference.
+   */
+  differenceFrom?(direct: Uint8Array, answer: Uint8Array): AnswerDifference
+}
+
+/**
+ * One database dialect: five verbs (parse, plan, narrow, decompose, recompose), what is declared about it, and groups
+ * that a database has or has not.
+ */
+export interface Backend<Query = unknown, Own extends string = string> {
+  readonly name: string
+  readonly capabilities: BackendCapabilities
+  readonly flavour: FlavourProbe
+  /** Whether `parse` may return a query for such a request: asked before its body is read. */
+  claims(method: string, path: string): boolean
   /** Reads a request. Returns undefined when it is not a range query of this database: it is forwarded untouched. */
-  parse(request: WireRequest): Query | Bypass | undefined
+  parse(request: WireRequest): Query | Bypass<Own> | undefined
   /**
    * Decides shape, grid and window. Fails closed: when unsure, a bypass with a reason. Never throws. Without a
    * flavour, only what holds for every version counts.
    */
-  plan(query: Query, now: EpochMs, flavour?: Flavour): Plan | Bypass
+  plan(query: Query, now: EpochMs, flavour?: Flavour): Plan | Bypass<Own>
   /**
    * The request whose answer holds exactly the buckets of `intervals` (of edges: their parts), in the same encoding as
    * the client's. The intervals are not empty, disjoint and in time order; there is one unless several can be taken.
@@ -236,11 +283,8 @@ export interface Backend<Query = unknown> {
    * stale, the beginning of that).
    */
   recompose(plan: Plan, panes: readonly Pane[], options?: RecomposeOptions): Recomposed
-  /**
-   * How `answer` differs from what the database itself said. Notes in another order, or more of them, are none.
-   * Without this method every other byte is a difference.
-   */
-  differenceFrom?(direct: Uint8Array, answer: Uint8Array): AnswerDifference
+  readonly presentation?: Presentation<Own>
+  readonly cancellation?: Cancellation
   /** How it is seen that settled data has changed, where the database can tell. */
   readonly segments?: SegmentWatch
 }

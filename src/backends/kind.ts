@@ -1,23 +1,51 @@
-/** What the rest of the program knows about one kind of database before, and without, loading its backend. */
-import type { Backend, Flavour } from './backend.ts'
+/**
+ * All that the rest of the program knows about one kind of database before, and without, loading its backend: a kind owns
+ * its configuration keys, its bypass reasons, its doctor checks and its reader for `windowpane explain`.
+ */
+import type { Section } from '../config/definition.ts'
+import type { ReasonWords } from '../core/decision.ts'
+import type { Finding } from '../core/finding.ts'
+import type { Backend, FlavourProbe, SegmentSettings } from './backend.ts'
 
-export interface DatabaseKind {
+/** `Reason`: the bypass reasons that this kind declares. `Own`: the values of its own configuration keys. */
+export interface DatabaseKind<Reason extends string = string, Own = unknown> {
   /** As it is called in sentences. */
   readonly label: string
   /** Which of them are cached, for sentences. */
   readonly known: string
   /** By these it is taken for one where it cannot be asked. Of the kind that any other is taken for: none. */
   readonly ports: readonly number[]
-  /** The path to ask for what the server is, and how to read its answer. */
-  readonly flavourPath: string
-  readFlavour(status: number, body: string): Flavour
+  readonly flavour: FlavourProbe
+  /** Its own keys below `backends.<name>`; those that every kind has are in config/schema.ts. */
+  readonly section: Section<Own>
+  /** Why its queries are bypassed, besides what any database may say. Two kinds share a word only by one declaration. */
+  readonly reasons: Readonly<Record<Reason, ReasonWords>>
+  readonly explain: ExplainReader
   /** Sentences for people: what to change so that clients come here. */
   clientLines(here: ClientAddress): readonly string[]
-  /** The path of a query of which only the body is known. */
-  queryPath(body: string): string
   /** A shape of this database as people recognise it; undefined where it is none. */
   shapeText(shape: string): string | undefined
-  load(): Promise<(options: BackendOptions) => Backend>
+  /** For `windowpane doctor`: what only this kind can be asked. */
+  examine(subject: Subject<Own>, database: ConnectedDatabase): Promise<readonly Finding[]>
+  load(): Promise<BackendFactory<Own>>
+}
+
+export interface BackendFactory<Own = unknown> {
+  create(options: BackendOptions, own: Own): CreatedBackend
+}
+
+export interface CreatedBackend {
+  readonly backend: Backend
+  /** Where its segments are to be watched. */
+  readonly segments?: SegmentSettings
+}
+
+/** What every backend is told, besides its own keys. */
+export interface BackendOptions {
+  /** Data of this age no longer changes. */
+  readonly settledAgeMs: number
+  /** The most buckets that one request may touch. */
+  readonly maxBuckets: number
 }
 
 export interface ClientAddress {
@@ -26,14 +54,47 @@ export interface ClientAddress {
   readonly which: string
 }
 
-/** Every backend takes of it what concerns it. */
-export interface BackendOptions {
-  /** Data of this age no longer changes. */
-  readonly settledAgeMs: number
-  /** The most buckets that one request may touch. */
-  readonly maxBuckets: number
-  /** Context keys that the operator knows to change nothing. */
-  readonly ignoredContext: readonly string[]
-  /** The zone of SQL that names none. */
-  readonly sqlTimeZone: string
+/** Reads what people give to `windowpane explain`. */
+export interface ExplainReader {
+  /** The path of a query of which only the body is known. */
+  queryPath(body: string): string
+  /** The request body that a text stands for; undefined where it is not a whole query of this database. */
+  read(text: string): QueryBody | undefined
+  /** Where queries name no time range: the request body for a query and a range. */
+  overRange?(query: string, range: QueryRange): QueryBody
+}
+
+export interface QueryBody {
+  readonly body: string
+  readonly contentType: string
+}
+
+/** In seconds. */
+export interface QueryRange {
+  readonly start: string
+  readonly end: string
+  readonly step: string
+}
+
+/** A configured database that `windowpane doctor` looks at. */
+export interface Subject<Own = unknown> {
+  /** Its name in the configuration. */
+  readonly name: string
+  readonly own: Own
+  readonly upstreamTimeoutMs: number
+  readonly policy: { readonly name: string; ttl(ageMs: number): number }
+}
+
+export interface DatabaseAnswer {
+  readonly status: number
+  readonly text: string
+  /** Its Date header. */
+  readonly date: string | undefined
+}
+
+export interface ConnectedDatabase {
+  get(path: string): Promise<DatabaseAnswer>
+  /** Sends JSON. */
+  post(path: string, value: unknown): Promise<DatabaseAnswer>
+  close(): Promise<void>
 }

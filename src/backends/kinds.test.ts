@@ -1,25 +1,38 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { kindByPort, kindNames, kinds, portRule } from './kinds.ts'
+import { planningReasons, servingReasons } from '../core/decision.ts'
+import type { Backend, Bypass } from './backend.ts'
+import type { DatabaseKind } from './kind.ts'
+import { bypassReasons, type KindName, kindByPort, kindNames, kinds, portRule } from './kinds.ts'
 
-const options = { settledAgeMs: 1, maxBuckets: 1, ignoredContext: [], sqlTimeZone: 'UTC' }
+const segments = { watch: false, everyMs: 1, patienceMs: 2, maxAgeMs: 3 }
+
+/** With what its section says where nothing is configured. */
+async function created(name: KindName): Promise<Backend> {
+  const kind: DatabaseKind = kinds[name]
+  const own = { ignoreContext: [], sqlTimeZone: 'UTC', segments }
+  return (await kind.load()).create({ settledAgeMs: 1, maxBuckets: 1 }, own).backend
+}
 
 for (const name of kindNames) {
   test(`${name}: what is known without its backend is what the backend says`, async () => {
     const kind = kinds[name]
-    const backend = (await kind.load())(options)
+    const backend = await created(name)
     assert.equal(backend.name, name)
-    assert.equal(backend.flavourPath, kind.flavourPath)
-    assert.deepEqual(backend.readFlavour(404, ''), kind.readFlavour(404, ''))
+    assert.equal(backend.flavour, kind.flavour)
     for (const body of ['', '{"query":"SELECT 1"}', '{"queryType":"topN"}']) {
-      assert.ok(backend.claims('POST', kind.queryPath(body)), body)
+      assert.ok(backend.claims('POST', kind.explain.queryPath(body)), body)
     }
   })
 }
 
-test('by its port a database is Druid, or else Prometheus', () => {
+test('by its port a database is Druid, VictoriaMetrics, or else Prometheus', () => {
   for (const url of ['http://a:8082', 'https://a:8888/', 'http://[::1]:8888/druid']) {
     assert.equal(kindByPort(url), 'druid', url)
+  }
+  for (const url of ['http://a:8428', 'https://a:8481/select/0/prometheus']) {
+    assert.equal(kindByPort(url), 'victoriametrics', url)
   }
   for (const url of [
     'http://a',
@@ -31,11 +44,14 @@ test('by its port a database is Druid, or else Prometheus', () => {
   ]) {
     assert.equal(kindByPort(url), 'prometheus', url)
   }
-  assert.equal(portRule, 'ports 8082 and 8888 mean druid, all others prometheus')
+  assert.equal(
+    portRule,
+    'ports 8428 and 8481 mean victoriametrics, ports 8082 and 8888 mean druid, all others prometheus',
+  )
 })
 
 test('the body of a query of Druid says for which path it is meant', () => {
-  const { queryPath } = kinds.druid
+  const { queryPath } = kinds.druid.explain
   assert.equal(queryPath('{"query":"SELECT 1"}'), '/druid/v2/sql')
   const native = ['{"queryType":"timeseries"}', '{"queryType":"x","query":1}', '', '[]', 'null', '{', '5']
   for (const body of native) assert.equal(queryPath(body), '/druid/v2', body)
@@ -50,4 +66,47 @@ test('clients are told what to type, also with TLS, a path and several databases
     kinds.druid.clientLines({ url: 'http://h:1', which: '' })[1]!,
     / druid:\/\/h:1\/druid\/v2\/sql\/$/,
   )
+})
+
+test('every reason has a meaning and a remedy, and is documented', async () => {
+  const page = await readFile('docs/reference/outcomes.md', 'utf8')
+  for (const [reason, { meaning, remedy }] of Object.entries(bypassReasons)) {
+    assert.ok(page.includes(`| \`${reason}\` | ${meaning} |\n`), reason)
+    assert.match(remedy, /^[A-Z].*\.$|^windowpane .*\.$/, reason)
+  }
+})
+
+test('what kinds declare is in the closed list, and one word has one declaration', () => {
+  const general = { ...planningReasons, ...servingReasons }
+  for (const name of kindNames) {
+    const { reasons }: DatabaseKind = kinds[name]
+    for (const [reason, words] of Object.entries(reasons)) {
+      assert.ok(!Object.hasOwn(general, reason), `${reason} of ${name} is a general one`)
+      assert.equal(bypassReasons[reason as keyof typeof bypassReasons], words, `${reason} of ${name}`)
+    }
+  }
+})
+
+test('a backend explains exactly the reasons of its kind', async () => {
+  for (const name of kindNames) {
+    const backend = await created(name)
+    assert.equal(backend.presentation?.reasons, kinds[name].reasons)
+  }
+})
+
+test('a backend cannot give the reason of another database', () => {
+  const general: Bypass = { bypass: 'too_many_buckets' }
+  const own: Bypass<'sorting'> = { bypass: 'sorting' }
+  // @ts-expect-error: Druid declares it, and this backend does not.
+  const others: Bypass<'sorting'> = { bypass: 'not_decomposable' }
+  assert.equal(new Set([general, own, others].map(({ bypass }) => bypass)).size, 3)
+})
+
+test('kinds share the name of a configuration key only by one declaration', () => {
+  const declared = kindNames.flatMap((name) => Object.entries(kinds[name].section.keys))
+  for (const [name, key] of declared)
+    assert.ok(
+      declared.every(([other, each]) => other !== name || each === key),
+      name,
+    )
 })

@@ -1,11 +1,20 @@
 /** The databases that there are: one folder and one line each. */
+import {
+  type PlanningReason,
+  planningReasons,
+  type ReasonWords,
+  type ServingReason,
+  servingReasons,
+} from '../core/decision.ts'
 import { druidKind } from './druid/kind.ts'
 import type { DatabaseKind } from './kind.ts'
 import { prometheusKind } from './prometheus/kind.ts'
+import { victoriametricsKind } from './victoriametrics/kind.ts'
 
 /** In the order in which a database is asked what it is; one that tells nothing is taken for the first. */
 export const kinds = {
   prometheus: prometheusKind,
+  victoriametrics: victoriametricsKind,
   druid: druidKind,
 } as const satisfies Readonly<Record<string, DatabaseKind>>
 
@@ -25,4 +34,22 @@ export const portRule = [
 export function kindByPort(url: string): KindName {
   const port = Number(new URL(url).port)
   return others.find((name) => kinds[name].ports.includes(port)) ?? usual!
+}
+
+type KindReason = { [N in KindName]: keyof (typeof kinds)[N]['reasons'] }[KindName]
+
+export type BypassReason = PlanningReason | KindReason | ServingReason
+
+/** Which databases are cached, as a part of a sentence. */
+export const knownDatabases = kindNames.map((name) => kinds[name].known).join(' and ')
+
+/** The closed list of why a request was bypassed: metric labels, docs/reference/outcomes.md and remedies are made of it. */
+export const bypassReasons: Readonly<Record<BypassReason, ReasonWords>> = {
+  ...planningReasons,
+  ...(Object.assign({}, ...kindNames.map((name) => kinds[name].reasons)) as Record<KindReason, ReasonWords>),
+  ...servingReasons,
+  unknown_flavour: {
+    ...servingReasons.unknown_flavour,
+    remedy: `Only ${knownDatabases} are cached; ${servingReasons.unknown_flavour.remedy}`,
+  },
 }

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import type { LoadedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
-import { withoutCredentials } from '../proxy/url.ts'
+import { withoutCredentials } from '../core/url.ts'
 import type { CommandIo, FlagWords, Given } from './command.ts'
 import { adminVariable, configFileName, isAddress, readConfig } from './config-file.ts'
 import { exitCode, type Failure } from './exit-codes.ts'

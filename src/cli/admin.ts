@@ -112,7 +112,7 @@ const modeOf = ({ mode, configured, isOverridden }: ModeState): object => ({
 function databaseOf({ loaded, kindOf }: Running, { name, url, site }: House['databases'][number]) {
   const { path = '', host } = loaded().config.backends[name]!.route
   return {
-    queryPath: kinds[kindOf(name)].queryPath,
+    queryPath: kinds[kindOf(name)].explain.queryPath,
     explain: site.explain,
     run: runThrough({ url: `${url}${path}`, host }, systemClock),
   }

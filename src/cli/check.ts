@@ -4,7 +4,7 @@ import { type ConfigProblem, describeProblem, type LoadedConfig } from '../confi
 import type { Connector } from '../config/probe.ts'
 import { describeSource } from '../config/source.ts'
 import { leavesOf, printConfig } from '../config/view.ts'
-import { withoutCredentials } from '../proxy/url.ts'
+import { withoutCredentials } from '../core/url.ts'
 import { causeOf } from './admin-client.ts'
 import { type CommandWords, json, misuse, usageOf } from './command.ts'
 import { type Io, readConfig } from './config-file.ts'

@@ -4,22 +4,22 @@
  * processor time. What it may gather instead is what the memory limit leaves to it.
  */
 import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks'
-import { getHeapStatistics, setFlagsFromString } from 'node:v8'
+import { getHeapStatistics } from 'node:v8'
 import { spareOf } from '../core/budget.ts'
+import { countBuffersAsHeap, hasKnownHeapFlags, setHeapGrowth } from '../core/runtime.ts'
 
 /** `memoryBytes`: the limit of a process in which one thread has all the panes; where several share them, undefined. */
 export function tameCollector(memoryBytes?: number): void {
   if (memoryBytes !== undefined && isRoomy(memoryBytes)) collectAfter(spareOf(memoryBytes))
-  else setFlagsFromString('--heap-growing-percent=200')
+  else setHeapGrowth(200)
 }
 
 /**
  * The engine goes on for a while before it has collected: that needs more room than a small limit has. Nor may all buffers
- * together come near the largest heap that it allows itself. And flags of the engine are its own affair: only in the version in
- * which they were seen to do this.
+ * together come near the largest heap that it allows itself.
  */
 function isRoomy(memoryBytes: number): boolean {
-  if (!process.versions.v8.startsWith('13.6.')) return false
+  if (!hasKnownHeapFlags()) return false
   return memoryBytes >= leastBytes && memoryBytes <= getHeapStatistics().heap_size_limit
 }
 
@@ -27,16 +27,16 @@ const leastBytes = 2 * 1024 * 1024 * 1024
 
 /**
  * Collects when so much has come since the last time, used or not. The engine only knows shares of what is in use: the share is
- * set anew after each collection, for the next one. Unlike most flags these are read again and again.
+ * set anew after each collection, for the next one.
  */
 function collectAfter(bytes: number): void {
   const allow = () => {
     const { used_heap_size: heap, external_memory: buffers } = getHeapStatistics()
     const percent = Math.max(leastPercent, Math.round((100 * bytes) / (heap + buffers)))
-    setFlagsFromString(`--heap-growing-percent=${percent}`)
+    setHeapGrowth(percent)
   }
   allow()
-  setFlagsFromString('--external-memory-accounted-in-global-limit')
+  countBuffersAsHeap()
   new PerformanceObserver((list) => {
     if (list.getEntries().some(isThorough)) allow()
   }).observe({ entryTypes: ['gc'] })

@@ -1,7 +1,7 @@
 /** What a command is: the words of its help, its flags, and how its arguments are read. */
 import { type SplitArguments, splitArguments } from '../config/flags.ts'
-import { nearest } from '../config/suggest.ts'
 import type { Clock } from '../core/clock.ts'
+import { nearest } from '../core/suggest.ts'
 import type { Io } from './config-file.ts'
 import { type ExitCode, exitCode, type Failure } from './exit-codes.ts'
 

@@ -1,5 +1,5 @@
 /** Every command, in the order of the help, and the help itself. */
-import { nearest } from '../config/suggest.ts'
+import { nearest } from '../core/suggest.ts'
 import { checkWords } from './check.ts'
 import { type Command, type CommandWords, usageOf } from './command.ts'
 import { demoWords } from './demo.ts'

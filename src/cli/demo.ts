@@ -2,8 +2,7 @@
 import { parseArgs } from 'node:util'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
-import type { Stage } from '../demo/stage.ts'
-import { type Display, jsonDisplay, plainDisplay, terminalDisplay } from '../demo/terminal.ts'
+import type { DemoArguments } from '../demo/play.ts'
 import { type CommandWords, misuse, usageOf } from './command.ts'
 
 export const demoWords = {
@@ -25,13 +24,6 @@ between them. Shows what the cache does until it is stopped.`,
   ],
 } as const satisfies CommandWords
 
-interface DemoArguments {
-  readonly listen?: string
-  readonly seconds: number
-  readonly seed: number
-  readonly isJson: boolean
-}
-
 /** Resolves to the exit code when the demo is over: 0, or 2 where it could not begin. */
 export async function demo(argv: readonly string[], clock: Clock = systemClock): Promise<number> {
   const args = readDemoArguments(argv)
@@ -43,63 +35,15 @@ export async function demo(argv: readonly string[], clock: Clock = systemClock):
     return misuse(demoWords, args.mistake, { err: (text) => void process.stderr.write(text) })
   }
   try {
-    // Commands that only ask need not wait until a whole world is loaded.
-    const { openStage } = await import('../demo/stage.ts')
-    const stage = await openStage({ ...args, clock })
-    await play(stage, displayFor(args), { clock, seconds: args.seconds })
+    // Only here: no other command loads the database of the demo.
+    const { play } = await import('../demo/play.ts')
+    await play(args, clock)
     return 0
   } catch (error) {
     if (!(error instanceof WindowpaneError)) throw error
     process.stderr.write(`windowpane demo: ${error.message} (${error.code})\n${error.remedy}\n`)
     return 2
   }
-}
-
-function displayFor({ isJson }: DemoArguments): Display {
-  const { stdout, env } = process
-  if (isJson) return jsonDisplay(stdout)
-  if (!stdout.isTTY || env['TERM'] === 'dumb') return plainDisplay(stdout)
-  return terminalDisplay(stdout, !env['NO_COLOR'])
-}
-
-interface Showing {
-  readonly clock: Clock
-  readonly seconds: number
-}
-
-async function play(stage: Stage, display: Display, { clock, seconds }: Showing): Promise<void> {
-  const { place } = stage
-  display.open(place)
-  // Counted from the start: what drawing takes does not add up.
-  let due = clock.elapsed() + display.firstMs
-  let next = clock.after(display.firstMs, function show() {
-    display.show(stage.picture(), place)
-    due += display.everyMs
-    next = clock.after(Math.max(0, due - clock.elapsed()), show)
-  })
-  await ended(clock, seconds)
-  next.cancel()
-  const last = stage.picture()
-  await stage.close()
-  display.close(last, place)
-}
-
-/** By a signal, by the time given, or because nobody reads any more. A second signal does not wait. */
-function ended(clock: Clock, seconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    const isEndless = seconds === Number.POSITIVE_INFINITY
-    const timer = isEndless ? undefined : clock.after(seconds * 1000, resolve)
-    let isStopping = false
-    const stop = (): void => {
-      if (isStopping) process.exit(1)
-      isStopping = true
-      timer?.cancel()
-      resolve()
-    }
-    process.on('SIGINT', stop)
-    process.on('SIGTERM', stop)
-    process.stdout.on('error', () => process.exit(0))
-  })
 }
 
 function readDemoArguments(argv: readonly string[]): DemoArguments | 'help' | { readonly mistake: string } {

@@ -1,9 +1,9 @@
 /** `windowpane doctor`: looks at configuration, databases, stores and the running proxy, and says what to do. */
 import type { LoadedConfig } from '../config/load.ts'
+import { type Finding, type FindingState, found, states } from '../core/finding.ts'
 import { addressFor, adminFlags, findAdmin } from './admin-client.ts'
 import { type Command, type CommandIo, type Given, json, misuse } from './command.ts'
 import { configFileName, readConfig } from './config-file.ts'
-import { type Finding, type FindingState, found, states } from './doctor/finding.ts'
 import { checkProxy } from './doctor/proxy.ts'
 import { checkStores } from './doctor/stores.ts'
 import { exitCode } from './exit-codes.ts'

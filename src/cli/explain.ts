@@ -1,8 +1,10 @@
 /** `windowpane explain`: what the proxy would do with a query, and why; `--run` does it. */
 import { readFile } from 'node:fs/promises'
+import type { ExplainReader } from '../backends/kind.ts'
+import { kindNames, kinds } from '../backends/kinds.ts'
 import { parseDuration } from '../config/units.ts'
+import { withoutCredentials } from '../core/url.ts'
 import { readTime, timeForms } from '../proxy/admin/time.ts'
-import { withoutCredentials } from '../proxy/url.ts'
 import { type AdminReply, adminFlags, askAdmin, fetchJson, findAdmin, refusalOf } from './admin-client.ts'
 import {
   type Command,
@@ -137,24 +139,27 @@ function questionOf(given: string, flags: Given, io: CommandIo): Question | Mist
   return { mistake: `--${window} goes with PromQL; this request has a window of its own` }
 }
 
-const form = 'application/x-www-form-urlencoded'
 const json = 'application/json'
 
-/** JSON, SQL, a URL or a form is a request as it stands. */
+/** JSON, a URL, or what a kind of database reads as a whole query is a request as it stands. */
 function wholeRequest(text: string): Question | Mistake | undefined {
   if (/^\{\s*"(?:[^"\\]|\\.)*"\s*:/.test(text)) return { body: text, type: json, note: '' }
-  // No PromQL has these words in this order outside of a text.
-  if (/^(?:SET\s[^;]*;\s*)*(?:SELECT|WITH)\s.*\sFROM\s/is.test(text)) {
-    return { body: JSON.stringify({ query: text }), type: json, note: '' }
-  }
   if (/^https?:\/\/\S+\?\S+$/.test(text)) {
     const url = URL.parse(text)
     if (url === null) return { mistake: `${oneLine(withoutCredentials(text))} is not a URL` }
     const { pathname: path, search } = url
     return { body: JSON.stringify({ path, search }), type: json, note: '' }
   }
-  return /^(?:\S+&)?query=\S+$/.test(text) ? { body: text, type: form, note: '' } : undefined
+  for (const { read } of readers) {
+    const query = read(text)
+    if (query !== undefined) return { body: query.body, type: query.contentType, note: '' }
+  }
+  return undefined
 }
+
+const readers: readonly ExplainReader[] = kindNames.map((name) => kinds[name].explain)
+/** Of the language that a text is taken for which is no whole query of any. */
+const { overRange } = readers.find((reader) => reader.overRange !== undefined)!
 
 /** Dashboards ask for windows that begin and end on their step: so does what is not given here. */
 function rangeOf(query: string, given: Given, io: CommandIo): Question | Mistake {
@@ -168,8 +173,9 @@ function rangeOf(query: string, given: Given, io: CommandIo): Question | Mistake
   const start = given.has('start') ? readTime(given.flag('start')!, now) : aligned(end - hourMs)
   if (start === undefined) return { mistake: `--start ${given.flag('start')}: expected ${timeForms}` }
   const seconds = (ms: number): string => String(Math.round(ms) / 1000)
-  const fields = { query, start: seconds(start), end: seconds(end), step: seconds(step) }
-  return { body: new URLSearchParams(fields).toString(), type: form, note: noteOf(given, stepText) }
+  const range = { start: seconds(start), end: seconds(end), step: seconds(step) }
+  const { body, contentType } = overRange!(query, range)
+  return { body, type: contentType, note: noteOf(given, stepText) }
 }
 
 /** A duration, or a number of seconds; undefined where it is neither, or not above 0. */

@@ -37,20 +37,21 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Io): P
   })
   const kinds = await detectKinds(config, systemClock)
   const kindOf = (name: string) => kinds.get(name)!.kind
-  crew = await crewFor({ first, kinds, given: () => loaded.given, telemetry })
-  tameCollector(crew === undefined ? config.limits.memoryBytes : undefined)
+  crew = await crewFor({ config, kinds, given: () => loaded.given, telemetry })
+  if (config.runtime.gcTuning) tameCollector(crew === undefined ? config.limits.memoryBytes : undefined)
   // Where workers serve the requests, they trace them too.
   if (crew === undefined) traces = openTraces(config, telemetry)
   house = await startHouse({
     listen: config.listen,
     limits: config.limits,
+    runtime: config.runtime,
     clock: systemClock,
     telemetry,
     sampleRatio: () => loaded.config.telemetry.traces.sampleRatio,
     databases: await databasesOf(config, { kindOf, settings: () => settings }),
     farStores: await openFarStores(config, io),
     ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
-    ...(crew && { keeper: crew.parts }),
+    ...crew?.server,
   })
   const reloads = new Reloads({
     clock: systemClock,

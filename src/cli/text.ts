@@ -1,10 +1,10 @@
 /** Texts for terminals: without what a stranger could make a terminal do, in tables, with colours where they may be. */
 import type { CommandIo } from './command.ts'
 
-/** Queries are written by strangers: nothing of them may move the cursor or break the line. */
-export const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029\s]+/gu, ' ').trim()
+export { bytesText } from '../config/units.ts'
+export { counted, oneLine } from '../core/text.ts'
 
-/** The same for texts of several lines. */
+/** As `oneLine`, for texts of several lines: nothing of them may move the cursor. */
 export const withoutControls = (text: string): string => text.replaceAll(/[^\P{Cc}\n]/gu, ' ')
 
 export const shorten = (text: string, width: number): string =>
@@ -50,21 +50,7 @@ export function tableLines(columns: readonly Column[], rows: readonly (readonly 
   )
 }
 
-export const counted = (count: number, thing: string): string =>
-  `${count.toLocaleString('en-US')} ${thing}${count === 1 ? '' : 's'}`
-
 export const percent = (share: number): string => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`
-
-/** 512 B, 3.4 KiB, 12 MiB. */
-export function bytesText(bytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
-  let [value, unit] = [bytes, 0]
-  while (value >= 1023.5 && unit < units.length - 1) {
-    value /= 1024
-    unit++
-  }
-  return `${unit === 0 || value >= 10 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
-}
 
 /** 0.4 s, 12 s, 3 min, 6 h, 2 d. */
 export function secondsText(seconds: number): string {

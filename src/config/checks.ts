@@ -1,7 +1,7 @@
 /** What no single key can say about itself. Each check reports the key at fault, as a sentence. */
+import { kindOfStore } from '../stores/kinds.ts'
 import type { Check, Report } from './definition.ts'
 import type { BackendConfig, Config, MatcherConfig, RuleConfig } from './schema.ts'
-import { formatDuration } from './units.ts'
 
 const isSet = (value: unknown): boolean => value !== undefined
 
@@ -53,27 +53,6 @@ export const socketHasOneUrl: Check = {
   needs: ['socket', 'url'],
   run({ socket, url }: BackendConfig, report) {
     if (isSet(socket) && url.length > 1) report('socket', 'can serve one URL only, and there are several')
-  },
-}
-
-export const viewsAreInTime: Check = {
-  needs: ['every', 'patience'],
-  run({ everyMs, patienceMs }: BackendConfig['segments'], report) {
-    if (patienceMs <= everyMs) {
-      const times = `${formatDuration(patienceMs)} is not longer than "every" (${formatDuration(everyMs)})`
-      report('patience', `${times}: no view would be trusted until the next one`)
-    }
-  },
-}
-
-export const keysAreOfDruid: Check = {
-  needs: ['type', 'ignoreContext', 'sqlTimeZone', 'segments'],
-  run({ type, ignoreContext, sqlTimeZone, segments }: BackendConfig, report) {
-    if (type !== 'prometheus') return
-    const sentence = 'has an effect only with Druid, and this is Prometheus'
-    if (ignoreContext.length > 0) report('ignoreContext', sentence)
-    if (sqlTimeZone !== 'UTC') report('sqlTimeZone', sentence)
-    if (segments.watch) report('segments.watch', sentence)
   },
 }
 
@@ -152,12 +131,14 @@ function adminIsApart({ listen, backends, admin }: Config, report: Report): void
 }
 
 function storesFit({ stores }: Config, report: Report): void {
-  const folders = new Map<string, string>()
+  const owners = new Map<string, string>()
   for (const [name, store] of Object.entries(stores)) {
-    if (store.type === 'memory') continue
-    const owner = folders.get(store.path)
-    folders.set(store.path, name)
-    if (owner !== undefined) report(`stores.${name}.path`, `is the folder of stores.${owner} already`)
+    const found = kindOfStore(store).placeOf?.(store)
+    if (found === undefined) continue
+    const place = `${store.type} ${found.place}`
+    const owner = owners.get(place)
+    owners.set(place, name)
+    if (owner !== undefined) report(`stores.${name}.${found.key}`, `is that of stores.${owner} already`)
   }
 }
 

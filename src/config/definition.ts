@@ -87,6 +87,14 @@ export interface Variants<T = unknown> extends Typed<T, ''> {
   readonly cases: Readonly<Record<string, Section>>
   /** The case that is meant when no type is written. */
   readonly usual: string
+  readonly shorthand?: Shorthand
+}
+
+/** A key of every case whose text sets `type` and other keys at once. */
+export interface Shorthand {
+  readonly key: string
+  /** The values by key, `type` among them, or why the text cannot be read. */
+  expand(text: string): ReadonlyMap<string, string> | (Refusal & { readonly suggestion?: string })
 }
 
 export type Type = Scalar | Section | Named | List | Variants
@@ -202,11 +210,12 @@ type CaseValue<C> = {
 export const variants = <C extends Readonly<Record<string, Section>>>(
   cases: C,
   usual: keyof C & string,
+  shorthand?: Shorthand,
 ): Variants<CaseValue<C>> => {
   const tag = key(choice(...Object.keys(cases)), usual, {
     meaning: 'which kind; the other keys depend on it',
   })
-  return { kind: 'variants', suffix: '', tag, cases, usual }
+  return { kind: 'variants', suffix: '', tag, cases, usual, ...(shorthand && { shorthand }) }
 }
 
 export const propertyOf = (name: string, { type, property }: Key): string =>

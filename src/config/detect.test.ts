@@ -52,6 +52,10 @@ test('a database is what it says it is, whatever its port', async (t) => {
   assert.deepEqual(await detect(`{ url: '${druid.url}' }`), { kind: 'druid', isGuessed: false })
   assert.deepEqual(prometheus.asked, ['/api/v1/status/buildinfo'], 'one that has told is not asked again')
   assert.deepEqual(druid.asked, ['/api/v1/status/buildinfo', '/status'])
+  const victoria = await serve(t, only('/api/v1/status/buildinfo', { data: { version: '2.24.0' } }))
+  const found = await detect(`{ url: '${victoria.url}' }`)
+  assert.deepEqual(found, { kind: 'victoriametrics', isGuessed: false })
+  assert.deepEqual(victoria.asked, ['/api/v1/status/buildinfo'])
 })
 
 test('one whose type is written is not asked', async (t) => {
@@ -85,7 +89,7 @@ test('one that tells nothing, or is not there, is known by its port', async (t) 
     'the same page everywhere': (_, response) => response.end('<html>'),
     'only who is let in': (_, response) => response.writeHead(401).end(),
     'that it is starting': (_, response) => response.writeHead(503).end(),
-    'another that speaks the same': only('/api/v1/status/buildinfo', { data: { version: '2.24.0' } }),
+    'another that speaks the same': only('/api/v1/status/buildinfo', { data: { version: '0.36.1' } }),
     'more than anybody reads': (_, response) => {
       response.on('error', () => {})
       const more = () => void (response.destroyed || response.write('x'.repeat(1 << 20), more))

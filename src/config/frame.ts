@@ -2,8 +2,9 @@
  * The code frame of a problem: three lines and a caret. Lines are masked before they are cut: a frame must not show a
  * password, not even one that stands where it must not, or under a misspelt key, or on the line above the mistake.
  */
+
+import { distance } from '../core/suggest.ts'
 import { stars } from './secret.ts'
-import { distance } from './suggest.ts'
 
 const widest = 100
 /** A key and what follows it; also inside `{ … }`, after `- `, and as `? key`. */

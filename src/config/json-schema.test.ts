@@ -79,6 +79,7 @@ for (const text of [
   `${main}policies: { p: { type: steps, steps: [{ age: 0s, ttl: 5s }] } }`,
   `${main}policies: { p: { type: ladder }, q: {} }`,
   `${main}listen: ":0"`,
+  `${main}stores: { a: { url: 'lmdb:/x?size=1GiB' }, b: { type: lmdb, url: 'lmdb:y', reserve: 0B }, c: { url: 'memory:' } }`,
 ]) {
   test(`accepted by both: ${text.slice(0, 70).replaceAll('\n', '⏎')}`, () => {
     assert.ok(loads(text), 'loader')
@@ -109,7 +110,14 @@ const beyondSchema = new Set([
     'a time zone that nobody has',
   ],
   ...['segments of a database that has none', 'segments that are looked at less often than is trusted'],
-  ...['two backends for the same requests', 'two stores in one folder'],
+  ...['two backends for the same requests', 'two stores in one folder', 'two stores in one folder, by URL'],
+  ...['a store whose URL says another path', 'a store whose URL has an unknown parameter'],
+  ...[
+    'a store whose URL has a bad size',
+    'a store whose URL sets a key twice',
+    'a durable store whose URL has a host',
+  ],
+  ...['a durable store whose URL has no path', 'a place in memory'],
   ...[
     'a rule without condition',
     'a rule without effect',

@@ -18,7 +18,7 @@ function schemaOf(type: Type): JsonSchema {
     case 'variants':
       return {
         oneOf: Object.entries(type.cases).map(([name, one]) =>
-          objectOf(one.keys, { name, isUsual: name === type.usual }),
+          objectOf(one.keys, { name, isUsual: name === type.usual, shorthand: type.shorthand?.key }),
         ),
       }
     case 'named':
@@ -42,7 +42,14 @@ function listOf(items: JsonSchema, isOneAllowed: boolean, min: number): JsonSche
   return isOneAllowed ? { anyOf: [items, many] } : many
 }
 
-function objectOf(keys: Keys, tag?: { readonly name: string; readonly isUsual: boolean }): JsonSchema {
+interface Tag {
+  readonly name: string
+  readonly isUsual: boolean
+  /** The key that stands for all that are needed. */
+  readonly shorthand: string | undefined
+}
+
+function objectOf(keys: Keys, tag?: Tag): JsonSchema {
   const shown = Object.entries(keys).filter(([, key]) => !key.isSecret)
   const properties = Object.fromEntries(shown.map(([name, key]) => [name, described(key)]))
   const required = shown.filter(([, key]) => key.isRequired || needsEntry(key)).map(([name]) => name)
@@ -52,9 +59,12 @@ function objectOf(keys: Keys, tag?: { readonly name: string; readonly isUsual: b
     type: optionalIf(needed.length === 0, 'object'),
     additionalProperties: false,
     properties: tag === undefined ? properties : { type: { const: tag.name }, ...properties },
-    ...(needed.length === 0 ? {} : { required: needed }),
+    ...(needed.length === 0 ? {} : neededBy(needed, tag?.shorthand)),
   }
 }
+
+const neededBy = (required: readonly string[], shorthand: string | undefined): JsonSchema =>
+  shorthand === undefined ? { required } : { anyOf: [{ required }, { required: [shorthand] }] }
 
 const needsEntry = ({ type }: Key): boolean => type.kind === 'named' && type.min > 0
 

@@ -50,6 +50,7 @@ test('every section is read, in human units', () => {
   assert.ok(config.rules[1]!.match.query.regex!.test('sum by (job) (up)'))
   assert.deepEqual(config.stores['disk'], {
     type: 'lmdb',
+    url: undefined,
     path: '/var/lib/windowpane',
     sizeBytes: 20e9,
     reserveBytes: 0,

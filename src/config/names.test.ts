@@ -29,6 +29,7 @@ function sample(path: string, { type }: Key): string {
     host: 'metrics.example.org',
     path: '/prometheus',
     URL: 'http://other:9090',
+    'URL of a store': 'memory:',
     'header name': 'X-Other',
     'time zone': 'Europe/Berlin',
     'name of a policy': 'p',

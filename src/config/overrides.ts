@@ -1,4 +1,6 @@
 /** Environment and flags, laid over what the file says. */
+
+import { distance, nearest } from '../core/suggest.ts'
 import type { Section } from './definition.ts'
 import {
   environmentName,
@@ -10,7 +12,6 @@ import {
   type Target,
 } from './names.ts'
 import { byDefault, isNothing, type Problem, type Raw, type RawMap, type Source } from './source.ts'
-import { distance, nearest } from './suggest.ts'
 import { parseYaml } from './yaml.ts'
 
 export interface Override {

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { Agent, request } from 'undici'
 import type { Flavour } from '../backends/backend.ts'
+import type { ConnectedDatabase, DatabaseAnswer } from '../backends/kind.ts'
 import { type KindName, kindByPort, kindNames, kinds } from '../backends/kinds.ts'
 import type { BackendConfig } from './schema.ts'
 
@@ -38,29 +39,18 @@ export async function recognise(
   url: string,
 ): Promise<Recognised> {
   const found: Omit<Recognised, 'isGuessed'>[] = []
+  // Databases that speak the same API are told apart by one answer.
+  const answers = new Map<string, DatabaseAnswer>()
   for (const kind of type === 'auto' ? kindNames : [type]) {
-    const { flavourPath, readFlavour } = kinds[kind]
-    const answer = await database.get(flavourPath)
-    const flavour = readFlavour(answer.status, answer.text)
+    const { path, read } = kinds[kind].flavour
+    const answer = answers.get(path) ?? (await database.get(path))
+    answers.set(path, answer)
+    const flavour = read(answer.status, answer.text)
     if (flavour.isKnown) return { kind, flavour, answer, isGuessed: false }
     found.push({ kind, flavour, answer })
   }
   const guess = type === 'auto' ? kindByPort(url) : type
   return { ...found.find(({ kind }) => kind === guess)!, isGuessed: type === 'auto' }
-}
-
-export interface DatabaseAnswer {
-  readonly status: number
-  readonly text: string
-  /** Its Date header. */
-  readonly date: string | undefined
-}
-
-export interface ConnectedDatabase {
-  get(path: string): Promise<DatabaseAnswer>
-  /** Sends JSON. */
-  post(path: string, value: unknown): Promise<DatabaseAnswer>
-  close(): Promise<void>
 }
 
 /** No answer to such a question is longer. */
@@ -93,6 +83,7 @@ export async function connectTo(
     close: () => agent.destroy(),
   }
 }
+
 async function connectOptions({ tls, socket }: BackendConfig): Promise<Record<string, string | Buffer>> {
   const files = { ca: tls.ca, cert: tls.cert, key: tls.key }
   const read = await Promise.all(

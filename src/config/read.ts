@@ -1,4 +1,6 @@
 /** Reads raw values by the definition: all problems at once, and a value with a source for every key. */
+
+import { nearest } from '../core/suggest.ts'
 import {
   type Key,
   type List,
@@ -13,6 +15,7 @@ import {
   type Variants,
 } from './definition.ts'
 import { environmentName } from './names.ts'
+import { withShorthand } from './shorthand.ts'
 import {
   byDefault,
   isNothing,
@@ -22,7 +25,6 @@ import {
   type RawScalar,
   type Source,
 } from './source.ts'
-import { nearest } from './suggest.ts'
 import { expectedOf, itemExpected, join, shownName, shownRaw, tidied } from './words.ts'
 
 const nameMatcher = new RegExp(namePattern)
@@ -149,8 +151,14 @@ export class Reader {
     return value
   }
 
-  #variants(type: Variants, map: RawMap | undefined, path: string): unknown {
-    if (map === undefined) return undefined
+  #variants(type: Variants, given: RawMap | undefined, path: string): unknown {
+    if (given === undefined) return undefined
+    const map = withShorthand(type, given)
+    if ('message' in map) {
+      const { key, message, suggestion } = map
+      const raw = given.entries.get(key)?.value
+      return void this.#tell(join(path, key), message, { ...(raw && { source: raw.source }), suggestion })
+    }
     const tag = this.#key(type.tag, map.entries.get('type')?.value, join(path, 'type'))
     return typeof tag === 'string' ? this.#section(type.cases[tag]!, map, path, tag) : undefined
   }

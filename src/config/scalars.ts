@@ -1,6 +1,7 @@
 /** The kinds of values that a key can have. */
+
+import { withoutCredentials } from '../core/url.ts'
 import { zoneOf } from '../core/zone.ts'
-import { withoutCredentials } from '../proxy/url.ts'
 import type { Refusal, Scalar } from './definition.ts'
 import { Secret, stars } from './secret.ts'
 import {

@@ -3,18 +3,16 @@
  * JSON Schema, docs/reference/configuration.md and the plan of a reload are all made from it: a key that is added here
  * exists everywhere.
  */
-import { kindNames, portRule } from '../backends/kinds.ts'
+import { kindNames, kinds, portRule } from '../backends/kinds.ts'
 import {
   authIsOneKind,
   certificateIsWhole,
   headerIsNoCredential,
   headersAreListed,
   headersHaveCollector,
-  keysAreOfDruid,
   matcherIsOne,
   ruleDoesSomething,
   socketHasOneUrl,
-  viewsAreInTime,
   wholeConfigurationChecks,
 } from './checks.ts'
 import {
@@ -29,9 +27,10 @@ import {
   section,
   type TypeValue,
 } from './definition.ts'
+import { keysAreOfItsKind, kindKeys } from './kind-keys.ts'
 import { limitsSection } from './limits-section.ts'
 import { policySection } from './policy-types.ts'
-
+import { runtimeSection } from './runtime-section.ts'
 import {
   address,
   bool,
@@ -41,13 +40,11 @@ import {
   headerName,
   hidden,
   hostName,
-  longestTimer,
   nameOf,
   path,
   pattern,
   ratio,
   text,
-  timeZone,
   url,
   urlPath,
   workers,
@@ -91,31 +88,6 @@ const auth = section(
   { checks: [authIsOneKind] },
 )
 
-const segments = section(
-  {
-    watch: key(bool, false, {
-      meaning:
-        'Druid: look at the segments of the Broker (`sys.segments`, with the account of `auth`). Settled buckets stay fresh while their segments are the same, and what changes is fetched again at once',
-      apply: 'restart',
-    }),
-    every: key(duration({ ...longestTimer, min: 1000 }), 10_000, {
-      meaning: 'how long after a look the next one is',
-      apply: 'restart',
-    }),
-    patience: key(duration(longestTimer), 60_000, {
-      meaning:
-        'how old the last good look may be; after that, settled buckets are under the TTL policy again',
-      apply: 'restart',
-    }),
-    maxAge: key(duration(), 86_400_000, {
-      meaning:
-        'how long after it was fetched a bucket may be fresh at most: changes of schema, lookups and rules show in no segment',
-      apply: 'restart',
-    }),
-  },
-  { checks: [viewsAreInTime] },
-)
-
 const route = section({
   host: optional(hostName, 'requests to this host name'),
   path: optional(urlPath, 'requests below this path; it is taken off before they are passed on'),
@@ -153,20 +125,11 @@ const backend = section(
       'limits.maxStale',
       'how long after its TTL a bucket may be served in an outage',
     ),
-    ignoreContext: key(list(text), [], {
-      meaning:
-        'keys of the query context of Druid that do not change answers, such as tags of users: queries that differ in them only share answers',
-      apply: 'restart',
-    }),
-    sqlTimeZone: key(timeZone, 'UTC', {
-      meaning: 'the zone of Druid SQL that names none: `druid.sql.planner.sqlTimeZone` of its Brokers',
-      apply: 'restart',
-    }),
     tls: nested(upstreamTls, 'TLS to the database', { apply: 'restart' }),
     auth: nested(auth, 'how Windowpane itself logs in, where a client does not', { apply: 'restart' }),
-    segments: nested(segments, 'watching the segments of a Druid', { apply: 'restart' }),
+    ...kindKeys(kinds),
   },
-  { checks: [headersAreListed, socketHasOneUrl, keysAreOfDruid] },
+  { checks: [headersAreListed, socketHasOneUrl, keysAreOfItsKind(kinds)] },
 )
 
 const conditions = {
@@ -251,6 +214,11 @@ export const definition = section(
     }),
     tls: nested(listenerTls, 'TLS on the listeners of the proxy', { apply: 'restart' }),
     limits: nested(limitsSection, 'bounds on memory, sizes, numbers and waiting'),
+    runtime: nested(
+      runtimeSection,
+      'what relies on how Node and V8 work inside: switch it off to rule it out, or where a version of them works differently',
+      { apply: 'restart' },
+    ),
     policies: nested(named(policySection, { expected: 'policy', builtIn: ['default'] }), 'TTL policies'),
     stores: nested(
       named(storeSection, { expected: 'store', builtIn: ['memory'] }),

@@ -1,4 +1,5 @@
 /** From the configuration to what the proxy takes: databases, settings, rules. */
+import type { DatabaseKind } from '../backends/kind.ts'
 import { type KindName, kinds } from '../backends/kinds.ts'
 import { headerOf } from '../core/headers.ts'
 import type { DatabaseOptions } from '../proxy/assembly/server.ts'
@@ -18,16 +19,15 @@ export function databasesOf(config: Config, parts: DatabaseParts): Promise<Datab
   const made = Object.entries(config.backends).map(async ([name, backend]): Promise<DatabaseOptions> => {
     const { settledAgeMs } = policyOf(config.policies[backend.policy]!)
     const { host, path } = backend.route
-    const make = await kinds[parts.kindOf(name)].load()
-    const { ignoreContext: ignoredContext, sqlTimeZone } = backend
+    const kind: DatabaseKind = kinds[parts.kindOf(name)]
     const { maxBuckets } = config.limits
+    const created = (await kind.load()).create({ settledAgeMs, maxBuckets }, backend)
     return {
       name,
-      backend: make({ settledAgeMs, maxBuckets, ignoredContext, sqlTimeZone }),
+      ...created,
       upstream: { urls: backend.url, tls: backend.tls, auth: backend.auth, socket: backend.socket },
       settings: () => parts.settings().get(name)!,
       farStore: backend.store,
-      ...(backend.segments.watch && { segments: backend.segments }),
       ...(backend.listen !== undefined && { listen: backend.listen }),
       ...((host ?? path) !== undefined && { route: { host: host?.toLowerCase(), path } }),
     }

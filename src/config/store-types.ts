@@ -1,24 +1,40 @@
-/** The kinds of stores that can be configured. */
-import { key, required, section, variants } from './definition.ts'
-import { path, size } from './scalars.ts'
+/** The section of a store: the keys of its kind, which a URL may set as well. */
+import { withoutCredentials } from '../core/url.ts'
+import { type StoreKindName, storeKindNames, storeKinds } from '../stores/kinds.ts'
+import { keysOfStoreUrl, storeUrlForms } from '../stores/url.ts'
+import { optional, type Scalar, type Section, section, type TypeValue, variants } from './definition.ts'
 
-const GiB = 2 ** 30
-const MiB = 2 ** 20
+const userInfo = /^[^/?#]*\/\/[^/?#]*@/
 
-export const storeSection = variants(
-  {
-    memory: section({}),
-    lmdb: section({
-      path: required(path, 'the folder of the database; on a local disk', { apply: 'restart' }),
-      size: key(size({ min: 16 * MiB }), 10 * GiB, {
-        meaning: 'the most it may take on disk; above, the keys used longest ago leave',
-        apply: 'restart',
-      }),
-      reserve: key(size({ min: 0 }), 256 * MiB, {
-        meaning: 'free space that is left to others: below, nothing more is written',
-        apply: 'restart',
-      }),
-    }),
-  },
-  'memory',
-)
+/** `schemes`: those of one kind. Whether any kind has the scheme is said once, when the URL is expanded. */
+const storeUrl = (schemes: readonly string[]): Scalar<string, ''> => ({
+  kind: 'scalar',
+  suffix: '',
+  label: 'URL of a store',
+  expected: `the URL of a store, such as ${storeUrlForms.join(' or ')}`,
+  json: { type: 'string', pattern: `^(?:${schemes.join('|')}):` },
+  parse: (value) => (typeof value === 'string' ? value : undefined),
+  show: (value) => (userInfo.test(value) ? withoutCredentials(value) : value),
+  credentials: (value) =>
+    userInfo.test(String(value))
+      ? 'a URL here must not hold a user or a password: set it in the environment instead'
+      : undefined,
+})
+
+const meaning = `the type and its keys in one: ${storeUrlForms.map((form) => `\`${form}\``).join(', ')}`
+
+type WithUrl<S> = Section<TypeValue<S> & { readonly url: string | undefined }>
+type Cases = { readonly [N in StoreKindName]: WithUrl<(typeof storeKinds)[N]['section']> }
+
+const cases = Object.fromEntries(
+  storeKindNames.map((name) => {
+    const { schemes, section: own } = storeKinds[name]
+    const { keys, checks, refused } = own
+    const url = optional(storeUrl(schemes), meaning, { apply: 'restart' })
+    return [name, section({ url, ...keys }, { checks, refused })]
+  }),
+) as unknown as Cases
+
+export const storeSection = variants(cases, 'memory', { key: 'url', expand: keysOfStoreUrl })
+
+export type StoreConfig = TypeValue<typeof storeSection>

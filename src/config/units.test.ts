@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { distance, nearest } from './suggest.ts'
+import { distance, nearest } from '../core/suggest.ts'
 import { formatDuration, formatSize, parseDuration, parseSize } from './units.ts'
 
 test('durations', () => {

@@ -67,3 +67,14 @@ export function formatSize(bytes: number): string {
 }
 
 const digits = (text: string): number => text.replaceAll(/\D/g, '').length
+
+/** For people, rounded: 512 B, 3.4 KiB, 12 MiB. */
+export function bytesText(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
+  let [value, unit] = [bytes, 0]
+  while (value >= 1023.5 && unit < units.length - 1) {
+    value /= 1024
+    unit++
+  }
+  return `${unit === 0 || value >= 10 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
+}

@@ -39,6 +39,9 @@ export function calendarThrough({ unit, count, zone, origin }: Calendar): Calend
   return { unit, count, zone: known.name, origin: beginOfMonth(modulo(month, count)) + inMonth }
 }
 
+export const isSameCalendar = (a: Calendar | undefined, b: Calendar | undefined): boolean =>
+  a === b || (a?.unit === b?.unit && a?.count === b?.count && a?.zone === b?.zone && a?.origin === b?.origin)
+
 /** A calendar as a record has it; undefined for anything else. */
 export function readCalendar(value: unknown): Calendar | undefined {
   if (typeof value !== 'object' || value === null) return undefined

@@ -33,6 +33,8 @@ export interface LookupRules {
   readonly now: EpochMs
   /** Buckets fetched before this are not fresh, whatever their TTL (a client's max-age or no-cache). */
   readonly notBefore: EpochMs
+  /** Buckets fetched at or after this are fresh, whatever their TTL: the request waited for their fetch. */
+  readonly acceptFrom?: EpochMs | undefined
   /** What was said about the question's buckets since they were fetched. */
   readonly marks: readonly BucketMark[]
   /** What a witness says about them; only asked where settled buckets are past their TTLs. */
@@ -160,7 +162,8 @@ class Judge implements Coverage {
   }
 
   #firstNotFresh(run: Interval, clock: EpochMs): number {
-    const { grid, policy, now } = this.#rules
+    const { grid, policy, now, acceptFrom } = this.#rules
+    if (acceptFrom !== undefined && clock >= acceptFrom) return run.to
     // Nearly always all of a run is fresh, or none of it.
     if (now < clock + policy.ttl(clock - endOf(grid, run.to - 1))) return run.to
     return firstNot(run, (bucket) => now < clock + policy.ttl(clock - endOf(grid, bucket)))

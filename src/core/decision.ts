@@ -9,45 +9,84 @@ import type { Key } from './key.ts'
 export const outcomes = ['hit', 'partial', 'miss', 'stale', 'bypass', 'refused', 'error'] as const
 export type Outcome = (typeof outcomes)[number]
 
-/** Why a query was sent to the database as it came: decided by a backend's parse or plan, or by the engine. */
-export const bypassReasons = {
-  not_a_query: 'not a range query: forwarded untouched',
-  malformed_request:
-    'parameters that the database may read differently from us (bad escapes, semicolons, odd content type)',
-  missing_parameter: 'a required parameter is missing: the database explains it',
-  invalid_parameter:
-    'a time, step or range that the database refuses, or that is spelled in a way we do not read',
-  too_many_buckets: 'more buckets than one request may have',
-  unparseable_query: 'the query text was not understood by the parser',
-  depends_on_range:
-    'an expression whose value depends on the whole range: @ start(), @ end(), start(), end(), range(), step()',
-  unsafe_offset: 'a negative or computed offset looks at data newer than its step',
-  recent_at_modifier: 'an @ modifier that points to data which may still change',
-  sorting: 'sort functions warn by range and never order a range answer',
-  unnamed_range_selector:
-    'a range function over several metric names: its whole-range error cannot be reproduced',
-  unsafe_function: 'a function whose value is not known to be local to its step',
-  limit: 'the limit parameter truncates the whole answer',
-  stats: 'query statistics belong to one execution',
-  no_time_grouping: 'no time buckets: granularity all or none, or SQL that is not grouped by time',
-  irregular_granularity: 'a granularity whose buckets do not lie on a grid that we know',
-  not_decomposable:
-    'an answer that cannot be put together from parts: totals, subtotals, nested or joined data, lookups, rows not in time order',
-  other_query_type:
-    'a type of query whose answer has no time buckets (scan, search, timeBoundary and others)',
-  other_encoding: 'an answer in another encoding than the plain one (Smile, indented JSON)',
-  partial_results:
-    'the client accepts, or asks about, answers that are not whole (returnPartialResults and others)',
-  unknown_flavour: 'the server behind this API is not one whose answers are known to be decomposable',
-  switched_off: 'caching is switched off for this database, or by a rule',
-  shadow: 'answered by the database while the cache is only compared',
-  no_store: 'the client, or the database, asked that the answer be not stored',
-  unusable_answer: 'the database answered in a form that cannot be cut into buckets',
-  answer_too_large: 'the answer exceeds the size that is kept in memory',
-  memory_exhausted: 'the memory budget has no room for the answer in flight',
-  store_failed: 'the store failed: the request went straight to the database',
-} as const
-export type BypassReason = keyof typeof bypassReasons
+/** A reason in words: what it means (docs/reference/outcomes.md), and what an operator can do (`windowpane doctor`). */
+export interface ReasonWords {
+  readonly meaning: string
+  readonly remedy: string
+}
+
+const lookAt = (reason: string): string =>
+  `Look at what the client sends with windowpane tail --reason ${reason}.`
+
+/**
+ * Why a request was bypassed, where any database may say so. What only some databases say is declared in their folders;
+ * backends/kinds.ts has the closed list of all.
+ */
+export const planningReasons = {
+  not_a_query: {
+    meaning: 'not a range query: forwarded untouched',
+    remedy: 'Nothing: it is not a range query.',
+  },
+  malformed_request: {
+    meaning:
+      'parameters that the database may read differently from us (bad escapes, semicolons, odd content type)',
+    remedy: lookAt('malformed_request'),
+  },
+  missing_parameter: {
+    meaning: 'a required parameter is missing: the database explains it',
+    remedy: lookAt('missing_parameter'),
+  },
+  invalid_parameter: {
+    meaning: 'a time, step or range that the database refuses, or that is spelled in a way we do not read',
+    remedy: lookAt('invalid_parameter'),
+  },
+  too_many_buckets: {
+    meaning: 'more buckets than one request may have',
+    remedy: 'Ask with a larger step, or raise limits.maxBuckets.',
+  },
+  unparseable_query: {
+    meaning: 'the query text was not understood by the parser',
+    remedy: 'Check the query; syntax that is newer than this version is passed on.',
+  },
+} as const satisfies Readonly<Record<string, ReasonWords>>
+export type PlanningReason = keyof typeof planningReasons
+
+/** Why a request was bypassed by the proxy or the engine, whatever the database. */
+export const servingReasons = {
+  unknown_flavour: {
+    meaning: 'the server behind this API is not one whose answers are known to be decomposable',
+    remedy: 'windowpane check --connect says what answers.',
+  },
+  switched_off: {
+    meaning: 'caching is switched off for this database, or by a rule',
+    remedy: 'windowpane mode <backend> on, or look for rules with bypass: true or mode: off.',
+  },
+  shadow: {
+    meaning: 'answered by the database while the cache is only compared',
+    remedy: 'windowpane shadow report says whether it is safe to switch on.',
+  },
+  no_store: {
+    meaning: 'the client, or the database, asked that the answer be not stored',
+    remedy: 'Find out which client sends Cache-Control: no-store, or whether the database does.',
+  },
+  unusable_answer: {
+    meaning: 'the database answered in a form that cannot be cut into buckets',
+    remedy: 'Look at what the database answers with windowpane tail --reason unusable_answer.',
+  },
+  answer_too_large: {
+    meaning: 'the answer exceeds the size that is kept in memory',
+    remedy: 'Raise limits.maxAnswer, or ask for fewer series.',
+  },
+  memory_exhausted: {
+    meaning: 'the memory budget has no room for the answer in flight',
+    remedy: 'Raise limits.memory, or ask for fewer series at once.',
+  },
+  store_failed: {
+    meaning: 'the store failed: the request went straight to the database',
+    remedy: 'Look at the log of the proxy: its store fails.',
+  },
+} as const satisfies Readonly<Record<string, ReasonWords>>
+export type ServingReason = keyof typeof servingReasons
 
 /** Why the database had to be asked although the query is eligible. */
 export const missReasons = {
@@ -85,16 +124,14 @@ export const errorReasons = {
   cancelled: 'the client cancelled the query',
   internal: 'a fault in Windowpane itself',
 } as const
-export type ErrorReason = keyof typeof errorReasons
-
-export type Reason = BypassReason | MissReason | StaleReason | RefusalReason | ErrorReason
 
 /** Filled on the way of a request. Durations in milliseconds. */
 export interface Decision {
   outcome: Outcome
   /** Of the question, once it is planned. */
   key?: Key
-  reason?: Reason
+  /** From the closed lists above, or, of a bypass, from what a kind of database declares. */
+  reason?: string
   /** For people; never a metric label. */
   detail?: string
   /** Buckets in the window, and how many of them the database was asked for by this request. */

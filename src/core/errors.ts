@@ -4,6 +4,7 @@
 export const errorCodes = {
   WINDOWPANE_BAD_OPTION: 'An option has a value that cannot be used.',
   WINDOWPANE_LISTEN_FAILED: 'The listening address could not be opened.',
+  WINDOWPANE_STORE_UNAVAILABLE: 'A store could not be opened.',
 } as const
 
 export type ErrorCode = keyof typeof errorCodes

@@ -7,6 +7,7 @@ import {
   calendarBucket,
   calendarStart,
   calendarThrough,
+  isSameCalendar,
   nominalMs,
   readCalendar,
 } from './calendar.ts'
@@ -53,6 +54,10 @@ export function readGrid(value: unknown): Grid | undefined {
     ? { kind, step, origin }
     : undefined
 }
+
+/** Whether both have the same buckets under the same numbers. */
+export const isSameGrid = (a: Grid, b: Grid): boolean =>
+  a.kind === b.kind && a.step === b.step && a.origin === b.origin && isSameCalendar(a.calendar, b.calendar)
 
 /** The number of the last bucket that begins at or before `instant`. */
 export const bucketAt = (grid: Grid, instant: EpochMs): number =>

@@ -5,8 +5,20 @@ export function headerOf(headers: readonly string[], name: string): string | und
   let value: string | undefined
   for (let i = 0; i < headers.length; i += 2) {
     const given = headers[i]!
-    if (given !== name && (given.length !== name.length || given.toLowerCase() !== name)) continue
+    if (!isNamed(given, name)) continue
     value = value === undefined ? headers[i + 1]! : `${value}, ${headers[i + 1]!}`
   }
   return value
 }
+
+/** Whether a header of one of two names is there. */
+export function hasEither(headers: readonly string[], name: string, other: string): boolean {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (isNamed(headers[i]!, name) || isNamed(headers[i]!, other)) return true
+  }
+  return false
+}
+
+/** `name`: in lower case. */
+const isNamed = (given: string, name: string): boolean =>
+  given === name || (given.length === name.length && given.toLowerCase() === name)

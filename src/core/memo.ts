@@ -1,43 +1,106 @@
 /**
- * A bounded memory of what was made from texts, because texts repeat and making is slow. Two generations, and hits write
- * nothing: a full young one becomes the old one, and the old one is dropped.
+ * Bounded memories of what was made from texts or from bytes, because requests repeat and making is slow. Two generations,
+ * and hits write nothing: a full young one becomes the old one, and the old one is dropped.
  */
+import { crc32 } from 'node:zlib'
 
 export interface MemoBounds {
   readonly maxTexts: number
   readonly maxCharacters: number
 }
 
+/** Remembers by text. */
 export class Memo<T> {
-  readonly #bounds: MemoBounds
+  readonly #entries: Generations<string, T>
   readonly #make: (text: string) => T
-  #young = new Map<string, T>()
-  #old = this.#young
-  #characters = 0
 
-  constructor(bounds: MemoBounds, make: (text: string) => T) {
-    this.#bounds = bounds
+  constructor({ maxTexts, maxCharacters }: MemoBounds, make: (text: string) => T) {
+    this.#entries = new Generations(maxTexts, maxCharacters)
     this.#make = make
   }
 
   get(text: string): T {
-    const known = this.#young.get(text)
+    const known = this.#entries.young(text)
     return known === undefined ? this.#remember(copyOf(text)) : known
   }
 
   #remember(text: string): T {
-    const value = this.#old.get(text) ?? this.#make(text)
-    const { maxTexts, maxCharacters } = this.#bounds
-    if (this.#young.size >= maxTexts / 2 || this.#characters + text.length > maxCharacters / 2) {
-      this.#old = this.#young
-      this.#young = new Map()
-      this.#characters = 0
-    }
-    this.#characters += text.length
-    this.#young.set(text, value)
+    const value = this.#entries.old(text) ?? this.#make(text)
+    this.#entries.add(text, value, text.length)
     return value
   }
 }
 
 /** A string cut out of a request keeps the whole request in memory; a copy does not. */
 const copyOf = (text: string): string => Buffer.from(text).toString()
+
+export interface BytesMemoBounds {
+  readonly maxEntries: number
+  readonly maxBytes: number
+}
+
+interface Remembered<T> {
+  readonly bytes: Buffer
+  readonly value: T
+}
+
+/** Remembers by bytes, without a text of them: making one and hashing it takes four times as long as a checksum. */
+export class BytesMemo<T> {
+  /** By checksum: of two that share one, the later is remembered. */
+  readonly #entries: Generations<number, Remembered<T>>
+  readonly #make: (bytes: Buffer) => T
+
+  constructor({ maxEntries, maxBytes }: BytesMemoBounds, make: (bytes: Buffer) => T) {
+    this.#entries = new Generations(maxEntries, maxBytes)
+    this.#make = make
+  }
+
+  get(bytes: Buffer): T {
+    const checksum = crc32(bytes)
+    const known = this.#entries.young(checksum)
+    return known?.bytes.equals(bytes) === true ? known.value : this.#remember(checksum, bytes)
+  }
+
+  #remember(checksum: number, bytes: Buffer): T {
+    const known = this.#entries.old(checksum)
+    // A copy: the bytes of a request lie in more memory than their own.
+    const entry =
+      known?.bytes.equals(bytes) === true
+        ? known
+        : { bytes: Buffer.copyBytesFrom(bytes), value: this.#make(bytes) }
+    this.#entries.add(checksum, entry, bytes.length)
+    return entry.value
+  }
+}
+
+/** Half of the bounds is for the young generation, half for the old one. */
+class Generations<K, E> {
+  readonly #maxEntries: number
+  readonly #maxSize: number
+  #young = new Map<K, E>()
+  #old = this.#young
+  #size = 0
+
+  constructor(maxEntries: number, maxSize: number) {
+    this.#maxEntries = maxEntries / 2
+    this.#maxSize = maxSize / 2
+  }
+
+  young(key: K): E | undefined {
+    return this.#young.get(key)
+  }
+
+  old(key: K): E | undefined {
+    return this.#old.get(key)
+  }
+
+  add(key: K, entry: E, size: number): void {
+    if (this.#young.size >= this.#maxEntries || this.#size + size > this.#maxSize) {
+      this.#old = this.#young
+      this.#young = new Map()
+      this.#size = 0
+    }
+    this.#size += size
+    this.#young.set(key, entry)
+  }
+}

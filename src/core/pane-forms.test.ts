@@ -1,8 +1,8 @@
 /** The forms that dashboards ask for, as the text of a database: cut, stored, joined and put together again. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { MatrixSink } from '../backends/prometheus/decompose.ts'
-import { recompose } from '../backends/prometheus/recompose.ts'
+import { MatrixSink } from '../backends/matrix/decompose.ts'
+import { recompose } from '../backends/matrix/recompose.ts'
 import { layOver } from '../stores/tile.ts'
 import type { Interval } from './interval.ts'
 import { type Pane, PaneBody, paneOf, slice } from './pane.ts'

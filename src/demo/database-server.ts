@@ -1,6 +1,7 @@
 /** The demo database behind a socket: answers as late as evaluating would take, and remembers who caused which fetch. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { BoundedMap } from '../core/bounded-map.ts'
 import type { Clock } from '../core/clock.ts'
 import { bodyOf } from '../proxy/front/body.ts'
 import { readTarget } from '../proxy/request/incoming.ts'
@@ -17,14 +18,11 @@ export interface DemoServer {
 }
 
 const maxRequestBytes = 1 << 20
-const maxRemembered = 1000
 
 export async function serveDemoDatabase(database: DemoDatabase, port = 0): Promise<DemoServer> {
-  const fetches = new Map<string, Question>()
+  const fetches = new BoundedMap<string, Question>({ maxEntries: 1000 })
   const remember = (id: string | undefined, question: Question): void => {
-    if (id === undefined) return
-    if (fetches.size >= maxRemembered) fetches.delete(fetches.keys().next().value!)
-    fetches.set(id, question)
+    if (id !== undefined) fetches.set(id, question)
   }
   const server = createServer((request, response) => {
     void respond(database, { request, response }, (question) => remember(idOf(request), question))

@@ -2,11 +2,13 @@
  * A database for demonstrations and tests: invented metrics behind the API of Prometheus. What it says is a pure
  * function of the question and of the instant at which it is asked, so the truth at any other instant can be told too.
  */
+
 import type { WireRequest } from '../backends/backend.ts'
-import { firstValue, type Pairs, readForm } from '../backends/prometheus/form.ts'
-import { parseTime, readRange } from '../backends/prometheus/time.ts'
+import { firstValue, type Pairs, readForm } from '../backends/matrix/form.ts'
+import { parseTime, readRange } from '../backends/matrix/time.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { headerOf } from '../core/headers.ts'
+import { Memo } from '../core/memo.ts'
 import { arrivalsAt, evaluate, type Matrix, type Range, stepsOf } from './evaluate.ts'
 import { createMetrics } from './metrics.ts'
 import { failure, printMatrix, printNumber, printVector, success } from './print.ts'
@@ -76,7 +78,8 @@ class Database implements DemoDatabase {
   readonly load: Load = { queries: 0, buckets: 0, bucketSeconds: 0 }
   readonly #metrics
   readonly #latency: Latency
-  readonly #parsed = new Map<string, ReturnType<typeof parseQuery>>()
+  /** Few texts are asked often; strangers may ask many. */
+  readonly #queries = new Memo({ maxTexts: 1000, maxCharacters: 1 << 20 }, parseQuery)
 
   constructor({ clock, seed = 1, latency = defaultLatency }: DemoDatabaseOptions) {
     this.clock = clock
@@ -85,12 +88,12 @@ class Database implements DemoDatabase {
   }
 
   truth({ query, start, end, stepMs }: Question, knownAt: EpochMs): Matrix | undefined {
-    const parsed = this.#parse(query)
+    const parsed = this.#queries.get(query)
     return 'error' in parsed ? undefined : this.#matrix(parsed, { start, end, stepMs }, knownAt)
   }
 
   changes(query: string, at: EpochMs, until: EpochMs): EpochMs[] {
-    const parsed = this.#parse(query)
+    const parsed = this.#queries.get(query)
     return 'metric' in parsed ? arrivalsAt(this.#metrics, parsed, { at, until }) : []
   }
 
@@ -127,7 +130,7 @@ class Database implements DemoDatabase {
     const text = (name: string): string => firstValue(pairs, name) ?? ''
     const range = readRange(text('start'), text('end'), text('step'))
     if ('bypass' in range) return badData(`invalid parameter: ${range.detail}`)
-    const query = this.#parse(text('query'))
+    const query = this.#queries.get(text('query'))
     if ('error' in query) return badData(`invalid parameter "query": 1:1: parse error: ${query.error}`)
     seen?.({ ...range, query: text('query') })
     const matrix = this.#matrix(query, range, this.clock.now())
@@ -144,7 +147,7 @@ class Database implements DemoDatabase {
   }
 
   #instant(pairs: Pairs): Answer {
-    const query = this.#parse(firstValue(pairs, 'query') ?? '')
+    const query = this.#queries.get(firstValue(pairs, 'query') ?? '')
     if ('error' in query) return badData(`invalid parameter "query": 1:1: parse error: ${query.error}`)
     const text = firstValue(pairs, 'time')
     const at = text === undefined ? this.clock.now() : parseTime(text)?.ms
@@ -178,16 +181,6 @@ class Database implements DemoDatabase {
       [{ type, help, unit: '' }],
     ])
     return quick(success(JSON.stringify(Object.fromEntries(entries))))
-  }
-
-  /** Few texts are asked often; strangers may ask many. */
-  #parse(text: string): ReturnType<typeof parseQuery> {
-    const known = this.#parsed.get(text)
-    if (known !== undefined) return known
-    if (this.#parsed.size > 1000) this.#parsed.clear()
-    const parsed = parseQuery(text)
-    this.#parsed.set(text, parsed)
-    return parsed
   }
 }
 

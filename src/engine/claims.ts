@@ -1,17 +1,23 @@
 /**
- * Flights of several threads: before a thread sends a query it claims the interval, and a thread that wants what another
- * one is fetching waits until that has landed and looks again. Inside a thread flights.ts has decided already; here the
- * same rules hold between threads.
+ * Who fetches, where several fetch for one store: before a query is sent its intervals are claimed, and a request that wants
+ * what somebody else is fetching waits until that has landed and looks again. Between threads claims are messages
+ * (workers/claims.ts), between nodes they are leased rows (cell-claims.ts).
  */
-
-import type { Edges } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
-import { isWorthAwaiting, type Wish } from './flights.ts'
+import type { Wish } from './flights.ts'
 
-/** `go`: nobody else is fetching this; `look`: somebody was, or has: look into the store again. */
-export type Verdict = 'go' | 'look'
+/** `go`: nobody else is fetching this. Otherwise somebody was, or has: the request looks into the store again. */
+export type Verdict = 'go' | Look
+
+export interface Look {
+  /**
+   * What was fetched at or after this is accepted even if its TTL ran out on the way: the request waited for it. Infinite
+   * where it did not wait.
+   */
+  readonly acceptFrom: EpochMs
+}
 
 export interface Claims {
   claim(wanted: Wanted): Claim
@@ -19,152 +25,16 @@ export interface Claims {
 
 export interface Claim {
   readonly verdict: Promise<Verdict>
-  /** The flight is over, and what it brought is on its way to the keeper; or it is given up. */
-  release(): void
+  /** The flight is over, or was given up; whether what it brought was stored. Called once. */
+  release(isStored: boolean): void
 }
 
 export interface Wanted extends Wish {
   readonly key: Key
   readonly intervals: Intervals
   readonly startedAt: EpochMs
+  /** The newest clock that the lookup found among these buckets: what was fetched later is news. */
+  readonly newestSeen: EpochMs
   /** It has waited often enough: it is to go whatever others do. */
   readonly isImpatient: boolean
-}
-
-export type ToClaimTable =
-  | {
-      readonly kind: 'claim'
-      readonly claim: number
-      readonly wanted: Wanted
-      /** The revision of the key that the thread has seen. */
-      readonly seen: number
-    }
-  | { readonly kind: 'release'; readonly claim: number }
-
-export interface FromClaimTable {
-  readonly kind: 'claimed'
-  readonly claim: number
-  readonly verdict: Verdict
-}
-
-interface OpenClaim extends Pick<Wanted, 'key' | 'intervals' | 'startedAt'> {
-  readonly edges: Edges | undefined
-  readonly thread: number
-  readonly waiting: Map<string, () => void>
-}
-
-export interface ClaimTableOptions {
-  readonly send: (thread: number, message: FromClaimTable) => void
-  /** Whether more is stored of a key than the revision that a thread has seen; it has been told of it by then. */
-  readonly isNews: (key: Key, seen: number) => boolean
-}
-
-/** The keeper's side. Who waits holds no claim, so that nobody can wait for itself. */
-export class ClaimTable {
-  readonly #options: ClaimTableOptions
-  readonly #open = new Map<string, OpenClaim>()
-  readonly #byKey = new Map<Key, Set<OpenClaim>>()
-
-  constructor(options: ClaimTableOptions) {
-    this.#options = options
-  }
-
-  get count(): number {
-    return this.#open.size
-  }
-
-  receive(thread: number, message: ToClaimTable): void {
-    if (message.kind === 'release') this.#release(nameOf(thread, message.claim))
-    else this.#claim(thread, message)
-  }
-
-  /** The thread is no more: whoever waits for it need not. */
-  close(thread: number): void {
-    const isOfThread = (name: string) => name.startsWith(`${thread} `)
-    for (const { waiting } of this.#open.values()) {
-      for (const name of [...waiting.keys()].filter(isOfThread)) waiting.delete(name)
-    }
-    for (const name of [...this.#open.keys()].filter(isOfThread)) this.#release(name)
-  }
-
-  #claim(thread: number, { claim, wanted, seen }: ToClaimTable & { kind: 'claim' }): void {
-    const answer = (verdict: Verdict) => this.#options.send(thread, { kind: 'claimed', claim, verdict })
-    const { key, intervals, edges, startedAt, isImpatient } = wanted
-    if (!isImpatient && this.#options.isNews(key, seen)) {
-      answer('look')
-      return
-    }
-    const other = isImpatient ? undefined : this.#otherFlight(thread, wanted)
-    if (other !== undefined) {
-      other.waiting.set(nameOf(thread, claim), () => answer('look'))
-      return
-    }
-    this.#add(nameOf(thread, claim), { thread, key, intervals, edges, startedAt, waiting: new Map() })
-    answer('go')
-  }
-
-  #otherFlight(thread: number, wanted: Wanted): OpenClaim | undefined {
-    for (const open of this.#byKey.get(wanted.key) ?? []) {
-      if (open.thread !== thread && isWorthAwaiting(open, wanted.intervals, wanted)) return open
-    }
-    return undefined
-  }
-
-  #add(name: string, open: OpenClaim): void {
-    this.#open.set(name, open)
-    const others = this.#byKey.get(open.key)
-    if (others === undefined) this.#byKey.set(open.key, new Set([open]))
-    else others.add(open)
-  }
-
-  #release(name: string): void {
-    const open = this.#open.get(name)
-    if (open === undefined) {
-      for (const { waiting } of this.#open.values()) waiting.delete(name)
-      return
-    }
-    this.#open.delete(name)
-    const others = this.#byKey.get(open.key)
-    others?.delete(open)
-    if (others?.size === 0) this.#byKey.delete(open.key)
-    for (const goOn of open.waiting.values()) goOn()
-  }
-}
-
-const nameOf = (thread: number, claim: number): string => `${thread} ${claim}`
-
-export interface RemoteClaimsOptions {
-  readonly send: (message: ToClaimTable) => void
-  /** What this thread has seen of a key. */
-  readonly revisionOf: (key: Key) => number
-}
-
-/** A thread's side. */
-export class RemoteClaims implements Claims {
-  readonly #options: RemoteClaimsOptions
-  readonly #waiting = new Map<number, (verdict: Verdict) => void>()
-  #last = 0
-
-  constructor(options: RemoteClaimsOptions) {
-    this.#options = options
-  }
-
-  claim(wanted: Wanted): Claim {
-    const { send, revisionOf } = this.#options
-    const claim = ++this.#last
-    const verdict = new Promise<Verdict>((resolve) => this.#waiting.set(claim, resolve))
-    send({ kind: 'claim', claim, wanted, seen: revisionOf(wanted.key) })
-    return {
-      verdict,
-      release: () => {
-        this.#waiting.delete(claim)
-        send({ kind: 'release', claim })
-      },
-    }
-  }
-
-  receive({ claim, verdict }: FromClaimTable): void {
-    this.#waiting.get(claim)?.(verdict)
-    this.#waiting.delete(claim)
-  }
 }

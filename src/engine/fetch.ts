@@ -1,7 +1,7 @@
 /** What became of a query that was sent to the database: a value, whatever happened. */
 import type { Decomposed, HeaderList, ResponseEnds, Sink, Unusable } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
-import type { BypassReason, StaleReason } from '../core/decision.ts'
+import type { ServingReason, StaleReason } from '../core/decision.ts'
 import { headerOf } from '../core/headers.ts'
 import type { Pane } from '../core/pane.ts'
 
@@ -35,7 +35,7 @@ export interface DatabaseFailure {
 /** An answer that is true but cannot be cut or kept; the client must be given the database's own. */
 export interface UnusableAnswer {
   readonly kind: 'unusable'
-  readonly reason: BypassReason
+  readonly reason: ServingReason
   readonly detail: string
 }
 

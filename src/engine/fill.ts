@@ -11,7 +11,7 @@ import { type Departure, type Flight, Flights, type Wish, wholeIn } from './flig
 import { askedBy } from './gaps.ts'
 import { Intake } from './intake.ts'
 import { marksOver } from './marks.ts'
-import { serveStale } from './stale.ts'
+import { findStale, staleAnswerOf } from './stale.ts'
 import { partsOf } from './stored.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
 import { writeBack } from './write-back.ts'
@@ -49,7 +49,9 @@ interface Errand {
   send(): void
 }
 
-/** After so many waits for other threads a request goes its own way. */
+const slow = { reason: 'database_slow', detail: 'still waiting' } as const
+
+/** After so many waits for other threads or nodes a request goes its own way. */
 const maxLooks = 3
 
 export class GapFiller {
@@ -124,7 +126,7 @@ export class GapFiller {
       notBefore: request.demands.notBefore,
       marks: marksOver(this.#options, key, request.plan),
       edges: request.plan.edges,
-      takesSeveral: this.#options.backend.takesSeveralIntervals,
+      takesSeveral: this.#options.backend.capabilities.severalIntervals,
     }
   }
 
@@ -161,7 +163,7 @@ export class GapFiller {
     return { flight, fetch }
   }
 
-  /** Where other threads fetch too, one of them fetches; the others look again once that has landed. */
+  /** Where other threads or nodes fetch too, one of them fetches; the others look again once that has landed. */
   #whenClaimed(trip: Trip, departure: Departure, { fetch, send }: Errand): void {
     const { claims } = this.#options
     const isStorable = wholeIn(departure.intervals, departure.edges).length > 0
@@ -174,6 +176,7 @@ export class GapFiller {
       ...{ key: departure.key, intervals: departure.intervals, startedAt: departure.startedAt },
       ...this.#wishOf(trip),
       along: 0,
+      newestSeen: trip.newestSeen ?? Number.NEGATIVE_INFINITY,
       isImpatient: looks >= maxLooks,
     })
     void claim.verdict.then((verdict) => {
@@ -181,11 +184,12 @@ export class GapFiller {
       if (verdict === 'go') send()
       else {
         trip.looks = looks + 1
+        trip.acceptFrom = verdict.acceptFrom
         fetch.cancel()
       }
     })
-    // What was fetched has been sent to the keeper by then: whoever waits finds it.
-    void fetch.result.then(() => claim.release())
+    // What was fetched is in the store of this process by then.
+    void fetch.result.then((result) => claim.release(result.kind === 'panes' && result.storable))
   }
 
   /** Before anybody hears of a flight's end, its buckets are stored: no herd between answer and write-back. */
@@ -222,16 +226,19 @@ export class GapFiller {
   ): Promise<FetchResult[] | Answer | 'again'> {
     const { clock, patienceMs } = this.#options
     return new Promise((resolve, reject) => {
-      const timer = clock.after(this.#isDatabaseDown ? patienceMs.down : patienceMs.slow, () => {
+      let isOver = false
+      const timer = clock.after(this.#isDatabaseDown ? patienceMs.down : patienceMs.slow, async () => {
         if (fetch?.isStreaming) return
-        const slow = { reason: 'database_slow', detail: 'still waiting' } as const
-        const stale = serveStale(this.#options, trip, slow)
-        if (stale === undefined) return
+        const usable = await findStale(this.#options, trip)
+        if (usable === undefined || isOver || fetch?.isStreaming) return
         // What still comes is for the store: the client is given this answer.
         fetch?.dropTarget()
-        resolve(stale)
+        resolve(staleAnswerOf(this.#options, trip, { ...usable, why: slow }))
       })
-      over.then(resolve, reject).finally(() => timer.cancel())
+      over.then(resolve, reject).finally(() => {
+        isOver = true
+        timer.cancel()
+      })
     })
   }
 
@@ -239,7 +246,7 @@ export class GapFiller {
     trip: Trip,
     { taken, own }: { taken: readonly Taken[]; own: Flight | undefined },
     results: readonly FetchResult[],
-  ): Filled {
+  ): Filled | Promise<Filled> {
     const panes: Pane[] = []
     let headers: HeaderList = []
     for (let i = 0; i < results.length; i++) {
@@ -255,14 +262,18 @@ export class GapFiller {
     return { panes: panes.sort((a, b) => a.from - b.from), headers }
   }
 
-  #failed(trip: Trip, flight: Flight, result: Exclude<FetchResult, FetchedPanes>): Filled {
+  async #failed(trip: Trip, flight: Flight, result: Exclude<FetchResult, FetchedPanes>): Promise<Filled> {
     // What another request's own terms or departure caused is not this one's failure: it asks again.
     if (result.kind === 'abandoned') return 'again'
     const isOnOtherTerms = flight.terms !== trip.plan.terms
     if (isOnOtherTerms && result.kind === 'broken' && result.response !== undefined) return 'again'
     if (result.kind === 'broken' && this.#isCancelledForAnother(trip, flight, result)) return 'again'
     if (result.kind === 'unusable') return { kind: 'forward', reason: result.reason, detail: result.detail }
-    if (result.kind === 'broken') return serveStale(this.#options, trip, result) ?? broken(trip, result)
+    if (result.kind === 'broken') {
+      const usable = await findStale(this.#options, trip)
+      if (usable === undefined) return broken(trip, result)
+      return staleAnswerOf(this.#options, trip, { ...usable, why: result })
+    }
     resetDecision(trip.decision)
     trip.decision.outcome = 'error'
     trip.decision.reason = 'database_refused'
@@ -273,7 +284,7 @@ export class GapFiller {
   /** Somebody ended the query by its id, and that is not this request's. */
   #isCancelledForAnother({ plan }: Trip, { queryId }: Flight, { response }: DatabaseFailure): boolean {
     if (response === undefined || queryId === undefined || queryId === plan.queryId) return false
-    return this.#options.backend.isCancellation?.(response.status, response.body) === true
+    return this.#options.backend.cancellation?.isCancellation(response.status, response.body) === true
   }
 }
 

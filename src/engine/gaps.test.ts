@@ -15,7 +15,7 @@ const absent = (from: number, to: number): CoverageRun => ({ from, to, state: 'a
 
 function gaps(several: boolean, runs: readonly CoverageRun[], edges: Intervals = []): Intervals {
   const plan = { whole: runs, ...(edges.length > 0 && { edges: { buckets: edges, parts: '' } }) }
-  return gapsIn(plan, runs, { takesSeveralIntervals: several })
+  return gapsIn(plan, runs, { severalIntervals: several })
 }
 
 test('where a query takes several intervals: what is not fresh, and the edges', () => {
@@ -53,7 +53,7 @@ function lapsing(policy: TtlPolicy, ages: readonly number[], several = true): In
   )
   const grid = { kind: 'cell', step: minute, origin: 0 } as const
   const rules = { grid, policy, now, notBefore: Number.NEGATIVE_INFINITY, marks: noMarks }
-  return lapsingIn({ whole: [run(0, ages.length)] }, { panes, rules }, { takesSeveralIntervals: several })
+  return lapsingIn({ whole: [run(0, ages.length)] }, { panes, rules }, { severalIntervals: several })
 }
 
 test('a query brings along what lapses within four fifths of the shortest TTL', () => {

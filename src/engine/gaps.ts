@@ -1,5 +1,5 @@
 /** What of a request's buckets has to be fetched, by what a lookup found of them. */
-import type { Backend, Edges, Plan } from '../backends/backend.ts'
+import type { BackendCapabilities, Edges, Plan } from '../backends/backend.ts'
 import { type CoverageRun, cover, gapOf, gapsOf, type LookupRules } from '../core/coverage.ts'
 import { hullOf, type Intervals, intersectAll, nothing, uniteAll } from '../core/interval.ts'
 import type { Pane } from '../core/pane.ts'
@@ -12,11 +12,11 @@ const maxIntervals = 256
 export function gapsIn(
   plan: Pick<Plan, 'whole' | 'edges'>,
   runs: readonly CoverageRun[],
-  { takesSeveralIntervals }: Pick<Backend, 'takesSeveralIntervals'>,
+  { severalIntervals }: Pick<BackendCapabilities, 'severalIntervals'>,
 ): Intervals {
   const { edges } = plan
   if (edges === undefined && runs.every(isFresh)) return nothing
-  if (!takesSeveralIntervals) {
+  if (!severalIntervals) {
     const gap = gapOf(runs)
     return [hullOf(withEdges(gap === undefined ? nothing : [gap], edges))]
   }
@@ -38,11 +38,11 @@ export interface Stored {
 export function lapsingIn(
   { whole, edges }: Pick<Plan, 'whole' | 'edges'>,
   { panes, rules }: Stored,
-  backend: Pick<Backend, 'takesSeveralIntervals'>,
+  capabilities: Pick<BackendCapabilities, 'severalIntervals'>,
 ): Intervals {
-  if (!backend.takesSeveralIntervals || edges !== undefined) return nothing
+  if (!capabilities.severalIntervals || edges !== undefined) return nothing
   const { runs } = cover(whole, panes, { ...rules, now: rules.now + horizonOf(rules.policy) })
-  return gapsIn({ whole }, runs, backend)
+  return gapsIn({ whole }, runs, capabilities)
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Transform } from 'node:stream'
 import type { HeaderList, Sink } from '../backends/backend.ts'
 import { type Budget, Reservation } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
-import type { BypassReason } from '../core/decision.ts'
+import type { ServingReason } from '../core/decision.ts'
 import { headerOf } from '../core/headers.ts'
 import type { Backlog, Backlogged } from './backlog.ts'
 import { decoderFor } from './decoder.ts'
@@ -234,7 +234,7 @@ export class Intake implements ResponseHandler, Backlogged {
   }
 
   /** Members go their own way at once; only a client that has a part of the response waits for the rest. */
-  #giveUp(reason: BypassReason, detail = `after ${this.#received} bytes`): void {
+  #giveUp(reason: ServingReason, detail = `after ${this.#received} bytes`): void {
     this.#settle({ kind: 'unusable', reason, detail })
     if (!this.#tee.isOpen) this.#exchange?.cancel()
     else if (this.#hasArrived) this.#tee.end()

@@ -184,6 +184,7 @@ test('no patience is left over: no timer stays behind', async () => {
   const rig = await loadedRig()
   await rig.clock.advance(20_000)
   await rig.ask(180)
+  await rig.clock.advance(0)
   assert.equal(rig.clock.pending, 0)
 })
 

@@ -2,23 +2,27 @@
  * The way of a planned request: lookup → gaps → fetch → recompose → answer. Read `serve` from top to bottom; what it
  * calls stands below it in the order of use. Fetching and writing back are fill.ts, an outage is stale.ts.
  */
+
 import type { HeaderList, Plan } from '../backends/backend.ts'
+import type { EpochMs } from '../core/clock.ts'
 import { type Coverage, cover } from '../core/coverage.ts'
+import { inTime } from '../core/deadline.ts'
 import { type Decision, resetDecision } from '../core/decision.ts'
-import type { Grid } from '../core/grid.ts'
-import { countOf, type Intervals, nothing, subtractAll } from '../core/interval.ts'
-import { type Key, keyOf } from '../core/key.ts'
-import type { Pane } from '../core/pane.ts'
+import { countOf, type Interval, type Intervals, nothing, subtractAll } from '../core/interval.ts'
+import { clockOf, type Pane } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
+import { readNear } from '../stores/peek.ts'
 import type { Found, MaybePromise } from '../stores/store.ts'
 import { type ExplainedRequest, type Explanation, explainPlan } from './explain/explain.ts'
 import { type FilledGaps, GapFiller } from './fill.ts'
+import { wholeIn } from './flights.ts'
 import { askedBy, gapsIn, lapsingIn } from './gaps.ts'
 import { keptHeaders } from './kept-headers.ts'
+import { KeyMemo } from './key-memo.ts'
 import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { Shadow, type ShadowRequest } from './shadow/shadow.ts'
-import { inTime, newestOf, partsOf, readRuns, withOneFrame } from './stored.ts'
+import { newestOf, partsOf, readRuns, withOneFrame } from './stored.ts'
 import type { Answer, CacheRequest, IntervalCacheOptions, Trip } from './trip.ts'
 import { vouchedOver } from './witness.ts'
 
@@ -39,13 +43,11 @@ export class IntervalCache {
   readonly #options: IntervalCacheOptions
   readonly #filler: GapFiller
   readonly #shadow: Shadow
-  readonly #keys = new WeakMap<
-    Grid,
-    { readonly identity: string; readonly shape: string; readonly key: Key }
-  >()
+  readonly #keys: KeyMemo
 
   constructor(options: IntervalCacheOptions) {
     this.#options = options
+    this.#keys = new KeyMemo(options.name)
     this.#filler = new GapFiller(options)
     this.#shadow = new Shadow(options)
   }
@@ -67,6 +69,7 @@ export class IntervalCache {
       if (lookup.gaps.length === 0) return this.#hit(trip, lookup)
       if (request.demands.onlyIfCached) return { kind: 'not-cached' }
       noteMiss(trip, lookup)
+      if (this.#options.claims !== undefined) trip.newestSeen = newestIn(lookup)
       const filled = await this.#filler.fill(trip, lookup.gaps, lookup.lapsing)
       if (filled !== 'again' && 'kind' in filled) return filled
       const answer = filled === 'again' ? 'again' : this.#compose(trip, lookup, filled)
@@ -99,24 +102,16 @@ export class IntervalCache {
   }
 
   #tripOf(request: CacheRequest, decision: Decision): Trip {
-    const { plan } = request
-    const key = this.#keyOf(request)
+    const { plan, identity } = request
+    const key = this.#keys.keyOf(plan.shape, plan.grid, identity)
     const policy = request.policy ?? this.#options.policy
     const maxStaleMs = request.maxStaleMs ?? this.#options.maxStaleMs
     return { request, plan, key, decision, policy, maxStaleMs }
   }
 
-  /** Backends remember how questions lie on their grids: who asked last for the same grid object asked the same. */
-  #keyOf({ plan: { shape, grid }, identity }: CacheRequest): Key {
-    const known = this.#keys.get(grid)
-    if (known !== undefined && known.identity === identity && known.shape === shape) return known.key
-    const key = keyOf({ backend: this.#options.name, identity, shape, grid })
-    this.#keys.set(grid, { identity, shape, key })
-    return key
-  }
-
+  /** What lies in this process is looked at first; a far tier is asked only for what is not fresh there. */
   #lookup(trip: Trip): MaybePromise<Lookup | 'failed'> {
-    const { clock, store, storeTimeoutMs } = this.#options
+    const { clock, store } = this.#options
     const { key, plan, decision } = trip
     // A client that has all of an answer and asks again gets a hit, however late its answer is stored.
     const storing = this.#filler.storing(key)
@@ -124,41 +119,61 @@ export class IntervalCache {
     decision.key = key
     decision.buckets = countOf(askedBy(plan))
     const began = clock.elapsed()
-    let pending: MaybePromise<Found | undefined>
+    const near = this.#read(trip, (run) => readNear(store, key, run))
+    const lookup =
+      near instanceof Promise ? near.then((found) => this.#lookOn(trip, found)) : this.#lookOn(trip, near)
+    const over = <T>(looked: T): T => {
+      decision.timings.lookup += clock.elapsed() - began
+      return looked
+    }
+    return lookup instanceof Promise ? lookup.then(over) : over(lookup)
+  }
+
+  #lookOn(trip: Trip, near: Lookup | 'failed'): MaybePromise<Lookup | 'failed'> {
+    const { store } = this.#options
+    if (near === 'failed' || near.gaps.length === 0 || store.near === undefined) return near
+    const stale = wholeIn(near.gaps, trip.plan.edges)
+    if (stale.length === 0) return near
+    const far = this.#read(trip, (run) => store.read(trip.key, run, stale))
+    return far instanceof Promise ? far.then((looked) => (looked === 'failed' ? near : looked)) : far
+  }
+
+  #read(
+    trip: Trip,
+    read: (run: Interval) => MaybePromise<Found | undefined>,
+  ): MaybePromise<Lookup | 'failed'> {
+    const { clock, storeTimeoutMs } = this.#options
     try {
-      const { whole } = plan
-      const found =
-        whole.length === 1 ? store.read(key, whole[0]!) : readRuns(whole, (run) => store.read(key, run))
-      pending = inTime(found, clock, storeTimeoutMs)
+      const found = inTime(readRuns(trip.plan.whole, read), clock, storeTimeoutMs)
+      if (!(found instanceof Promise)) return this.#judge(trip, found)
+      return found.then(
+        (late) => this.#judge(trip, late),
+        () => 'failed',
+      )
     } catch {
       return 'failed'
     }
-    const judge = (found: Found | undefined) => {
-      const lookup = this.#judge(trip, found)
-      decision.timings.lookup += clock.elapsed() - began
-      return lookup
-    }
-    return pending instanceof Promise ? pending.then(judge, () => 'failed') : judge(pending)
   }
 
-  #judge({ key, plan, request, policy, frame }: Trip, read: Found | undefined): Lookup {
+  #judge({ key, plan, request, policy, frame, acceptFrom }: Trip, read: Found | undefined): Lookup {
     const found = read && withOneFrame(read, frame)
     const now = this.#options.clock.now()
     const marks = marksOver(this.#options, key, plan)
     const vouched = vouchedOver(this.#options, plan)
-    const rules = { grid: plan.grid, policy, now, notBefore: request.demands.notBefore, marks, vouched }
-    const { backend } = this.#options
+    const { notBefore } = request.demands
+    const rules = { grid: plan.grid, policy, now, notBefore, acceptFrom, marks, vouched }
+    const { capabilities } = this.#options.backend
     const panes = found?.panes ?? []
     const coverage = cover(plan.whole, panes, rules)
     const { oldestFresh, freshUntil } = coverage
-    const gaps = gapsIn(plan, coverage.runs, backend)
+    const gaps = gapsIn(plan, coverage.runs, capabilities)
     return {
       found,
       coverage,
       gaps,
-      lapsing: gaps.length === 0 ? nothing : lapsingIn(plan, { panes, rules }, backend),
+      lapsing: gaps.length === 0 ? nothing : lapsingIn(plan, { panes, rules }, capabilities),
       ageSeconds: oldestFresh <= now ? Math.floor((now - oldestFresh) / 1000) : undefined,
-      ttlSeconds: Math.ceil((freshUntil - now) / 1000),
+      ttlSeconds: Math.max(0, Math.ceil((freshUntil - now) / 1000)),
     }
   }
 
@@ -184,7 +199,7 @@ export class IntervalCache {
       trip.frame = frame
       return 'again'
     }
-    return this.#answer(plan, panes, keptHeaders(filled.headers, this.#options.backend))
+    return this.#answer(plan, panes, keptHeaders(filled.headers, this.#options.backend.capabilities))
   }
 
   #answer(plan: Plan, panes: readonly Pane[], headers: HeaderList): Answer {
@@ -200,4 +215,16 @@ function noteMiss({ decision, request }: Trip, { coverage, gaps, ageSeconds }: L
   decision.outcome = outcome
   decision.reason = reason
   if (ageSeconds !== undefined && decision.outcome === 'partial') decision.ageSeconds = ageSeconds
+}
+
+/** Of what lies in the gaps. */
+function newestIn({ found, gaps }: Lookup): EpochMs {
+  let newest = Number.NEGATIVE_INFINITY
+  for (const pane of partsOf(found?.panes ?? [], gaps)) {
+    for (let bucket = pane.from; bucket < pane.to; bucket++) {
+      const clock = clockOf(pane, bucket)
+      if (clock > newest) newest = clock
+    }
+  }
+  return newest
 }

@@ -2,7 +2,7 @@
  * Response headers of the database that a stored answer carries too. A closed list: everything else belongs to one
  * response (lengths, encodings, cookies, dates, connection management).
  */
-import type { Backend, HeaderList } from '../backends/backend.ts'
+import type { BackendCapabilities, HeaderList } from '../backends/backend.ts'
 
 export const keptHeaderNames: readonly string[] = [
   'content-type',
@@ -18,11 +18,15 @@ export const keptHeaderNames: readonly string[] = [
 
 const kept = new Set(keptHeaderNames)
 
-export function keptHeaders(headers: HeaderList, backend: Pick<Backend, 'keptHeaders'>): HeaderList {
+/** Frozen: the list is stored with the shape, and every hit gets the same one. */
+export function keptHeaders(
+  headers: HeaderList,
+  { keptHeaders: own }: Pick<BackendCapabilities, 'keptHeaders'>,
+): HeaderList {
   const list: string[] = []
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!.toLowerCase()
-    if (kept.has(name) || backend.keptHeaders.includes(name)) list.push(headers[i]!, headers[i + 1]!)
+    if (kept.has(name) || own.includes(name)) list.push(headers[i]!, headers[i + 1]!)
   }
-  return list
+  return Object.freeze(list)
 }

@@ -4,9 +4,9 @@
  */
 import { hash } from 'node:crypto'
 import type { Clock, EpochMs } from '../core/clock.ts'
+import { inTime } from '../core/deadline.ts'
 import type { Mark } from '../core/mark.ts'
 import type { Cell, CellDraft, CellId, Cells, Change, Condition } from '../stores/cells.ts'
-import { inTime } from './stored.ts'
 
 export interface MarkRowsOptions {
   readonly cells: Cells

@@ -1,40 +1,74 @@
 /** What may still be served when the database does not answer: buckets within `max stale`, up to the outage. */
-import type { Plan } from '../backends/backend.ts'
+
+import type { HeaderList, Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { Freshness } from '../core/coverage.ts'
+import { inTime } from '../core/deadline.ts'
 import { type Decision, resetDecision, type StaleReason } from '../core/decision.ts'
 import { endOf, type Grid, startOf } from '../core/grid.ts'
 import { countOf, hullOf, type Interval, type Intervals, intersectAll } from '../core/interval.ts'
 import { type BucketMark, markedRun } from '../core/mark.ts'
 import { clockOf, type Pane } from '../core/pane.ts'
 import { runVouchingFor, type VouchedBuckets, vouchedUntil } from '../core/witness.ts'
-import type { EmptyEnd, Found } from '../stores/store.ts'
+import { readNear } from '../stores/peek.ts'
+import type { EmptyEnd, Found, MaybePromise } from '../stores/store.ts'
 import { askedBy } from './gaps.ts'
 import { marksOver } from './marks.ts'
-import { partsOf, readNow, readRuns, withOneFrame } from './stored.ts'
+import { partsOf, readRuns, withOneFrame } from './stored.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
 
+/** What is stored and may be served although it is stale. */
+export interface Usable {
+  readonly panes: readonly Pane[]
+  readonly headers: HeaderList
+  readonly stale: StaleRun
+}
+
+export interface Why {
+  readonly reason: StaleReason
+  readonly detail: string
+}
+
 /**
- * The stale answer to a request, or undefined where nothing stored may be served. Only what a store can say at once
- * is asked for: the memory of this process holds whatever was served lately.
+ * Undefined where nothing stored may be served. What lies in this process is usually enough, because it holds whatever was
+ * served lately; where it is not, the far tier is asked.
  */
-export function serveStale(
-  options: IntervalCacheOptions,
-  trip: Trip,
-  why: { readonly reason: StaleReason; readonly detail: string },
-): Answer | 'again' | undefined {
-  const { key, plan, request, decision, policy, maxStaleMs } = trip
-  const { store, backend, clock } = options
+export async function findStale(options: IntervalCacheOptions, trip: Trip): Promise<Usable | undefined> {
+  const { store } = options
+  const { key, plan, request } = trip
   if (request.demands.notBefore > Number.NEGATIVE_INFINITY) return undefined
+  const near = await usableOf(options, trip, (run) => readNear(store, key, run))
+  const isEnough = near !== undefined && near.stale.to === servable(plan).at(-1)?.to
+  if (isEnough || store.near === undefined) return near
+  return (await usableOf(options, trip, (run) => store.read(key, run, [run]))) ?? near
+}
+
+/** A store that fails or is late has nothing. */
+async function usableOf(
+  options: IntervalCacheOptions,
+  { key, plan, policy, maxStaleMs }: Trip,
+  read: (run: Interval) => MaybePromise<Found | undefined>,
+): Promise<Usable | undefined> {
+  const { clock, storeTimeoutMs } = options
   const whole = servable(plan)
-  const found = readRuns(whole, (run) => readNow(store, key, run)) as Found | undefined
+  const reading = Promise.try(() => inTime(readRuns(whole, read), clock, storeTimeoutMs))
+  const found = await reading.catch(() => undefined)
   if (found === undefined) return undefined
   const panes = partsOf(withOneFrame(found).panes, whole)
-  const now = clock.now()
-  const { emptyEnds = [] } = found.shape
+  const { emptyEnds = [], headers } = found.shape
   const said = { emptyEnds, marks: marksOver(options, key, plan), vouched: options.witness?.over(plan) }
-  const stale = staleAnswer(whole, panes, { grid: plan.grid, policy, now, maxStaleMs, ...said })
-  if (stale === undefined) return undefined
+  const rules = { grid: plan.grid, policy, now: clock.now(), maxStaleMs, ...said }
+  const stale = usableBeginning(whole, panes, rules)
+  return stale && { panes, headers, stale }
+}
+
+/** The stale answer to a request; `again` where everything is fresh meanwhile. */
+export function staleAnswerOf(
+  { backend, clock }: IntervalCacheOptions,
+  { plan, decision }: Trip,
+  { panes, headers, stale, why }: Usable & { readonly why: Why },
+): Answer | 'again' {
+  const now = clock.now()
   // Another request has brought everything meanwhile: that is a hit.
   const isStored = (panes.at(-1)?.to ?? 0) >= plan.window.to
   if (isStored && stale.staleForMs < 0 && stale.to === plan.window.to && plan.edges === undefined) {
@@ -47,12 +81,12 @@ export function serveStale(
   decision.buckets = countOf(askedBy(plan))
   decision.ageSeconds = Math.floor((now - stale.oldestClock) / 1000)
   decision.ttlSeconds = -Math.max(0, Math.ceil(stale.staleForMs / 1000))
-  noteMissing(decision, plan, { from: whole[0]!.from, to: stale.to })
+  noteMissing(decision, plan, { from: plan.whole[0]!.from, to: stale.to })
   const warnings = [warningOf(why.reason, decision.missing)]
   const body = backend.recompose(plan, partsOf(panes, [{ from: plan.window.from, to: stale.to }]), {
     warnings,
   })
-  return { kind: 'panes', headers: found.shape.headers, body }
+  return { kind: 'panes', headers, body }
 }
 
 const iso = (instant: EpochMs): string => new Date(instant).toISOString()
@@ -97,7 +131,7 @@ interface StaleRules {
   readonly vouched: VouchedBuckets | undefined
 }
 
-interface StaleAnswer {
+interface StaleRun {
   /** Where it ends: at the first bucket that cannot be served. */
   readonly to: number
   /** How long ago the stalest bucket in it stopped being fresh. */
@@ -109,7 +143,7 @@ interface StaleAnswer {
  * The longest usable beginning of a window. Undefined where there is none, or where what is missing behind it is
  * more than the outage explains: its oldest bucket must have ended no longer than `max stale` ago.
  */
-function staleAnswer(whole: Intervals, panes: readonly Pane[], rules: StaleRules): StaleAnswer | undefined {
+function usableBeginning(whole: Intervals, panes: readonly Pane[], rules: StaleRules): StaleRun | undefined {
   let staleForMs = Number.NEGATIVE_INFINITY
   let oldestClock = Number.POSITIVE_INFINITY
   const isUsable = (bucket: number): boolean => {

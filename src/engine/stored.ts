@@ -1,26 +1,8 @@
 /** Reading the store and taking panes from what it gave: late, failing and sloppy stores end here. */
-import type { Clock } from '../core/clock.ts'
 import { contains, hullOf, type Interval, type Intervals } from '../core/interval.ts'
-import type { Key } from '../core/key.ts'
 import { clockOf, type Pane, slice } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
-import type { Found, MaybePromise, Store } from '../stores/store.ts'
-
-/** What a store can say at once; a store that fails says nothing. */
-export function readNow(store: Store, key: Key, interval: Interval): Found | undefined {
-  try {
-    const found = store.read(key, interval)
-    if (!(found instanceof Promise)) return found
-    found.catch(() => {})
-    // What is near can often be looked at while something else is asked for.
-    const near = store.peek?.(key, interval)
-    if (!(near instanceof Promise)) return near
-    near.catch(() => {})
-  } catch {
-    // It costs a stale answer, never the true one that may still come.
-  }
-  return undefined
-}
+import type { Found, MaybePromise } from '../stores/store.ts'
 
 /** A store is asked so often at once; of more runs, what lies between them is read too. */
 const maxReads = 16
@@ -55,15 +37,6 @@ function together(all: readonly (Found | undefined)[]): Found | undefined {
   const found = all.filter((each) => each !== undefined)
   const last = found.at(-1)
   return last && { panes: found.flatMap(({ panes }) => panes), shape: last.shape }
-}
-
-/** What a store says in time; a store that is silent for longer has failed. @throws when it has. */
-export function inTime<T>(pending: MaybePromise<T>, clock: Clock, timeoutMs: number): MaybePromise<T> {
-  if (!(pending instanceof Promise)) return pending
-  return new Promise((resolve, reject) => {
-    const timer = clock.after(timeoutMs, () => reject(new Error('the store did not answer in time')))
-    pending.then(resolve, reject).finally(() => timer.cancel())
-  })
 }
 
 /** Panes of unlike frames do not join: all but those of the newest (or of the given one) count as absent. */

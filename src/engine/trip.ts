@@ -2,7 +2,7 @@
 import type { Backend, HeaderList, Plan, Recomposed } from '../backends/backend.ts'
 import type { Budget } from '../core/budget.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
-import type { BypassReason, Decision } from '../core/decision.ts'
+import type { Decision, ServingReason } from '../core/decision.ts'
 import type { Grid } from '../core/grid.ts'
 import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
@@ -41,7 +41,7 @@ export interface IntervalCacheOptions {
   readonly onFetch?: (fetched: FetchOver) => void
   /** Where shadow mode writes down what it finds; without one it keeps its own. */
   readonly shadowLog?: ShadowLog
-  /** Where other threads fetch for the same store. */
+  /** Where other threads or nodes fetch for the same store. */
   readonly claims?: Claims
   /** Shared by all databases of a process; one of its own unless told. */
   readonly backlog?: Backlog | undefined
@@ -93,7 +93,7 @@ export type Answer =
   | { readonly kind: 'response'; readonly response: WholeResponse }
   | { readonly kind: 'failure'; readonly failure: DatabaseFailure }
   | { readonly kind: 'streamed' }
-  | { readonly kind: 'forward'; readonly reason: BypassReason; readonly detail?: string }
+  | { readonly kind: 'forward'; readonly reason: ServingReason; readonly detail?: string }
   | { readonly kind: 'not-cached' }
   | { readonly kind: 'client-gone' }
 
@@ -106,6 +106,10 @@ export interface Trip {
   readonly maxStaleMs: number
   /** A pane with the frame that the database answers in, once stored ones turned out to have another. */
   frame?: Pane
-  /** How often it has looked again because another thread was fetching. */
+  /** How often it has looked again because another thread or node was fetching. */
   looks?: number
+  /** It waited for what was fetched from then on, and accepts it even if its TTL ran out meanwhile. */
+  acceptFrom?: EpochMs
+  /** The newest clock that the last lookup found among the buckets that are not fresh. */
+  newestSeen?: EpochMs
 }

@@ -1,15 +1,18 @@
 /** What of fetched panes is stored, and with which record. */
+
 import type { Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
+import { inTime } from '../core/deadline.ts'
 import { bucketAt } from '../core/grid.ts'
-import { type Intervals, intersectAll, nothing as noBuckets, subtractAll } from '../core/interval.ts'
+import { type Intervals, intersectAll, nothing, subtractAll } from '../core/interval.ts'
+import type { Key } from '../core/key.ts'
 import { type BucketMark, markedRun } from '../core/mark.ts'
 import { clockOf, filledUntil, type Pane, slice } from '../core/pane.ts'
-import type { EmptyEnd, ShapeRecord } from '../stores/store.ts'
+import type { EmptyEnd, MaybePromise, ShapeRecord } from '../stores/store.ts'
 import type { FetchedPanes } from './fetch.ts'
 import { keptHeaders } from './kept-headers.ts'
 import { marksOver } from './marks.ts'
-import { inTime, partsOf, readNow } from './stored.ts'
+import { partsOf } from './stored.ts'
 import type { IntervalCacheOptions, Trip } from './trip.ts'
 
 /** Resolves to whether it was kept. A store that fails costs the next request a fetch, never this one its answer. */
@@ -27,7 +30,10 @@ export async function writeBack(
   const first = fetched.panes[0]!
   // Without any bucket it is still worth knowing that they were empty.
   if (worthKeeping.length === 0) parts.push(slice(first, { from: first.from, to: first.from }))
-  const emptyEnds = knownEmpty(readNow(store, key, nothing)?.shape.emptyEnds, whole, {
+  const record = recordOf(options, key)
+  // What lies in this process is stored in this turn: a client that asks again finds it.
+  const known = record instanceof Promise ? await record : record
+  const emptyEnds = knownEmpty(known?.emptyEnds, whole, {
     runs: subtractAll(whole, worthKeeping),
     at: clockOf(first, first.from),
   })
@@ -40,7 +46,7 @@ export async function writeBack(
     lookbackMs: plan.lookbackMs,
     grid: plan.grid,
     identity: request.identity,
-    headers: keptHeaders(fetched.headers, options.backend),
+    headers: keptHeaders(fetched.headers, options.backend.capabilities),
     ...(emptyEnds.length > 0 && { emptyEnds }),
   }
   try {
@@ -50,6 +56,19 @@ export async function writeBack(
     return isKept
   } catch {
     return false
+  }
+}
+
+/** A store that fails or is late costs what was known of empty buckets. */
+function recordOf(
+  { store, clock, storeTimeoutMs }: IntervalCacheOptions,
+  key: Key,
+): MaybePromise<ShapeRecord | undefined> {
+  try {
+    const record = inTime(store.record(key), clock, storeTimeoutMs)
+    return record instanceof Promise ? record.catch(() => undefined) : record
+  } catch {
+    return undefined
   }
 }
 
@@ -67,9 +86,6 @@ function knownEmpty(
   )
   return [...older, ...runs.map(({ from, to }) => ({ from, to, at }))].slice(-maxEmptyEnds)
 }
-
-/** Enough to read a record by, and never worth a look in a far tier. */
-const nothing = { from: 0, to: 0 }
 
 /** What was purged while it was being fetched would be ignored at the next lookup anyway. */
 function withoutPurged(pane: Pane, marks: readonly BucketMark[]): readonly Pane[] {
@@ -94,5 +110,5 @@ function untilUnsettledEnd(panes: readonly Pane[], { grid }: Plan, settledAgeMs:
     last.to,
     Math.max(settledUntil, filled === undefined ? first.from : filledUntil(filled)),
   )
-  return to > first.from ? [{ from: first.from, to }] : noBuckets
+  return to > first.from ? [{ from: first.from, to }] : nothing
 }

@@ -96,6 +96,8 @@ export interface CellCapabilities {
 export interface Cells {
   readonly name: string
   readonly capabilities: CellCapabilities
+  /** True while no other process has the store open. Engines that cannot tell leave it out. */
+  isAlone?(): boolean
   /** The row, fresh or not; undefined where it is absent, collected or of another schema. */
   get(id: CellId, v: number): MaybePromise<Cell | undefined>
   /** Every row of a `pk`, in the byte order of `sk`. */

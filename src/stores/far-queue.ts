@@ -4,14 +4,17 @@
  * which costs a refetch.
  */
 import type { Clock, EpochMs } from '../core/clock.ts'
+import { inTime } from '../core/deadline.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
-import { measure } from '../core/pane.ts'
+import { measure, type Pane } from '../core/pane.ts'
 import type { StoreOperation } from './figures.ts'
 import type { Entry, MaybePromise, Store } from './store.ts'
 import { cutOut } from './tile.ts'
 
 export interface FarCounters {
+  /** Reads that brought buckets which memory had not, or had only older. */
+  found: number
   /** Panes handed to the far store and kept by it. */
   written: number
   /** Panes that were not: the queue was full, the store refused, or it was left alone. */
@@ -23,6 +26,7 @@ export interface FarCounters {
 interface Job {
   readonly key: Key
   readonly entry: Entry
+  readonly over: (isWritten: boolean) => void
 }
 
 export interface FarOptions {
@@ -37,7 +41,7 @@ const pauseMs = 5000
 const writesAtOnce = 8
 
 export class Far {
-  readonly counters: FarCounters = { written: 0, dropped: 0, errors: 0 }
+  readonly counters: FarCounters = { found: 0, written: 0, dropped: 0, errors: 0 }
   readonly #store: Store
   readonly #clock: Clock
   readonly #options: FarOptions
@@ -76,7 +80,7 @@ export class Far {
     try {
       const pending = operation(this.#store)
       if (!(pending instanceof Promise)) return over(this.#succeeded(pending))
-      return this.#inTime(pending).then(
+      return inTime(pending, this.#clock, this.#options.timeoutMs).then(
         (value) => over(this.#succeeded(value)),
         () => over(this.#failed(otherwise)),
       )
@@ -85,15 +89,17 @@ export class Far {
     }
   }
 
-  enqueue(key: Key, entry: Entry): void {
+  /** Resolves to whether the store has it, once that is decided. */
+  enqueue(key: Key, entry: Entry): Promise<boolean> {
     const bytes = measure(entry.pane)
     if (this.isPaused || this.#queuedBytes + bytes > this.#options.maxQueuedBytes) {
       this.counters.dropped++
-      return
+      return Promise.resolve(false)
     }
-    this.#queue.push({ key, entry })
-    this.#queuedBytes += bytes
-    this.#draining ??= this.#drain()
+    return new Promise((over) => {
+      this.#requeue({ key, entry, over })
+      this.#draining ??= this.#drain()
+    })
   }
 
   /** Takes a key's buckets out of what waits; the write that is under way is waited for. */
@@ -102,10 +108,8 @@ export class Far {
     this.#queue = []
     this.#queuedBytes = 0
     for (const job of waiting) {
-      if (job.key !== key) this.#requeue(job)
-      else
-        for (const pane of cutOut([job.entry.pane], interval, fetchedUntil))
-          this.#requeue({ key, entry: { ...job.entry, pane } })
+      if (job.key === key) this.#requeueRest(job, cutOut([job.entry.pane], interval, fetchedUntil))
+      else this.#requeue(job)
     }
     await Promise.all(this.#writing)
   }
@@ -122,6 +126,12 @@ export class Far {
     this.#queuedBytes += measure(job.entry.pane)
   }
 
+  #requeueRest({ key, entry, over }: Job, [first, ...others]: readonly Pane[]): void {
+    if (first === undefined) over(false)
+    else this.#requeue({ key, entry: { ...entry, pane: first }, over })
+    for (const pane of others) this.#requeue({ key, entry: { ...entry, pane }, over() {} })
+  }
+
   async #drain(): Promise<void> {
     // After the answer, not before it.
     await Promise.resolve()
@@ -132,24 +142,17 @@ export class Far {
     this.#draining = undefined
   }
 
-  #begin({ key, entry }: Job): void {
-    this.#queuedBytes -= measure(entry.pane)
-    const writing = this.#write(key, entry).finally(() => this.#writing.delete(writing))
+  #begin(job: Job): void {
+    this.#queuedBytes -= measure(job.entry.pane)
+    const writing = this.#write(job).finally(() => this.#writing.delete(writing))
     this.#writing.add(writing)
   }
 
-  async #write(key: Key, entry: Entry): Promise<void> {
-    if (await this.ask((store) => store.write(key, entry), false, 'write')) this.counters.written++
+  async #write({ key, entry, over }: Job): Promise<void> {
+    const isWritten = await this.ask((store) => store.write(key, entry), false, 'write')
+    if (isWritten) this.counters.written++
     else this.counters.dropped++
-  }
-
-  #inTime<T>(pending: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const timer = this.#clock.after(this.#options.timeoutMs, () =>
-        reject(new Error('the far store is late')),
-      )
-      pending.then(resolve, reject).finally(() => timer.cancel())
-    })
+    over(isWritten)
   }
 
   #succeeded<T>(value: T): T {

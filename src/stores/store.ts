@@ -4,7 +4,7 @@
  */
 import type { EpochMs } from '../core/clock.ts'
 import type { Grid } from '../core/grid.ts'
-import type { Interval } from '../core/interval.ts'
+import type { Interval, Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { Pane } from '../core/pane.ts'
 import type { Cells } from './cells.ts'
@@ -54,8 +54,19 @@ export interface Store {
   readonly name: string
   /** Small rows under conditions, where the engine has them too. */
   readonly cells?: Cells
-  /** What is stored of an interval, fresh or not; undefined where nothing is known about the key. */
-  read(key: Key, interval: Interval): MaybePromise<Found | undefined>
+  /** The record of a key without its buckets. Not a use of the key. A tiered store knows the records of its near tier. */
+  record(key: Key): MaybePromise<ShapeRecord | undefined>
+  /**
+   * What is stored of an interval, fresh or not; undefined where nothing is known about the key. `stale` names the buckets
+   * for which what lies in this process is not fresh enough: a store with a far tier looks there for newer ones. Without
+   * it, it looks there for absent buckets only.
+   */
+  read(key: Key, interval: Interval, stale?: Intervals): MaybePromise<Found | undefined>
+  /**
+   * What lies in this process; nobody else is asked. A promise only where buckets have to be decompressed first. Stores
+   * without it hold nothing back: their `read` is already that.
+   */
+  near?(key: Key, interval: Interval): MaybePromise<Found | undefined>
   /** As `read`, but leaves no trace: what was looked at is not thereby used. */
   peek?(key: Key, interval: Interval): MaybePromise<Found | undefined>
   /** All of a key that lies ready to be read, at once and without a trace: not what would have to be unpacked first. */
@@ -65,6 +76,11 @@ export interface Store {
    * frame than the stored ones replaces them where it is the newer. Resolves to false where it was not kept.
    */
   write(key: Key, entry: Entry): MaybePromise<boolean>
+  /**
+   * Resolves when other nodes can read what was written of an interval here, to whether they can. Shapes that were not seen
+   * often enough are shared only where another node waits (`isAwaited`). Stores without a shared tier leave it out.
+   */
+  share?(key: Key, interval: Interval, isAwaited: boolean): Promise<boolean>
   /**
    * Forgets an interval of a key, or all of it; where an instant is given, only what was fetched at or before it: what
    * comes in meanwhile stays. Resolves to the number of buckets forgotten.

@@ -1,14 +1,13 @@
 /**
- * Memory in front of a far store. What memory covers is answered at once; what it does not is asked of the far store,
- * within a time limit, and kept in memory. A write is in memory before it returns and goes to the far store afterwards,
- * from the second sighting of its shape on: ad hoc queries are not dashboards. The far store may be slow, broken or
- * gone: requests do not notice.
+ * Memory in front of a far store that other nodes may share. `near` answers from memory at once. `read` asks the far store,
+ * within a time limit, for the buckets that memory lacks or that the caller calls stale, and keeps what is newer there. A
+ * write is in memory before it returns and goes to the far store afterwards, from the second sighting of its shape on: ad
+ * hoc queries are not dashboards. The far store may be slow, broken or gone: requests do not notice.
  */
 import type { Clock, EpochMs } from '../core/clock.ts'
-import type { Interval } from '../core/interval.ts'
+import { hullOf, type Interval, type Intervals, intersectAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { clockOf, measure, type Pane, slice } from '../core/pane.ts'
-import { Checked } from './checked.ts'
 import { Far, type FarCounters } from './far-queue.ts'
 import type { StoreFigures, StoreOperation } from './figures.ts'
 import { peekInto } from './peek.ts'
@@ -27,8 +26,6 @@ export interface TieredStoreOptions {
   readonly maxQueuedBytes?: number
   /** Panes above this go to the far store only from the fourth sighting on; 8 MiB unless told. */
   readonly bigBytes?: number
-  /** A gap of which the far store knew nothing is not asked for again before; 5 s unless told. */
-  readonly recheckMs?: number
   /** Called with what each operation of the far store took; memory is too fast to be measured for nothing. */
   readonly onOperation?: (operation: StoreOperation, ms: number) => void
 }
@@ -50,6 +47,8 @@ const sightingPeriodMs = 12 * 3_600_000
 const sightingsForFar = 2
 const sightingsForBig = 4
 const maxRemembered = 10_000
+/** More runs than this are read in one go, together with what lies between them. */
+const maxFarReads = 4
 const leftAlone = {
   state: 'degraded',
   trouble: 'silent',
@@ -63,10 +62,10 @@ class Tiered implements TieredStore {
   readonly #farStore: Store
   readonly #sightings: Sightings
   readonly #bigBytes: number
-  /** The gaps that the far store was last asked for. */
-  readonly #checked: Checked
   /** Keys of which the far store has what memory had when they were seen for the second time. */
   readonly #promoted = new Set<Key>()
+  /** Per key the writes that are on their way to the far store; resolves to whether it has them all. */
+  readonly #onTheirWay = new Map<Key, Promise<boolean>>()
   /** Grows with every removal: what the far store said before one must not come back after it. */
   #removals = 0
   #isClosed = false
@@ -80,7 +79,6 @@ class Tiered implements TieredStore {
     this.#far = new Far(far, clock, { timeoutMs: farTimeoutMs, maxQueuedBytes, onOperation })
     this.#sightings = new Sightings(clock, sightingPeriodMs)
     this.#bigBytes = options.bigBytes ?? 8 * 1024 * 1024
-    this.#checked = new Checked(clock, options.recheckMs ?? 5000)
   }
 
   get far(): Readonly<FarCounters> {
@@ -95,11 +93,24 @@ class Tiered implements TieredStore {
     return { ...own, health, failures: (own.failures ?? 0) + errors, dropped, queuedBytes }
   }
 
-  read(key: Key, interval: Interval): MaybePromise<Found | undefined> {
+  record(key: Key): MaybePromise<ShapeRecord | undefined> {
+    return this.#near.record(key)
+  }
+
+  /** A lookup begins here: it is one sighting of the shape. */
+  near(key: Key, interval: Interval): MaybePromise<Found | undefined> {
     const found = this.#near.read(key, interval)
+    const isKnown = this.#sightings.see(key) >= sightingsForFar
+    if (isKnown && found !== undefined && !this.#promoted.has(key)) void this.#promote(key)
+    return found
+  }
+
+  /** With `stale` it goes on from `near`, and is not another sighting. */
+  read(key: Key, interval: Interval, stale?: Intervals): MaybePromise<Found | undefined> {
+    const found = stale === undefined ? this.near(key, interval) : this.#near.read(key, interval)
     return found instanceof Promise
-      ? found.then((near) => this.#readOn(key, interval, near))
-      : this.#readOn(key, interval, found)
+      ? found.then((near) => this.#readOn(key, interval, { near, stale }))
+      : this.#readOn(key, interval, { near: found, stale })
   }
 
   /** Both tiers, bucket by bucket the newer; nothing is brought nearer. */
@@ -118,14 +129,24 @@ class Tiered implements TieredStore {
   write(key: Key, entry: Entry): MaybePromise<boolean> {
     const kept = this.#near.write(key, entry)
     const seen = this.#sightings.count(key) || this.#sightings.see(key)
-    const isBig = measure(entry.pane) > this.#bigBytes
-    if (seen >= (isBig ? sightingsForBig : sightingsForFar)) this.#far.enqueue(key, entry)
+    if (seen >= this.#sightingsFor(entry.pane)) this.#send(key, entry)
     return kept
+  }
+
+  async share(key: Key, interval: Interval, isAwaited: boolean): Promise<boolean> {
+    const seen = this.#sightings.count(key)
+    if (isAwaited && seen < sightingsForBig) {
+      const found = await this.#near.read(key, interval)
+      const unsent = found?.panes.filter((pane) => seen < this.#sightingsFor(pane)) ?? []
+      for (const pane of unsent) this.#send(key, { pane, shape: found!.shape })
+      // Several nodes ask for it: it is no one-off.
+      this.#sightings.see(key, sightingsForBig)
+    }
+    return (await this.#onTheirWay.get(key)) ?? seen >= sightingsForFar
   }
 
   async remove(key: Key, interval?: Interval, fetchedUntil?: EpochMs): Promise<number> {
     this.#removals++
-    this.#checked.delete(key)
     const within = interval ?? everything
     await this.#far.forget(key, within, fetchedUntil)
     const near = (await this.#near.read(key, within))?.panes ?? []
@@ -162,20 +183,24 @@ class Tiered implements TieredStore {
     await this.#farStore.close()
   }
 
-  #readOn(key: Key, interval: Interval, near: Found | undefined): MaybePromise<Found | undefined> {
-    const isKnown = this.#sightings.see(key) >= sightingsForFar && near !== undefined
-    if (isKnown && !this.#promoted.has(key)) void this.#promote(key)
-    const gap = gapIn(near?.panes ?? [], interval)
-    if (gap === undefined || this.#isClosed) return near
-    if (near !== undefined && this.#checked.has(key, gap)) return near
+  #readOn(
+    key: Key,
+    interval: Interval,
+    { near, stale }: { near: Found | undefined; stale: Intervals | undefined },
+  ): MaybePromise<Found | undefined> {
+    const wanted = stale === undefined ? absentIn(near, interval) : intersectAll(stale, [interval])
+    if (wanted.length === 0 || this.#isClosed) return near
     const removals = this.#removals
-    const far = this.#far.ask<Found | undefined>((store) => store.read(key, gap), undefined)
-    const use = (found: Found | undefined): MaybePromise<Found | undefined> => {
+    const use = (found: readonly (Found | undefined)[]): MaybePromise<Found | undefined> => {
       if (removals !== this.#removals) return this.#near.read(key, interval)
-      this.#checked.note(key, gap)
-      return found === undefined ? near : this.#take(key, interval, { near, far: found })
+      const far = newerIn(found, near)
+      return far === undefined ? near : this.#take(key, interval, { near, far })
     }
-    return far instanceof Promise ? far.then(use) : use(far)
+    const asked = wanted.length <= maxFarReads ? wanted : [hullOf(wanted)]
+    const all = asked.map((run) => this.#far.ask((store) => store.read(key, run), undefined))
+    return all.some((found) => found instanceof Promise)
+      ? Promise.all(all).then(use)
+      : use(all as (Found | undefined)[])
   }
 
   /** Keeps in memory what the far store had, and answers from both. */
@@ -184,6 +209,7 @@ class Tiered implements TieredStore {
     interval: Interval,
     both: { readonly near: Found | undefined; readonly far: Found },
   ): MaybePromise<Found | undefined> {
+    this.#far.counters.found++
     // It is in the far store already, so it is no one-off.
     this.#sightings.see(key, sightingsForBig)
     addBounded(this.#promoted, key)
@@ -202,9 +228,48 @@ class Tiered implements TieredStore {
     addBounded(this.#promoted, key)
     const found = await this.#near.read(key, everything)
     for (const pane of found?.panes ?? []) {
-      if (measure(pane) <= this.#bigBytes) this.#far.enqueue(key, { pane, shape: found!.shape })
+      if (measure(pane) <= this.#bigBytes) this.#send(key, { pane, shape: found!.shape })
     }
   }
+
+  #sightingsFor(pane: Pane): number {
+    return measure(pane) > this.#bigBytes ? sightingsForBig : sightingsForFar
+  }
+
+  #send(key: Key, entry: Entry): void {
+    const before = this.#onTheirWay.get(key)
+    const written = this.#far.enqueue(key, entry)
+    const all =
+      before === undefined ? written : Promise.all([before, written]).then((is) => is.every(Boolean))
+    this.#onTheirWay.set(key, all)
+    void all.then(() => {
+      if (this.#onTheirWay.get(key) === all) this.#onTheirWay.delete(key)
+    })
+  }
+}
+
+function absentIn(near: Found | undefined, interval: Interval): Intervals {
+  const gap = gapIn(near?.panes ?? [], interval)
+  return gap === undefined ? [] : [gap]
+}
+
+/** What the far store said, where a bucket of it is newer than the same bucket near. */
+function newerIn(found: readonly (Found | undefined)[], near: Found | undefined): Found | undefined {
+  const known = found.filter((each) => each !== undefined)
+  const panes = known.flatMap((each) => each.panes).filter((pane) => hasNewer(pane, near?.panes ?? []))
+  const [first] = known
+  // A record without buckets is news where nothing was known.
+  return first === undefined || (panes.length === 0 && near !== undefined)
+    ? undefined
+    : { panes, shape: first.shape }
+}
+
+function hasNewer(pane: Pane, near: readonly Pane[]): boolean {
+  for (let bucket = pane.from; bucket < pane.to; bucket++) {
+    const other = near.find(({ from, to }) => from <= bucket && bucket < to)
+    if (other === undefined || !(clockOf(other, bucket) >= clockOf(pane, bucket))) return true
+  }
+  return false
 }
 
 /** The ones remembered longest leave; forgetting one costs a second write of the same panes. */

@@ -1,6 +1,6 @@
 /** The closed lists that label values come from: no request can make a new time series. */
+import { bypassReasons } from '../backends/kinds.ts'
 import {
-  bypassReasons,
   errorReasons,
   missReasons,
   type Outcome,

@@ -6,7 +6,7 @@
 import type { Plan, WireRequest } from '../backends/backend.ts'
 import type { Calendar } from '../core/calendar.ts'
 import type { EpochMs } from '../core/clock.ts'
-import type { Decision, Outcome, Reason } from '../core/decision.ts'
+import type { Decision, Outcome } from '../core/decision.ts'
 import { bucketsBetween, startOf } from '../core/grid.ts'
 import { countOf, nothing } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
@@ -44,7 +44,7 @@ export interface RequestRecord {
   readonly backend: string
   readonly method: string
   readonly outcome: Outcome
-  readonly reason: Reason | undefined
+  readonly reason: string | undefined
   readonly detail: string | undefined
   /** The question without its time range; where it was not planned, path and query. */
   readonly shape: string
@@ -146,7 +146,7 @@ function shapeOf(visit: Visit): string {
   return text === undefined ? questionOf(visit, maxShapeChars) : bounded(text, maxShapeChars)
 }
 
-function reasonOf({ decision, ending }: Visit): Reason | undefined {
+function reasonOf({ decision, ending }: Visit): string | undefined {
   const { outcome, reason } = decision
   if (ending === 'whole' || (outcome === 'error' && reason !== undefined)) {
     return outcome === 'error' ? (reason ?? 'internal') : reason

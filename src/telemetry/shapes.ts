@@ -5,7 +5,7 @@
  */
 import type { Calendar } from '../core/calendar.ts'
 import type { EpochMs } from '../core/clock.ts'
-import { type Outcome, outcomes, type Reason } from '../core/decision.ts'
+import { type Outcome, outcomes } from '../core/decision.ts'
 import { indexOfOutcome } from './labels.ts'
 import type { RequestRecord } from './record.ts'
 
@@ -31,7 +31,7 @@ export interface ShapeRow {
   readonly asked: number
   readonly askedSeconds: number
   /** Why it was not answered from the cache, the last time it was not. */
-  readonly notCached: Reason | undefined
+  readonly notCached: string | undefined
 }
 
 interface Entry {
@@ -44,7 +44,7 @@ interface Entry {
   otherMs: number
   asked: number
   askedMs: number
-  notCached: Reason | undefined
+  notCached: string | undefined
   readonly counts: Uint32Array
 }
 

@@ -182,7 +182,8 @@ export class Round<Query> {
   /** Those pieces, by the query that is to bring them: each by its own, or some together where a query takes several. */
   queries(): Intervals[] {
     const intervals = this.intervals()
-    if (!this.#suite.laws.backend.takesSeveralIntervals) return intervals.map((interval) => [interval])
+    if (!this.#suite.laws.backend.capabilities.severalIntervals)
+      return intervals.map((interval) => [interval])
     const queries: Interval[][] = [[], [], []]
     for (const interval of intervals) queries[wholeNumber(this.random, 0, 2)]!.push(interval)
     return queries.filter((query) => query.length > 0).map((query) => uniteAll(query, nothing))

@@ -39,20 +39,21 @@ export interface CellOptions {
 export function cellBackend({ several = false }: CellOptions = {}): Backend<CellQuery> {
   return {
     name: 'cells',
-    flavourPath: '/version',
-    readFlavour: (status, body) => ({ isKnown: status === 200, label: body }),
+    capabilities: { severalIntervals: several, keptHeaders: [] },
+    flavour: { path: '/version', read: (status, body) => ({ isKnown: status === 200, label: body }) },
     claims: (method, asked) => method === 'GET' && asked === path,
-    errorAnswer: (_status, message) => ({ contentType: 'text/plain', body: message }),
-    isCancellation: (_status, body) => Buffer.from(body).toString() === 'cancelled',
     parse: (request) => (request.method === 'GET' && request.path === path ? parse(request) : undefined),
     plan: several ? ({ request, parameters }) => planRanges(request, parameters) : plan,
-    takesSeveralIntervals: several,
-    keptHeaders: [],
     narrow: (plan, intervals) =>
       isRanges(plan) ? narrowRanges(plan, intervals) : narrow(plan, intervals[0]!),
     decompose: ({ grid }, intervals) => new RowSink(grid, intervals),
     recompose: (plan, panes, options) =>
       recompose(isRanges(plan) ? firstRows(panes, plan.limit) : rowsOf(panes), options?.warnings ?? []),
+    cancellation: {
+      cancels: () => undefined,
+      cancelledAnswer: () => ({ status: 500, contentType: 'text/plain', body: 'cancelled' }),
+      isCancellation: (_status, body) => Buffer.from(body).toString() === 'cancelled',
+    },
   }
 }
 

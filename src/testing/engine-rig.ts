@@ -4,6 +4,7 @@ import type { Backend, Plan } from '../backends/backend.ts'
 import { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision } from '../core/decision.ts'
+import { CellClaims } from '../engine/cell-claims.ts'
 import type { ExplainedRequest, Explanation } from '../engine/explain/explain.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
 import { Marks } from '../engine/marks.ts'
@@ -12,8 +13,10 @@ import { Purge } from '../engine/purge/purge.ts'
 import { ShadowLog } from '../engine/shadow/log.ts'
 import type { Answer, Client, Demands } from '../engine/trip.ts'
 import type { Cells } from '../stores/cells.ts'
+import { memoryCells } from '../stores/memory/cells.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import type { Store } from '../stores/store.ts'
+import { type TieredStore, tieredStore } from '../stores/tiered.ts'
 import { ladder } from '../ttl/ladder.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 import { type CellQuery, cellBackend } from './cell-backend.ts'
@@ -35,7 +38,23 @@ export interface RigOptions {
   readonly clock?: FakeClock
   /** The backend takes ranges; see ranges-rig.ts. */
   readonly several?: boolean
+  /** Behind memory, perhaps shared with other rigs; with its cells come marks and claims. */
+  readonly far?: Store
+  /** Shared with other rigs. */
+  readonly database?: FakeDatabase
 }
+
+/** What every rig has behind its memory that is not told otherwise: whole suites run again over a far tier. */
+export const rigDefaults: { far?: (clock: FakeClock) => Store } = {}
+
+/** A store with cells that several rigs can have behind their memory, each through an `asynchronous` of its own. */
+export function sharedStore(clock: FakeClock): Store {
+  const budget = new Budget(256 * 1024 * 1024)
+  const memory = memoryStore({ clock, budget, retentionMs, maxBucketsPerShape: 100_000 })
+  return Object.assign(memory, { cells: memoryCells({ clock }) })
+}
+
+const retentionMs = 86_400_000
 
 export interface Served {
   readonly answer: Answer
@@ -52,6 +71,9 @@ export class EngineRig {
   readonly budget = new Budget(256 * 1024 * 1024)
   readonly shadowLog: ShadowLog
   readonly store: Store
+  /** Where there is a far tier. */
+  readonly tiered: TieredStore | undefined
+  readonly claims: CellClaims | undefined
   readonly marks: Marks
   readonly purge: Purge
   readonly #backend: Backend<CellQuery>
@@ -63,15 +85,16 @@ export class EngineRig {
     this.#backend = cellBackend({ several })
     this.clock = clock
     this.shadowLog = new ShadowLog({ clock, budget })
-    const retentionMs = 86_400_000
     const memory = memoryStore({ clock, budget, retentionMs, maxBucketsPerShape: 100_000 })
-    this.store = options.wrap?.(memory) ?? memory
-    this.marks = new Marks({ clock, retentionMs, cells })
+    const far = options.far ?? (options.wrap || cells ? undefined : rigDefaults.far?.(clock))
+    this.tiered = far && tieredStore({ clock, near: memory, far })
+    this.store = this.tiered ?? options.wrap?.(memory) ?? memory
+    this.claims = far?.cells && this.tiered && cellClaims(this.tiered, far.cells, clock)
+    this.marks = new Marks({ clock, retentionMs, cells: cells ?? far?.cells })
     this.purge = new Purge(clock, [{ backend: 'cells', store: this.store, marks: this.marks }])
-    this.database = new FakeDatabase({
-      clock,
-      valueAt: options.valueAt ?? ((start) => (start / 1000) % 9973),
-    })
+    this.database =
+      options.database ??
+      new FakeDatabase({ clock, valueAt: options.valueAt ?? ((start) => (start / 1000) % 9973) })
     this.#cache = new IntervalCache({
       name: 'cells',
       backend: this.#backend,
@@ -86,6 +109,7 @@ export class EngineRig {
       patienceMs: options.patienceMs ?? { slow: 10_000, down: 1000 },
       storeTimeoutMs: 1_000,
       shadowLog: this.shadowLog,
+      ...(this.claims && { claims: this.claims }),
       coalescing: options.coalescing ?? true,
     })
   }
@@ -161,10 +185,14 @@ export class EngineRig {
   }
 }
 
+const cellClaims = (store: TieredStore, cells: Cells, clock: FakeClock): CellClaims =>
+  new CellClaims({ cells, clock, share: (...what) => store.share!(...what) })
+
 /** A store with some of its methods replaced. */
 export const storeWith = (store: Store, replaced: Partial<Store>): Store => ({
   name: store.name,
-  read: (key, interval) => store.read(key, interval),
+  record: (key) => store.record(key),
+  read: (key, interval, stale) => store.read(key, interval, stale),
   write: (key, entry) => store.write(key, entry),
   remove: (key, interval, fetchedUntil) => store.remove(key, interval, fetchedUntil),
   shapes: () => store.shapes(),

@@ -1,5 +1,6 @@
 /** What tests of backends, stores and policies need; published as `windowpane/testing`. */
 
+export { type AsynchronousOptions, asynchronous } from './asynchronous.ts'
 export { type CellQuery, cellBackend } from './cell-backend.ts'
 export { type FakeClock, fakeClock } from './fake-clock.ts'
 export { mixSeeds, pick, type Random, seededRandom, wholeNumber } from './random.ts'

@@ -86,6 +86,17 @@ export function testBackend<Query>(laws: BackendLaws<Query>): void {
       if (panes !== undefined) round.isSame(round.compose(panes), damaged)
     }
   })
+  const { executionMembers = [] } = laws.backend.capabilities
+  if (executionMembers.length > 0) {
+    law('what belongs to one execution is not in a recomposed answer', (round) => {
+      const answer = JSON.parse(round.compose(round.panes).toString()) as { readonly data?: object }
+      const members = [...Object.keys(answer), ...Object.keys(answer.data ?? {})]
+      assert.deepEqual(
+        executionMembers.filter((name) => members.includes(name)),
+        [],
+      )
+    })
+  }
   law('parse and plan never throw', ({ random, request }) =>
     suite.survives(arbitraryRequest(random, request)),
   )

@@ -8,16 +8,18 @@ import type { LoadOptions } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
-import { ClaimTable } from '../engine/claims.ts'
-import type { Inside, SiteFigures } from '../proxy/assembly/threads.ts'
+import type { Inside } from '../proxy/assembly/parts.ts'
+import type { SiteFigures } from '../proxy/assembly/site.ts'
 import type { Listener } from '../proxy/front/listener.ts'
+import type { Store } from '../stores/store.ts'
 import type { ThreadFigures } from '../telemetry/process-figures.ts'
-import { recordsIn } from '../telemetry/record-columns.ts'
-import type { Batch } from '../telemetry/relay.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { Directory } from './cache/directory.ts'
+import { ClaimTable } from './claims.ts'
 import { addUp, noFigures } from './figures.ts'
 import type { Briefing, FromWorker, Order, ToWorker, WorkerFigures } from './messages.ts'
+import { recordsIn } from './record-columns.ts'
+import type { Batch } from './relay.ts'
 import { emptyCell, type MeterCells } from './shared-meter.ts'
 
 export interface CrewOptions {
@@ -73,11 +75,11 @@ export class Crew {
   }
 
   /** The first alone: it finds out which port is taken where any will do. */
-  async start(inside: Inside): Promise<ReadonlyMap<string, Listener>> {
-    const { memory, tiers } = inside
+  async start(inside: Inside, memory: Store): Promise<ReadonlyMap<string, Listener>> {
+    const { storage } = inside
     this.#inside = inside
     const { onBytes } = this.#options
-    this.#directory = new Directory({ memory, storeOf: (name) => tiers.of(name), onBytes })
+    this.#directory = new Directory({ memory, storeOf: (name) => storage.of(name), onBytes })
     this.#claims = new ClaimTable({
       send: (thread, message) => this.#sendTo(thread, message),
       isNews: (key, seen) => this.#directory.isNews(key, seen),
@@ -179,16 +181,15 @@ export class Crew {
 
   #briefing(place: number): Briefing {
     const { workers, kinds, given, meter } = this.#options
-    const { tiers, sites, via } = this.#inside
-    const stores = ['', ...tiers.names]
+    const { storage, sites, via } = this.#inside
+    const stores = ['', ...storage.names]
     const overridden = sites.filter(({ modes }) => modes.state.isOverridden)
     return {
       ...{ place, workers, kinds, given: given(), addresses: this.#addresses, via, meter },
-      farStores: tiers.names,
-      marks: new Map(stores.map((name) => [name, tiers.marksOf(tiers.of(name)).list()])),
+      farStores: storage.names,
+      marks: new Map(stores.map((name) => [name, storage.marksOf(storage.of(name)).list()])),
       modes: new Map(overridden.map(({ name, modes }) => [name, modes.state.mode])),
-      flavours: new Map(sites.map(({ name, flavour }) => [name, flavour])),
-      vouched: new Map(sites.flatMap(({ name, vouched }) => (vouched ? [[name, vouched] as const] : []))),
+      known: new Map(sites.map(({ name, flavour, vouched }) => [name, { flavour, vouched }])),
     }
   }
 

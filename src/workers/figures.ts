@@ -1,5 +1,5 @@
 /** Figures of several threads as those of one process. */
-import type { SiteFigures } from '../proxy/assembly/threads.ts'
+import type { SiteFigures } from '../proxy/assembly/site.ts'
 import type { UpstreamState } from '../proxy/upstream/endpoint.ts'
 import type { WorkerFigures } from './messages.ts'
 

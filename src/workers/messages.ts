@@ -4,13 +4,14 @@ import type { DetectedKinds } from '../config/detect.ts'
 import type { LoadOptions } from '../config/load.ts'
 import type { Mark } from '../core/mark.ts'
 import type { Vouched } from '../core/witness.ts'
-import type { FromClaimTable, ToClaimTable } from '../engine/claims.ts'
 import type { ShadowLog } from '../engine/shadow/log.ts'
-import type { SiteFigures } from '../proxy/assembly/threads.ts'
+import type { KnownDatabase } from '../proxy/assembly/parts.ts'
+import type { SiteFigures } from '../proxy/assembly/site.ts'
 import type { Mode } from '../proxy/request/settings.ts'
 import type { ThreadFigures } from '../telemetry/process-figures.ts'
-import type { Batch, Topic } from '../telemetry/relay.ts'
 import type { ToKeeper, ToReplica } from './cache/messages.ts'
+import type { FromClaimTable, ToClaimTable } from './claims.ts'
+import type { Batch, Topic } from './relay.ts'
 import type { MeterCells } from './shared-meter.ts'
 
 /** What a worker begins with. What changes afterwards comes as orders, in the order in which it changes. */
@@ -30,8 +31,8 @@ export interface Briefing {
   readonly marks: ReadonlyMap<string, readonly Mark[]>
   /** Modes that were set while running. */
   readonly modes: ReadonlyMap<string, Mode>
-  readonly flavours: ReadonlyMap<string, Flavour>
-  readonly vouched: ReadonlyMap<string, Vouched>
+  /** What the keeper knows about the databases. */
+  readonly known: ReadonlyMap<string, KnownDatabase>
   readonly meter: MeterCells
 }
 

@@ -3,9 +3,8 @@
  * that nobody has any more would be held for as long as little else is allocated (measured: 1.3 GB for 100 MB in use). So
  * it is counted here, and a collection is asked for now and then.
  */
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { takeBodiesFrom } from '../core/pane.ts'
+import { garbageCollector, type RuntimeSwitches } from '../core/runtime.ts'
 import { sharedMemory } from './shared-pane.ts'
 
 /** Of the memory limit: what a thread may hold beyond what is in use. */
@@ -13,10 +12,7 @@ const share = 1 / 8
 const leastBytes = 32 * 1024 * 1024
 
 /** From now on this thread makes bodies in shared memory. Returns what must be told of bodies that others made. */
-export function shareBodies(
-  limitBytes: number,
-  collect: () => void = collectionOfThisThread(),
-): (bytes: number) => void {
+export function shareBodies(limitBytes: number, collect: () => void): (bytes: number) => void {
   const most = Math.max(leastBytes, limitBytes * share)
   let sinceCollection = 0
   const count = (bytes: number) => {
@@ -32,8 +28,9 @@ export function shareBodies(
   return count
 }
 
-function collectionOfThisThread(): () => void {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as (how: { type: 'major'; execution: 'async' }) => Promise<void>
+/** Asks for a collection in the background, where V8 may be asked. */
+export function collectorOf({ gcOnDemand }: RuntimeSwitches): () => void {
+  if (!gcOnDemand) return () => {}
+  const collect = garbageCollector()
   return () => void collect({ type: 'major', execution: 'async' })
 }

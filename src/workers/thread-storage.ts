@@ -18,8 +18,10 @@ export interface ThreadStorageOptions {
 export class ThreadStorage implements Storage {
   readonly #stores = new Map<string, Store>()
   readonly #marks = new Map<Store, Marks>()
+  readonly names: readonly string[]
 
   constructor({ replica, clock, retentionMs, marks: given }: ThreadStorageOptions) {
+    this.names = [...given.keys()].filter((name) => name !== '')
     for (const [name, inForce] of given) {
       const store = replica.store(name)
       const marks = new Marks({ clock, retentionMs })

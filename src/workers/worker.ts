@@ -6,16 +6,16 @@ import { openTraces, type Traces } from '../config/traces.ts'
 import { Budget } from '../core/budget.ts'
 import { systemClock as clock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
-import { RemoteClaims } from '../engine/claims.ts'
 import { type DatabaseOptions, type House, retentionOf, startHouse } from '../proxy/assembly/server.ts'
 import type { Settings } from '../proxy/request/settings.ts'
 import { watchThread } from '../telemetry/process-figures.ts'
-import { Relay } from '../telemetry/relay.ts'
 import { Replica } from './cache/replica.ts'
+import { RemoteClaims } from './claims.ts'
 import { FigureTeller } from './figure-teller.ts'
 import type { Briefing, FromWorker, Order, ToWorker } from './messages.ts'
+import { Relay } from './relay.ts'
 import { RelayedShadowLog } from './relayed-shadow-log.ts'
-import { shareBodies } from './shared-bodies.ts'
+import { collectorOf, shareBodies } from './shared-bodies.ts'
 import { SharedMeter } from './shared-meter.ts'
 import { limitsOfOne, maxPaneBytesOf, paneBytesOf } from './shares.ts'
 import { ThreadStorage } from './thread-storage.ts'
@@ -43,8 +43,8 @@ class ServingThread {
     this.#port = port
     this.#briefing = briefing
     this.#loaded = loadedFrom(briefing.given)
-    const { limits } = this.#loaded.config
-    const onBytes = shareBodies(limits.memoryBytes)
+    const { limits, runtime } = this.#loaded.config
+    const onBytes = shareBodies(limits.memoryBytes, collectorOf(runtime))
     const meter = new SharedMeter({
       cells: briefing.meter,
       own: briefing.place,
@@ -72,7 +72,7 @@ class ServingThread {
   async #start(): Promise<void> {
     const { config } = this.#loaded
     const { cert, key } = config.tls
-    const { workers, kinds, addresses, via, flavours, vouched, marks, modes } = this.#briefing
+    const { workers, kinds, addresses, via, known, marks, modes } = this.#briefing
     const parts = { kindOf: (name: string) => kinds.get(name)!.kind, settings: () => this.#settings }
     const databases = (await databasesOf(config, parts)).map((each) => placed(each, addresses))
     const { limits } = config
@@ -84,12 +84,13 @@ class ServingThread {
       ...{ clock, databases, telemetry: this.#relay },
       listen: addresses.get(config.listen) ?? config.listen,
       limits: limitsOfOne(limits, workers),
+      runtime: config.runtime,
       sampleRatio: () => this.#loaded.config.telemetry.traces.sampleRatio,
       ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
-      thread: {
-        ...{ storage, via, flavours, vouched, budget: this.#budget, claims: this.#claims },
+      parts: {
+        ...{ storage, via, known, reusePort: true, budget: this.#budget, claims: this.#claims },
         shadowLog: new RelayedShadowLog({ clock, budget: this.#budget }, (found) => this.#send(found)),
-        onFlavour: (backend, flavour) => this.#send({ kind: 'flavour', backend, flavour }),
+        hooks: { onFlavour: (backend, flavour) => this.#send({ kind: 'flavour', backend, flavour }) },
       },
     })
     for (const [name, mode] of modes) this.#siteOf(name)?.modes.set(mode)

@@ -2,6 +2,7 @@
 import type { TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import { Budget } from '../../src/core/budget.ts'
+import { allOn } from '../../src/core/runtime.ts'
 import { ScratchPool } from '../../src/core/scratch.ts'
 import { IntervalCache } from '../../src/engine/interval-cache.ts'
 import { type AdminOptions, startAdmin } from '../../src/proxy/admin/admin.ts'
@@ -81,7 +82,7 @@ async function startData(t: TestContext, house: Omit<House, 'url' | 'admin'>) {
   const via = 'windowpane-test'
   const url = new URL(house.upstream.url)
   const upstream = new HttpUpstream({ url, clock, connections: 8, idleTimeoutMs: 60_000, via })
-  const flavour = new FlavourWatch(backend, upstream, clock)
+  const flavour = new FlavourWatch(backend.flavour, upstream, clock)
   await flavour.ask([])
   const hooks = telemetry.hooks('main')
   const parts = { ...defaultLimits, name: 'main', backend, store, policy, upstream, clock, budget, ...hooks }
@@ -96,6 +97,7 @@ async function startData(t: TestContext, house: Omit<House, 'url' | 'admin'>) {
     pieces: new Pieces(budget, new ThreadMaker()),
     via,
     settings,
+    runtime: allOn,
   })
   const listener = await openListener(
     { address: '127.0.0.1:0', limits: defaultLimits, clock },

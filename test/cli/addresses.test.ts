@@ -4,11 +4,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { askPlainly, until } from '../proxy/client.ts'
+import { askPlainly } from '../proxy/client.ts'
 import { rangePath } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { authority, needsOpenssl } from '../upstream/certificates.ts'
-import { readyAddress, startCommand } from './child.ts'
+import { adminAddress, readyAddress, startCommand } from './child.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const path = rangePath({ start, end: start + 600_000 })
@@ -25,9 +25,7 @@ async function startTwo(t: TestContext, route: string, more = '') {
   await writeFile(file, usual + backends + more)
   const child = startCommand(t, ['--config', file])
   const url = await readyAddress(child)
-  await until(() => /^Look inside: /m.test(child.out()))
-  const admin = /^Look inside: (\S+?)\/-\//m.exec(child.out())![1]!
-  return { one, two, url, admin, out: child.out }
+  return { one, two, url, admin: await adminAddress(child), out: child.out }
 }
 
 test('a request with a whole URL as its target is routed by it', async (t) => {

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
-import { ask, until } from '../proxy/client.ts'
+import { ask } from '../proxy/client.ts'
 import { rangePath } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { runToEnd, seenBy, startCommand, startProxy } from './child.ts'
@@ -133,7 +133,7 @@ test('tail: one line per decision with its window, until it is stopped', async (
   await seenBy(admin, 1)
   await ask(url, path)
   await ask(url, path)
-  await until(() => child.out().split('\n').length === 3)
+  await child.says(/^.*\n.*\n$/)
   const [miss, hit] = child.out().split('\n')
   assert.match(miss!, /^\d\d:\d\d:\d\d\.\d{3} main miss\/absent +\+{20} +0\/11 +[\d.]+ ms up$/)
   assert.match(hit!, /^\d\d:\d\d:\d\d\.\d{3} main hit +#{20} +11\/11 +[\d.]+ ms up$/)
@@ -146,7 +146,7 @@ test('tail: filters, JSON lines, and an end when nobody reads', async (t) => {
   const child = startCommand(t, ['tail', '--outcome', 'hit', '--json', '--admin', admin])
   await seenBy(admin, 1)
   for (let i = 0; i < 3; i++) await ask(url, path)
-  await until(() => child.out().split('\n').length === 3)
+  await child.says(/^.*\n.*\n$/)
   const lines = child
     .out()
     .trimEnd()
@@ -171,11 +171,11 @@ test('tail: waits for a proxy that restarts', async (t) => {
   await seenBy(first.admin, 1)
   first.child.process.kill('SIGTERM')
   await first.child.exit
-  await until(() => /trying again/.test(child.err()))
+  await child.says(/trying again/, 'err')
   const second = await startProxy(t, `--admin.listen=${listen}`)
   await seenBy(second.admin, 1)
   await ask(second.url, path)
-  await until(() => child.out().includes(' up\n'))
+  await child.says(/ up\n/)
   assert.match(child.err(), /connected again/)
   child.process.kill('SIGTERM')
   assert.equal(await child.exit, 0)

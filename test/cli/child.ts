@@ -1,10 +1,9 @@
 /** The command as people start it: a process with arguments, input, output, signals and an exit code. */
-import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { until } from '../proxy/client.ts'
 import { type ScriptedUpstream, startScriptedUpstream } from '../proxy/scripted-upstream.ts'
+import { bounded, eventually } from '../wait.ts'
 
 const main = join(import.meta.dirname, '../../src/cli/main.ts')
 
@@ -12,6 +11,8 @@ export interface Child {
   readonly process: ChildProcess
   readonly out: () => string
   readonly err: () => string
+  /** Returns the match once its output has it. @throws when it ends without. */
+  says(pattern: RegExp, from?: 'out' | 'err'): Promise<RegExpExecArray>
   /** The exit code, or the signal that ended it. */
   readonly exit: Promise<number | string>
 }
@@ -30,27 +31,51 @@ export function startCommand(t: TestContext, argv: readonly string[], options: C
     env: { ...process.env, ...options.env },
     cwd: options.cwd,
   })
-  let [out, err] = ['', '']
-  child.stdout!.on('data', (chunk) => {
-    out += chunk
-  })
-  child.stderr!.on('data', (chunk) => {
-    err += chunk
-  })
   child.stdin?.end(options.input)
   t.after(() => child.kill('SIGKILL'))
+  return watch(child)
+}
+
+function watch(child: ChildProcess): Child {
+  const said = { out: '', err: '' }
+  for (const [stream, from] of [[child.stdout!, 'out'] as const, [child.stderr!, 'err'] as const]) {
+    stream.on('data', (chunk) => {
+      said[from] += chunk
+    })
+  }
   const exit = new Promise<number | string>((resolve) => {
     child.once('close', (code, signal) => resolve(code ?? signal!))
   })
-  return { process: child, out: () => out, err: () => err, exit }
+  const says = (pattern: RegExp, from: 'out' | 'err' = 'out') => {
+    const found = new Promise<RegExpExecArray>((resolve, reject) => {
+      const stream = from === 'out' ? child.stdout! : child.stderr!
+      const look = () => {
+        const match = pattern.exec(said[from])
+        if (match === null) return
+        stream.off('data', look)
+        resolve(match)
+      }
+      stream.on('data', look)
+      look()
+      void exit.then((how) =>
+        reject(new Error(`it ended (${how}) without ${pattern}: ${said.out}${said.err}`)),
+      )
+    })
+    return bounded(found, () => `${pattern} in ${said.out}${said.err}`)
+  }
+  return { process: child, out: () => said.out, err: () => said.err, says, exit }
 }
 
 /** The address of a proxy that was started, once it is ready. */
-export async function readyAddress({ out, err, process: child }: Child): Promise<string> {
-  await until(() => out().includes('\n') || child.exitCode !== null)
-  const match = /is ready: (https?:\/\/[^/\s]+)/.exec(out())
-  assert.ok(match, out() + err())
-  return match[1]!
+export async function readyAddress(child: Child): Promise<string> {
+  const [, url] = await child.says(/is ready: (https?:\/\/[^/\s]+)[/\s]/)
+  return url!
+}
+
+/** The address of its admin listener, once that is open. */
+export async function adminAddress(child: Child): Promise<string> {
+  const [, url] = await child.says(/^Look inside: (\S+?)\/-\//m)
+  return url!
 }
 
 export interface RunningProxy {
@@ -67,8 +92,7 @@ export async function startProxy(t: TestContext, ...flags: string[]): Promise<Ru
   const usual = ['--listen=127.0.0.1:0', '--admin.listen=127.0.0.1:0', '--telemetry.log-level=silent']
   const child = startCommand(t, [upstream.url, ...usual, ...flags])
   const url = await readyAddress(child)
-  await until(() => /^Look inside: /m.test(child.out()))
-  return { upstream, child, url, admin: /^Look inside: (\S+?)\/-\//m.exec(child.out())![1]! }
+  return { upstream, child, url, admin: await adminAddress(child) }
 }
 
 export interface Ended {
@@ -90,8 +114,9 @@ export async function runToEnd(
 
 /** Waits until so many read along at an admin listener. */
 export async function seenBy(admin: string, count: number): Promise<void> {
-  for (;;) {
+  const probe = async () => {
     const status = (await (await fetch(`${admin}/-/status`)).json()) as { recorder: { subscribers: number } }
-    if (status.recorder.subscribers === count) return
+    return status.recorder.subscribers
   }
+  await eventually(probe, (subscribers) => subscribers === count)
 }

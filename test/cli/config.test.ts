@@ -5,10 +5,10 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
-import { type Answer, ask, outcomeOf, until } from '../proxy/client.ts'
+import { type Answer, ask, outcomeOf } from '../proxy/client.ts'
 import { rangePath } from '../proxy/matrix.ts'
 import { type ScriptedUpstream, startScriptedUpstream } from '../proxy/scripted-upstream.ts'
-import { readyAddress, runToEnd, startCommand } from './child.ts'
+import { adminAddress, type Child, readyAddress, runToEnd, startCommand } from './child.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const path = rangePath({ start, end: start + 600_000 })
@@ -16,7 +16,8 @@ const path = rangePath({ start, end: start + 600_000 })
 interface Running {
   readonly process: ChildProcess
   readonly url: string
-  err(): string
+  readonly err: Child['err']
+  readonly says: Child['says']
   stop(): Promise<void>
 }
 
@@ -33,7 +34,7 @@ async function run(t: TestContext, ...argv: string[]): Promise<Running> {
     child.process.kill('SIGTERM')
     assert.equal(await child.exit, 0)
   }
-  return { process: child.process, url, err: child.err, stop }
+  return { process: child.process, url, err: child.err, says: child.says, stop }
 }
 
 const config = (main: ScriptedUpstream, more = ''): string =>
@@ -96,7 +97,7 @@ test('rules make exceptions, and a reload changes them while it runs', async (t)
   const reload = async (text: string, answer: RegExp): Promise<Answer> => {
     await writeFile(file, text)
     running.process.kill('SIGHUP')
-    await until(() => answer.test(running.err()))
+    await running.says(answer, 'err')
     return ask(running.url, path, alert)
   }
   assert.equal(outcomeOf(await reload(config(upstream), /was reloaded/)), 'hit')
@@ -115,8 +116,7 @@ test('status says which configuration is in force, and why the last one is not',
   const admin = (text: string): string => text.replace('{ enabled: false }', '{ listen: "127.0.0.1:0" }')
   await writeFile(file, admin(config(upstream)))
   const child = startCommand(t, ['--config', file])
-  await until(() => /^Look inside: /m.test(child.out()))
-  const url = /^Look inside: (\S+?)\/-\//m.exec(child.out())![1]!
+  const url = await adminAddress(child)
   type Told = { inForceSince: string; lastReload?: { at: string; ok: boolean; message: string } }
   const told = async (): Promise<Told> =>
     (JSON.parse((await fetchPlainly(url, '/-/status')).body) as { configuration: Told }).configuration
@@ -124,7 +124,7 @@ test('status says which configuration is in force, and why the last one is not',
   assert.deepEqual([first.lastReload, Number.isNaN(Date.parse(first.inForceSince))], [undefined, false])
   await writeFile(file, admin(config(upstream, '    mod: on\n')))
   child.process.kill('SIGHUP')
-  await until(() => /refused/.test(child.err()))
+  await child.says(/refused/, 'err')
   const second = await told()
   assert.deepEqual([second.inForceSince, second.lastReload?.ok], [first.inForceSince, false])
   assert.match(second.lastReload!.message, /windowpane\.yaml:\d+:\d+: backends\.main\.mod: unknown key/)
@@ -140,7 +140,11 @@ test('a durable store is warm after a restart: a full hit without asking the dat
   const answers = [await ask(first.url, path), await ask(first.url, path), await ask(first.url, path)]
   await first.stop()
   const asked = upstream.seen.length
-  const second = await run(t, '--config', file)
+  // The same store by its URL: flags and file name one thing.
+  const url = `lmdb:${join(place, 'panes')}?reserve=0B`
+  const flags = ['--stores.shared.url', url, '--backends.main.store', 'shared']
+  const quiet = ['--listen', '127.0.0.1:0', '--admin.enabled=false']
+  const second = await run(t, upstream.url, ...flags, ...quiet)
   const warm = await ask(second.url, path)
   assert.equal(outcomeOf(warm), 'hit', second.err())
   assert.deepEqual(warm.body, answers[0]!.body)
@@ -186,8 +190,7 @@ test('the admin listener shows status, metrics and explanations of the running p
     `listen: 127.0.0.1:0\nadmin: { listen: "127.0.0.1:0" }\nbackends: { main: { url: "${upstream.url}" } }\n`,
   )
   const running = await run(t, '--config', file)
-  await until(() => /"url":"http:[^"]*\/-\/"/.test(running.err()))
-  const admin = /"url":"(http:[^"]*)\/-\/"/.exec(running.err())![1]!
+  const [, admin = ''] = await running.says(/"url":"(http:[^"]*)\/-\/"/, 'err')
   await ask(running.url, path)
   await ask(running.url, path)
   const metrics = await fetchPlainly(admin, '/-/metrics')

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { runCommand } from '../../src/cli/command.ts'
 import { explain as explainCommand } from '../../src/cli/explain.ts'
-import { ask, askPlainly, outcomeOf, until } from '../proxy/client.ts'
-import { readyAddress, runToEnd, seenBy, startCommand } from './child.ts'
+import { ask, askPlainly, outcomeOf } from '../proxy/client.ts'
+import { adminAddress, readyAddress, runToEnd, seenBy, startCommand } from './child.ts'
 import { type FakeDruid, startFakeDruid } from './fake-druid.ts'
 import { fakeIo } from './fake-io.ts'
 
@@ -34,8 +34,7 @@ async function startProxy(t: TestContext, ...flags: string[]): Promise<Running> 
   const usual = ['--listen=127.0.0.1:0', '--admin.listen=127.0.0.1:0', '--telemetry.log-level=silent']
   const child = startCommand(t, [druid.url, ...usual, ...flags])
   const url = await readyAddress(child)
-  await until(() => /^Look inside: /m.test(child.out()))
-  return { druid, url, admin: /^Look inside: (\S+?)\/-\//m.exec(child.out())![1]!, out: child.out }
+  return { druid, url, admin: await adminAddress(child), out: child.out }
 }
 
 const post = (url: string, body: string, path = '/druid/v2') =>
@@ -141,7 +140,7 @@ test('top and tail: queries are told by what they ask, also those that are passe
   druid.answers.set('/druid/v2/sql', [])
   await post(url, JSON.stringify({ query: sql }), '/druid/v2/sql')
   await post(url, JSON.stringify({ ...query, granularity: 'all' }))
-  await until(() => tail.out().split('\n').length === 4)
+  await tail.says(/^.*\n.*\n.*\n$/)
   assert.match(tail.out(), / ms timeseries wiki: n\n/)
   assert.match(
     tail.out(),

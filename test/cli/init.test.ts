@@ -35,7 +35,7 @@ test('the file says what the defaults say', () => {
   assert.deepEqual(rest, plainRest)
   assert.deepEqual(stores, {
     ...(plainStores as object),
-    disk: { type: 'lmdb', path: '/var/lib/windowpane', size: '10GiB', reserve: '256MiB' },
+    disk: { type: 'lmdb', url: null, path: '/var/lib/windowpane', size: '10GiB', reserve: '256MiB' },
   })
 })
 

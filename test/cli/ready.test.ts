@@ -1,36 +1,33 @@
 /** `/-/ready`, by which orchestrators decide whether to send requests: it must not wait for those requests. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { askPlainly, until } from '../proxy/client.ts'
+import { askPlainly } from '../proxy/client.ts'
 import { json, startScriptedUpstream } from '../proxy/scripted-upstream.ts'
-import { startCommand } from './child.ts'
+import { eventually } from '../wait.ts'
+import { adminAddress, startCommand } from './child.ts'
 
 async function startBefore(t: TestContext, upstream: string): Promise<() => Promise<string>> {
   const flags = ['--listen=127.0.0.1:0', '--admin.listen=127.0.0.1:0', '--telemetry.log-level=silent']
   const child = startCommand(t, [upstream, ...flags])
-  await until(() => /^Look inside: /m.test(child.out()))
-  const admin = /^Look inside: (\S+?)\/-\//m.exec(child.out())![1]!
+  const admin = await adminAddress(child)
   return async () => {
     const answer = await askPlainly(admin, '/-/ready')
     return `${answer.status} ${answer.body}`
   }
 }
 
-test('a database that comes up later is noticed without anybody asking a query', {
-  timeout: 30_000,
-}, async (t) => {
+test('a database that comes up later is noticed without anybody asking a query', async (t) => {
   const gone = await startScriptedUpstream(t)
   await gone.close()
   const ready = await startBefore(t, gone.url)
   assert.match(await ready(), /^503 not ready: main: not reached: /)
   const upstream = await startScriptedUpstream(t, gone.port)
-  let last = ''
-  while (!last.startsWith('200')) last = await ready()
+  const last = await eventually(ready, (reply) => reply.startsWith('200'))
   assert.deepEqual([last, upstream.seen.length], ['200 ready\n', 0])
 })
 
 const strangers = {
-  'one that is not Prometheus': json(200, { status: 'success', data: { version: '2.24.0' } }),
+  'one that is not Prometheus': json(200, { status: 'success', data: { version: '0.36.1' } }),
   'one that tells nothing without credentials': json(401, {}),
 }
 

@@ -10,6 +10,7 @@ import { defaultLimits, type Limits } from '../../src/proxy/limits.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
+import { HANG_MS } from '../wait.ts'
 import { Lookups } from './lookups.ts'
 import { matrixOf, type Range } from './matrix.ts'
 import { ScriptedUpstream } from './upstream.ts'
@@ -17,7 +18,7 @@ import { type Visit, visit } from './viewer.ts'
 
 /** A test whose waiting ends: what never comes is a failure, not a run that hangs. */
 export const scene = (name: string, play: (t: TestContext) => Promise<void>): void => {
-  void test(name, { timeout: 20_000 }, play)
+  void test(name, { timeout: HANG_MS }, play)
 }
 
 export const STEP = 15_000

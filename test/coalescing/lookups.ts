@@ -31,6 +31,7 @@ export class Lookups {
 /** The same store, to be changed in part. */
 export const delegate = (store: Store): Store => ({
   name: store.name,
+  record: (key) => store.record(key),
   read: (key, interval) => store.read(key, interval),
   write: (key, entry) => store.write(key, entry),
   remove: (key, interval) => store.remove(key, interval),

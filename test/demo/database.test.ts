@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { WireRequest } from '../../src/backends/backend.ts'
-import { readFlavour } from '../../src/backends/prometheus/flavour.ts'
+import { flavour } from '../../src/backends/prometheus/flavour.ts'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import { longestLatenessMs } from '../../src/demo/arrivals.ts'
 import { createDemoDatabase, type DemoDatabase, probeHeader } from '../../src/demo/database.ts'
@@ -68,7 +68,7 @@ testBackend({
 
 test('it is recognised as Prometheus 3', () => {
   const { status, body } = world(1).answer(request('/api/v1/status/buildinfo'))
-  assert.deepEqual(readFlavour(status, body), { isKnown: true, label: 'Prometheus 3.5.0', version: [3, 5] })
+  assert.deepEqual(flavour.read(status, body), { isKnown: true, label: 'Prometheus 3.5.0', version: [3, 5] })
 })
 
 test('numbers are printed as Go prints them', () => {

@@ -2,15 +2,14 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { scheduler } from 'node:timers/promises'
 import { request } from 'undici'
-import { systemClock } from '../../src/core/clock.ts'
 import { END, HOUR } from '../data/series.ts'
 import { ask, outcomeOf } from '../proxy/client.ts'
 import { rangePath } from '../proxy/matrix.ts'
 import { isUnavailable, type Unavailable } from '../servers/availability.ts'
 import { type Place, type ServerProcess, startServer } from '../servers/process.ts'
 import { type Prometheus, startPrometheus } from '../servers/prometheus.ts'
+import { eventually } from '../wait.ts'
 import { rulesFile } from './dashboard.ts'
 
 const main = join(import.meta.dirname, '../../src/cli/main.ts')
@@ -64,8 +63,11 @@ export async function startWatched(t: TestContext, database: string): Promise<Wa
   if (isUnavailable(prometheus)) return prometheus
   t.after(() => prometheus.stop())
   await seen(prometheus, 'windowpane_build_info')
-  await eventually('the address of the proxy', async () => readyUrl(proxy) !== undefined)
-  const outcomes = await runTraffic(readyUrl(proxy)!)
+  const url = await eventually(
+    async () => readyUrl(proxy),
+    (found) => found !== undefined,
+  )
+  const outcomes = await runTraffic(url!)
   await seen(prometheus, `sum(windowpane_requests_total) >= ${outcomes.length}`)
   const scrapes = `count_over_time(windowpane_build_info[1h])`
   const before = (await vector(prometheus, scrapes))[0]!.value[1]
@@ -111,16 +113,8 @@ export async function result(
   return body.data!.result
 }
 
-const seen = (prometheus: Prometheus, query: string): Promise<void> =>
-  eventually(query, async () => (await vector(prometheus, query)).length > 0)
-
-const pollMs = 50
-const deadlineMs = 20_000
-
-async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const began = systemClock.elapsed()
-  while (!(await holds())) {
-    if (systemClock.elapsed() - began > deadlineMs) throw new Error(`never came: ${what}`)
-    await scheduler.wait(pollMs)
-  }
-}
+const seen = (prometheus: Prometheus, query: string): Promise<Series[]> =>
+  eventually(
+    () => vector(prometheus, query),
+    (series) => series.length > 0,
+  )

@@ -11,6 +11,8 @@ export interface ShownCommand {
 
 /** Its commands need a Druid: test/druid runs them. */
 export const druidPage = join('docs', 'guide', 'druid.md')
+/** As above: test/victoriametrics runs them. */
+export const victoriametricsPage = join('docs', 'guide', 'victoriametrics.md')
 
 export async function shownCommands(pages: readonly string[]): Promise<ShownCommand[]> {
   const found: ShownCommand[] = []

@@ -10,8 +10,8 @@ import { parse } from 'yaml'
 import { loadConfig } from '../../src/config/load.ts'
 import { type Child, readyAddress, startCommand as startProgram } from '../cli/child.ts'
 import { type Fixture, requireServer, startFixture } from '../data/fixture.ts'
-import { ask, until } from '../proxy/client.ts'
-import { allPages, druidPage, shownCommands, wordsOf } from './commands.ts'
+import { ask } from '../proxy/client.ts'
+import { allPages, druidPage, shownCommands, victoriametricsPage, wordsOf } from './commands.ts'
 
 const run = promisify(execFile)
 
@@ -21,7 +21,7 @@ const runElsewhere: ReadonlyMap<string, string> = new Map([
   ['npm ci && npm test', '.ci/run'],
   ['npm run check', 'npm test'],
   ['npm run format', 'the same tool as npm run check, writing what it finds'],
-  ["node test/run.ts 'test/fidelity/*.test.ts'", 'npm test runs test/run.ts over all files'],
+  ['npm test -- test/fidelity', 'npm test, over all files'],
 ])
 
 async function startShown(t: TestContext, command: string, fixture: Fixture): Promise<string> {
@@ -47,7 +47,8 @@ test('every command that the documentation shows works', async (whole) => {
   whole.after(() => fixture.stop())
   let proxy: string | undefined
   const operated = await startOperated(whole, fixture)
-  const pages = (await allPages()).filter((page) => page !== druidPage)
+  const elsewhere = [druidPage, victoriametricsPage]
+  const pages = (await allPages()).filter((page) => !elsewhere.includes(page))
   for (const { page, command } of await shownCommands(pages)) {
     await whole.test(`${page}: ${command}`, async (t) => {
       if (runElsewhere.has(command)) return
@@ -99,8 +100,8 @@ async function startOperated(t: TestContext, fixture: Fixture): Promise<Operated
     ...['--listen', '127.0.0.1:0', '--admin.listen', '127.0.0.1:0', '--admin.allow-writes=true'],
   ])
   const proxy = await readyAddress(child)
-  await until(() => /"url":"http:[^"]*\/-\/"/.test(child.err()))
-  return { proxy, admin: /"url":"(http:[^"]*)\/-\/"/.exec(child.err())![1]! }
+  const [, admin = ''] = await child.says(/"url":"(http:[^"]*)\/-\/"/, 'err')
+  return { proxy, admin }
 }
 
 const startCommand = 'npm run -s windowpane -- http://127.0.0.1:9090'

@@ -3,10 +3,9 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import test, { type TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import { readyAddress, runToEnd, startCommand } from '../cli/child.ts'
+import { adminAddress, readyAddress, runToEnd, startCommand } from '../cli/child.ts'
 import { requireServer } from '../data/fixture.ts'
 import { druidPage, shownCommands, wordsOf } from '../docs/commands.ts'
-import { until } from '../proxy/client.ts'
 import { startDruidFixture } from './fixture.ts'
 
 const run = promisify(execFile)
@@ -24,13 +23,13 @@ async function start(t: TestContext, druid: string): Promise<Places> {
   const flags = ['--listen=127.0.0.1:0', '--admin.listen=127.0.0.1:0', '--telemetry.log-level=silent']
   const child = startCommand(t, [druid, ...flags])
   const proxy = await readyAddress(child)
-  await until(() => /^Look inside: /m.test(child.out()))
+  const admin = await adminAddress(child)
   assert.match(child.out(), /→ http:\S+ \(Druid \d+\.\d+\.\d+\)\n.*the Druid data source/)
   assert.match(
     child.out(),
     /SQLAlchemy URI of the database to druid:\/\/127\.0\.0\.1:\d+\/druid\/v2\/sql\/\n/,
   )
-  return { proxy, druid, admin: /^Look inside: (\S+?)\/-\//m.exec(child.out())![1]! }
+  return { proxy, druid, admin }
 }
 
 /** The page says: the first answer is a miss, the second a hit. */

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { requireServer } from '../data/fixture.ts'
 import { askPlainly, outcomeOf } from '../proxy/client.ts'
 import { type Ingestion, ingest } from '../servers/druid/ingest.ts'
-import { untilTrue } from '../servers/druid/wait.ts'
+import { until } from '../wait.ts'
 import { startCrew } from '../workers/crew.ts'
 import { startDruidFixture } from './fixture.ts'
 import { WatchedBroker } from './watched-broker.ts'
@@ -48,7 +48,7 @@ test('workers keep what the keeper sees to be the same, and forget what it sees 
   }
   const looks = async (count: number) => {
     const before = broker.looks
-    await untilTrue(async () => broker.looks > before + count, `${count} looks`)
+    await until(() => broker.looks > before + count)
   }
 
   await looks(3)

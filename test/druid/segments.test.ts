@@ -16,7 +16,7 @@ import { ladder } from '../../src/ttl/ladder.ts'
 import { requireServer } from '../data/fixture.ts'
 import { ask } from '../servers/druid/ask.ts'
 import { type Ingestion, ingest, type Row } from '../servers/druid/ingest.ts'
-import { untilTrue } from '../servers/druid/wait.ts'
+import { until } from '../wait.ts'
 import { startDruidFixture } from './fixture.ts'
 import { WatchedBroker } from './watched-broker.ts'
 
@@ -83,7 +83,7 @@ class Visit {
       ],
     })
     const visit = new Visit(clock, broker, house)
-    await untilTrue(async () => visit.figures.viewAt !== undefined, 'the first look')
+    await until(() => visit.figures.viewAt !== undefined)
     return visit
   }
 
@@ -95,7 +95,7 @@ class Visit {
   async look(): Promise<void> {
     const { looks } = this.figures
     await this.clock.advance(segments.everyMs)
-    await untilTrue(async () => this.figures.looks > looks, 'a look')
+    await until(() => this.figures.looks > looks)
     // What is fetched at the same instant may have been fetched before.
     await this.clock.advance(1)
   }

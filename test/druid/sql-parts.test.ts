@@ -4,9 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Bypass, WireRequest } from '../../src/backends/backend.ts'
+import type { WireRequest } from '../../src/backends/backend.ts'
 import { clip } from '../../src/backends/druid/buckets.ts'
 import type { DruidPlan } from '../../src/backends/druid/druid-plan.ts'
+import type { Bypass } from '../../src/backends/druid/reasons.ts'
 import { createSqlPlanner } from '../../src/backends/druid/sql.ts'
 import { requireServer } from '../data/fixture.ts'
 import { type Random, seededRandom } from '../fidelity/random.ts'

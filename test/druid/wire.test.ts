@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
-import type { BypassReason } from '../../src/core/decision.ts'
+import type { BypassReason } from '../../src/backends/kinds.ts'
 import { requireServer } from '../data/fixture.ts'
 import { type Answer, ApiClient, outcomeOf } from '../fidelity/client.ts'
 import { startUnderTest } from './differential/under-test.ts'

@@ -75,7 +75,7 @@ async function askTwice(house: House, encoding: string): Promise<Answer[]> {
     answers[i] = await textOf(visit, encoding)
   })
   // What never comes fails here, with a name, and not at the end of the scene's time.
-  await until(() => visits.every((_, i) => answers[i] !== undefined), 5_000)
+  await until(() => visits.every((_, i) => answers[i] !== undefined))
   return answers
 }
 

@@ -1,6 +1,6 @@
 /** A store may be broken, slow or wrong about what it returns: the viewer's answer stays the database's. */
 import assert from 'node:assert/strict'
-import { MatrixSink } from '../../src/backends/prometheus/decompose.ts'
+import { MatrixSink } from '../../src/backends/matrix/decompose.ts'
 import { gridThrough } from '../../src/core/grid.ts'
 import type { Interval } from '../../src/core/interval.ts'
 import { allocateBody, type Pane, paneOf } from '../../src/core/pane.ts'

@@ -1,5 +1,5 @@
 /** What a query form is: a question and what is known beforehand about the answer. */
-import type { BypassReason } from '../../src/core/decision.ts'
+import type { BypassReason } from '../../src/backends/kinds.ts'
 
 /** Name and value as sent; order and repetition matter to some forms. */
 export type Param = readonly [name: string, value: string]

@@ -17,7 +17,6 @@ import {
 } from './wrong-proxy.ts'
 
 const file = 'test/fidelity/meta.test.ts'
-const comparisons = 500
 const eligibleForms: readonly Form[] = forms.filter((form) => form.eligible)
 
 interface Setting {
@@ -25,9 +24,12 @@ interface Setting {
   /** What the proxy says of every answer. */
   readonly claim: string
   readonly forms: readonly Form[]
+  /** So many that chance does not miss the fault: 500 are 50 walks. */
+  readonly comparisons?: number
 }
 
 async function judge(t: TestContext, database: string, setting: Setting): Promise<Tally> {
+  const { comparisons = 500 } = setting
   const proxy = await startWrongProxy(database, setting.fault, setting.claim)
   const run = { seed: chooseSeed(t), span, forms: setting.forms, replay: replayCommand(file) }
   try {
@@ -54,7 +56,8 @@ const cases: Record<string, Case> = {
   'loses the last point': faulty({ answer: dropsLastPoint }),
   'swaps two series': faulty({ answer: swapsSeries }),
   'aligns the start to the step': faulty({ question: floorsStart }),
-  'prints numbers anew': faulty({ answer: reprint }),
+  // One walk in four has a number that is printed in another way.
+  'prints numbers anew': { ...faulty({ answer: reprint }), comparisons: 1000 },
   'loses annotations': faulty({ answer: dropsAnnotations }, /differs in {3}(warnings|infos)/, annotatedForms),
   'always forwards and says so': {
     fault: {},
@@ -77,7 +80,7 @@ test('a wrong proxy is found out', async (t) => {
   await t.test('one that only forwards is faithful, but no cache', async (t) => {
     const tally = await judge(t, prometheus.url, { fault: {}, claim: 'miss/absent', forms: eligibleForms })
     assertFaithful(tally)
-    assert.throws(() => assertShares(tally), /share of hit is 0\.000/)
+    assert.throws(() => assertShares([tally]), /share of hit is 0\.000/)
   })
 
   for (const [name, setting] of Object.entries(cases)) {

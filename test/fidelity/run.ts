@@ -1,6 +1,7 @@
 /** Runs a seeded suite: several walks at a time, each of them in order, every answer compared. */
 import { type Answer, ApiClient, isEmptyResult, outcomeOf } from './client.ts'
 import { compareAnswers } from './compare.ts'
+import type { Param } from './form.ts'
 import { type Itinerary, planWalk, type Run, type Stop } from './itinerary.ts'
 import { type Ask, encode } from './spelling.ts'
 import { Tally } from './tally.ts'
@@ -8,6 +9,10 @@ import { Tally } from './tally.ts'
 export interface Servers {
   readonly direct: string
   readonly proxied: string
+  /** What the database itself is asked with besides, where its answer without would be another one. */
+  readonly directExtra?: readonly Param[]
+  /** How answers are compared that are not those of Prometheus. */
+  readonly compare?: typeof compareAnswers
 }
 
 export interface Size {
@@ -25,7 +30,8 @@ export async function runSuite(run: Run, servers: Servers, size: Size): Promise<
   const numbers =
     size.only === undefined ? walkNumbers(() => tally.comparisons < size.comparisons) : [size.only].values()
   const walker = async () => {
-    for (const number of numbers) await takeWalk(planWalk(run, number), { direct, proxied, tally })
+    for (const number of numbers)
+      await takeWalk(planWalk(run, number), { ...servers, direct, proxied, tally })
   }
   try {
     await Promise.all(Array.from({ length: size.walkers }, walker))
@@ -40,7 +46,7 @@ export function* walkNumbers(wanted: () => boolean): Generator<number> {
   for (let number = 0; wanted(); number++) yield number
 }
 
-interface Desk {
+interface Desk extends Pick<Servers, 'directExtra' | 'compare'> {
   readonly direct: ApiClient
   readonly proxied: ApiClient
   readonly tally: Tally
@@ -50,11 +56,16 @@ async function takeWalk(walk: Itinerary, desk: Desk): Promise<void> {
   // The data is static: a request repeated to the letter has one direct answer. The proxied one is always sent.
   const known = new Map<string, Promise<Answer>>()
   for (const stop of walk.stops) {
-    const expected = known.get(stop.key) ?? desk.direct.queryRange(stop.ask)
+    const expected = known.get(stop.key) ?? desk.direct.queryRange(withExtra(stop.ask, desk.directExtra))
     known.set(stop.key, expected)
     await compareAt(walk, stop, { ...desk, expected })
   }
 }
+
+const withExtra = (ask: Ask, extra: readonly Param[] = []): Ask => ({
+  ...ask,
+  search: [...ask.search, ...extra],
+})
 
 async function compareAt(
   walk: Itinerary,
@@ -71,7 +82,7 @@ async function compareAt(
     isEmpty: isEmptyResult(proxied),
     cacheStatus: proxied.headers['cache-status'],
     seen: outcomeOf(proxied),
-    difference: compareAnswers(direct, proxied),
+    difference: (desk.compare ?? compareAnswers)(direct, proxied),
   })
 }
 

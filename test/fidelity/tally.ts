@@ -1,6 +1,6 @@
 /** What a run has seen, what it must have seen, and how to say so. */
 import assert from 'node:assert/strict'
-import type { BypassReason } from '../../src/core/decision.ts'
+import type { BypassReason } from '../../src/backends/kinds.ts'
 import type { OutcomeSeen } from './client.ts'
 
 /** What is known beforehand about the answers to a form. */
@@ -44,7 +44,10 @@ export interface Replay {
   readonly replay: string
 }
 
-/** The least shares of all comparisons that show that a run has tried what it is for. */
+/**
+ * The least shares of all comparisons that show that a run has tried what it is for. Walks are random: each bound is at least 6.5
+ * standard deviations of runs of its size below the mean, so that chance reaches it less than once in 10⁹ runs.
+ */
 export interface LeastShares {
   readonly nonEmpty: number
   readonly eligible: number
@@ -104,10 +107,6 @@ export class Tally {
   /** Wrong answers first: they are worse than wrong reasons. */
   get reports(): readonly string[] {
     return [...this.#mismatchReports.values(), ...this.#outcomeReports.values()]
-  }
-
-  share(outcome: string): number {
-    return (this.outcomes.get(outcome) ?? 0) / this.comparisons
   }
 
   table(): string {
@@ -177,16 +176,18 @@ export function assertFaithful(tally: Tally): void {
   assert.equal(tally.mismatches + tally.misjudged, 0, `${faults}\n${tally.reports.join('\n')}`)
 }
 
-/** What the suite of Prometheus reaches with room to spare. */
+/** For 20 000 comparisons with Prometheus. */
 const usualShares: LeastShares = { nonEmpty: 0.8, eligible: 0.85, hit: 0.4, partial: 0.25 }
 
 /** Throws unless the run has tried what it is for: a suite of empty answers or of plain forwards proves nothing. */
-export function assertShares(tally: Tally, least: LeastShares = usualShares): void {
+export function assertShares(tallies: readonly Tally[], least: LeastShares = usualShares): void {
+  const sum = (of: (tally: Tally) => number) => tallies.reduce((total, tally) => total + of(tally), 0)
+  const all = sum(({ comparisons }) => comparisons)
   const shares: [name: string, share: number, least: number][] = [
-    ['non-empty', tally.nonEmpty / tally.comparisons, least.nonEmpty],
-    ['eligible', tally.eligible / tally.comparisons, least.eligible],
-    ['hit', tally.share('hit'), least.hit],
-    ['partial', tally.share('partial'), least.partial],
+    ['non-empty', sum(({ nonEmpty }) => nonEmpty) / all, least.nonEmpty],
+    ['eligible', sum(({ eligible }) => eligible) / all, least.eligible],
+    ['hit', sum(({ outcomes }) => outcomes.get('hit') ?? 0) / all, least.hit],
+    ['partial', sum(({ outcomes }) => outcomes.get('partial') ?? 0) / all, least.partial],
   ]
   for (const [name, share, atLeast] of shares) {
     assert.ok(share >= atLeast, `share of ${name} is ${share.toFixed(3)}, expected at least ${atLeast}`)

@@ -2,13 +2,20 @@
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import {
   type Backend,
+  exponential,
   fixed,
   ladder,
+  linear,
+  logarithmic,
+  type OpenedStore,
+  openStore,
   type Store,
   startWindowpane,
+  steps,
   type TtlPolicy,
   type Windowpane,
 } from '../../src/index.ts'
+import { type Found, layOver, type Pane, type ShapeRecord } from '../../src/stores/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { type FakeClock, fakeClock, testStore } from '../../src/testing/index.ts'
 
@@ -25,5 +32,19 @@ export const running: Promise<Windowpane> = startWindowpane({
 
 // @ts-expect-error types are not lost on the way: an upstream is a text
 export const wrong = startWindowpane({ upstream: 9090, backend })
+
+export const schedules: readonly TtlPolicy[] = [
+  exponential({ floorMs: 5000, doublingMs: 60_000, capMs: 3_600_000 }),
+  linear({ floorMs: 5000, slope: 0.1, capMs: 3_600_000 }),
+  logarithmic({ floorMs: 5000, riseMs: 30_000, unitMs: 60_000, capMs: 3_600_000 }),
+  steps({ floorMs: 5000, steps: [{ ageMs: 60_000, ttlMs: 60_000 }] }),
+]
+
+export const opened: Promise<OpenedStore> = openStore('memory:', { clock, memoryBytes: 2 ** 20 })
+
+export const laid = (found: Found, pane: Pane): Found => {
+  const shape: ShapeRecord = found.shape
+  return { panes: layOver(found.panes, pane), shape }
+}
 
 void testStore

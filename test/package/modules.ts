@@ -8,17 +8,21 @@ const specifier = /(?:\bfrom|\bimport)\s*\(?\s*(['"])([@\w./:-]+)\1/g
 export const specifiersIn = (text: string): string[] =>
   [...text.matchAll(specifier)].map((found) => found[2]!)
 
+/** What is loaded with a module, and not only when it calls `import(…)`. */
+const staticSpecifiersIn = (text: string): string[] =>
+  specifiersIn(text.replaceAll(/\bimport\s*\(/g, 'later('))
+
 /** Paths of the files that `exports` and `bin` name, with every name that a pattern stands for. */
 export function entriesOf({ manifest, files }: Package, condition: 'types' | 'default'): string[] {
   const entries = Object.values(manifest.exports).flatMap((target) => {
     const path = typeof target === 'string' ? target : target[condition]!
     return path.endsWith('.json') ? [] : matching(path.replace(/^\.\//, ''), files)
   })
-  return condition === 'default' ? [...entries, manifest.bin.windowpane, threadEntry] : entries
+  return condition === 'default' ? [...entries, manifest.bin.windowpane, ...threadEntries] : entries
 }
 
-/** Nothing imports it: threads are started with it. */
-const threadEntry = 'dist/workers/worker.js'
+/** Nothing imports them: threads are started with them. */
+export const threadEntries = ['dist/workers/worker.js', 'dist/proxy/compression/pieces-worker.js']
 
 function matching(path: string, files: Package['files']): string[] {
   const [before, after] = path.split('*')
@@ -37,12 +41,23 @@ export interface Reached {
 }
 
 /** Reads declarations where the entries are declarations. */
-export async function reachedFrom(entries: readonly string[], of: Package): Promise<Reached> {
+export const reachedFrom = (entries: readonly string[], of: Package): Promise<Reached> =>
+  follow(entries, of, specifiersIn)
+
+/** The same, without what is loaded only when it is needed. */
+export const loadedWith = (entries: readonly string[], of: Package): Promise<Reached> =>
+  follow(entries, of, staticSpecifiersIn)
+
+async function follow(
+  entries: readonly string[],
+  of: Package,
+  namesIn: (text: string) => string[],
+): Promise<Reached> {
   const files = new Set(entries)
   const packages = new Set<string>()
   for (const path of files) {
     const isTypes = path.endsWith('.d.ts')
-    for (const name of specifiersIn(await of.text(path))) {
+    for (const name of namesIn(await of.text(path))) {
       if (!name.startsWith('.')) packages.add(packageOf(name))
       else files.add(posix.join(posix.dirname(path), isTypes ? name.replace(/\.js$/, '.d.ts') : name))
     }

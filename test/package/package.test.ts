@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import test, { after, before } from 'node:test'
 import { ask, outcomeOf } from '../proxy/client.ts'
 import { rangePath } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
-import { entriesOf, reachedFrom, specifiersIn, subpathsOf } from './modules.ts'
+import { entriesOf, loadedWith, reachedFrom, specifiersIn, subpathsOf, threadEntries } from './modules.ts'
 import { installPackage, type Package, root, run } from './packed.ts'
 import { startInstalled } from './started.ts'
 
@@ -53,6 +53,18 @@ test('nothing that a module imports is missing, and all code is reached from wha
     const isForTypes = types.files.has(path.replace(/\.js$/, '.d.ts')) || isWithoutCode(await it.text(path))
     assert.ok(isForTypes, `nothing imports ${path}`)
   }
+})
+
+test('a proxy that is started loads nothing of the demo', async () => {
+  const modules = ['dist/cli/bin.js', 'dist/cli/main.js', 'dist/cli/start.js', ...threadEntries]
+  const { files } = await loadedWith(modules, it)
+  assert.ok(files.has('dist/cli/demo.js') && files.has('dist/proxy/assembly/server.js'))
+  assert.deepEqual(
+    [...files].filter((path) => path.startsWith('dist/demo/')),
+    [],
+  )
+  const others = it.files.filter(({ path }) => /^dist\/(?!demo\/|cli\/demo\.js).*\.js$/.test(path))
+  for (const { path } of others) assert.doesNotMatch(await it.text(path), /\bimport\(['"][./]+demo\//, path)
 })
 
 const isWithoutCode = (text: string): boolean =>
@@ -147,10 +159,10 @@ test('installed, it caches', async (t) => {
 test('installed, it says what a durable store needs, and runs without', async (t) => {
   if (isInstalledAbove('lmdb')) return t.skip('a folder above the one for temporary files has lmdb')
   const upstream = await startScriptedUpstream(t)
-  const flags = ['--stores.disk.type=lmdb', `--stores.disk.path=${join(it.app, 'disk')}`]
+  const flags = ['--stores.disk.url', `lmdb:${join(it.app, 'disk')}`]
   const proxy = await startInstalled(t, it, [upstream.url, '--backends.main.store=disk', ...flags])
   assert.equal(await proxy.stop(), 0)
-  assert.match(proxy.err(), /npm install lmdb/)
+  assert.match(proxy.err(), /npm install lmdb@\d/)
 })
 
 function isInstalledAbove(name: string): boolean {
@@ -185,29 +197,41 @@ test('every subpath can be imported, and nothing else', async () => {
   assert.deepEqual(ran, { code: 0, out: '', err: '' })
 })
 
+/** What authors of stores import is called after the one that they write. */
+const authorsEntry = (path: string): string => (path === 'stores' ? 'store' : path)
+
 for (const resolution of ['nodenext', 'bundler']) {
   test(`a program in TypeScript can be compiled against it (${resolution})`, async () => {
     const subpaths = subpathsOf(it).map((name, i) => `import * as all${i} from '${name}'\nvoid all${i}\n`)
     const program = await readFile(join(import.meta.dirname, 'consumer.ts'), 'utf8')
     // Here it is checked against the sources; there against what is published.
     const there = program.replace(/'\.\.\/\.\.\/src\/(.*?)(?:\/?index)?\.ts'/g, (_, path: string) =>
-      path === '' ? "'windowpane'" : `'windowpane/${path}'`,
+      path === '' ? "'windowpane'" : `'windowpane/${authorsEntry(path)}'`,
     )
     await writeFile(join(it.app, 'consumer.ts'), subpaths.join('') + there)
     const module = resolution === 'bundler' ? 'esnext' : resolution
-    const options = [
-      '--strict',
-      '--noEmit',
-      '--target',
-      'es2024',
-      '--types',
-      'node',
-      '--skipLibCheck',
-      'false',
-    ]
-    const how = ['--module', module, '--moduleResolution', resolution]
-    const tsc = join(root, 'node_modules/.bin/tsc')
-    const ran = await run(tsc, [...options, ...how, '--ignoreConfig', 'consumer.ts'], { cwd: it.app })
-    assert.deepEqual([ran.code, ran.out], [0, ''])
+    await compile('consumer.ts', ['--module', module, '--moduleResolution', resolution])
   })
 }
+
+/** Fails with what the compiler says. */
+async function compile(file: string, how: readonly string[]): Promise<void> {
+  const options = '--strict --noEmit --target es2024 --types node --skipLibCheck false --ignoreConfig'
+  const tsc = join(root, 'node_modules/.bin/tsc')
+  const ran = await run(tsc, [...options.split(' '), ...how, file], { cwd: it.app })
+  assert.deepEqual([ran.code, ran.out], [0, ''])
+}
+
+test('what docs/extend shows can be compiled against it and passes its own tests', async () => {
+  const pages = it.files.map(({ path }) => path).filter((path) => path.startsWith('docs/extend/'))
+  assert.ok(pages.includes('docs/extend/store.md'))
+  for (const page of pages) {
+    const blocks = [...(await it.text(page)).matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map((block) => block[1]!)
+    const file = `${basename(page, '.md')}.test.ts`
+    await writeFile(join(it.app, file), blocks.join(''))
+    await compile(file, ['--module', 'nodenext'])
+    const ran = await run(process.execPath, ['--test', '--test-reporter=spec', file], { cwd: it.app })
+    assert.equal(ran.code, 0, ran.out + ran.err)
+    assert.match(ran.out, /^ℹ pass [1-9]/m, page)
+  }
+})

@@ -3,6 +3,7 @@ import { type ExecFileException, execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { HANG_MS } from '../wait.ts'
 
 export const root = join(import.meta.dirname, '../..')
 
@@ -81,24 +82,21 @@ export interface Ran {
 
 export interface RunOptions {
   readonly cwd: string
-  readonly timeoutMs?: number
 }
 
 /** Runs a program with the Node of this test first in PATH; one that takes too long is ended. */
-export function run(
-  program: string,
-  args: readonly string[],
-  { cwd, timeoutMs = 60_000 }: RunOptions,
-): Promise<Ran> {
+export function run(program: string, args: readonly string[], { cwd }: RunOptions): Promise<Ran> {
   return new Promise((resolve) => {
     const done = (error: ExecFileException | null, out: string, err: string) =>
       resolve({ code: error === null ? 0 : (error.code ?? error.signal ?? 'unknown'), out, err })
-    const options = { cwd, env: environment, timeout: timeoutMs, maxBuffer: 16 * 1024 * 1024 }
+    const options = { cwd, env: environment, timeout: HANG_MS, maxBuffer: 16 * 1024 * 1024 }
     execFile(program, [...args], options, done)
   })
 }
 
-export const environment = {
+export const environment: NodeJS.ProcessEnv = {
   ...process.env,
+  // Otherwise a test runner among them would take itself for a part of this test.
+  NODE_TEST_CONTEXT: undefined,
   PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`,
 }

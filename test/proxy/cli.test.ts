@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { version } from '../../src/version.ts'
 import { type Child, readyAddress, startCommand } from '../cli/child.ts'
-import { ask, outcomeOf, rawClient, until } from './client.ts'
+import { ask, outcomeOf, rawClient } from './client.ts'
 import { rangePath } from './matrix.ts'
 import { startScriptedUpstream } from './scripted-upstream.ts'
 
@@ -20,7 +20,7 @@ test('it says one line when it is ready and one for Grafana, caches, and ends wi
   const upstream = await startScriptedUpstream(t)
   const running = windowpane(t, upstream.url, '--listen', '127.0.0.1:0')
   const url = await readyAddress(running)
-  await until(() => running.out().split('\n').length === 3)
+  await running.says(/^.*\n.*\n$/)
   assert.equal(
     running.out(),
     `windowpane ${version} is ready: ${url} → ${upstream.url}/ (Prometheus 3.5.0)

@@ -2,10 +2,8 @@
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { scheduler } from 'node:timers/promises'
-import { systemClock } from '../../src/core/clock.ts'
+import { bypassReasons } from '../../src/backends/kinds.ts'
 import {
-  bypassReasons,
   errorReasons,
   missReasons,
   type Outcome,
@@ -13,7 +11,10 @@ import {
   refusalReasons,
   staleReasons,
 } from '../../src/core/decision.ts'
+import { bounded } from '../wait.ts'
 import { type Parameters, parseItemList } from './structured-fields.ts'
+
+export { steady, until } from '../wait.ts'
 
 export interface Answer {
   readonly status: number
@@ -117,7 +118,7 @@ export interface RawClient {
   /** Everything received so far. */
   received(): Buffer
   write(text: string | Uint8Array): void
-  /** Resolves when what was received contains the text. */
+  /** Resolves when what was received contains the text. @throws when the connection is closed without. */
   has(text: string): Promise<void>
   /** Resolves with everything when the other side has closed. */
   readonly closed: Promise<Buffer>
@@ -134,30 +135,19 @@ export async function rawClient(url: string): Promise<RawClient> {
   socket.on('data', (chunk) => chunks.push(chunk))
   socket.on('error', () => {})
   const received = () => Buffer.concat(chunks)
-  return {
-    socket,
-    received,
-    write: (text) => void socket.write(text),
-    has: (text) => until(() => received().includes(text)),
-    closed: new Promise((resolve) => socket.once('close', () => resolve(received()))),
+  const closed = new Promise<Buffer>((resolve) => socket.once('close', () => resolve(received())))
+  const has = (text: string) => {
+    const found = new Promise<void>((resolve, reject) => {
+      const look = () => {
+        if (!received().includes(text)) return
+        socket.off('data', look)
+        resolve()
+      }
+      socket.on('data', look)
+      look()
+      void closed.then(() => reject(new Error(`closed without ${JSON.stringify(text)}: ${received()}`)))
+    })
+    return bounded(found, () => `${JSON.stringify(text)} in ${received()}`)
   }
-}
-
-/** Waits for something that another part of this process will do: turns of the event loop, with a deadline. */
-export async function until(holds: () => boolean, deadlineMs = 10_000): Promise<void> {
-  const began = systemClock.elapsed()
-  while (!holds()) {
-    assert.ok(systemClock.elapsed() - began < deadlineMs, `never came true: ${holds}`)
-    await scheduler.yield()
-  }
-}
-
-/** Waits until a number no longer changes from turn to turn: buffers are full, or everything is sent. */
-export async function steady(value: () => number): Promise<void> {
-  let [last, turns] = [-1, 0]
-  await until(() => {
-    turns = value() === last ? turns + 1 : 0
-    last = value()
-    return turns > 500
-  })
+  return { socket, received, write: (text) => void socket.write(text), has, closed }
 }

@@ -4,6 +4,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { Transform, type TransformCallback } from 'node:stream'
 import test, { type TestContext } from 'node:test'
 import zlib, { gunzipSync, gzipSync } from 'node:zlib'
+import { bounded } from '../wait.ts'
 import { ask, header, outcomeOf, rawClient, steady, until } from './client.ts'
 import { bigMatrix, rangePath } from './matrix.ts'
 import type { ScriptedUpstream } from './scripted-upstream.ts'
@@ -48,15 +49,6 @@ class Gate extends Transform {
   }
 }
 
-/** What is still not there after a while is missing: a failure, not a run that hangs. */
-async function inTime<T>(pending: Promise<T>): Promise<[T]> {
-  const come: T[] = []
-  const over = pending.then((value) => come.push(value))
-  await until(() => come.length > 0, 3_000)
-  await over
-  return [come[0]!]
-}
-
 /** Begins with the body, and ends when the test says so. */
 function beginWith(upstream: ScriptedUpstream, body: Buffer): void {
   upstream.script = (_request, response) => {
@@ -92,7 +84,7 @@ for (const headers of [{}, { 'Content-Length': 'known' }]) {
       const length = isKnown ? { 'Content-Length': body.length } : {}
       response.writeHead(200, { 'Content-Encoding': 'gzip', ...length }).end(body)
     }
-    const [answer] = await inTime(ask(url, path, gzip))
+    const answer = await bounded(ask(url, path, gzip), () => 'an answer')
     assert.deepEqual([answer.status, header(answer, 'content-encoding')], [200, 'gzip'])
     assert.ok(gunzipSync(answer.body).equals(text))
     await until(() => budget.used === 0)

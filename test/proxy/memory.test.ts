@@ -123,7 +123,7 @@ test('a connection whose query had no room is closed, or goes on with the next r
   client.write(Buffer.alloc(length, 'y'))
   client.write('GET /second HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
   await client.has('HTTP/1.1 503')
-  await until(() => client.socket.closed, 3_000)
+  await until(() => client.socket.closed)
   const received = client.received().toString()
   assert.match(received, /^HTTP\/1\.1 503 /)
   const isSecondAnswered = received.split('HTTP/1.1 200').length === 2

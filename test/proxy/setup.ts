@@ -2,6 +2,7 @@
 import type { TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import type { Budget } from '../../src/core/budget.ts'
+import { allOff, allOn, type RuntimeSwitches } from '../../src/core/runtime.ts'
 import { startWindowpane, type Windowpane, type WindowpaneOptions } from '../../src/proxy/assembly/server.ts'
 import { defaultLimits, type Limits } from '../../src/proxy/limits.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
@@ -21,6 +22,12 @@ export interface StandOptions extends Partial<Omit<WindowpaneOptions, 'clock' | 
   readonly limits?: Partial<Limits>
   readonly clock?: FakeClock
 }
+
+/** The proxy tests run a second time with this variable set: see switched-off.test.ts. */
+export const switchedOff = 'WINDOWPANE_TEST_SWITCHED_OFF'
+
+/** What tests of the proxy start it with, unless they are about one of the switches. */
+export const runtime: RuntimeSwitches = process.env[switchedOff] === undefined ? allOn : allOff
 
 const minute = 60_000
 const settledAgeMs = 60 * minute
@@ -43,6 +50,7 @@ export async function startStand(t: TestContext, options: StandOptions): Promise
   const windowpane = await startWindowpane({
     backend,
     listen: '127.0.0.1:0',
+    runtime,
     ...options,
     clock,
     store: (given) => {

@@ -1,9 +1,8 @@
 /** Plain requests that are read past node:http: what a client can do to them, and what is left when they are over. */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
+import { garbageCollector } from '../../src/core/runtime.ts'
 import { startHouse } from '../../src/proxy/assembly/server.ts'
 import type { Asked, Reply } from '../../src/proxy/front/exchange.ts'
 import { type Listener, openListener } from '../../src/proxy/front/listener.ts'
@@ -15,8 +14,7 @@ import { rawClient, steady, until } from './client.ts'
 import { startScriptedUpstream } from './scripted-upstream.ts'
 import { NOW } from './setup.ts'
 
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
+const collectGarbage = garbageCollector()
 
 type Answer = (request: Asked, reply: Reply) => void
 

@@ -4,7 +4,7 @@ import test from 'node:test'
 import { ask, outcomeOf, type RawClient, rawClient, steady, until } from './client.ts'
 import { bigMatrix, matrixOf, rangePath } from './matrix.ts'
 import type { ScriptedUpstream } from './scripted-upstream.ts'
-import { oldRange, startBoth } from './setup.ts'
+import { oldRange, runtime, startBoth } from './setup.ts'
 
 const MiB = 2 ** 20
 const range = oldRange(1, 1)
@@ -153,7 +153,9 @@ test('answers that wait behind another on their connection are released with it'
 })
 
 test('a client that reads slowly, but reads, is not cut off', async (t) => {
-  const { url, upstream, clock } = await startBoth(t, { limits: { writeTimeoutMs: 60_000 } })
+  // Without the switch only whole writes count, and this answer is one.
+  const options = { limits: { writeTimeoutMs: 60_000 }, runtime: { ...runtime, writeQueue: true } }
+  const { url, upstream, clock } = await startBoth(t, options)
   const body = bigMatrix('anna', 24 * MiB, range.start)
   upstream.script = (_request, response) => void response.end(body)
   assert.equal(outcomeOf(await ask(url, pathOf('anna'))), 'miss/absent')

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import test from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { garbageCollector } from '../../src/core/runtime.ts'
 import { rawClient, steady, until } from './client.ts'
 import { matrix, rangePath, series } from './matrix.ts'
 import { oldRange, startBoth } from './setup.ts'
@@ -24,8 +23,7 @@ function open(
   return { request, answer }
 }
 
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
+const collectGarbage = garbageCollector()
 
 function heldBytes(): number {
   collectGarbage()

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { systemClock } from '../../src/core/clock.ts'
-import { type Child, readyAddress, startCommand } from '../cli/child.ts'
+import { adminAddress, type Child, readyAddress, startCommand } from '../cli/child.ts'
 import { type Answer, ask, askPlainly, until } from '../proxy/client.ts'
 import { type Range, rangePath } from '../proxy/matrix.ts'
 
@@ -84,6 +84,5 @@ export async function openHouse(t: TestContext, backends: string, store?: string
   await writeFile(file, `${admin}telemetry: { logFormat: json }\n${stores}backends:\n${backends}`)
   const child = startCommand(t, ['--config', file])
   const url = await readyAddress(child)
-  await until(() => /Look inside: /.test(child.out()))
-  return new House(child, url, /Look inside: (http:\/\/[^/\s]+)/.exec(child.out())![1]!)
+  return new House(child, url, await adminAddress(child))
 }

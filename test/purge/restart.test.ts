@@ -23,6 +23,7 @@ async function begin(directory: string, clock: FakeClock): Promise<Process> {
   const written: (readonly [string, Entry])[] = []
   const far: Store = {
     ...{ name: lmdb.name, shapes: () => lmdb.shapes(), close: () => lmdb.close() },
+    record: (key) => lmdb.record(key),
     read: (key, interval) => lmdb.read(key, interval),
     peek: (key, interval) => lmdb.peek!(key, interval),
     remove: (key, interval, fetchedUntil) => lmdb.remove(key, interval, fetchedUntil),

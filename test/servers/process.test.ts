@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { scheduler } from 'node:timers/promises'
 import { request } from 'undici'
+import { eventually } from '../wait.ts'
 import { type ServerSpec, startServer } from './process.ts'
 
 const LISTEN = `require('http').createServer((q, r) => r.end(String(process.pid))).listen(process.argv[1], '127.0.0.1')`
@@ -116,13 +116,10 @@ function outputOf(script: string): Promise<string> {
 
 /** Not by its process id: who inherits an orphan may be slow to reap it. The kernel needs a moment to close its port. */
 async function untilRefused(url: string): Promise<void> {
-  const refused = () =>
+  const probe = () =>
     request(url).then(
-      (answer) => answer.body.dump(),
-      (error) => error.code === 'ECONNREFUSED',
+      (answer) => answer.body.dump().then(() => 'answered'),
+      (error) => String(error.code),
     )
-  for (let attempt = 0; (await refused()) !== true; attempt++) {
-    assert.ok(attempt < 100, `${url} still answers`)
-    await scheduler.wait(20)
-  }
+  await eventually(probe, (reply) => reply === 'ECONNREFUSED')
 }

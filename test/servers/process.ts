@@ -12,10 +12,11 @@ import type { Readable } from 'node:stream'
 import { scheduler } from 'node:timers/promises'
 import { request } from 'undici'
 import { systemClock } from '../../src/core/clock.ts'
+import { HANG_MS } from '../wait.ts'
 
+/** A server that is busy starting may accept a connection and leave it: then another one is tried. */
+const READY_ANSWER_MS = 10_000
 const READY_POLL_MS = 20
-const READY_DEADLINE_MS = 30_000
-const STOP_DEADLINE_MS = 10_000
 const LOG_LINES = 40
 const PORT_ATTEMPTS = 3
 
@@ -115,7 +116,8 @@ function handle(spec: ServerSpec, place: Place, first: Child): ServerProcess {
 /** The signal is delivered a moment after `kill` returns: waits until the kernel says that the process is stopped. */
 function freeze(child: ChildProcess): void {
   child.kill('SIGSTOP')
-  for (let look = 0; look < 100_000; look++) {
+  const began = systemClock.elapsed()
+  while (systemClock.elapsed() - began < HANG_MS) {
     const state = readFileSync(`/proc/${child.pid}/stat`, 'latin1').split(') ')[1]?.[0]
     if (state === 'T') return
   }
@@ -154,11 +156,11 @@ function spawnChild(spec: ServerSpec, place: Place): Child {
     })
   })
   void exited.then(() => children.delete(child))
-  return { process: child, exited, lines, stopDeadlineMs: spec.stopDeadlineMs ?? STOP_DEADLINE_MS }
+  return { process: child, exited, lines, stopDeadlineMs: spec.stopDeadlineMs ?? HANG_MS }
 }
 
 async function untilReady(spec: ServerSpec, place: Place, child: Child): Promise<void> {
-  const deadlineMs = spec.readyDeadlineMs ?? READY_DEADLINE_MS
+  const deadlineMs = spec.readyDeadlineMs ?? HANG_MS
   const started = systemClock.elapsed()
   while (systemClock.elapsed() - started < deadlineMs) {
     if (hasEnded(child)) throw new Error(`${spec.name} ended before it was ready`)
@@ -170,7 +172,7 @@ async function untilReady(spec: ServerSpec, place: Place, child: Child): Promise
 
 async function answers(url: string): Promise<boolean> {
   try {
-    const response = await request(url, { headersTimeout: 1000 })
+    const response = await request(url, { headersTimeout: READY_ANSWER_MS })
     await response.body.dump()
     return response.statusCode < 300
   } catch {

@@ -11,6 +11,7 @@ import { requireServer, startFixture } from '../data/fixture.ts'
 import { ApiClient, outcomeOf } from '../fidelity/client.ts'
 import { askPlainly, until } from '../proxy/client.ts'
 import { rangePath } from '../proxy/matrix.ts'
+import { eventually } from '../wait.ts'
 import { postMode, reportOf } from './house.ts'
 
 const connections = 8
@@ -99,9 +100,7 @@ async function start(t: TestContext, database: string) {
   await write('off')
   const process = startCommand(t, ['--config', file])
   const url = await readyAddress(process)
-  const place = /"url":"(http:[^"]*)\/-\/"/
-  await until(() => place.test(process.err()))
-  const admin = place.exec(process.err())![1]!
+  const [, admin = ''] = await process.says(/"url":"(http:[^"]*)\/-\/"/, 'err')
   const shownMode = async () => {
     const status = JSON.parse((await askPlainly(admin, '/-/status')).body.toString())
     const { mode, overridden, configuredMode } = status.backends[0]
@@ -110,7 +109,7 @@ async function start(t: TestContext, database: string) {
   const setFile = async (mode: Mode) => {
     await write(mode)
     process.process.kill('SIGHUP')
-    for (let i = 0; (await shownMode()).mode !== mode; i++) assert.ok(i < 2000, `mode ${mode} never came`)
+    await eventually(shownMode, (shown) => shown.mode === mode)
   }
   return { url, admin, process, setFile, shownMode }
 }
@@ -135,7 +134,7 @@ class Load {
   /** Waits for so many more answers. */
   answers(more: number): Promise<void> {
     const wanted = this.count + more
-    return until(() => this.count >= wanted, 30_000)
+    return until(() => this.count >= wanted)
   }
 
   /** What one more request is answered with. */

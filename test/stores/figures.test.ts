@@ -87,8 +87,8 @@ test('tiers are listed apart, memory once, and one that could not be opened is t
   const clock = fakeClock()
   const missing = { state: 'missing', trouble: 'busy' } as const
   const farStores = new Map<string, FarStore>([
-    ['disk', memory(clock)],
-    ['memory', memory(clock)],
+    ['disk', opened(memory(clock))],
+    ['memory', opened(memory(clock))],
     ['gone', missing],
   ])
   const tiers = new Tiers({
@@ -127,9 +127,12 @@ stores: { disk: { type: lmdb, path: /dev/null/panes } }`
   assert.match(said, /stores\.disk: .* kept in memory only/)
 })
 
+const opened = (panes: Store): FarStore => ({ panes, timeoutMs: 250, close: async () => panes.close() })
+
 /** Its methods as properties, so that one can be replaced. */
 const plain = (inner: Store): Store => ({
   name: 'far',
+  record: (key) => inner.record(key),
   read: (key, interval) => inner.read(key, interval),
   write: (key, entry) => inner.write(key, entry),
   remove: (key, interval) => inner.remove(key, interval),

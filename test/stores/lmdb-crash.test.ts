@@ -6,6 +6,7 @@ import test, { type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../../src/core/clock.ts'
 import { seededRandom, wholeNumber } from '../../src/testing/random.ts'
+import { HANG_MS } from '../wait.ts'
 import { scratchDirectory, scratchStore } from './scratch.ts'
 import { checkStore, entryOf, keyNumber } from './truth.ts'
 
@@ -131,7 +132,7 @@ test('a file that cannot grow: writes fail, everything else goes on', { skip: no
   const { stdout, stderr, status } = spawnSync(
     'bash',
     ['-c', limited, process.execPath, script, 'fill', directory, '1', '60'],
-    { timeout: 20_000 },
+    { timeout: HANG_MS },
   )
   assert.equal(status, 0, stderr.toString())
   const said = JSON.parse(stdout.toString()) as {

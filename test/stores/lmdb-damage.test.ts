@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { dataFile } from '../../src/stores/lmdb/place.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { seededRandom, wholeNumber } from '../../src/testing/random.ts'
+import { HANG_MS } from '../wait.ts'
 import { scratchDirectory, scratchStore } from './scratch.ts'
 import { checkStore, entryOf, keyNumber } from './truth.ts'
 
@@ -78,9 +79,7 @@ test('random bytes anywhere in the file: a process may die of it, but never says
     const { stdout, stderr, signal } = spawnSync(
       process.execPath,
       [script, 'check', directory, '1', String(shapes)],
-      {
-        timeout: 10_000,
-      },
+      { timeout: HANG_MS },
     )
     assert.doesNotMatch(stderr.toString(), /AssertionError/, `round ${round}: a wrong bucket`)
     if (stdout.length === 0) endings.died++

@@ -5,16 +5,16 @@ import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import test from 'node:test'
 import { setTimeout as timer } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import type { Interval } from '../../src/core/interval.ts'
 import type { PaneBody } from '../../src/core/pane.ts'
+import { garbageCollector } from '../../src/core/runtime.ts'
 import type { LmdbStore } from '../../src/stores/lmdb/index.ts'
 import { dataFile } from '../../src/stores/lmdb/place.ts'
 import type { Found } from '../../src/stores/store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { modelOf } from '../../src/testing/pane-model.ts'
 import { seededRandom, wholeNumber } from '../../src/testing/random.ts'
+import { HANG_MS } from '../wait.ts'
 import { entryOf, expected, fetchedAt, twoBlocks as two } from './lettered.ts'
 import { scratchDirectory, scratchStore } from './scratch.ts'
 import { keyNumber, shapeNumber } from './truth.ts'
@@ -140,7 +140,7 @@ test('other buckets under the very same row keys, written by another process: th
   await store.write(key, entryOf('a', two))
   const held = bodiesOf(store)
   for (const letter of ['b', 'c', 'a']) {
-    const { status, stderr } = spawnSync(process.execPath, [child, directory, letter], { timeout: 20_000 })
+    const { status, stderr } = spawnSync(process.execPath, [child, directory, letter], { timeout: HANG_MS })
     assert.equal(status, 0, stderr.toString())
     await turn()
     assert.equal(said(store), expected(letter, two))
@@ -277,8 +277,7 @@ test('a note of use changes the record and nothing else', async () => {
 })
 
 test('bodies are held weakly: what nobody has is collected, and read anew', async () => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
+  const collect = garbageCollector()
   const [store] = await opened(1)
   await store!.write(key, entryOf('a', two))
   const ids = bodiesOf(store!).map((body) => body.id)

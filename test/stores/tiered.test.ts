@@ -23,6 +23,7 @@ function remote(inner: Store): Store & { calls: Calls } {
   return {
     calls,
     name: 'remote',
+    record: async (key) => await inner.record(key),
     read: async (key, interval) => {
       calls.reads++
       return await inner.read(key, interval)
@@ -73,7 +74,7 @@ test('a far store that answers at once keeps a read synchronous', () => {
   assert.equal(buckets(1, found), 60)
 })
 
-test('only the gap is asked for, and a gap that the far store cannot fill is not asked for again at once', async () => {
+test('only the gap is asked of the far store, every time: another node may have filled it', async () => {
   const { clock, inner, far, store } = rig()
   const asked: unknown[] = []
   const { read } = far
@@ -85,12 +86,56 @@ test('only the gap is asked for, and a gap that the far store cannot fill is not
   store.write(keyNumber(1), entryOf(1, { from: 20, to: 50 }, clock.now()))
   assert.equal(buckets(1, await store.read(keyNumber(1), hour)), 50)
   assert.equal(buckets(1, await store.read(keyNumber(1), hour)), 50)
-  assert.deepEqual(asked, [hour])
-  const third = store.read(keyNumber(1), hour)
-  assert.ok(!(third instanceof Promise))
-  await clock.advance(5000)
-  await store.read(keyNumber(1), hour)
   assert.deepEqual(asked, [hour, { from: 50, to: 60 }])
+  assert.ok(!(store.near!(keyNumber(1), hour) instanceof Promise))
+  inner.write(keyNumber(1), entryOf(1, { from: 50, to: 60 }, clock.now()))
+  assert.equal(buckets(1, await store.read(keyNumber(1), hour)), 60)
+})
+
+test('where a read says what is stale, newer buckets of the far store replace older ones near', async () => {
+  const { clock, inner, far, store } = rig()
+  store.write(keyNumber(1), entryOf(1, hour, clock.now() - 2000))
+  inner.write(keyNumber(1), entryOf(1, { from: 50, to: 60 }, clock.now() - 1000))
+  inner.write(keyNumber(1), entryOf(1, { from: 0, to: 10 }, clock.now() - 3000))
+  const clocks = (found: Found | undefined) =>
+    [5, 45, 55].map((bucket) => {
+      const pane = found!.panes.find(({ from, to }) => from <= bucket && bucket < to)!
+      return clockOf(pane, bucket) - clock.now()
+    })
+  assert.deepEqual(clocks(await store.read(keyNumber(1), hour)), [-2000, -2000, -2000])
+  assert.equal(far.calls.reads, 0, 'nothing is absent near')
+  const stale = [
+    { from: 0, to: 10 },
+    { from: 50, to: 60 },
+  ]
+  assert.deepEqual(clocks(await store.read(keyNumber(1), hour, stale)), [-2000, -2000, -1000])
+  assert.deepEqual([far.calls.reads, store.far.found], [2, 1])
+  // They are kept: the next lookup needs nobody else.
+  assert.deepEqual(clocks((await store.near!(keyNumber(1), hour)) as Found), [-2000, -2000, -1000])
+})
+
+test('reading a record is no sighting: one-off questions never reach the far store', async () => {
+  const { clock, far, store } = rig()
+  for (let n = 1; n <= 50; n++) {
+    const key = keyNumber(n)
+    await store.near!(key, hour)
+    await store.read(key, hour, [hour])
+    await store.record(key)
+    store.write(key, entryOf(n, hour, clock.now()))
+  }
+  await store.idle()
+  assert.equal(far.calls.writes, 0)
+})
+
+test('what another node waits for is shared whatever its sightings, and resolves when it is there', async () => {
+  const { clock, inner, store } = rig()
+  const key = keyNumber(1)
+  await store.read(key, hour)
+  store.write(key, entryOf(1, hour, clock.now()))
+  assert.equal(await store.share!(key, hour, false), false)
+  assert.equal(inner.read(key, hour), undefined)
+  assert.equal(await store.share!(key, hour, true), true)
+  assert.equal(buckets(1, inner.read(key, hour) as Found), 60)
 })
 
 test('a shape goes to the far store from its second sighting on, with what memory has of it', async () => {

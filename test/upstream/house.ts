@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import { Budget } from '../../src/core/budget.ts'
+import { allOn } from '../../src/core/runtime.ts'
 import { ScratchPool } from '../../src/core/scratch.ts'
 import { IntervalCache } from '../../src/engine/interval-cache.ts'
 import type { Broken } from '../../src/engine/ports.ts'
@@ -141,7 +142,7 @@ export async function startProxy(t: TestContext, { upstream, clock }: Rig): Prom
   const store = memoryStore({ clock, budget, retentionMs, maxBucketsPerShape })
   const backend = prometheus({ settledAgeMs: 3_600_000, maxBuckets: defaultLimits.maxBuckets })
   const policy = ladder()
-  const flavour = new FlavourWatch(backend, upstream, clock)
+  const flavour = new FlavourWatch(backend.flavour, upstream, clock)
   const parts = { name: 'main', backend, store, policy, upstream, clock, budget }
   const cache = new IntervalCache({ ...defaultLimits, ...parts, coalescing: true })
   const terms = { mode: 'on', identity: 'separate', policy, maxStaleMs: defaultLimits.maxStaleMs } as const
@@ -154,6 +155,7 @@ export async function startProxy(t: TestContext, { upstream, clock }: Rig): Prom
     pieces: new Pieces(budget, new ThreadMaker()),
     via: 'windowpane-test',
     settings,
+    runtime: allOn,
   }
   const handler = new Handler({ ...defaultLimits, ...parts, ...own })
   const kind = { IncomingMessage: GatheredMessage }

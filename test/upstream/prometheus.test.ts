@@ -6,11 +6,11 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { systemClock } from '../../src/core/clock.ts'
 import { isUnavailable, skipReason } from '../servers/availability.ts'
 import { findProgram } from '../servers/debian.ts'
+import { eventually } from '../wait.ts'
 import { type Authority, authority, folder, needsOpenssl } from './certificates.ts'
-import { pass, type Reply, startUpstream } from './house.ts'
+import { pass, startUpstream } from './house.ts'
 
 /** Of the password "test". */
 const hash = '$2b$12$hNf2lSsxfm0.i4a.1kVpSOVyBCfIB51VRjgBUyv6kdnyTlgWj81Ay'
@@ -46,16 +46,6 @@ async function startSecured(t: TestContext, program: string, ours: Authority): P
   return new URL(`https://localhost:${port}`)
 }
 
-async function until200(ask: () => Promise<Reply>): Promise<void> {
-  const began = systemClock.elapsed()
-  for (;;) {
-    const reply = await ask()
-    if (reply.status === 200) return
-    assert.ok(systemClock.elapsed() - began < 20_000, JSON.stringify(reply))
-    await new Promise<void>((resolve) => systemClock.after(50, resolve))
-  }
-}
-
 test('Prometheus with TLS, client certificates and passwords', needsOpenssl, async (t) => {
   const program = await findProgram({ package: 'prometheus' })
   if (isUnavailable(program)) return t.skip(String(skipReason(program)))
@@ -68,7 +58,10 @@ test('Prometheus with TLS, client certificates and passwords', needsOpenssl, asy
   const auth = { username: 'admin', passwordFile }
   const info = { path: '/api/v1/status/buildinfo' }
   const { upstream } = startUpstream(t, { url, tls, auth })
-  await until200(() => pass(upstream, info))
+  await eventually(
+    () => pass(upstream, info),
+    ({ status }) => status === 200,
+  )
   assert.match((await pass(upstream, info)).body, /"status":"success"/)
   writeFileSync(passwordFile, 'wrong\n')
   assert.equal((await pass(upstream, info)).status, 401)

@@ -1,11 +1,9 @@
 /** The command with several workers, in front of a scripted database. */
-import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { systemClock } from '../../src/core/clock.ts'
-import { type Child, readyAddress, startCommand } from '../cli/child.ts'
-import { type Answer, ask, askPlainly, until } from '../proxy/client.ts'
+import { adminAddress, type Child, readyAddress, startCommand } from '../cli/child.ts'
+import { type Answer, ask, askPlainly } from '../proxy/client.ts'
 import type { ScriptedUpstream } from '../proxy/scripted-upstream.ts'
 
 export interface CrewOfTest {
@@ -39,8 +37,7 @@ export async function startCrew(t: TestContext, options: CrewOptions): Promise<C
     { env: { NODE_OPTIONS: `--import=${hook}` } },
   )
   const url = await readyAddress(child)
-  await until(() => /^Look inside: /m.test(child.out()))
-  const admin = /^Look inside: (\S+?)\/-\//m.exec(child.out())![1]!
+  const admin = await adminAddress(child)
   return {
     ...{ child, url, admin },
     askMany: (paths, headers = {}) => Promise.all(paths.map((path) => ask(url, path, { headers }))),
@@ -60,16 +57,3 @@ export async function startCrew(t: TestContext, options: CrewOptions): Promise<C
 
 /** So many of one thing: more connections than chance would put on one worker. */
 export const many = <T>(one: T, count = 24): T[] => Array.from({ length: count }, () => one)
-
-/** Asks again and again until the answer is as wanted. */
-export async function eventually<T>(probe: () => Promise<T>, isWanted: (value: T) => boolean): Promise<T> {
-  const began = systemClock.elapsed()
-  for (;;) {
-    const value = await probe()
-    if (isWanted(value)) return value
-    assert.ok(
-      systemClock.elapsed() - began < 10_000,
-      `never came true: ${isWanted} of ${JSON.stringify(value)}`,
-    )
-  }
-}

@@ -14,5 +14,6 @@ test('answers of two workers equal direct answers', async (t) => {
   const tally = await runSuite(run, { direct: prometheus.url, proxied: url }, size)
   for (const line of tally.table().split('\n')) t.diagnostic(line)
   assertFaithful(tally)
-  if (size.only === undefined) assertShares(tally)
+  if (size.only === undefined)
+    assertShares([tally], { nonEmpty: 0.8, eligible: 0.85, hit: 0.4, partial: 0.22 })
 })

@@ -8,7 +8,8 @@ import type { TLSSocket } from 'node:tls'
 import { matrixFor, rangePath } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { authority, folder, needsOpenssl } from '../upstream/certificates.ts'
-import { eventually, many, startCrew } from './crew.ts'
+import { eventually } from '../wait.ts'
+import { many, startCrew } from './crew.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const path = rangePath({ start, end: start + 1_800_000 })

@@ -10,7 +10,8 @@ import { matrixFor, rangePath } from '../proxy/matrix.ts'
 import { type ScriptedUpstream, startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { scratchDirectory } from '../stores/scratch.ts'
 import { startCollector } from '../tracing/collector.ts'
-import { eventually, many, startCrew } from './crew.ts'
+import { eventually } from '../wait.ts'
+import { many, startCrew } from './crew.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const minute = 60_000
@@ -149,10 +150,10 @@ test('a worker that ends is replaced, and the requests of the other go on', asyn
   await askMany(many(window(0)))
   const before = await counted('windowpane_requests_total')
   child.process.kill('SIGUSR2')
-  await until(() => child.err().includes('a worker ended'))
+  await child.says(/a worker ended/, 'err')
   const meanwhile = await Promise.allSettled(many(0).map(() => askMany([window(0)])))
   assert.ok(meanwhile.some(({ status }) => status === 'fulfilled'))
-  await until(() => child.err().includes('the worker is back'), 30_000)
+  await child.says(/the worker is back/, 'err')
   assert.deepEqual(outcomes(await askMany(many(window(0)))), new Set(['hit']))
   assert.equal(fetches(upstream), 1)
   assert.ok((await counted('windowpane_requests_total')) >= before)
@@ -167,7 +168,7 @@ test('a worker that is started again begins with the marks and modes in force', 
   await post('/-/purge', { all: true })
   await post('/-/mode', { backend: 'main', mode: 'off' })
   child.process.kill('SIGUSR2')
-  await until(() => child.err().includes('the worker is back'), 30_000)
+  await child.says(/the worker is back/, 'err')
   assert.deepEqual(outcomes(await askMany(many(window(0)))), new Set(['bypass/switched_off']))
 })
 

@@ -1,9 +1,10 @@
 /** Which buckets spans of instants touch: as a whole, or only in part. */
 import { bucketAt, endOf, type Grid, startOf } from '../../core/grid.ts'
 import type { Interval } from '../../core/interval.ts'
-import type { Bypass, Edges, Plan } from '../backend.ts'
+import type { Edges, Plan } from '../backend.ts'
 import type { Span } from './druid-plan.ts'
 import { condense } from './intervals.ts'
+import type { Bypass } from './reasons.ts'
 
 type Touched = Pick<Plan, 'window' | 'whole' | 'edges'>
 

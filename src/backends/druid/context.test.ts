@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Bypass } from '../backend.ts'
 import { type ContextReading, readContext } from './context.ts'
 import { readJson } from './json.ts'
+import type { Bypass } from './reasons.ts'
 
 function reading(context: unknown, ignored: readonly string[] = []): ContextReading | Bypass {
   const node = readJson(JSON.stringify(context))

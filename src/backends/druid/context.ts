@@ -2,10 +2,10 @@
  * The context of a query: which keys belong to the question, which do not, and which forbid cutting its answer.
  * Whatever is not named here belongs to the question.
  */
-import type { Bypass } from '../backend.ts'
 import { canonicalText } from './canonical.ts'
 import type { JsonNode } from './json.ts'
 import { contextFlag, isAbsent, textOf, wholeNumber } from './lenient.ts'
+import type { Bypass } from './reasons.ts'
 
 export interface ContextReading {
   /** What belongs to the question: canonical texts by key. */

@@ -1,14 +1,16 @@
 /** Which Druid answers. Only Apache Druid 25 and later is known to be decomposable as planned here. */
-import type { Flavour } from '../backend.ts'
+import type { Flavour, FlavourProbe } from '../backend.ts'
 
-export const flavourPath = '/status'
+const path = '/status'
+
+export const flavour: FlavourProbe = { path, read }
 
 const oldest = 25
 /** Distributions that count years instead of releases begin far above. */
 const tooNew = 1000
 
 /** Brokers and routers alike tell their version and the list of their modules. */
-export function readFlavour(status: number, body: string): Flavour {
+function read(status: number, body: string): Flavour {
   const told = status === 200 ? readStatus(body) : undefined
   if (told === undefined) return { isKnown: false, label: `no status of Druid (status ${status})` }
   const version = numbersOf(told.version)

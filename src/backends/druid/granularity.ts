@@ -7,8 +7,8 @@ import { type Calendar, isRegular } from '../../core/calendar.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { calendarGrid, type Grid, gridThrough, phaseOf } from '../../core/grid.ts'
 import { instantOf, type LocalMs, offsetAt, type Zone, zoneOf } from '../../core/zone.ts'
-import type { Bypass } from '../backend.ts'
 import { readOrigin, readPeriod } from './iso.ts'
+import type { Bypass } from './reasons.ts'
 import { exactZone } from './zoned.ts'
 
 export interface Granular {

@@ -1,5 +1,5 @@
 /** Ids of queries: by which clients cancel them, and which every answer names. */
-import type { Backend, HeaderList, Plan } from '../backend.ts'
+import type { Cancellation, HeaderList, Plan } from '../backend.ts'
 
 const cancelPath = /^\/druid\/v2\/(?:sql\/)?([^/]+)$/
 
@@ -18,7 +18,7 @@ function decoded(id: string): string | undefined {
 }
 
 /** As Druid puts it; `host` is that of a server of its own. */
-export const cancelledAnswer: NonNullable<Backend['cancelledAnswer']> = () => ({
+export const cancelledAnswer: Cancellation['cancelledAnswer'] = () => ({
   status: 500,
   contentType: 'application/json',
   body: JSON.stringify({

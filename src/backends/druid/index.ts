@@ -1,50 +1,49 @@
 /** Apache Druid: native and SQL queries grouped by time, decomposed on a cell grid, spliced from the server's own rows. */
-import type { Backend } from '../backend.ts'
+import type { Backend, ErrorAnswer } from '../backend.ts'
 import { RowSink } from './decompose.ts'
 import { differenceFrom } from './difference.ts'
 import type { DruidPlan } from './druid-plan.ts'
-import { flavourPath, readFlavour } from './flavour.ts'
+import { flavour } from './flavour.ts'
 import { cancelledAnswer, cancels, isCancellation, ownHeaders } from './ids.ts'
 import { narrow } from './narrow.ts'
 import { createPlanner, type DruidOptions, type DruidQuery, isDruidQuery } from './plan.ts'
+import { type DruidReason, druidReasons } from './reasons.ts'
 import { recompose } from './recompose.ts'
 import { segments } from './segments.ts'
 import { requestText } from './shape-text.ts'
 
 export type { DruidOptions, DruidQuery } from './plan.ts'
 
-export function druid(options: DruidOptions): Backend<DruidQuery> {
+export function druid(options: DruidOptions): Backend<DruidQuery, DruidReason> {
   const planner = createPlanner(options)
   return {
     name: 'druid',
-    flavourPath,
-    readFlavour,
-    takesSeveralIntervals: true,
-    keptHeaders: ['x-druid-response-context', 'x-druid-sql-header-included'],
+    capabilities: {
+      severalIntervals: true,
+      keptHeaders: ['x-druid-response-context', 'x-druid-sql-header-included'],
+    },
+    flavour,
     claims: isDruidQuery,
-    errorAnswer: (status, errorMessage) => ({
-      contentType: 'application/json',
-      body: JSON.stringify({
-        error: errors.get(status) ?? 'Unknown exception',
-        errorMessage,
-        errorClass: null,
-        host: null,
-      }),
-    }),
-    cancels,
-    cancelledAnswer,
-    isCancellation,
-    ownHeaders,
-    requestText,
     parse: planner.parse,
     plan: planner.plan,
     narrow: (plan, intervals) => narrow(plan as DruidPlan, intervals),
     decompose: (plan, intervals) => new RowSink(plan as DruidPlan, intervals),
     recompose: (plan, panes) => recompose(plan as DruidPlan, panes),
-    differenceFrom,
+    presentation: { reasons: druidReasons, errorAnswer, ownHeaders, requestText, differenceFrom },
+    cancellation: { cancels, cancelledAnswer, isCancellation },
     segments,
   }
 }
+
+const errorAnswer = (status: number, errorMessage: string): ErrorAnswer => ({
+  contentType: 'application/json',
+  body: JSON.stringify({
+    error: errors.get(status) ?? 'Unknown exception',
+    errorMessage,
+    errorClass: null,
+    host: null,
+  }),
+})
 
 /** The words that Druid has for them. */
 const errors = new Map([

@@ -1,9 +1,9 @@
 /** The `intervals` of a native query, in every form that Druid accepts, as condensed spans of instants. */
-import type { Bypass } from '../backend.ts'
 import type { Span } from './druid-plan.ts'
 import { parseInterval } from './interval-text.ts'
 import type { JsonNode } from './json.ts'
 import { isAbsent, textOf } from './lenient.ts'
+import type { Bypass } from './reasons.ts'
 
 const invalid = (detail: string): Bypass => ({ bypass: 'invalid_parameter', detail })
 

@@ -1,29 +1,49 @@
 /** Druid, as far as it is known without its backend. */
-import type { DatabaseKind } from '../kind.ts'
-import { flavourPath, readFlavour } from './flavour.ts'
+import type { BackendFactory, DatabaseKind, QueryBody } from '../kind.ts'
+import { flavour } from './flavour.ts'
 import { nativePath, sqlPath } from './paths.ts'
+import { type DruidReason, druidReasons } from './reasons.ts'
+import { type DruidConfig, druidSection } from './section.ts'
 import { shapeText } from './shape-text.ts'
 
-export const druidKind: DatabaseKind = {
+export const druidKind: DatabaseKind<DruidReason, DruidConfig> = {
   label: 'Druid',
   known: 'Druid 25 and later',
   // Broker and Router.
   ports: [8082, 8888],
-  flavourPath,
-  readFlavour,
+  flavour,
+  section: druidSection,
+  reasons: druidReasons,
+  explain: { queryPath: (body) => (isSql(body) ? sqlPath : nativePath), read: readSql },
   clientLines: ({ url, which }) => [
     `In Grafana, set the URL of the Druid data source${which} to ${url}`,
     `In Superset, set the SQLAlchemy URI of the database${which} to ${sqlalchemyUri(url)}`,
   ],
-  queryPath: (body) => (isSql(body) ? sqlPath : nativePath),
   shapeText,
-  load: async () => (await import('./index.ts')).druid,
+  examine: async (subject, database) => (await import('./examine.ts')).examineDruid(subject, database),
+  load,
+}
+
+async function load(): Promise<BackendFactory<DruidConfig>> {
+  const { druid } = await import('./index.ts')
+  return {
+    create({ maxBuckets }, { ignoreContext: ignoredContext, sqlTimeZone, segments }) {
+      const backend = druid({ maxBuckets, ignoredContext, sqlTimeZone })
+      return segments.watch ? { backend, segments } : { backend }
+    },
+  }
 }
 
 /** As pydruid, which Superset uses, wants it. */
 const sqlalchemyUri = (url: string): string =>
   url.replace(/^http(s?):/, (_, secure: string) => (secure === '' ? 'druid:' : 'druid+https:')) +
   `${sqlPath}/`
+
+/** No PromQL has these words in this order outside of a text. */
+function readSql(text: string): QueryBody | undefined {
+  if (!/^(?:SET\s[^;]*;\s*)*(?:SELECT|WITH)\s.*\sFROM\s/is.test(text)) return undefined
+  return { body: JSON.stringify({ query: text }), contentType: 'application/json' }
+}
 
 function isSql(body: string): boolean {
   try {

@@ -1,11 +1,11 @@
 /** What a native query asks, whenever it asks it: may its answer be cut into buckets, and how is it written? */
-import type { Bypass } from '../backend.ts'
 import { canonicalMembers, canonicalObject } from './canonical.ts'
 import { type ContextReading, readContext } from './context.ts'
 import type { RowFormat } from './druid-plan.ts'
 import { type JsonNode, type JsonObject, plainOf } from './json.ts'
 import { isAbsent, queryFlag, textOf, wholeNumber } from './lenient.ts'
 import { readDataSource, refuseOutsideData, tableText } from './native-source.ts'
+import type { Bypass } from './reasons.ts'
 
 export interface NativeQuery {
   /** Canonical, without intervals and whatever else does not belong to the question. */

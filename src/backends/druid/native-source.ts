@@ -1,7 +1,7 @@
 /** What a native query reads, and whether it reads nothing else than rows of plain tables. */
-import type { Bypass } from '../backend.ts'
 import type { JsonNode } from './json.ts'
 import { isAbsent, textOf } from './lenient.ts'
+import type { Bypass } from './reasons.ts'
 
 const notDecomposable = (detail: string): Bypass => ({ bypass: 'not_decomposable', detail })
 

@@ -1,8 +1,5 @@
 /** Native queries: the time they ask about is taken out, the rest is read once and remembered, both make a plan. */
-import { BytesMemo } from '../../core/bytes-memo.ts'
-import type { Grid } from '../../core/grid.ts'
-import { Memo } from '../../core/memo.ts'
-import type { Bypass } from '../backend.ts'
+import { BytesMemo, Memo } from '../../core/memo.ts'
 import { bucketsOf } from './buckets.ts'
 import type { DruidPlan, Span } from './druid-plan.ts'
 import { gridOf } from './granularity.ts'
@@ -11,6 +8,7 @@ import { type JsonNode, type Malformed, readJson } from './json.ts'
 import { type Cut, cutIntervals, placeholder } from './native-cut.ts'
 import { type NativeQuery, readNative } from './native-query.ts'
 import { nativePath } from './paths.ts'
+import type { Bypass } from './reasons.ts'
 import { bodyTextOf, bufferOf } from './wire.ts'
 
 export interface NativeOptions {
@@ -28,8 +26,6 @@ interface Question extends NativeQuery {
   /** Where the intervals stand in its text. */
   readonly intervalsAt: number
   readonly rewrite: DruidPlan['rewrite']
-  /** The last one: equal grids are one object, so that whoever remembers something of it finds it again. */
-  grid?: Grid
 }
 
 const remembered = { maxTexts: 4_000, maxCharacters: 4 << 20 }
@@ -100,7 +96,7 @@ function layOut(question: Question, { at, intervals }: Cut, maxBuckets: number):
   if ('bypass' in spans) return spans
   const gridding = gridOf(question.granularity, hullOf(spans))
   if ('bypass' in gridding) return gridding
-  const grid = sameGrid(question, gridding.grid)
+  const { grid } = gridding
   const buckets = bucketsOf(grid, spans, maxBuckets)
   if ('bypass' in buckets) return buckets
   const { text, shape, sources, format, isDescending, limit, queryId, terms, rewrite } = question
@@ -111,9 +107,3 @@ function layOut(question: Question, { at, intervals }: Cut, maxBuckets: number):
 }
 
 const hullOf = (spans: readonly Span[]): Span => ({ from: spans[0]!.from, to: spans.at(-1)!.to })
-
-function sameGrid(question: Question, grid: Grid): Grid {
-  if (question.grid === undefined || JSON.stringify(question.grid) !== JSON.stringify(grid))
-    question.grid = grid
-  return question.grid
-}

@@ -1,8 +1,9 @@
 /** Which requests are queries of Druid, native or SQL, and how each lies on its grid. */
-import type { Backend, Bypass, WireRequest } from '../backend.ts'
+import type { Backend, WireRequest } from '../backend.ts'
 import type { DruidPlan } from './druid-plan.ts'
 import { createNativePlanner, type Layout } from './native.ts'
 import { nativePath, sqlPath } from './paths.ts'
+import type { Bypass } from './reasons.ts'
 import { createSqlPlanner } from './sql.ts'
 import { refuseWire } from './wire.ts'
 

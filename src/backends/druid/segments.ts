@@ -30,7 +30,13 @@ const request: WireRequest = {
   body: Buffer.from(JSON.stringify({ query, resultFormat: 'arrayLines', header: true })),
 }
 
-export const segments: SegmentWatch = { request, reader: () => new LineReader(), changes, atRest }
+export const segments: SegmentWatch = {
+  request,
+  permission: 'read sys.segments and the data sources',
+  reader: () => new LineReader(),
+  changes,
+  atRest,
+}
 
 /** More would take too much memory to be compared. */
 const maxSegments = 500_000

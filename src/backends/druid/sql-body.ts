@@ -1,9 +1,10 @@
 /** The body of a SQL request: JSON with the query and how it is to be answered in it, or the query alone. */
-import type { Bypass, WireRequest } from '../backend.ts'
+import type { WireRequest } from '../backend.ts'
 import { canonicalText } from './canonical.ts'
 import type { RowFormat } from './druid-plan.ts'
 import { type JsonNode, type JsonObject, readJson } from './json.ts'
 import { isAbsent, queryFlag, textOf } from './lenient.ts'
+import type { Bypass } from './reasons.ts'
 import type { Parameter } from './sql-reading.ts'
 import { refuseWire } from './wire.ts'
 

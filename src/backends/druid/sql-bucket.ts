@@ -2,7 +2,8 @@
  * Whether the rows of a statement are grouped by buckets of time and come in their order, and where in a row the bucket
  * stands. Druid resolves numbers in GROUP BY and ORDER BY, and names of the SELECT list in ORDER BY only.
  */
-import type { Bypass } from '../backend.ts'
+
+import type { Bypass } from './reasons.ts'
 import type { Expression } from './sql-expression.ts'
 import { isTimeColumn, type Reading } from './sql-reading.ts'
 import { type PeriodGranularity, roundingOf } from './sql-rounding.ts'

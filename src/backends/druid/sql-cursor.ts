@@ -1,6 +1,6 @@
 /** A place among the tokens of a SQL text. */
-import type { BypassReason } from '../../core/decision.ts'
-import type { Bypass } from '../backend.ts'
+
+import type { Bypass, BypassReason } from './reasons.ts'
 import type { Token } from './sql-tokens.ts'
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '))

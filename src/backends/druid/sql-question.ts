@@ -1,10 +1,10 @@
 /** What a SQL request asks, whenever it is asked: read once from its text, and remembered. */
-import type { Bypass } from '../backend.ts'
 import { readContext } from './context.ts'
 import type { DruidPlan } from './druid-plan.ts'
 import type { JsonNode, JsonObject } from './json.ts'
 import { textOf } from './lenient.ts'
 import { sqlPath } from './paths.ts'
+import type { Bypass } from './reasons.ts'
 import { type BodyKind, type Frame, readBody, type SqlBody } from './sql-body.ts'
 import { type Bounds, readBounds } from './sql-bounds.ts'
 import { type Bucketing, readBucketing } from './sql-bucket.ts'

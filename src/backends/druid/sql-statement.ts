@@ -2,8 +2,8 @@
  * The one form of a Druid SQL query whose rows can be cut by time: SELECT … FROM one table WHERE … GROUP BY … HAVING …
  * ORDER BY …, with SET statements before it. Everything else is refused by a word that stands in it.
  */
-import type { BypassReason } from '../../core/decision.ts'
-import type { Bypass } from '../backend.ts'
+
+import type { Bypass, BypassReason } from './reasons.ts'
 import { Cursor } from './sql-cursor.ts'
 import { clockWords, type Expression, maxDepth, readExpression } from './sql-expression.ts'
 import { type Token, tokensOf } from './sql-tokens.ts'

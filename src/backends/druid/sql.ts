@@ -6,10 +6,11 @@ import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt, type Grid, startOf } from '../../core/grid.ts'
 import type { Interval } from '../../core/interval.ts'
 import { Memo } from '../../core/memo.ts'
-import type { Bypass, Plan, WireRequest } from '../backend.ts'
+import type { Plan, WireRequest } from '../backend.ts'
 import { bucketsOf } from './buckets.ts'
 import type { DruidPlan, Span } from './druid-plan.ts'
 import { gridOf } from './granularity.ts'
+import type { Bypass } from './reasons.ts'
 import { type BodyKind, bodyKindOf } from './sql-body.ts'
 import { readQuestion, type SqlQuestion } from './sql-question.ts'
 import { bodyTextOf } from './wire.ts'
@@ -37,10 +38,6 @@ export function createSqlPlanner({ maxBuckets, ignoredContext, sqlTimeZone }: Sq
     text: new Memo(remembered, (text) => readQuestion('text', text, options)),
     form: new Memo(remembered, (text) => readQuestion('form', text, options)),
   }
-  const grids = new Memo<Grid>(
-    { maxTexts: 1_000, maxCharacters: 1 << 20 },
-    (text) => JSON.parse(text) as Grid,
-  )
   return {
     plan(request, now) {
       const kind = bodyKindOf(request)
@@ -52,10 +49,8 @@ export function createSqlPlanner({ maxBuckets, ignoredContext, sqlTimeZone }: Sq
       if ('bypass' in question) return question
       const layout = layOut(question, now)
       if ('bypass' in layout) return layout
-      // Equal grids are one object, so that whoever remembers something of it finds it again.
-      const grid = grids.get(JSON.stringify(layout.grid))
-      const buckets = touch({ ...layout, grid }, maxBuckets)
-      return 'bypass' in buckets ? buckets : planOf(question, { ...layout, grid, ...buckets }, request)
+      const buckets = touch(layout, maxBuckets)
+      return 'bypass' in buckets ? buckets : planOf(question, { ...layout, ...buckets }, request)
     },
   }
 }

@@ -1,7 +1,8 @@
 /** What of an HTTP request to Druid decides, besides its body, whether the answer can be cached. */
 import { isUtf8 } from 'node:buffer'
 import { headerOf } from '../../core/headers.ts'
-import type { Bypass, HeaderList, WireRequest } from '../backend.ts'
+import type { HeaderList, WireRequest } from '../backend.ts'
+import type { Bypass } from './reasons.ts'
 
 const jsonType = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
 const smileType = /(?:^|,)[ \t]*application\/(?:x-jackson-)?smile\b/i

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { flavourPath, readFlavour } from './flavour.ts'
+import { flavour } from './flavour.ts'
 
 const info = (data: unknown): string => JSON.stringify({ status: 'success', data })
 const own = { version: '3.5.0', revision: 'abc', branch: 'HEAD', goVersion: 'go1.25.1' }
 
 test('what the server is, is asked where Prometheus says it', () => {
-  assert.equal(flavourPath, '/api/v1/status/buildinfo')
+  assert.equal(flavour.path, '/api/v1/status/buildinfo')
 })
 
 test('Prometheus 2 and 3 are known', () => {
   for (const version of ['2.42.0+ds', '2.53.1', '3.0.0-rc.1', 'v3.14.0']) {
-    const flavour = readFlavour(200, info({ ...own, version }))
-    assert.equal(flavour.isKnown, true, version)
-    assert.equal(flavour.label, `Prometheus ${version}`)
+    const found = flavour.read(200, info({ ...own, version }))
+    assert.equal(found.isKnown, true, version)
+    assert.equal(found.label, `Prometheus ${version}`)
   }
-  assert.deepEqual(readFlavour(200, info({ ...own, version: 'v2.53.1' })).version?.slice(0, 2), [2, 53])
+  assert.deepEqual(flavour.read(200, info({ ...own, version: 'v2.53.1' })).version?.slice(0, 2), [2, 53])
 })
 
 const others: Record<string, readonly [status: number, body: string]> = {
@@ -36,8 +36,8 @@ const others: Record<string, readonly [status: number, body: string]> = {
 }
 for (const [name, [status, body]] of Object.entries(others)) {
   test(`not known: ${name}`, () => {
-    const flavour = readFlavour(status, body)
-    assert.equal(flavour.isKnown, false)
-    assert.notEqual(flavour.label, '')
+    const found = flavour.read(status, body)
+    assert.equal(found.isKnown, false)
+    assert.notEqual(found.label, '')
   })
 }

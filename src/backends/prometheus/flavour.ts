@@ -1,21 +1,15 @@
 /** Which server answers behind the Prometheus API. Only Prometheus itself is known to be decomposable as planned here. */
-import type { Flavour } from '../backend.ts'
+import type { Flavour, FlavourProbe } from '../backend.ts'
+import { buildInfoPath, readBuildInfo } from '../matrix/build-info.ts'
 
-export const flavourPath = '/api/v1/status/buildinfo'
-
-interface BuildInfo {
-  readonly version?: unknown
-  readonly revision?: unknown
-  readonly goVersion?: unknown
-  readonly application?: unknown
-}
+export const flavour: FlavourProbe = { path: buildInfoPath, read }
 
 /**
  * Prometheus tells version (2 or 3), revision and Go version, and nothing of an application. Others that speak its
  * API leave some of it out (VictoriaMetrics), count from 0 (Thanos) or name themselves (Mimir, Cortex).
  */
-export function readFlavour(status: number, body: string): Flavour {
-  const info = status === 200 ? readBuildInfo(body) : undefined
+function read(status: number, body: string): Flavour {
+  const info = readBuildInfo(status, body)
   if (info === undefined) return { isKnown: false, label: `no build info (status ${status})` }
   const version = String(info.version ?? 'of unknown version')
   if (info.application !== undefined)
@@ -28,12 +22,3 @@ export function readFlavour(status: number, body: string): Flavour {
 }
 
 const numbersOf = (version: string): number[] => (version.match(/^v?(\d+)\.(\d+)/) ?? []).slice(1).map(Number)
-
-function readBuildInfo(body: string): BuildInfo | undefined {
-  try {
-    const answer = JSON.parse(body) as { data?: unknown }
-    return typeof answer.data === 'object' && answer.data !== null ? answer.data : undefined
-  } catch {
-    return undefined
-  }
-}

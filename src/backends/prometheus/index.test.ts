@@ -74,9 +74,10 @@ test('only GET and POST to the range endpoint are claimed', () => {
 })
 
 test('errors of our own look like errors of Prometheus', () => {
-  const read = (status: number) => JSON.parse(backend.errorAnswer(status, 'a "reason"').body) as unknown
+  const read = (status: number) =>
+    JSON.parse(backend.presentation!.errorAnswer!(status, 'a "reason"').body) as unknown
   assert.deepEqual(read(400), { status: 'error', errorType: 'bad_data', error: 'a "reason"' })
   assert.deepEqual(read(504), { status: 'error', errorType: 'timeout', error: 'a "reason"' })
   assert.deepEqual(read(502), { status: 'error', errorType: 'unavailable', error: 'a "reason"' })
-  assert.equal(backend.errorAnswer(400, '').contentType, 'application/json')
+  assert.equal(backend.presentation!.errorAnswer!(400, '').contentType, 'application/json')
 })

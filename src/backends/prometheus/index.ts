@@ -1,11 +1,14 @@
 /** Prometheus: range queries over the HTTP API, decomposed on a point grid, spliced from the server's own bytes. */
-import type { Backend } from '../backend.ts'
-import { MatrixSink } from './decompose.ts'
-import { differenceFrom } from './difference.ts'
-import { flavourPath, readFlavour } from './flavour.ts'
-import { narrow } from './narrow.ts'
-import { createPlanner, isRangeQuery, type RangeQuery } from './plan.ts'
-import { recompose } from './recompose.ts'
+import type { Backend, ErrorAnswer } from '../backend.ts'
+import { MatrixSink } from '../matrix/decompose.ts'
+import { differenceFrom } from '../matrix/difference.ts'
+import { narrow } from '../matrix/narrow.ts'
+import { isRangeQuery } from '../matrix/paths.ts'
+import type { RangeQuery } from '../matrix/plan.ts'
+import { type PromqlReason, promqlReasons } from '../matrix/reasons.ts'
+import { recompose } from '../matrix/recompose.ts'
+import { flavour } from './flavour.ts'
+import { createPlanner } from './plan.ts'
 
 export interface PrometheusOptions {
   /** Data of this age no longer changes: an `@` modifier may point to it. */
@@ -14,27 +17,26 @@ export interface PrometheusOptions {
   readonly maxBuckets: number
 }
 
-export function prometheus(options: PrometheusOptions): Backend<RangeQuery> {
+export function prometheus(options: PrometheusOptions): Backend<RangeQuery, PromqlReason> {
   const planner = createPlanner(options)
   return {
     name: 'prometheus',
-    flavourPath,
-    readFlavour,
+    capabilities: { severalIntervals: false, keptHeaders: [] },
+    flavour,
     claims: isRangeQuery,
-    errorAnswer: (status, error) => ({
-      contentType: 'application/json',
-      body: JSON.stringify({ status: 'error', errorType: errorTypes.get(status) ?? 'unavailable', error }),
-    }),
     parse: planner.parse,
     plan: planner.plan,
-    takesSeveralIntervals: false,
-    keptHeaders: [],
     narrow: (plan, [interval]) => narrow(plan, interval!),
     decompose: (plan, [interval]) => new MatrixSink(plan.grid, interval!),
     recompose: (_plan, panes, recomposeOptions) => recompose(panes, recomposeOptions),
-    differenceFrom,
+    presentation: { reasons: promqlReasons, errorAnswer, differenceFrom },
   }
 }
+
+const errorAnswer = (status: number, error: string): ErrorAnswer => ({
+  contentType: 'application/json',
+  body: JSON.stringify({ status: 'error', errorType: errorTypes.get(status) ?? 'unavailable', error }),
+})
 
 const errorTypes = new Map([
   [400, 'bad_data'],

@@ -1,19 +1,27 @@
 /** Prometheus, as far as it is known without its backend. */
+import { section } from '../../config/definition.ts'
 import type { DatabaseKind } from '../kind.ts'
-import { flavourPath, readFlavour } from './flavour.ts'
-import { rangeQueryPath } from './paths.ts'
-import { shapeText } from './shape-text.ts'
+import { explainRanges } from '../matrix/explain.ts'
+import { rangeQueryPath } from '../matrix/paths.ts'
+import { type PromqlReason, promqlReasons } from '../matrix/reasons.ts'
+import { shapeText } from '../matrix/shape-text.ts'
+import { flavour } from './flavour.ts'
 
-export const prometheusKind: DatabaseKind = {
+export const prometheusKind: DatabaseKind<PromqlReason> = {
   label: 'Prometheus',
   known: 'Prometheus 2 and 3',
   ports: [],
-  flavourPath,
-  readFlavour,
+  flavour,
+  section: section({}),
+  reasons: promqlReasons,
+  explain: explainRanges(rangeQueryPath),
   clientLines: ({ url, which }) => [
     `In Grafana, set the URL of the Prometheus data source${which} to ${url}`,
   ],
-  queryPath: () => rangeQueryPath,
   shapeText,
-  load: async () => (await import('./index.ts')).prometheus,
+  examine: async (subject, database) => (await import('./examine.ts')).examinePrometheus(subject, database),
+  load: async () => {
+    const { prometheus } = await import('./index.ts')
+    return { create: (options) => ({ backend: prometheus(options) }) }
+  },
 }

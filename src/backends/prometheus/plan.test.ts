@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Bypass, Plan, WireRequest } from '../backend.ts'
+import type { Plan, WireRequest } from '../backend.ts'
+import type { PromqlBypass } from '../matrix/reasons.ts'
 import { createPlanner } from './plan.ts'
 
 const path = '/api/v1/query_range'
@@ -28,7 +29,7 @@ const post = (body: string, search = ''): WireRequest => ({
   body: new TextEncoder().encode(body),
 })
 
-function planOf(request: WireRequest): Plan | Bypass | undefined {
+function planOf(request: WireRequest): Plan | PromqlBypass | undefined {
   const query = planner.parse(request)
   return query === undefined || 'bypass' in query ? query : planner.plan(query, now)
 }

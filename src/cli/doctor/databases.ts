@@ -1,37 +1,32 @@
 /** Do the databases answer, are they what they should be, is their clock right, and do their settings fit ours? */
-import { type KindName, kindNames, kinds } from '../../backends/kinds.ts'
-import { type ConnectedDatabase, connectTo, type Recognised, recognise } from '../../config/probe.ts'
+import type { ConnectedDatabase, DatabaseKind, Subject } from '../../backends/kind.ts'
+import { kinds, knownDatabases } from '../../backends/kinds.ts'
+import { policyOf } from '../../config/policy-types.ts'
+import { connectTo, type Recognised, recognise } from '../../config/probe.ts'
 import type { BackendConfig, Config } from '../../config/schema.ts'
 import type { Clock } from '../../core/clock.ts'
-import { withoutCredentials } from '../../proxy/url.ts'
+import { type Finding, found } from '../../core/finding.ts'
+import { withoutCredentials } from '../../core/url.ts'
 import { causeOf } from '../admin-client.ts'
 import { oneLine } from '../text.ts'
-import { checkDruid } from './druid.ts'
-import { type Finding, found } from './finding.ts'
-import { checkPrometheus } from './prometheus.ts'
 
 /** One database at one URL. */
-export interface Subject {
+interface Place {
   readonly name: string
   readonly url: string
   readonly backend: BackendConfig
   readonly config: Config
 }
 
-/** What only one kind of database can be asked. */
-const ownChecks: Partial<
-  Record<KindName, (subject: Subject, database: ConnectedDatabase) => Promise<Finding[]>>
-> = { prometheus: checkPrometheus, druid: checkDruid }
-
 export async function checkDatabases(config: Config, clock: Clock): Promise<Finding[]> {
-  const subjects = Object.entries(config.backends).flatMap(([name, backend]) =>
-    backend.url.map((url): Subject => ({ name, url, backend, config })),
+  const places = Object.entries(config.backends).flatMap(([name, backend]) =>
+    backend.url.map((url): Place => ({ name, url, backend, config })),
   )
-  return (await Promise.all(subjects.map((subject) => checkOne(subject, clock)))).flat()
+  return (await Promise.all(places.map((place) => checkOne(place, clock)))).flat()
 }
 
-async function checkOne(subject: Subject, clock: Clock): Promise<Finding[]> {
-  const { name, url, backend } = subject
+async function checkOne(place: Place, clock: Clock): Promise<Finding[]> {
+  const { name, url, backend } = place
   const about = found(`database ${name}`)
   const shown = withoutCredentials(url)
   let database: ConnectedDatabase | undefined
@@ -39,12 +34,12 @@ async function checkOne(subject: Subject, clock: Clock): Promise<Finding[]> {
     database = await connectTo(backend, url)
     const recognised = await recognise(database, backend, url)
     const flavour = flavourFinding(name, shown, recognised)
-    const { kind } = recognised
+    const kind: DatabaseKind = kinds[recognised.kind]
     // Asked once more: how long all questions together took says less about the clock.
     const sentAt = clock.now()
-    const { date } = await database.get(kinds[kind].flavourPath)
+    const { date } = await database.get(kind.flavour.path)
     const skew = skewFinding(name, date, { sentAt, receivedAt: clock.now() })
-    return [flavour, skew, ...((await ownChecks[kind]?.(subject, database)) ?? [])]
+    return [flavour, skew, ...(await kind.examine(subjectOf(place), database))]
   } catch (error) {
     return [
       about.fail(
@@ -57,6 +52,12 @@ async function checkOne(subject: Subject, clock: Clock): Promise<Finding[]> {
   }
 }
 
+function subjectOf({ name, backend, config }: Place): Subject {
+  const { ttl } = policyOf(config.policies[backend.policy]!)
+  const { upstreamTimeoutMs } = config.limits
+  return { name, own: backend, upstreamTimeoutMs, policy: { name: backend.policy, ttl } }
+}
+
 function flavourFinding(name: string, url: string, recognised: Recognised): Finding {
   const about = found(`database ${name}`)
   const { kind, flavour, isGuessed, answer } = recognised
@@ -67,8 +68,7 @@ function flavourFinding(name: string, url: string, recognised: Recognised): Find
   }
   const label = oneLine(flavour.label)
   if (flavour.isKnown) return about.ok(`${url} is ${label}.`)
-  const known = kindNames.map((each) => kinds[each].known).join(' and ')
-  const remedy = `Only ${known} are known to be decomposable; others are passed through.`
+  const remedy = `Only ${knownDatabases} are known to be decomposable; others are passed through.`
   const guess = isGuessed ? `; it is taken for ${kinds[kind].label} by its port` : ''
   return about.warn(`${url} answers but is not cached: ${label}${guess}.`, remedy)
 }

@@ -1,11 +1,12 @@
 /** How a running proxy fares: what it says about itself, and what its figures suggest. */
+
+import { type Finding, found } from '../../core/finding.ts'
 import { version } from '../../version.ts'
 import { type AdminAddress, askAdmin, fetchJson } from '../admin-client.ts'
 import type { CommandIo } from '../command.ts'
 import type { ShadowBackend, ShadowReport } from '../shadow-text.ts'
 import { bytesText, oneLine, secondsText } from '../text.ts'
 import type { TopShape } from '../top-text.ts'
-import { type Finding, found } from './finding.ts'
 import { readSamples, type Sample } from './samples.ts'
 import { bypassFinding, hitFinding, identityFindings, phaseFindings } from './traffic.ts'
 

@@ -1,10 +1,9 @@
 /** What the traffic of a proxy suggests: hit share, bypasses, dashboards off the grid, answers that nobody shares. */
-import type { BypassReason } from '../../core/decision.ts'
+import { bypassReasons } from '../../backends/kinds.ts'
+import { type Finding, found } from '../../core/finding.ts'
 import { shapeText } from '../shape-text.ts'
 import { counted, percent, shorten } from '../text.ts'
 import type { TopShape } from '../top-text.ts'
-import { type Finding, found } from './finding.ts'
-import { bypassRemedies } from './remedies.ts'
 import type { Sample } from './samples.ts'
 
 /** With fewer queries a share says nothing. */
@@ -43,6 +42,11 @@ export function hitFinding(samples: readonly Sample[]): Finding {
   return about.warn(`${text}: few.`, remedy)
 }
 
+/** A proxy of another version may know reasons that this command does not. */
+const remedies: ReadonlyMap<string, string> = new Map(
+  Object.entries(bypassReasons).map(([reason, { remedy }]) => [reason, remedy]),
+)
+
 export function bypassFinding(samples: readonly Sample[]): Finding {
   const about = found('bypass')
   const tallies = talliesOf(samples)
@@ -56,10 +60,7 @@ export function bypassFinding(samples: readonly Sample[]): Finding {
   const list = reasons.length === 0 ? '' : `: ${reasons.join(', ')}`
   const text = `${percent(share)} of ${total} queries were passed on uncached${list}`
   if (share <= highBypassShare) return about.ok(`${text}.`)
-  return about.warn(
-    `${text}.`,
-    bypassRemedies[bypassed[0]!.reason as BypassReason] ?? 'See docs/reference/outcomes.md.',
-  )
+  return about.warn(`${text}.`, remedies.get(bypassed[0]!.reason) ?? 'See docs/reference/outcomes.md.')
 }
 
 /** One question under several keys. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { promqlReasons } from '../../backends/matrix/reasons.ts'
 import type { Store } from '../../stores/store.ts'
 import { EngineRig, minuteMs, storeWith } from '../../testing/engine-rig.ts'
 import { mixSeeds, seededRandom, wholeNumber } from '../../testing/random.ts'
@@ -152,7 +153,7 @@ test('a store that can be looked into without a trace is', async () => {
 })
 
 test('a bypass says why', () => {
-  const { sentence } = explainBypass({ bypass: 'sorting', detail: 'sort_desc' }, 0)
+  const { sentence } = explainBypass({ bypass: 'sorting', detail: 'sort_desc' }, 0, promqlReasons)
   assert.equal(
     sentence,
     'Bypass: sort functions warn by range and never order a range answer (sort_desc); the database would be asked as it came.',

@@ -2,10 +2,12 @@
  * What would be done with a planned request at this moment, and why; nothing of it is done: no fetch, no write, no
  * change in the order of use. It goes the way of interval-cache.ts, through the same functions.
  */
+
 import type { Bypass, Plan } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { type BucketState, type CoverageRun, cover } from '../../core/coverage.ts'
-import type { Outcome, Reason } from '../../core/decision.ts'
+import { inTime } from '../../core/deadline.ts'
+import type { Outcome, ReasonWords } from '../../core/decision.ts'
 import { type Grid, startOf } from '../../core/grid.ts'
 import {
   countOf,
@@ -26,7 +28,7 @@ import type { GapFiller } from '../fill.ts'
 import { askedBy, gapsIn, lapsingIn } from '../gaps.ts'
 import { marksOver } from '../marks.ts'
 import { missOf } from '../miss.ts'
-import { inTime, readRuns, withOneFrame } from '../stored.ts'
+import { readRuns, withOneFrame } from '../stored.ts'
 import type { CacheRequest, IntervalCacheOptions } from '../trip.ts'
 import { vouchedOver } from '../witness.ts'
 import { clocksOf, type Freshness, type Spread, ttlsOf } from './runs.ts'
@@ -70,7 +72,7 @@ export interface ExplainedQuery extends ExplainedInterval {
 export interface Explanation {
   /** What the outcome would be, if the database answers. */
   readonly outcome: Outcome
-  readonly reason?: Reason
+  readonly reason?: string
   readonly detail?: string
   readonly now: EpochMs
   readonly key?: Key
@@ -121,13 +123,17 @@ export async function explainPlan(
   }
 }
 
-/** A request that would be passed on as it came. */
-export const explainBypass = ({ bypass, detail }: Bypass, now: EpochMs): Explanation => ({
+/** A request that would be passed on as it came. `own`: the reasons that the database itself declares. */
+export const explainBypass = (
+  why: Bypass<string>,
+  now: EpochMs,
+  own?: Readonly<Record<string, ReasonWords>>,
+): Explanation => ({
   outcome: 'bypass',
-  reason: bypass,
-  ...(detail !== undefined && { detail }),
+  reason: why.bypass,
+  ...(why.detail !== undefined && { detail: why.detail }),
   now,
-  sentence: bypassSentence(bypass, detail),
+  sentence: bypassSentence(why, own),
 })
 
 function look({ store, clock, storeTimeoutMs }: IntervalCacheOptions, key: Key, whole: Intervals) {
@@ -176,14 +182,14 @@ class Explainer {
     const marks = marksOver(this.#options, key, plan)
     const rules = { ...this.#rules, notBefore: demands.notBefore, marks }
     const { runs } = cover(plan.whole, panes, rules)
-    const gaps = gapsIn(plan, runs, this.#options.backend)
+    const gaps = gapsIn(plan, runs, this.#options.backend.capabilities)
     const seen = { ...this.#seen(runs, panes), ...this.#said(marks) }
     if (gaps.length === 0) return { outcome: 'hit', ...seen, sentence: hitSentence(seen.runs) }
     if (demands.onlyIfCached) {
       const sentence = refusedSentence(seen.runs, this.#parts)
       return { outcome: 'refused', reason: 'only_if_cached', ...seen, sentence }
     }
-    const lapsing = lapsingIn(plan, { panes, rules }, this.#options.backend)
+    const lapsing = lapsingIn(plan, { panes, rules }, this.#options.backend.capabilities)
     const filling = this.#filling(key, gaps, lapsing)
     const miss = missOf(runs, gaps, this.#request)
     const sentence = fillSentence({ ...miss, ...seen, ...filling, parts: this.#parts })

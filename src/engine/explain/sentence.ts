@@ -1,14 +1,21 @@
 /** The one plain sentence at the end of an explanation. */
+import type { Bypass } from '../../backends/backend.ts'
 import type { BucketState } from '../../core/coverage.ts'
-import { type BypassReason, bypassReasons } from '../../core/decision.ts'
+import { planningReasons, type ReasonWords, servingReasons } from '../../core/decision.ts'
 import type { MarkKind } from '../../core/mark.ts'
 import type { Miss } from '../miss.ts'
 import type { ExplainedRun, Explanation } from './explain.ts'
 
 type Runs = readonly ExplainedRun[]
 
-export const bypassSentence = (reason: BypassReason, detail: string | undefined): string =>
-  `Bypass: ${bypassReasons[reason]}${detail === undefined ? '' : ` (${detail})`}; the database would be asked as it came.`
+const generalReasons: Readonly<Record<string, ReasonWords>> = { ...planningReasons, ...servingReasons }
+
+/** `own`: the reasons that the database itself declares. */
+export const bypassSentence = (
+  { bypass, detail }: Bypass<string>,
+  own: Readonly<Record<string, ReasonWords>> = {},
+): string =>
+  `Bypass: ${(generalReasons[bypass] ?? own[bypass])?.meaning ?? bypass}${detail === undefined ? '' : ` (${detail})`}; the database would be asked as it came.`
 
 export function hitSentence(runs: Runs): string {
   const left = Math.min(...runs.map((run) => run.ttlLeftMs?.min ?? Number.POSITIVE_INFINITY))

@@ -251,7 +251,15 @@ test('examples are the ten largest', async () => {
 test('a store that fails is not counted, and the mark holds all the same', async () => {
   const failing = (): never => assert.fail('broken')
   const { purge } = simple((store) => ({
-    ...{ name: 'failing', read: failing, peek: failing, remove: failing, shapes: failing, close() {} },
+    ...{
+      name: 'failing',
+      record: failing,
+      read: failing,
+      peek: failing,
+      remove: failing,
+      shapes: failing,
+      close() {},
+    },
     write: (key, written) => store.write(key, written),
   }))
   assert.equal((await purge.run({})).buckets, 0)

@@ -228,7 +228,9 @@ test('an answer that does not come out as it went in is a fault, whatever else d
 test('notes: more are equal, fewer are a fault; without a word of the backend every byte counts', () => {
   const cached = Buffer.concat([written(stored), Buffer.from('!')])
   const told = (difference: 'none' | 'notes' | 'data') =>
-    judge(compared(stored, stored, { cached, backend: { differenceFrom: () => difference } }))
+    judge(
+      compared(stored, stored, { cached, backend: { presentation: { differenceFrom: () => difference } } }),
+    )
   assert.deepEqual(
     (['none', 'notes', 'data'] as const).map((difference) => told(difference).cause),
     [undefined, 'notes', 'unfaithful'],

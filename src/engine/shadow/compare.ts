@@ -13,7 +13,7 @@ import { type CellDifference, PanePair } from './cells.ts'
 import { type ShadowLedger, sayingsOf } from './ledger.ts'
 
 export interface Comparison {
-  readonly backend: Pick<Backend, 'differenceFrom'>
+  readonly backend: Pick<Backend, 'presentation'>
   readonly key: Key
   readonly grid: Grid
   readonly settledAgeMs: number
@@ -77,12 +77,12 @@ function judgement(found: readonly Cause[], more: Partial<Judgement> = {}): Judg
 }
 
 function isSame({ backend }: Comparison, direct: Uint8Array, answer: Uint8Array): boolean {
-  return asBuffer(direct).equals(answer) || backend.differenceFrom?.(direct, answer) === 'none'
+  return asBuffer(direct).equals(answer) || backend.presentation?.differenceFrom?.(direct, answer) === 'none'
 }
 
 /** All buckets are equal, and yet the answers are not: notes, or what stands around buckets. */
 function judgeTheRest({ backend, direct, cached }: Comparison): Judgement {
-  const difference = backend.differenceFrom?.(direct, cached) ?? 'data'
+  const difference = backend.presentation?.differenceFrom?.(direct, cached) ?? 'data'
   if (difference === 'none') return equal
   return judgement([difference === 'notes' ? 'notes' : faultOf(asBuffer(direct), asBuffer(cached))])
 }

@@ -3,6 +3,7 @@
  * differs now was changed by the database, by whatever keeps it, or is given in two versions by turns. Bounded: the
  * questions asked longest ago are forgotten, and about them only the age of a bucket is known.
  */
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Budget } from '../../core/budget.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { type Interval, lengthOf } from '../../core/interval.ts'
@@ -29,16 +30,16 @@ interface Page extends Interval {
 
 export class ShadowLedger {
   readonly #budget: Budget
-  /** In order of use. */
-  readonly #pages = new Map<Key, Page>()
-  #bytes = 0
+  readonly #pages: BoundedMap<Key, Page>
 
   constructor(budget: Budget) {
     this.#budget = budget
+    const onRemoved = (bytes: number) => budget.release(bytes)
+    this.#pages = new BoundedMap({ maxWeight: maxBytes, weightOf: bytesOf, onRemoved })
   }
 
   get bytes(): number {
-    return this.#bytes
+    return this.#pages.weight
   }
 
   /** Remembers what is being stored. */
@@ -92,26 +93,14 @@ export class ShadowLedger {
   /** A page that has room for an interval, with what it knew before; undefined where there is no memory for it. */
   #pageFor(key: Key, interval: Interval): Page | undefined {
     const old = this.#pages.get(key)
-    this.#forget(key)
+    this.#pages.delete(key)
     const isKept = old !== undefined && lengthOf(union(old, interval)) <= maxSpan
     const page = isKept ? grown(old, union(old, interval)) : newPage(interval)
     const bytes = bytesOf(page)
-    for (const oldest of this.#pages.keys()) {
-      if (this.#bytes + bytes <= maxBytes) break
-      this.#forget(oldest)
-    }
+    this.#pages.evictTo(maxBytes - bytes)
     if (!this.#budget.reserve(bytes)) return undefined
-    this.#bytes += bytes
     this.#pages.set(key, page)
     return page
-  }
-
-  #forget(key: Key): void {
-    const page = this.#pages.get(key)
-    if (page === undefined) return
-    this.#pages.delete(key)
-    this.#bytes -= bytesOf(page)
-    this.#budget.release(bytesOf(page))
   }
 }
 

@@ -28,7 +28,7 @@ export async function explainWire(parts: ExplainParts, wire: WireRequest): Promi
   if ('bypass' in plan) {
     return demands.onlyIfCached
       ? { outcome: 'refused', reason: 'only_if_cached', now, sentence: neverStored }
-      : explainBypass(plan, now)
+      : explainBypass(plan, now, parts.backend.presentation?.reasons)
   }
   const subject = { ...wire, query: plan.text }
   const { mode, policy, maxStaleMs, identity: kind, rule } = termsFor(parts.settings(), subject)
@@ -60,7 +60,7 @@ const maxBodyChars = 65_536
 
 const neverStored = 'Refused: the client accepts only a stored answer, and this is never stored.'
 
-function planOf({ backend, flavour, clock }: ExplainParts, wire: WireRequest): Plan | Bypass {
+function planOf({ backend, flavour, clock }: ExplainParts, wire: WireRequest): Plan | Bypass<string> {
   const query = backend.parse(wire)
   if (query === undefined) return { bypass: 'not_a_query' }
   if (isBypass(query)) return query
@@ -69,7 +69,7 @@ function planOf({ backend, flavour, clock }: ExplainParts, wire: WireRequest): P
   return backend.plan(query, clock.now(), current)
 }
 
-const isBypass = (value: unknown): value is Bypass =>
+const isBypass = (value: unknown): value is Bypass<string> =>
   typeof value === 'object' && value !== null && 'bypass' in value
 
 /** These are between the operator and this listener; the request that is explained has its own. */

@@ -1,14 +1,14 @@
 /** Starts Windowpane: puts stores, databases and listeners together, and takes them down in order. */
-import type { Backend, Flavour } from '../../backends/backend.ts'
+import type { Backend, Flavour, SegmentSettings } from '../../backends/backend.ts'
 import { Budget, spareOf } from '../../core/budget.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import type { Mark } from '../../core/mark.ts'
+import { allOn, type RuntimeSwitches } from '../../core/runtime.ts'
 import { ScratchPool } from '../../core/scratch.ts'
-import type { Vouched } from '../../core/witness.ts'
 import { Backlog } from '../../engine/backlog.ts'
 import { Purge } from '../../engine/purge/purge.ts'
 import { ShadowLog, type VerifyResult } from '../../engine/shadow/log.ts'
-import { memoryStore } from '../../stores/memory/index.ts'
+import { type MemoryStoreOptions, memoryStore } from '../../stores/memory/index.ts'
 import type { Store } from '../../stores/store.ts'
 import type { NamedStore } from '../../telemetry/store-families.ts'
 import type { Onlooker } from '../../telemetry/telemetry.ts'
@@ -25,15 +25,17 @@ import type { Identity } from '../request/identity.ts'
 import { narrowness, type Route } from '../request/routes.ts'
 import type { Settings } from '../request/settings.ts'
 import { Pace } from '../upstream/pace.ts'
-import type { SegmentFigures, SegmentSettings } from '../upstream/witness.ts'
-import { type Common, type DatabaseAddress, Site } from './site.ts'
-import type { KeeperParts, SiteFigures, ThreadParts } from './threads.ts'
+import type { SegmentFigures } from '../upstream/witness.ts'
+import type { ServerHooks, ServerParts } from './parts.ts'
+import { type Common, type DatabaseAddress, Site, type SiteFigures } from './site.ts'
 import { type FarStore, type Storage, Tiers } from './tiers.ts'
 
 export interface HouseOptions {
   /** The address of the databases that have none of their own. */
   readonly listen: string
   readonly limits: Limits
+  /** All on where it is not given. */
+  readonly runtime?: RuntimeSwitches
   readonly clock: Clock
   readonly databases: readonly DatabaseOptions[]
   /** Stores behind the memory of this process, by name; the house closes them. */
@@ -44,12 +46,10 @@ export interface HouseOptions {
   readonly sampleRatio?: () => number
   /** TLS on all listeners. */
   readonly tls?: ListenerOptions['tls']
-  /** Instead of the memory store. */
-  readonly store?: (budget: Budget) => Store
-  /** Where other threads serve the requests. */
-  readonly keeper?: KeeperParts
-  /** Where another thread keeps the stores. */
-  readonly thread?: ThreadParts
+  /** Instead of the memory store, which would be made with these options. */
+  readonly store?: (budget: Budget, options: MemoryStoreOptions) => Store
+  /** What it shares with others instead of having it to itself. */
+  readonly parts?: ServerParts
 }
 
 export interface DatabaseOptions {
@@ -92,19 +92,17 @@ export interface DatabaseState {
 }
 
 export async function startHouse(options: HouseOptions): Promise<House> {
-  const { clock, databases, keeper, thread } = options
+  const { clock, databases, parts = {} } = options
   const common = commonOf(options)
   const { budget, via, shadowLog, pieces, backlog } = common
-  const memory = options.store?.(budget) ?? memoryStoreOf(budget, options)
-  const tiers = tiersOf(options, memory)
-  const storage: Storage = thread?.storage ?? tiers
+  const storage = parts.storage ?? ownStorage(options, budget)
   const sites = databases.map((database) => {
     const store = storage.of(database.farStore)
     const marks = storage.marksOf(store)
     const { name } = database
     const mark = (change: Mark) => marks.add(change)
-    const onVouched = keeper && ((vouched: Vouched) => keeper.onVouched(name, vouched))
-    const site = new Site(common, { ...database, store, marks: marks.of(name), mark, onVouched })
+    const known = parts.known?.get(name)
+    const site = new Site(common, { ...database, store, marks: marks.of(name), mark, known })
     return { ...database, store, marks, site }
   })
   const purge = new Purge(
@@ -119,8 +117,8 @@ export async function startHouse(options: HouseOptions): Promise<House> {
     await storage.close()
   }
   await Promise.all([storage.loadMarks(), ...sites.map(({ site }) => site.ask())])
-  const inside = { tiers, memory, sites: sites.map(({ site }) => site), via, shadowLog }
-  const opening = keeper === undefined ? openAll(options, sites) : keeper.front(inside)
+  const inside = { storage, sites: sites.map(({ site }) => site), via, shadowLog }
+  const opening = parts.openListeners?.(inside) ?? openAll(options, sites)
   const listeners = await opening.catch(async (error) => {
     await closeBehindListeners()
     throw error
@@ -138,8 +136,8 @@ export async function startHouse(options: HouseOptions): Promise<House> {
       name: each.name,
       site: each.site,
       url: addressOf(each),
-      modes: keeper === undefined ? each.site.modes : modeInAllThreads(each.site, keeper),
-      figures: () => keeper?.figures(each.name) ?? each.site.figures(),
+      modes: announcedModes(each.site, parts.hooks),
+      figures: () => parts.figures?.(each.name) ?? each.site.figures(),
       get flavour() {
         return each.site.flavour
       },
@@ -154,20 +152,22 @@ export async function startHouse(options: HouseOptions): Promise<House> {
   }
 }
 
-function commonOf({ clock, limits, telemetry, sampleRatio, keeper, thread }: HouseOptions): Common {
-  const budget = keeper?.budget ?? thread?.budget ?? ownBudget(limits)
+function commonOf(options: HouseOptions): Common {
+  const { clock, limits, runtime = allOn, telemetry, sampleRatio, parts = {} } = options
+  const budget = parts.budget ?? ownBudget(limits)
   const onResult = (backend: string, result: VerifyResult) =>
     telemetry?.metrics.observeVerify(backend, result)
   return {
-    ...{ clock, limits, budget, telemetry, sampleRatio },
+    ...{ clock, limits, runtime, budget, telemetry, sampleRatio },
     scratch: new ScratchPool(unusedBytesOf(limits)),
     packed: new PackedAnswers(budget),
     pace: new Pace(),
     backlog: new Backlog(clock),
     pieces: new Pieces(budget, new ThreadMaker()),
-    via: thread?.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
-    shadowLog: thread?.shadowLog ?? new ShadowLog({ clock, budget, onResult }),
-    thread,
+    via: parts.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
+    shadowLog: parts.shadowLog ?? new ShadowLog({ clock, budget, onResult }),
+    claims: parts.claims,
+    hooks: parts.hooks ?? {},
   }
 }
 
@@ -177,19 +177,24 @@ const unusedBytesOf = ({ memoryBytes }: Limits): number => Math.min(32 * 2 ** 20
 const ownBudget = ({ memoryBytes }: Limits): Budget =>
   new Budget(memoryBytes, { spare: spareOf(memoryBytes) })
 
-function tiersOf(options: HouseOptions, memory: Store): Tiers {
-  const { clock, telemetry, farStores = new Map(), keeper } = options
+function ownStorage(options: HouseOptions, budget: Budget): Storage {
+  const { clock, limits, telemetry, farStores = new Map(), parts, store = makeMemoryStore } = options
+  const { maxBucketsPerShape } = limits
   const retentionMs = retentionOf(options)
-  return new Tiers({ clock, memory, farStores, telemetry, retentionMs, onMarks: keeper?.onMarks })
+  const memory = store(budget, { clock, budget, retentionMs, maxBucketsPerShape })
+  return new Tiers({ clock, memory, farStores, telemetry, retentionMs, onMarks: parts?.hooks?.onMarks })
 }
 
-const modeInAllThreads = ({ name, modes }: Site, { onMode }: KeeperParts): SwitchableMode => ({
+const makeMemoryStore = (_: Budget, options: MemoryStoreOptions): Store => memoryStore(options)
+
+/** A mode is set once whoever is told of it has taken it over. */
+const announcedModes = ({ name, modes }: Site, { onMode }: ServerHooks = {}): SwitchableMode => ({
   get state() {
     return modes.state
   },
   async set(mode) {
     const was = modes.set(mode)
-    await onMode(name, mode)
+    await onMode?.(name, mode)
     return was
   },
 })
@@ -198,7 +203,7 @@ type PlacedSite = DatabaseOptions & { readonly site: Site }
 
 /** One listener per address, each with the databases that are to be reached there. */
 async function openAll(
-  { listen, limits, clock, tls, telemetry, thread }: HouseOptions,
+  { listen, limits, runtime = allOn, clock, tls, telemetry, parts }: HouseOptions,
   sites: readonly PlacedSite[],
 ): Promise<Map<string, Listener>> {
   const listeners = new Map<string, Listener>()
@@ -210,7 +215,8 @@ async function openAll(
   const byClaim = sites.toSorted((a, b) => narrowness(b.route) - narrowness(a.route))
   for (const [address, group] of Map.groupBy(byClaim, (site) => site.listen ?? listen)) {
     const secure = tls && { tls, onCertificate }
-    const listening = { address, limits, clock, reusePort: thread !== undefined, ...secure }
+    const reusePort = parts?.reusePort === true
+    const listening = { address, limits, runtime, clock, reusePort, ...secure }
     const answer = answererOf(group)
     const listener = openListener(listening, answer, answer)
     listeners.set(address, await listener.catch((error) => closeAll(listeners, error)))
@@ -221,13 +227,6 @@ async function openAll(
 async function closeAll(listeners: ReadonlyMap<string, Listener>, error: unknown): Promise<never> {
   await Promise.all([...listeners.values()].map((listener) => listener.close()))
   throw error
-}
-
-function memoryStoreOf(budget: Budget, options: HouseOptions): Store {
-  const { clock, limits, keeper } = options
-  const { maxBucketsPerShape } = limits
-  const shared = keeper && { threads: keeper.threads, onChange: keeper.onChange }
-  return memoryStore({ clock, budget, retentionMs: retentionOf(options), maxBucketsPerShape, ...shared })
 }
 
 /** Stale serving needs the old bytes: nothing is collected before it is of no use to anybody. */
@@ -248,6 +247,8 @@ export interface WindowpaneOptions {
   readonly policy?: TtlPolicy
   readonly identity?: Identity
   readonly limits?: Partial<Limits>
+  /** What may rely on internals of Node and V8; all of it where it is not given. */
+  readonly runtime?: RuntimeSwitches
   readonly clock?: Clock
   /** Instead of the memory store. */
   readonly store?: (budget: Budget) => Store
@@ -264,12 +265,13 @@ export interface Windowpane {
 /** Windowpane in front of one database, with the same settings as long as it runs. */
 export async function startWindowpane(options: WindowpaneOptions): Promise<Windowpane> {
   const limits = limitsOf(options.limits)
-  const { policy = ladder(), identity = 'separate', store } = options
+  const { policy = ladder(), identity = 'separate', runtime = allOn, store } = options
   const terms = { mode: 'on', identity, policy, maxStaleMs: limits.maxStaleMs } as const
   const settings: Settings = { terms, rules: [] }
   const house = await startHouse({
     listen: options.listen ?? '127.0.0.1:9191',
     limits,
+    runtime,
     clock: options.clock ?? systemClock,
     databases: [
       {

@@ -1,12 +1,15 @@
 /** One database behind the proxy: its connections, what it says it is, its cache, and how its requests are handled. */
-import type { Backend, Flavour, WireRequest } from '../../backends/backend.ts'
+import type { Backend, Flavour, SegmentSettings, WireRequest } from '../../backends/backend.ts'
 import type { Budget } from '../../core/budget.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WindowpaneError } from '../../core/errors.ts'
 import type { Mark } from '../../core/mark.ts'
+import type { RuntimeSwitches } from '../../core/runtime.ts'
 import type { ScratchPool } from '../../core/scratch.ts'
+import { withoutCredentials } from '../../core/url.ts'
 import type { Vouched } from '../../core/witness.ts'
 import type { Backlog } from '../../engine/backlog.ts'
+import type { Claims } from '../../engine/claims.ts'
 import type { Explanation } from '../../engine/explain/explain.ts'
 import { IntervalCache } from '../../engine/interval-cache.ts'
 import type { BackendMarks } from '../../engine/marks.ts'
@@ -21,18 +24,19 @@ import type { Pieces } from '../compression/pieces.ts'
 import type { Limits } from '../limits.ts'
 import { Handler } from '../request/handler.ts'
 import { ModeSwitch, type Settings } from '../request/settings.ts'
+import type { UpstreamState } from '../upstream/endpoint.ts'
 import { FlavourWatch } from '../upstream/flavour.ts'
 import type { Pace } from '../upstream/pace.ts'
 import { onlyServer, TracedUpstream } from '../upstream/traced.ts'
 import type { HttpUpstream, UpstreamSettings } from '../upstream/upstream.ts'
-import { type SegmentFigures, type SegmentSettings, SegmentWatcher } from '../upstream/witness.ts'
-import { withoutCredentials } from '../url.ts'
-import type { SiteFigures, ThreadParts } from './threads.ts'
+import { type SegmentFigures, SegmentWatcher } from '../upstream/witness.ts'
+import type { KnownDatabase, ServerHooks } from './parts.ts'
 
 /** What all databases of one process share. */
 export interface Common {
   readonly clock: Clock
   readonly limits: Limits
+  readonly runtime: RuntimeSwitches
   readonly budget: Budget
   readonly scratch: ScratchPool
   readonly packed: PackedAnswers
@@ -46,8 +50,15 @@ export interface Common {
   readonly telemetry?: Onlooker | undefined
   /** Which share of the requests without a trace of their own is traced, while anybody listens. */
   readonly sampleRatio?: (() => number) | undefined
-  /** Where another thread keeps the stores. */
-  readonly thread?: ThreadParts | undefined
+  readonly claims?: Claims | undefined
+  readonly hooks: ServerHooks
+}
+
+/** What is going on at a database. */
+export interface SiteFigures {
+  readonly flights: number
+  readonly requests: number
+  readonly upstreams: readonly UpstreamState[]
 }
 
 /** Where a database is, and how to log in there. */
@@ -72,8 +83,8 @@ export interface SiteOptions {
   readonly segments?: SegmentSettings | undefined
   /** Marks what has changed. */
   readonly mark: (mark: Mark) => unknown
-  /** Tells other threads what is vouched for. */
-  readonly onVouched?: ((vouched: Vouched) => unknown) | undefined
+  /** Where somebody else has asked the database and watches its segments. */
+  readonly known?: KnownDatabase | undefined
 }
 
 const probeMs = 10_000
@@ -91,12 +102,12 @@ export class Site {
   /** What was known about the database at the beginning. */
   readonly #known: Flavour | undefined
   readonly #witness: Witness | undefined
-  /** Where another thread keeps the stores, it looks at the segments too. */
   readonly #watcher: SegmentWatcher | undefined
 
   constructor(common: Common, { name, backend, store, marks, ...options }: SiteOptions) {
-    const { clock, limits, budget, scratch, packed, pace, backlog, pieces, via, telemetry } = common
-    const { shadowLog, sampleRatio, thread } = common
+    const { clock, limits, runtime, budget, scratch, packed, pace, backlog, pieces, via, telemetry } = common
+    const { shadowLog, sampleRatio, claims } = common
+    const { onFlavour, onVouched } = common.hooks
     this.modes = new ModeSwitch(options.settings, (mode) => {
       // What was found out before may have been about another configuration.
       if (mode === 'shadow') shadowLog.clear(name)
@@ -110,20 +121,21 @@ export class Site {
     const hooks = tracing.around(telemetry?.hooks(name))
     const connections = { connections: limits.upstreamConnections, idleTimeoutMs: limits.upstreamTimeoutMs }
     // With one database there is nothing to choose: asking it is the probe.
-    const probe = urls.length > 1 && { probe: { path: backend.flavourPath, intervalMs: probeMs } }
+    const probe = urls.length > 1 && { probe: { path: backend.flavour.path, intervalMs: probeMs } }
     const upstream = new TracedUpstream(
       { ...address, ...connections, ...probe, url, clock, pace, via },
       tracing,
     )
-    const flavour = new FlavourWatch(backend, upstream, clock)
+    const flavour = new FlavourWatch(backend.flavour, upstream, clock)
     const parts = { backend, store, policy, upstream, clock, budget }
-    const { segments: watch, mark, onVouched } = options
+    const { segments: watch, mark, known } = options
     const { segments } = backend
     const isWatched = watch !== undefined && segments !== undefined
     const witness = isWatched ? new Witness() : undefined
-    if (isWatched && witness !== undefined && thread === undefined) {
+    if (isWatched && witness !== undefined && known === undefined) {
       const watched = { backend: name, segments, settings: watch, upstream, clock, witness }
-      this.#watcher = new SegmentWatcher({ ...watched, mark, onVouched, log: telemetry?.log })
+      const tell = (vouched: Vouched) => onVouched?.(name, vouched)
+      this.#watcher = new SegmentWatcher({ ...watched, mark, onVouched: tell, log: telemetry?.log })
     }
     if (watch !== undefined && segments === undefined) {
       telemetry?.log.line('warn', 'segments are not watched: this database tells of none', { backend: name })
@@ -138,7 +150,7 @@ export class Site {
       shadowLog,
       backlog,
       coalescing: true,
-      ...(thread && { claims: thread.claims }),
+      ...(claims && { claims }),
     })
     this.name = name
     this.handler = new Handler({
@@ -152,17 +164,17 @@ export class Site {
       pieces,
       via,
       settings,
+      runtime,
     })
     this.#cache = cache
     this.explain = (wire) => explainWire({ backend, flavour, cache, settings, clock }, wire)
     this.#flavour = flavour
     this.#upstream = upstream
-    flavour.onChange = (found) => thread?.onFlavour(name, found)
-    this.#known = thread?.flavours.get(name)
+    flavour.onChange = (found) => onFlavour?.(name, found)
+    this.#known = known?.flavour
     if (this.#known !== undefined) flavour.adopt(this.#known)
     this.#witness = witness
-    const vouched = thread?.vouched.get(name)
-    if (vouched !== undefined) witness?.follow(vouched)
+    if (known?.vouched !== undefined) witness?.follow(known.vouched)
   }
 
   /** What the database said it is; not known while it cannot be asked. */
@@ -170,7 +182,7 @@ export class Site {
     return this.#flavour.current
   }
 
-  /** Another thread has found out what the database is. */
+  /** Somebody else has found out what the database is. */
   adoptFlavour(flavour: Flavour): void {
     this.#flavour.adopt(flavour)
   }
@@ -180,7 +192,7 @@ export class Site {
     return this.#witness?.vouched
   }
 
-  /** Another thread has looked at the segments. */
+  /** Somebody else has looked at the segments. */
   adoptVouched(vouched: Vouched): void {
     this.#witness?.follow(vouched)
   }

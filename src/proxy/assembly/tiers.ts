@@ -3,13 +3,14 @@ import type { Clock } from '../../core/clock.ts'
 import type { Mark } from '../../core/mark.ts'
 import { Marks } from '../../engine/marks.ts'
 import type { StoreCondition } from '../../stores/figures.ts'
+import type { OpenedStore } from '../../stores/kind.ts'
 import type { Store } from '../../stores/store.ts'
 import { type TieredStore, tieredStore } from '../../stores/tiered.ts'
 import type { NamedStore } from '../../telemetry/store-families.ts'
 import type { Onlooker } from '../../telemetry/telemetry.ts'
 
-/** A store, or how it is that there is none. */
-export type FarStore = Store | StoreCondition
+/** An open store and how long one operation of it may take, or why there is none. */
+export type FarStore = (OpenedStore & { readonly timeoutMs: number }) | StoreCondition
 
 export interface TiersOptions {
   readonly clock: Clock
@@ -19,12 +20,14 @@ export interface TiersOptions {
   readonly telemetry: Onlooker | undefined
   /** How long marks are kept. */
   readonly retentionMs: number
-  /** Tells other threads what marks of a store are in force; '' is memory alone. */
+  /** Told what marks of a store are in force; '' is memory alone. */
   readonly onMarks?: ((store: string, marks: readonly Mark[]) => Promise<void>) | undefined
 }
 
 /** The stores and marks of whoever serves requests. */
 export interface Storage {
+  /** Of the far stores that there are. */
+  readonly names: readonly string[]
   /** Memory alone where there is no such far store. */
   of(name: string | undefined): Store
   /** The marks of those who use a store that `of` gave. */
@@ -39,6 +42,7 @@ export interface Storage {
 export class Tiers implements Storage {
   readonly #memory: Store
   readonly #tiers = new Map<string, TieredStore>()
+  readonly #opened: OpenedStore[] = []
   readonly #missing: NamedStore[] = []
   /** By store: who shares one shares its marks. */
   readonly #marks = new Map<Store, Marks>()
@@ -51,14 +55,18 @@ export class Tiers implements Storage {
       if ('state' in far) this.#missing.push({ name: labelOf(name), health: far })
       else {
         const onOperation = telemetry?.storeHook(labelOf(name))
-        const tier = tieredStore({ clock, near: memory, far, ...(onOperation && { onOperation }) })
+        const { panes, cells, timeoutMs } = far
+        this.#opened.push(far)
+        const tier = tieredStore({
+          ...{ clock, near: memory, far: panes, farTimeoutMs: timeoutMs },
+          ...(onOperation && { onOperation }),
+        })
         this.#tiers.set(name, tier)
-        this.#marks.set(tier, new Marks({ clock, retentionMs, cells: far.cells, onChange: tell(name) }))
+        this.#marks.set(tier, new Marks({ clock, retentionMs, cells, onChange: tell(name) }))
       }
     }
   }
 
-  /** Of the far stores that there are. */
   get names(): readonly string[] {
     return [...this.#tiers.keys()]
   }
@@ -83,6 +91,7 @@ export class Tiers implements Storage {
   async close(): Promise<void> {
     for (const marks of this.#marks.values()) marks.close()
     await Promise.all([...this.#tiers.values()].map((tier) => tier.close()))
+    await Promise.all(this.#opened.map((far) => far.close()))
     await this.#memory.close()
   }
 }

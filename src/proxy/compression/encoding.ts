@@ -1,26 +1,33 @@
 /** Content encodings towards the client: as Prometheus chooses them, and zstd where the client reads it. */
 import { promisify } from 'node:util'
 import { constants, deflate, gzip, zstdCompress } from 'node:zlib'
+import { Memo } from '../../core/memo.ts'
 import type { Encoding } from '../../engine/ports.ts'
 
 /** The encodings of answers that are put together here. */
 export type Packing = Encoding | 'zstd'
 
 /** The first of gzip and deflate in the order of the list; no q-values. */
-export function negotiate(acceptEncoding: string | undefined): Encoding {
-  if (acceptEncoding === undefined) return 'identity'
+export const negotiate = (acceptEncoding: string | undefined): Encoding =>
+  acceptEncoding === undefined ? 'identity' : choices.get(acceptEncoding).encoding
+
+/** zstd is a third of the work of gzip and smaller: who names it gets it, whatever the database would have chosen. */
+export const packingOf = (acceptEncoding: string | undefined): Packing =>
+  acceptEncoding === undefined ? 'identity' : choices.get(acceptEncoding).packing
+
+/** Clients send the same few lists again and again. */
+const choices = new Memo({ maxTexts: 200, maxCharacters: 16 << 10 }, (acceptEncoding) => {
+  const encoding = firstKnown(acceptEncoding)
+  const isZstdRead = /(?:^|,)[ \t]*zstd[ \t]*(?:,|$)/.test(acceptEncoding)
+  return { encoding, packing: isZstdRead ? 'zstd' : encoding } as const
+})
+
+function firstKnown(acceptEncoding: string): Encoding {
   for (const part of acceptEncoding.split(',')) {
     const name = part.trim()
     if (name === 'gzip' || name === 'deflate') return name
   }
   return 'identity'
-}
-
-/** zstd is a third of the work of gzip and smaller: who names it gets it, whatever the database would have chosen. */
-export function packingOf(acceptEncoding: string | undefined): Packing {
-  if (acceptEncoding === undefined) return 'identity'
-  const isRead = /(?:^|,)[ \t]*zstd[ \t]*(?:,|$)/.test(acceptEncoding)
-  return isRead ? 'zstd' : negotiate(acceptEncoding)
 }
 
 const zstdLevel = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }

@@ -2,6 +2,7 @@
  * Compressed answers, and plain ones of very many series, kept for whoever asks the same next: compressing costs a hundred
  * times as much as putting an answer together. They live in the one memory budget and are the first to leave it.
  */
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Budget } from '../../core/budget.ts'
 import type { Pane } from '../../core/pane.ts'
 import type { Packing } from './encoding.ts'
@@ -14,30 +15,30 @@ const mostOnce = 256
 
 export class PackedAnswers {
   readonly #budget: Budget
-  /** In order of use: the first is the one used longest ago. */
-  readonly #kept = new Map<string, Buffer>()
+  readonly #kept: BoundedMap<string, Buffer>
   /** Being made: who asks meanwhile waits for the same. */
   readonly #pending = new Map<string, Promise<Buffer>>()
   /** Names of answers that cost little to make: they are kept only when asked for again. */
-  readonly #once = new Set<string>()
-  #bytes = 0
+  readonly #once = new BoundedMap<string, true>({ maxEntries: mostOnce })
 
   constructor(budget: Budget) {
     this.#budget = budget
+    const kept = new BoundedMap<string, Buffer>({
+      maxWeight: budget.limit * share,
+      weightOf: sizeOf,
+      onRemoved: (bytes) => budget.release(bytes),
+    })
     budget.onPressure(
-      (bytes) => this.#drop(bytes),
-      () => this.#bytes,
+      (bytes) => kept.evictTo(kept.weight - bytes),
+      () => kept.weight,
     )
+    this.#kept = kept
   }
 
   /** The answer made of these panes in this packing. Answers of equal panes have equal bytes. */
   find(panes: readonly Pane[], packing: Packing): Buffer | Promise<Buffer> | undefined {
     const name = nameOf(panes, packing)
-    const kept = this.#kept.get(name)
-    if (kept === undefined) return this.#pending.get(name)
-    this.#kept.delete(name)
-    this.#kept.set(name, kept)
-    return kept
+    return this.#kept.use(name) ?? this.#pending.get(name)
   }
 
   /** Keeps what `pack` makes, if there is room for it. */
@@ -61,38 +62,22 @@ export class PackedAnswers {
       this.#keep(name, Buffer.from(packed))
       return
     }
-    for (const oldest of this.#once) {
-      if (this.#once.size < mostOnce) break
-      this.#once.delete(oldest)
-    }
-    this.#once.add(name)
+    this.#once.set(name, true)
   }
 
   #keep(name: string, packed: Buffer): void {
-    const size = sizeOf(name, packed)
+    const size = sizeOf(packed, name)
     const most = this.#budget.limit * share
     if (this.#kept.has(name) || size > most) return
-    this.#drop(this.#bytes + size - most)
+    // Before room is asked for, so that what leaves makes room for it.
+    this.#kept.evictTo(most - size)
     // Never at the cost of panes: a packed answer can be made again from them, not the other way round.
     if (this.#budget.used + size > this.#budget.limit || !this.#budget.reserve(size)) return
     this.#kept.set(name, packed)
-    this.#bytes += size
-  }
-
-  #drop(bytes: number): void {
-    let left = bytes
-    for (const [name, packed] of this.#kept) {
-      if (left <= 0) return
-      const size = sizeOf(name, packed)
-      this.#kept.delete(name)
-      this.#bytes -= size
-      this.#budget.release(size)
-      left -= size
-    }
   }
 }
 
-const sizeOf = (name: string, packed: Buffer): number => packed.length + 2 * name.length + entryOverhead
+const sizeOf = (packed: Buffer, name: string): number => packed.length + 2 * name.length + entryOverhead
 
 function nameOf(panes: readonly Pane[], packing: Packing): string {
   let name: string = packing

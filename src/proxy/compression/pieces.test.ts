@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { scheduler } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { gunzipSync } from 'node:zlib'
 import type { Recomposed } from '../../backends/backend.ts'
-import { MatrixSink } from '../../backends/prometheus/decompose.ts'
-import { recompose } from '../../backends/prometheus/recompose.ts'
+import { MatrixSink } from '../../backends/matrix/decompose.ts'
+import { recompose } from '../../backends/matrix/recompose.ts'
 import { Budget } from '../../core/budget.ts'
 import { gridThrough } from '../../core/grid.ts'
 import { type Pane, slice } from '../../core/pane.ts'
 import { join } from '../../core/pane-join.ts'
+import { garbageCollector } from '../../core/runtime.ts'
 import { mixSeeds } from '../../testing/random.ts'
 import { Pieces } from './pieces.ts'
 import { blockBuckets, makeBlocks, type PieceJob } from './pieces-block.ts'
@@ -275,8 +274,7 @@ test('pieces that come for a body which was dropped meanwhile are not kept', () 
 })
 
 test('a body that nobody has any more gives its pieces back', async () => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
+  const collect = garbageCollector()
   const rig = stand()
   ask(rig, [paneOf()])
   rig.maker.work()

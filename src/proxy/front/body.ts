@@ -1,5 +1,6 @@
 /** The body of a request: gathered within limits, as a stream where somebody can wait, and without one where nobody should. */
 import { IncomingMessage } from 'node:http'
+import { TappedMessage } from '../../core/runtime.ts'
 import type { Asked } from './exchange.ts'
 
 export interface BodyLimits {
@@ -50,32 +51,28 @@ class Gatherer {
   }
 }
 
-/**
- * A request whose body is gathered where node:http hands it over (`push`, and null at the end), without the machinery of
- * streams, which costs more than a short body is worth. One that is not gathered is the stream that it always was.
- */
-export class GatheredMessage extends IncomingMessage implements Asked {
+/** A request as node:http has read it. One whose body is not gathered is the stream that it always was. */
+export type HttpRequest = IncomingMessage & Asked
+
+/** Gathers its body where node:http hands it over. */
+export class GatheredMessage extends TappedMessage implements Asked {
   #gatherer: Gatherer | undefined
-  #isGathered = false
 
   /** Tells at once what is there at once: most bodies come with their heads. */
   gather(limits: BodyLimits, told: (body: Body) => void): void {
     this.#gatherer = new Gatherer(limits, told)
-    this.#isGathered = true
-    // By this node:http knows that somebody reads: what nobody reads it would read and throw away.
-    this.read(0)
+    this.tapBody((chunk) => this.#take(chunk))
   }
 
   get unread(): this {
     return this
   }
 
-  override push(chunk: Buffer | null): boolean {
-    if (!this.#isGathered) return super.push(chunk)
+  #take(chunk: Buffer | null): boolean {
     const gatherer = this.#gatherer
     if (gatherer === undefined) return false
     if (chunk !== null) return gatherer.take(chunk)
-    // The connection remembers its last request: that shall not keep the body.
+    // The connection remembers its last request: that must not keep the body.
     this.#gatherer = undefined
     gatherer.end()
     return false
@@ -88,17 +85,31 @@ export class GatheredMessage extends IncomingMessage implements Asked {
   }
 }
 
+/** Gathers its body as a stream. */
+export class StreamedMessage extends IncomingMessage implements Asked {
+  gather(limits: BodyLimits, told: (body: Body) => void): void {
+    gatherStream(this, new Gatherer(limits, told))
+  }
+
+  get unread(): this {
+    return this
+  }
+}
+
 /** The body of any request, for those who can wait. */
 export function bodyOf(message: IncomingMessage, maxBytes: number): Promise<Body> {
   return new Promise((resolve) => {
-    const gatherer = new Gatherer({ maxBytes, hold: () => true }, resolve)
-    const take = (chunk: Buffer) => {
-      if (!gatherer.take(chunk)) message.off('data', take).pause()
-    }
-    // Nobody listens to errors: node:http has none then, and the close follows.
-    message.on('data', take).on('end', () => gatherer.end())
-    message.on('close', () => gatherer.gone())
+    gatherStream(message, new Gatherer({ maxBytes, hold: () => true }, resolve))
   })
+}
+
+function gatherStream(message: IncomingMessage, gatherer: Gatherer): void {
+  const take = (chunk: Buffer) => {
+    if (!gatherer.take(chunk)) message.off('data', take).pause()
+  }
+  // Without a listener for errors node:http emits none, and the close follows.
+  message.on('data', take).on('end', () => gatherer.end())
+  message.on('close', () => gatherer.gone())
 }
 
 export function hasBody({ headers }: Pick<Asked, 'headers'>): boolean {

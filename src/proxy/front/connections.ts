@@ -30,6 +30,9 @@ interface Connection {
 /** When an answer is over. */
 export type Ending = Pick<Reply, 'closed' | 'once'>
 
+/** A connection that node:http alone reads: the beginning of a request is not seen then. */
+export const noShortcut: Connection['shortcut'] = { isReceiving: false, adopts: () => false }
+
 type Doing = 'sending' | 'waiting' | 'idle'
 
 export class Connections {

@@ -14,7 +14,7 @@ export interface Asked {
   /** The target; whoever takes off the prefix of a route changes it. */
   url?: string | undefined
   /** Names and values in turn, as they were sent. */
-  readonly rawHeaders: string[]
+  readonly rawHeaders: HeaderList
   readonly headers: IncomingHttpHeaders
   /** What of the headers is not about the connection, where that is known already. */
   readonly endToEnd?: HeaderList

@@ -1,11 +1,12 @@
 /** A listening socket: opened with a clear error, closed by draining. */
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { WindowpaneError } from '../../core/errors.ts'
+import { allOn, type RuntimeSwitches, replaceHttpReader } from '../../core/runtime.ts'
 import type { Limits } from '../limits.ts'
-import { GatheredMessage } from './body.ts'
-import { Connections, type Ending } from './connections.ts'
+import { GatheredMessage, type HttpRequest, StreamedMessage } from './body.ts'
+import { Connections, type Ending, noShortcut } from './connections.ts'
 import type { Asked, Reply } from './exchange.ts'
 import { type ListenerTlsState, type SecureListener, secureListener } from './listener-tls.ts'
 import { Shortcut, type ShortcutOptions } from './shortcut.ts'
@@ -21,6 +22,8 @@ export interface ListenerOptions {
   readonly address: string
   readonly limits: Limits
   readonly clock: Clock
+  /** All on where it is not given. */
+  readonly runtime?: RuntimeSwitches
   /** Other threads listen on the same address. */
   readonly reusePort?: boolean
   /** Files with certificate chain and key; they are read again when they change. */
@@ -31,7 +34,7 @@ export interface ListenerOptions {
 
 const idleMs = 120_000
 
-export type Answerer = RequestListener<typeof GatheredMessage>
+export type Answerer = (request: HttpRequest, response: ServerResponse) => void
 
 /** `answerPlain`: takes plain requests, which are then read past node:http. */
 export async function openListener(
@@ -39,12 +42,13 @@ export async function openListener(
   answer: Answerer,
   answerPlain?: (request: Asked, reply: Reply) => void,
 ): Promise<Listener> {
-  const { limits, clock, tls } = options
+  const { limits, clock, tls, runtime = allOn } = options
+  const { maxHeaderBytes } = limits
   const onChange = ({ error }: ListenerTlsState) => options.onCertificate?.(error)
-  const secure =
-    tls &&
-    secureListener({ ...tls, clock, onChange }, { ...withoutTimers, maxHeaderSize: limits.maxHeaderBytes })
-  const server = secure?.server ?? createServer({ ...withoutTimers, maxHeaderSize: limits.maxHeaderBytes })
+  const IncomingMessage = runtime.pushedBodies ? GatheredMessage : StreamedMessage
+  const serverOptions = { ...withoutTimers, maxHeaderSize: maxHeaderBytes, IncomingMessage }
+  const secure = tls && secureListener({ ...tls, clock, onChange }, serverOptions)
+  const server = secure?.server ?? createServer(serverOptions)
   server.maxConnections = limits.maxConnections
   const connections = new Connections(clock, { requestMs: limits.requestTimeoutMs, idleMs })
   const began = (socket: Socket, request: Pick<Asked, 'complete'>, response: Reply): void => {
@@ -58,13 +62,14 @@ export async function openListener(
         began(socket, arrived, reply)
         answerPlain(request, reply)
       })
-    connections.add(socket, shortcutOf(socket, { clock, maxHeaderBytes: limits.maxHeaderBytes, begin }))
+    const shortcut = runtime.shortcut ? shortcutOf(socket, { clock, maxHeaderBytes, begin }) : undefined
+    connections.add(socket, shortcut ?? noShortcut)
   })
   const sockets = socketsOf(server)
   server.on('request', (request, response) => {
     if (connections.shortcutOf(request.socket)?.adopts(request, response)) return
     began(request.socket, request, response)
-    answer(request, response)
+    answer(request as HttpRequest, response)
   })
   const address = await listen(server, options).catch((error) => {
     secure?.stop()
@@ -92,18 +97,16 @@ const withoutTimers = {
   keepAliveTimeout: 0,
   connectionsCheckingInterval: 24 * 3_600_000,
   optimizeEmptyRequests: true,
-  IncomingMessage: GatheredMessage,
 }
 
 /** A plain request, as a connection remembers it: without its body. */
 const arrived = { complete: true }
 
-/** Puts a shortcut in front of node:http's reader, which listens to the socket already. */
-function shortcutOf(socket: Socket, options: ShortcutOptions): Shortcut {
-  const [nodes] = socket.listeners('data') as [(bytes: Buffer) => void]
-  const shortcut = new Shortcut(socket, options, (bytes) => nodes.call(socket, bytes))
-  socket.on('data', (bytes) => shortcut.take(bytes))
-  socket.off('data', nodes)
+/** Puts a shortcut in front of node:http's reader; undefined where that cannot be done. */
+function shortcutOf(socket: Socket, options: ShortcutOptions): Shortcut | undefined {
+  const httpReader = replaceHttpReader(socket, (bytes) => shortcut?.take(bytes))
+  const shortcut = httpReader && new Shortcut(socket, options, httpReader)
+  if (shortcut === undefined) return undefined
   // Before node:http, which looks then whether something is left unfinished.
   socket.prependListener('end', () => shortcut.ended())
   socket.once('close', () => shortcut.closed())

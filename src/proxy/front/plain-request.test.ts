@@ -190,3 +190,15 @@ test('heads that differ share nothing, whatever was read before', () => {
   const two = read(`${plainHead}X-Scope-OrgID: b\r\n\r\n`) as PlainRequest
   assert.deepEqual([one.headers['x-scope-orgid'], two.headers['x-scope-orgid']], ['a', 'b'])
 })
+
+test('headers are shared with later requests that have the same: nobody can change them', () => {
+  const text = `${plainHead}X-Scope-OrgID: a\r\n\r\n`
+  const { rawHeaders, headers, endToEnd } = read(text) as PlainRequest
+  for (const list of [rawHeaders, endToEnd]) {
+    assert.throws(() => (list as string[]).push('X-Other', 'b'), TypeError)
+  }
+  assert.throws(() => {
+    headers['x-scope-orgid'] = 'b'
+  }, TypeError)
+  assert.equal((read(text) as PlainRequest).headers, headers)
+})

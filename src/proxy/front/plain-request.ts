@@ -10,9 +10,9 @@ import { requestHeaders } from '../headers.ts'
 import type { Body, BodyLimits } from './body.ts'
 import type { Asked } from './exchange.ts'
 
-/** The lines after the first one. Clients send the same ones again and again, so that they are read once. */
+/** The lines after the first one. Clients send the same ones again and again: they are read once, shared, and so frozen. */
 interface PlainHead {
-  readonly rawHeaders: string[]
+  readonly rawHeaders: HeaderList
   readonly headers: IncomingHttpHeaders
   readonly endToEnd: HeaderList
   /** What Content-Length says, where it says anything. */
@@ -36,7 +36,7 @@ export type PlainRead = PlainRequest | 'partial' | 'other'
 export class PlainRequest implements Asked {
   readonly method: 'GET' | 'POST'
   url: string
-  readonly rawHeaders: string[]
+  readonly rawHeaders: HeaderList
   readonly headers: IncomingHttpHeaders
   readonly endToEnd: HeaderList
   readonly complete = true
@@ -130,8 +130,12 @@ function readHead(text: string): PlainHead | 'other' {
   const { host, connection = 'keep-alive', 'content-length': length } = headers
   if (host === undefined || connection.toLowerCase() !== 'keep-alive') return 'other'
   if (length !== undefined && !plainLength.test(length)) return 'other'
-  const endToEnd = requestHeaders(rawHeaders)
-  return { rawHeaders, headers, endToEnd, length: length === undefined ? undefined : Number(length) }
+  return {
+    rawHeaders: Object.freeze(rawHeaders),
+    headers: Object.freeze(headers),
+    endToEnd: Object.freeze(requestHeaders(rawHeaders)),
+    length: length === undefined ? undefined : Number(length),
+  }
 }
 
 /** Whether a head may go on like this. What node:http would refuse at once is not waited for. */

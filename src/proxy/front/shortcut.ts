@@ -18,7 +18,7 @@ export interface ShortcutOptions {
 }
 
 /** A head that comes in more pieces than this is left to node:http. */
-const maxPieces = 8
+export const maxPieces = 8
 /** Who sends more than this without having taken the answer before is not read on. */
 const maxWaitingBytes = 64 * 1024
 

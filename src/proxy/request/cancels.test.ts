@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Backend } from '../../backends/backend.ts'
+import type { Cancellation } from '../../backends/backend.ts'
 import { Cancels } from './cancels.ts'
 import type { Outgoing } from './outgoing.ts'
 
-const backend = {
-  cancels: (method: string, path: string) => (method === 'DELETE' ? path.slice(1) : undefined),
+const cancellation: Cancellation = {
+  cancels: (method, path) => (method === 'DELETE' ? path.slice(1) : undefined),
   cancelledAnswer: () => ({ status: 500, contentType: 'text/plain', body: 'cancelled' }),
-} as unknown as Backend
+  isCancellation: () => false,
+}
 
 /** A query under way, whose flight goes by `flight`. */
 interface Query {
@@ -20,7 +21,7 @@ interface Query {
 function scene() {
   const asked: string[] = []
   const cancelled: string[] = []
-  const cancels = new Cancels(backend, { isAsking: (id) => asked.includes(id) })
+  const cancels = new Cancels({ cancellation }, { isAsking: (id) => asked.includes(id) })
   const ask = (name: string, { id, flight, user = '', isForwarded = false }: Query): Outgoing => {
     if (flight !== undefined && !asked.includes(flight)) asked.push(flight)
     const outgoing = {

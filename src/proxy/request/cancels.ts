@@ -1,18 +1,18 @@
 /** Queries under way that their clients can cancel by the ids they gave them. */
-import type { Backend } from '../../backends/backend.ts'
+import type { Backend, Cancellation } from '../../backends/backend.ts'
 import { headerOf } from '../../core/headers.ts'
 import type { IntervalCache } from '../../engine/interval-cache.ts'
 import type { Incoming } from './incoming.ts'
 import type { Outgoing } from './outgoing.ts'
 
 export class Cancels {
-  readonly #backend: Backend
+  readonly #cancellation: Cancellation | undefined
   readonly #cache: Pick<IntervalCache, 'isAsking'>
   /** By id: nobody keeps clients from giving one id to several queries. */
   readonly #waiting = new Map<string, Set<Outgoing>>()
 
-  constructor(backend: Backend, cache: Pick<IntervalCache, 'isAsking'>) {
-    this.#backend = backend
+  constructor({ cancellation }: Pick<Backend, 'cancellation'>, cache: Pick<IntervalCache, 'isAsking'>) {
+    this.#cancellation = cancellation
     this.#cache = cache
   }
 
@@ -36,13 +36,13 @@ export class Cancels {
    * with other credentials than the query came with has the database decide.
    */
   isSettledHere({ method, path, headers }: Incoming): boolean {
-    const queryId = this.#backend.cancels?.(method, path)
+    const queryId = this.#cancellation?.cancels(method, path)
     if (queryId === undefined) return false
     const own = [...(this.#waiting.get(queryId) ?? [])].filter((outgoing) => isSameClient(outgoing, headers))
     if (own.length === 0) return false
     const wasAsked = this.#cache.isAsking(queryId)
     const isPassedOn = own.some(({ isForwarded }) => isForwarded)
-    for (const outgoing of own) outgoing.cancel(this.#backend.cancelledAnswer!(outgoing.plan!))
+    for (const outgoing of own) outgoing.cancel(this.#cancellation!.cancelledAnswer(outgoing.plan!))
     return !isPassedOn && (!wasAsked || this.#cache.isAsking(queryId))
   }
 }

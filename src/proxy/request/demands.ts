@@ -1,7 +1,7 @@
 /** Request Cache-Control (RFC 9111 §5.2.1), as far as it concerns one client's own answer. */
 import type { HeaderList } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
-import { headerOf } from '../../core/headers.ts'
+import { hasEither, headerOf } from '../../core/headers.ts'
 import type { Demands } from '../../engine/trip.ts'
 
 export interface RequestDemands extends Demands {
@@ -11,6 +11,8 @@ export interface RequestDemands extends Demands {
 const nothing: RequestDemands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false, noStore: false }
 
 export function readDemands(headers: HeaderList, now: EpochMs): RequestDemands {
+  // Most requests have neither: one pass finds that out.
+  if (!hasEither(headers, 'cache-control', 'pragma')) return nothing
   const text = headerOf(headers, 'cache-control')
   if (text === undefined) {
     const isReload = headerOf(headers, 'pragma')?.toLowerCase().includes('no-cache') === true

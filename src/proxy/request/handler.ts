@@ -2,7 +2,7 @@
  * One request, from the socket to its answer: limits → parse → plan → cache (or forward) → answer.
  * Read `handle` from top to bottom.
  */
-import type { Backend, Bypass, Plan, WireRequest } from '../../backends/backend.ts'
+import type { Backend, Bypass, ErrorAnswer, Plan, WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
 import { type RefusalReason, resetDecision } from '../../core/decision.ts'
 import { headerOf } from '../../core/headers.ts'
@@ -157,7 +157,7 @@ export class Handler {
     const plan = demands.noStore ? { bypass: 'no_store' as const } : this.#plan(wire)
     outgoing.decision.timings.plan = this.#options.clock.elapsed() - began
     if ('bypass' in plan) {
-      outgoing.question = this.#options.backend.requestText?.(wire)
+      outgoing.question = this.#options.backend.presentation?.requestText?.(wire)
       if (demands.onlyIfCached) return this.#refuse(outgoing, 'only_if_cached', 'this is never stored')
       return this.#forward(outgoing, asForward(wire), plan)
     }
@@ -181,7 +181,7 @@ export class Handler {
       : this.#render(outgoing, wire, answer)
   }
 
-  #plan(wire: WireRequest): Plan | Bypass {
+  #plan(wire: WireRequest): Plan | Bypass<string> {
     const { backend, flavour, clock } = this.#options
     try {
       const query = backend.parse(wire)
@@ -201,7 +201,7 @@ export class Handler {
       case 'panes': {
         const orForward = (isSent: boolean) =>
           isSent ? undefined : this.#forward(outgoing, asForward(wire), { bypass: 'memory_exhausted' })
-        const own = this.#options.backend.ownHeaders?.(outgoing.plan!, this.#newId)
+        const own = this.#options.backend.presentation?.ownHeaders?.(outgoing.plan!, this.#newId)
         const { body, panes } = answer
         const headers = own === undefined ? answer.headers : answer.headers.concat(own)
         const sending = outgoing.panes({ headers, body, panes })
@@ -233,7 +233,7 @@ export class Handler {
     decision.reason = 'client_gone'
   }
 
-  async #forward(outgoing: Outgoing, request: ForwardRequest, why: Bypass): Promise<void> {
+  async #forward(outgoing: Outgoing, request: ForwardRequest, why: Bypass<string>): Promise<void> {
     const { decision } = outgoing
     outgoing.isForwarded = true
     resetDecision(decision)
@@ -272,7 +272,7 @@ export class Handler {
   }
 
   #error(outgoing: Outgoing, status: number, message: string): void {
-    const { contentType, body } = this.#options.backend.errorAnswer(status, message)
+    const { contentType, body } = errorAnswerOf(this.#options.backend, status, message)
     const headers = ['Content-Type', contentType]
     if (status === 503) headers.push('Retry-After', '1')
     if (status === 413 || status === 400) outgoing.isLast()
@@ -281,6 +281,9 @@ export class Handler {
 }
 
 const noBytes = Buffer.alloc(0)
+
+const errorAnswerOf = ({ presentation }: Backend, status: number, message: string): ErrorAnswer =>
+  presentation?.errorAnswer?.(status, message) ?? { contentType: 'text/plain', body: message }
 
 /** Without a spread, which costs more than the rest of it. */
 const withBody = ({ method, path, search, headers }: Incoming, body: Uint8Array): WireRequest => ({
@@ -291,7 +294,7 @@ const withBody = ({ method, path, search, headers }: Incoming, body: Uint8Array)
   body,
 })
 
-const isBypass = (value: unknown): value is Bypass =>
+const isBypass = (value: unknown): value is Bypass<string> =>
   typeof value === 'object' && value !== null && 'bypass' in value
 
 const asForward = (wire: WireRequest): ForwardRequest => ({

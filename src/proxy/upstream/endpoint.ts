@@ -1,8 +1,8 @@
 /** One URL of a database: its connections, its certificates, its health. */
 import { type Dispatcher, Pool } from 'undici'
 import type { Clock } from '../../core/clock.ts'
+import { withoutCredentials } from '../../core/url.ts'
 import { TlsFiles, type TlsPaths } from '../tls-files.ts'
-import { withoutCredentials } from '../url.ts'
 import { authorizationOf } from './credentials.ts'
 import { messageOf } from './errors.ts'
 import { Health, type HealthState } from './health.ts'

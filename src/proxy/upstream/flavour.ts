@@ -3,7 +3,7 @@
  * requests, again: quickly while it is unknown, now and then once it is known. A client's own credentials are used,
  * because the server may tell nothing to anybody else.
  */
-import type { Backend, Flavour, HeaderList } from '../../backends/backend.ts'
+import type { Flavour, FlavourProbe, HeaderList } from '../../backends/backend.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { sendDecoded } from '../../engine/decoder.ts'
 import type { Upstream } from '../../engine/ports.ts'
@@ -15,7 +15,7 @@ const patienceMs = 5_000
 const maxBytes = 64 * 1024
 
 export class FlavourWatch {
-  readonly #backend: Backend
+  readonly #probe: FlavourProbe
   readonly #upstream: Upstream
   readonly #clock: Clock
   #flavour: Flavour = { isKnown: false, label: 'not asked yet' }
@@ -24,8 +24,8 @@ export class FlavourWatch {
   /** Called when the database turns out to be another thing than was known. */
   onChange: (flavour: Flavour) => void = () => {}
 
-  constructor(backend: Backend, upstream: Upstream, clock: Clock) {
-    this.#backend = backend
+  constructor(probe: FlavourProbe, upstream: Upstream, clock: Clock) {
+    this.#probe = probe
     this.#upstream = upstream
     this.#clock = clock
   }
@@ -80,7 +80,7 @@ export class FlavourWatch {
             if (status < 500) this.#hasAnswered = true
             // Anything but an answer is about one client or one moment: what is known stays known.
             if (!this.#flavour.isKnown || status === 200) {
-              this.#learn(this.#backend.readFlavour(status, Buffer.concat(body).toString()))
+              this.#learn(this.#probe.read(status, Buffer.concat(body).toString()))
             }
             over()
           },
@@ -110,7 +110,7 @@ export class FlavourWatch {
     }
     return {
       method: 'GET',
-      path: this.#backend.flavourPath,
+      path: this.#probe.path,
       search: '',
       headers: own,
       body: new Uint8Array(0),

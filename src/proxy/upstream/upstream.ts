@@ -13,7 +13,7 @@ import { Pace } from './pace.ts'
 import { ResponseReader } from './response.ts'
 
 export interface ProbeOptions {
-  /** A path that every database of this kind answers, such as `Backend.flavourPath`. */
+  /** A path that every database of this kind answers, such as that of a flavour probe. */
   readonly path: string
   readonly intervalMs: number
 }

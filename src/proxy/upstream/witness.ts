@@ -3,7 +3,13 @@
  * is marked. One look at a time. A look that fails proves nothing: when the last good one is older than the patience,
  * settled buckets are under the TTL policy again.
  */
-import type { SegmentView, SegmentWatch, SourceSpans, Unreadable } from '../../backends/backend.ts'
+import type {
+  SegmentSettings,
+  SegmentView,
+  SegmentWatch,
+  SourceSpans,
+  Unreadable,
+} from '../../backends/backend.ts'
 import type { Clock, EpochMs, Timer } from '../../core/clock.ts'
 import { hullOf, type Intervals, nothing } from '../../core/interval.ts'
 import type { Mark } from '../../core/mark.ts'
@@ -12,15 +18,6 @@ import { sendDecoded } from '../../engine/decoder.ts'
 import type { Exchange, Upstream } from '../../engine/ports.ts'
 import type { Witness } from '../../engine/witness.ts'
 import type { Onlooker } from '../../telemetry/telemetry.ts'
-
-export interface SegmentSettings {
-  /** From the end of a look to the next. */
-  readonly everyMs: number
-  /** How old the last good view may be and still be trusted. */
-  readonly patienceMs: number
-  /** A bucket fetched longer ago is not fresh, whatever is seen. */
-  readonly maxAgeMs: number
-}
 
 export interface SegmentWatcherOptions {
   readonly backend: string
@@ -191,12 +188,16 @@ export class SegmentWatcher {
   }
 
   #tell(): void {
-    const { backend, log } = this.#options
+    const { backend, segments, log } = this.#options
     const topic = `segments of ${backend}`
     if (this.#trouble === undefined) log?.change(topic, { is: 'watched', isGood: true })
     else {
       const is = 'cannot be seen; settled buckets go back to their TTLs'
-      log?.change(topic, { is, isGood: false }, { detail: this.#trouble, remedy: remedyFor(backend) })
+      log?.change(
+        topic,
+        { is, isGood: false },
+        { detail: this.#trouble, remedy: remedyFor(backend, segments) },
+      )
     }
   }
 }
@@ -207,5 +208,5 @@ interface Looked {
   readonly changes: readonly SourceSpans[]
 }
 
-const remedyFor = (backend: string): string =>
-  `Let the account of backends.${backend}.auth read sys.segments and the data sources, or switch backends.${backend}.segments.watch off.`
+const remedyFor = (backend: string, { permission }: SegmentWatch): string =>
+  `Let the account of backends.${backend}.auth ${permission}, or switch backends.${backend}.segments.watch off.`

@@ -13,10 +13,10 @@ import type {
   Take,
   Taken,
 } from '../cells.ts'
+import { seal, unseal } from '../rows/seal.ts'
 import type { MaybePromise } from '../store.ts'
 import type { StoreFile } from './file.ts'
 import type { Health } from './health.ts'
-import { seal, unseal } from './seal.ts'
 
 export class LmdbCells implements Cells {
   readonly name = 'lmdb'

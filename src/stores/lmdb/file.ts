@@ -7,7 +7,7 @@ import { type Database, type Environment, type LmdbLibrary, pagesOf } from './li
 import { dataFile, fileMode } from './place.ts'
 
 export interface Tables {
-  /** Rows of panes; see keys.ts. */
+  /** Rows of panes; see keys.ts and rows/plan.ts. */
   readonly rows: Database
   /** Per key its record. */
   readonly records: Database

@@ -10,20 +10,22 @@ import type { Key } from '../../core/key.ts'
 import { paneVersion } from '../../core/pane.ts'
 import type { Cells } from '../cells.ts'
 import type { StoreFigures } from '../figures.ts'
+import type { Refused } from '../kind.ts'
+import { versionBytes } from '../rows/row-key.ts'
 import type { Entry, Found, ShapeRecord, Store } from '../store.ts'
 import { LmdbCells } from './cells.ts'
 import type { StoreFile } from './file.ts'
 import { Health, type StoreCounters, type StoreHealth } from './health.ts'
-import { Keys, versionBytes } from './keys.ts'
+import { Keys } from './keys.ts'
 import { type Host, type Markers, systemHost } from './marker.ts'
 import { openFile } from './open.ts'
 import { Panes } from './panes.ts'
-import { type Disk, type Refused, systemDisk } from './place.ts'
+import { type Disk, systemDisk } from './place.ts'
 import { minuteOf, Records } from './records.ts'
 import { Room } from './room.ts'
 
+export type { Refused } from '../kind.ts'
 export type { StoreCounters, StoreHealth } from './health.ts'
-export type { Refused } from './place.ts'
 
 export interface LmdbStoreOptions {
   readonly clock: Clock
@@ -143,6 +145,10 @@ class FileStore implements LmdbStore {
       evictions: { disk: evictedKeys, expired: expiredKeys },
       ...{ health: this.health, failures, damagedValues },
     }
+  }
+
+  record(key: Key): ShapeRecord | undefined {
+    return this.#keys.isUsable(key) ? this.#guarded(() => this.#records.read(key)?.shape) : undefined
   }
 
   read(key: Key, interval: Interval): Found | undefined {

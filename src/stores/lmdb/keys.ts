@@ -1,33 +1,10 @@
 /**
- * Keys in the file. Rows of panes:
- *
- *   version 2 bytes | key | 0 | first bucket 8 | buckets 4 | newest clock 6 | settled 1 | bytes 4      (big-endian)
- *
- * Byte order is time order within a key. What is needed to plan a write, to collect and to count stands in the key, so
- * that none of it reads a value. Another version of the layout, of the pane or of the byte order has other keys: absent.
+ * Keys in the file: version 2 bytes | key | 0, which is the key of the record; rows have a row key behind it
+ * (rows/row-key.ts). Another version of the layout, of the pane or of the byte order has other keys and is absent.
  */
-import { endianness } from 'node:os'
 import type { Key } from '../../core/key.ts'
-import { paneVersion } from '../../core/pane.ts'
+import { bucketKey, type RowRef, rowKey } from '../rows/row-key.ts'
 
-const layoutVersion = 2
-
-/** What stands before every key; tests pass another pane version. */
-export function versionBytes(pane: number = paneVersion): Buffer {
-  return Buffer.from([layoutVersion, (2 * pane + (endianness() === 'BE' ? 1 : 0)) & 0xff])
-}
-
-/** A row: what its key says about the pane in it. */
-export interface RowRef {
-  readonly from: number
-  readonly to: number
-  /** The newest clock in it, in whole milliseconds, rounded up. */
-  readonly newest: number
-  readonly isSettled: boolean
-  readonly bytes: number
-}
-
-const suffixBytes = 23
 /** Longer keys do not fit into LMDB's; Windowpane's own have 43 characters. */
 const maxKeyBytes = 200
 
@@ -48,31 +25,17 @@ export class Keys {
   }
 
   row(key: Key, row: RowRef): Buffer {
-    const prefix = this.record(key)
-    const bytes = Buffer.allocUnsafe(prefix.length + suffixBytes)
-    prefix.copy(bytes)
-    let at = writeBucket(bytes, prefix.length, row.from)
-    at = bytes.writeUInt32BE(row.to - row.from, at)
-    at = bytes.writeUIntBE(Math.min(Math.max(0, row.newest), 2 ** 48 - 1), at, 6)
-    at = bytes.writeUInt8(row.isSettled ? 1 : 0, at)
-    bytes.writeUInt32BE(row.bytes, at)
-    return bytes
+    return rowKey(this.record(key), row)
   }
 
   /** The smallest key that a row beginning at `bucket` or later can have. */
   rowFrom(key: Key, bucket: number): Buffer {
-    const prefix = this.record(key)
-    const bytes = Buffer.allocUnsafe(prefix.length + 8)
-    prefix.copy(bytes)
-    writeBucket(bytes, prefix.length, bucket)
-    return bytes
+    return bucketKey(this.record(key), bucket)
   }
 
   /** Behind the last row of a key. */
   rowsEnd(key: Key): Buffer {
-    const end = this.record(key)
-    end[end.length - 1] = 1
-    return end
+    return endOfPrefix(this.record(key))
   }
 
   /** All records of this version. */
@@ -84,7 +47,7 @@ export class Keys {
     return bytes.toString('utf8', this.#version.length, bytes.length - 1)
   }
 
-  /** Use index: minute of last use, then the record's key, whatever its version: the oldest leaves first. */
+  /** Index of use: the minute of last use, then the record's key, whatever its version: the oldest is evicted first. */
   use(minute: number, record: Buffer): Buffer {
     const bytes = Buffer.allocUnsafe(4 + record.length)
     bytes.writeUInt32BE(minute, 0)
@@ -103,27 +66,4 @@ export function endOfPrefix(record: Buffer): Buffer {
   const end = Buffer.from(record)
   end[end.length - 1] = 1
   return end
-}
-
-export function rowOf(bytes: Buffer): RowRef {
-  const at = bytes.length - suffixBytes
-  const from = (bytes.readUInt32BE(at) - bias) * 2 ** 32 + bytes.readUInt32BE(at + 4)
-  return {
-    from,
-    to: from + bytes.readUInt32BE(at + 8),
-    newest: bytes.readUIntBE(at + 12, 6),
-    isSettled: bytes.readUInt8(at + 18) === 1,
-    bytes: bytes.readUInt32BE(at + 19),
-  }
-}
-
-/** Added to the upper word: buckets before the grid's origin have negative numbers and must come first. */
-const bias = 2 ** 31
-
-function writeBucket(bytes: Buffer, at: number, bucket: number): number {
-  // Interval ends may be "always": what no bucket number reaches is clamped.
-  const safe = Math.min(Math.max(bucket, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)
-  const high = Math.floor(safe / 2 ** 32)
-  bytes.writeUInt32BE(high + bias, at)
-  return bytes.writeUInt32BE(safe - high * 2 ** 32, at + 4)
 }

@@ -1,7 +1,8 @@
 /** The part of the `lmdb` package that is used here, and how it is loaded: it is an optional peer. */
+import { loadClient, type Refused } from '../kind.ts'
 
 export interface Database {
-  /** A view that is valid until the next read; see `copied` in seal.ts. */
+  /** A view that is valid until the next read; see `copied` in rows/seal.ts. */
   getBinaryFast(key: Buffer): Buffer | undefined
   getKeys(range: { start: Buffer; end: Buffer; limit?: number }): Iterable<Buffer>
   put(key: Buffer, value: Uint8Array): unknown
@@ -40,16 +41,10 @@ export interface LmdbLibrary {
   open(options: Record<string, unknown>): Environment
 }
 
-/** Returns undefined where the package is not installed or has no binary for this platform. */
-export async function loadLibrary(
+/** The version is the one that package.json asks for. */
+export const loadLibrary = (
   load: () => Promise<unknown> = () => import('lmdb'),
-): Promise<LmdbLibrary | undefined> {
-  try {
-    return (await load()) as LmdbLibrary
-  } catch {
-    return undefined
-  }
-}
+): Promise<LmdbLibrary | Refused> => loadClient('lmdb', '3.5.6', load)
 
 export const pagesOf = (counts: PageCounts): number =>
   counts.treeBranchPageCount + counts.treeLeafPageCount + counts.overflowPages

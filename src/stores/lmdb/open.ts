@@ -2,11 +2,12 @@
 import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { MessageChannel } from 'node:worker_threads'
 import type { Clock } from '../../core/clock.ts'
+import type { Refused } from '../kind.ts'
 import { StoreFile } from './file.ts'
 import { looksWhole } from './inspect.ts'
 import { type LmdbLibrary, loadLibrary, nameOfError } from './library.ts'
 import { type Host, Markers, type SetAsideReason } from './marker.ts'
-import { type Disk, dataFile, fileMode, lockFile, preparePlace, type Refused } from './place.ts'
+import { type Disk, dataFile, fileMode, lockFile, preparePlace } from './place.ts'
 
 export interface OpenOptions {
   readonly clock: Clock
@@ -32,7 +33,7 @@ const worthCompactingBytes = 16 * 1024 * 1024
 
 export async function openFile(options: OpenOptions): Promise<Opened | Refused> {
   const library = await loadLibrary(options.library)
-  if (library === undefined) return notInstalled
+  if ('refused' in library) return library
   const { directory, host, crashLimit } = options
   const refused = preparePlace(directory, options.disk)
   if (refused !== undefined) return refused
@@ -96,20 +97,15 @@ async function compacted(file: StoreFile, options: OpenOptions, open: () => Stor
   return open()
 }
 
-const notInstalled: Refused = {
-  refused: 'not_installed',
-  detail: 'the package "lmdb" is not installed, or has no binary for this platform',
-  remedy: 'npm install lmdb@3.5.6',
-}
-
 const busy = (directory: string): Refused => ({
   refused: 'busy',
   detail: `another process has been opening ${directory} for several seconds`,
   remedy: 'look whether it hangs; if none is there, remove the file "opening" in that directory',
 })
 
-const cannotOpen = (directory: string, error: unknown): Refused => ({
+const cannotOpen = (directory: string, cause: unknown): Refused => ({
   refused: 'cannot_open',
-  detail: `${directory} could not be opened: ${nameOfError(error)}`,
+  detail: `${directory} could not be opened: ${nameOfError(cause)}`,
   remedy: 'check that the directory is writable and its disk healthy, or choose another one',
+  cause,
 })

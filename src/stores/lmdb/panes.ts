@@ -4,14 +4,16 @@ import { endOf } from '../../core/grid.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import { clockOf, type Pane, PaneBody, paneOf, paneVersion, slice } from '../../core/pane.ts'
+import { blocksAround, newestClock, overlaps, planRows, type RowSource, tiled } from '../rows/plan.ts'
+import { frameOf } from '../rows/record.ts'
+import type { RowRef } from '../rows/row-key.ts'
+import { copied, isSame, payloadIn, seal, unseal } from '../rows/seal.ts'
 import type { Entry, Found } from '../store.ts'
-import { cutOut, everything, layOver } from '../tile.ts'
+import { countBuckets, cutOut, everything } from '../tile.ts'
 import type { Tables } from './file.ts'
-import type { Keys, RowRef } from './keys.ts'
-import { blockBuckets, blockStart, newestClock, overlaps, planRows, type RowSource } from './plan-rows.ts'
-import { frameOf, minuteOf, type Records } from './records.ts'
+import type { Keys } from './keys.ts'
+import { minuteOf, type Records } from './records.ts'
 import { type KnownKey, type KnownRow, knownRows, Remembered } from './remembered.ts'
-import { copied, isSame, payloadIn, seal, unseal } from './seal.ts'
 
 export interface PaneRules {
   readonly retentionMs: number
@@ -42,7 +44,7 @@ export class Panes {
     if (known === undefined) return undefined
     const { record } = known
     const rows = interval.from < interval.to ? known.rows.filter(({ ref }) => overlaps(ref, interval)) : []
-    const panes = tiled(rows.map((row) => this.#paneIn(key, row)))
+    const panes = tiled(rows.map((row) => this.#paneIn(key, row)).filter(isPresent))
       .filter((pane) => frameOf(pane) === record.frame)
       .map((pane) => slice(pane, interval))
     return { panes, shape: record.shape, used: record.used }
@@ -73,10 +75,10 @@ export class Panes {
     const left = cutOut(panes, interval, fetchedUntil)
     if (isAll && left.length === 0) {
       this.#records.drop(key)
-      return countOf(panes)
+      return countBuckets(panes)
     }
     // Rows of which nothing goes are not written again.
-    if (countOf(left) === countOf(panes)) return 0
+    if (countBuckets(left) === countBuckets(panes)) return 0
     const record = this.#records.read(key)
     for (const row of rows) this.#removeRow(key, row)
     if (record !== undefined && rows.length > 0) {
@@ -84,7 +86,7 @@ export class Panes {
       for (const pane of left) this.#lay(key, pane, source)
       this.#records.write(key, record)
     }
-    return countOf(panes) - countOf(left)
+    return countBuckets(panes) - countBuckets(left)
   }
 
   /** A key with its rows around an interval, as the current transaction shows them. */
@@ -130,7 +132,7 @@ export class Panes {
   }
 
   #panesOf(key: Key, rows: readonly RowRef[]): readonly Pane[] {
-    return tiled(rows.map((row) => this.#load(key, row)))
+    return tiled(rows.map((row) => this.#load(key, row)).filter(isPresent))
   }
 
   /** `known` is a body that was found right at this row before: where the file has its bytes it is not made again. */
@@ -173,20 +175,7 @@ export class Panes {
   }
 }
 
-/** Rows may reach into an interval from the beginning of the block it begins in, never from before. */
-const blocksAround = ({ from, to }: Interval): Interval => ({
-  from: blockStart(from),
-  to: blockStart(to - 1) + blockBuckets,
-})
-
 const covers = (known: Interval, interval: Interval): boolean =>
   known.from <= interval.from && interval.to <= known.to
 
-/** Rows never overlap; should a damaged file say so, the newer buckets win. */
-function tiled(loaded: readonly (Pane | undefined)[]): readonly Pane[] {
-  const panes = loaded.filter((pane) => pane !== undefined)
-  const isTiled = panes.every((pane, i) => i === 0 || panes[i - 1]!.to <= pane.from)
-  return isTiled ? panes : panes.reduce<Pane[]>((stored, pane) => layOver(stored, pane), [])
-}
-
-const countOf = (panes: readonly Pane[]): number => panes.reduce((sum, pane) => sum + pane.to - pane.from, 0)
+const isPresent = (pane: Pane | undefined): pane is Pane => pane !== undefined

@@ -1,14 +1,7 @@
 /** Where the file may lie: a directory of its own on a disk of this machine. */
 import { chmodSync, existsSync, mkdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
-
-/** Why a store cannot be used here, for people: a value, because it is an outcome that an operator meets. */
-export interface Refused {
-  readonly refused: 'not_installed' | 'network_file_system' | 'not_writable' | 'busy' | 'cannot_open'
-  readonly detail: string
-  /** What to change. */
-  readonly remedy: string
-}
+import type { Refused } from '../kind.ts'
 
 /** Memory maps of these are not coherent between writers, or their locks are not: LMDB forbids them. */
 const networkFileSystems: ReadonlyMap<number, string> = new Map([
@@ -66,6 +59,7 @@ export function preparePlace(directory: string, disk: Disk): Refused | undefined
       refused: 'not_writable',
       detail: `${directory} cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`,
       remedy: 'give the process a directory it may write to',
+      cause,
     }
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { PaneBody } from '../../core/pane.ts'
-import type { RowRef } from './keys.ts'
+import type { RowRef } from '../rows/row-key.ts'
 import { type KnownKey, knownRows, Remembered } from './remembered.ts'
 
 const refOf = (from: number, bytes: number): RowRef => ({

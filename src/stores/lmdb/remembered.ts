@@ -6,8 +6,8 @@
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import type { PaneBody } from '../../core/pane.ts'
-import type { RowRef } from './keys.ts'
-import type { KeyRecord } from './records.ts'
+import type { KeyRecord } from '../rows/record.ts'
+import type { RowRef } from '../rows/row-key.ts'
 
 export interface KnownRow {
   readonly ref: RowRef

@@ -1,4 +1,5 @@
 /** Cells in this process: every operation is one synchronous section, which is what makes it atomic. */
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isCollected, publishOn, type Rows, refusalOfId, takeFrom, visible } from '../cell-rules.ts'
 import type {
@@ -34,13 +35,13 @@ class MemoryCells implements Cells, Rows {
   readonly maxValueBytes: number
   readonly #clock: Clock
   readonly #maxRows: number
-  /** In order of writing. */
-  readonly #rows = new Map<string, Cell>()
+  readonly #rows: BoundedMap<string, Cell>
   #rev = 0
 
   constructor({ clock, maxRows = 100_000, maxValueBytes = 64 * 1024 }: MemoryCellsOptions) {
     this.#clock = clock
     this.#maxRows = maxRows
+    this.#rows = new BoundedMap({ maxEntries: maxRows })
     this.maxValueBytes = maxValueBytes
     this.capabilities = { shared: false, durable: false, maxValueBytes }
   }
@@ -92,10 +93,9 @@ class MemoryCells implements Cells, Rows {
 
   store(id: CellId, row: Omit<Cell, 'rev'>): number {
     const rev = ++this.#rev
-    this.#rows.delete(textOf(id))
+    if (this.#rows.size >= this.#maxRows) this.#dropCollected()
     // The caller may write into its buffer again.
     this.#rows.set(textOf(id), { ...row, value: Uint8Array.from(row.value), rev })
-    if (this.#rows.size > this.#maxRows) this.#makeRoom()
     return rev
   }
 
@@ -107,11 +107,7 @@ class MemoryCells implements Cells, Rows {
     this.#rows.clear()
   }
 
-  #makeRoom(): void {
+  #dropCollected(): void {
     for (const [text, cell] of this.#rows) if (isCollected(cell, this.now)) this.#rows.delete(text)
-    for (const text of this.#rows.keys()) {
-      if (this.#rows.size <= this.#maxRows) return
-      this.#rows.delete(text)
-    }
   }
 }

@@ -5,7 +5,6 @@
 import type { Budget } from '../../core/budget.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
-import { isEmpty } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import type { Pane } from '../../core/pane.ts'
 import type { EvictionReason, StoreFigures } from '../figures.ts'
@@ -61,9 +60,11 @@ class MemoryStore implements Store {
     )
   }
 
+  record(key: Key): ShapeRecord | undefined {
+    return this.#slots.get(key)?.shape
+  }
+
   read(key: Key, interval: Interval): MaybePromise<Found | undefined> {
-    // Who asks for no bucket wants to see the record, and asks for buckets at another time.
-    if (isEmpty(interval)) return this.peek(key, interval)
     const slot = this.#slots.use(key)
     if (slot === undefined) return undefined
     slot.usedAt = this.#options.clock.elapsed()

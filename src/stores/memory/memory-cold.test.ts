@@ -480,6 +480,7 @@ function hurried(clock: FakeClock, packer: SlowPacker): Store {
   const store = memoryStore({ clock, budget, packer, coldAfterMs: 1, ...bounds })
   return {
     name: 'cold',
+    record: (key) => store.record(key),
     read: (key, interval) => store.read(key, interval),
     peek: (key, interval) => store.peek!(key, interval),
     async write(key, entry) {

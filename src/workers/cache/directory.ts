@@ -4,6 +4,7 @@
  * database once more, and gets no wrong answer, because every bucket carries its clock.
  */
 import type { Key } from '../../core/key.ts'
+import { readNear } from '../../stores/peek.ts'
 import type { Found, Store } from '../../stores/store.ts'
 import { clip, countBuckets } from '../../stores/tile.ts'
 import { fromShared, toShared } from '../shared-pane.ts'
@@ -94,8 +95,11 @@ export class Directory {
     }
   }
 
-  async #read(counter: Counter, { ask, store, key, interval }: ToKeeper & { kind: 'read' }): Promise<void> {
-    const found = await this.#found(store, (of) => of.read(key, interval))
+  async #read(counter: Counter, message: ToKeeper & { kind: 'read' }): Promise<void> {
+    const { ask, store, key, interval, stale } = message
+    const found = await this.#found(store, (of) =>
+      stale.length === 0 ? readNear(of, key, interval) : of.read(key, interval, stale),
+    )
     if (counter.isClosed) return
     const held = this.#held(key)
     // Memory may be too small for what a far store had, or for what lay compressed.
@@ -145,7 +149,7 @@ export class Directory {
   #use({ store, keys }: ToKeeper & { kind: 'used' }): void {
     for (const key of keys) {
       const from = this.#held(key)?.panes[0]?.from
-      if (from !== undefined) void this.#found(store, (of) => of.read(key, { from, to: from + 1 }))
+      if (from !== undefined) void this.#found(store, (of) => readNear(of, key, { from, to: from + 1 }))
     }
   }
 

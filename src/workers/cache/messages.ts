@@ -3,7 +3,7 @@
  * threads arrive in the order in which they were sent; nothing is known about the order between three.
  */
 import type { EpochMs } from '../../core/clock.ts'
-import type { Interval } from '../../core/interval.ts'
+import type { Interval, Intervals } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import type { ShapeRecord } from '../../stores/store.ts'
 import type { SharedPane } from '../shared-pane.ts'
@@ -25,6 +25,8 @@ export type ToKeeper =
       readonly store: StoreName
       readonly key: Key
       readonly interval: Interval
+      /** Buckets that are to be looked for in a far store; nothing: only what lies in this process is wanted. */
+      readonly stale: Intervals
     }
   | {
       readonly kind: 'write'

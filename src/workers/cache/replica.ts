@@ -4,10 +4,9 @@
  */
 import type { Budget } from '../../core/budget.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
-import { type Interval, isEmpty } from '../../core/interval.ts'
+import { type Interval, type Intervals, isEmpty, nothing } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import { measure, type Pane } from '../../core/pane.ts'
-import { Checked } from '../../stores/checked.ts'
 import type { Entry, Found, MaybePromise, ShapeRecord, Store } from '../../stores/store.ts'
 import { clip, gapIn, layLoosely } from '../../stores/tile.ts'
 import { fromShared, type SharedPane, toShared } from '../shared-pane.ts'
@@ -40,16 +39,22 @@ interface Pending extends Entry {
 
 type Reply = Extract<ToReplica, { ask: number }>
 
+/** What is asked for, and the buckets of it that the thread has not, or that are not fresh enough. */
+interface Wanted {
+  readonly interval: Interval
+  readonly stale: Intervals
+}
+
+const noBucket: Interval = { from: 0, to: 0 }
+
 /** How late the keeper may hear which keys were used: for it that is the order in which they leave. */
 const tellUsedMs = 1000
-const recheckMs = 5000
 
 export class Replica {
   readonly #options: ReplicaOptions
   readonly #held = new Map<Key, Held>()
   readonly #pending = new Map<Key, Pending[]>()
   readonly #asks = new Map<number, (reply: Reply) => void>()
-  readonly #checked: Checked
   readonly #used = new Map<StoreName, Set<Key>>()
   #lastAsk = 0
   #lastWrite = 0
@@ -57,7 +62,6 @@ export class Replica {
 
   constructor(options: ReplicaOptions) {
     this.#options = options
-    this.#checked = new Checked(options.clock, recheckMs)
   }
 
   store(name: StoreName): Store {
@@ -82,15 +86,18 @@ export class Replica {
     }
   }
 
-  read(store: StoreName, key: Key, interval: Interval): MaybePromise<Found | undefined> {
+  /** What this thread holds, or else what the keeper has in memory. */
+  near(store: StoreName, key: Key, interval: Interval): MaybePromise<Found | undefined> {
     const found = this.look(key, interval)
-    if (isEmpty(interval)) return found
-    if (found === undefined) return this.#ask(store, key, interval)
+    if (found === undefined) return this.#ask(store, key, { interval, stale: nothing })
     this.#use(store, key)
-    const gap = this.#options.farStores.has(store) ? gapIn(found.panes, interval) : undefined
-    if (gap === undefined || this.#checked.has(key, gap)) return found
-    this.#checked.note(key, gap)
-    return this.#ask(store, key, interval)
+    return found
+  }
+
+  /** The keeper asks its far store for the stale buckets. */
+  read(store: StoreName, key: Key, { interval, stale }: Wanted): MaybePromise<Found | undefined> {
+    const isFar = this.#options.farStores.has(store)
+    return isFar ? this.#ask(store, key, { interval, stale }) : this.look(key, interval)
   }
 
   /** What is here, writes included that the keeper has not answered yet. */
@@ -126,8 +133,8 @@ export class Replica {
     return reply.kind === 'removed' ? reply.buckets : 0
   }
 
-  async #ask(store: StoreName, key: Key, interval: Interval): Promise<Found | undefined> {
-    const reply = await this.#request((ask) => ({ kind: 'read', ask, store, key, interval }))
+  async #ask(store: StoreName, key: Key, { interval, stale }: Wanted): Promise<Found | undefined> {
+    const reply = await this.#request((ask) => ({ kind: 'read', ask, store, key, interval, stale }))
     if (reply.kind !== 'found' || reply.isHeld || reply.shape === undefined) return this.look(key, interval)
     return { panes: this.#bodiesOf(reply.panes, []), shape: reply.shape }
   }
@@ -201,12 +208,29 @@ class ReplicaStore implements Store {
     this.#store = store
   }
 
-  read(key: Key, interval: Interval): MaybePromise<Found | undefined> {
-    return this.#replica.read(this.#store, key, interval)
+  record(key: Key): ShapeRecord | undefined {
+    return this.#replica.look(key, noBucket)?.shape
+  }
+
+  near(key: Key, interval: Interval): MaybePromise<Found | undefined> {
+    return this.#replica.near(this.#store, key, interval)
+  }
+
+  read(key: Key, interval: Interval, stale?: Intervals): MaybePromise<Found | undefined> {
+    if (stale !== undefined) return this.#replica.read(this.#store, key, { interval, stale })
+    const found = this.near(key, interval)
+    return found instanceof Promise
+      ? found.then((near) => this.#readOn(key, interval, near))
+      : this.#readOn(key, interval, found)
   }
 
   peek(key: Key, interval: Interval): Found | undefined {
     return this.#replica.look(key, interval)
+  }
+
+  #readOn(key: Key, interval: Interval, near: Found | undefined): MaybePromise<Found | undefined> {
+    const gap = gapIn(near?.panes ?? [], interval)
+    return gap === undefined ? near : this.#replica.read(this.#store, key, { interval, stale: [gap] })
   }
 
   write(key: Key, entry: Entry): boolean {

@@ -1,5 +1,5 @@
 /** What a form of question is: how it is asked about some spans of time, and what is known beforehand about its answer. */
-import type { BypassReason } from '../../../src/core/decision.ts'
+import type { BypassReason } from '../../../src/backends/kinds.ts'
 import type { Random } from '../../fidelity/random.ts'
 import type { Expectation } from '../../fidelity/tally.ts'
 import type { Span } from '../../fidelity/walks.ts'

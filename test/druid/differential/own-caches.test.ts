@@ -61,7 +61,7 @@ test("with Druid's own caches on, answers are equal as values and instants", asy
     const tally = await runSuite(run, servers, { comparisons, walkers: 4 })
     for (const line of tally.table().split('\n')) t.diagnostic(line)
     assertFaithful(tally)
-    assertShares(tally, least)
+    assertShares([tally], { ...least, hit: 0.3, partial: 0.2 })
     assert.ok(tally.otherSpellings > 0, 'nothing was spelled in another way')
   })
 })

@@ -87,7 +87,8 @@ test('the clock in SQL is the same for what is known and what is asked', async (
   }
   t.diagnostic([...outcomes].map(([outcome, count]) => `${outcome} ${count}`).join(', '))
   const all = bounds.length * questions.length * REQUESTS
-  assert.ok((outcomes.get('partial') ?? 0) > 0.4 * all)
+  // The mean of runs is 0.50 and 0.145, with standard deviations of 0.018 and 0.008.
+  assert.ok((outcomes.get('partial') ?? 0) > 0.35 * all)
   assert.ok((outcomes.get('hit') ?? 0) > 0.05 * all)
 
   await t.test('outside of bounds it is left to Druid', async () => {

@@ -9,7 +9,7 @@ import { assertFaithful, assertShares } from '../../fidelity/tally.ts'
 import type { DruidAddresses } from '../../servers/druid/druid.ts'
 import { startDruidFixture } from '../fixture.ts'
 import type { Form } from './form.ts'
-import { runSuite } from './run.ts'
+import { type DruidTally, runSuite } from './run.ts'
 import { startUnderTest } from './under-test.ts'
 
 interface Plan {
@@ -29,6 +29,7 @@ export async function compareAll(t: TestContext, plan: Plan): Promise<void> {
   t.after(() => druid.stop())
   const seed = chooseSeed(t)
   const size = chooseSize(plan.comparisons)
+  const tallies: DruidTally[] = []
   for (const [round, role, direct, share] of rounds(size.rounds, druid)) {
     await t.test(round === 0 ? role : `${role}, round ${round + 1}`, async (t) => {
       const proxy = await startUnderTest(direct)
@@ -44,10 +45,11 @@ export async function compareAll(t: TestContext, plan: Plan): Promise<void> {
       for (const line of tally.table().split('\n')) t.diagnostic(line)
       t.diagnostic(`${plan.forms.length} forms, ${seconds.toFixed(1)} s`)
       assertFaithful(tally)
-      if (size.only === undefined) assertShares(tally, least)
+      tallies.push(tally)
       if (role === 'broker' && size.isWhole) assert.equal(tally.byForm.size, plan.forms.length, 'forms asked')
     })
   }
+  if (size.only === undefined) assertShares(tallies, least)
 }
 
 function* rounds(count: number, { brokerUrl, routerUrl }: DruidAddresses) {

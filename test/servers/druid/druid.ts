@@ -4,6 +4,7 @@
  */
 import { copyFile, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { eventually } from '../../wait.ts'
 import { isUnavailable, type Unavailable } from '../availability.ts'
 import { freePorts, type Place, type ServerProcess, startServer } from '../process.ts'
 import { ask } from './ask.ts'
@@ -15,10 +16,6 @@ import {
   roleProperties,
   zookeeperProperties,
 } from './properties.ts'
-import { untilTrue } from './wait.ts'
-
-/** A busy machine starts it in half a minute. */
-const READY_DEADLINE_MS = 180_000
 
 export interface DruidOptions {
   /** Druid's own proxy before the broker. */
@@ -50,7 +47,6 @@ export async function startDruid(options: DruidOptions = {}): Promise<Druid | Un
     program: 'java',
     leash: true,
     readyPath: '/status/health',
-    readyDeadlineMs: READY_DEADLINE_MS,
     args: (place) => jvmArguments(installation, place, roles),
     async prepare(place) {
       ports = await choosePorts(place.port)
@@ -58,7 +54,12 @@ export async function startDruid(options: DruidOptions = {}): Promise<Druid | Un
     },
   })
   const druid = Object.assign(server, { version: installation.version, ...addresses(ports!, roles) })
-  if (options.router) await untilTrue(() => findsBroker(druid.routerUrl), 'the router finds the broker')
+  if (options.router) {
+    await eventually(
+      () => findsBroker(druid.routerUrl),
+      (isFound) => isFound,
+    )
+  }
   return druid
 }
 

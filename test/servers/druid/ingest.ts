@@ -1,7 +1,7 @@
 /** Rows into a Druid, and waiting until its broker answers with them. */
+import { eventually } from '../../wait.ts'
 import { ask, askJson, askSql } from './ask.ts'
 import type { DruidAddresses } from './druid.ts'
-import { untilTrue } from './wait.ts'
 
 /** `time` in epoch milliseconds; a bigint for what a double cannot hold, a list for a dimension of several values. */
 export type Row = { readonly time: number } & Readonly<Record<string, RowValue>>
@@ -33,7 +33,7 @@ export async function ingest(druid: DruidAddresses, ingestion: Ingestion): Promi
     const now = await servedSegments(druid, dataSource)
     return now.filter((id) => !before.has(id)).length === published && (await isKnownToSql(druid, dataSource))
   }
-  await untilTrue(allServed, `the broker has the new segments of ${dataSource}`)
+  await eventually(allServed, (isServed) => isServed)
 }
 
 /** Returns the ids of the segments that the broker can ask for: metadata run ahead of that. */
@@ -81,15 +81,17 @@ function rowText(row: Row): string {
 /** Waits for the task and returns how many segments it made. */
 async function segmentsPublished(druid: DruidAddresses, task: string): Promise<number> {
   const url = `${druid.coordinatorUrl}/druid/indexer/v1/task/${task}`
-  let status = { status: 'RUNNING', errorMsg: '' }
-  const hasEnded = async () => {
-    status = (await askJson<{ readonly status: typeof status }>(`${url}/status`)).status
-    return status.status === 'SUCCESS' || status.status === 'FAILED'
-  }
-  await untilTrue(hasEnded, `task ${task} ends`)
-  if (status.status === 'FAILED') throw new Error(`task ${task} failed: ${status.errorMsg}`)
+  const { status, errorMsg } = await eventually(
+    async () => (await askJson<TaskStatus>(`${url}/status`)).status,
+    (now) => now.status === 'SUCCESS' || now.status === 'FAILED',
+  )
+  if (status === 'FAILED') throw new Error(`task ${task} failed: ${errorMsg}`)
   const report = await askJson<TaskReport>(`${url}/reports`)
   return report.ingestionStatsAndErrors.payload.segmentsPublished
+}
+
+interface TaskStatus {
+  readonly status: { readonly status: string; readonly errorMsg: string }
 }
 
 interface TaskReport {

@@ -1,5 +1,5 @@
 /** Contexts that are part of the question, what must be sent on as it came, and what must fail. */
-import type { BypassReason } from '../../../../src/core/decision.ts'
+import type { BypassReason } from '../../../../src/backends/kinds.ts'
 import type { Form } from '../form.ts'
 import { groupBy, native, period, sums, timeseries, topN } from '../native.ts'
 

@@ -1,5 +1,5 @@
 /** SQL: aggregates, filters, orders and contexts; what must be sent on as it came, and what must fail. */
-import type { BypassReason } from '../../../../src/core/decision.ts'
+import type { BypassReason } from '../../../../src/backends/kinds.ts'
 import type { Form } from '../form.ts'
 import { sqlOne } from '../sql.ts'
 

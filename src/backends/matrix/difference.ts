@@ -1,0 +1,45 @@
+/**
+ * How two matrix answers to one request differ: what they say, or only in `warnings` and `infos`. Members behind `data` that
+ * belong to one execution do not count.
+ */
+import type { AnswerDifference } from '../backend.ts'
+import { comparable, isCount, readAnnotations } from './annotations.ts'
+
+interface Split {
+  /** Everything up to the notes. */
+  readonly data: Buffer
+  readonly notes: readonly string[]
+}
+
+export function differenceFrom(
+  direct: Uint8Array,
+  answer: Uint8Array,
+  executionMembers: readonly string[] = [],
+): AnswerDifference {
+  const [own, other] = [direct, answer].map((body) => split(asBuffer(body), executionMembers)) as [
+    Split,
+    Split,
+  ]
+  if (!own.data.equals(other.data)) return 'data'
+  return covers(other.notes, own.notes, 'w') && covers(other.notes, own.notes, 'i') ? 'none' : 'notes'
+}
+
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+/** A label may be called `warnings`, but its value is a string: the bracket tells them apart. */
+function split(body: Buffer, executionMembers: readonly string[]): Split {
+  const openings = [',"warnings":[', ',"infos":[', ...executionMembers.map((name) => `,"${name}":{`)]
+  const cuts = openings.map((opening) => body.indexOf(opening)).filter((at) => at >= 0)
+  const cut = cuts.length === 0 ? body.length - 1 : Math.min(...cuts)
+  const notes = readAnnotations(`]}${body.toString('utf8', cut)}`, executionMembers)?.notes
+  // What cannot be read as notes is data.
+  return notes === undefined ? { data: body, notes: [] } : { data: body.subarray(0, cut), notes }
+}
+
+/** Whether a list says what another one says. Which ten of many are listed is rolled anew for every answer. */
+function covers(notes: readonly string[], wanted: readonly string[], letter: 'w' | 'i'): boolean {
+  const [has, needs] = [notes, wanted].map((all) => all.filter((note) => note.startsWith(letter)))
+  if ([...has!, ...needs!].some(isCount)) return needs!.length === 0 || has!.length > 0
+  const known = new Set(has!.map(comparable))
+  return needs!.every((note) => known.has(comparable(note)))
+}

@@ -1,0 +1,155 @@
+/** Which requests are range queries, and how each lies on its grid. Fails closed: when unsure, a bypass. */
+import type { EpochMs } from '../../core/clock.ts'
+import { bucketAt, gridThrough } from '../../core/grid.ts'
+import { lengthOf } from '../../core/interval.ts'
+import { Memo } from '../../core/memo.ts'
+import type { Plan, WireRequest } from '../backend.ts'
+import { firstValue, onlyForm, type Pairs, readForm, readPairs } from './form.ts'
+import { isRangeQuery, rangeQueryPath } from './paths.ts'
+import type { Examine, Examined } from './promql.ts'
+import { lookbackOf } from './reach.ts'
+import type { PromqlBypass } from './reasons.ts'
+import { parseStep, readRange, type TimeRange } from './time.ts'
+
+export interface RangeQuery {
+  readonly request: WireRequest
+  readonly question: Question
+}
+
+/** What a request asks, whoever asks it. */
+interface Question extends TimeRange {
+  /** The PromQL text as submitted. */
+  readonly text: string
+  readonly pairs: Pairs
+  /** How it lies on its grid, once that was found out: it is the same for everybody and for ever. */
+  layout?: Layout | PromqlBypass
+}
+
+export interface Layout {
+  readonly examined: Examined
+  readonly plan: Omit<Plan, 'request'>
+}
+
+export interface PlannerOptions {
+  /** Data of this age no longer changes: an @ modifier may point to it. */
+  readonly settledAgeMs: number
+  /** The most buckets that one request may have. */
+  readonly maxBuckets: number
+}
+
+/** What each database does in its own way. */
+export interface Rules {
+  readonly examine: Examine
+  /** Parameters that are never part of the question, besides query, start, end, step and timeout. */
+  readonly otherTerms: readonly string[]
+  /** Which parameters, or spellings of them, the database reads in a way that is not known here. */
+  refuse(pairs: Pairs): PromqlBypass | undefined
+}
+
+export interface Planner {
+  parse(request: WireRequest): RangeQuery | PromqlBypass | undefined
+  layOut(query: RangeQuery, now: EpochMs): Layout | PromqlBypass
+}
+
+/** Forms that are remembered as read: a panel is asked for by many viewers. */
+const remembered = { maxTexts: 4_000, maxCharacters: 2 << 20 }
+const longestRemembered = 8 << 10
+
+export function createPlanner(options: PlannerOptions, rules: Rules): Planner {
+  const questions = new Memo(remembered, (form) => read(readPairs(form)))
+  const layout = new LayoutRules(options, rules)
+  return {
+    parse(request) {
+      if (!isRangeQuery(request.method, request.path)) return undefined
+      const form = onlyForm(request)
+      const isRemembered = form !== undefined && form.length <= longestRemembered
+      const question = isRemembered ? questions.get(form) : read(readForm(request))
+      return 'bypass' in question ? question : { request, question }
+    },
+    layOut({ question }, now) {
+      question.layout ??= layout.of(question)
+      if ('bypass' in question.layout) return question.layout
+      const settledBefore = now - options.settledAgeMs
+      const isRecent = question.layout.examined.atTimes.some((at) => at > settledBefore)
+      return isRecent ? { bypass: 'recent_at_modifier' } : question.layout
+    },
+  }
+}
+
+function read(pairs: Pairs | PromqlBypass): Question | PromqlBypass {
+  if ('bypass' in pairs) return pairs
+  const text = firstValue(pairs, 'query')
+  const start = firstValue(pairs, 'start')
+  const end = firstValue(pairs, 'end')
+  const step = firstValue(pairs, 'step')
+  if (text === undefined || start === undefined || end === undefined || step === undefined) {
+    return { bypass: 'missing_parameter' }
+  }
+  const range = readRange(start, end, step)
+  if ('bypass' in range) return range
+  return { text, pairs, start: range.start, end: range.end, stepMs: range.stepMs }
+}
+
+class LayoutRules {
+  readonly #rules: Rules
+  readonly #maxBuckets: number
+  readonly #outsideTheQuestion: ReadonlySet<string>
+
+  constructor({ maxBuckets }: PlannerOptions, rules: Rules) {
+    this.#rules = rules
+    this.#maxBuckets = maxBuckets
+    this.#outsideTheQuestion = new Set(['query', 'start', 'end', 'step', 'timeout', ...rules.otherTerms])
+  }
+
+  of(question: Question): Layout | PromqlBypass {
+    const { text, pairs } = question
+    const refusal = this.#rules.refuse(pairs) ?? refuseTimeout(pairs)
+    if (refusal !== undefined) return refusal
+    const examined = this.#rules.examine(text)
+    if ('bypass' in examined) return examined
+    const grid = gridThrough('point', question.stepMs, question.start)
+    const window = { from: bucketAt(grid, question.start), to: bucketAt(grid, question.end) + 1 }
+    if (lengthOf(window) > this.#maxBuckets) return { bypass: 'too_many_buckets' }
+    const plan = {
+      text,
+      shape: this.#shapeOf(question),
+      grid,
+      window,
+      whole: [window],
+      sources: examined.metrics,
+      knowsAllSources: examined.namesAll,
+      lookbackMs: lookbackOf(examined.reach, firstValue(pairs, 'lookback_delta')),
+      terms: firstValue(pairs, 'timeout') ?? '',
+      isVerbatim: true,
+    }
+    return { examined, plan }
+  }
+
+  /** JSON, because it is unambiguous and people read it: path, PromQL, step in ms, then the other parameters. */
+  #shapeOf({ text, stepMs, pairs }: Question): string {
+    return JSON.stringify([rangeQueryPath, text, stepMs, ...this.#otherParameters(pairs)])
+  }
+
+  /** Name and values of every parameter that may change the answer, by name, however the request was written. */
+  #otherParameters(pairs: Pairs): readonly (readonly string[])[] {
+    const others = new Map<string, string[]>()
+    for (let i = 0; i < pairs.length; i += 2) {
+      const [name, value] = [pairs[i]!, pairs[i + 1]!]
+      if (this.#outsideTheQuestion.has(name)) continue
+      const entry = others.get(name)
+      if (entry === undefined) others.set(name, [name, value])
+      else if (name !== 'lookback_delta') entry.push(value)
+    }
+    if (others.get('lookback_delta')?.[1] === '') others.delete('lookback_delta')
+    return [...others.values()].sort((a, b) => (a[0]! < b[0]! ? -1 : 1))
+  }
+}
+
+/** A timeout that the database refuses must fail, also where the answer is stored. */
+function refuseTimeout(pairs: Pairs): PromqlBypass | undefined {
+  const timeout = firstValue(pairs, 'timeout')
+  if (timeout === undefined || isPositive(parseStep(timeout))) return undefined
+  return { bypass: 'invalid_parameter', detail: 'timeout is not a positive duration that we read' }
+}
+
+const isPositive = (value: number | undefined): boolean => value !== undefined && value > 0

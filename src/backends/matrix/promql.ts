@@ -1,0 +1,272 @@
+/**
+ * Says whether the value of a PromQL expression at one step is local to that step, so that answers may be cut and
+ * joined by time. The tree is used for presence only: the grammar lets `a + b offset 5m` wrap the whole sum.
+ * Functions that are not on a database's lists, and syntax that is newer than this file, are refused.
+ */
+import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common'
+import { parser } from '@prometheus-io/lezer-promql'
+import type { EpochMs } from '../../core/clock.ts'
+import { Memo } from '../../core/memo.ts'
+import { Reach, type Reached } from './reach.ts'
+import type { PromqlBypass } from './reasons.ts'
+
+export interface Examined {
+  /** Metric names that the query reads, where they are written out; sorted. */
+  readonly metrics: readonly string[]
+  /** Every selector has its name written out. */
+  readonly namesAll: boolean
+  /** How far before a step the data lies that its selectors read. */
+  readonly reach: Reached
+  /** The times of literal @ modifiers: the answer is stable only if the data there is. */
+  readonly atTimes: readonly EpochMs[]
+  /** A function in the query rewrites labels; older servers check its result over the whole range. */
+  readonly rewritesLabels: boolean
+}
+
+export type Examine = (text: string) => Examined | PromqlBypass
+
+/** The parser needs up to a tenth of a second for hostile text of this length. */
+const maxTextLength = 32 * 1024
+/** From about 2500 levels on the parser leaves nodes out of its tree. */
+const maxDepth = 1000
+/** Deep nesting is what makes the parser slow; no query that a person or a dashboard writes comes near. */
+const maxBrackets = 100
+
+/** The words of a space-separated list. */
+export const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/))
+
+/** What one database is known to compute from its step alone. What is in no list is refused. */
+export interface Dialect {
+  readonly functions: ReadonlySet<string>
+  readonly aggregations: ReadonlySet<string>
+  /** Their first argument is a parameter, and only a literal one is accepted. */
+  readonly parametricAggregations: ReadonlySet<string>
+  /** Why a piece of syntax makes a value depend on the whole range, where it does in this database. */
+  refuses?(node: SyntaxNodeRef, text: string): string | undefined
+}
+
+const rangeDependentFunctions = words('start end range step')
+const sortingFunctions = words('sort sort_desc sort_by_label sort_by_label_desc')
+/** They can write any label, the metric name too. */
+const labelRewriters = words('label_join label_replace')
+const labelWriters = words('label_join label_replace histogram_quantiles count_values')
+const harmlessNodes = words(`
+  PromQL LineComment AggregateExpr AggregateModifier By Without LabelName QuotedLabelName StringLiteral BinaryExpr Pow
+  Mul Div Mod Add Sub Eql Gte Gtr TrimUpper TrimLower Lte Lss Neq Atan2 And Unless BoolModifier Bool
+  MatchingModifierClause Ignoring On GroupLeft GroupRight FunctionCall OffsetExpr Offset ParenExpr UnaryOp StepInvariantExpr`)
+
+/**
+ * Their results lose the metric name, and equal label sets are then an error over the whole range (for unary minus in
+ * older versions only). That cannot be seen in a part of the range, so all series within must have one name.
+ */
+const nameDroppers = words('MatrixSelector SubqueryExpr UnaryExpr')
+
+const strictParser = parser.configure({ strict: true })
+
+/** Returns an `examine` that remembers, because dashboards repeat their texts. */
+export function createExaminer(
+  dialect: Dialect,
+  { maxTexts = 10_000, maxCharacters = 8 << 20 } = {},
+): Examine {
+  const examine = (text: string) => examineAs(dialect, text)
+  const memo = new Memo<Examined | PromqlBypass>({ maxTexts, maxCharacters }, examine)
+  return (text) => (text.length > maxTextLength ? examine(text) : memo.get(text))
+}
+
+export function examineAs(dialect: Dialect, text: string): Examined | PromqlBypass {
+  if (text.length > maxTextLength) return refuse('unparseable_query', 'the query is too long')
+  // Prometheus ends a comment at a carriage return, the grammar only at a line feed.
+  if (/\r(?!\n)/.test(text)) return refuse('unparseable_query', 'a carriage return without a line feed')
+  if (bracketDepth(text) > maxBrackets) return refuse('unparseable_query', 'brackets nested too deeply')
+  const examination = new Examination(dialect, text)
+  try {
+    strictParser.parse(text).cursor().iterate(examination.enter, examination.leave)
+  } catch (error) {
+    return refuse('unparseable_query', String(error))
+  }
+  return examination.result()
+}
+
+/** A refused node, or `false` where its children need no look. */
+type Verdict = PromqlBypass | false | undefined
+
+class Examination {
+  readonly #dialect: Dialect
+  readonly #text: string
+  readonly #metrics = new Set<string>()
+  #namesAll = true
+  readonly #reach = new Reach()
+  readonly #atTimes: EpochMs[] = []
+  #rewritesLabels = false
+  #refusal: PromqlBypass | undefined
+  #depth = 0
+  #nameDroppers = 0
+  #expectsParameter = false
+  #expectsAtTime = false
+
+  constructor(dialect: Dialect, text: string) {
+    this.#dialect = dialect
+    this.#text = text
+  }
+
+  readonly enter = (node: SyntaxNodeRef): boolean => {
+    if (this.#refusal !== undefined) return false
+    const verdict = this.#depth < maxDepth ? this.#judge(node) : refuse('unparseable_query', 'too deep')
+    if (verdict === undefined) this.#depth++
+    else if (verdict !== false) this.#refusal = verdict
+    return verdict === undefined
+  }
+
+  readonly leave = (node: SyntaxNodeRef): void => {
+    this.#depth--
+    this.#reach.leave(node.name)
+    if (nameDroppers.has(node.name)) this.#nameDroppers--
+  }
+
+  result(): Examined | PromqlBypass {
+    return (
+      this.#refusal ?? {
+        metrics: [...this.#metrics].sort(),
+        namesAll: this.#namesAll,
+        reach: this.#reach.reached,
+        atTimes: this.#atTimes,
+        rewritesLabels: this.#rewritesLabels,
+      }
+    )
+  }
+
+  #judge(node: SyntaxNodeRef): Verdict {
+    this.#reach.enter(node, this.#text)
+    const refusal = this.#dialect.refuses?.(node, this.#text)
+    if (refusal !== undefined) return refuse('depends_on_range', refusal)
+    if (nameDroppers.has(node.name)) {
+      this.#nameDroppers++
+      return undefined
+    }
+    switch (node.name) {
+      case 'VectorSelector':
+        return this.#selector(node.node)
+      case 'FunctionIdentifier':
+        return this.#function(this.#read(node))
+      case 'AggregateOp':
+        return this.#aggregation(this.#read(node).toLowerCase())
+      case 'FunctionCallBody':
+        return this.#arguments(node.node)
+      case 'GroupingLabels':
+        return this.#grouping(node.node)
+      case 'Or':
+      case 'FillModifier':
+        return this.#refuseIfNamesMustAgree(this.#read(node))
+      case 'At':
+        this.#expectsAtTime = true
+        return undefined
+      case 'NumberDurationLiteral':
+        return this.#number(this.#read(node))
+      case 'AtModifierPreprocessors':
+        return refuse('depends_on_range', '@ start() or @ end()')
+      case 'OffsetDurationExpr':
+        return this.#isLiteral(node.node) ? false : refuse('unsafe_offset', this.#read(node))
+      case 'DurationExpr':
+        return this.#isLiteral(node.node) ? false : refuse('depends_on_range', `[${this.#read(node)}]`)
+      default:
+        return harmlessNodes.has(node.name) ? undefined : refuse('unsafe_function', `syntax: ${node.name}`)
+    }
+  }
+
+  #read(node: { from: number; to: number }): string {
+    return this.#text.slice(node.from, node.to)
+  }
+
+  #selector(node: SyntaxNode): Verdict {
+    const plain = node.getChild('Identifier')
+    const name = plain === null ? this.#nameByMatcher(node.getChild('LabelMatchers')) : this.#read(plain)
+    if (name === undefined || name === unreadable) this.#namesAll = false
+    if (name === undefined) return this.#refuseIfNamesMustAgree(this.#read(node))
+    if (name !== unreadable) this.#metrics.add(name)
+    return false
+  }
+
+  #nameByMatcher(matchers: SyntaxNode | null): string | undefined {
+    for (let node = matchers?.firstChild ?? null; node !== null; node = node.nextSibling) {
+      if (node.name === 'QuotedLabelName') return unquote(this.#read(node))
+      const operator = node.getChild('MatchOp')
+      if (operator === null || this.#read(operator) !== '=') continue
+      if (unquote(this.#read(node.firstChild!)) === '__name__')
+        return unquote(this.#read(node.getChild('StringLiteral')!))
+    }
+    return undefined
+  }
+
+  #function(name: string): Verdict {
+    if (rangeDependentFunctions.has(name)) return refuse('depends_on_range', `${name}()`)
+    if (sortingFunctions.has(name)) return refuse('sorting', `${name}()`)
+    if (!this.#dialect.functions.has(name)) return refuse('unsafe_function', `${name}()`)
+    this.#rewritesLabels ||= labelRewriters.has(name)
+    return labelWriters.has(name) && this.#refuseIfNamesMustAgree(name)
+  }
+
+  #aggregation(name: string): Verdict {
+    const { aggregations, parametricAggregations } = this.#dialect
+    this.#expectsParameter = parametricAggregations.has(name)
+    if (!this.#expectsParameter && !aggregations.has(name)) return refuse('unsafe_function', name)
+    return labelWriters.has(name) && this.#refuseIfNamesMustAgree(name)
+  }
+
+  /** Databases check a computed parameter over the whole range, and some take its first value for all steps. */
+  #arguments(body: SyntaxNode): Verdict {
+    const parameter = this.#expectsParameter ? body.firstChild : null
+    this.#expectsParameter = false
+    if (parameter === null || /^(NumberDuration|String)Literal$/.test(parameter.name)) return undefined
+    return refuse('depends_on_range', `a computed parameter: ${this.#read(parameter)}`)
+  }
+
+  #grouping(labels: SyntaxNode): Verdict {
+    for (let node = labels.firstChild; node !== null; node = node.nextSibling) {
+      if (mayBeName(unquote(this.#read(node)))) return this.#refuseIfNamesMustAgree('grouping by __name__')
+    }
+    return false
+  }
+
+  #refuseIfNamesMustAgree(what: string): PromqlBypass | false {
+    return this.#nameDroppers > 0 && refuse('unnamed_range_selector', what)
+  }
+
+  #number(text: string): Verdict {
+    if (!this.#expectsAtTime) return false
+    this.#expectsAtTime = false
+    if (!/^\d+(\.\d+)?$/.test(text)) return refuse('recent_at_modifier', `@ ${text}`)
+    this.#atTimes.push(Math.round(Number(text) * 1000))
+    return false
+  }
+
+  /** True for `5m` or `300`; false for signs, parentheses, arithmetic, functions, inf and nan. */
+  #isLiteral(node: SyntaxNode): boolean {
+    const child = node.firstChild
+    if (child?.name !== 'NumberDurationLiteralInDurationContext') return false
+    return child.from === node.from && child.to === node.to && /^[\d.]/.test(this.#read(child))
+  }
+}
+
+/** Strings and comments are skipped: their brackets would hide real ones. What is not closed reaches to the end. */
+const skipped = /"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\]|\\[\s\S])*'?|`[^`]*`?|#[^\n]*/g
+
+function bracketDepth(text: string): number {
+  let depth = 0
+  let deepest = 0
+  for (const bracket of text.replace(skipped, '').match(/[()[\]{}]/g) ?? []) {
+    depth += '([{'.includes(bracket) ? 1 : -1
+    deepest = Math.max(deepest, depth)
+  }
+  return deepest
+}
+
+const refuse = (bypass: PromqlBypass['bypass'], detail: string): PromqlBypass => ({ bypass, detail })
+const mayBeName = (label: string): boolean => label === '__name__' || label === unreadable
+
+/** Stands for text with escapes, which are Go's and not ours to read. It is no valid metric or label name. */
+const unreadable = ''
+
+function unquote(name: string): string {
+  if (!/^["'`]/.test(name)) return name
+  return name.startsWith('`') || !name.includes('\\') ? name.slice(1, -1) : unreadable
+}

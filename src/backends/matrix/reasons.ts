@@ -1,0 +1,36 @@
+/** Why range queries of PromQL over the HTTP API of Prometheus are bypassed: for every database that speaks it. */
+import type { ReasonWords } from '../../core/decision.ts'
+import type { Bypass } from '../backend.ts'
+import { sharedReasons } from '../shared-reasons.ts'
+
+export const promqlReasons = {
+  depends_on_range: {
+    meaning:
+      'an expression whose value depends on the whole range: @ start(), @ end(), start(), end(), range(), step()',
+    remedy: 'Rewrite the query; docs/reference/promql.md lists what can be cut into buckets.',
+  },
+  unsafe_offset: {
+    meaning: 'a negative or computed offset looks at data newer than its step',
+    remedy: 'Do without negative or computed offsets where you can.',
+  },
+  recent_at_modifier: {
+    meaning: 'an @ modifier that points to data which may still change',
+    remedy: 'Let @ point to data that no longer changes, or do without it.',
+  },
+  sorting: {
+    meaning: 'sort functions warn by range and never order a range answer',
+    remedy: 'Take sort functions out of range queries: they never order a range answer.',
+  },
+  unnamed_range_selector: {
+    meaning: 'a range function over several metric names: its whole-range error cannot be reproduced',
+    remedy: 'Name the metric in the range selector.',
+  },
+  ...sharedReasons,
+  stats: {
+    meaning: 'query statistics belong to one execution',
+    remedy: 'Ask for statistics only where they are looked at.',
+  },
+} as const satisfies Readonly<Record<string, ReasonWords>>
+
+export type PromqlReason = keyof typeof promqlReasons
+export type PromqlBypass = Bypass<PromqlReason>

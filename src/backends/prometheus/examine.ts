@@ -1,0 +1,78 @@
+/** What the settings of a Prometheus mean for the cache in front of it. */
+import { formatDuration, parseDuration } from '../../config/units.ts'
+import { type Finding, found } from '../../core/finding.ts'
+import { oneLine } from '../../core/text.ts'
+import type { ConnectedDatabase, Subject } from '../kind.ts'
+
+export async function examinePrometheus(subject: Subject, database: ConnectedDatabase): Promise<Finding[]> {
+  const [flags, runtime, settings] = await Promise.all([
+    dataOf(database, '/api/v1/status/flags'),
+    dataOf(database, '/api/v1/status/runtimeinfo'),
+    dataOf(database, '/api/v1/status/config'),
+  ])
+  if (flags === undefined && runtime === undefined) {
+    return [found(`settings ${subject.name}`).skip('The database does not tell its settings.')]
+  }
+  return [
+    ...flagFindings(subject, flags ?? {}),
+    ...runtimeFindings(subject, runtime ?? {}),
+    ...lateFindings(subject, String(settings?.['yaml'] ?? '')),
+  ]
+}
+
+async function dataOf(
+  database: ConnectedDatabase,
+  path: string,
+): Promise<Record<string, unknown> | undefined> {
+  try {
+    const { status, text } = await database.get(path)
+    const { data } = JSON.parse(text) as { data?: Record<string, unknown> }
+    return status === 200 && typeof data === 'object' ? data : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function flagFindings({ name, upstreamTimeoutMs: ours }: Subject, flags: Record<string, unknown>): Finding[] {
+  const about = found(`settings ${name}`)
+  const value = (flag: string): string => oneLine(String(flags[flag] ?? 'unknown'))
+  const theirs = parseDuration(value('query.timeout'))
+  if (theirs !== undefined && theirs > ours) {
+    const sentence = `The database works on a query for up to ${value('query.timeout')}, and Windowpane gives up after ${formatDuration(ours)} of silence.`
+    return [about.warn(sentence, `Set limits.upstreamTimeout above ${value('query.timeout')}.`)]
+  }
+  const shown = ['query.lookback-delta', 'query.timeout', 'query.max-samples', 'query.max-concurrency']
+  return [about.ok(`${shown.map((flag) => `${flag} ${value(flag)}`).join(', ')}.`)]
+}
+
+function runtimeFindings({ name }: Subject, runtime: Record<string, unknown>): Finding[] {
+  const about = found(`state ${name}`)
+  const { reloadConfigSuccess, corruptionCount, storageRetention } = runtime
+  if (reloadConfigSuccess === false) {
+    return [
+      about.warn(
+        'The database refused its last configuration.',
+        'Look at its log; promtool check config helps.',
+      ),
+    ]
+  }
+  if (typeof corruptionCount === 'number' && corruptionCount > 0) {
+    return [
+      about.warn(`The database met ${corruptionCount} corruptions of its own data.`, 'Look at its log.'),
+    ]
+  }
+  return storageRetention === undefined
+    ? []
+    : [about.ok(`It keeps data for ${oneLine(String(storageRetention))}.`)]
+}
+
+/** Samples that come late change buckets that are believed already. */
+function lateFindings({ name, policy }: Subject, yaml: string): Finding[] {
+  const text = /^\s*out_of_order_time_window: (\S+)/m.exec(yaml)?.[1]
+  const window = text === undefined ? undefined : parseDuration(text)
+  if (window === undefined || window === 0) return []
+  const ttl = policy.ttl(window)
+  const sentence = `The database takes samples up to ${text} late; a bucket of that age is believed for ${formatDuration(ttl)}, so that what comes late may stay unseen as long.`
+  const remedy = `If that is too long, lower policies.${policy.name}.cap, or purge after a backfill.`
+  return [found(`late data ${name}`).warn(sentence, remedy)]
+}

@@ -1,3 +1,0 @@
-/** Where Prometheus answers range queries. */
-
-export const rangeQueryPath = '/api/v1/query_range'

@@ -1,0 +1,28 @@
+/** VictoriaMetrics, as far as it is known without its backend. */
+import { section } from '../../config/definition.ts'
+import type { DatabaseKind } from '../kind.ts'
+import { explainRanges } from '../matrix/explain.ts'
+import { rangeQueryPath } from '../matrix/paths.ts'
+import { type PromqlReason, promqlReasons } from '../matrix/reasons.ts'
+import { flavour } from './flavour.ts'
+
+export const victoriametricsKind: DatabaseKind<PromqlReason> = {
+  label: 'VictoriaMetrics',
+  known: 'VictoriaMetrics',
+  // The single-node server, and vmselect of a cluster.
+  ports: [8428, 8481],
+  flavour,
+  section: section({}),
+  reasons: promqlReasons,
+  explain: explainRanges(rangeQueryPath),
+  clientLines: ({ url, which }) => [
+    `In Grafana, set the URL of the Prometheus or VictoriaMetrics data source${which} to ${url}`,
+  ],
+  // A shape is the same as one of Prometheus, whose kind reads it.
+  shapeText: () => undefined,
+  examine: async () => [],
+  load: async () => {
+    const { victoriametrics } = await import('./index.ts')
+    return { create: (options) => ({ backend: victoriametrics(options) }) }
+  },
+}

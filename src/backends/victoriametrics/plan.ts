@@ -1,0 +1,69 @@
+/** What VictoriaMetrics adds to the planning of range queries: how it reads parameters, and its last points. */
+import type { EpochMs } from '../../core/clock.ts'
+import { bucketAt } from '../../core/grid.ts'
+import type { Backend, Plan } from '../backend.ts'
+import { firstValue, type Pairs } from '../matrix/form.ts'
+import * as matrix from '../matrix/plan.ts'
+import type { PromqlBypass, PromqlReason } from '../matrix/reasons.ts'
+import { parseStep } from '../matrix/time.ts'
+import { createExaminer } from './promql.ts'
+
+type Planner = Pick<Backend<matrix.RangeQuery, PromqlReason>, 'parse' | 'plan'>
+
+/** `-search.latencyOffset`, and as much again for a server whose clock is late and whose setting is a bit longer. */
+const unsettledMs = 30_000 + 30_000
+/** `-search.maxStepForPointsAdjustment`. */
+const adjustedBelowMs = 60_000
+
+export function createPlanner(options: matrix.PlannerOptions): Planner {
+  const rules = { examine: createExaminer(), otherTerms: ['nocache'], refuse }
+  const planner = matrix.createPlanner(options, rules)
+  return {
+    parse: planner.parse,
+    plan(query, now) {
+      const layout = planner.layOut(query, now)
+      if ('bypass' in layout) return layout
+      return { ...layout.plan, ...splitLive(layout.plan, now), request: query.request }
+    },
+  }
+}
+
+type Split = Pick<Plan, 'whole' | 'edges'>
+
+/**
+ * Points younger than the latency offset repeat the last older point of the same answer, so they belong to one request and
+ * are not stored. They are asked for together with at least one older point: alone they would be left out.
+ */
+function splitLive({ grid, window, whole }: Pick<Plan, 'grid' | 'window' | 'whole'>, now: EpochMs): Split {
+  const firstLive = bucketAt(grid, now - unsettledMs - grid.step) + 1
+  if (grid.step >= adjustedBelowMs || !(firstLive < window.to)) return { whole }
+  const isAllLive = window.from >= firstLive
+  const live = { from: isAllLive ? window.from : firstLive, to: window.to }
+  return {
+    whole: isAllLive ? [] : [{ from: window.from, to: firstLive }],
+    // The end says which points are adjusted, and a beginning among them which older point there is.
+    edges: { buckets: [live], parts: isAllLive ? `${live.from} ${live.to}` : `${live.to}` },
+  }
+}
+
+/** Instants that VictoriaMetrics reads as Prometheus does: it takes short numbers for years, and rounds to ms by itself. */
+const readAlike =
+  /^(?:[1-9]\d{8,9}(?:\.\d{1,3}0{0,6})?|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d))$/
+
+function refuse(pairs: Pairs): PromqlBypass | undefined {
+  if (firstValue(pairs, 'trace') !== undefined) return { bypass: 'stats', detail: 'a query trace' }
+  const refuseAs = (detail: string): PromqlBypass => ({ bypass: 'invalid_parameter', detail })
+  if (firstValue(pairs, 'latency_offset') !== undefined) return refuseAs('latency_offset')
+  for (const name of ['start', 'end']) {
+    if (!readAlike.test(firstValue(pairs, name)!))
+      return refuseAs(`${name}: VictoriaMetrics may read another time`)
+  }
+  return isReadAlike(firstValue(pairs, 'step')!) ? undefined : refuseAs('step: not whole milliseconds')
+}
+
+/** It multiplies seconds by a thousand and cuts off what is behind the point: 8.2 s may become 8199 ms. */
+function isReadAlike(step: string): boolean {
+  const ms = parseStep(step)!
+  const seconds = /[a-z]/.test(step) ? ms / 1000 : Number(step)
+  return Math.trunc(seconds * 1000) === ms
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { kinds } from '../backends/kinds.ts'
+import { key, section } from './definition.ts'
+import { keysAreOfItsKind, kindKeys } from './kind-keys.ts'
+import { Reader } from './read.ts'
+import { choice, text } from './scalars.ts'
+import { byDefault } from './source.ts'
+import { parseYaml } from './yaml.ts'
+
+const made = section({ colour: key(text, 'grey', { meaning: 'of the lines' }) })
+const all = { ...kinds, third: { label: 'Third', section: made } }
+const type = key(choice('auto', ...Object.keys(all)), 'auto', { meaning: 'the kind of database' })
+const backend = section({ type, ...kindKeys(all) }, { checks: [keysAreOfItsKind(all)] })
+
+/** What is wrong with a backend of this text: paths and messages. */
+function problemsIn(yaml: string): string[] {
+  const reader = new Reader(() => [])
+  reader.read(backend, parseYaml(yaml, () => byDefault).raw, '')
+  return reader.problems.map(({ path, message }) => `${path} ${message}`)
+}
+
+test('a third kind does not take the keys of Druid', () => {
+  const yaml =
+    '{ type: third, colour: red, ignoreContext: [team], sqlTimeZone: Europe/Berlin, segments: { watch: true, every: 5s } }'
+  const why = 'has an effect only with Druid, and this is Third'
+  assert.deepEqual(problemsIn(yaml), [
+    `ignoreContext ${why}`,
+    `sqlTimeZone ${why}`,
+    `segments.watch ${why}`,
+    `segments.every ${why}`,
+  ])
+})
+
+test('no other kind takes the keys of a third one', () => {
+  const why = (label: string) => [`colour has an effect only with Third, and this is ${label}`]
+  assert.deepEqual(problemsIn('{ type: druid, colour: red, ignoreContext: [team] }'), why('Druid'))
+  assert.deepEqual(problemsIn('{ type: prometheus, colour: red }'), why('Prometheus'))
+})
+
+test('before it is known what a database is, every key of every kind can be written', () => {
+  assert.deepEqual(problemsIn('{ colour: red, ignoreContext: [team] }'), [])
+})
+
+test('a key of another kind that says what is so anyway is no mistake', () => {
+  const yaml = '{ type: third, ignoreContext: [], sqlTimeZone: UTC, segments: { watch: false, every: 10s } }'
+  assert.deepEqual(problemsIn(yaml), [])
+})

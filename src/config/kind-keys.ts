@@ -1,0 +1,44 @@
+/** The keys of `backends.<name>` that only some kinds of databases have: taken from the kinds, refused with the others. */
+import { isDeepStrictEqual } from 'node:util'
+import type { DatabaseKind } from '../backends/kind.ts'
+import { type Check, type Key, propertyOf } from './definition.ts'
+
+type Kinds = Readonly<Record<string, Pick<DatabaseKind, 'label' | 'section'>>>
+
+type Values = Readonly<Record<string, unknown>>
+
+/**
+ * With `type: auto` a database may turn out to be of any kind: every key of every kind can be written. Only the kind knows
+ * the types of their values: for the rest of the program there are none.
+ */
+export const kindKeys = (kinds: Kinds): Readonly<Record<never, Key>> =>
+  Object.assign({}, ...Object.values(kinds).map(({ section }) => section.keys))
+
+/** A key of another kind is refused unless it says what is so anyway: `check --print` writes out every default. */
+export function keysAreOfItsKind(kinds: Kinds): Check {
+  const own: readonly [string, Key][] = Object.entries(kindKeys(kinds))
+  return {
+    needs: ['type', ...own.map(([name]) => name)],
+    run(values: Values & { readonly type: string }, report) {
+      const kind = kinds[values.type]
+      if (kind === undefined) return
+      for (const [name, key] of own.filter(([each]) => !hasKey(kind, each))) {
+        const owners = Object.values(kinds).filter((each) => hasKey(each, name))
+        const labels = owners.map(({ label }) => label).join(' and ')
+        for (const path of changedIn(name, key, values))
+          report(path, `has an effect only with ${labels}, and this is ${kind.label}`)
+      }
+    },
+  }
+}
+
+const hasKey = ({ section }: Kinds[string], name: string): boolean => Object.hasOwn(section.keys, name)
+
+/** The paths below a key at which something else than the default is set. */
+function changedIn(name: string, key: Key, values: Values): string[] {
+  const value = values[propertyOf(name, key)]
+  if (key.type.kind !== 'section') return isDeepStrictEqual(value, key.fallback) ? [] : [name]
+  return Object.entries(key.type.keys).flatMap(([below, each]) =>
+    changedIn(below, each, value as Values).map((path) => `${name}.${path}`),
+  )
+}

@@ -1,0 +1,47 @@
+/** A key that sets several others at once: `url: lmdb:/x?size=1GiB` is `type: lmdb`, `path: /x` and `size: 1GiB`. */
+import type { Plain, Type, Variants } from './definition.ts'
+import type { Raw, RawEntry, RawMap, RawScalar } from './source.ts'
+import { shownRaw } from './words.ts'
+
+export interface ShorthandProblem {
+  readonly key: string
+  readonly message: string
+  readonly suggestion?: string
+}
+
+/** The map with the keys that its shorthand sets, each with the shorthand as its source. */
+export function withShorthand(type: Variants, map: RawMap): RawMap | ShorthandProblem {
+  const { shorthand } = type
+  const raw = shorthand && map.entries.get(shorthand.key)?.value
+  if (shorthand === undefined || raw?.kind !== 'scalar' || typeof raw.value !== 'string') return map
+  const { key } = shorthand
+  const keys = shorthand.expand(raw.value)
+  if ('refused' in keys) {
+    const { refused: message, suggestion } = keys
+    return { key, message, ...(suggestion !== undefined && { suggestion }) }
+  }
+  const entries = new Map<string, RawEntry>(map.entries)
+  for (const [name, text] of keys) {
+    const own = map.entries.get(name)?.value
+    const value: RawScalar = { kind: 'scalar', value: text, isText: true, source: raw.source }
+    if (own === undefined) entries.set(name, { keySource: raw.source, value })
+    else if (!isSame(typeOf(type, keys.get('type'), name), own, text)) {
+      const both = `is ${shownRaw(own)}, and "${key}" says ${shownRaw(value)}`
+      return { key: name, message: `${both}: set one of them` }
+    }
+  }
+  return { ...map, entries }
+}
+
+const typeOf = ({ tag, cases }: Variants, chosen: string | undefined, name: string): Type | undefined =>
+  name === 'type' ? tag.type : cases[chosen ?? '']?.keys[name]?.type
+
+/** Whether both mean the same value: `1GiB` and `1024MiB` do. */
+function isSame(type: Type | undefined, own: Raw, text: string): boolean {
+  if (own.kind !== 'scalar' || own.value === null) return false
+  const meaning = (value: Plain): unknown => {
+    const parsed = type?.kind === 'scalar' ? type.parse(type.fromText?.(String(value)) ?? value) : undefined
+    return parsed ?? value
+  }
+  return meaning(own.value) === meaning(text)
+}

@@ -1,0 +1,148 @@
+/** What we rely on beyond the documentation of Node and V8: one test each. If one fails, switch it off (section `runtime`). */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync, readFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import {
+  type AddressInfo,
+  connect,
+  createServer as createNetServer,
+  type Server,
+  type Socket,
+} from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { scheduler } from 'node:timers/promises'
+import {
+  garbageCollector,
+  hasKnownHeapFlags,
+  replaceHttpReader,
+  TappedMessage,
+  writeQueueOf,
+} from './runtime.ts'
+
+/** Resolves to a client's socket, connected to the server. */
+async function clientOf(t: TestContext, server: Server): Promise<Socket> {
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  await once(client, 'connect')
+  t.after(() => {
+    client.destroy()
+    server.close()
+  })
+  return client
+}
+
+const anything: RequestListener = (_request, response) => void response.end('ok')
+
+test("node:http's reader is the only data listener; it emits the request before it returns", async (t) => {
+  const server = createServer(anything)
+  const order: string[] = []
+  server.on('request', ({ url }) => order.push(`request ${url}`))
+  server.on('connection', (socket) => {
+    const httpReader = replaceHttpReader(socket, (bytes) => {
+      order.push('bytes')
+      httpReader!(bytes)
+      order.push('read')
+    })
+    assert.ok(httpReader)
+  })
+  const client = await clientOf(t, server)
+  client.write('GET /a HTTP/1.1\r\nHost: h\r\n\r\n')
+  await once(client, 'data')
+  assert.deepEqual(order, ['bytes', 'request /a', 'read'])
+})
+
+test('a socket with other listeners is left alone', async (t) => {
+  const server = createServer(anything)
+  const replaced: unknown[] = []
+  server.on('connection', (socket) => {
+    socket.on('data', () => {})
+    replaced.push(replaceHttpReader(socket, () => assert.fail('it is not read here')))
+  })
+  const client = await clientOf(t, server)
+  client.write('GET /a HTTP/1.1\r\nHost: h\r\n\r\n')
+  assert.match(String(await once(client, 'data')), /^HTTP\/1\.1 200 OK/)
+  assert.deepEqual(replaced, [undefined])
+})
+
+test('the parser of node:http hands a body over by push, with null at its end', async (t) => {
+  const chunks: unknown[] = []
+  const server = createServer({ IncomingMessage: TappedMessage }, (request, response) => {
+    request.tapBody((chunk) => {
+      chunks.push(chunk === null ? null : String(chunk))
+      if (chunk === null) response.end('ok')
+      return true
+    })
+  })
+  const client = await clientOf(t, server)
+  client.write('POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody')
+  await once(client, 'data')
+  assert.deepEqual(chunks, ['body', null])
+})
+
+test('the write queue gets shorter within one write, as the client takes it', async (t) => {
+  const server = createNetServer()
+  const accepted = once(server, 'connection') as Promise<[Socket]>
+  const client = await clientOf(t, server)
+  client.pause()
+  const [socket] = await accepted
+  socket.on('error', () => {})
+  const bytes = 64 * 2 ** 20
+  socket.write(Buffer.alloc(bytes))
+  const before = writeQueueOf(socket)!
+  assert.ok(before > bytes / 2, `${before} bytes wait`)
+  client.resume()
+  while (client.bytesRead < bytes / 4) await scheduler.yield()
+  client.pause()
+  const after = writeQueueOf(socket)!
+  assert.ok(after > 0 && after < before, `${before}, then ${after} bytes wait`)
+  socket.destroy()
+})
+
+/** Prints how many full collections 2 GiB of buffers cause beside 100 MiB that stay. */
+const collecting = (percent: number) => `
+  import { PerformanceObserver, constants } from 'node:perf_hooks'
+  import { countBuffersAsHeap, setHeapGrowth } from ${JSON.stringify(new URL('./runtime.ts', import.meta.url).href)}
+  setHeapGrowth(${percent})
+  countBuffersAsHeap()
+  let collections = 0
+  new PerformanceObserver((list) => {
+    for (const { detail } of list.getEntries()) if (detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR) collections++
+  }).observe({ entryTypes: ['gc'] })
+  const kept = Buffer.alloc(100 << 20)
+  for (let i = 0; i < 2048; i++) {
+    Buffer.alloc(1 << 20)
+    if (i % 8 === 0) await new Promise(setImmediate)
+  }
+  await new Promise(setImmediate)
+  process.stdout.write(String(collections + kept[0]))
+`
+
+test('V8 collects buffers after the growth that is set', { skip: !hasKnownHeapFlags() }, () => {
+  const collections = (percent: number): number => {
+    const args = ['--input-type=module', '--eval', collecting(percent)]
+    return Number(execFileSync(process.execPath, args, { encoding: 'utf8' }))
+  }
+  const [often, seldom] = [collections(20), collections(1000)]
+  assert.ok(often > 2 * seldom, `${often} and ${seldom} collections`)
+})
+
+test('gc collects what nobody has', async () => {
+  const collect = garbageCollector()
+  const dropped = new WeakRef({ some: 'object' })
+  await collect({ type: 'major', execution: 'async' })
+  while (dropped.deref() !== undefined) {
+    await scheduler.yield()
+    collect()
+  }
+})
+
+test('no other file relies on internals', () => {
+  const internals = /\b_handle\b|setFlagsFromString|runInNewContext|process\.binding|\.listeners\('data'\)/
+  const root = join(import.meta.dirname, '..')
+  const files = globSync('**/*.ts', { cwd: root }).filter((path) => !path.startsWith(join('core', 'runtime')))
+  const found = files.filter((path) => internals.test(readFileSync(join(root, path), 'utf8')))
+  assert.deepEqual(found, [])
+})

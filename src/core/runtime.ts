@@ -1,0 +1,108 @@
+/**
+ * Everything that relies on how Node or V8 work inside, beyond what they document. Each piece has a test that fails when a new
+ * version works differently, and a switch in the configuration (section `runtime`) that does without it.
+ */
+import { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+/** What of this file is in use; each can be switched off by itself. */
+export interface RuntimeSwitches {
+  readonly shortcut: boolean
+  readonly pushedBodies: boolean
+  readonly writeQueue: boolean
+  readonly gcTuning: boolean
+  readonly gcOnDemand: boolean
+}
+
+/** Also the rows of the reference page. */
+export const switchDescriptions: Readonly<Record<keyof RuntimeSwitches, string>> = {
+  shortcut:
+    'plain requests are read and answered on the socket, in front of the reader of node:http; without it, a small hit takes two to three times as long',
+  pushedBodies:
+    'request bodies are taken where the parser of node:http hands them over; without it, they are read as streams',
+  writeQueue:
+    'the write queue of a socket tells whether a client takes anything of a large write; without it, a client has `limits.writeTimeout` to take each write, which may be a whole answer',
+  gcTuning:
+    'V8 flags that let the heap grow by what `limits.memory` leaves free before it is collected; without it, large answers cost more CPU time',
+  gcOnDemand:
+    'with several workers, V8 is asked to collect memory that they share, which it does not count itself; without it, the process may take much more than `limits.memory`',
+}
+
+const allSwitches = (isOn: boolean): RuntimeSwitches =>
+  Object.freeze({
+    shortcut: isOn,
+    pushedBodies: isOn,
+    writeQueue: isOn,
+    gcTuning: isOn,
+    gcOnDemand: isOn,
+  })
+
+export const allOn: RuntimeSwitches = allSwitches(true)
+export const allOff: RuntimeSwitches = allSwitches(false)
+
+/**
+ * Puts `read` in the place of node:http's own reader, which is the only `data` listener of a new connection. Returns that
+ * reader, which emits `request` before it returns; undefined, and nothing is changed, where the listeners are not as expected.
+ */
+export function replaceHttpReader(
+  socket: Socket,
+  read: (bytes: Buffer) => void,
+): ((bytes: Buffer) => void) | undefined {
+  const [httpReader, ...others] = socket.listeners('data') as ((bytes: Buffer) => void)[]
+  if (httpReader === undefined || others.length > 0) return undefined
+  // A second listener also makes node:http stop reading from the socket's handle directly.
+  socket.on('data', read)
+  socket.off('data', httpReader)
+  return (bytes) => httpReader.call(socket, bytes)
+}
+
+/**
+ * A request whose body can be taken where the parser of node:http hands it over, by `push`, without the machinery of
+ * streams, which costs more than a short body is worth.
+ */
+export class TappedMessage extends IncomingMessage {
+  #tap: ((chunk: Buffer | null) => boolean) | undefined
+
+  /** From now on `tap` gets every chunk, and null at the end. It returns false where it wants no more. */
+  tapBody(tap: (chunk: Buffer | null) => boolean): void {
+    this.#tap = tap
+    // By this node:http knows that somebody reads: a body that nobody reads it would read and throw away.
+    this.read(0)
+  }
+
+  override push(chunk: Buffer | null): boolean {
+    return this.#tap === undefined ? super.push(chunk) : this.#tap(chunk)
+  }
+}
+
+/** How many bytes of writes under way the system has not taken; undefined where the handle does not tell. */
+export function writeQueueOf(socket: Socket): number | undefined {
+  const { _handle: handle } = socket as Socket & { _handle?: { writeQueueSize?: number } | null }
+  return handle?.writeQueueSize
+}
+
+/** V8 reads these two flags again and again, unlike most. Seen to work in this version only. */
+export const hasKnownHeapFlags = (): boolean => process.versions.v8.startsWith('13.6.')
+
+/** The next full collection comes when the heap has grown by this share of what the last one left. */
+export function setHeapGrowth(percent: number): void {
+  setFlagsFromString(`--heap-growing-percent=${percent}`)
+}
+
+/** Buffers count as heap that has grown, instead of forcing a collection every 64 MiB. */
+export function countBuffersAsHeap(): void {
+  setFlagsFromString('--external-memory-accounted-in-global-limit')
+}
+
+export interface GarbageCollector {
+  (): void
+  (how: { readonly type: 'major'; readonly execution: 'async' }): Promise<void>
+}
+
+/** V8's own `gc`, which a process has otherwise only if it was started with a flag. */
+export function garbageCollector(): GarbageCollector {
+  setFlagsFromString('--expose-gc')
+  return runInNewContext('gc') as GarbageCollector
+}

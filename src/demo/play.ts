@@ -1,0 +1,57 @@
+/** The demo from its first line to its last: opens the stage, shows what goes on there, and ends it. */
+import type { Clock } from '../core/clock.ts'
+import { openStage } from './stage.ts'
+import { type Display, jsonDisplay, plainDisplay, terminalDisplay } from './terminal.ts'
+
+export interface DemoArguments {
+  readonly listen?: string
+  /** Infinity: until it is stopped. */
+  readonly seconds: number
+  readonly seed: number
+  readonly isJson: boolean
+}
+
+function displayFor({ isJson }: DemoArguments): Display {
+  const { stdout, env } = process
+  if (isJson) return jsonDisplay(stdout)
+  if (!stdout.isTTY || env['TERM'] === 'dumb') return plainDisplay(stdout)
+  return terminalDisplay(stdout, !env['NO_COLOR'])
+}
+
+/** Resolves when the demo is over. */
+export async function play(args: DemoArguments, clock: Clock): Promise<void> {
+  const stage = await openStage({ ...args, clock })
+  const display = displayFor(args)
+  const { place } = stage
+  display.open(place)
+  // Counted from the start: what drawing takes does not add up.
+  let due = clock.elapsed() + display.firstMs
+  let next = clock.after(display.firstMs, function show() {
+    display.show(stage.picture(), place)
+    due += display.everyMs
+    next = clock.after(Math.max(0, due - clock.elapsed()), show)
+  })
+  await ended(clock, args.seconds)
+  next.cancel()
+  const last = stage.picture()
+  await stage.close()
+  display.close(last, place)
+}
+
+/** By a signal, by the time given, or because nobody reads any more. A second signal does not wait. */
+function ended(clock: Clock, seconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const isEndless = seconds === Number.POSITIVE_INFINITY
+    const timer = isEndless ? undefined : clock.after(seconds * 1000, resolve)
+    let isStopping = false
+    const stop = (): void => {
+      if (isStopping) process.exit(1)
+      isStopping = true
+      timer?.cancel()
+      resolve()
+    }
+    process.on('SIGINT', stop)
+    process.on('SIGTERM', stop)
+    process.stdout.on('error', () => process.exit(0))
+  })
+}

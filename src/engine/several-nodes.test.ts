@@ -1,0 +1,252 @@
+/** Nodes that share a far store act as one towards the database; what they cost it, and what faults do to that. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { EngineRig, minuteMs } from '../testing/engine-rig.ts'
+import { FleetRig } from '../testing/fleet-rig.ts'
+import { seededRandom } from '../testing/random.ts'
+import { leaseMs } from './cell-claims.ts'
+
+const windowCells = 180
+const warmUpMs = 15 * minuteMs
+const measuredMs = 15 * minuteMs
+const refreshMs = 10_000
+const viewers = 60
+
+interface Case {
+  readonly nodes: number
+  /** Without a far store nodes do not know of each other. */
+  readonly isShared: boolean
+  readonly lagMs: number
+  readonly failures?: () => number
+}
+
+interface Result {
+  readonly queries: number
+  readonly wrong: number
+  readonly served: number
+  /** Per node. */
+  readonly farHits: readonly number[]
+}
+
+async function simulate({ nodes, isShared, lagMs, failures }: Case, seed: number): Promise<Result> {
+  const fleet = new FleetRig({ nodes, seed, ...(failures && { failures }) })
+  const { clock, database } = fleet
+  const apart = isShared ? undefined : fleet.nodes.map(() => new EngineRig({ clock, database }))
+  const engines = apart ?? fleet.nodes
+  database.lagMs = lagMs
+  const random = seededRandom(seed)
+  const tally = { served: 0, wrong: 0 }
+  let isOver = false
+  const look = async (engine: EngineRig) => {
+    const to = engine.openCell + minuteMs
+    const { text } = await engine.ask(windowCells, to)
+    tally.served++
+    if (text !== fleet.truth(windowCells, to)) tally.wrong++
+  }
+  for (let i = 0; i < viewers; i++) {
+    const engine = engines[i % nodes]!
+    const refresh = () => {
+      if (isOver) return
+      void look(engine)
+      clock.after(refreshMs, refresh)
+    }
+    clock.after(random() * refreshMs, refresh)
+  }
+  await clock.advance(warmUpMs)
+  database.asked.length = 0
+  await clock.advance(measuredMs)
+  const farHits = engines.map(({ tiered }) => tiered?.far.found ?? 0)
+  const queries = database.asked.length
+  // Requests under way finish.
+  isOver = true
+  await clock.advance(minuteMs)
+  return { ...tally, queries, farHits }
+}
+
+const seeds = [1, 3]
+// Before the first test is registered: from then on the runner follows every promise, which costs ten times as much.
+const results = new Map<string, readonly Result[]>()
+for (const lagMs of [0, 300]) {
+  for (const nodes of [1, 2, 4]) {
+    for (const isShared of [true, false]) {
+      if (nodes === 1 && isShared) continue
+      const runs: Result[] = []
+      for (const seed of seeds) runs.push(await simulate({ nodes, isShared, lagMs }, seed))
+      results.set(`${nodes} ${isShared ? 'shared' : 'apart'} ${lagMs}`, runs)
+    }
+  }
+}
+const failing = await simulate({ nodes: 4, isShared: true, lagMs: 300, failures: () => 0.1 }, 1)
+
+const queriesOf = (name: string): number => results.get(name)!.reduce((sum, { queries }) => sum + queries, 0)
+
+for (const lagMs of [0, 300]) {
+  for (const nodes of [2, 4]) {
+    test(`${nodes} nodes, ${lagMs} ms lag: at most 1.2 times the queries of one node with all viewers`, (t) => {
+      const [one, shared, apart] = [`1 apart ${lagMs}`, `${nodes} shared ${lagMs}`, `${nodes} apart ${lagMs}`]
+      t.diagnostic(`one node ${queriesOf(one)}, shared ${queriesOf(shared)}, apart ${queriesOf(apart)}`)
+      assert.ok(queriesOf(shared) <= 1.2 * queriesOf(one), `${queriesOf(shared)} of ${queriesOf(one)}`)
+      // Otherwise sharing would not be what saves them.
+      assert.ok(queriesOf(apart) >= 0.75 * nodes * queriesOf(one), `${queriesOf(apart)} apart`)
+    })
+
+    test(`${nodes} nodes, ${lagMs} ms lag: every node finds in the far tier what others have fetched`, () => {
+      for (const { farHits, served, wrong } of results.get(`${nodes} shared ${lagMs}`)!) {
+        for (const hits of farHits) assert.ok(hits > 0)
+        assert.equal(wrong, 0)
+        assert.ok(served > 0)
+      }
+    })
+  }
+}
+
+test('a store that fails now and then: no wrong answer, and no more queries than nodes that know nothing of each other', () => {
+  const apart = results.get('4 apart 300')![0]!
+  assert.equal(failing.wrong, 0)
+  assert.equal(failing.served, results.get('4 shared 300')![0]!.served)
+  assert.ok(failing.queries <= apart.queries, `${failing.queries} of ${apart.queries}`)
+})
+
+test('nodes that ask at the same moment cause one query, even for a shape never seen before', async () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const fleet = new FleetRig({ nodes: 4, seed })
+    fleet.database.lagMs = 500
+    const all = fleet.nodes.flatMap((node) => [node.ask(30), node.ask(30)])
+    await fleet.clock.advance(2000)
+    for (const { text } of await Promise.all(all)) assert.equal(text, fleet.truth(30))
+    assert.equal(fleet.database.asked.length, 1, `seed ${seed}`)
+  }
+})
+
+test('a question that is asked once by one node never reaches the far tier', async () => {
+  const fleet = new FleetRig({ nodes: 2 })
+  for (let i = 0; i < 50; i++) await fleet.ask(0, 30, fleet.openCell - i * 40 * minuteMs)
+  assert.ok(fleet.nodes[0]!.tiered!.far.written > 0, 'one shape, asked for fifty times, is no one-off')
+  const other = new FleetRig({ nodes: 2 })
+  for (let i = 0; i < 50; i++) {
+    const { plan } = { plan: other.nodes[0]!.planOf(`q=up${i}&from=0&to=${30 * minuteMs}&step=${minuteMs}`) }
+    const served = other.nodes[0]!.serve(plan)
+    await other.clock.advance(1000)
+    assert.equal((await served).answer.kind, 'panes')
+  }
+  assert.equal(other.nodes[0]!.tiered!.far.written, 0)
+})
+
+test('what another node has fetched is a hit here once it was asked for twice', async () => {
+  const fleet = new FleetRig({ nodes: 2 })
+  await fleet.ask(0, 30)
+  await fleet.ask(0, 30)
+  await fleet.clock.advance(1000)
+  const { decision, text } = await fleet.ask(1, 30)
+  assert.deepEqual([decision.outcome, text], ['hit', fleet.truth(30)])
+  assert.equal(fleet.database.asked.length, 1)
+  assert.equal(fleet.nodes[1]!.tiered!.far.found, 1)
+})
+
+test('a holder that is gone is replaced when its lease has run out, and not before', async () => {
+  const fleet = new FleetRig({ nodes: 2, patienceMs: { slow: 60_000, down: 60_000 } })
+  const [dead, alive] = fleet.nodes as [EngineRig, EngineRig]
+  fleet.database.lagMs = 1e9
+  void dead.ask(30)
+  await fleet.clock.advance(200)
+  assert.equal(fleet.database.asked.length, 1)
+  fleet.cut(0)
+  fleet.database.lagMs = 50
+  const asking = alive.ask(30)
+  await fleet.clock.advance(leaseMs - 1000)
+  assert.equal(fleet.database.asked.length, 1)
+  await fleet.clock.advance(2000)
+  assert.equal((await asking).text, fleet.truth(30))
+  assert.equal(fleet.database.asked.length, 2)
+  assert.equal(alive.claims!.counters.expired, 1)
+})
+
+test('a slow database holds its claim for as long as it takes', async () => {
+  const fleet = new FleetRig({ nodes: 2, patienceMs: { slow: 200_000, down: 200_000 } })
+  fleet.database.lagMs = 4 * leaseMs
+  const first = fleet.nodes[0]!.ask(30)
+  await fleet.clock.advance(1000)
+  const second = fleet.nodes[1]!.ask(30)
+  await fleet.clock.advance(5 * leaseMs)
+  const texts = (await Promise.all([first, second])).map(({ text }) => text)
+  assert.equal(texts[0], texts[1])
+  assert.equal(fleet.database.asked.length, 1)
+})
+
+test('a fetch that fails is tried by the node that waited, and its answer is the one of the outage', async () => {
+  const fleet = new FleetRig({ nodes: 2 })
+  const to = fleet.openCell + minuteMs
+  await fleet.ask(0, 30, to)
+  await fleet.ask(1, 30, to)
+  await fleet.clock.advance(20_000)
+  fleet.database.failure = { reason: 'database_unreachable', detail: 'connect ECONNREFUSED' }
+  fleet.database.lagMs = 100
+  const all = fleet.nodes.map((node) => node.ask(30, to))
+  await fleet.clock.advance(2000)
+  for (const { decision } of await Promise.all(all)) {
+    assert.deepEqual([decision.outcome, decision.reason], ['stale', 'database_unreachable'])
+  }
+})
+
+test('slow, then failing: a stale answer after the patience, wherever the buckets lie', async () => {
+  const fleet = new FleetRig({ nodes: 2, patienceMs: { slow: 10_000, down: 1000 } })
+  await fleet.ask(0, 30)
+  await fleet.clock.advance(20_000)
+  fleet.database.lagMs = 30_000
+  fleet.database.failure = { reason: 'database_timeout', detail: 'no answer' }
+  const asking = fleet.nodes[0]!.ask(30)
+  await fleet.clock.advance(10_200)
+  assert.deepEqual((await asking).decision.outcome, 'stale')
+})
+
+/** Nodes that hear of each other's marks, each of which has half an hour in its memory. */
+async function loadedFleet(nodes: number): Promise<FleetRig> {
+  const fleet = new FleetRig({ nodes })
+  const loading = Promise.all(fleet.nodes.map(({ marks }) => marks.load()))
+  await fleet.clock.advance(1000)
+  await loading
+  for (let node = 0; node < nodes; node++) await fleet.ask(node, 30)
+  await fleet.clock.advance(1)
+  fleet.database.asked.length = 0
+  return fleet
+}
+
+for (const nodes of [2, 4]) {
+  test(`${nodes} nodes: a purge on one holds on all of them, and is paid for once`, async () => {
+    const fleet = await loadedFleet(nodes)
+    const purging = fleet.nodes[0]!.purge.run({})
+    await fleet.clock.advance(3000)
+    assert.equal((await purging).buckets, 30)
+    const asking = fleet.nodes.map((node) => node.ask(30))
+    await fleet.clock.advance(500)
+    for (const { text, decision } of await Promise.all(asking)) {
+      assert.equal(text, fleet.truth(30))
+      assert.notEqual(decision.outcome, 'stale')
+    }
+    assert.equal(fleet.database.asked.length, 1)
+  })
+
+  test(`${nodes} nodes: shadow mode compares with what another node has stored`, async () => {
+    const fleet = await loadedFleet(nodes)
+    const last = fleet.nodes.at(-1)!
+    const shadowing = last.shadow(30)
+    await fleet.clock.advance(500)
+    assert.deepEqual(
+      [(await shadowing).text, (await shadowing).decision.detail],
+      [fleet.truth(30), 'would be hit'],
+    )
+    const { comparisons, equal } = last.shadowLog.report('cells')
+    assert.deepEqual([comparisons, equal], [1, 1])
+  })
+
+  test(`${nodes} nodes: in an outage each serves stale what any of them has fetched`, async () => {
+    const fleet = await loadedFleet(nodes)
+    fleet.database.failure = { reason: 'database_unreachable', detail: 'connect ECONNREFUSED' }
+    await fleet.clock.advance(20_000)
+    const asking = fleet.nodes.map((node) => node.ask(30))
+    await fleet.clock.advance(5000)
+    for (const { decision } of await Promise.all(asking)) {
+      assert.deepEqual([decision.outcome, decision.reason], ['stale', 'database_unreachable'])
+    }
+  })
+}

@@ -1,0 +1,55 @@
+/**
+ * What a server can be given by whoever runs several of them as one process, instead of having it to itself. Each part stands
+ * by itself; without any, a server has everything of its own.
+ */
+import type { Flavour } from '../../backends/backend.ts'
+import type { Budget } from '../../core/budget.ts'
+import type { Mark } from '../../core/mark.ts'
+import type { Vouched } from '../../core/witness.ts'
+import type { Claims } from '../../engine/claims.ts'
+import type { ShadowLog } from '../../engine/shadow/log.ts'
+import type { Listener } from '../front/listener.ts'
+import type { Mode } from '../request/settings.ts'
+import type { Site, SiteFigures } from './site.ts'
+import type { Storage } from './tiers.ts'
+
+export interface ServerParts {
+  readonly budget?: Budget
+  /** Instead of memory and far stores of its own. */
+  readonly storage?: Storage
+  readonly claims?: Claims
+  /** What it calls itself in Via. */
+  readonly via?: string
+  readonly shadowLog?: ShadowLog
+  /** What is known about the databases, by name. Their segments are watched elsewhere. */
+  readonly known?: ReadonlyMap<string, KnownDatabase>
+  /** Others listen on the same addresses. */
+  readonly reusePort?: boolean
+  /** Opens the listeners, by configured address, instead of the server itself. */
+  readonly openListeners?: (inside: Inside) => Promise<ReadonlyMap<string, Listener>>
+  /** What is going on at a database, where others serve its requests too. */
+  readonly figures?: (backend: string) => SiteFigures
+  readonly hooks?: ServerHooks
+}
+
+export interface KnownDatabase {
+  readonly flavour: Flavour
+  readonly vouched: Vouched | undefined
+}
+
+/** Told of what changes; a promise is waited for before the change counts as made. */
+export interface ServerHooks {
+  /** `store`: the name of a far store; '' is memory alone. */
+  readonly onMarks?: (store: string, marks: readonly Mark[]) => Promise<void>
+  readonly onVouched?: (backend: string, vouched: Vouched) => Promise<void>
+  readonly onMode?: (backend: string, mode: Mode) => Promise<void>
+  readonly onFlavour?: (backend: string, flavour: Flavour) => void
+}
+
+/** What a server has, for those who answer its requests. */
+export interface Inside {
+  readonly storage: Storage
+  readonly sites: readonly Site[]
+  readonly via: string
+  readonly shadowLog: ShadowLog
+}

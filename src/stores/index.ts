@@ -1,0 +1,24 @@
+/** What the author of a store needs; published as `windowpane/store`. The laws are in `windowpane/testing`. */
+
+export type { Clock, EpochMs } from '../core/clock.ts'
+export { endOf, type Grid } from '../core/grid.ts'
+export type { Interval } from '../core/interval.ts'
+export type { Key } from '../core/key.ts'
+export { clockOf, measure, type Pane, PaneBody, paneOf, paneVersion, slice } from '../core/pane.ts'
+export { haveSameFrame, join } from '../core/pane-join.ts'
+export {
+  isCollected,
+  publishOn,
+  type Rows as CellRows,
+  refusalOfId,
+  takeFrom,
+  visible,
+} from './cell-rules.ts'
+export * from './cells.ts'
+export type { EvictionReason, StoreCondition, StoreFigures } from './figures.ts'
+export * from './rows/plan.ts'
+export * from './rows/record.ts'
+export * from './rows/row-key.ts'
+export * from './rows/seal.ts'
+export type * from './store.ts'
+export * from './tile.ts'

@@ -1,0 +1,100 @@
+/** What the rest of the program knows about one kind of store before, and without, loading its engine. */
+import type { Section } from '../config/definition.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Cells } from './cells.ts'
+import type { Store } from './store.ts'
+
+export interface StoreKind<C = unknown> {
+  /** Schemes of the URLs that name such a store, without the colon. */
+  readonly schemes: readonly string[]
+  /** How such a URL is written, for messages and documentation. */
+  readonly urlForm: string
+  /** The keys below `stores.<name>`, besides `type` and `url`. Parameters of a URL are keys of this section. */
+  readonly section: Section<C>
+  /** The keys that a URL sets by what stands before its parameters. */
+  readUrl(url: StoreUrl): UrlKeys | RefusedUrl
+  /** Whether memory stands in front of it. The memory of this process is the only kind that needs none. */
+  readonly isFar: boolean
+  /** How long one read or write may take before requests go on without it. */
+  readonly timeoutMs: number
+  /** Where the data lies, and the key that says so: no two stores may have the same place. */
+  placeOf?(config: C): { readonly key: string; readonly place: string }
+  /** For `windowpane doctor`: looks without leaving anything behind. */
+  examine(config: C, clock: Clock): Promise<readonly StoreFinding[]>
+  /** Loads the engine and opens the store; a value says why it cannot be used. */
+  open(config: C, rules: StoreRules): Promise<OpenedStore | Refused>
+}
+
+export interface StoreUrl {
+  /** In lower case, without the colon. */
+  readonly scheme: string
+  /** What stands between the colon and the `?`, not decoded. */
+  readonly place: string
+}
+
+/** Values by key, as text. */
+export type UrlKeys = Readonly<Record<string, string>>
+
+export interface RefusedUrl {
+  /** A sentence that has the URL as its subject. */
+  readonly refused: string
+  /** The URL that was probably meant. */
+  readonly suggestion?: string
+}
+
+/** What a store is told besides its own keys. */
+export interface StoreRules {
+  readonly clock: Clock
+  /** What a store in this process' memory may take. */
+  readonly memoryBytes: number
+  /** Buckets are dropped this long after they were fetched. */
+  readonly retentionMs: number
+  readonly maxBucketsPerShape: number
+  /** From this age at fetch on a bucket counts as settled. */
+  readonly settledAgeMs: number
+}
+
+export interface OpenedStore {
+  readonly panes: Store
+  /** Small rows under conditions, where the engine has them. */
+  readonly cells?: Cells
+  /** What an operator should know about how it was opened, as a sentence. */
+  readonly notice?: string
+  /** Closes both faces; closing again does nothing. */
+  close(): Promise<void>
+}
+
+/** Why a store cannot be used: a value, because operators meet it. */
+export interface Refused {
+  /** A stable word for status and metrics. */
+  readonly refused: string
+  readonly detail: string
+  /** What to change. */
+  readonly remedy: string
+  /** The error behind it, where there is one. */
+  readonly cause?: unknown
+}
+
+export interface StoreFinding {
+  readonly status: 'ok' | 'warn' | 'fail'
+  readonly sentence: string
+  readonly remedy?: string
+}
+
+/** An engine's client is an optional dependency: whoever uses the engine installs it, in this version. */
+export async function loadClient<T>(
+  name: string,
+  version: string,
+  load: () => Promise<unknown>,
+): Promise<T | Refused> {
+  try {
+    return (await load()) as T
+  } catch (cause) {
+    return {
+      refused: 'not_installed',
+      detail: `the package "${name}" is not installed, or has no binary for this platform`,
+      remedy: `npm install ${name}@${version}`,
+      cause,
+    }
+  }
+}

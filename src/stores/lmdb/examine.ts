@@ -1,0 +1,92 @@
+/** What the doctor says about an LMDB store: is the package there, can the folder be written to, is there room? */
+import { existsSync } from 'node:fs'
+import { open, rm, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { bytesText } from '../../config/units.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { StoreFinding } from '../kind.ts'
+import type { LmdbConfig } from './kind.ts'
+import { loadLibrary } from './library.ts'
+import { type Disk, dataFile, networkFileSystemOf, systemDisk } from './place.ts'
+
+export async function examineLmdb(config: LmdbConfig, clock: Clock): Promise<StoreFinding[]> {
+  const library = await loadLibrary()
+  if ('refused' in library) {
+    const { detail, remedy } = library
+    return [fail(`${sentence(detail)}: buckets are kept in memory only.`, remedy)]
+  }
+  const directory = nearestExisting(config.path)
+  const network = networkFileSystemOf(directory, systemDisk)
+  if (network !== undefined) {
+    const where = `${config.path} lies on a network or user-space file system (${network})`
+    return [fail(`${where}, where it would be damaged.`, 'Choose a folder on a local disk.')]
+  }
+  const speed = await writeFinding(directory, clock)
+  return speed.status === 'fail' ? [speed] : [speed, await roomFinding(config, systemDisk)]
+}
+
+const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}`
+
+const ok = (text: string): StoreFinding => ({ status: 'ok', sentence: text })
+const warn = (text: string, remedy: string): StoreFinding => ({ status: 'warn', sentence: text, remedy })
+const fail = (text: string, remedy: string): StoreFinding => ({ status: 'fail', sentence: text, remedy })
+
+/** The folder itself is made when the store is opened: the doctor leaves nothing behind. */
+function nearestExisting(path: string): string {
+  let directory = resolve(path)
+  while (!existsSync(directory) && dirname(directory) !== directory) directory = dirname(directory)
+  return directory
+}
+
+const slowMs = 50
+const tries = 3
+
+async function writeFinding(directory: string, clock: Clock): Promise<StoreFinding> {
+  try {
+    const ms = await fastestWrite(directory, clock)
+    const text = `${directory} can be written to; a small write and read takes ${ms.toFixed(1)} ms`
+    if (ms <= slowMs) return ok(`${text}.`)
+    return warn(
+      `${text}: slow.`,
+      'Choose a folder on a faster disk; requests do not wait for it, but it may lag.',
+    )
+  } catch (error) {
+    const text = `${directory} cannot be written to: ${(error as Error).message}.`
+    return fail(text, 'Give this user a folder it may write to.')
+  }
+}
+
+/** Of several writes that are forced to the disk, in a file of its own that is removed again. */
+async function fastestWrite(directory: string, clock: Clock): Promise<number> {
+  const path = join(directory, `.windowpane-doctor-${process.pid}-${Math.floor(clock.random() * 1e9)}`)
+  const bytes = Buffer.alloc(4096, 'windowpane')
+  const file = await open(path, 'wx+', 0o600)
+  let fastest = Number.POSITIVE_INFINITY
+  try {
+    for (let i = 0; i < tries; i++) {
+      const began = clock.elapsed()
+      await file.write(bytes, 0, bytes.length, 0)
+      await file.sync()
+      await file.read(Buffer.alloc(bytes.length), 0, bytes.length, 0)
+      fastest = Math.min(fastest, clock.elapsed() - began)
+    }
+    return fastest
+  } finally {
+    await file.close()
+    await rm(path, { force: true })
+  }
+}
+
+async function roomFinding({ path, sizeBytes, reserveBytes }: LmdbConfig, disk: Disk): Promise<StoreFinding> {
+  const held = await stat(dataFile(path)).then(
+    ({ size }) => size,
+    () => 0,
+  )
+  const free = disk.freeBytes(nearestExisting(path))
+  const wanted = Math.max(0, sizeBytes - held) + reserveBytes
+  const text = `${bytesText(free)} are free; it may grow by ${bytesText(Math.max(0, sizeBytes - held))} and leaves ${bytesText(reserveBytes)} to others`
+  if (free >= wanted) return ok(`${text}.`)
+  if (free < reserveBytes)
+    return fail(`${text}: nothing more is written.`, 'Free some space, or lower its reserve.')
+  return warn(`${text}: it cannot grow to its size.`, 'Free some space, or lower its size.')
+}

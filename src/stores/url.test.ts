@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import test from 'node:test'
+import { kindOfStore, storeKindNames } from './kinds.ts'
+import { loadLibrary } from './lmdb/library.ts'
+import { keysOfStoreUrl, storeUrlForms } from './url.ts'
+
+const keysOf = (url: string): unknown => {
+  const keys = keysOfStoreUrl(url)
+  return keys instanceof Map ? Object.fromEntries(keys) : keys
+}
+
+test('a URL is the keys of a store', () => {
+  for (const url of ['memory:', 'memory://', 'MEMORY:']) assert.deepEqual(keysOf(url), { type: 'memory' })
+  assert.deepEqual(keysOf('lmdb:/a?size=1GiB&reserve=0B'), {
+    ...{ type: 'lmdb', path: '/a', size: '1GiB', reserve: '0B' },
+  })
+  for (const [url, path] of [
+    ['lmdb:/var/lib/x', '/var/lib/x'],
+    ['lmdb:///var/lib/x', '/var/lib/x'],
+    ['lmdb:x/y', 'x/y'],
+    ['lmdb:../x', '../x'],
+    ['lmdb:/a%3Fb%25c#d:e', '/a?b%c#d:e'],
+  ])
+    assert.deepEqual(keysOf(url!), { type: 'lmdb', path })
+})
+
+test('what is no URL of a store is refused, whatever its parameters are called', () => {
+  for (const url of ['', 'lmdb', '/x', ':x', 'redis://h/0', 'lmdb:', 'lmdb:%zz', 'lmdb://host/x', 'memory:x'])
+    assert.ok('refused' in keysOfStoreUrl(url), url)
+  for (const query of ['type=memory', 'path=/y', 'url=x', 'size=1&size=2'])
+    assert.ok('refused' in keysOfStoreUrl(`lmdb:/x?${query}`), query)
+  const keys = keysOfStoreUrl('lmdb:/x?refused=1&__proto__=2')
+  assert.ok(keys instanceof Map && keys.get('__proto__') === '2', 'left to the reader of keys')
+})
+
+test('kinds have schemes of their own, and their forms of URLs are ones', () => {
+  const schemes = storeKindNames.flatMap((type) => kindOfStore({ type }).schemes)
+  assert.equal(new Set(schemes).size, schemes.length)
+  for (const form of storeUrlForms) assert.ok(keysOfStoreUrl(form) instanceof Map, form)
+})
+
+test('what is said to be installed is what package.json asks for', async () => {
+  const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
+  const missing = new Error('cannot find it')
+  const refused = await loadLibrary(() => Promise.reject(missing))
+  assert.ok('refused' in refused)
+  assert.equal(refused.remedy, `npm install lmdb@${manifest.peerDependencies.lmdb}`)
+  assert.equal(refused.cause, missing)
+})

@@ -1,0 +1,153 @@
+/**
+ * Claims between threads of one process. The keeper has the table; a thread asks it by message before it sends a query. Inside
+ * a thread flights.ts has decided already; here the same rules hold between threads.
+ */
+import type { Edges } from '../backends/backend.ts'
+import type { Key } from '../core/key.ts'
+import type { Claim, Claims, Verdict, Wanted } from '../engine/claims.ts'
+import { isWorthAwaiting } from '../engine/flights.ts'
+
+export type ToClaimTable =
+  | {
+      readonly kind: 'claim'
+      readonly claim: number
+      readonly wanted: Wanted
+      /** The revision of the key that the thread has seen. */
+      readonly seen: number
+    }
+  | { readonly kind: 'release'; readonly claim: number; readonly isStored: boolean }
+
+export interface FromClaimTable {
+  readonly kind: 'claimed'
+  readonly claim: number
+  readonly verdict: Verdict
+}
+
+interface OpenClaim extends Pick<Wanted, 'key' | 'intervals' | 'startedAt'> {
+  readonly edges: Edges | undefined
+  readonly thread: number
+  readonly waiting: Map<string, () => void>
+  /** With other nodes. */
+  readonly outer: Claim | undefined
+}
+
+export interface ClaimTableOptions {
+  readonly send: (thread: number, message: FromClaimTable) => void
+  /** Whether more is stored of a key than the revision that a thread has seen; it has been told of it by then. */
+  readonly isNews: (key: Key, seen: number) => boolean
+  /** Where other nodes fetch for the same store. */
+  readonly outer?: ((wanted: Wanted) => Claim) | undefined
+}
+
+/** The keeper's side. Who waits holds no claim, so that nobody can wait for itself. */
+export class ClaimTable {
+  readonly #options: ClaimTableOptions
+  readonly #open = new Map<string, OpenClaim>()
+  readonly #byKey = new Map<Key, Set<OpenClaim>>()
+
+  constructor(options: ClaimTableOptions) {
+    this.#options = options
+  }
+
+  get count(): number {
+    return this.#open.size
+  }
+
+  receive(thread: number, message: ToClaimTable): void {
+    if (message.kind === 'release') this.#release(nameOf(thread, message.claim), message.isStored)
+    else this.#claim(thread, message)
+  }
+
+  /** The thread is no more: whoever waits for it need not. */
+  close(thread: number): void {
+    const isOfThread = (name: string) => name.startsWith(`${thread} `)
+    for (const { waiting } of this.#open.values()) {
+      for (const name of [...waiting.keys()].filter(isOfThread)) waiting.delete(name)
+    }
+    for (const name of [...this.#open.keys()].filter(isOfThread)) this.#release(name, false)
+  }
+
+  #claim(thread: number, { claim, wanted, seen }: ToClaimTable & { kind: 'claim' }): void {
+    const answer = (verdict: Verdict) => this.#options.send(thread, { kind: 'claimed', claim, verdict })
+    const { key, intervals, edges, startedAt, isImpatient } = wanted
+    if (!isImpatient && this.#options.isNews(key, seen)) {
+      answer({ acceptFrom: Number.POSITIVE_INFINITY })
+      return
+    }
+    const other = isImpatient ? undefined : this.#otherFlight(thread, wanted)
+    if (other !== undefined) {
+      other.waiting.set(nameOf(thread, claim), () => answer({ acceptFrom: other.startedAt }))
+      return
+    }
+    const outer = this.#options.outer?.(wanted)
+    this.#add(nameOf(thread, claim), { thread, key, intervals, edges, startedAt, waiting: new Map(), outer })
+    if (outer === undefined) answer('go')
+    else void outer.verdict.then(answer)
+  }
+
+  #otherFlight(thread: number, wanted: Wanted): OpenClaim | undefined {
+    for (const open of this.#byKey.get(wanted.key) ?? []) {
+      if (open.thread !== thread && isWorthAwaiting(open, wanted.intervals, wanted)) return open
+    }
+    return undefined
+  }
+
+  #add(name: string, open: OpenClaim): void {
+    this.#open.set(name, open)
+    const others = this.#byKey.get(open.key)
+    if (others === undefined) this.#byKey.set(open.key, new Set([open]))
+    else others.add(open)
+  }
+
+  #release(name: string, isStored: boolean): void {
+    const open = this.#open.get(name)
+    if (open === undefined) {
+      for (const { waiting } of this.#open.values()) waiting.delete(name)
+      return
+    }
+    this.#open.delete(name)
+    const others = this.#byKey.get(open.key)
+    others?.delete(open)
+    if (others?.size === 0) this.#byKey.delete(open.key)
+    open.outer?.release(isStored)
+    for (const goOn of open.waiting.values()) goOn()
+  }
+}
+
+const nameOf = (thread: number, claim: number): string => `${thread} ${claim}`
+
+export interface RemoteClaimsOptions {
+  readonly send: (message: ToClaimTable) => void
+  /** What this thread has seen of a key. */
+  readonly revisionOf: (key: Key) => number
+}
+
+/** A thread's side. */
+export class RemoteClaims implements Claims {
+  readonly #options: RemoteClaimsOptions
+  readonly #waiting = new Map<number, (verdict: Verdict) => void>()
+  #last = 0
+
+  constructor(options: RemoteClaimsOptions) {
+    this.#options = options
+  }
+
+  claim(wanted: Wanted): Claim {
+    const { send, revisionOf } = this.#options
+    const claim = ++this.#last
+    const verdict = new Promise<Verdict>((resolve) => this.#waiting.set(claim, resolve))
+    send({ kind: 'claim', claim, wanted, seen: revisionOf(wanted.key) })
+    return {
+      verdict,
+      release: (isStored) => {
+        this.#waiting.delete(claim)
+        send({ kind: 'release', claim, isStored })
+      },
+    }
+  }
+
+  receive({ claim, verdict }: FromClaimTable): void {
+    this.#waiting.get(claim)?.(verdict)
+    this.#waiting.delete(claim)
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Looking on in a thread that serves requests: what there is to tell is gathered and handed to the keeper in batches,
+ * which counts, logs and records it as if it were its own. A keeper that falls far behind is not told more until it has
+ * caught up: what is left out by then is counted.
+ */
+import type { Clock } from '../core/clock.ts'
+import type { Log, LogFields } from '../telemetry/log.ts'
+import type { OriginFetch } from '../telemetry/metrics.ts'
+import { recordOf } from '../telemetry/record.ts'
+import { type BackendHooks, type Onlooker, originFetchOf } from '../telemetry/telemetry.ts'
+import { type RecordColumns, RecordWriter } from './record-columns.ts'
+
+export interface Batch {
+  readonly kind: 'batch'
+  readonly records: RecordColumns
+  readonly fetches: readonly OriginFetch[]
+  /** Requests that were not told of since the last batch. */
+  readonly leftOut: number
+}
+
+type TopicState = Parameters<Log['change']>[1]
+
+export interface Topic {
+  readonly kind: 'topic'
+  readonly topic: string
+  readonly state: TopicState
+  readonly fields: LogFields
+}
+
+export interface RelayOptions {
+  readonly clock: Clock
+  readonly send: (message: Batch | Topic) => void
+}
+
+const everyMs = 100
+/** A batch that is this long does not wait. */
+const longBatch = 512
+/** Batches that the keeper may be behind. */
+const maxUntaken = 64
+
+export class Relay implements Onlooker {
+  /** What shadow mode finds out is told by itself. */
+  readonly metrics = { observeVerify: () => {} }
+  readonly log: Onlooker['log']
+  readonly #options: RelayOptions
+  readonly #records = new RecordWriter(longBatch)
+  #fetches: OriginFetch[] = []
+  #untaken = 0
+  #leftOut = 0
+  #isWaiting = false
+
+  constructor(options: RelayOptions) {
+    this.#options = options
+    this.log = {
+      // The keeper does what these lines tell of too, and says so.
+      line: () => {},
+      change: (topic, state, fields = {}) => options.send({ kind: 'topic', topic, state, fields }),
+    }
+  }
+
+  hooks(backend: string): BackendHooks {
+    return {
+      observe: (visit) => {
+        if (this.#untaken >= maxUntaken) this.#leftOut++
+        else this.#records.add(recordOf(backend, visit))
+        if (this.#records.count === longBatch) this.flush()
+        this.#later()
+      },
+      onFetch: (fetched) => {
+        this.#fetches.push(originFetchOf(backend, fetched))
+        this.#later()
+      },
+    }
+  }
+
+  /** A thread has no stores of its own. */
+  storeHook(): () => void {
+    return () => {}
+  }
+
+  /** The keeper has taken a batch. */
+  taken(): void {
+    this.#untaken--
+  }
+
+  flush(): void {
+    if (this.#records.count + this.#fetches.length + this.#leftOut === 0) return
+    this.#untaken++
+    this.#options.send({
+      kind: 'batch',
+      records: this.#records.take(),
+      fetches: this.#fetches,
+      leftOut: this.#leftOut,
+    })
+    this.#fetches = []
+    this.#leftOut = 0
+  }
+
+  #later(): void {
+    if (this.#isWaiting) return
+    this.#isWaiting = true
+    this.#options.clock.after(everyMs, () => {
+      this.#isWaiting = false
+      this.flush()
+    })
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * Why some queries are passed on: on the real server, their values change when a request is cut in two. A query that no
+ * longer does may be allowed. The data and the cuts are the same in every run.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiClient } from '../fidelity/client.ts'
+import { seededRandom } from '../fidelity/random.ts'
+import { END, lines, START } from './dataset.ts'
+import { startDatabase } from './under-test.ts'
+
+const dependent = [
+  'steady',
+  'flappy',
+  'slow',
+  'rate(flappy[1m])',
+  'idelta(flappy[1m])',
+  'changes(flappy[1m])',
+  'resets(flappy[1m])',
+  'timestamp(flappy)',
+  'scalar(fleeting{host=~"a|b"}[1m])',
+  'sgn(flappy[16s])',
+  '1 ^ last_over_time(flappy[16s])',
+  'last_over_time(gappy[1m]) != last_over_time(flappy[16s])',
+  'last_over_time(gappy[1m]) > bool last_over_time(flappy[16s])',
+]
+const local = ['last_over_time(flappy[16s])', 'sum(sum_over_time(flappy[1m]))']
+
+const maxCuts = 400
+
+interface Cut {
+  readonly step: number
+  /** Seconds. */
+  readonly start: number
+  readonly points: number
+  /** How many points the first part has. */
+  readonly at: number
+}
+
+function cutOf(number: number): Cut {
+  const random = seededRandom(7, number)
+  const points = random.int(3, 30)
+  return {
+    step: random.pick([5, 7, 15, 60]),
+    start: random.int(START / 1000, END / 1000 - 3600),
+    points,
+    at: random.pick([1, points - 1, random.int(1, points - 1)]),
+  }
+}
+
+/** Every point with its labels, in any order. */
+async function pointsOf(
+  client: ApiClient,
+  query: string,
+  { step, start, points }: Omit<Cut, 'at'>,
+): Promise<string[]> {
+  const end = start + (points - 1) * step
+  const range = new URLSearchParams({
+    query,
+    start: `${start}`,
+    end: `${end}`,
+    step: `${step}`,
+    nocache: '1',
+  })
+  const { body } = await client.get(`/api/v1/query_range?${range}`)
+  const answer = JSON.parse(body.toString()) as { data: { result: { metric: object; values: unknown[] }[] } }
+  return answer.data.result.flatMap(({ metric, values }) =>
+    values.map((value) => JSON.stringify([metric, value])),
+  )
+}
+
+async function isSame(client: ApiClient, query: string, cut: Cut): Promise<boolean> {
+  const { step, start, points, at } = cut
+  const [whole, head, tail] = await Promise.all([
+    pointsOf(client, query, cut),
+    pointsOf(client, query, { step, start, points: at }),
+    pointsOf(client, query, { step, start: start + at * step, points: points - at }),
+  ])
+  return [...head, ...tail].sort().join() === whole.sort().join()
+}
+
+test('what is passed on changes when it is cut, and what is cached does not', async (t) => {
+  const server = await startDatabase(t)
+  if (server === null) return
+  await server.load(lines())
+  const client = new ApiClient(server.url)
+  t.after(() => client.close())
+  for (const query of dependent) {
+    let number = 0
+    while (number < maxCuts && (await isSame(client, query, cutOf(number)))) number++
+    t.diagnostic(`${query}: after ${number} cuts`)
+    assert.ok(number < maxCuts, `${query} was the same in ${maxCuts} cuts`)
+  }
+  for (const query of local) {
+    for (let number = 0; number < maxCuts / 4; number++) {
+      assert.ok(await isSame(client, query, cutOf(number)), `${query}, cut ${number}`)
+    }
+  }
+})
