@@ -35,9 +35,12 @@ async function simulate({ nodes, isShared, lagMs, failures }: Case, seed: number
   const engines = apart ?? fleet.nodes
   database.lagMs = lagMs
   const random = seededRandom(seed)
-  const tally = { served: 0, wrong: 0 }
+  const tally = { asked: 0, served: 0, wrong: 0 }
+  const isOver = false
+  let isOver = false
   const look = async (engine: EngineRig) => {
     const to = engine.openCell + minuteMs
+    tally.asked++
     const { text } = await engine.ask(windowCells, to)
     tally.served++
     if (text !== fleet.truth(windowCells, to)) tally.wrong++
@@ -45,6 +48,7 @@ async function simulate({ nodes, isShared, lagMs, failures }: Case, seed: number
   for (let i = 0; i < viewers; i++) {
     const engine = engines[i % nodes]!
     const refresh = () => {
+      if (isOver) return
       void look(engine)
       clock.after(refreshMs, refresh)
     }
@@ -54,7 +58,11 @@ async function simulate({ nodes, isShared, lagMs, failures }: Case, seed: number
   database.asked.length = 0
   await clock.advance(measuredMs)
   const farHits = engines.map(({ tiered }) => tiered?.far.found ?? 0)
-  return { ...tally, queries: database.asked.length, farHits }
+  const queries = database.asked.length
+  // Requests under way finish.
+  isOver = true
+  await clock.advance(minuteMs)
+  return { ...tally, queries, farHits }
 }
 
 const seeds = [1, 3]
