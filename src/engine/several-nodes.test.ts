@@ -36,7 +36,6 @@ async function simulate({ nodes, isShared, lagMs, failures }: Case, seed: number
   database.lagMs = lagMs
   const random = seededRandom(seed)
   const tally = { asked: 0, served: 0, wrong: 0 }
-  const isOver = false
   let isOver = false
   const look = async (engine: EngineRig) => {
     const to = engine.openCell + minuteMs
