@@ -1,4 +1,4 @@
-/** Claims of threads where other nodes fetch for the same store: the keeper claims with them on behalf of its threads. */
+/** Claims of threads where other nodes fetch for the same store: the main thread claims with them on behalf of its threads. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Claim, Claims, Verdict, Wanted } from '../engine/claims.ts'

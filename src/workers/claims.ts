@@ -1,5 +1,5 @@
 /**
- * Claims between threads of one process. The keeper has the table; a thread asks it by message before it sends a query. Inside
+ * Claims between threads of one process. The main thread has the table; a thread asks it by message before it sends a query. Inside
  * a thread flights.ts has decided already; here the same rules hold between threads.
  */
 import type { Edges } from '../backends/backend.ts'
@@ -41,7 +41,7 @@ export interface ClaimTableOptions {
   readonly outer?: (store: StoreName) => Claims | undefined
 }
 
-/** The keeper's side. Who waits holds no claim, so that nobody can wait for itself. */
+/** The main thread's side. Who waits holds no claim, so that nobody can wait for itself. */
 export class ClaimTable {
   readonly #options: ClaimTableOptions
   readonly #open = new Map<string, OpenClaim>()

@@ -1,4 +1,4 @@
-/** The stores and marks of a thread that serves requests: views of the keeper's. */
+/** The stores and marks of a thread that serves requests: views of the main thread's. */
 import type { Clock } from '../core/clock.ts'
 import type { Mark } from '../core/mark.ts'
 import type { Claims } from '../engine/claims.ts'
@@ -52,10 +52,10 @@ export class ThreadStorage implements Storage {
     this.marksOf(this.of(name)).follow(marks)
   }
 
-  /** They came with the briefing. */
+  /** They came with `WorkerInit`. */
   async loadMarks(): Promise<void> {}
 
-  /** The keeper has them. */
+  /** The main thread has them. */
   figures(): NamedStore[] {
     return []
   }

@@ -9,7 +9,7 @@ import type { OpenedStore } from '../../stores/kind.ts'
 import type { Store } from '../../stores/store.ts'
 import { type TieredStore, tieredStore } from '../../stores/tiered.ts'
 import type { NamedStore } from '../../telemetry/store-families.ts'
-import type { Onlooker } from '../../telemetry/telemetry.ts'
+import type { Observer } from '../../telemetry/telemetry.ts'
 
 /** An open store and how long one operation of it may take, or why there is none. */
 export type FarStore = (OpenedStore & { readonly timeoutMs: number }) | StoreCondition
@@ -19,7 +19,7 @@ export interface TiersOptions {
   readonly memory: Store
   /** By their names in the configuration. */
   readonly farStores: ReadonlyMap<string, FarStore>
-  readonly telemetry: Onlooker | undefined
+  readonly telemetry: Observer | undefined
   /** How long marks are kept. */
   readonly retentionMs: number
   /** Told what marks of a store are in force; '' is memory alone. */

@@ -11,7 +11,7 @@ import type {
   PublishOutcome,
   PutOutcome,
   Take,
-  Taken,
+  TakeOutcome,
 } from '../cells.ts'
 import { seal, unseal } from '../rows/seal.ts'
 import type { MaybePromise } from '../store.ts'
@@ -95,8 +95,11 @@ export class LmdbCells implements Cells {
     )
   }
 
-  take(id: CellId, take: Take): Promise<Taken> {
-    return this.#change<Taken>(() => takeFrom(this.#rows, id, take), { ok: false, reason: 'unavailable' })
+  take(id: CellId, take: Take): Promise<TakeOutcome> {
+    return this.#change<TakeOutcome>(() => takeFrom(this.#rows, id, take), {
+      ok: false,
+      reason: 'unavailable',
+    })
   }
 
   remove(id: CellId, condition: Condition): Promise<boolean> {
