@@ -10,6 +10,7 @@ import type { KnownDatabase } from '../proxy/assembly/parts.ts'
 import type { Mode } from '../proxy/request/settings.ts'
 import type { ThreadFigures } from '../telemetry/process-figures.ts'
 import type { ToMainThread, ToReplica } from './cache/messages.ts'
+import type { FromCells, KnownCells, ToCells } from './cells.ts'
 import type { FromClaimTable, ToClaimTable } from './claims.ts'
 import type { Batch, Topic } from './relay.ts'
 import type { MeterCells } from './shared-meter.ts'
@@ -28,6 +29,8 @@ export interface WorkerInit {
   readonly via: string
   /** Of the stores behind memory. */
   readonly farStores: readonly string[]
+  /** Of those that have some, by store. */
+  readonly cells: ReadonlyMap<string, KnownCells>
   readonly marks: ReadonlyMap<string, readonly Mark[]>
   /** Modes that were set while running. */
   readonly modes: ReadonlyMap<string, Mode>
@@ -48,6 +51,7 @@ export type WorkerCommand =
 export type ToWorker =
   | ToReplica
   | FromClaimTable
+  | FromCells
   | { readonly kind: 'command'; readonly id: number; readonly command: WorkerCommand }
   /** A batch was taken. */
   | { readonly kind: 'taken' }
@@ -73,6 +77,7 @@ export interface WorkerFigures {
 export type FromWorker =
   | ToMainThread
   | ToClaimTable
+  | ToCells
   | Batch
   | Topic
   | ShadowFinding

@@ -4,6 +4,7 @@ import type { Mark } from '../core/mark.ts'
 import type { Claims } from '../engine/claims.ts'
 import { Marks } from '../engine/marks.ts'
 import type { Storage } from '../proxy/assembly/tiers.ts'
+import type { Cells } from '../stores/cells.ts'
 import type { Store } from '../stores/store.ts'
 import type { NamedStore } from '../telemetry/store-families.ts'
 import type { Replica } from './cache/replica.ts'
@@ -12,6 +13,8 @@ import type { RemoteClaims } from './claims.ts'
 export interface ThreadStorageOptions {
   readonly replica: Replica
   readonly claims: RemoteClaims
+  /** By the names of the far stores that have some. */
+  readonly cells: ReadonlyMap<string, Cells>
   readonly clock: Clock
   readonly retentionMs: number
   /** By the names of the far stores; '' is memory alone. */
@@ -22,9 +25,10 @@ export class ThreadStorage implements Storage {
   readonly #stores = new Map<string, Store>()
   readonly #marks = new Map<Store, Marks>()
   readonly #claims = new Map<Store, Claims>()
+  readonly #cells = new Map<Store, Cells>()
   readonly names: readonly string[]
 
-  constructor({ replica, claims, clock, retentionMs, marks: given }: ThreadStorageOptions) {
+  constructor({ replica, claims, cells, clock, retentionMs, marks: given }: ThreadStorageOptions) {
     this.names = [...given.keys()].filter((name) => name !== '')
     for (const [name, inForce] of given) {
       const store = replica.store(name)
@@ -33,6 +37,8 @@ export class ThreadStorage implements Storage {
       this.#stores.set(name, store)
       this.#marks.set(store, marks)
       this.#claims.set(store, claims.of(name))
+      const own = cells.get(name)
+      if (own !== undefined) this.#cells.set(store, own)
     }
   }
 
@@ -46,6 +52,10 @@ export class ThreadStorage implements Storage {
 
   claimsOf(store: Store): Claims | undefined {
     return this.#claims.get(store)
+  }
+
+  cellsOf(store: Store): Cells | undefined {
+    return this.#cells.get(store)
   }
 
   follow(name: string, marks: readonly Mark[]): void {

@@ -11,10 +11,12 @@ import { WindowpaneError } from '../core/errors.ts'
 import type { BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
 import type { Inside } from '../proxy/assembly/parts.ts'
 import type { Listener } from '../proxy/front/listener.ts'
+import type { Cells } from '../stores/cells.ts'
 import type { Store } from '../stores/store.ts'
 import type { ThreadFigures } from '../telemetry/process-figures.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { Directory } from './cache/directory.ts'
+import { type KnownCells, runOnCells } from './cells.ts'
 import { ClaimTable } from './claims.ts'
 import { addUp, noFigures } from './figures.ts'
 import type { FromWorker, ToWorker, WorkerCommand, WorkerFigures, WorkerInit } from './messages.ts'
@@ -188,10 +190,16 @@ export class WorkerPool {
     return {
       ...{ place, workers, kinds, given: given(), addresses: this.#addresses, via, meter },
       farStores: storage.names,
+      cells: new Map(storage.names.flatMap((name) => knownCells(name, this.#cellsOf(name)))),
       marks: new Map(stores.map((name) => [name, storage.marksOf(storage.of(name)).list()])),
       modes: new Map(overridden.map(({ name, modes }) => [name, modes.state.mode])),
       known: new Map(backendRuntimes.map(({ name, flavour, vouched }) => [name, { flavour, vouched }])),
     }
+  }
+
+  #cellsOf(store: string): Cells | undefined {
+    const { storage } = this.#inside
+    return storage.cellsOf(storage.of(store))
   }
 
   #receive(worker: WorkerHandle, message: FromWorker): void {
@@ -200,6 +208,11 @@ export class WorkerPool {
       case 'claim':
       case 'release':
         this.#claims.receive(worker.threadId, message)
+        break
+      case 'cells':
+        void runOnCells(this.#cellsOf(message.store), message).then((reply) =>
+          this.#sendTo(worker.threadId, reply),
+        )
         break
       case 'batch':
         this.#take(worker, message)
@@ -298,6 +311,9 @@ export class WorkerPool {
 
 /** The compiler renames imports, not this. */
 const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
+
+const knownCells = (store: string, cells: Cells | undefined): (readonly [string, KnownCells])[] =>
+  cells === undefined ? [] : [[store, { name: cells.name, capabilities: cells.capabilities }]]
 
 function failureOf({ code, message, remedy }: FromWorker & { kind: 'failed' }): WindowpaneError {
   return new WindowpaneError(code as WindowpaneError['code'], message, { remedy })

@@ -10,6 +10,7 @@ import { type DatabaseOptions, type ProxyServer, retentionOf, startServer } from
 import type { Settings } from '../proxy/request/settings.ts'
 import { watchThread } from '../telemetry/process-figures.ts'
 import { Replica } from './cache/replica.ts'
+import { RemoteCells } from './cells.ts'
 import { RemoteClaims } from './claims.ts'
 import { FigureTeller } from './figure-teller.ts'
 import type { FromWorker, ToWorker, WorkerCommand, WorkerInit } from './messages.ts'
@@ -29,6 +30,7 @@ class ServingThread {
   readonly #relay: Relay
   readonly #replica: Replica
   readonly #claims: RemoteClaims
+  readonly #cells: RemoteCells
   readonly #budget: Budget
   #loaded: LoadedConfig
   #settings: ReadonlyMap<string, Settings>
@@ -61,6 +63,7 @@ class ServingThread {
       farStores: new Set(init.farStores),
     })
     this.#claims = new RemoteClaims({ send, revisionOf: (key) => this.#replica.revisionOf(key) })
+    this.#cells = new RemoteCells(send)
     port.on('message', (message: ToWorker) => this.#receive(message))
   }
 
@@ -72,13 +75,14 @@ class ServingThread {
   async #start(): Promise<void> {
     const { config } = this.#loaded
     const { cert, key } = config.tls
-    const { workers, kinds, addresses, via, known, marks, modes } = this.#init
+    const { workers, kinds, addresses, via, known, marks, modes, cells } = this.#init
     const parts = { kindOf: (name: string) => kinds.get(name)!.kind, settings: () => this.#settings }
     const databases = (await databasesOf(config, parts)).map((each) => placed(each, addresses))
     const { limits } = config
     const retentionMs = retentionOf({ limits, databases })
     const storage = new ThreadStorage({
       ...{ replica: this.#replica, claims: this.#claims, clock, retentionMs, marks },
+      cells: new Map([...cells].map(([name, known]) => [name, this.#cells.of(name, known)])),
     })
     this.#storage = storage
     this.#traces = openTraces(config, this.#relay)
@@ -116,6 +120,7 @@ class ServingThread {
 
   #receive(message: ToWorker): void {
     if (message.kind === 'claimed') this.#claims.receive(message)
+    else if (message.kind === 'cells-done') this.#cells.receive(message)
     else if (message.kind === 'taken') this.#relay.taken()
     else if (message.kind === 'command') void this.#carryOut(message.id, message.command)
     else this.#replica.receive(message)

@@ -4,6 +4,7 @@ import type { Mark } from '../../core/mark.ts'
 import { CellClaims } from '../../engine/cell-claims.ts'
 import type { Claims } from '../../engine/claims.ts'
 import { Marks } from '../../engine/marks.ts'
+import type { Cells } from '../../stores/cells.ts'
 import type { StoreCondition } from '../../stores/figures.ts'
 import type { OpenedStore } from '../../stores/kind.ts'
 import type { Store } from '../../stores/store.ts'
@@ -36,6 +37,8 @@ export interface Storage {
   marksOf(store: Store): Marks
   /** Where others, threads or nodes, fetch for a store that `of` gave. */
   claimsOf(store: Store): Claims | undefined
+  /** Of a store that `of` gave, where it has some that outlive this process or are shared. */
+  cellsOf(store: Store): Cells | undefined
   /** To be waited for before the first request: what was purged before a restart stays so. */
   loadMarks(): Promise<void>
   /** Memory first. */
@@ -51,6 +54,7 @@ export class Tiers implements Storage {
   /** By store: who shares one shares its marks. */
   readonly #marks = new Map<Store, Marks>()
   readonly #claims = new Map<Store, Claims>()
+  readonly #cells = new Map<Store, Cells>()
 
   constructor({ clock, memory, farStores, telemetry, retentionMs, onMarks }: TiersOptions) {
     const tell = (store: string) => onMarks && ((marks: readonly Mark[]) => onMarks(store, marks))
@@ -68,6 +72,7 @@ export class Tiers implements Storage {
         })
         this.#tiers.set(name, tier)
         this.#marks.set(tier, new Marks({ clock, retentionMs, cells, onChange: tell(name) }))
+        if (cells !== undefined) this.#cells.set(tier, cells)
         if (cells?.capabilities.shared) {
           const share = (...what: Parameters<TieredStore['share']>) => tier.share(...what)
           this.#claims.set(tier, new CellClaims({ cells, clock, share }))
@@ -90,6 +95,10 @@ export class Tiers implements Storage {
 
   claimsOf(store: Store): Claims | undefined {
     return this.#claims.get(store)
+  }
+
+  cellsOf(store: Store): Cells | undefined {
+    return this.#cells.get(store)
   }
 
   async loadMarks(): Promise<void> {
