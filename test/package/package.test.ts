@@ -197,8 +197,8 @@ test('every subpath can be imported, and nothing else', async () => {
   assert.deepEqual(ran, { code: 0, out: '', err: '' })
 })
 
-/** What authors of stores import is called after the one that they write. */
-const authorsEntry = (path: string): string => (path === 'stores' ? 'store' : path)
+/** What authors of stores and backends import is called after the one that they write. */
+const authorsEntry = (path: string): string => path.replace(/^(store|backend)s$/, '$1')
 
 for (const resolution of ['nodenext', 'bundler']) {
   test(`a program in TypeScript can be compiled against it (${resolution})`, async () => {
@@ -224,7 +224,8 @@ async function compile(file: string, how: readonly string[]): Promise<void> {
 
 test('what docs/extend shows can be compiled against it and passes its own tests', async () => {
   const pages = it.files.map(({ path }) => path).filter((path) => path.startsWith('docs/extend/'))
-  assert.ok(pages.includes('docs/extend/store.md'))
+  for (const name of ['backend', 'store'])
+    assert.ok(pages.includes(`docs/extend/${name}.md`), name)
   for (const page of pages) {
     const blocks = [...(await it.text(page)).matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map((block) => block[1]!)
     const file = `${basename(page, '.md')}.test.ts`

@@ -28,7 +28,8 @@ test('two processes on one store: a hit from the other’s buckets, and one quer
   const fetches = () => upstream.seen.filter(({ target }) => target.includes('query_range')).length
 
   // The second sighting takes it to the shared store.
-  for (const outcome of ['miss/absent', 'hit']) assert.equal(outcomeOf(await ask(one.url, window(30))), outcome)
+  for (const outcome of ['miss/absent', 'hit'])
+    assert.equal(outcomeOf(await ask(one.url, window(30))), outcome)
   const listed = async () => {
     for await (const [key] of store.panes.shapes()) return key
     return undefined
