@@ -71,6 +71,34 @@ export class Budget {
   }
 }
 
+/** One holder's part of a budget. */
+export class Reservation {
+  readonly #budget: Budget
+  #bytes = 0
+
+  constructor(budget: Budget) {
+    this.#budget = budget
+  }
+
+  /** Makes it so many bytes in all. Returns false, and changes nothing, where the budget has no room. */
+  resize(bytes: number): boolean {
+    const more = bytes - this.#bytes
+    if (more > 0 && !this.#budget.reserve(more)) return false
+    if (more < 0) this.#budget.release(-more)
+    this.#bytes = bytes
+    return true
+  }
+
+  /** As `resize`, by so many bytes more. */
+  grow(bytes: number): boolean {
+    return this.resize(this.#bytes + bytes)
+  }
+
+  free(): void {
+    this.resize(0)
+  }
+}
+
 const MiB = 1024 * 1024
 /** Buffers are collected when 64 MiB of them have come, however large the heap is, and more come until that is done. */
 const leastSpare = 96 * MiB

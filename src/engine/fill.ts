@@ -5,9 +5,11 @@ import { resetDecision } from '../core/decision.ts'
 import { countOf, type Intervals, nothing, subtractAll, uniteAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { Pane } from '../core/pane.ts'
-import { type DatabaseFailure, Fetch, type FetchedPanes, type FetchResult } from './fetch.ts'
+import { Backlog } from './backlog.ts'
+import type { DatabaseFailure, FetchedPanes, FetchResult } from './fetch.ts'
 import { type Departure, type Flight, Flights, type Wish, wholeIn } from './flights.ts'
 import { askedBy } from './gaps.ts'
+import { Intake } from './intake.ts'
 import { marksOver } from './marks.ts'
 import { findStale, staleAnswerOf } from './stale.ts'
 import { partsOf } from './stored.ts'
@@ -38,12 +40,12 @@ interface Taken {
 /** Whence one request gets its gaps; `fetch` is its own, if it has one. */
 interface Crossing {
   readonly taken: readonly Taken[]
-  readonly fetch: Fetch | undefined
+  readonly fetch: Intake | undefined
 }
 
 /** A query that is ready to be sent. */
 interface Errand {
-  readonly fetch: Fetch
+  readonly fetch: Intake
   send(): void
 }
 
@@ -55,12 +57,14 @@ const maxLooks = 3
 export class GapFiller {
   readonly #options: IntervalCacheOptions
   readonly #flights = new Flights()
-  /** Answers that their clients have, and that are not stored yet. */
-  readonly #unstored = new Map<Fetch, Key>()
+  readonly #backlog: Backlog
+  /** Responses that their clients have and that are not stored yet. */
+  readonly #unstored = new Map<Intake, Key>()
   #isDatabaseDown = false
 
   constructor(options: IntervalCacheOptions) {
     this.#options = options
+    this.#backlog = options.backlog ?? new Backlog(options.clock)
   }
 
   /** `lapsing`: what is asked for along with gaps, if something is asked for. */
@@ -77,10 +81,11 @@ export class GapFiller {
     return Array.isArray(results) ? this.#judge(trip, { taken, own: own?.flight }, results) : results
   }
 
-  /** Who has an answer and asks again finds it stored. */
-  store(key: Key): void {
-    if (this.#unstored.size === 0) return
-    for (const [fetch, of] of this.#unstored) if (of === key) fetch.hurry()
+  /** Resolves when every response of this key that a client has is stored; undefined where there is none to wait for. */
+  storing(key: Key): Promise<unknown> | undefined {
+    if (this.#unstored.size === 0) return undefined
+    const pending = [...this.#unstored].filter(([, of]) => of === key)
+    return pending.length === 0 ? undefined : Promise.all(pending.map(([fetch]) => fetch.result))
   }
 
   /** Fetches under way. */
@@ -126,25 +131,23 @@ export class GapFiller {
   }
 
   /** Sends the narrowed query. A full miss is streamed to the client while it is split. */
-  #open(trip: Trip, intervals: Intervals): { flight: Flight; fetch: Fetch } {
+  #open(trip: Trip, intervals: Intervals): { flight: Flight; fetch: Intake } {
     const { backend, clock, budget, maxAnswerBytes, upstream } = this.#options
     const { plan } = trip
     const fetchedAt = clock.now()
     const isFullMiss = plan.isVerbatim && countOf(intervals) === countOf(askedBy(plan))
     const target = isFullMiss ? trip.request.target : undefined
-    const sink = backend.decompose(plan, intervals)
     let isSent = false
-    let isTold = false
-    const land = (result: FetchResult) => {
-      // An answer that was given up may break off later: that is still one query.
-      if (isSent && !isTold) this.#options.onFetch?.({ result, intervals, grid: plan.grid })
-      isTold = true
+    const land = async (result: FetchResult) => {
+      if (isSent) this.#options.onFetch?.({ result, intervals, grid: plan.grid })
+      await this.#land(trip, result)
       this.#unstored.delete(fetch)
-      return this.#land(trip, result)
     }
-    const onUnstored = () => void this.#unstored.set(fetch, trip.key)
-    const streaming = target && { target, onUnstored }
-    const fetch = new Fetch({ fetchedAt, sink, budget, maxAnswerBytes, land, ...streaming })
+    const fetch = new Intake({
+      ...{ fetchedAt, budget, maxAnswerBytes, backlog: this.#backlog, target, land },
+      newSink: () => backend.decompose(plan, intervals),
+      onDelivered: () => void this.#unstored.set(fetch, trip.key),
+    })
     const { edges, terms, queryId } = plan
     const departure = { key: trip.key, intervals, edges, startedAt: fetchedAt, terms, queryId }
     const flight = this.#flights.open(departure, (onCancel) => {

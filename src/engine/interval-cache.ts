@@ -113,10 +113,12 @@ export class IntervalCache {
   #lookup(trip: Trip): MaybePromise<Lookup | 'failed'> {
     const { clock, store } = this.#options
     const { key, plan, decision } = trip
+    // A client that has all of an answer and asks again gets a hit, however late its answer is stored.
+    const storing = this.#filler.storing(key)
+    if (storing !== undefined) return storing.then(() => this.#lookup(trip))
     decision.key = key
     decision.buckets = countOf(askedBy(plan))
     const began = clock.elapsed()
-    this.#filler.store(key)
     const near = this.#read(trip, (run) => readNear(store, key, run))
     const lookup =
       near instanceof Promise ? near.then((found) => this.#lookOn(trip, found)) : this.#lookOn(trip, near)

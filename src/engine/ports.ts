@@ -5,20 +5,14 @@ import type { StaleReason } from '../core/decision.ts'
 export type Encoding = 'gzip' | 'deflate' | 'identity'
 
 export interface ResponseHandler {
-  /** Whether somebody is given `raw` as it comes, and waits for it. */
-  readonly isStreaming?: boolean
   head(status: number, headers: HeaderList): void
-  /** The body as it came over the wire. */
-  raw?(chunk: Uint8Array): void
-  /** The body free of content encoding; the chunk is valid only during the call. */
+  /** A piece of the body as it came over the wire, content encoding included. The handler may keep it. */
   data(chunk: Uint8Array): void
-  /** `raw` has told all there is; `data` lags behind. Only for answers that are not encoded. */
-  passed?(): void
-  /** The content encoding is broken: without this it is a failure, with it only `raw` follows. */
-  undecodable?: ((detail: string) => void) | undefined
   /** After the last byte. Nothing is called after `end` or `failed`. */
   end(trailers: HeaderList): void
   failed(failure: Broken): void
+  /** The response broke off. Returns true where it may be asked for again: then another one comes, from its head on. */
+  restart?(): boolean
 }
 
 /** The database could not be reached, did not answer in time or broke off. */
@@ -32,10 +26,6 @@ export interface Exchange {
   cancel(): void
   pause(): void
   resume(): void
-  /** From now on only `raw` is wanted; `data` is not called again. */
-  stopDecoding(): void
-  /** What has arrived is told now, and not when there is time. */
-  hurry?(): void
 }
 
 export interface Upstream {

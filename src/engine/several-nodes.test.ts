@@ -36,6 +36,7 @@ async function simulate({ nodes, isShared, lagMs, failures }: Case, seed: number
   database.lagMs = lagMs
   const random = seededRandom(seed)
   const tally = { served: 0, wrong: 0 }
+  let isOver = false
   const look = async (engine: EngineRig) => {
     const to = engine.openCell + minuteMs
     const { text } = await engine.ask(windowCells, to)
@@ -45,6 +46,7 @@ async function simulate({ nodes, isShared, lagMs, failures }: Case, seed: number
   for (let i = 0; i < viewers; i++) {
     const engine = engines[i % nodes]!
     const refresh = () => {
+      if (isOver) return
       void look(engine)
       clock.after(refreshMs, refresh)
     }
@@ -54,7 +56,11 @@ async function simulate({ nodes, isShared, lagMs, failures }: Case, seed: number
   database.asked.length = 0
   await clock.advance(measuredMs)
   const farHits = engines.map(({ tiered }) => tiered?.far.found ?? 0)
-  return { ...tally, queries: database.asked.length, farHits }
+  const queries = database.asked.length
+  // Requests under way finish.
+  isOver = true
+  await clock.advance(minuteMs)
+  return { ...tally, queries, farHits }
 }
 
 const seeds = [1, 3]

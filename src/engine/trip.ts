@@ -9,6 +9,7 @@ import type { Key } from '../core/key.ts'
 import type { Pane } from '../core/pane.ts'
 import type { Store } from '../stores/store.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
+import type { Backlog } from './backlog.ts'
 import type { Claims } from './claims.ts'
 import type { DatabaseFailure, FetchResult, WholeResponse } from './fetch.ts'
 import type { BackendMarks } from './marks.ts'
@@ -42,6 +43,8 @@ export interface IntervalCacheOptions {
   readonly shadowLog?: ShadowLog
   /** Where other threads or nodes fetch for the same store. */
   readonly claims?: Claims
+  /** Shared by all databases of a process; one of its own unless told. */
+  readonly backlog?: Backlog | undefined
   /** Off only to measure what it is worth. */
   readonly coalescing: boolean
 }

@@ -1,48 +1,67 @@
-/** Answers that their clients have before they are split and stored. */
+/** Answers that their clients have before they are stored. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { EngineRig, ListeningTarget } from '../testing/engine-rig.ts'
+import { EngineRig, ListeningTarget, storeWith } from '../testing/engine-rig.ts'
 
-/** A rig whose first client has all of its answer, of which nothing is stored yet. */
+/** A rig whose first client has all of its answer, of which nothing is stored before `store` is called. */
 async function setUp(options: ConstructorParameters<typeof EngineRig>[0] = {}) {
-  const rig = new EngineRig(options)
-  rig.database.isBusy = true
+  let store = () => {}
+  const gate = new Promise<void>((resolve) => {
+    store = resolve
+  })
+  const rig = new EngineRig({
+    wrap: (memory) => storeWith(memory, { write: (key, entry) => gate.then(() => memory.write(key, entry)) }),
+    ...options,
+  })
   const target = new ListeningTarget()
   const first = rig.ask(10, undefined, { target })
   await rig.clock.advance(0)
   assert.deepEqual([target.ending, target.text], ['whole', rig.truth(10)])
-  return { rig, first, target }
+  return { rig, first, target, store }
 }
 
 for (const coalescing of [true, false]) {
-  test(`who has an answer and asks again finds it stored, coalescing ${coalescing ? 'on' : 'off'}`, async () => {
-    const { rig, first } = await setUp({ coalescing })
-    const again = await rig.ask(10)
-    assert.deepEqual([again.decision.outcome, again.text], ['hit', rig.truth(10)])
+  test(`a client that has an answer and asks again gets a hit, coalescing ${coalescing ? 'on' : 'off'}`, async () => {
+    const { rig, first, store } = await setUp({ coalescing })
+    const again = rig.ask(10)
+    await rig.clock.advance(0)
+    store()
+    const { decision, text } = await again
+    assert.deepEqual([decision.outcome, text], ['hit', rig.truth(10)])
     assert.equal(rig.database.asked.length, 1)
-    const { answer, decision } = await first
-    assert.deepEqual([answer.kind, decision.outcome, decision.stored], ['streamed', 'miss', true])
+    const { answer, decision: missed } = await first
+    assert.deepEqual([answer.kind, missed.outcome, missed.stored], ['streamed', 'miss', true])
   })
 }
 
-test('the client’s answer ends once, however late it is stored', async () => {
-  const { rig, first, target } = await setUp()
-  target.ending = undefined
-  await rig.ask(10)
-  await first
-  assert.equal(target.ending, undefined)
-})
-
-test('what others ask for does not make haste', async () => {
-  const { rig, first } = await setUp()
-  let isOver = false
-  void first.then(() => {
-    isOver = true
-  })
+test('requests for other keys do not wait', async () => {
+  const { rig } = await setUp()
   const target = new ListeningTarget()
   void rig.ask(10, undefined, { identity: 'another', target })
   await rig.clock.advance(0)
-  assert.deepEqual([target.ending, isOver], ['whole', false])
+  assert.equal(target.ending, 'whole')
+})
+
+test('a client that leaves while it waits is not answered', async () => {
+  const { rig, store } = await setUp()
+  const client = { isGone: false, onGone() {} }
+  const again = rig.ask(10, undefined, { client })
+  await rig.clock.advance(0)
+  client.isGone = true
+  store()
+  assert.equal((await again).answer.kind, 'client-gone')
+})
+
+test('a store that never answers delays the next request no longer than its time limit', async () => {
+  const { rig } = await setUp({
+    wrap: (memory) => storeWith(memory, { write: () => new Promise(() => {}) }),
+  })
+  const target = new ListeningTarget()
+  void rig.ask(10, undefined, { target })
+  await rig.clock.advance(999)
+  assert.equal(target.ending, undefined)
+  await rig.clock.advance(1)
+  assert.equal(target.ending, 'whole')
 })
 
 test('an answer that turns out to be unusable is not stored; who asks again is sent to the database', async () => {

@@ -30,8 +30,6 @@ export class FakeDatabase implements Upstream {
   lagMs = 0
   /** What every query gets instead of an answer. */
   failure: Failure | undefined
-  /** Answers are passed on at once, and told as `data` only to who makes haste. */
-  isBusy = false
   headers: HeaderList = ['Content-Type', 'application/json']
   readonly asked: AskedQuery[] = []
   cancelled = 0
@@ -51,19 +49,18 @@ export class FakeDatabase implements Upstream {
     const at = this.#options.clock.now()
     if (spans === undefined) this.asked.push({ at, from: from!, to: to!, cells: (to! - from!) / step! })
     else this.#askedRanges(spans, step!)
-    let hurry = () => {}
     const timer = this.#later(() => {
       const truth =
         spans === undefined
           ? this.truth(from!, to!, step!)
           : this.truthOf(spans, { step: step!, ...(limit && { limit }) })
-      hurry = this.#reply(handler, truth)
+      this.#reply(handler, truth)
     })
     const cancel = () => {
       this.cancelled++
       timer.cancel()
     }
-    return { cancel, pause() {}, resume() {}, stopDecoding() {}, hurry: () => hurry() }
+    return { cancel, pause() {}, resume() {} }
   }
 
   /** The answer to a query about [from, to), read at this moment. */
@@ -112,22 +109,14 @@ export class FakeDatabase implements Upstream {
     }
   }
 
-  /** Returns what is left to be told in haste. */
-  #reply(handler: ResponseHandler, answer: string): () => void {
+  #reply(handler: ResponseHandler, answer: string): void {
     const { failure } = this
     if (failure !== undefined && 'reason' in failure) {
       handler.failed(failure)
-      return () => {}
+      return
     }
     handler.head(failure?.status ?? 200, this.headers)
-    const body = Buffer.from(failure?.body ?? answer)
-    handler.raw?.(body)
-    const tell = () => {
-      handler.data(body)
-      handler.end([])
-    }
-    if (this.isBusy) handler.passed?.()
-    else tell()
-    return this.isBusy ? tell : () => {}
+    handler.data(Buffer.from(failure?.body ?? answer))
+    handler.end([])
   }
 }

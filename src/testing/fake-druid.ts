@@ -72,7 +72,7 @@ export class FakeDruid implements Upstream {
     const isLook = request.path === '/druid/v2/sql'
     const reply = isLook ? this.#look() : this.#answer(request)
     const timer = this.#later(isLook ? this.lookLagMs : 0, () => deliver(handler, reply))
-    return { cancel: () => timer.cancel(), pause() {}, resume() {}, stopDecoding() {} }
+    return { cancel: () => timer.cancel(), pause() {}, resume() {} }
   }
 
   /** The answer about whole buckets, read at this moment. */
@@ -166,7 +166,6 @@ function deliver(handler: ResponseHandler, reply: Reply): void {
   }
   const body = Buffer.from(reply.body)
   handler.head(reply.status, ['Content-Type', 'application/json'])
-  handler.raw?.(body)
   handler.data(body)
   handler.end([])
 }

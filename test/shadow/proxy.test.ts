@@ -57,7 +57,8 @@ test('a compressed answer is passed on as it came, and split all the same', asyn
   }
   const answer = await ask(url, path, { headers: { 'Accept-Encoding': 'gzip' } })
   assert.deepEqual([answer.body, header(answer, 'content-encoding')], [packed, 'gzip'])
-  assert.equal((await report()).equal, 1)
+  // The client does not wait for the decoder.
+  for (let looks = 0; (await report()).equal === 0; looks++) assert.ok(looks < 1000)
 })
 
 test('the first byte arrives before the last is sent', async (t) => {

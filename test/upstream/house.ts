@@ -126,10 +126,9 @@ export function pass(upstream: HttpUpstream, given: Partial<ForwardRequest> = {}
       head: (code) => {
         status = code
       },
-      raw: (chunk) => {
+      data: (chunk) => {
         body += Buffer.from(chunk).toString()
       },
-      data() {},
       end: () => resolve({ status, body }),
       failed: (broken) => resolve({ status, body, broken }),
     })

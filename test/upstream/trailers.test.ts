@@ -7,9 +7,9 @@ import { deflateSync, gzipSync } from 'node:zlib'
 import type { HeaderList, ResponseEnds, Sink } from '../../src/backends/backend.ts'
 import { Budget } from '../../src/core/budget.ts'
 import { systemClock } from '../../src/core/clock.ts'
-import { Fetch, type FetchResult } from '../../src/engine/fetch.ts'
+import { Backlog } from '../../src/engine/backlog.ts'
+import { Intake } from '../../src/engine/intake.ts'
 import type { Encoding } from '../../src/engine/ports.ts'
-import { Passage } from '../../src/engine/shadow/passage.ts'
 import { HttpUpstream } from '../../src/proxy/upstream/upstream.ts'
 import { ListeningTarget } from '../../src/testing/engine-rig.ts'
 
@@ -61,14 +61,15 @@ class ListeningSink implements Sink {
 
 const request = (path: string) => ({ method: 'GET', path, search: '', headers: [], body: new Uint8Array() })
 
-async function fetched(path: string, encoding: Encoding): Promise<ListeningSink> {
+async function fetched(path: string, encoding: Encoding, target?: ListeningTarget): Promise<ListeningSink> {
   const sink = new ListeningSink()
-  const fetch = new Fetch({
-    ...{ fetchedAt: 0, sink, budget: new Budget(1 << 24), maxAnswerBytes: 1 << 20 },
-    land: async (_result: FetchResult) => {},
+  const intake = new Intake({
+    ...{ fetchedAt: 0, budget: new Budget(1 << 24), maxAnswerBytes: 1 << 20, target },
+    ...{ backlog: new Backlog(systemClock), newSink: () => sink, isTransparent: target !== undefined },
+    land: async () => {},
   })
-  fetch.sent(upstream.send(request(path), encoding, fetch))
-  await fetch.result
+  intake.sent(upstream.send(request(path), encoding, intake))
+  await intake.result
   return sink
 }
 
@@ -96,13 +97,9 @@ for (const encoding of ['identity', 'gzip', 'deflate'] as const) {
   })
 
   test(`trailers reach the sink of a shadow, too (${encoding})`, async () => {
-    const [sink, target] = [new ListeningSink(), new ListeningTarget()]
-    const passage = new Passage({
-      ...{ fetchedAt: 0, sink, budget: new Budget(1 << 24), maxAnswerBytes: 1 << 20, target },
-    })
-    passage.sent(upstream.send(request('/with'), encoding, passage))
-    await passage.over
-    assert.equal(named(sink.ends!.trailers, 'x-complete'), 'false')
+    const target = new ListeningTarget()
+    const { ends } = await fetched('/with', encoding, target)
+    assert.equal(named(ends!.trailers, 'x-complete'), 'false')
     assert.equal(target.ending, 'whole')
   })
 }

@@ -132,6 +132,26 @@ test('bytes of no kind at all are never a crash', () => {
   )
 })
 
+/** A string with something that JSON does not allow in one; CSV has no such rule. */
+for (const style of rowStyles.filter(({ format }) => format.row !== 'csv')) {
+  test(`${style.name}: a raw control character in a string is unusable, however it arrives`, () => {
+    const on = { style, world: 1, grid: gridThrough('cell', 1000, 0), isDescending: false }
+    const window = { from: 1, to: 9 }
+    const body = bodyOf(on, [window])
+    // Behind the quote that opens the last string of the body, and behind a backslash there.
+    const string = body.lastIndexOf('"', body.lastIndexOf('"') - 1) + 1
+    for (const damage of ['\u0001', '\n', '\u001f', '\u0000', '\\\n']) {
+      const damaged = Buffer.concat([body.subarray(0, string), Buffer.from(damage), body.subarray(string)])
+      for (const size of [damaged.length, 1, 7])
+        refused(
+          on,
+          [window],
+          chunksOf(damaged, () => size),
+        )
+    }
+  })
+}
+
 const hour = gridThrough('cell', 3_600_000, 0)
 /** From eight to noon on the first of January 2026. */
 const morning = { from: 490_904, to: 490_908 }

@@ -9,7 +9,7 @@ import type { Interval } from '../../core/interval.ts'
 import { ingestScratch } from '../../core/scratch.ts'
 import type { Decomposed, ResponseEnds, Sink, Unusable } from '../backend.ts'
 import type { DruidPlan, RowFormat } from './druid-plan.ts'
-import { comma, newline, type RowScanner, scannerOf, tailOf } from './rows.ts'
+import { comma, incomplete, malformed, newline, type RowScanner, scannerOf, tailOf } from './rows.ts'
 import { BucketTable } from './rows-buckets.ts'
 import { readInstant } from './rows-time.ts'
 
@@ -149,7 +149,8 @@ export class RowSink implements Sink {
 
   #rowEnds(): boolean {
     const end = this.#scanner.find(this.#bytes, this.#length)
-    if (end < 0) return false
+    if (end === malformed) return this.#fail('a control character in a string')
+    if (end === incomplete) return false
     this.#position = end
     const isHeader = this.#rows < this.#format.headerRows
     this.#rows++

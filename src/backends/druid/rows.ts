@@ -4,6 +4,7 @@
  */
 import type { RowFormat } from './druid-plan.ts'
 
+const space = 0x20
 const quote = 0x22
 export const comma = 0x2c
 export const newline = 0x0a
@@ -14,6 +15,11 @@ const closeBrace = 0x7d
 const openBracket = 0x5b
 const closeBracket = 0x5d
 
+/** bytes[.. length) end first. */
+export const incomplete = -1
+/** There is a control character in a string, which is not JSON. */
+export const malformed = -2
+
 export interface RowScanner {
   /** What every row begins with; undefined where it may be anything. */
   readonly opening: number | undefined
@@ -23,7 +29,7 @@ export interface RowScanner {
   begin(start: number): void
   /** Goes on at `at`, which is between two fields of a row. */
   resume(at: number): void
-  /** The position behind the row, its separator not included; -1 where bytes[.. length) end first. */
+  /** The position behind the row, its separator not included, or why there is none. */
   find(bytes: Uint8Array, length: number): number
   /** Where the time begins in the row bytes[start .. end), or -1. */
   timeAt(bytes: Uint8Array, start: number, end: number): number
@@ -61,19 +67,20 @@ class Nesting {
     let depth = this.#depth
     let isInString = this.#isInString
     while (at < length) {
-      const byte = isInString ? quote : bytes[at++]!
-      if (byte === quote) {
-        isInString = true
-        while (at < length) {
-          const inside = bytes[at++]!
-          if (inside === quote) {
-            isInString = false
-            break
-          }
-          // What is escaped may not be there yet: it is left out all the same.
-          if (inside === backslash) at++
+      if (isInString) {
+        at = closingQuote(bytes, at, length)
+        if (at === malformed) return malformed
+        if (at === length || bytes[at] === backslash) break
+        isInString = false
+        at++
+      }
+      while (at < length) {
+        const byte = bytes[at++]!
+        if (byte === quote) {
+          isInString = true
+          break
         }
-      } else if (byte >= openBracket) {
+        if (byte < openBracket) continue
         // Brackets and braces differ by one bit.
         const bracket = byte | 0x20
         if (bracket === openBrace) depth++
@@ -83,8 +90,24 @@ class Nesting {
     this.#at = at
     this.#depth = depth
     this.#isInString = isInString
-    return -1
+    return incomplete
   }
+}
+
+/** The next quote that is not escaped; where bytes[.. length) end first, `length`, or a backslash that is the last of them. */
+function closingQuote(bytes: Uint8Array, from: number, length: number): number {
+  let at = from
+  for (; at < length; at++) {
+    const byte = bytes[at]!
+    if (byte > quote && byte !== backslash) continue
+    if (byte === quote) return at
+    if (byte < space) return malformed
+    if (byte === backslash) {
+      if (at + 1 === length) return at
+      if (bytes[++at]! < space) return malformed
+    }
+  }
+  return at
 }
 
 abstract class JsonRows {
@@ -198,7 +221,7 @@ class CsvRows implements RowScanner {
     }
     this.#at = at
     this.#isQuoted = isQuoted
-    return -1
+    return incomplete
   }
 
   timeAt(bytes: Uint8Array, start: number, end: number): number {

@@ -73,8 +73,10 @@ function readList(text: string, start: number, take: (token: string) => void): n
 
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === '"') return at + 1
     if (text[at] === '\\') at++
-    else if (text[at] === '"') return at + 1
+    // Not JSON, escaped or not.
+    if (text.charCodeAt(at) < 0x20) return -1
   }
   return -1
 }

@@ -177,6 +177,22 @@ for (const [name, [answer, reason]] of Object.entries(unusable)) {
   test(`${name}: unusable`, () => assert.match(reasonFor(answer), reason))
 }
 
+for (const control of ['\u0000', '\u0001', '\n', '\t', '\u001f']) {
+  test(`a raw control character (${JSON.stringify(control)}) in a string: unusable, wherever it stands`, () => {
+    for (const answer of [
+      envelope(series(`"a":"${control}"`, point)),
+      envelope(series('', `[1000,"1${control}"]`)),
+      envelope(series('', `[1000,"${control}"],[1060,"1"]`)),
+      envelope(`{"metric":{},"histograms":[[1000,{"count":"1${control}","sum":"1"}]]}`),
+      envelope(`{"metric":{},"histograms":[[1000,{"count":"1\\${control}","sum":"1"}]]}`),
+      envelope('', `,"warnings":["PromQL warning: ${control}"]`),
+      envelope('', `,"infos":["PromQL info: \\${control}"]`),
+    ]) {
+      reasonFor(answer)
+    }
+  })
+}
+
 const fractions = { grid: gridThrough('point', 10, 1_000_100), interval: { from: 100_010, to: 100_099 } }
 for (const instant of [
   '1000.1',

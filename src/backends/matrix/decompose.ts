@@ -12,7 +12,7 @@ import { ingestScratch } from '../../core/scratch.ts'
 import type { Decomposed, Sink, Unusable } from '../backend.ts'
 import { readAnnotations } from './annotations.ts'
 import { RankWriter } from './rank.ts'
-import { endOfValue, readInstant } from './scan.ts'
+import { endOfValue, incomplete, malformed, readInstant } from './scan.ts'
 
 /** What stands before the first series, with the flag that a cluster puts there; panes keep the flag as their frame. */
 export const envelopeWith = (flag: string): Buffer =>
@@ -156,7 +156,7 @@ export class MatrixSink implements Sink {
     if (step !== 'next') return step
     const end = this.#labels(at + metric.length)
     if (end > 0) return this.#openColumn(at, end)
-    const isIncomplete = endOfValue(this.#bytes, at + metric.length - 1) < 0
+    const isIncomplete = endOfValue(this.#bytes, at + metric.length - 1) === incomplete
     return isIncomplete ? 'more' : this.#fail('labels that cannot be read')
   }
 
@@ -247,8 +247,9 @@ export class MatrixSink implements Sink {
       if (bytes[at] !== 0x2c /* , */ || bytes[at + 1] !== 0x22 /* " */) return this.#stop(start, at)
       at += 2
       let byte = bytes[at]!
-      while (byte !== 0x22 && byte !== 0) byte = bytes[++at]!
-      if (byte === 0 || bytes[at + 1] !== 0x5d /* ] */) return this.#stop(start, at)
+      // Stops at control characters, too, which JSON does not allow in strings.
+      while (byte !== 0x22 && byte >= 0x20) byte = bytes[++at]!
+      if (byte !== 0x22 || bytes[at + 1] !== 0x5d /* ] */) return this.#stop(start, at)
       const separator = bytes[at + 2]!
       if (separator !== 0x2c && separator !== 0x5d) return this.#stop(start, at)
       const bucket = (instant - this.#base) / this.#step
@@ -265,7 +266,8 @@ export class MatrixSink implements Sink {
     const start = this.#position
     if (this.#bytes[start] !== 0x5b) return this.#stop(start, start)
     const end = endOfValue(this.#bytes, start)
-    if (end < 0 || end >= this.#length) return 'more'
+    if (end === malformed) return 'failed'
+    if (end === incomplete || end >= this.#length) return 'more'
     const separator = this.#bytes[end]!
     if (separator !== 0x2c && separator !== 0x5d) return 'failed'
     const bucket = (readInstant(this.#bytes, start + 1) - this.#base) / this.#step

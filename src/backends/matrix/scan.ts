@@ -4,18 +4,23 @@
  */
 import type { EpochMs } from '../../core/clock.ts'
 
-/** The position behind the array or object that begins at `start`, or -1 where the bytes in hand end first. */
+/** The bytes in hand end first. */
+export const incomplete = -1
+/** There is a control character in a string, which is not JSON. */
+export const malformed = -2
+
+/** The position behind the array or object that begins at `start`, or why there is none. */
 export function endOfValue(bytes: Uint8Array, start: number): number {
   let depth = 0
   let at = start
   for (;;) {
     const byte = bytes[at++]!
-    if (byte === 0) return -1
+    if (byte === 0) return incomplete
     if (byte === 0x5b || byte === 0x7b) depth++
     else if ((byte === 0x5d || byte === 0x7d) && --depth === 0) return at
     else if (byte === 0x22) {
       at = endOfString(bytes, at)
-      if (at < 0) return -1
+      if (at < 0) return at
     }
   }
 }
@@ -24,8 +29,9 @@ function endOfString(bytes: Uint8Array, start: number): number {
   for (let at = start; ; at++) {
     const byte = bytes[at]!
     if (byte === 0x22) return at + 1
-    if (byte === 0x5c && bytes[at + 1] !== 0) at++
-    else if (byte === 0) return -1
+    // What is escaped is no control character either.
+    if (byte === 0x5c && bytes[at + 1]! >= 0x20) at++
+    else if (byte < 0x20) return byte === 0 ? incomplete : malformed
   }
 }
 

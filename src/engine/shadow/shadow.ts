@@ -5,22 +5,25 @@
  */
 
 import type { Plan, Recomposed } from '../../backends/backend.ts'
+import { Reservation } from '../../core/budget.ts'
 import { calendarText } from '../../core/calendar.ts'
 import { type Grid, startOf } from '../../core/grid.ts'
 import { countOf, type Intervals, subtractAll } from '../../core/interval.ts'
-import type { Pane } from '../../core/pane.ts'
+import { measure, type Pane } from '../../core/pane.ts'
 import { haveSameFrame } from '../../core/pane-join.ts'
 import type { Found } from '../../stores/store.ts'
-import type { FetchedPanes } from '../fetch.ts'
+import { Backlog } from '../backlog.ts'
+import type { FetchedPanes, FetchResult } from '../fetch.ts'
 import { askedBy } from '../gaps.ts'
+import { Intake } from '../intake.ts'
 import type { StreamTarget } from '../ports.ts'
 import { partsOf } from '../stored.ts'
 import type { Answer, CacheRequest, IntervalCacheOptions, Trip } from '../trip.ts'
 import { writeBack } from '../write-back.ts'
+import { BodySink } from './body-sink.ts'
 import { judge } from './compare.ts'
 import { ShadowLedger } from './ledger.ts'
 import { ShadowLog, type SkipReason, type WouldBe } from './log.ts'
-import { Passage, type Split } from './passage.ts'
 
 export type ShadowRequest = CacheRequest & { readonly target: StreamTarget }
 
@@ -28,6 +31,14 @@ export type ShadowRequest = CacheRequest & { readonly target: StreamTarget }
 export interface Looked {
   readonly found: Found | undefined
   readonly gaps: Intervals
+}
+
+/** The database's answer, split, with what it takes of the memory budget until it has been compared. */
+interface Split {
+  readonly fetched: FetchedPanes
+  /** As the database sent it, free of content encoding; undefined where it was too long to keep. */
+  readonly body: Buffer | undefined
+  readonly reservation: Reservation
 }
 
 /** A would-be answer: which of its buckets would have been stored ones, and which fetched. */
@@ -46,6 +57,7 @@ export class Shadow {
   readonly #options: IntervalCacheOptions
   readonly #log: ShadowLog
   readonly #ledger: ShadowLedger
+  readonly #backlog: Backlog
   #waiting = 0
 
   constructor(options: IntervalCacheOptions) {
@@ -53,6 +65,7 @@ export class Shadow {
     this.#options = options
     this.#log = options.shadowLog ?? new ShadowLog({ clock, budget })
     this.#ledger = new ShadowLedger(budget)
+    this.#backlog = options.backlog ?? new Backlog(clock)
   }
 
   /** What the database says to the request as it came could not be cut into what is stored. */
@@ -63,8 +76,7 @@ export class Shadow {
 
   /** The lookup has begun; it is not waited for. */
   async answer(trip: Trip, target: StreamTarget, lookup: Promise<Looked | 'failed'>): Promise<Answer> {
-    const { decision, plan, request } = trip
-    const { backend, upstream, clock, budget, maxAnswerBytes } = this.#options
+    const { decision, plan } = trip
     decision.outcome = 'bypass'
     decision.reason = 'shadow'
     decision.key = trip.key
@@ -72,21 +84,39 @@ export class Shadow {
     void looking.then((looked) => {
       if (looked !== 'failed') decision.detail = `would be ${outcomeOf(plan, looked.gaps)}`
     })
-    const fetchedAt = clock.now()
-    const sink = backend.decompose(plan, askedBy(plan))
-    const passage = new Passage({ fetchedAt, sink, budget, maxAnswerBytes, target })
-    passage.sent(upstream.send(plan.request, target.encoding, passage))
-    request.client.onGone(() => passage.cancel())
-    const passed = await passage.over
-    if (!('skipped' in passed)) {
-      this.#afterwards(trip, looking, passed).catch(() => this.#skip(passed, 'internal'))
-    } else {
-      this.#log.skip(this.#options.name, passed.skipped)
-      if (passed.broken !== undefined) {
-        return { kind: 'failure', failure: { kind: 'broken', ...passed.broken } }
-      }
-    }
+    const { intake, body } = this.#send(trip, target)
+    const result = await intake.result
+    if (result.kind === 'panes') this.#later(trip, looking, { fetched: result, body: body() })
+    else this.#log.skip(this.#options.name, whyUnsplit(intake, result))
+    if (result.kind === 'broken' && !intake.isStreaming) return { kind: 'failure', failure: result }
+    await intake.delivered
     return { kind: 'streamed' }
+  }
+
+  /** The client is given whatever comes; what is split on the side is kept with its body, to be compared. */
+  #send({ plan, request }: Trip, target: StreamTarget): { intake: Intake; body: () => Buffer | undefined } {
+    const { backend, upstream, clock, budget, maxAnswerBytes } = this.#options
+    let sink: BodySink | undefined
+    const intake = new Intake({
+      ...{ fetchedAt: clock.now(), budget, maxAnswerBytes, backlog: this.#backlog, target },
+      isTransparent: true,
+      newSink: () => {
+        sink = new BodySink(backend.decompose(plan, askedBy(plan)))
+        return sink
+      },
+      land: async () => {},
+    })
+    intake.sent(upstream.send(plan.request, target.encoding, intake))
+    request.client.onGone(() => intake.cancel())
+    return { intake, body: () => sink?.body }
+  }
+
+  #later(trip: Trip, looking: Promise<Looked | 'failed'>, answer: Omit<Split, 'reservation'>): void {
+    const { fetched, body } = answer
+    const split = { ...answer, reservation: new Reservation(this.#options.budget) }
+    const held = fetched.panes.reduce((sum, pane) => sum + measure(pane), body?.length ?? 0)
+    if (!split.reservation.resize(held)) this.#skip(split, 'memory')
+    else this.#afterwards(trip, looking, split).catch(() => this.#skip(split, 'internal'))
   }
 
   async #afterwards(trip: Trip, looking: Promise<Looked | 'failed'>, split: Split): Promise<void> {
@@ -99,7 +129,7 @@ export class Shadow {
       const { gaps } = would
       const gap = { ...split.fetched, panes: partsOf(split.fetched.panes, gaps) }
       if (gaps.length > 0) void this.#store(trip, gap)
-      this.#later(split, () => {
+      this.#inTurn(split, () => {
         this.#compare(trip, would, split)
         // What is never stored is not to take the place of what is.
         const kept = gap.storable ? partsOf(gap.panes, trip.plan.whole) : []
@@ -112,12 +142,12 @@ export class Shadow {
     trip.decision.stored = await writeBack(this.#options, trip, gap).catch(() => false)
   }
 
-  #skip({ room }: Split, reason: SkipReason): void {
-    room.free()
+  #skip({ reservation }: Split, reason: SkipReason): void {
+    reservation.free()
     this.#log.skip(this.#options.name, reason)
   }
 
-  #later(split: Split, action: () => void): void {
+  #inTurn(split: Split, action: () => void): void {
     if (this.#waiting >= maxWaiting) {
       this.#skip(split, 'busy')
       return
@@ -127,7 +157,7 @@ export class Shadow {
       this.#waiting--
       try {
         action()
-        split.room.free()
+        split.reservation.free()
       } catch {
         // The client was answered long ago: a fault in here is none of its business.
         this.#skip(split, 'internal')
@@ -135,7 +165,7 @@ export class Shadow {
     })
   }
 
-  #compare(trip: Trip, would: Would, { fetched, body, room }: Split): void {
+  #compare(trip: Trip, would: Would, { fetched, body, reservation }: Split): void {
     const { backend, name } = this.#options
     const direct = backend.recompose(trip.plan, fetched.panes)
     const cached = would.be === 'miss' ? direct : backend.recompose(trip.plan, would.panes)
@@ -143,7 +173,7 @@ export class Shadow {
     const isPointless = would.be === 'miss' && body === undefined
     if (isPointless || Math.max(cached.length, direct.length) > maxComparedBytes) {
       this.#log.skip(name, 'too_large')
-    } else if (room.add(cached.length + direct.length)) {
+    } else if (reservation.grow(cached.length + direct.length)) {
       this.#judge(trip, would, { cached: bytesOf(cached), direct: bytesOf(direct), body, fetched })
     } else this.#log.skip(name, 'memory')
   }
@@ -178,6 +208,16 @@ interface Bodies extends Pick<Split, 'fetched' | 'body'> {
 
 const stepOf = ({ step, calendar }: Grid): number | string =>
   calendar === undefined ? step : calendarText(calendar)
+
+/** Why there is nothing to compare: an answer that was not split. */
+function whyUnsplit({ status }: Intake, result: Exclude<FetchResult, FetchedPanes>): SkipReason {
+  if (result.kind === 'abandoned') return 'client_gone'
+  if (result.kind === 'broken' && result.response === undefined) return 'database_failed'
+  if (status !== 200) return 'error_answer'
+  if (result.kind !== 'unusable') return 'unusable_answer'
+  if (result.reason === 'memory_exhausted') return 'memory'
+  return result.reason === 'answer_too_large' ? 'too_large' : 'unusable_answer'
+}
 
 function outcomeOf(plan: Plan, gaps: Intervals): WouldBe {
   if (gaps.length === 0) return 'hit'

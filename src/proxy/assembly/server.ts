@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../../core/clock.ts'
 import type { Mark } from '../../core/mark.ts'
 import { allOn, type RuntimeSwitches } from '../../core/runtime.ts'
 import { ScratchPool } from '../../core/scratch.ts'
+import { Backlog } from '../../engine/backlog.ts'
 import { Purge } from '../../engine/purge/purge.ts'
 import { ShadowLog, type VerifyResult } from '../../engine/shadow/log.ts'
 import { type MemoryStoreOptions, memoryStore } from '../../stores/memory/index.ts'
@@ -93,7 +94,7 @@ export interface DatabaseState {
 export async function startHouse(options: HouseOptions): Promise<House> {
   const { clock, databases, parts = {} } = options
   const common = commonOf(options)
-  const { budget, via, shadowLog, pieces } = common
+  const { budget, via, shadowLog, pieces, backlog } = common
   const storage = parts.storage ?? ownStorage(options, budget)
   const sites = databases.map((database) => {
     const store = storage.of(database.farStore)
@@ -113,6 +114,7 @@ export async function startHouse(options: HouseOptions): Promise<House> {
   )
   const closeBehindListeners = async () => {
     pieces.close()
+    backlog.finish()
     await Promise.all(sites.map(({ site }) => site.close()))
     await purge.close()
     await storage.close()
@@ -163,6 +165,7 @@ function commonOf(options: HouseOptions): Common {
     scratch: new ScratchPool(unusedBytesOf(limits)),
     packed: new PackedAnswers(budget),
     pace: new Pace(),
+    backlog: new Backlog(clock),
     pieces: new Pieces(budget, new ThreadMaker()),
     via: parts.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
     shadowLog: parts.shadowLog ?? new ShadowLog({ clock, budget, onResult }),

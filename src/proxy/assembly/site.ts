@@ -8,6 +8,7 @@ import type { RuntimeSwitches } from '../../core/runtime.ts'
 import type { ScratchPool } from '../../core/scratch.ts'
 import { withoutCredentials } from '../../core/url.ts'
 import type { Vouched } from '../../core/witness.ts'
+import type { Backlog } from '../../engine/backlog.ts'
 import type { Claims } from '../../engine/claims.ts'
 import type { Explanation } from '../../engine/explain/explain.ts'
 import { IntervalCache } from '../../engine/interval-cache.ts'
@@ -40,6 +41,7 @@ export interface Common {
   readonly scratch: ScratchPool
   readonly packed: PackedAnswers
   readonly pace: Pace
+  readonly backlog: Backlog
   readonly pieces: Pieces
   /** What this process calls itself in Via. */
   readonly via: string
@@ -104,7 +106,7 @@ export class Site {
   readonly #watcher: SegmentWatcher | undefined
 
   constructor(common: Common, { name, backend, store, marks, ...options }: SiteOptions) {
-    const { clock, limits, runtime, budget, scratch, packed, pace, pieces, via, telemetry } = common
+    const { clock, limits, runtime, budget, scratch, packed, pace, backlog, pieces, via, telemetry } = common
     const { shadowLog, sampleRatio } = common
     const { onFlavour, onVouched } = common.hooks
     this.modes = new ModeSwitch(options.settings, (mode) => {
@@ -147,6 +149,7 @@ export class Site {
       marks,
       witness,
       shadowLog,
+      backlog,
       coalescing: true,
       ...(options.claims && { claims: options.claims }),
     })

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { HeaderList } from '../../backends/backend.ts'
 import type { Body, BodyLimits } from './body.ts'
+import type { ShortBody } from './send-buffer.ts'
 
 export interface Asked {
   readonly method?: string | undefined
@@ -42,8 +43,11 @@ export interface Reply {
   destroy(): unknown
   once(event: 'close' | 'drain', listener: () => void): unknown
   /** Sends head and body in one go. Returns false where the long way has to be gone. */
-  sendWhole?(status: number, headers: SentHeaders, body: readonly Uint8Array[]): boolean
+  sendWhole?(status: number, headers: SentHeaders, body: WholeBody): boolean
 }
+
+/** Pieces that are sent from where they lie; or something short that is written behind the head, to leave with it. */
+export type WholeBody = readonly Uint8Array[] | ShortBody
 
 export interface SentHeaders {
   /** As others gave them. */

@@ -5,7 +5,8 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../core/clock.ts'
-import type { Reply, SentHeaders } from './exchange.ts'
+import type { Reply, SentHeaders, WholeBody } from './exchange.ts'
+import { sendShort } from './send-buffer.ts'
 
 /** The connection, as far as a reply needs it. */
 export interface Way {
@@ -63,13 +64,19 @@ export class PlainReply implements Reply {
     if (response !== undefined) response.shouldKeepAlive = isKept
   }
 
-  sendWhole(status: number, headers: SentHeaders, body: readonly Uint8Array[]): boolean {
+  sendWhole(status: number, headers: SentHeaders, body: WholeBody): boolean {
     if (this.#response !== undefined || withoutBody.has(status)) return false
     const head = headText(status, headers, this.#way.clock)
     if (head === undefined) return false
-    const { socket } = this
     this.statusCode = status
     this.#isSent = true
+    if ('write' in body) sendShort(this.socket, { head, body }, this.#flushed)
+    else this.#sendPieces(head, body)
+    return true
+  }
+
+  #sendPieces(head: string, body: readonly Uint8Array[]): void {
+    const { socket } = this
     const last = body.length - 1
     const isFirstShort = last > 0 && isShort(body[0]!)
     // One system call for all of it.
@@ -78,7 +85,6 @@ export class PlainReply implements Reply {
     for (let i = isFirstShort ? 1 : 0; i < last; i++) socket.write(body[i]!)
     socket.write(body[last]!, this.#flushed)
     socket.uncork()
-    return true
   }
 
   writeHead(status: number, headers: string[]): void {

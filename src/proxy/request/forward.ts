@@ -1,6 +1,7 @@
 /** Everything that is not answered from the cache: passed on untouched, streamed both ways at the slower side's pace. */
 import type { HeaderList } from '../../backends/backend.ts'
 import type { Broken, Exchange, ResponseHandler } from '../../engine/ports.ts'
+import { Tee } from '../../engine/tee.ts'
 import type { ForwardRequest, HttpUpstream } from '../upstream/upstream.ts'
 import type { Outgoing } from './outgoing.ts'
 
@@ -11,48 +12,53 @@ export function forward(
   outgoing: Outgoing,
 ): Promise<Broken | undefined> {
   return new Promise((resolve) => {
-    const passing = new Passing(outgoing, resolve)
-    passing.sent(upstream.forward(request, passing))
+    const passing = new Passing(new Tee(outgoing), resolve)
+    const exchange = upstream.forward(request, passing)
+    passing.sent(exchange)
+    outgoing.onGone(() => {
+      exchange.cancel()
+      resolve(undefined)
+    })
   })
 }
 
 class Passing implements ResponseHandler {
-  readonly #outgoing: Outgoing
+  readonly #tee: Tee
   readonly #resolve: (broken: Broken | undefined) => void
   #exchange: Exchange | undefined
 
-  constructor(outgoing: Outgoing, resolve: (broken: Broken | undefined) => void) {
-    this.#outgoing = outgoing
+  constructor(tee: Tee, resolve: (broken: Broken | undefined) => void) {
+    this.#tee = tee
     this.#resolve = resolve
   }
 
   sent(exchange: Exchange): void {
     this.#exchange = exchange
-    this.#outgoing.onGone(() => {
-      exchange.cancel()
-      this.#resolve(undefined)
-    })
   }
 
   head(status: number, headers: HeaderList): void {
-    this.#outgoing.head(status, headers)
+    this.#tee.head(status, headers)
   }
 
-  raw(chunk: Uint8Array): void {
-    if (this.#outgoing.write(chunk)) return
+  data(chunk: Uint8Array): void {
+    if (this.#tee.write(chunk)) return
     this.#exchange?.pause()
-    this.#outgoing.onDrain(() => this.#exchange?.resume())
+    this.#tee.onDrain(() => this.#exchange?.resume())
   }
-
-  data(): void {}
 
   end(): void {
-    this.#outgoing.end()
+    this.#tee.end()
     this.#resolve(undefined)
   }
 
   failed(broken: Broken): void {
-    if (this.#outgoing.hasBegun) this.#outgoing.abort()
-    this.#resolve(this.#outgoing.hasBegun ? undefined : broken)
+    this.#tee.abort()
+    this.#resolve(this.#tee.hasBegun ? undefined : broken)
+  }
+
+  restart(): boolean {
+    if (this.#tee.hasBegun) return false
+    this.#tee.restart()
+    return true
   }
 }

@@ -17,6 +17,7 @@ import type { Pieces } from '../compression/pieces.ts'
 import { spliceRoom } from '../compression/pieces-splice.ts'
 import type { Asked, Reply } from '../front/exchange.ts'
 import { isShort, textOf } from '../front/plain-reply.ts'
+import { maxShortBytes, type ShortBody } from '../front/send-buffer.ts'
 import { type Patience, StallWatch } from '../front/stall.ts'
 import { cacheStatus, endToEnd, serverTiming } from '../headers.ts'
 
@@ -189,11 +190,25 @@ export class Outgoing implements Client, StreamTarget, Visit {
       this.#account(kept.length)
       return true
     }
-    if (panes === undefined && this.#sendViews(headers, body)) return true
+    if (panes === undefined && (this.#sendShort(200, headers, body) || this.#sendViews(headers, body)))
+      return true
     const written = writeOut(this.#options, body.length, (target) => writeWhole(body, target))
     if (written === undefined) return false
     if (panes !== undefined) packed.offer(panes, 'identity', written.bytes)
     this.#send(200, headers, written)
+    return true
+  }
+
+  /** Returns false where it is not short, or node:http has to send it. */
+  #sendShort(status: number, headers: HeaderList, body: ShortBody): boolean {
+    const response = this.#response
+    if (body.length > maxShortBytes || response.sendWhole === undefined) return false
+    if (this.isGone || this.hasBegun) return true
+    const own = this.#ownHeaders(headers)
+    own.push('Content-Length', String(body.length))
+    if (!response.sendWhole(status, { given: headers, own }, body)) return false
+    this.bytes += body.length
+    this.#stall.watch()
     return true
   }
 

@@ -5,6 +5,7 @@
  */
 import type { Flavour, FlavourProbe, HeaderList } from '../../backends/backend.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
+import { sendDecoded } from '../../engine/decoder.ts'
 import type { Upstream } from '../../engine/ports.ts'
 
 const retryAfterMs = 1_000
@@ -64,27 +65,31 @@ export class FlavourWatch {
         resolve()
       }
       let timer: Timer | undefined
-      const exchange = this.#upstream.send(this.#request(headers), 'identity', {
-        head: (code) => {
-          status = code
+      const exchange = sendDecoded(
+        this.#upstream,
+        { request: this.#request(headers), accept: 'identity' },
+        {
+          head: (code) => {
+            status = code
+          },
+          data: (chunk) => {
+            length += chunk.length
+            if (length <= maxBytes) body.push(Buffer.from(chunk))
+          },
+          end: () => {
+            if (status < 500) this.#hasAnswered = true
+            // Anything but an answer is about one client or one moment: what is known stays known.
+            if (!this.#flavour.isKnown || status === 200) {
+              this.#learn(this.#probe.read(status, Buffer.concat(body).toString()))
+            }
+            over()
+          },
+          failed: ({ detail }) => {
+            if (!this.#flavour.isKnown) this.#learn({ isKnown: false, label: `not reached: ${detail}` })
+            over()
+          },
         },
-        data: (chunk) => {
-          length += chunk.length
-          if (length <= maxBytes) body.push(Buffer.from(chunk))
-        },
-        end: () => {
-          if (status < 500) this.#hasAnswered = true
-          // Anything but an answer is about one client or one moment: what is known stays known.
-          if (!this.#flavour.isKnown || status === 200) {
-            this.#learn(this.#probe.read(status, Buffer.concat(body).toString()))
-          }
-          over()
-        },
-        failed: ({ detail }) => {
-          if (!this.#flavour.isKnown) this.#learn({ isKnown: false, label: `not reached: ${detail}` })
-          over()
-        },
-      })
+      )
       timer = this.#clock.after(patienceMs, () => {
         exchange.cancel()
         resolve()

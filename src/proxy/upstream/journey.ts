@@ -1,4 +1,4 @@
-/** One request to whichever database is worth asking, and to another one if that fails before it says anything. */
+/** One request to whichever database is worth asking, and once more, to another one if there is one, where the first fails in time. */
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Broken } from '../../engine/ports.ts'
@@ -14,8 +14,6 @@ export interface Cargo {
   readonly body: Uint8Array | Readable | null
   /** Whether it may be asked twice. */
   readonly isSafe: boolean
-  /** Whether the answer is wanted free of content encoding. */
-  readonly isDecoding: boolean
   /** How long it may take until the next byte, if not as long as usual. */
   readonly patienceMs?: number
   /** Asks nothing but how the database is: a server error is a bad sign. */
@@ -31,6 +29,8 @@ export class RequestJourney implements Journey {
   #endpoint: Endpoint | undefined
   #isTrial = false
   #isAnswered = false
+  #isRepeated = false
+  /** What went wrong with another database. */
   #earlier: string | undefined
 
   constructor(endpoints: Endpoints, cargo: Cargo) {
@@ -59,12 +59,22 @@ export class RequestJourney implements Journey {
     if (isTheirs) failed.health.failed(this.#isTrial, meaning)
     this.over()
     const detail = this.#named(failed, meaning)
-    const mayRepeat = isTheirs && this.#cargo.isSafe && !this.#isAnswered && this.#earlier === undefined
-    const other = mayRepeat ? this.#endpoints.other(failed) : undefined
-    if (other === undefined)
+    const next = isTheirs ? this.#next(failed) : undefined
+    if (next === undefined)
       return unreachable(this.#earlier === undefined ? detail : `${this.#earlier}; ${detail}`)
-    this.#earlier = detail
-    return this.#attempt(this.#reader!, other)
+    if (next.endpoint !== failed) this.#earlier = detail
+    this.#isRepeated = true
+    this.#isAnswered = false
+    return this.#attempt(this.#reader!, next)
+  }
+
+  /** Whom to ask once more, if that does no harm and nobody has a byte of the response. */
+  #next(failed: Endpoint): Choice | undefined {
+    const { isSafe, isProbe = false } = this.#cargo
+    if (!isSafe || this.#isRepeated) return undefined
+    const other = this.#endpoints.other(failed)
+    if (!this.#isAnswered || isProbe) return other
+    return this.#reader!.restart() ? (other ?? { endpoint: failed, isTrial: false }) : undefined
   }
 
   /** Another database would most likely need as long: it is not asked. */

@@ -9,7 +9,7 @@ import { ResponseReader } from './response.ts'
 const KiB = 1024
 
 /** An answer that arrives as the test says, and turns of the event loop that come when it says. */
-function setUp(handled: Partial<ResponseHandler> = {}) {
+function setUp() {
   const turns: (() => void)[] = []
   const told: string[] = []
   const controller = {
@@ -25,20 +25,16 @@ function setUp(handled: Partial<ResponseHandler> = {}) {
     },
   }
   const handler: ResponseHandler = {
-    isStreaming: true,
     head: () => void told.push('head'),
-    raw: () => void told.push('raw'),
     data: () => void told.push('data'),
-    passed: () => void told.push('passed'),
     end: () => void told.push('end'),
     failed: () => void told.push('failed'),
-    ...handled,
   }
   const journey = { answered() {}, failed: () => undefined, timedOut() {}, over() {} }
   const pace = new Pace((action) => turns.push(action))
   const clock = fakeClock()
   const reader = new ResponseReader(handler, {
-    ...{ clock, pace, journey, idleTimeoutMs: 1000, isDecoding: true },
+    ...{ clock, pace, journey, idleTimeoutMs: 1000 },
   })
   const own = controller as unknown as Dispatcher.DispatchController
   reader.onRequestStart(own)
@@ -48,86 +44,34 @@ function setUp(handled: Partial<ResponseHandler> = {}) {
   return { reader, controller, clock, turns, arrive, end, told: () => told.splice(0).join(' ') }
 }
 
-test('a client is passed all of a large answer before any of it is split', () => {
-  const { turns, arrive, told, end } = setUp()
-  arrive(60 * KiB)
-  arrive(60 * KiB)
-  for (const turn of turns.splice(0)) turn()
-  end()
-  assert.equal(told(), 'head raw raw passed')
-  while (turns.length > 0) turns.shift()!()
-  assert.equal(told(), 'data data end')
-})
-
-test('a short answer is split at once', () => {
-  const { turns, arrive, told, end } = setUp()
+test('a response is told as it comes, once', () => {
+  const { reader, arrive, told, end } = setUp()
   arrive(60 * KiB)
   end()
-  assert.equal(told(), 'head raw data end')
-  while (turns.length > 0) turns.shift()!()
-  assert.equal(told(), '')
+  end()
+  reader.cancel()
+  assert.equal(told(), 'head data end')
 })
 
-test('where nobody is passed the answer it is split as it arrives', () => {
-  const { turns, arrive, told, end } = setUp({ isStreaming: false })
-  arrive(60 * KiB)
-  turns.shift()!()
-  assert.equal(told(), 'head raw data')
-  arrive(60 * KiB)
+test('a response that was given up is not told any further', () => {
+  const { reader, arrive, told, end } = setUp()
+  reader.cancel()
   arrive(60 * KiB)
   end()
-  turns.shift()!()
-  assert.equal(told(), 'raw raw passed data data end')
+  assert.equal(told(), 'head aborted')
 })
 
-test('no more than 2 MiB of an answer wait to be split', () => {
-  const { turns, arrive, told } = setUp()
-  for (let i = 0; i < 9; i++) {
-    arrive(256 * KiB)
-    turns.shift()!()
-  }
-  assert.equal(
-    told()
-      .split(' ')
-      .filter((each) => each === 'data').length,
-    9,
-  )
-})
-
-test('who is in a hurry has it split at once', () => {
-  const { reader, turns, arrive, told, end } = setUp()
-  arrive(100 * KiB)
-  end()
-  assert.equal(told(), 'head raw passed')
-  reader.hurry()
-  assert.equal(told(), 'data end')
-  while (turns.length > 0) turns.shift()!()
-  assert.equal(told(), '')
-})
-
-test('what is given up is not split any more', () => {
-  for (const giveUp of ['cancel', 'stopDecoding'] as const) {
-    const { reader, turns, arrive, told, end } = setUp()
-    arrive(100 * KiB)
-    end()
-    told()
-    reader[giveUp]()
-    assert.equal(told(), giveUp === 'cancel' ? 'aborted' : 'end')
-    while (turns.length > 0) turns.shift()!()
-    assert.equal(told(), '')
-  }
-})
-
-test('an answer that has arrived is not late, however long it waits to be split', async () => {
-  const { clock, turns, arrive, told, end } = setUp()
-  arrive(100 * KiB)
-  end()
+test('a database that is held back is not late; one that is silent is', async () => {
+  const { reader, clock, told } = setUp()
+  reader.pause()
   await clock.advance(5000)
-  while (turns.length > 0) turns.shift()!()
-  assert.equal(told(), 'head raw passed data end')
+  assert.equal(told(), 'head')
+  reader.resume()
+  await clock.advance(2000)
+  assert.equal(told(), 'failed aborted')
 })
 
-test('who has been passed its share of a turn reads on in the next', () => {
+test('a reader that has had its share of a turn reads on in the next', () => {
   const { controller, turns, arrive } = setUp()
   arrive(1023 * KiB)
   assert.equal(controller.paused, false)

@@ -39,10 +39,6 @@ class Watched implements ResponseHandler, Exchange {
     this.#span = span
   }
 
-  get isStreaming(): boolean {
-    return this.#handler.isStreaming === true
-  }
-
   sent(exchange: Exchange): Exchange {
     this.#exchange = exchange
     return this
@@ -53,22 +49,9 @@ class Watched implements ResponseHandler, Exchange {
     this.#handler.head(status, headers)
   }
 
-  raw(chunk: Uint8Array): void {
-    this.#span.bytes += chunk.length
-    this.#handler.raw?.(chunk)
-  }
-
   data(chunk: Uint8Array): void {
+    this.#span.bytes += chunk.length
     this.#handler.data(chunk)
-  }
-
-  passed(): void {
-    this.#handler.passed?.()
-  }
-
-  /** There only where the handler has it: without it, a broken encoding is a failure. */
-  get undecodable(): ((detail: string) => void) | undefined {
-    return this.#handler.undecodable?.bind(this.#handler)
   }
 
   end(trailers: HeaderList): void {
@@ -79,6 +62,10 @@ class Watched implements ResponseHandler, Exchange {
   failed(failure: Broken): void {
     this.#span.end(failure.reason)
     this.#handler.failed(failure)
+  }
+
+  restart(): boolean {
+    return this.#handler.restart?.() === true
   }
 
   cancel(): void {
@@ -92,14 +79,6 @@ class Watched implements ResponseHandler, Exchange {
 
   resume(): void {
     this.#exchange.resume()
-  }
-
-  stopDecoding(): void {
-    this.#exchange.stopDecoding()
-  }
-
-  hurry(): void {
-    this.#exchange.hurry?.()
   }
 }
 

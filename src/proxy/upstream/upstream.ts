@@ -111,7 +111,7 @@ export class HttpUpstream implements Upstream {
     return this.#begin(this.#endpoints, this.#cargo({ ...request, body }, headers), handler)
   }
 
-  /** As `send`, with the client's own Accept-Encoding, a body that may be streamed, and only raw bytes back. */
+  /** As `send`, with the client's own Accept-Encoding and a body that may be streamed. */
   forward(request: ForwardRequest, handler: ResponseHandler): Exchange {
     const headers = this.#requestHeaders(request.headers)
     const accept = headerOf(request.headers, 'accept-encoding')
@@ -120,14 +120,13 @@ export class HttpUpstream implements Upstream {
     if (length !== undefined && request.body !== null) headers.push('content-length', length)
     return this.#begin(
       this.#endpoints,
-      { ...this.#cargo(request, headers), isSafe: isSafe(request), isDecoding: false },
+      { ...this.#cargo(request, headers), isSafe: isSafe(request) },
       handler,
     )
   }
 
   async close(): Promise<void> {
     this.#probeTimer?.cancel()
-    this.#pace.finish()
     await Promise.all([...this.#endpoints, ...this.#retired].map((each) => each.close()))
   }
 
@@ -144,7 +143,6 @@ export class HttpUpstream implements Upstream {
       path: search === '' ? path : `${path}?${search}`,
       body,
       isSafe: true,
-      isDecoding: true,
       headersFor: (endpoint) => this.#withAuthorization(headers, endpoint),
     }
   }
@@ -163,10 +161,9 @@ export class HttpUpstream implements Upstream {
 
   #begin(endpoints: Endpoints, cargo: Cargo, handler: ResponseHandler): Exchange {
     const journey = new RequestJourney(endpoints, cargo)
-    const { isDecoding } = cargo
     const idleTimeoutMs = cargo.patienceMs ?? this.#settings.idleTimeoutMs
     const [clock, pace] = [this.#clock, this.#pace]
-    const reader = new ResponseReader(handler, { clock, idleTimeoutMs, isDecoding, journey, pace })
+    const reader = new ResponseReader(handler, { clock, idleTimeoutMs, journey, pace })
     journey.begin(reader)
     return reader
   }

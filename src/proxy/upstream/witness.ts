@@ -14,6 +14,7 @@ import type { Clock, EpochMs, Timer } from '../../core/clock.ts'
 import { hullOf, type Intervals, nothing } from '../../core/interval.ts'
 import type { Mark } from '../../core/mark.ts'
 import { type StillSpan, stillAfter, type Vouched } from '../../core/witness.ts'
+import { sendDecoded } from '../../engine/decoder.ts'
 import type { Exchange, Upstream } from '../../engine/ports.ts'
 import type { Witness } from '../../engine/witness.ts'
 import type { Onlooker } from '../../telemetry/telemetry.ts'
@@ -122,7 +123,8 @@ export class SegmentWatcher {
     }
     // An answer that takes longer is too old to be trusted when it comes.
     const patience = clock.after(settings.patienceMs, () => giveUp('no answer in time'))
-    this.#exchange = upstream.send(segments.request, upstream.preferredEncoding, {
+    const asked = { request: segments.request, accept: upstream.preferredEncoding }
+    this.#exchange = sendDecoded(upstream, asked, {
       head: (code) => {
         status = code
       },

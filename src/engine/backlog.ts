@@ -1,0 +1,103 @@
+/**
+ * Bytes of responses that have arrived and are not split yet. Splitting would delay whoever waits for these bytes, so it is
+ * put off until they have been passed on, and then done in short turns: a hit waits for one turn, not for all that has arrived.
+ */
+import { scheduler } from 'node:timers/promises'
+import type { Clock } from '../core/clock.ts'
+
+export interface Backlogged {
+  /** Whether it holds pieces that are to be split. */
+  readonly isHolding: boolean
+  /** Splits the first of them. */
+  splitNext(): void
+  /** There is room again for more than it holds. */
+  proceed(): void
+}
+
+/** How long one turn of the event loop is spent on splitting. A piece is 64 KiB at most and takes an eighth of a millisecond or so. */
+const turnMs = 0.5
+/** Held by all responses together: these bytes are in no budget. */
+const mostHeld = 8 * 1024 * 1024
+
+export class Backlog {
+  readonly #clock: Pick<Clock, 'elapsed'>
+  readonly #nextTurn: (action: () => void) => void
+  /** Those whose pieces can wait, and those whose pieces are split in the next turns, oldest first. */
+  readonly #arriving = new Set<Backlogged>()
+  readonly #due = new Set<Backlogged>()
+  /** Those that were told to hold no more. */
+  readonly #blocked = new Set<Backlogged>()
+  #heldBytes = 0
+  #isTurning = false
+
+  constructor(clock: Pick<Clock, 'elapsed'>, nextTurn: (action: () => void) => void = turnOver) {
+    this.#clock = clock
+    this.#nextTurn = nextTurn
+  }
+
+  /** Counts bytes that `from` holds. Returns false where there is no room for more: `proceed` is called when there is. */
+  hold(bytes: number, from: Backlogged): boolean {
+    this.#heldBytes += bytes
+    if (!this.#due.has(from)) this.#arriving.add(from)
+    if (!this.#isFull) return true
+    this.#blocked.add(from)
+    this.#turnLater()
+    return false
+  }
+
+  /** What `from` holds is split in the next turns, and no longer when there is no room for it. */
+  due(from: Backlogged): void {
+    if (!this.#arriving.delete(from)) return
+    this.#due.add(from)
+    this.#turnLater()
+  }
+
+  /** `from` holds so many bytes less. */
+  release(bytes: number, from: Backlogged): void {
+    this.#heldBytes -= bytes
+    if (from.isHolding) return
+    this.#arriving.delete(from)
+    this.#due.delete(from)
+  }
+
+  /** Splits all that has arrived, however long it takes. */
+  finish(): void {
+    for (const each of [...this.#due, ...this.#arriving]) while (each.isHolding) each.splitNext()
+  }
+
+  get #isFull(): boolean {
+    return this.#heldBytes >= mostHeld
+  }
+
+  #turnLater(): void {
+    if (this.#isTurning) return
+    this.#isTurning = true
+    this.#nextTurn(() => this.#turn())
+  }
+
+  #turn(): void {
+    this.#isTurning = false
+    this.#split()
+    if (!this.#isFull) this.#unblock()
+    if (this.#due.size > 0 || this.#isFull) this.#turnLater()
+  }
+
+  /** The oldest response first: whoever waits for it does not wait for the others. */
+  #split(): void {
+    const began = this.#clock.elapsed()
+    do {
+      const [first] = this.#due.size === 0 && this.#isFull ? this.#arriving : this.#due
+      if (first === undefined) return
+      first.splitNext()
+    } while (this.#clock.elapsed() - began < turnMs)
+  }
+
+  #unblock(): void {
+    for (const each of [...this.#blocked]) {
+      this.#blocked.delete(each)
+      each.proceed()
+    }
+  }
+}
+
+const turnOver = (action: () => void): void => void scheduler.yield().then(action)

@@ -1,0 +1,69 @@
+/** Undoing the content encoding of a response. */
+import type { Transform } from 'node:stream'
+import { createGunzip, createInflate } from 'node:zlib'
+import type { HeaderList, WireRequest } from '../backends/backend.ts'
+import { headerOf } from '../core/headers.ts'
+import type { Encoding, Exchange, ResponseHandler, Upstream } from './ports.ts'
+
+export interface DecodedBody {
+  data(chunk: Uint8Array): void
+  end(): void
+  /** The encoding is broken. */
+  undecodable(detail: string): void
+}
+
+/** A stream to write the body to as it came; undefined where it is not encoded, or in a way that is not known. */
+export function decoderFor(headers: HeaderList, body: DecodedBody): Transform | undefined {
+  const encoding = headerOf(headers, 'content-encoding')
+  if (encoding !== 'gzip' && encoding !== 'deflate') return undefined
+  const decoder = encoding === 'gzip' ? createGunzip() : createInflate()
+  decoder.on('data', (chunk: Buffer) => body.data(chunk))
+  decoder.on('end', () => body.end())
+  decoder.on('error', (error) => body.undecodable(`broken ${encoding} body: ${error.message}`))
+  return decoder
+}
+
+/** As `upstream.send`, for handlers that want the body free of its encoding and nothing else. */
+export function sendDecoded(
+  upstream: Upstream,
+  { request, accept }: { readonly request: WireRequest; readonly accept: Encoding },
+  handler: ResponseHandler,
+): Exchange {
+  let decoder: Transform | undefined
+  let trailers: HeaderList = []
+  const cancel = () => {
+    decoder?.destroy()
+    exchange.cancel()
+  }
+  const body: DecodedBody = {
+    data: (chunk) => handler.data(chunk),
+    end: () => handler.end(trailers),
+    undecodable: (detail) => {
+      cancel()
+      handler.failed({ reason: 'database_unreachable', detail })
+    },
+  }
+  const exchange: Exchange = upstream.send(request, accept, {
+    head: (status, headers) => {
+      decoder = decoderFor(headers, body)
+      handler.head(status, headers)
+    },
+    data: (chunk) => {
+      if (decoder === undefined) handler.data(chunk)
+      else if (!decoder.write(chunk)) {
+        exchange.pause()
+        decoder.once('drain', () => exchange.resume())
+      }
+    },
+    end: (told) => {
+      trailers = told
+      if (decoder === undefined) handler.end(told)
+      else decoder.end()
+    },
+    failed: (broken) => {
+      decoder?.destroy()
+      handler.failed(broken)
+    },
+  })
+  return { cancel, pause: () => exchange.pause(), resume: () => exchange.resume() }
+}

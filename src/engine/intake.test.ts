@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import type { Sink } from '../backends/backend.ts'
+import { Budget } from '../core/budget.ts'
+import { ListeningTarget } from '../testing/engine-rig.ts'
+import { Backlog } from './backlog.ts'
+import { Intake, type IntakeOptions } from './intake.ts'
+
+const KiB = 1024
+const MiB = 1024 * KiB
+
+/** A client and a sink that note what they get, and turns of the event loop that come when the test says so. */
+function setUp(options: Partial<IntakeOptions> = {}) {
+  const turns: (() => void)[] = []
+  const told: string[] = []
+  const target = new ListeningTarget()
+  target.head = (status) => void told.push(`head ${status}`)
+  target.write = () => told.push('raw') > 0
+  target.end = () => void told.push('whole')
+  target.abort = () => void told.push('broken')
+  const sink: Sink = {
+    held: 0,
+    write: () => void told.push('split'),
+    end: () => ({ panes: [], storable: true }),
+  }
+  const budget = new Budget(256 * MiB)
+  let isPaused = false
+  const intake = new Intake({
+    ...{ fetchedAt: 0, newSink: () => sink, budget, maxAnswerBytes: 64 * MiB, target },
+    backlog: new Backlog({ elapsed: () => 0 }, (action) => turns.push(action)),
+    onDelivered: () => void told.push('delivered'),
+    land: async ({ kind }) => void told.push(kind),
+    ...options,
+  })
+  intake.sent({
+    cancel: () => void told.push('cancelled'),
+    pause: () => {
+      isPaused = true
+    },
+    resume: () => {
+      isPaused = false
+    },
+  })
+  const runTurns = () => {
+    while (turns.length > 0) turns.shift()!()
+  }
+  const exchange = {
+    get isPaused() {
+      return isPaused
+    },
+  }
+  const arrive = (bytes: number) => intake.data(Buffer.alloc(bytes))
+  return { intake, target, budget, exchange, turns, runTurns, arrive, told: () => told.splice(0).join(' ') }
+}
+
+test('a client has all of a large response before any of it is split', () => {
+  const { intake, runTurns, arrive, told } = setUp()
+  intake.head(200, [])
+  arrive(60 * KiB)
+  arrive(60 * KiB)
+  runTurns()
+  intake.end([])
+  assert.equal(told(), 'head 200 raw raw delivered whole')
+  runTurns()
+  assert.equal(told(), 'split split panes')
+})
+
+test('a short response is split as soon as it has arrived', () => {
+  const { intake, arrive, told, turns } = setUp()
+  intake.head(200, [])
+  arrive(60 * KiB)
+  intake.end([])
+  assert.equal(told(), 'head 200 raw delivered whole split panes')
+  assert.equal(turns.length, 0)
+})
+
+test('a response that no client is given is split as it arrives', () => {
+  const { intake, runTurns, arrive, told } = setUp({ target: undefined })
+  intake.head(200, [])
+  arrive(60 * KiB)
+  runTurns()
+  assert.equal(told(), 'split')
+  arrive(60 * KiB)
+  arrive(60 * KiB)
+  intake.end([])
+  runTurns()
+  assert.equal(told(), 'split split panes')
+})
+
+test('no more than 2 MiB of a response wait to be split', () => {
+  const { intake, runTurns, arrive, told } = setUp()
+  intake.head(200, [])
+  for (let i = 0; i < 9; i++) arrive(256 * KiB)
+  runTurns()
+  assert.equal(told().split('split').length - 1, 9)
+})
+
+test('with 8 MiB waiting to be split the database waits', () => {
+  const turns: (() => void)[] = []
+  const backlog = new Backlog({ elapsed: () => 0 }, (action) => turns.push(action))
+  const { intake, arrive, exchange } = setUp({ backlog })
+  intake.head(200, [])
+  arrive(7 * MiB)
+  assert.equal(exchange.isPaused, false)
+  arrive(MiB)
+  assert.equal(exchange.isPaused, true)
+  while (turns.length > 0) turns.shift()!()
+  assert.equal(exchange.isPaused, false)
+})
+
+test('what is given up is not split any more', () => {
+  const { intake, runTurns, arrive, told } = setUp()
+  intake.head(200, [])
+  arrive(100 * KiB)
+  intake.end([])
+  told()
+  intake.cancel()
+  runTurns()
+  assert.equal(told(), 'cancelled abandoned')
+})
+
+test('once nothing is kept the client sets the pace', () => {
+  const { intake, target, runTurns, exchange } = setUp({ maxAnswerBytes: 3 * MiB })
+  let drain = () => {}
+  target.write = () => false
+  target.onDrain = (resume) => {
+    drain = resume
+  }
+  intake.head(200, [])
+  for (let i = 0; i < 3; i++) intake.data(Buffer.alloc(MiB))
+  assert.equal(exchange.isPaused, false)
+  intake.data(Buffer.alloc(1))
+  runTurns()
+  intake.data(Buffer.alloc(1))
+  assert.equal(exchange.isPaused, true)
+  drain()
+  assert.equal(exchange.isPaused, false)
+})
+
+test('a response that breaks off may be taken again until the client has a byte of it', () => {
+  const { intake, arrive, told } = setUp()
+  intake.head(200, ['X', '1'])
+  assert.equal(intake.restart(), true)
+  intake.head(503, [])
+  arrive(10)
+  assert.equal(intake.restart(), true, 'server errors are kept from the client')
+  intake.head(200, [])
+  arrive(10)
+  assert.equal(told(), 'head 200 raw')
+  assert.equal(intake.restart(), false)
+  intake.failed({ reason: 'database_unreachable', detail: 'reset' })
+  assert.equal(told(), 'broken broken')
+})
+
+test('of a response that is taken again only the second is kept', async () => {
+  const written: number[] = []
+  let sinks = 0
+  const newSink = (): Sink => {
+    sinks++
+    return {
+      held: 0,
+      write: (chunk) => void written.push(chunk[0]!),
+      end: () => ({ panes: [], storable: true }),
+    }
+  }
+  const { intake } = setUp({ target: undefined, newSink })
+  for (const value of [1, 2]) {
+    intake.head(200, [])
+    intake.data(Buffer.alloc(10, value))
+    if (value === 1) assert.equal(intake.restart(), true)
+  }
+  intake.end([])
+  assert.equal((await intake.result).kind, 'panes')
+  assert.deepEqual([sinks, written], [2, [2]])
+})
+
+test('a client that has nothing of a response that fails is left to be answered otherwise', async () => {
+  const { intake, told } = setUp()
+  intake.head(200, [])
+  intake.failed({ reason: 'database_timeout', detail: 'silence' })
+  assert.equal(told(), 'broken')
+  assert.deepEqual([(await intake.result).kind, intake.isStreaming], ['broken', false])
+})
+
+for (const isTransparent of [false, true]) {
+  test(`a broken encoding ${isTransparent ? 'is passed on' : 'breaks the response off'}`, async () => {
+    const { intake, told } = setUp({ isTransparent })
+    intake.head(200, ['Content-Encoding', 'gzip'])
+    intake.data(gzipSync('x'.repeat(1000)).fill(0, 12, 16))
+    intake.end([])
+    await intake.result
+    assert.equal(
+      told(),
+      isTransparent
+        ? 'head 200 raw delivered whole unusable cancelled'
+        : 'head 200 raw cancelled broken broken',
+    )
+  })
+}
+
+test('a client that was told the length of an encoded response does not wait for the decoder', async () => {
+  const { intake, told } = setUp()
+  const body = gzipSync('x'.repeat(1000))
+  intake.head(200, ['Content-Encoding', 'gzip', 'Content-Length', String(body.length)])
+  intake.data(body)
+  assert.equal(told(), 'head 200 raw delivered whole')
+  intake.end([])
+  await intake.result
+  assert.equal(told(), 'split panes')
+})
+
+test('an encoded response of unknown length ends for its client when all of it is decoded', async () => {
+  const { intake, told } = setUp()
+  intake.head(200, ['Content-Encoding', 'gzip'])
+  intake.data(gzipSync('x'.repeat(1000)))
+  intake.end([])
+  assert.equal(told(), 'head 200 raw')
+  await intake.result
+  await turnOfTheLoop()
+  assert.equal(told(), 'split delivered whole panes')
+})

@@ -1,0 +1,304 @@
+/**
+ * The intake of one response: wire bytes → decoded → counted in the budget → split into panes → a value, whatever happens.
+ * A client that asked for all of it is a tee: it gets the wire bytes as they arrive and does not wait for any of the rest.
+ */
+import type { Transform } from 'node:stream'
+import type { HeaderList, Sink } from '../backends/backend.ts'
+import { type Budget, Reservation } from '../core/budget.ts'
+import type { EpochMs } from '../core/clock.ts'
+import type { ServingReason } from '../core/decision.ts'
+import { headerOf } from '../core/headers.ts'
+import type { Backlog, Backlogged } from './backlog.ts'
+import { decoderFor } from './decoder.ts'
+import { errorOf, type FetchResult, fetchedBy } from './fetch.ts'
+import type { Broken, Exchange, ResponseHandler, StreamTarget } from './ports.ts'
+import { Tee } from './tee.ts'
+
+export interface IntakeOptions {
+  readonly fetchedAt: EpochMs
+  /** Called when a response begins: again where the first one broke off. */
+  readonly newSink: () => Sink
+  readonly budget: Budget
+  readonly backlog: Backlog
+  readonly maxAnswerBytes: number
+  /** Gets the response while it arrives. */
+  readonly target?: StreamTarget | undefined
+  /** The target gets whatever comes, also server errors and what cannot be decoded. Otherwise these are kept from it. */
+  readonly isTransparent?: boolean
+  /** The target is given the end of the response, which is not stored yet. */
+  readonly onDelivered?: () => void
+  /** Stores what came of it, before `result` resolves. */
+  readonly land: (result: FetchResult) => Promise<void>
+}
+
+/** Error bodies are small; a longer one is not kept. */
+const maxErrorBytes = 1024 * 1024
+/** A response this short is split as soon as it has arrived: putting it off would cost more. */
+const shortBytes = 64 * 1024
+/** Of one response, not split yet: a request that waits for it to be stored waits for so much at most. */
+const mostHeld = 2 * 1024 * 1024
+
+/** Why no more bytes are wanted for now. */
+type Obstacle = 'client' | 'decoder' | 'backlog'
+
+export class Intake implements ResponseHandler, Backlogged {
+  /** What every member of the flight gets. */
+  readonly result: Promise<FetchResult>
+  readonly #options: IntakeOptions
+  readonly #tee: Tee
+  readonly #reservation: Reservation
+  readonly #obstacles = new Set<Obstacle>()
+  #resolve!: (result: FetchResult) => void
+  #exchange: Exchange | undefined
+  #status = 0
+  #headers: HeaderList = []
+  #trailers: HeaderList = []
+  #decoder: Transform | undefined
+  #sink: Sink | undefined
+  #errorBody: Uint8Array[] = []
+  /** What has arrived and is not split yet. */
+  #pieces: Uint8Array[] = []
+  #heldBytes = 0
+  /** Decoded bytes so far. */
+  #received = 0
+  /** Wire bytes still to come, where the database said how many. */
+  #remaining = Number.POSITIVE_INFINITY
+  #hasArrived = false
+  #isSettled = false
+
+  constructor(options: IntakeOptions) {
+    this.#options = options
+    this.#tee = new Tee(options.target)
+    this.#reservation = new Reservation(options.budget)
+    this.result = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+  }
+
+  /** Whether the target has been given a byte, and so is given the rest. */
+  get isStreaming(): boolean {
+    return this.#tee.hasBegun
+  }
+
+  /** Resolves when nothing more will be written to the target. */
+  get delivered(): Promise<void> {
+    return this.#tee.over
+  }
+
+  /** Whether it is decided what `result` will be. */
+  get isOver(): boolean {
+    return this.#isSettled
+  }
+
+  /** 0 before the response has begun. */
+  get status(): number {
+    return this.#status
+  }
+
+  /** Called once, with what `Upstream.send` gave. */
+  sent(exchange: Exchange): void {
+    this.#exchange = exchange
+  }
+
+  /** Nobody waits any longer. */
+  cancel(): void {
+    this.#exchange?.cancel()
+    this.#tee.drop()
+    this.#settle({ kind: 'abandoned' })
+  }
+
+  /** The target is gone, or is given another answer; the intake goes on for the store. */
+  dropTarget(): void {
+    this.#tee.drop()
+    // A response that is not being kept was for this client alone.
+    if (this.#isSettled) this.#exchange?.cancel()
+    else this.#clear('client')
+  }
+
+  head(status: number, headers: HeaderList): void {
+    this.#status = status
+    this.#headers = headers
+    this.#remaining = Number(headerOf(headers, 'content-length') ?? Number.POSITIVE_INFINITY)
+    // A client that waits for an error of the server may be better served with what is stored.
+    if (status < 500 || this.#options.isTransparent === true) this.#tee.head(status, headers)
+    if (this.#isSettled) return
+    this.#decoder = decoderFor(headers, {
+      data: (chunk) => this.#split(chunk),
+      end: () => this.#decoded(),
+      undecodable: (detail) => this.#undecodable(detail),
+    })
+    if (status === 200) this.#sink = this.#options.newSink()
+  }
+
+  data(chunk: Uint8Array): void {
+    const isKeepingUp = this.#tee.write(chunk)
+    this.#remaining -= chunk.length
+    // A client that was told the length has all of it now. `end` comes later, when the decoder has caught up.
+    if (this.#remaining <= 0) this.#deliver()
+    if (!this.#isSettled) this.#keep(chunk)
+    // While the response is kept, the database sets the pace, and what the client has not taken counts in the budget.
+    if (isKeepingUp || !this.#isSettled) return
+    this.#block('client')
+    this.#tee.onDrain(() => this.#clear('client'))
+  }
+
+  end(trailers: HeaderList): void {
+    this.#trailers = trailers
+    this.#hasArrived = true
+    // Only the decoder knows whether an encoded response is whole.
+    if (this.#decoder === undefined || this.#options.isTransparent === true) this.#deliver()
+    if (this.#isSettled) return
+    this.#decoder?.end()
+    if (this.#heldBytes > shortBytes) this.#options.backlog.due(this)
+    else while (this.isHolding) this.splitNext()
+    this.#endIfSplit()
+  }
+
+  failed(broken: Broken): void {
+    this.#tee.abort()
+    this.#settle({ kind: 'broken', ...broken })
+  }
+
+  restart(): boolean {
+    if (this.#isSettled || this.#tee.hasBegun) return false
+    this.#tee.restart()
+    this.#dropKept()
+    this.#status = 0
+    this.#received = 0
+    return true
+  }
+
+  get isHolding(): boolean {
+    return this.#pieces.length > 0
+  }
+
+  splitNext(): void {
+    const piece = this.#pieces.shift()!
+    this.#heldBytes -= piece.length
+    this.#options.backlog.release(piece.length, this)
+    this.#split(piece)
+    this.#endIfSplit()
+  }
+
+  proceed(): void {
+    this.#clear('backlog')
+  }
+
+  #keep(chunk: Uint8Array): void {
+    if (this.#decoder === undefined) this.#hold(chunk)
+    else if (!this.#decoder.write(chunk)) {
+      // What is queued in the decoder is in no budget: the database waits.
+      this.#block('decoder')
+      this.#decoder.once('drain', () => this.#clear('decoder'))
+    }
+  }
+
+  /** While a client is given the bytes, splitting them would only delay it. */
+  #hold(chunk: Uint8Array): void {
+    const { backlog } = this.#options
+    this.#pieces.push(chunk)
+    this.#heldBytes += chunk.length
+    if (!backlog.hold(chunk.length, this)) this.#block('backlog')
+    if (!this.#tee.isOpen || this.#heldBytes > mostHeld) backlog.due(this)
+  }
+
+  #split(chunk: Uint8Array): void {
+    if (this.#isSettled) return
+    this.#received += chunk.length
+    if (this.#sink === undefined) this.#keepError(chunk)
+    else if (this.#received > this.#options.maxAnswerBytes) this.#giveUp('answer_too_large')
+    else this.#write(this.#sink, chunk)
+  }
+
+  #write(sink: Sink, chunk: Uint8Array): void {
+    try {
+      sink.write(chunk)
+    } catch (error) {
+      this.#giveUp('unusable_answer', String(error))
+      return
+    }
+    // A short response of many sparse series can be long in memory: one response may not push out all others.
+    if (sink.held > this.#options.budget.limit / 2) this.#giveUp('answer_too_large')
+    else if (!this.#reservation.resize(sink.held + this.#tee.unsent)) this.#giveUp('memory_exhausted')
+  }
+
+  #keepError(chunk: Uint8Array): void {
+    if (this.#received <= maxErrorBytes) this.#errorBody.push(Uint8Array.prototype.slice.call(chunk))
+    else if (this.#tee.isOpen) this.#giveUp('unusable_answer')
+    else {
+      // A server error that does not end is a server error.
+      this.#exchange?.cancel()
+      const detail = `status ${this.#status} with an endless body`
+      this.#settle({ kind: 'broken', reason: 'database_error', detail })
+    }
+  }
+
+  /** Members go their own way at once; only a client that has a part of the response waits for the rest. */
+  #giveUp(reason: ServingReason, detail = `after ${this.#received} bytes`): void {
+    this.#settle({ kind: 'unusable', reason, detail })
+    if (!this.#tee.isOpen) this.#exchange?.cancel()
+    else if (this.#hasArrived) this.#tee.end()
+  }
+
+  #deliver(): void {
+    if (this.#tee.isOpen && !this.#isSettled) this.#options.onDelivered?.()
+    this.#tee.end()
+  }
+
+  #decoded(): void {
+    this.#decoder = undefined
+    this.#deliver()
+    this.#endIfSplit()
+  }
+
+  #undecodable(detail: string): void {
+    if (this.#isSettled) return
+    if (this.#options.isTransparent === true) {
+      this.#giveUp('unusable_answer', detail)
+      return
+    }
+    this.#exchange?.cancel()
+    this.failed({ reason: 'database_unreachable', detail })
+  }
+
+  #endIfSplit(): void {
+    const isSplit = this.#hasArrived && this.#decoder === undefined && !this.isHolding
+    if (!isSplit || this.#isSettled) return
+    const [sink, headers, trailers] = [this.#sink, this.#headers, this.#trailers]
+    this.#settle(
+      sink === undefined
+        ? errorOf({ status: this.#status, headers, body: Buffer.concat(this.#errorBody) })
+        : fetchedBy(sink, this.#options.fetchedAt, { headers, trailers }),
+    )
+  }
+
+  #settle(result: FetchResult): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    this.#dropKept()
+    const resolve = () => this.#resolve(result)
+    this.#options.land(result).then(resolve, resolve)
+  }
+
+  #dropKept(): void {
+    this.#reservation.free()
+    this.#sink = undefined
+    this.#errorBody = []
+    this.#decoder?.destroy()
+    this.#decoder = undefined
+    this.#pieces = []
+    this.#options.backlog.release(this.#heldBytes, this)
+    this.#heldBytes = 0
+    this.#clear('decoder')
+    this.#clear('backlog')
+  }
+
+  #block(obstacle: Obstacle): void {
+    this.#obstacles.add(obstacle)
+    this.#exchange?.pause()
+  }
+
+  #clear(obstacle: Obstacle): void {
+    if (this.#obstacles.delete(obstacle) && this.#obstacles.size === 0) this.#exchange?.resume()
+  }
+}

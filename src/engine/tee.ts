@@ -1,0 +1,96 @@
+/**
+ * The client's copy of a response that is on its way. The head leaves with the first byte of the body, or with its end: until
+ * then the client has nothing, and may be given another answer.
+ */
+import type { HeaderList } from '../backends/backend.ts'
+import type { StreamTarget } from './ports.ts'
+
+interface Head {
+  readonly status: number
+  readonly headers: HeaderList
+}
+
+export class Tee {
+  /** Resolves when nothing more will be written to the client. */
+  readonly over: Promise<void>
+  #target: StreamTarget | undefined
+  #head: Head | undefined
+  #hasBegun = false
+  #isOver = false
+  #resolve!: () => void
+
+  constructor(target: StreamTarget | undefined) {
+    this.#target = target
+    this.over = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+  }
+
+  /** Whether the client has been given a byte, and so must be given the rest. */
+  get hasBegun(): boolean {
+    return this.#hasBegun
+  }
+
+  /** Whether somebody is given the response as it arrives. */
+  get isOpen(): boolean {
+    return this.#target !== undefined && this.#head !== undefined && !this.#isOver
+  }
+
+  /** Bytes that were written and that the client has not taken. */
+  get unsent(): number {
+    return this.#target?.unsent ?? 0
+  }
+
+  head(status: number, headers: HeaderList): void {
+    this.#head = { status, headers }
+  }
+
+  /** Returns false where the client is slower than the database. */
+  write(chunk: Uint8Array): boolean {
+    if (!this.isOpen) return true
+    this.#begin()
+    return this.#target!.write(chunk)
+  }
+
+  /** Calls back once, when the client has taken what was written. */
+  onDrain(resume: () => void): void {
+    this.#target?.onDrain(resume)
+  }
+
+  /** The response is whole. */
+  end(): void {
+    if (this.isOpen) {
+      this.#begin()
+      this.#target!.end()
+    }
+    this.#finish()
+  }
+
+  /** The response cannot be completed. A client that has nothing of it is left as it is. */
+  abort(): void {
+    if (this.#hasBegun && this.isOpen) this.#target!.abort()
+    this.#finish()
+  }
+
+  /** The client is gone, or is given another answer. */
+  drop(): void {
+    this.#target = undefined
+    this.#finish()
+  }
+
+  /** Forgets the head: another one will come. */
+  restart(): void {
+    this.#head = undefined
+  }
+
+  #begin(): void {
+    if (this.#hasBegun) return
+    this.#hasBegun = true
+    this.#target!.head(this.#head!.status, this.#head!.headers)
+  }
+
+  #finish(): void {
+    this.#isOver = true
+    this.#resolve()
+  }
+}

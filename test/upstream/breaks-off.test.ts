@@ -1,0 +1,112 @@
+/** A response that breaks off before the client has a byte of it is asked for once more, where that does no harm. */
+import assert from 'node:assert/strict'
+import type { RequestListener, ServerResponse } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { ask, outcomeOf } from '../proxy/client.ts'
+import { matrixFor, rangePath, rangeSearch } from '../proxy/matrix.ts'
+import { oldRange, startBoth } from '../proxy/setup.ts'
+
+const range = oldRange()
+const path = rangePath(range)
+const wider = rangePath({ ...range, end: range.end + 60_000 })
+const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
+
+const afterHead = (response: ServerResponse): void => {
+  response.writeHead(200, { 'Content-Length': '1000' })
+  response.flushHeaders()
+  response.socket!.end()
+}
+const beforeHead = (response: ServerResponse): void => void response.socket!.destroy()
+const inBody = (response: ServerResponse): void => {
+  response.writeHead(200, { 'Content-Length': '1000' })
+  response.write('{"status":"succ', () => response.destroy())
+}
+
+/** A proxy whose database breaks off so many times before it answers again. */
+async function setUp(t: TestContext) {
+  const { url, upstream } = await startBoth(t)
+  const { script } = upstream
+  const breakOff = (how: (response: ServerResponse) => void, times = 1) => {
+    const before = upstream.seen.length
+    let left = times
+    upstream.script = ((request, response) => {
+      if (left-- > 0) request.resume().on('end', () => how(response))
+      else script(request, response)
+    }) satisfies RequestListener
+    return { queries: () => upstream.seen.length - before }
+  }
+  return { url, breakOff }
+}
+
+test('a miss whose response breaks off behind its head is asked for once more', async (t) => {
+  const { url, breakOff } = await setUp(t)
+  const broken = breakOff(afterHead)
+  const answer = await ask(url, path)
+  assert.deepEqual([answer.status, outcomeOf(answer)], [200, 'miss/absent'])
+  assert.equal(answer.body.toString(), matrixFor(new URL(path, 'http://x').searchParams, 1))
+  assert.equal(broken.queries(), 2)
+  assert.equal(outcomeOf(await ask(url, path)), 'hit')
+})
+
+test('a request that is passed on, too', async (t) => {
+  const { url, breakOff } = await setUp(t)
+  const broken = breakOff(afterHead)
+  assert.equal((await ask(url, '/federate')).status, 200)
+  assert.equal(broken.queries(), 2)
+})
+
+test('a response that breaks off twice is an error', async (t) => {
+  const { url, breakOff } = await setUp(t)
+  const broken = breakOff(afterHead, 2)
+  const answer = await ask(url, path)
+  assert.deepEqual([answer.status, outcomeOf(answer)], [502, 'error/database_unreachable'])
+  assert.equal(broken.queries(), 2)
+})
+
+test('without a response nothing is asked for again', async (t) => {
+  const { url, breakOff } = await setUp(t)
+  for (const target of [path, '/federate']) {
+    const broken = breakOff(beforeHead)
+    assert.equal((await ask(url, target)).status, 502)
+    assert.equal(broken.queries(), 1)
+  }
+})
+
+for (const [when, how] of [
+  ['before its head', beforeHead],
+  ['behind its head', afterHead],
+] as const) {
+  test(`what is no query is not asked for again (${when})`, async (t) => {
+    const { url, breakOff } = await setUp(t)
+    const broken = breakOff(how)
+    const body = Buffer.from('match[]=up')
+    const answer = await ask(url, '/api/v1/admin/tsdb/delete_series', { method: 'POST', headers: form, body })
+    assert.deepEqual([answer.status, broken.queries()], [502, 1])
+  })
+}
+
+test('a query by POST is asked for again', async (t) => {
+  const { url, breakOff } = await setUp(t)
+  const broken = breakOff(afterHead)
+  const body = Buffer.from(rangeSearch(range))
+  const answer = await ask(url, '/api/v1/query_range', { method: 'POST', headers: form, body })
+  assert.deepEqual([answer.status, outcomeOf(answer), broken.queries()], [200, 'miss/absent', 2])
+})
+
+test('the rest of an answer is asked for again wherever it breaks off: the client has nothing of it', async (t) => {
+  const { url, breakOff } = await setUp(t)
+  await ask(url, path)
+  const broken = breakOff(inBody)
+  const answer = await ask(url, wider)
+  assert.deepEqual([outcomeOf(answer), broken.queries()], ['partial/absent', 2])
+  assert.equal(answer.body.toString(), matrixFor(new URL(wider, 'http://x').searchParams, 1))
+})
+
+test('a client that has a byte of a response gets no other', async (t) => {
+  const { url, breakOff } = await setUp(t)
+  for (const target of [path, '/federate']) {
+    const broken = breakOff(inBody)
+    await assert.rejects(ask(url, target))
+    assert.equal(broken.queries(), 1)
+  }
+})
