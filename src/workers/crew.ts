@@ -56,6 +56,9 @@ const maxBackoffMs = 30_000
 /** A worker that ran for this long did not fail at its start. */
 const steadyMs = 60_000
 
+/** V8's own young generation of 64 MB in every thread would be more than a small `limits.memory`. */
+const threadHeap = { maxYoungGenerationSizeMb: 16 }
+
 export class Crew {
   readonly #options: CrewOptions
   readonly #members = new Map<number, Member>()
@@ -152,7 +155,7 @@ export class Crew {
 
   /** Resolves when it listens. */
   #spawn(place: number): Promise<ReadonlyMap<string, string>> {
-    const thread = new Worker(workerFile, { workerData: this.#briefing(place) })
+    const thread = new Worker(workerFile, { workerData: this.#briefing(place), resourceLimits: threadHeap })
     const { threadId } = thread
     const member: Member = {
       ...{ place, thread, threadId, orders: new Map(), figures: noFigures, trouble: undefined },
