@@ -82,6 +82,8 @@ export async function startStubDatabase(delayMs = 0): Promise<{ url: string; clo
       else systemClock.after(delayMs, answer)
     }
   })
+  // A machine that stalls for longer than this must not look like a database that fails.
+  server.keepAliveTimeout = 600_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return { url: `http://127.0.0.1:${port}`, close: () => void server.close() }

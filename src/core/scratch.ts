@@ -12,12 +12,17 @@ const MiB = 1024 * 1024
 
 export class ScratchPool {
   readonly #free: Buffer[][] = Array.from({ length: largest + 1 }, () => [])
-  readonly #maxFreeBytes: number
+  #maxFreeBytes: number
   #freeBytes = 0
 
   /** `maxFreeBytes`: what lies unused at most. */
   constructor(maxFreeBytes = 32 * MiB) {
     this.#maxFreeBytes = maxFreeBytes
+  }
+
+  /** From now on so much lies unused at most. */
+  keepAtMost(bytes: number): void {
+    this.#maxFreeBytes = bytes
   }
 
   /** A buffer of at least `length` bytes, from the beginning of its memory, of unknown content. */

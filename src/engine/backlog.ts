@@ -16,11 +16,17 @@ export interface Backlogged {
 
 /** How long one turn of the event loop is spent on splitting. A piece is 64 KiB at most and takes an eighth of a millisecond or so. */
 const turnMs = 0.5
-/** Held by all responses together: these bytes are in no budget. */
-const mostHeld = 8 * 1024 * 1024
+const defaultMaxBytes = 8 * 1024 * 1024
+
+export interface BacklogOptions {
+  /** Held by all responses together: these bytes are in no budget. */
+  readonly maxBytes?: number
+  readonly nextTurn?: (action: () => void) => void
+}
 
 export class Backlog {
   readonly #clock: Pick<Clock, 'elapsed'>
+  readonly #maxBytes: number
   readonly #nextTurn: (action: () => void) => void
   /** Those whose pieces can wait, and those whose pieces are split in the next turns, oldest first. */
   readonly #arriving = new Set<Backlogged>()
@@ -30,8 +36,12 @@ export class Backlog {
   #heldBytes = 0
   #isTurning = false
 
-  constructor(clock: Pick<Clock, 'elapsed'>, nextTurn: (action: () => void) => void = turnOver) {
+  constructor(
+    clock: Pick<Clock, 'elapsed'>,
+    { maxBytes = defaultMaxBytes, nextTurn = turnOver }: BacklogOptions = {},
+  ) {
     this.#clock = clock
+    this.#maxBytes = maxBytes
     this.#nextTurn = nextTurn
   }
 
@@ -66,7 +76,7 @@ export class Backlog {
   }
 
   get #isFull(): boolean {
-    return this.#heldBytes >= mostHeld
+    return this.#heldBytes >= this.#maxBytes
   }
 
   #turnLater(): void {

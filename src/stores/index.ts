@@ -2,7 +2,7 @@
 
 export type { Clock, EpochMs } from '../core/clock.ts'
 export { endOf, type Grid } from '../core/grid.ts'
-export type { Interval } from '../core/interval.ts'
+export type { Interval, Intervals } from '../core/interval.ts'
 export type { Key } from '../core/key.ts'
 export { clockOf, measure, type Pane, PaneBody, paneOf, paneVersion, slice } from '../core/pane.ts'
 export { haveSameFrame, join } from '../core/pane-join.ts'

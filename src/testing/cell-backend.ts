@@ -19,7 +19,7 @@ import { bucketAt, type Grid, gridThrough, isAligned, startOf } from '../core/gr
 import type { Interval, Intervals } from '../core/interval.ts'
 import type { Pane } from '../core/pane.ts'
 import { PaneBuilder } from '../core/pane-builder.ts'
-import { columnIn, mergeColumns } from '../core/pane-merge.ts'
+import { rowBytes } from '../core/pane-rows.ts'
 import { narrowRanges, planRanges, type RangesPlan } from './cell-ranges.ts'
 
 const path = '/rows'
@@ -48,7 +48,7 @@ export function cellBackend({ several = false }: CellOptions = {}): Backend<Cell
       isRanges(plan) ? narrowRanges(plan, intervals) : narrow(plan, intervals[0]!),
     decompose: ({ grid }, intervals) => new RowSink(grid, intervals),
     recompose: (plan, panes, options) =>
-      recompose(isRanges(plan) ? firstRows(panes, plan.limit) : rowsOf(panes), options?.warnings ?? []),
+      recompose(isRanges(plan) ? firstRows(panes, plan.limit) : panes.map(rowBytes), options?.warnings ?? []),
     cancellation: {
       cancels: () => undefined,
       cancelledAnswer: () => ({ status: 500, contentType: 'text/plain', body: 'cancelled' }),
@@ -180,19 +180,8 @@ function recompose(rows: readonly Buffer[], warnings: readonly string[]): Recomp
   }
 }
 
-function rowsOf(panes: readonly Pane[]): Buffer[] {
-  const merge = mergeColumns(panes)
-  if (merge.count === 0) return []
-  return panes.flatMap(({ body, from, to }, i) => {
-    const column = columnIn(merge, panes.length, 0, i)
-    if (column < 0) return []
-    const [start, end] = [body.offsetOf(column, 0, from), body.offsetOf(column, 0, to)]
-    return [body.bytes.subarray(body.slabAt + start, body.slabAt + end)]
-  })
-}
-
 function firstRows(panes: readonly Pane[], limit: number): Buffer[] {
-  const rows = rowsOf(panes)
+  const rows = panes.map(rowBytes)
   if (limit === Number.POSITIVE_INFINITY) return rows
   const all = Buffer.concat(rows)
   let end = 0

@@ -9,7 +9,7 @@ import { sharedMemory } from './shared-pane.ts'
 
 /** Of the memory limit: what a thread may hold beyond what is in use. */
 const share = 1 / 8
-const leastBytes = 32 * 1024 * 1024
+const leastBytes = 8 * 1024 * 1024
 
 /** From now on this thread makes bodies in shared memory. Returns what must be told of bodies that others made. */
 export function shareBodies(limitBytes: number, collect: () => void): (bytes: number) => void {

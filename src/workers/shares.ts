@@ -1,15 +1,17 @@
 /** How what the configuration grants to the process is divided among its threads. */
 import { availableParallelism } from 'node:os'
 import type { Config } from '../config/schema.ts'
+import { spareOf } from '../core/budget.ts'
 import type { Limits } from '../proxy/limits.ts'
 
 export const workersOf = ({ workers }: Config): number =>
   workers === 'auto' ? availableParallelism() : workers
 
-/** Of the memory limit, what the main thread fills with panes: threads find room for answers without waiting for evictions. */
+/** Of what can be reserved, what the main thread fills with panes: threads find room for answers without waiting for evictions. */
 const paneShare = 7 / 8
 
-export const paneBytesOf = ({ memoryBytes }: Limits): number => Math.floor(memoryBytes * paneShare)
+export const paneBytesOf = ({ memoryBytes }: Limits): number =>
+  Math.floor((memoryBytes - spareOf(memoryBytes)) * paneShare)
 
 /** The main thread would not keep a longer pane: see the memory store. */
 export const maxPaneBytesOf = (limits: Limits): number => paneBytesOf(limits) / 4

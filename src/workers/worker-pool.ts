@@ -58,6 +58,9 @@ const maxBackoffMs = 30_000
 /** A worker that ran for this long did not fail at its start. */
 const steadyMs = 60_000
 
+/** V8's own young generation of 64 MB in every thread would be more than a small `limits.memory`. */
+const threadHeap = { maxYoungGenerationSizeMb: 16 }
+
 export class WorkerPool {
   readonly #options: WorkerPoolOptions
   readonly #workers = new Map<number, WorkerHandle>()
@@ -154,7 +157,7 @@ export class WorkerPool {
 
   /** Resolves when it listens. */
   #spawn(place: number): Promise<ReadonlyMap<string, string>> {
-    const thread = new Worker(workerFile, { workerData: this.#init(place) })
+    const thread = new Worker(workerFile, { workerData: this.#init(place), resourceLimits: threadHeap })
     const { threadId } = thread
     const worker: WorkerHandle = {
       ...{ place, thread, threadId, commands: new Map(), figures: noFigures, trouble: undefined },

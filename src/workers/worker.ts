@@ -3,7 +3,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { type LoadedConfig, type LoadOptions, loadConfig } from '../config/load.ts'
 import { databasesOf, settingsOf } from '../config/settings.ts'
 import { openTraces, type Traces } from '../config/traces.ts'
-import { Budget } from '../core/budget.ts'
+import { Budget, spareOf } from '../core/budget.ts'
 import { systemClock as clock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import { type DatabaseOptions, type ProxyServer, retentionOf, startServer } from '../proxy/assembly/server.ts'
@@ -53,7 +53,7 @@ class ServingThread {
       tightAbove: paneBytesOf(limits),
       onTight: () => this.#tight(),
     })
-    this.#budget = new Budget(limits.memoryBytes, { meter })
+    this.#budget = new Budget(limits.memoryBytes, { meter, spare: spareOf(limits.memoryBytes) })
     this.#settings = settingsOf(this.#loaded.config)
     const send = (message: FromWorker) => this.#send(message)
     this.#relay = new Relay({ clock, send })

@@ -1,8 +1,11 @@
 /** A program that uses the package as a library: compiled against what is published, and never run. */
+import { type Bypass, gridThrough, PaneBuilder, type Plan } from '../../src/backends/index.ts'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import {
   type Backend,
   exponential,
+  type FetchHandler,
+  fetchHandler,
   fixed,
   ladder,
   linear,
@@ -32,6 +35,22 @@ export const running: Promise<Windowpane> = startWindowpane({
 
 // @ts-expect-error types are not lost on the way: an upstream is a text
 export const wrong = startWindowpane({ upstream: 9090, backend })
+
+export const handle: FetchHandler = fetchHandler({
+  upstream: 'http://127.0.0.1:9090',
+  backend,
+  policy,
+  clock,
+})
+
+export const answer: Promise<Response> = handle(new Request('http://localhost/api/v1/labels'))
+
+export const isPlanned = (plan: Plan | Bypass): plan is Plan => !('bypass' in plan)
+
+export const emptyPane = (): Pane =>
+  new PaneBuilder(1).finish({ interval: { from: 0, to: 1 }, fetchedAt: 0, slab: new Uint8Array() })
+
+export const grid = gridThrough('cell', 60_000, 0)
 
 export const schedules: readonly TtlPolicy[] = [
   exponential({ floorMs: 5000, doublingMs: 60_000, capMs: 3_600_000 }),

@@ -30,7 +30,8 @@ function matching(path: string, files: Package['files']): string[] {
   const names = files.map((file) => file.path)
   return names.filter((name) => {
     const middle = name.slice(before!.length, name.length - after.length)
-    return name.startsWith(before!) && name.endsWith(after) && !middle.includes('/')
+    const isName = middle !== '' && !middle.includes('/')
+    return isName && name.startsWith(before!) && name.endsWith(after)
   })
 }
 

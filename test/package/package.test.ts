@@ -4,9 +4,11 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, join } from 'node:path'
 import test, { after, before } from 'node:test'
+import { startFixture } from '../data/fixture.ts'
 import { ask, outcomeOf } from '../proxy/client.ts'
 import { rangePath } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
+import { isUnavailable } from '../servers/availability.ts'
 import { entriesOf, loadedWith, reachedFrom, specifiersIn, subpathsOf, threadEntries } from './modules.ts'
 import { installPackage, type Package, root, run } from './packed.ts'
 import { startInstalled } from './started.ts'
@@ -197,8 +199,8 @@ test('every subpath can be imported, and nothing else', async () => {
   assert.deepEqual(ran, { code: 0, out: '', err: '' })
 })
 
-/** What authors of stores import is called after the one that they write. */
-const authorsEntry = (path: string): string => (path === 'stores' ? 'store' : path)
+/** What authors of stores and backends import is called after the one that they write. */
+const authorsEntry = (path: string): string => path.replace(/^(store|backend)s$/, '$1')
 
 for (const resolution of ['nodenext', 'bundler']) {
   test(`a program in TypeScript can be compiled against it (${resolution})`, async () => {
@@ -222,15 +224,20 @@ async function compile(file: string, how: readonly string[]): Promise<void> {
   assert.deepEqual([ran.code, ran.out], [0, ''])
 }
 
-test('what docs/extend shows can be compiled against it and passes its own tests', async () => {
+test('what docs/extend shows can be compiled against it and passes its own tests', async (t) => {
+  const prometheus = await startFixture()
+  const isScripted = isUnavailable(prometheus)
+  if (!isScripted) t.after(() => prometheus.stop())
+  const env = { PROMETHEUS_URL: isScripted ? (await startScriptedUpstream(t)).url : prometheus.url }
   const pages = it.files.map(({ path }) => path).filter((path) => path.startsWith('docs/extend/'))
-  assert.ok(pages.includes('docs/extend/store.md'))
+  for (const name of ['backend', 'library', 'store'])
+    assert.ok(pages.includes(`docs/extend/${name}.md`), name)
   for (const page of pages) {
     const blocks = [...(await it.text(page)).matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map((block) => block[1]!)
     const file = `${basename(page, '.md')}.test.ts`
     await writeFile(join(it.app, file), blocks.join(''))
     await compile(file, ['--module', 'nodenext'])
-    const ran = await run(process.execPath, ['--test', '--test-reporter=spec', file], { cwd: it.app })
+    const ran = await run(process.execPath, ['--test', '--test-reporter=spec', file], { cwd: it.app, env })
     assert.equal(ran.code, 0, ran.out + ran.err)
     assert.match(ran.out, /^ℹ pass [1-9]/m, page)
   }

@@ -82,14 +82,16 @@ export interface Ran {
 
 export interface RunOptions {
   readonly cwd: string
+  /** Besides what every program is given. */
+  readonly env?: NodeJS.ProcessEnv
 }
 
 /** Runs a program with the Node of this test first in PATH; one that takes too long is ended. */
-export function run(program: string, args: readonly string[], { cwd }: RunOptions): Promise<Ran> {
+export function run(program: string, args: readonly string[], { cwd, env }: RunOptions): Promise<Ran> {
   return new Promise((resolve) => {
     const done = (error: ExecFileException | null, out: string, err: string) =>
       resolve({ code: error === null ? 0 : (error.code ?? error.signal ?? 'unknown'), out, err })
-    const options = { cwd, env: environment, timeout: HANG_MS, maxBuffer: 16 * 1024 * 1024 }
+    const options = { cwd, env: { ...environment, ...env }, timeout: HANG_MS, maxBuffer: 16 * 1024 * 1024 }
     execFile(program, [...args], options, done)
   })
 }

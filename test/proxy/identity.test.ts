@@ -1,7 +1,7 @@
 /** Who shares answers with whom. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { identityHeaders } from '../../src/proxy/request/identity.ts'
+import { identityHeaders } from '../../src/engine/http/identity.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { END, MINUTE } from '../data/dataset.ts'
 import { requireServer, startFixture } from '../data/fixture.ts'

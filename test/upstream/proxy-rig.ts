@@ -8,6 +8,7 @@ import { prometheus } from '../../src/backends/prometheus/index.ts'
 import { Budget } from '../../src/core/budget.ts'
 import { allOn } from '../../src/core/runtime.ts'
 import { ScratchPool } from '../../src/core/scratch.ts'
+import { FlavourWatch } from '../../src/engine/http/flavour.ts'
 import { IntervalCache } from '../../src/engine/interval-cache.ts'
 import type { Broken } from '../../src/engine/ports.ts'
 import { PackedAnswers } from '../../src/proxy/compression/packed.ts'
@@ -16,7 +17,6 @@ import { ThreadMaker } from '../../src/proxy/compression/pieces-maker.ts'
 import { GatheredMessage } from '../../src/proxy/front/body.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { Handler } from '../../src/proxy/request/handler.ts'
-import { FlavourWatch } from '../../src/proxy/upstream/flavour.ts'
 import {
   type ForwardRequest,
   HttpUpstream,

@@ -1,11 +1,12 @@
 /** `POST /-/explain`: which request is meant, what would be done with it, and, where asked for, what then was. */
 import { type IncomingMessage, validateHeaderName, validateHeaderValue } from 'node:http'
-import type { Backend, Bypass, Flavour, Plan, WireRequest } from '../../backends/backend.ts'
+import type { Backend, Flavour, Plan, WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
 import { type Explanation, explainBypass } from '../../engine/explain/explain.ts'
+import { readDemands } from '../../engine/http/demands.ts'
+import { identityOf } from '../../engine/http/identity.ts'
+import { planRequest } from '../../engine/http/plan-request.ts'
 import type { IntervalCache } from '../../engine/interval-cache.ts'
-import { readDemands } from '../request/demands.ts'
-import { identityOf } from '../request/identity.ts'
 import { readTarget } from '../request/incoming.ts'
 import { type Settings, termsFor } from '../request/settings.ts'
 
@@ -21,14 +22,17 @@ export interface ExplainParts {
 
 /** The steps of Handler, without their effects. */
 export async function explainWire(parts: ExplainParts, wire: WireRequest): Promise<Explanation> {
+  const { backend, flavour } = parts
   const now = parts.clock.now()
-  if (!parts.backend.claims(wire.method, wire.path)) return explainBypass({ bypass: 'not_a_query' }, now)
+  if (!backend.claims(wire.method, wire.path)) return explainBypass({ bypass: 'not_a_query' }, now)
   const demands = readDemands(wire.headers, now)
-  const plan = demands.noStore ? { bypass: 'no_store' as const } : planOf(parts, wire)
+  const plan = demands.noStore
+    ? { bypass: 'no_store' as const }
+    : planRequest({ backend, now, flavour: () => flavour.current }, wire)
   if ('bypass' in plan) {
     return demands.onlyIfCached
       ? { outcome: 'refused', reason: 'only_if_cached', now, sentence: neverStored }
-      : explainBypass(plan, now, parts.backend.presentation?.reasons)
+      : explainBypass(plan, now, backend.presentation?.reasons)
   }
   const subject = { ...wire, query: plan.text }
   const { mode, policy, maxStaleMs, identity: kind, rule } = termsFor(parts.settings(), subject)
@@ -59,18 +63,6 @@ const notCompared = 'it holds less than its buckets do, or in another order, and
 const maxBodyChars = 65_536
 
 const neverStored = 'Refused: the client accepts only a stored answer, and this is never stored.'
-
-function planOf({ backend, flavour, clock }: ExplainParts, wire: WireRequest): Plan | Bypass<string> {
-  const query = backend.parse(wire)
-  if (query === undefined) return { bypass: 'not_a_query' }
-  if (isBypass(query)) return query
-  const { current } = flavour
-  if (!current.isKnown) return { bypass: 'unknown_flavour', detail: current.label }
-  return backend.plan(query, clock.now(), current)
-}
-
-const isBypass = (value: unknown): value is Bypass<string> =>
-  typeof value === 'object' && value !== null && 'bypass' in value
 
 /** These are between the operator and this listener; the request that is explained has its own. */
 const ours = new Set([

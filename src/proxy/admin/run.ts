@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
-import { endToEnd } from '../headers.ts'
+import { endToEnd } from '../../engine/http/headers.ts'
 
 export interface Phase {
   readonly phase: string

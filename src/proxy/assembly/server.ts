@@ -1,11 +1,14 @@
 /** Starts Windowpane: puts stores, databases and listeners together, and takes them down in order. */
+import { getHeapStatistics } from 'node:v8'
 import type { Backend, Flavour, SegmentSettings } from '../../backends/backend.ts'
 import { Budget, spareOf } from '../../core/budget.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
+import { GarbageWatch } from '../../core/garbage.ts'
 import type { Mark } from '../../core/mark.ts'
-import { allOn, type RuntimeSwitches } from '../../core/runtime.ts'
-import { ScratchPool } from '../../core/scratch.ts'
+import { allOn, garbageCollector, type RuntimeSwitches } from '../../core/runtime.ts'
+import { ingestScratch, ScratchPool } from '../../core/scratch.ts'
 import { Backlog } from '../../engine/backlog.ts'
+import type { Identity } from '../../engine/http/identity.ts'
 import { Purge } from '../../engine/purge/purge.ts'
 import { ShadowLog, type VerifyResult } from '../../engine/shadow/log.ts'
 import { type MemoryStoreOptions, memoryStore } from '../../stores/memory/index.ts'
@@ -21,10 +24,9 @@ import { ThreadMaker } from '../compression/pieces-maker.ts'
 import { type Listener, type ListenerOptions, openListener } from '../front/listener.ts'
 import { type Limits, limitsOf } from '../limits.ts'
 import { answererOf } from '../request/dispatch.ts'
-import type { Identity } from '../request/identity.ts'
 import { narrowness, type Route } from '../request/routes.ts'
 import type { Settings } from '../request/settings.ts'
-import { Pace } from '../upstream/pace.ts'
+import { Pace, type PaceOptions } from '../upstream/pace.ts'
 import type { SegmentFigures } from '../upstream/witness.ts'
 import {
   BackendRuntime,
@@ -173,12 +175,13 @@ function commonOf(options: ProxyServerOptions): Common {
   const budget = parts.budget ?? ownBudget(limits)
   const onResult = (backend: string, result: VerifyResult) =>
     telemetry?.metrics.observeVerify(backend, result)
+  ingestScratch.keepAtMost(Math.min(ingestBytes, unusedBytesOf(limits)))
   return {
     ...{ clock, limits, runtime, budget, telemetry, sampleRatio },
     scratch: new ScratchPool(unusedBytesOf(limits)),
     packed: new PackedAnswers(budget),
-    pace: new Pace(),
-    backlog: new Backlog(clock),
+    pace: new Pace(collectingInTime(limits, runtime)),
+    backlog: new Backlog(clock, { maxBytes: Math.min(8 * 2 ** 20, unusedBytesOf(limits)) }),
     pieces: new Pieces(budget, new ThreadMaker()),
     via: parts.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
     shadowLog: parts.shadowLog ?? new ShadowLog({ clock, budget, onResult }),
@@ -186,8 +189,26 @@ function commonOf(options: ProxyServerOptions): Common {
   }
 }
 
-/** What lies unused for the next answers is not in the budget: it must be little beside it. */
-const unusedBytesOf = ({ memoryBytes }: Limits): number => Math.min(32 * 2 ** 20, memoryBytes / 16)
+/** What is in no budget, such as buffers that lie unused for the next answers, must be little beside it. */
+const unusedBytesOf = ({ memoryBytes }: Limits): number => Math.min(32 * 2 ** 20, memoryBytes / 32)
+
+/** What is unused of buffers for responses that are being split, however large the limit is. */
+const ingestBytes = 16 * 2 ** 20
+
+/** Larger limits leave more room than V8 needs (see cli/collections.ts). */
+const largeLimit = 2 * 2 ** 30
+
+/** Responses that are read are what becomes garbage: small limits have no room for as much of it as V8 lets come. */
+function collectingInTime({ memoryBytes }: Limits, { gcOnDemand }: RuntimeSwitches): PaceOptions {
+  if (!gcOnDemand || memoryBytes >= largeLimit) return {}
+  const collect = garbageCollector()
+  const watch = new GarbageWatch({
+    maxBytes: spareOf(memoryBytes) / 4,
+    bufferBytes: () => getHeapStatistics().external_memory,
+    collect: () => collect(),
+  })
+  return { onRead: (bytes) => watch.count(bytes) }
+}
 
 const ownBudget = ({ memoryBytes }: Limits): Budget =>
   new Budget(memoryBytes, { spare: spareOf(memoryBytes) })

@@ -6,7 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { HeaderList } from '../../backends/backend.ts'
 import { Memo } from '../../core/memo.ts'
-import { requestHeaders } from '../headers.ts'
+import { requestHeaders } from '../../engine/http/headers.ts'
 import type { Body, BodyLimits } from './body.ts'
 import type { Asked } from './exchange.ts'
 

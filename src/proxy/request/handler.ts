@@ -2,11 +2,15 @@
  * One request, from the socket to its answer: limits → parse → plan → cache (or forward) → answer.
  * Read `handle` from top to bottom.
  */
-import type { Backend, Bypass, ErrorAnswer, Plan, WireRequest } from '../../backends/backend.ts'
+import type { Backend, Bypass, Plan, WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
 import { type RefusalReason, resetDecision } from '../../core/decision.ts'
 import { headerOf } from '../../core/headers.ts'
 import { newUuid } from '../../core/uuid.ts'
+import { readDemands } from '../../engine/http/demands.ts'
+import type { FlavourWatch } from '../../engine/http/flavour.ts'
+import { identityOf } from '../../engine/http/identity.ts'
+import { errorAnswerOf, failureMessage, planRequest } from '../../engine/http/plan-request.ts'
 import type { IntervalCache } from '../../engine/interval-cache.ts'
 import type { Broken } from '../../engine/ports.ts'
 import type { Answer } from '../../engine/trip.ts'
@@ -14,12 +18,9 @@ import type { MaybePromise } from '../../stores/store.ts'
 import type { Visit } from '../../telemetry/record.ts'
 import { type Body, hasBody } from '../front/body.ts'
 import type { Asked, Reply } from '../front/exchange.ts'
-import type { FlavourWatch } from '../upstream/flavour.ts'
 import type { ForwardRequest, HttpUpstream } from '../upstream/upstream.ts'
 import { Cancels } from './cancels.ts'
-import { readDemands } from './demands.ts'
 import { forward } from './forward.ts'
-import { identityOf } from './identity.ts'
 import { type Incoming, readTarget } from './incoming.ts'
 import { Outgoing, type OutgoingOptions } from './outgoing.ts'
 import { type Settings, termsFor } from './settings.ts'
@@ -183,17 +184,8 @@ export class Handler {
 
   #plan(wire: WireRequest): Plan | Bypass<string> {
     const { backend, flavour, clock } = this.#options
-    try {
-      const query = backend.parse(wire)
-      if (query === undefined) return { bypass: 'not_a_query' }
-      if (isBypass(query)) return query
-      const known = flavour.noteRequest(wire.headers)
-      if (!known.isKnown) return { bypass: 'unknown_flavour', detail: known.label }
-      return backend.plan(query, clock.now(), known)
-    } catch (error) {
-      // A fault of ours: the database may understand it all the same.
-      return { bypass: 'unparseable_query', detail: String(error) }
-    }
+    const context = { backend, now: clock.now(), flavour: () => flavour.noteRequest(wire.headers) }
+    return planRequest(context, wire)
   }
 
   #render(outgoing: Outgoing, wire: WireRequest, answer: Answer): MaybePromise<void> {
@@ -246,14 +238,11 @@ export class Handler {
 
   #broken(outgoing: Outgoing, broken: Broken): void {
     const { decision } = outgoing
-    const isLate = broken.reason === 'database_timeout'
+    const { status, reason, message } = failureMessage(broken)
     resetDecision(decision)
-    decision.reason = isLate ? 'database_timeout' : 'database_unreachable'
+    decision.reason = reason
     decision.detail = broken.detail
-    const message = isLate
-      ? `windowpane: the database did not answer in time (${broken.detail}), and nothing stored may be served instead`
-      : `windowpane: the database cannot be reached (${broken.detail}), and nothing stored may be served instead`
-    this.#error(outgoing, isLate ? 504 : 502, message)
+    this.#error(outgoing, status, message)
   }
 
   /** A cancelled query that goes on for others, or has none of its own: the database is not told. */
@@ -282,9 +271,6 @@ export class Handler {
 
 const noBytes = Buffer.alloc(0)
 
-const errorAnswerOf = ({ presentation }: Backend, status: number, message: string): ErrorAnswer =>
-  presentation?.errorAnswer?.(status, message) ?? { contentType: 'text/plain', body: message }
-
 /** Without a spread, which costs more than the rest of it. */
 const withBody = ({ method, path, search, headers }: Incoming, body: Uint8Array): WireRequest => ({
   method,
@@ -293,9 +279,6 @@ const withBody = ({ method, path, search, headers }: Incoming, body: Uint8Array)
   headers,
   body,
 })
-
-const isBypass = (value: unknown): value is Bypass<string> =>
-  typeof value === 'object' && value !== null && 'bypass' in value
 
 const asForward = (wire: WireRequest): ForwardRequest => ({
   ...wire,

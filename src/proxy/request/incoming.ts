@@ -1,9 +1,9 @@
 /** What a client sent, as the backend reads it. */
 import type { WireRequest } from '../../backends/backend.ts'
+import { requestHeaders } from '../../engine/http/headers.ts'
 import type { SpanIds } from '../../telemetry/channels.ts'
 import { tracedHeaders } from '../../telemetry/tracing.ts'
 import type { Asked } from '../front/exchange.ts'
-import { requestHeaders } from '../headers.ts'
 import { wholeUrl } from './routes.ts'
 
 /** Headers of the connection end here: what is not passed on decides nothing, least of all who is asking. */

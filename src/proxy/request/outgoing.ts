@@ -6,6 +6,7 @@ import { type Decision, newDecision, resetDecision } from '../../core/decision.t
 import { headerOf } from '../../core/headers.ts'
 import type { Pane } from '../../core/pane.ts'
 import { type ScratchPool, type Written, writeOut } from '../../core/scratch.ts'
+import { cacheStatus, endToEnd, serverTiming } from '../../engine/http/headers.ts'
 import type { Encoding, StreamTarget } from '../../engine/ports.ts'
 import type { Answer, Client } from '../../engine/trip.ts'
 import type { MaybePromise } from '../../stores/store.ts'
@@ -19,7 +20,6 @@ import type { Asked, Reply } from '../front/exchange.ts'
 import { isShort, textOf } from '../front/plain-reply.ts'
 import { maxShortBytes, type ShortBody } from '../front/send-buffer.ts'
 import { type Patience, StallWatch } from '../front/stall.ts'
-import { cacheStatus, endToEnd, serverTiming } from '../headers.ts'
 
 export interface OutgoingOptions extends Patience {
   readonly scratch: ScratchPool

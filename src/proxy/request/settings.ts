@@ -3,8 +3,8 @@
  * Settings are values; a reload replaces them, and every request uses those it found when it came.
  */
 import type { HeaderList } from '../../backends/backend.ts'
+import type { Identity } from '../../engine/http/identity.ts'
 import type { TtlPolicy } from '../../ttl/policy.ts'
-import type { Identity } from './identity.ts'
 
 /**
  * `off`: everything is passed on; `shadow`: too, and what the cache would say is compared with the database's answer;

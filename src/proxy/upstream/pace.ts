@@ -14,8 +14,15 @@ const turnBytes = 256 * 1024
 /** Every turn costs a response some time: one that comes alone is read in fewer. */
 const turnBytesAlone = 1024 * 1024
 
+export interface PaceOptions {
+  readonly nextTurn?: (action: () => void) => void
+  /** Told of all bytes that were read. */
+  readonly onRead?: (bytes: number) => void
+}
+
 export class Pace {
   readonly #nextTurn: (action: () => void) => void
+  readonly #onRead: ((bytes: number) => void) | undefined
   /** Those that may not read on. */
   readonly #waiting = new Set<Paced>()
   #readBytes = 0
@@ -23,8 +30,9 @@ export class Pace {
   #only: Paced | undefined
   #isTurning = false
 
-  constructor(nextTurn: (action: () => void) => void = turnOver) {
+  constructor({ nextTurn = turnOver, onRead }: PaceOptions = {}) {
     this.#nextTurn = nextTurn
+    this.#onRead = onRead
   }
 
   /** Counts bytes that were read. Returns whether the reader has to wait until it is told to proceed. */
@@ -32,6 +40,7 @@ export class Pace {
     if (this.#readBytes === 0) this.#only = reader
     else if (this.#only !== reader) this.#only = undefined
     this.#readBytes += bytes
+    this.#onRead?.(bytes)
     this.#turnLater()
     if (this.#mayRead) return false
     this.#waiting.add(reader)

@@ -31,7 +31,7 @@ function setUp() {
     failed: () => void told.push('failed'),
   }
   const journey = { answered() {}, failed: () => undefined, timedOut() {}, over() {} }
-  const pace = new Pace((action) => turns.push(action))
+  const pace = new Pace({ nextTurn: (action) => turns.push(action) })
   const clock = fakeClock()
   const reader = new ResponseReader(handler, {
     ...{ clock, pace, journey, idleTimeoutMs: 1000 },

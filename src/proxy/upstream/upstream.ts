@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream'
 import type { HeaderList, WireRequest } from '../../backends/backend.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { headerOf } from '../../core/headers.ts'
+import { conditionalHeaders, endToEnd } from '../../engine/http/headers.ts'
 import type { Encoding, ResponseHandler, Upstream, UpstreamCall } from '../../engine/ports.ts'
-import { endToEnd } from '../headers.ts'
 import { Endpoints } from './choice.ts'
 import { type AuthOptions, Credentials } from './credentials.ts'
 import { Endpoint, type UpstreamState, type UpstreamTls } from './endpoint.ts'
@@ -50,15 +50,6 @@ export interface ForwardRequest extends Omit<WireRequest, 'body'> {
 }
 
 const replaced = new Set(['host', 'accept-encoding', 'content-length', 'expect', 'via'])
-/** About the client's own copy of its own request: a narrowed one has other bytes. */
-const conditional = new Set([
-  'if-match',
-  'if-none-match',
-  'if-modified-since',
-  'if-unmodified-since',
-  'if-range',
-  'range',
-])
 
 export class HttpUpstream implements Upstream {
   readonly #clock: Clock
@@ -105,7 +96,7 @@ export class HttpUpstream implements Upstream {
   }
 
   send(request: WireRequest, accept: Encoding, handler: ResponseHandler): UpstreamCall {
-    const headers = this.#requestHeaders(endToEnd(request.headers, conditional))
+    const headers = this.#requestHeaders(endToEnd(request.headers, conditionalHeaders))
     headers.push('accept-encoding', accept)
     const body = request.body.length > 0 ? request.body : null
     return this.#begin(this.#endpoints, this.#cargo({ ...request, body }, headers), handler)

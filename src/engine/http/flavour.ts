@@ -5,8 +5,8 @@
  */
 import type { Flavour, FlavourProbe, HeaderList } from '../../backends/backend.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
-import { sendDecoded } from '../../engine/decoder.ts'
-import type { Upstream } from '../../engine/ports.ts'
+import { sendDecoded } from '../decoder.ts'
+import type { Upstream } from '../ports.ts'
 
 const retryAfterMs = 1_000
 const recheckAfterMs = 60_000

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { newDecision } from '../core/decision.ts'
-import { headerOf } from '../core/headers.ts'
+import { newDecision } from '../../core/decision.ts'
+import { headerOf } from '../../core/headers.ts'
 import { cacheStatus, endToEnd, serverTiming } from './headers.ts'
 
 test('the lines of one header are one list', () => {

@@ -2,7 +2,7 @@
 import type { HeaderList } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { hasEither, headerOf } from '../../core/headers.ts'
-import type { Demands } from '../../engine/trip.ts'
+import type { Demands } from '../trip.ts'
 
 export interface RequestDemands extends Demands {
   readonly noStore: boolean

@@ -1,8 +1,8 @@
-/** Headers on both sides of the proxy: what is passed on, what is added, and how a decision is shown. */
-import type { HeaderList } from '../backends/backend.ts'
-import type { Decision } from '../core/decision.ts'
-import { headerOf } from '../core/headers.ts'
-import { Memo } from '../core/memo.ts'
+/** Headers of requests and responses: what is passed on, what is added, and how a decision is shown. */
+import type { HeaderList } from '../../backends/backend.ts'
+import type { Decision } from '../../core/decision.ts'
+import { headerOf } from '../../core/headers.ts'
+import { Memo } from '../../core/memo.ts'
 
 /** Connection management is between two neighbours (RFC 9110 §7.6.1). */
 const hopByHop = new Set([
@@ -50,6 +50,16 @@ function namedByConnection(headers: HeaderList): ReadonlySet<string> {
 }
 
 const none: ReadonlySet<string> = new Set()
+
+/** About the client's own copy of its own request: a narrowed one has other bytes. */
+export const conditionalHeaders: ReadonlySet<string> = new Set([
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+  'if-range',
+  'range',
+])
 
 /** RFC 9211. `detail` begins with outcome/reason; the rest of it is for people. */
 export function cacheStatus(decision: Decision): string {

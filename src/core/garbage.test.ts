@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { GarbageWatch } from './garbage.ts'
+
+/** Buffers that take what the test says; a collection leaves what it says. */
+function setUp() {
+  const state = { held: 100, left: 100, collections: 0 }
+  const watch = new GarbageWatch({
+    maxBytes: 80,
+    bufferBytes: () => state.held,
+    collect: () => {
+      state.collections++
+      state.held = state.left
+    },
+  })
+  return { watch, state }
+}
+
+test('a collection is asked for when buffers have grown by what may lie about', () => {
+  const { watch, state } = setUp()
+  state.held = 179
+  watch.count(10)
+  assert.equal(state.collections, 0)
+  state.held = 180
+  watch.count(9)
+  assert.equal(state.collections, 0, 'not yet looked at again')
+  watch.count(1)
+  assert.equal(state.collections, 1)
+})
+
+test('what a collection leaves is in use, and not garbage', () => {
+  const { watch, state } = setUp()
+  state.held = 180
+  state.left = 170
+  watch.count(10)
+  state.held = 249
+  watch.count(10)
+  assert.equal(state.collections, 1)
+  state.held = 250
+  watch.count(10)
+  assert.equal(state.collections, 2)
+})
+
+test('what V8 has collected by itself counts, too', () => {
+  const { watch, state } = setUp()
+  state.held = 40
+  watch.count(10)
+  state.held = 120
+  watch.count(10)
+  assert.equal(state.collections, 1)
+})

@@ -1,0 +1,245 @@
+/**
+ * The engine as a library: answers a Web `Request` from the interval cache and asks the database with `fetch`. What is not a
+ * query of the database is passed on. Read `handle` from top to bottom.
+ */
+import type { Backend, Bypass, HeaderList, Plan, Recomposed, WireRequest } from '../backends/backend.ts'
+import { Budget, spareOf } from '../core/budget.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
+import { type Decision, newDecision, type RefusalReason, resetDecision } from '../core/decision.ts'
+import { newUuid } from '../core/uuid.ts'
+import { readDemands } from '../engine/http/demands.ts'
+import { FlavourWatch } from '../engine/http/flavour.ts'
+import { cacheStatus, endToEnd, requestHeaders } from '../engine/http/headers.ts'
+import { type Identity, identityOf } from '../engine/http/identity.ts'
+import { errorAnswerOf, failureMessage, planRequest } from '../engine/http/plan-request.ts'
+import { IntervalCache } from '../engine/interval-cache.ts'
+import type { Answer, Client } from '../engine/trip.ts'
+import { type Limits, limitsOf } from '../proxy/limits.ts'
+import { memoryStore } from '../stores/memory/index.ts'
+import type { Store } from '../stores/store.ts'
+import { ladder } from '../ttl/ladder.ts'
+import type { TtlPolicy } from '../ttl/policy.ts'
+import { FetchUpstream, headersOf, messageOf, responseHeaders } from './fetch-upstream.ts'
+import { readBody } from './read-body.ts'
+
+export interface FetchHandlerOptions {
+  /** The database's URL; its path goes before that of every request. */
+  readonly upstream: string
+  readonly backend: Backend
+  /** The ladder unless told. */
+  readonly policy?: TtlPolicy
+  /** Memory within `limits.memoryBytes` unless told. The caller closes it. */
+  readonly store?: Store
+  /** Who may share answers; equal credentials, cookies and tenants unless told. */
+  readonly identity?: Identity
+  /** Those of connections and listeners are not used: they are the caller's. */
+  readonly limits?: Partial<Limits>
+  /** Asks the database; the runtime's own unless told. */
+  readonly fetch?: typeof fetch
+  readonly clock?: Clock
+  /** Part of every key: handlers for different databases that share a store have different names. */
+  readonly name?: string
+}
+
+/** Rejects only with the reason of an aborted signal. */
+export type FetchHandler = (request: Request) => Promise<Response>
+
+export function fetchHandler(options: FetchHandlerOptions): FetchHandler {
+  const handler = new Handler(options)
+  return (request) => handler.handle(request)
+}
+
+const refusals = {
+  request_too_large: 413,
+  only_if_cached: 504,
+} as const satisfies Partial<Record<RefusalReason, number>>
+
+/** One request on its way. */
+interface Visit {
+  readonly wire: WireRequest
+  readonly signal: AbortSignal
+  readonly decision: Decision
+}
+
+type Pass = Bypass<string> & { readonly body?: ReadableStream<Uint8Array> | null }
+
+class Handler {
+  readonly #backend: Backend
+  readonly #clock: Clock
+  readonly #identity: Identity
+  readonly #maxRequestBytes: number
+  readonly #upstream: FetchUpstream
+  readonly #flavour: FlavourWatch
+  readonly #cache: IntervalCache
+  #asked: Promise<void> | undefined
+
+  constructor(options: FetchHandlerOptions) {
+    const { backend, name = 'main', clock = systemClock, policy = ladder(), identity = 'separate' } = options
+    const limits = limitsOf(options.limits)
+    const { memoryBytes, maxBucketsPerShape, upstreamTimeoutMs: idleTimeoutMs } = limits
+    const budget = new Budget(memoryBytes, { spare: spareOf(memoryBytes) })
+    const retentionMs = Math.max(limits.retentionMs, policy.capMs + limits.maxStaleMs)
+    const store = options.store ?? memoryStore({ clock, budget, retentionMs, maxBucketsPerShape })
+    // Looked up at each call, so that a replaced global is used.
+    const ask = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args))
+    const upstream = new FetchUpstream({ url: options.upstream, fetch: ask, clock, idleTimeoutMs })
+    this.#backend = backend
+    this.#clock = clock
+    this.#identity = identity
+    this.#maxRequestBytes = limits.maxRequestBytes
+    this.#upstream = upstream
+    this.#flavour = new FlavourWatch(backend.flavour, upstream, clock)
+    const parts = { name, backend, store, policy, upstream, clock, budget }
+    this.#cache = new IntervalCache({ ...limits, ...parts, coalescing: true })
+  }
+
+  async handle(request: Request): Promise<Response> {
+    const { signal } = request
+    const visit = { wire: wireOf(request), signal, decision: newDecision() }
+    signal.throwIfAborted()
+    if (!this.#backend.claims(visit.wire.method, visit.wire.path)) {
+      return this.#passOn(visit, { bypass: 'not_a_query', body: request.body })
+    }
+    const body = await readBody(request.body, this.#maxRequestBytes)
+    if (body === 'too long') {
+      return this.#refuse(visit, 'request_too_large', `a query may have ${this.#maxRequestBytes} bytes`)
+    }
+    return this.#query({ ...visit, wire: { ...visit.wire, body } })
+  }
+
+  async #query(visit: Visit): Promise<Response> {
+    const { wire, signal, decision } = visit
+    const demands = readDemands(wire.headers, this.#clock.now())
+    const plan = demands.noStore ? { bypass: 'no_store' as const } : await this.#plan(wire)
+    if ('bypass' in plan) {
+      if (demands.onlyIfCached) return this.#refuse(visit, 'only_if_cached', 'this is never stored')
+      return this.#passOn(visit, plan)
+    }
+    const identity = identityOf(wire.headers, this.#identity)
+    const request = { plan, identity, demands, client: clientOf(signal) }
+    const answer = await Promise.race([this.#cache.serve(request, decision), abortedBy(signal)])
+    return this.#render(visit, plan, answer)
+  }
+
+  async #plan(wire: WireRequest): Promise<Plan | Bypass<string>> {
+    // Only the first requests wait: later, what the database is gets asked in the background.
+    this.#asked ??= this.#flavour.ask(wire.headers)
+    await this.#asked
+    const flavour = () => this.#flavour.noteRequest(wire.headers)
+    return planRequest({ backend: this.#backend, now: this.#clock.now(), flavour }, wire)
+  }
+
+  async #render(visit: Visit, plan: Plan, answer: Answer): Promise<Response> {
+    switch (answer.kind) {
+      case 'panes': {
+        const own = this.#backend.presentation?.ownHeaders?.(plan, () => newUuid(this.#clock.random)) ?? []
+        return whole(visit, 200, { headers: [...answer.headers, ...own], body: bytesOf(answer.body) })
+      }
+      case 'response':
+        return whole(visit, answer.response.status, answer.response)
+      case 'failure': {
+        const { response } = answer.failure
+        return response === undefined
+          ? this.#broken(visit, answer.failure)
+          : whole(visit, response.status, response)
+      }
+      case 'not-cached':
+        return this.#refuse(visit, 'only_if_cached', 'the answer is not stored as a whole')
+      case 'forward': {
+        const { reason: bypass, detail } = answer
+        return this.#passOn(visit, { bypass, ...(detail !== undefined && { detail }) })
+      }
+      default:
+        // Nothing is streamed from here: the client is gone.
+        throw visit.signal.reason
+    }
+  }
+
+  async #passOn(visit: Visit, { bypass, detail, body }: Pass): Promise<Response> {
+    const { wire, signal, decision } = visit
+    resetDecision(decision)
+    decision.outcome = 'bypass'
+    decision.reason = bypass
+    if (detail !== undefined) decision.detail = detail
+    try {
+      const response = await this.#upstream.forward(body === undefined ? wire : { ...wire, body }, signal)
+      const { status, statusText } = response
+      decision.upstreamStatus = status
+      const headers = headersOf([...responseHeaders(response), ...ownHeaders(decision)])
+      return new Response(response.body, { status, statusText, headers })
+    } catch (error) {
+      signal.throwIfAborted()
+      return this.#broken(visit, { reason: 'database_unreachable', detail: messageOf(error) })
+    }
+  }
+
+  #broken(visit: Visit, broken: { readonly reason: string; readonly detail: string }): Response {
+    const { status, reason, message } = failureMessage(broken)
+    resetDecision(visit.decision)
+    visit.decision.reason = reason
+    visit.decision.detail = broken.detail
+    return this.#error(visit, status, message)
+  }
+
+  #refuse(visit: Visit, reason: keyof typeof refusals, message: string): Response {
+    resetDecision(visit.decision)
+    visit.decision.outcome = 'refused'
+    visit.decision.reason = reason
+    return this.#error(visit, refusals[reason], `windowpane: ${message}`)
+  }
+
+  #error(visit: Visit, status: number, message: string): Response {
+    const { contentType, body } = errorAnswerOf(this.#backend, status, message)
+    return whole(visit, status, { headers: ['Content-Type', contentType], body: Buffer.from(body) })
+  }
+}
+
+const noBody = new Uint8Array(0)
+
+function wireOf(request: Request): WireRequest {
+  const { pathname, search } = new URL(request.url)
+  const headers = requestHeaders([...request.headers].flat())
+  return { method: request.method, path: pathname, search: search.slice(1), headers, body: noBody }
+}
+
+const clientOf = (signal: AbortSignal): Client => ({
+  get isGone() {
+    return signal.aborted
+  },
+  onGone: (callback) => signal.addEventListener('abort', callback, { once: true }),
+})
+
+/** Rejects when the signal is aborted: a flight that others wait for, too, goes on without this client. */
+const abortedBy = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+
+function bytesOf(body: Recomposed): Uint8Array {
+  const bytes = Buffer.allocUnsafeSlow(body.length)
+  body.write(bytes)
+  return bytes
+}
+
+interface WholeBody {
+  readonly headers: HeaderList
+  readonly body: Uint8Array
+}
+
+function whole({ decision }: Visit, status: number, { headers, body }: WholeBody): Response {
+  const kept = endToEnd(headers, describingOtherBytes)
+  const own = [...ownHeaders(decision), 'Content-Length', String(body.length)]
+  // A status without a body (204) takes none, not even an empty one.
+  return new Response(body.length === 0 ? null : (body as Uint8Array<ArrayBuffer>), {
+    status,
+    headers: headersOf([...kept, ...own]),
+  })
+}
+
+/** The body is decoded, and may be of another length than the one these headers came with. */
+const describingOtherBytes = new Set(['content-length', 'content-encoding'])
+
+function ownHeaders(decision: Decision): string[] {
+  const age = decision.ageSeconds === undefined ? [] : ['Age', String(decision.ageSeconds)]
+  return [...age, 'Cache-Status', cacheStatus(decision)]
+}

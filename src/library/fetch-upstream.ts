@@ -1,0 +1,183 @@
+/** The database, asked with `fetch`, which undoes content encodings: bodies arrive decoded, and without the headers about that. */
+import type { HeaderList, WireRequest } from '../backends/backend.ts'
+import type { Clock, Timer } from '../core/clock.ts'
+import { WindowpaneError } from '../core/errors.ts'
+import { conditionalHeaders, endToEnd } from '../engine/http/headers.ts'
+import type { Broken, Encoding, ResponseHandler, Upstream, UpstreamCall } from '../engine/ports.ts'
+
+export interface FetchUpstreamOptions {
+  readonly url: string
+  readonly fetch: typeof fetch
+  readonly clock: Clock
+  /** A database that sends nothing for this long has failed. */
+  readonly idleTimeoutMs: number
+}
+
+/** `fetch` sets these itself. */
+const setByFetch = new Set(['host', 'accept-encoding', 'content-length', 'expect'])
+
+export class FetchUpstream implements Upstream {
+  readonly preferredEncoding: Encoding
+  readonly #options: FetchUpstreamOptions
+  readonly #base: string
+
+  constructor(options: FetchUpstreamOptions) {
+    const url = urlOf(options.url)
+    this.#options = options
+    this.#base = url.origin + url.pathname.replace(/\/+$/, '')
+    // Compressing costs the database more than loopback saves.
+    const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
+    this.preferredEncoding = isLocal ? 'identity' : 'gzip'
+  }
+
+  send(request: WireRequest, accept: Encoding, handler: ResponseHandler): UpstreamCall {
+    const headers = [...endToEnd(request.headers, conditionalHeaders), 'accept-encoding', accept]
+    const call = new FetchCall(
+      (signal) => this.#fetch({ ...request, headers }, accept, signal),
+      handler,
+      this.#options,
+    )
+    void call.run()
+    return call
+  }
+
+  /** Passes a request on as it came. Rejects where the database cannot be reached, or the signal is aborted. */
+  forward(request: ForwardedRequest, signal: AbortSignal): Promise<Response> {
+    return this.#fetch(request, undefined, signal)
+  }
+
+  #fetch(request: ForwardedRequest, accept: Encoding | undefined, signal: AbortSignal): Promise<Response> {
+    const { method, path, search, body } = request
+    const headers = headersOf(endToEnd(request.headers, setByFetch))
+    if (accept !== undefined) headers.set('accept-encoding', accept)
+    const hasBody = body !== null && !(body instanceof Uint8Array && body.length === 0)
+    const init: RequestInit & { duplex?: 'half' } = { method, headers, signal, redirect: 'manual' }
+    if (hasBody) Object.assign(init, { body, duplex: 'half' })
+    return this.#options.fetch(`${this.#base}${path}${search === '' ? '' : `?${search}`}`, init)
+  }
+}
+
+/** A body that was not needed for planning may still be arriving. */
+export interface ForwardedRequest extends Omit<WireRequest, 'body'> {
+  readonly body: Uint8Array | ReadableStream<Uint8Array> | null
+}
+
+/** One query: read at the pace of the handler, given up when the database goes silent. */
+class FetchCall implements UpstreamCall {
+  readonly #fetch: (signal: AbortSignal) => Promise<Response>
+  readonly #handler: ResponseHandler
+  readonly #options: FetchUpstreamOptions
+  readonly #abort = new AbortController()
+  #timer: Timer
+  #lastActivity: number
+  /** Present while the handler takes no more. */
+  #gate: PromiseWithResolvers<void> | undefined
+  #hasBegun = false
+  #isOver = false
+
+  constructor(
+    fetch: (signal: AbortSignal) => Promise<Response>,
+    handler: ResponseHandler,
+    options: FetchUpstreamOptions,
+  ) {
+    this.#fetch = fetch
+    this.#handler = handler
+    this.#options = options
+    this.#lastActivity = options.clock.elapsed()
+    this.#timer = this.#watch(options.idleTimeoutMs)
+  }
+
+  cancel(): void {
+    if (this.#finish()) this.#abort.abort()
+  }
+
+  pause(): void {
+    this.#gate ??= Promise.withResolvers()
+  }
+
+  resume(): void {
+    this.#lastActivity = this.#options.clock.elapsed()
+    this.#gate?.resolve()
+    this.#gate = undefined
+  }
+
+  async run(): Promise<void> {
+    let broken = await this.#attempt()
+    // A response that broke off is asked for once more, where the handler has not passed on any of it.
+    const isRepeatable = broken !== undefined && this.#hasBegun && !this.#isOver
+    if (isRepeatable && this.#handler.restart?.() === true) broken = await this.#attempt()
+    if (broken !== undefined && this.#finish()) this.#handler.failed(broken)
+  }
+
+  async #attempt(): Promise<Broken | undefined> {
+    try {
+      // The handler is not called before `send` has returned, not even where `fetch` throws.
+      await undefined
+      const response = await this.#fetch(this.#abort.signal)
+      if (this.#isOver) return undefined
+      this.#hasBegun = true
+      this.#handler.head(response.status, responseHeaders(response))
+      for await (const chunk of response.body ?? []) {
+        if (this.#isOver) return undefined
+        this.#lastActivity = this.#options.clock.elapsed()
+        this.#handler.data(chunk)
+        await this.#gate?.promise
+      }
+    } catch (error) {
+      return { reason: 'database_unreachable', detail: messageOf(error) }
+    }
+    if (this.#finish()) this.#handler.end([])
+    return undefined
+  }
+
+  #watch(delayMs: number): Timer {
+    const { clock, idleTimeoutMs } = this.#options
+    return clock.after(delayMs, () => {
+      const idle = this.#gate === undefined ? clock.elapsed() - this.#lastActivity : 0
+      if (idle < idleTimeoutMs) {
+        this.#timer = this.#watch(idleTimeoutMs - idle)
+        return
+      }
+      const detail = `no byte for ${idleTimeoutMs} ms`
+      if (this.#finish()) this.#handler.failed({ reason: 'database_timeout', detail })
+      this.#abort.abort()
+    })
+  }
+
+  #finish(): boolean {
+    if (this.#isOver) return false
+    this.#isOver = true
+    this.#timer.cancel()
+    this.resume()
+    return true
+  }
+}
+
+export function headersOf(list: HeaderList): Headers {
+  const headers = new Headers()
+  for (let i = 0; i < list.length; i += 2) headers.append(list[i]!, list[i + 1]!)
+  return headers
+}
+
+/** Those of the database, without what described the bytes that `fetch` has decoded. */
+export function responseHeaders({ headers }: Response): string[] {
+  return endToEnd([...headers].flat(), headers.has('content-encoding') ? ofEncodedBytes : undefined)
+}
+
+const ofEncodedBytes = new Set(['content-encoding', 'content-length'])
+
+/** `fetch` says only that it failed; its cause says why. */
+export function messageOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  if (!(cause instanceof Error)) return String(cause)
+  return cause.message || String((cause as NodeJS.ErrnoException).code ?? cause.name)
+}
+
+function urlOf(text: string): URL {
+  const url = URL.parse(text)
+  const isUsable = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === ''
+  if (isUsable) return url
+  throw new WindowpaneError('WINDOWPANE_BAD_OPTION', 'upstream is not a URL that fetch can ask', {
+    remedy: 'Give one such as http://prometheus:9090, and add credentials in a fetch of your own.',
+  })
+}
