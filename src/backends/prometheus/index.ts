@@ -1,7 +1,8 @@
 /** Prometheus: range queries over the HTTP API, decomposed on a point grid, spliced from the server's own bytes. */
-import type { Backend, ErrorAnswer } from '../backend.ts'
+import type { Backend } from '../backend.ts'
 import { MatrixSink } from '../matrix/decompose.ts'
 import { differenceFrom } from '../matrix/difference.ts'
+import { errorAnswerAs } from '../matrix/error-answer.ts'
 import { narrow } from '../matrix/narrow.ts'
 import { isRangeQuery } from '../matrix/paths.ts'
 import type { RangeQuery } from '../matrix/plan.ts'
@@ -29,14 +30,9 @@ export function prometheus(options: PrometheusOptions): Backend<RangeQuery, Prom
     narrow: (plan, [interval]) => narrow(plan, interval!),
     decompose: (plan, [interval]) => new MatrixSink(plan.grid, interval!),
     recompose: (_plan, panes, recomposeOptions) => recompose(panes, recomposeOptions),
-    presentation: { reasons: promqlReasons, errorAnswer, differenceFrom },
+    presentation: { reasons: promqlReasons, errorAnswer: errorAnswerAs(errorTypeOf), differenceFrom },
   }
 }
-
-const errorAnswer = (status: number, error: string): ErrorAnswer => ({
-  contentType: 'application/json',
-  body: JSON.stringify({ status: 'error', errorType: errorTypes.get(status) ?? 'unavailable', error }),
-})
 
 const errorTypes = new Map([
   [400, 'bad_data'],
@@ -44,3 +40,5 @@ const errorTypes = new Map([
   [500, 'internal'],
   [504, 'timeout'],
 ])
+
+const errorTypeOf = (status: number): string => errorTypes.get(status) ?? 'unavailable'

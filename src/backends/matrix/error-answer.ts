@@ -1,0 +1,9 @@
+/** An error in the form of Prometheus' API. What databases call its type differs. */
+import type { ErrorAnswer } from '../backend.ts'
+
+export const errorAnswerAs =
+  (typeOf: (status: number) => string) =>
+  (status: number, error: string): ErrorAnswer => ({
+    contentType: 'application/json',
+    body: JSON.stringify({ status: 'error', errorType: typeOf(status), error }),
+  })
