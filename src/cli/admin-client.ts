@@ -44,7 +44,7 @@ export interface AdminReply {
   readonly text: string
 }
 
-export interface Question {
+export interface AdminRequest {
   readonly method?: 'GET' | 'POST'
   readonly body?: string
   readonly type?: string
@@ -134,7 +134,7 @@ async function tokenOf(
 export async function askAdmin(
   { url, token }: AdminAddress,
   path: string,
-  { io, ...question }: Question & { readonly io: CommandIo },
+  { io, ...question }: AdminRequest & { readonly io: CommandIo },
 ): Promise<AdminReply | Failure> {
   const controller = new AbortController()
   const { method = 'GET', body, type, patienceMs } = question
@@ -176,7 +176,7 @@ export function causeOf(error: unknown): string {
 export async function fetchJson<T>(
   address: AdminAddress,
   path: string,
-  question: Question & { readonly io: CommandIo },
+  question: AdminRequest & { readonly io: CommandIo },
 ): Promise<{ readonly data: T } | Failure> {
   const reply = await askAdmin(address, path, question)
   if ('code' in reply) return reply

@@ -8,7 +8,7 @@ import { systemClock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import { type Admin, startAdmin } from '../proxy/admin/admin.ts'
 import { runThrough } from '../proxy/admin/run.ts'
-import type { House } from '../proxy/assembly/server.ts'
+import type { ProxyServer } from '../proxy/assembly/server.ts'
 import type { ModeState } from '../proxy/request/settings.ts'
 import type { SegmentFigures } from '../proxy/upstream/witness.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -17,7 +17,7 @@ import { version } from '../version.ts'
 import type { ReloadState, Reloads } from './reload.ts'
 
 export interface Running {
-  readonly house: House
+  readonly server: ProxyServer
   readonly telemetry: Telemetry
   /** The configuration in force. */
   readonly loaded: () => LoadedConfig
@@ -28,7 +28,7 @@ export interface Running {
 
 /** Resolves to undefined where there is to be none, or none can be: that costs a view, not the proxy. */
 export async function openAdmin(running: Running): Promise<Admin | undefined> {
-  const { house, telemetry, loaded, reloads, kindOf } = running
+  const { server, telemetry, loaded, reloads, kindOf } = running
   const { admin } = loaded().config
   if (!admin.enabled) return undefined
   try {
@@ -39,16 +39,16 @@ export async function openAdmin(running: Running): Promise<Admin | undefined> {
       telemetry,
       token: () => tokenOf(admin),
       allowsWrites: () => admin.allowWrites,
-      unready: () => silentDatabases(house),
-      status: () => ({ configuration: configurationOf(reloads.state), ...statusOf(house, kindOf) }),
+      unready: () => silentDatabases(server),
+      status: () => ({ configuration: configurationOf(reloads.state), ...statusOf(server, kindOf) }),
       config: (mode) =>
         leavesOf(loaded()).filter(({ source }) => mode === 'effective' || source !== 'default'),
       reload: () => reloads.run(),
-      databases: () => new Map(house.databases.map((each) => [each.name, databaseOf(running, each)])),
-      purge: house.purge,
+      databases: () => new Map(server.databases.map((each) => [each.name, databaseOf(running, each)])),
+      purge: server.purge,
       shadow: {
-        log: house.shadowLog,
-        modes: new Map(house.databases.map(({ name, modes }) => [name, modes])),
+        log: server.shadowLog,
+        modes: new Map(server.databases.map(({ name, modes }) => [name, modes])),
       },
     })
     telemetry.log.line('info', 'look here for status, metrics and explanations', { url: `${opened.url}/-/` })
@@ -74,15 +74,17 @@ function tokenOf({ token, tokenFile }: Config['admin']): string | undefined {
 }
 
 /** One that is not known is passed through: that is ready, too. */
-const silentDatabases = ({ databases }: House): string[] =>
-  databases.flatMap(({ name, flavour, site }) => (site.isReady() ? [] : [`${name}: ${flavour.label}`]))
+const silentDatabases = ({ databases }: ProxyServer): string[] =>
+  databases.flatMap(({ name, flavour, backendRuntime }) =>
+    backendRuntime.isReady() ? [] : [`${name}: ${flavour.label}`],
+  )
 
 const configurationOf = ({ inForceSince, last }: ReloadState): object => ({
   inForceSince: iso(inForceSince),
   ...(last && { lastReload: { at: iso(last.at), ok: last.isOk, message: last.message } }),
 })
 
-function statusOf({ databases, memory, stores }: House, kindOf: Running['kindOf']): object {
+function statusOf({ databases, memory, stores }: ProxyServer, kindOf: Running['kindOf']): object {
   return {
     memory,
     stores: stores(),
@@ -109,11 +111,14 @@ const modeOf = ({ mode, configured, isOverridden }: ModeState): object => ({
   ...(isOverridden && { overridden: true, configuredMode: configured }),
 })
 
-function databaseOf({ loaded, kindOf }: Running, { name, url, site }: House['databases'][number]) {
+function databaseOf(
+  { loaded, kindOf }: Running,
+  { name, url, backendRuntime }: ProxyServer['databases'][number],
+) {
   const { path = '', host } = loaded().config.backends[name]!.route
   return {
     queryPath: kinds[kindOf(name)].explain.queryPath,
-    explain: site.explain,
+    explain: backendRuntime.explain,
     run: runThrough({ url: `${url}${path}`, host }, systemClock),
   }
 }

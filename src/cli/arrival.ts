@@ -3,10 +3,10 @@ import { hostname } from 'node:os'
 import { kinds } from '../backends/kinds.ts'
 import type { DetectedKinds } from '../config/detect.ts'
 import type { Config } from '../config/schema.ts'
-import type { House } from '../proxy/assembly/server.ts'
+import type { ProxyServer } from '../proxy/assembly/server.ts'
 import { version } from '../version.ts'
 
-type Database = Pick<House['databases'][number], 'name' | 'url' | 'flavour'>
+type Database = Pick<ProxyServer['databases'][number], 'name' | 'url' | 'flavour'>
 
 export interface Arrived {
   readonly config: Config

@@ -3,7 +3,7 @@
 import { systemClock } from '../core/clock.ts'
 import { WatchedFile } from '../proxy/watched-file.ts'
 import { type HeadersRead, parseHeaders } from '../telemetry/headers-file.ts'
-import type { Onlooker } from '../telemetry/telemetry.ts'
+import type { Observer } from '../telemetry/telemetry.ts'
 import { type Posted, TraceExporter } from '../telemetry/tracing-export.ts'
 import { collectorAt } from '../telemetry/tracing-post.ts'
 import { version } from '../version.ts'
@@ -15,7 +15,7 @@ export interface Traces {
 }
 
 /** Undefined where no collector is configured: nothing is traced then, unless somebody else listens. */
-export function openTraces({ telemetry: { traces } }: Config, telemetry: Onlooker): Traces | undefined {
+export function openTraces({ telemetry: { traces } }: Config, telemetry: Observer): Traces | undefined {
   const { endpoint, headersFile } = traces
   if (endpoint === undefined) return undefined
   const headers = headersFile === undefined ? {} : { headers: headersIn(headersFile) }
@@ -37,7 +37,7 @@ export function openTraces({ telemetry: { traces } }: Config, telemetry: Onlooke
   }
 }
 
-function note({ log }: Onlooker, posted: Posted): void {
+function note({ log }: Observer, posted: Posted): void {
   const isGood = posted.kind === 'taken'
   const is = isGood ? 'the collector takes them' : `the collector does not take them: ${posted.why}`
   log.change('traces', { is, isGood })

@@ -10,8 +10,8 @@ import {
   folded,
   isPurged,
   type Mark,
+  type MarkedShape,
   markedRun,
-  type Question,
   touchedBuckets,
   touches,
 } from './mark.ts'
@@ -19,7 +19,7 @@ import {
 const infinity = Number.POSITIVE_INFINITY
 const everything: Mark = { kind: 'purge', from: -infinity, to: infinity, at: 1000 }
 
-const question: Question = {
+const question: MarkedShape = {
   key: 'k'.repeat(43),
   backend: 'main',
   shape: '["/api/v1/query_range","rate(x[5m])",60000]',
@@ -31,7 +31,7 @@ const question: Question = {
 }
 
 test('a mark asks only about what it names', () => {
-  const isTouched = (part: Partial<Mark>, asked: Partial<Question> = {}): boolean =>
+  const isTouched = (part: Partial<Mark>, asked: Partial<MarkedShape> = {}): boolean =>
     touches({ ...everything, ...part }, { ...question, ...asked })
   assert.ok(isTouched({}))
   assert.deepEqual([isTouched({ backend: 'main' }), isTouched({ backend: 'other' })], [true, false])
@@ -161,7 +161,7 @@ const someMark: fc.Arbitrary<Mark> = fc
     at,
   }))
 
-const someQuestion: fc.Arbitrary<Question> = fc
+const someQuestion: fc.Arbitrary<MarkedShape> = fc
   .record({
     backend: fc.constantFrom('a', 'b'),
     key: fc.constantFrom('a', 'b', 'c'),
@@ -178,7 +178,7 @@ const someQuestion: fc.Arbitrary<Question> = fc
   }))
 
 /** How a mark leaves a bucket: 0 as it was, 1 stale, 2 absent. */
-function force(mark: Mark, asked: Question, { bucket, clock }: { bucket: number; clock: number }): number {
+function force(mark: Mark, asked: MarkedShape, { bucket, clock }: { bucket: number; clock: number }): number {
   const on = bucketMarkOf(mark, asked)
   const said = markedRun(bucket, clock, on === undefined ? [] : [on]).mark
   return said === undefined ? 0 : said.kind === 'stale' ? 1 : 2

@@ -26,7 +26,7 @@ export interface Mark {
 }
 
 /** What a mark is held against: the parts of a plan or of a shape record that it asks about. */
-export interface Question {
+export interface MarkedShape {
   readonly key: Key
   readonly backend: string
   readonly shape: string
@@ -46,7 +46,7 @@ export interface BucketMark extends Interval {
 export const noMarks: readonly BucketMark[] = []
 
 /** Whether a mark is about a question at all; about which of its buckets is for `touchedBuckets` to say. */
-export function touches(mark: Mark, question: Question): boolean {
+export function touches(mark: Mark, question: MarkedShape): boolean {
   if (mark.backend !== undefined && mark.backend !== question.backend) return false
   if (mark.source !== undefined && !mayRead(question, mark.source)) return false
   const { shape } = mark
@@ -54,7 +54,7 @@ export function touches(mark: Mark, question: Question): boolean {
 }
 
 /** A question that reads something whose name is not known may read anything. */
-const mayRead = ({ sources, knowsAllSources }: Question, source: string): boolean =>
+const mayRead = ({ sources, knowsAllSources }: MarkedShape, source: string): boolean =>
   !knowsAllSources || sources.includes(source)
 
 /**
@@ -64,7 +64,7 @@ const mayRead = ({ sources, knowsAllSources }: Question, source: string): boolea
  */
 export function touchedBuckets(
   mark: Pick<Mark, 'from' | 'to'>,
-  { grid, lookbackMs }: Pick<Question, 'grid' | 'lookbackMs'>,
+  { grid, lookbackMs }: Pick<MarkedShape, 'grid' | 'lookbackMs'>,
 ): Interval {
   if (lookbackMs === Number.POSITIVE_INFINITY) return always
   return {
@@ -76,7 +76,7 @@ export function touchedBuckets(
 const always: Interval = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }
 
 /** The buckets of a question that a mark touches; undefined where there are none. */
-export function bucketMarkOf(mark: Mark, question: Question): BucketMark | undefined {
+export function bucketMarkOf(mark: Mark, question: MarkedShape): BucketMark | undefined {
   if (!touches(mark, question)) return undefined
   const { from, to } = touchedBuckets(mark, question)
   return from < to ? { kind: mark.kind, at: mark.at, from, to } : undefined

@@ -62,7 +62,7 @@ test('an edge that another thread fetches is not waited for: it is stored nowher
   await first
   rig.database.asked.length = 0
   const all = [0, 1, 2].map((place) => rig.askSpans(place, spans))
-  // A message to the keeper and back, and no query of another thread.
+  // A message to the main thread and back, and no query of another thread.
   await rig.clock.advance(10)
   assert.deepEqual(cellsAsked(rig), [2, 2, 2])
   await rig.clock.advance(lagMs)

@@ -98,7 +98,7 @@ test('an error of the database is asked for once per thread, and everybody hears
 })
 
 for (const hasFarStore of [false, true]) {
-  const where = hasFarStore ? ', also where the keeper might know more' : ''
+  const where = hasFarStore ? ', also where the main thread might know more' : ''
   test(`a slow database: what a thread has is served stale${where}`, async () => {
     const rig = new ThreadRig(1, seededRandom(17), { hasFarStore })
     const first = rig.ask(0, 30)
@@ -128,7 +128,7 @@ test('a thread that ends leaves nobody waiting', async () => {
   assert.equal(rig.openClaims, 0)
   const again = rig.ask(0, 30)
   await rig.clock.advance(50)
-  assert.equal((await again).decision.outcome, 'hit', 'who takes its place asks the keeper')
+  assert.equal((await again).decision.outcome, 'hit', 'who takes its place asks the main thread')
 })
 
 test('who waits for a thread and ends is not answered', async () => {

@@ -3,7 +3,7 @@ import type { Transform } from 'node:stream'
 import { createGunzip, createInflate } from 'node:zlib'
 import type { HeaderList, WireRequest } from '../backends/backend.ts'
 import { headerOf } from '../core/headers.ts'
-import type { Encoding, Exchange, ResponseHandler, Upstream } from './ports.ts'
+import type { Encoding, ResponseHandler, Upstream, UpstreamCall } from './ports.ts'
 
 export interface DecodedBody {
   data(chunk: Uint8Array): void
@@ -28,12 +28,12 @@ export function sendDecoded(
   upstream: Upstream,
   { request, accept }: { readonly request: WireRequest; readonly accept: Encoding },
   handler: ResponseHandler,
-): Exchange {
+): UpstreamCall {
   let decoder: Transform | undefined
   let trailers: HeaderList = []
   const cancel = () => {
     decoder?.destroy()
-    exchange.cancel()
+    call.cancel()
   }
   const body: DecodedBody = {
     data: (chunk) => handler.data(chunk),
@@ -43,7 +43,7 @@ export function sendDecoded(
       handler.failed({ reason: 'database_unreachable', detail })
     },
   }
-  const exchange: Exchange = upstream.send(request, accept, {
+  const call: UpstreamCall = upstream.send(request, accept, {
     head: (status, headers) => {
       decoder = decoderFor(headers, body)
       handler.head(status, headers)
@@ -51,8 +51,8 @@ export function sendDecoded(
     data: (chunk) => {
       if (decoder === undefined) handler.data(chunk)
       else if (!decoder.write(chunk)) {
-        exchange.pause()
-        decoder.once('drain', () => exchange.resume())
+        call.pause()
+        decoder.once('drain', () => call.resume())
       }
     },
     end: (told) => {
@@ -65,5 +65,5 @@ export function sendDecoded(
       handler.failed(broken)
     },
   })
-  return { cancel, pause: () => exchange.pause(), resume: () => exchange.resume() }
+  return { cancel, pause: () => call.pause(), resume: () => call.resume() }
 }

@@ -7,7 +7,7 @@ import type { Key } from '../core/key.ts'
 import type { Pane } from '../core/pane.ts'
 import { Backlog } from './backlog.ts'
 import type { DatabaseFailure, FetchedPanes, FetchResult } from './fetch.ts'
-import { type Departure, type Flight, Flights, type Wish, wholeIn } from './flights.ts'
+import { type Flight, type FlightSpec, Flights, type Wish, wholeIn } from './flights.ts'
 import { askedBy } from './gaps.ts'
 import { Intake } from './intake.ts'
 import { marksOver } from './marks.ts'
@@ -32,19 +32,19 @@ export interface Preview {
 }
 
 /** A flight, and what of it this request takes. */
-interface Taken {
+interface JoinedFlight {
   readonly flight: Flight
   readonly brings: Intervals
 }
 
 /** Whence one request gets its gaps; `fetch` is its own, if it has one. */
-interface Crossing {
-  readonly taken: readonly Taken[]
+interface GapSources {
+  readonly taken: readonly JoinedFlight[]
   readonly fetch: Intake | undefined
 }
 
 /** A query that is ready to be sent. */
-interface Errand {
+interface PendingQuery {
   readonly fetch: Intake
   send(): void
 }
@@ -110,7 +110,7 @@ export class GapFiller {
     { key, request }: Pick<Trip, 'key' | 'request'>,
     gaps: Intervals,
     lapsing: Intervals,
-  ): { joined: readonly Taken[]; rest: Intervals } {
+  ): { joined: readonly JoinedFlight[]; rest: Intervals } {
     const along = countOf(subtractAll(lapsing, gaps))
     const wish = { ...this.#wishOf({ key, request }), along }
     const first = this.#options.coalescing ? this.#flights.join(key, gaps, wish) : undefined
@@ -149,31 +149,31 @@ export class GapFiller {
       onDelivered: () => void this.#unstored.set(fetch, trip.key),
     })
     const { edges, terms, queryId } = plan
-    const departure = { key: trip.key, intervals, edges, startedAt: fetchedAt, terms, queryId }
-    const flight = this.#flights.open(departure, (onCancel) => {
+    const spec = { key: trip.key, intervals, edges, startedAt: fetchedAt, terms, queryId }
+    const flight = this.#flights.open(spec, (onCancel) => {
       onCancel(() => fetch.cancel())
       const send = () => {
         isSent = true
         const accept = target?.encoding ?? upstream.preferredEncoding
         fetch.sent(upstream.send(backend.narrow(plan, intervals), accept, fetch))
       }
-      this.#whenClaimed(trip, departure, { fetch, send })
+      this.#whenClaimed(trip, spec, { fetch, send })
       return fetch.result
     })
     return { flight, fetch }
   }
 
   /** Where other threads or nodes fetch too, one of them fetches; the others look again once that has landed. */
-  #whenClaimed(trip: Trip, departure: Departure, { fetch, send }: Errand): void {
+  #whenClaimed(trip: Trip, spec: FlightSpec, { fetch, send }: PendingQuery): void {
     const { claims } = this.#options
-    const isStorable = wholeIn(departure.intervals, departure.edges).length > 0
+    const isStorable = wholeIn(spec.intervals, spec.edges).length > 0
     if (claims === undefined || !isStorable) {
       send()
       return
     }
     const { looks = 0 } = trip
     const claim = claims.claim({
-      ...{ key: departure.key, intervals: departure.intervals, startedAt: departure.startedAt },
+      ...{ key: spec.key, intervals: spec.intervals, startedAt: spec.startedAt },
       ...this.#wishOf(trip),
       along: 0,
       newestSeen: trip.newestSeen ?? Number.NEGATIVE_INFINITY,
@@ -202,8 +202,8 @@ export class GapFiller {
   }
 
   /** Waits for all flights, but not longer than its patience where a stale answer is at hand. */
-  async #wait(trip: Trip, crossing: Crossing): Promise<FetchResult[] | Answer | 'again'> {
-    const { taken, fetch } = crossing
+  async #wait(trip: Trip, sources: GapSources): Promise<FetchResult[] | Answer | 'again'> {
+    const { taken, fetch } = sources
     let isOver = false
     const over = Promise.all(taken.map(({ flight }) => flight.result)).then((results) => {
       isOver = true
@@ -213,7 +213,7 @@ export class GapFiller {
       fetch?.dropTarget()
       if (!isOver) for (const { flight } of taken) flight.leave()
     })
-    const first = await this.#orPatience(trip, crossing, over)
+    const first = await this.#orPatience(trip, sources, over)
     if (!Array.isArray(first) || !fetch?.isStreaming) return first
     await fetch.delivered
     return { kind: 'streamed' }
@@ -221,7 +221,7 @@ export class GapFiller {
 
   #orPatience(
     trip: Trip,
-    { fetch }: Crossing,
+    { fetch }: GapSources,
     over: Promise<FetchResult[]>,
   ): Promise<FetchResult[] | Answer | 'again'> {
     const { clock, patienceMs } = this.#options
@@ -244,7 +244,7 @@ export class GapFiller {
 
   #judge(
     trip: Trip,
-    { taken, own }: { taken: readonly Taken[]; own: Flight | undefined },
+    { taken, own }: { taken: readonly JoinedFlight[]; own: Flight | undefined },
     results: readonly FetchResult[],
   ): Filled | Promise<Filled> {
     const panes: Pane[] = []
@@ -263,7 +263,7 @@ export class GapFiller {
   }
 
   async #failed(trip: Trip, flight: Flight, result: Exclude<FetchResult, FetchedPanes>): Promise<Filled> {
-    // What another request's own terms or departure caused is not this one's failure: it asks again.
+    // What another request's own terms or disconnect caused is not this one's failure: it asks again.
     if (result.kind === 'abandoned') return 'again'
     const isOnOtherTerms = flight.terms !== trip.plan.terms
     if (isOnOtherTerms && result.kind === 'broken' && result.response !== undefined) return 'again'
@@ -289,7 +289,7 @@ export class GapFiller {
 }
 
 /** What no flight brings; and with it what will lapse soon, unless a flight that is waited for brings it anyway. */
-function askedFor(rest: Intervals, lapsing: Intervals, joined: readonly Taken[]): Intervals {
+function askedFor(rest: Intervals, lapsing: Intervals, joined: readonly JoinedFlight[]): Intervals {
   if (rest.length === 0) return nothing
   const alone = joined.reduce((left, { flight }) => subtractAll(left, flight.intervals), lapsing)
   return alone.length === 0 ? rest : uniteAll(rest, alone)

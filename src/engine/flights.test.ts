@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Interval } from '../core/interval.ts'
 import type { FetchResult } from './fetch.ts'
-import { type Departure, type Flight, Flights, type Wish } from './flights.ts'
+import { type Flight, type FlightSpec, Flights, type Wish } from './flights.ts'
 
 const result: FetchResult = { kind: 'abandoned' }
 const whenever: Wish = {
@@ -14,7 +14,7 @@ const whenever: Wish = {
 }
 const since = (notBefore: number): Wish => ({ ...whenever, notBefore })
 
-type Departing = Pick<Departure, 'intervals' | 'edges'>
+type Departing = Pick<FlightSpec, 'intervals' | 'edges'>
 
 /** A flight that ends when the test says so. */
 class Scripted {

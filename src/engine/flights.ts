@@ -49,7 +49,7 @@ export interface Wish {
   readonly takesSeveral: boolean
 }
 
-export interface Departure {
+export interface FlightSpec {
   readonly key: Key
   readonly intervals: Intervals
   readonly edges: Edges | undefined
@@ -89,24 +89,24 @@ export class Flights {
   }
 
   /** Starts a fetch. `run` gets a function that says how to cancel it, to be called before it returns. */
-  open(departure: Departure, run: (onCancel: (cancel: () => void) => void) => Promise<FetchResult>): Flight {
+  open(spec: FlightSpec, run: (onCancel: (cancel: () => void) => void) => Promise<FetchResult>): Flight {
     let cancel = () => {}
     const result = run((how) => {
       cancel = how
     })
     const flight: OpenFlight = {
-      ...departure,
+      ...spec,
       result,
       members: 1,
       leave: () => {
         if (--flight.members > 0) return
         // Out of the list first: nobody may join what is being given up.
-        this.#remove(departure.key, flight)
+        this.#remove(spec.key, flight)
         cancel()
       },
     }
-    this.#add(departure.key, flight)
-    const remove = () => this.#remove(departure.key, flight)
+    this.#add(spec.key, flight)
+    const remove = () => this.#remove(spec.key, flight)
     result.then(remove, remove)
     return flight
   }

@@ -46,13 +46,13 @@ function setUp(options: Partial<IntakeOptions> = {}) {
   const runTurns = () => {
     while (turns.length > 0) turns.shift()!()
   }
-  const exchange = {
+  const call = {
     get isPaused() {
       return isPaused
     },
   }
   const arrive = (bytes: number) => intake.data(Buffer.alloc(bytes))
-  return { intake, target, budget, exchange, turns, runTurns, arrive, told: () => told.splice(0).join(' ') }
+  return { intake, target, budget, call, turns, runTurns, arrive, told: () => told.splice(0).join(' ') }
 }
 
 test('a client has all of a large response before any of it is split', () => {
@@ -100,14 +100,14 @@ test('no more than 2 MiB of a response wait to be split', () => {
 test('with 8 MiB waiting to be split the database waits', () => {
   const turns: (() => void)[] = []
   const backlog = new Backlog({ elapsed: () => 0 }, { nextTurn: (action) => turns.push(action) })
-  const { intake, arrive, exchange } = setUp({ backlog })
+  const { intake, arrive, call } = setUp({ backlog })
   intake.head(200, [])
   arrive(7 * MiB)
-  assert.equal(exchange.isPaused, false)
+  assert.equal(call.isPaused, false)
   arrive(MiB)
-  assert.equal(exchange.isPaused, true)
+  assert.equal(call.isPaused, true)
   while (turns.length > 0) turns.shift()!()
-  assert.equal(exchange.isPaused, false)
+  assert.equal(call.isPaused, false)
 })
 
 test('what is given up is not split any more', () => {
@@ -122,7 +122,7 @@ test('what is given up is not split any more', () => {
 })
 
 test('once nothing is kept the client sets the pace', () => {
-  const { intake, target, runTurns, exchange } = setUp({ maxAnswerBytes: 3 * MiB })
+  const { intake, target, runTurns, call } = setUp({ maxAnswerBytes: 3 * MiB })
   let drain = () => {}
   target.write = () => false
   target.onDrain = (resume) => {
@@ -130,13 +130,13 @@ test('once nothing is kept the client sets the pace', () => {
   }
   intake.head(200, [])
   for (let i = 0; i < 3; i++) intake.data(Buffer.alloc(MiB))
-  assert.equal(exchange.isPaused, false)
+  assert.equal(call.isPaused, false)
   intake.data(Buffer.alloc(1))
   runTurns()
   intake.data(Buffer.alloc(1))
-  assert.equal(exchange.isPaused, true)
+  assert.equal(call.isPaused, true)
   drain()
-  assert.equal(exchange.isPaused, false)
+  assert.equal(call.isPaused, false)
 })
 
 test('a response that breaks off may be taken again until the client has a byte of it', () => {

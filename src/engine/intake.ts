@@ -11,7 +11,7 @@ import { headerOf } from '../core/headers.ts'
 import type { Backlog, Backlogged } from './backlog.ts'
 import { decoderFor } from './decoder.ts'
 import { errorOf, type FetchResult, fetchedBy } from './fetch.ts'
-import type { Broken, Exchange, ResponseHandler, StreamTarget } from './ports.ts'
+import type { Broken, ResponseHandler, StreamTarget, UpstreamCall } from './ports.ts'
 import { Tee } from './tee.ts'
 
 export interface IntakeOptions {
@@ -49,7 +49,7 @@ export class Intake implements ResponseHandler, Backlogged {
   readonly #reservation: Reservation
   readonly #obstacles = new Set<Obstacle>()
   #resolve!: (result: FetchResult) => void
-  #exchange: Exchange | undefined
+  #call: UpstreamCall | undefined
   #status = 0
   #headers: HeaderList = []
   #trailers: HeaderList = []
@@ -96,13 +96,13 @@ export class Intake implements ResponseHandler, Backlogged {
   }
 
   /** Called once, with what `Upstream.send` gave. */
-  sent(exchange: Exchange): void {
-    this.#exchange = exchange
+  sent(call: UpstreamCall): void {
+    this.#call = call
   }
 
   /** Nobody waits any longer. */
   cancel(): void {
-    this.#exchange?.cancel()
+    this.#call?.cancel()
     this.#tee.drop()
     this.#settle({ kind: 'abandoned' })
   }
@@ -111,7 +111,7 @@ export class Intake implements ResponseHandler, Backlogged {
   dropTarget(): void {
     this.#tee.drop()
     // A response that is not being kept was for this client alone.
-    if (this.#isSettled) this.#exchange?.cancel()
+    if (this.#isSettled) this.#call?.cancel()
     else this.#clear('client')
   }
 
@@ -227,7 +227,7 @@ export class Intake implements ResponseHandler, Backlogged {
     else if (this.#tee.isOpen) this.#giveUp('unusable_answer')
     else {
       // A server error that does not end is a server error.
-      this.#exchange?.cancel()
+      this.#call?.cancel()
       const detail = `status ${this.#status} with an endless body`
       this.#settle({ kind: 'broken', reason: 'database_error', detail })
     }
@@ -236,7 +236,7 @@ export class Intake implements ResponseHandler, Backlogged {
   /** Members go their own way at once; only a client that has a part of the response waits for the rest. */
   #giveUp(reason: ServingReason, detail = `after ${this.#received} bytes`): void {
     this.#settle({ kind: 'unusable', reason, detail })
-    if (!this.#tee.isOpen) this.#exchange?.cancel()
+    if (!this.#tee.isOpen) this.#call?.cancel()
     else if (this.#hasArrived) this.#tee.end()
   }
 
@@ -257,7 +257,7 @@ export class Intake implements ResponseHandler, Backlogged {
       this.#giveUp('unusable_answer', detail)
       return
     }
-    this.#exchange?.cancel()
+    this.#call?.cancel()
     this.failed({ reason: 'database_unreachable', detail })
   }
 
@@ -295,10 +295,10 @@ export class Intake implements ResponseHandler, Backlogged {
 
   #block(obstacle: Obstacle): void {
     this.#obstacles.add(obstacle)
-    this.#exchange?.pause()
+    this.#call?.pause()
   }
 
   #clear(obstacle: Obstacle): void {
-    if (this.#obstacles.delete(obstacle) && this.#obstacles.size === 0) this.#exchange?.resume()
+    if (this.#obstacles.delete(obstacle) && this.#obstacles.size === 0) this.#call?.resume()
   }
 }

@@ -21,7 +21,7 @@ export interface Broken {
   readonly detail: string
 }
 
-export interface Exchange {
+export interface UpstreamCall {
   /** Gives the request up; the handler is not called again. */
   cancel(): void
   pause(): void
@@ -31,7 +31,7 @@ export interface Exchange {
 export interface Upstream {
   /** The encoding that is worth its cost on the way from this database. */
   readonly preferredEncoding: Encoding
-  send(request: WireRequest, accept: Encoding, handler: ResponseHandler): Exchange
+  send(request: WireRequest, accept: Encoding, handler: ResponseHandler): UpstreamCall
 }
 
 /** A client that takes an answer while it arrives. */

@@ -35,10 +35,11 @@ async function simulate({ nodes, isShared, lagMs, failures }: Case, seed: number
   const engines = apart ?? fleet.nodes
   database.lagMs = lagMs
   const random = seededRandom(seed)
-  const tally = { served: 0, wrong: 0 }
+  const tally = { asked: 0, served: 0, wrong: 0 }
   let isOver = false
   const look = async (engine: EngineRig) => {
     const to = engine.openCell + minuteMs
+    tally.asked++
     const { text } = await engine.ask(windowCells, to)
     tally.served++
     if (text !== fleet.truth(windowCells, to)) tally.wrong++

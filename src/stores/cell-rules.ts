@@ -10,7 +10,7 @@ import type {
   Deadline,
   PublishOutcome,
   Take,
-  Taken,
+  TakeOutcome,
 } from './cells.ts'
 
 /** Both texts together, in UTF-8: what every engine's keys can hold. */
@@ -57,7 +57,7 @@ function haveOrder({ clocks, collectAt }: CellDraft): boolean {
 }
 
 export interface TakePlan {
-  readonly outcome: Taken
+  readonly outcome: TakeOutcome
   /** The row to store; undefined where nothing changes. */
   readonly row?: Omit<Cell, 'rev'>
 }
@@ -87,7 +87,7 @@ function creditedLevel(bucket: Cell | undefined, take: Take, now: EpochMs): numb
   return Math.min(take.capacity, (bucket.level ?? take.capacity) + Math.floor(elapsed * take.creditPerMs))
 }
 
-function refused(level: number, take: Take): Taken {
+function refused(level: number, take: Take): TakeOutcome {
   const canEver = take.cost <= take.capacity && take.creditPerMs > 0
   const retryAfterMs = canEver ? Math.ceil((take.cost - level) / take.creditPerMs) : undefined
   return { ok: false, level, retryAfterMs }
@@ -153,7 +153,7 @@ function seen(rows: Rows, change: Change): Cell | undefined {
   return visible(stored, 'put' in change ? change.put.v : (stored?.v ?? 0), rows.now)
 }
 
-export function takeFrom(rows: Rows, id: CellId, take: Take): Taken {
+export function takeFrom(rows: Rows, id: CellId, take: Take): TakeOutcome {
   const reason = refusalOfId(id)
   if (reason !== undefined) return { ok: false, reason }
   const { outcome, row } = planTake(rows.stored(id), take, rows.now)

@@ -72,7 +72,7 @@ export interface Take {
   readonly keepMs: number | 'forever'
 }
 
-export type Taken =
+export type TakeOutcome =
   | { readonly ok: true; readonly level: number }
   /** `retryAfterMs` is undefined where it can never succeed. */
   | { readonly ok: false; readonly level: number; readonly retryAfterMs: number | undefined }
@@ -104,7 +104,7 @@ export interface Cells {
   list(pk: string, v: number): MaybePromise<readonly (readonly [sk: string, cell: Cell])[]>
   put(id: CellId, draft: CellDraft, condition: Condition): MaybePromise<PutOutcome>
   /** Takes from a token bucket that is credited up to now; a bucket that is absent begins full. */
-  take(id: CellId, take: Take): MaybePromise<Taken>
+  take(id: CellId, take: Take): MaybePromise<TakeOutcome>
   /** Returns whether the row was there and the condition held. */
   remove(id: CellId, condition: Condition): MaybePromise<boolean>
   /** All changes or none; no row may occur twice. */

@@ -32,6 +32,7 @@ export interface TieredStoreOptions {
 
 export interface TieredStore extends Store {
   readonly far: Readonly<FarCounters>
+  share(key: Key, interval: Interval, isAwaited: boolean): Promise<boolean>
   /** How the far store is, as it says and as its queue sees it. */
   farFigures(): StoreFigures
   /** Resolves when what was written so far has reached the far store or was given up. */

@@ -26,7 +26,7 @@ export interface TelemetryOptions {
 }
 
 /** What is told of databases, stores and requests while they are served. */
-export interface Onlooker {
+export interface Observer {
   hooks(backend: string): BackendHooks
   storeHook(store: string): (operation: StoreOperation, ms: number) => void
   readonly metrics: Pick<Metrics, 'observeVerify'>
@@ -39,7 +39,7 @@ export interface BackendHooks {
   onFetch(fetched: FetchOver): void
 }
 
-export class Telemetry implements Onlooker {
+export class Telemetry implements Observer {
   readonly metrics: Metrics
   readonly recorder: Recorder
   readonly shapes: TopShapes

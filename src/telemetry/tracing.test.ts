@@ -41,7 +41,7 @@ function newTracing(sampleRatio?: () => number) {
   return { tracing, clock, rolls: () => rolls }
 }
 
-const errand = (headers: HeaderList) => ({ method: 'GET', path: '/api/v1/query_range', headers })
+const traced = (headers: HeaderList) => ({ method: 'GET', path: '/api/v1/query_range', headers })
 
 test('while nobody listens, nothing is made', () => {
   const { tracing, rolls } = newTracing()
@@ -50,7 +50,7 @@ test('while nobody listens, nothing is made', () => {
   for (let i = 0; i < 100; i++) {
     assert.equal(tracing.begin(sampled), undefined)
     assert.equal(tracing.begin([]), undefined)
-    assert.equal(tracing.beginFetch(errand(sampled)), undefined)
+    assert.equal(tracing.beginFetch(traced(sampled)), undefined)
     tracing.end(visits.hit)
   }
   assert.equal(rolls(), 0)
@@ -74,7 +74,7 @@ test("a client's decision counts: what it does not sample is not traced, whateve
   const heard = listen(t, channelNames.request)
   const { tracing, rolls } = newTracing(() => 1)
   assert.equal(tracing.begin(unsampled), undefined)
-  assert.equal(tracing.beginFetch(errand(unsampled)), undefined)
+  assert.equal(tracing.beginFetch(traced(unsampled)), undefined)
   tracing.end(visits.hit)
   assert.deepEqual([heard.length, rolls()], [0, 0])
 })
@@ -109,7 +109,7 @@ test('what is sent for a traced request is a child of it', async (t) => {
     ...['accept', '*/*', 'tracestate', 'a=1'],
     ...['traceparent', `00-${traceId}-${trace.spanId}-01`],
   ])
-  const span = tracing.beginFetch(errand(headers))!
+  const span = tracing.beginFetch(traced(headers))!
   await clock.advance(7)
   span.status = 200
   span.bytes = 12
@@ -129,7 +129,7 @@ test('what is sent for a traced request is a child of it', async (t) => {
 test('what belongs to no request is sent without a span', (t) => {
   const heard = listen(t, channelNames.fetch)
   const { tracing } = newTracing()
-  assert.equal(tracing.beginFetch(errand([])), undefined)
+  assert.equal(tracing.beginFetch(traced([])), undefined)
   assert.equal(heard.length, 0)
 })
 
@@ -141,9 +141,9 @@ test('a trace that begins here does not take a state along that belonged to no p
 test('spans keep their order when the wall clock is set', async (t) => {
   const heard = listen(t, channelNames.fetch) as FetchMessage[]
   const { tracing, clock } = newTracing()
-  tracing.beginFetch(errand(sampled))!.end()
+  tracing.beginFetch(traced(sampled))!.end()
   clock.jump(NOW + 3_600_000)
-  tracing.beginFetch(errand(sampled))!.end()
+  tracing.beginFetch(traced(sampled))!.end()
   assert.deepEqual(
     heard.map(({ startedAt }) => startedAt),
     [NOW, NOW + 3_600_000],

@@ -27,7 +27,7 @@ export interface TracingOptions {
 }
 
 /** A request that is to be sent to the database on behalf of another. */
-export interface Errand {
+export interface TracedQuery {
   readonly method: string
   readonly path: string
   readonly headers: HeaderList
@@ -92,7 +92,7 @@ export class Tracing {
   }
 
   /** Undefined where what is sent belongs to no traced request. */
-  beginFetch({ method, path, headers }: Errand): FetchSpan | undefined {
+  beginFetch({ method, path, headers }: TracedQuery): FetchSpan | undefined {
     if (!fetchChannel.hasSubscribers && !requestChannel.hasSubscribers) return undefined
     const given = headerOf(headers, 'traceparent')
     const parent = given === undefined ? undefined : parseTraceparent(given)

@@ -186,7 +186,7 @@ export class EngineRig {
 }
 
 const cellClaims = (store: TieredStore, cells: Cells, clock: FakeClock): CellClaims =>
-  new CellClaims({ cells, clock, share: (...what) => store.share!(...what) })
+  new CellClaims({ cells, clock, share: (...what) => store.share(...what) })
 
 /** A store with some of its methods replaced. */
 export const storeWith = (store: Store, replaced: Partial<Store>): Store => ({

@@ -2,7 +2,7 @@
 import type { HeaderList, WireRequest } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { gridThrough } from '../core/grid.ts'
-import type { Broken, Exchange, ResponseHandler, Upstream } from '../engine/ports.ts'
+import type { Broken, ResponseHandler, Upstream, UpstreamCall } from '../engine/ports.ts'
 import type { Span } from './backend-runs.ts'
 import { printSpans, readSpans, rowsIn, touchedBy } from './cell-ranges.ts'
 
@@ -40,7 +40,7 @@ export class FakeDatabase implements Upstream {
     this.#options = options
   }
 
-  send(request: WireRequest, _accept: string, handler: ResponseHandler): Exchange {
+  send(request: WireRequest, _accept: string, handler: ResponseHandler): UpstreamCall {
     const parameters = new URLSearchParams(request.search)
     const [from, to, step, limit] = ['from', 'to', 'step', 'limit'].map((name) =>
       Number(parameters.get(name)),

@@ -4,7 +4,7 @@
  */
 import type { WireRequest } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
-import type { Broken, Exchange, ResponseHandler, Upstream } from '../engine/ports.ts'
+import type { Broken, ResponseHandler, Upstream, UpstreamCall } from '../engine/ports.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
@@ -68,7 +68,7 @@ export class FakeDruid implements Upstream {
     return span
   }
 
-  send(request: WireRequest, _accept: string, handler: ResponseHandler): Exchange {
+  send(request: WireRequest, _accept: string, handler: ResponseHandler): UpstreamCall {
     const isLook = request.path === '/druid/v2/sql'
     const reply = isLook ? this.#look() : this.#answer(request)
     const timer = this.#later(isLook ? this.lookLagMs : 0, () => deliver(handler, reply))

@@ -1,4 +1,4 @@
-/** A keeper's memory and threads that hold views of it, with a test that moves the messages between them. */
+/** A main thread's memory and threads that hold views of it, with a test that moves the messages between them. */
 import assert from 'node:assert/strict'
 import { scheduler } from 'node:timers/promises'
 import { Budget } from '../core/budget.ts'
@@ -9,7 +9,7 @@ import type { Packer } from '../stores/memory/cold.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import type { Found, ShapeRecord, Store } from '../stores/store.ts'
 import { Directory } from '../workers/cache/directory.ts'
-import type { ToKeeper, ToReplica } from '../workers/cache/messages.ts'
+import type { ToMainThread, ToReplica } from '../workers/cache/messages.ts'
 import { Replica } from '../workers/cache/replica.ts'
 import { fakeClock } from './fake-clock.ts'
 
@@ -63,7 +63,7 @@ export class ReplicaRig {
   readonly clock = fakeClock(1_000_000)
   readonly memory: Store
   readonly directory: Directory
-  readonly replicas: { replica: Replica; budget: Budget; up: ToKeeper[]; down: ToReplica[] }[]
+  readonly replicas: { replica: Replica; budget: Budget; up: ToMainThread[]; down: ToReplica[] }[]
 
   /** With a packer, memory is more than half full of other things, so that what nobody asks for is compressed. */
   constructor(threads: number, { limit = 64 * 1024 * 1024, packer, onChange }: ReplicaRigOptions = {}) {
@@ -79,7 +79,7 @@ export class ReplicaRig {
     })
     this.directory = new Directory({ memory: this.memory, storeOf: () => this.memory })
     this.replicas = Array.from({ length: threads }, (_, thread) => {
-      const [up, down]: [ToKeeper[], ToReplica[]] = [[], []]
+      const [up, down]: [ToMainThread[], ToReplica[]] = [[], []]
       this.directory.open(thread, (message) => down.push(structuredClone(message)))
       const budget = new Budget(limit)
       const replica = new Replica({
@@ -119,7 +119,7 @@ export class ReplicaRig {
     const over = reading.finally(() => {
       isOver = true
     })
-    // The keeper may have to unpack something before it answers.
+    // The main thread may have to unpack something before it answers.
     while (!isOver) {
       await this.settle()
       await scheduler.yield()

@@ -11,7 +11,7 @@ import { Marks } from '../engine/marks.ts'
 import { Witness } from '../engine/witness.ts'
 import { SegmentWatcher } from '../proxy/upstream/witness.ts'
 import { memoryStore } from '../stores/memory/index.ts'
-import type { Onlooker } from '../telemetry/telemetry.ts'
+import type { Observer } from '../telemetry/telemetry.ts'
 import { ladder } from '../ttl/ladder.ts'
 import { fakeClock } from './fake-clock.ts'
 import { FakeDruid } from './fake-druid.ts'
@@ -23,7 +23,7 @@ export const usualSegments: SegmentSettings = { everyMs: 10_000, patienceMs: 60_
 export interface SegmentRigOptions {
   /** Nothing: they are not watched. */
   readonly segments?: SegmentSettings | undefined
-  readonly log?: Onlooker['log']
+  readonly log?: Observer['log']
 }
 
 export interface Panel {

@@ -15,7 +15,7 @@ import type { Answer } from '../engine/trip.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import { ladder } from '../ttl/ladder.ts'
 import { Directory } from '../workers/cache/directory.ts'
-import type { ToKeeper, ToReplica } from '../workers/cache/messages.ts'
+import type { ToMainThread, ToReplica } from '../workers/cache/messages.ts'
 import { Replica } from '../workers/cache/replica.ts'
 import { ClaimTable, type FromClaimTable, RemoteClaims, type ToClaimTable } from '../workers/claims.ts'
 import type { Span } from './backend-runs.ts'
@@ -28,7 +28,7 @@ import type { Random } from './random.ts'
 export const minuteMs = 60_000
 const retentionMs = 86_400_000
 
-type Upwards = ToKeeper | ToClaimTable | { readonly kind: 'done'; readonly id: number }
+type Upwards = ToMainThread | ToClaimTable | { readonly kind: 'done'; readonly id: number }
 type Downwards =
   | ToReplica
   | FromClaimTable
@@ -93,7 +93,14 @@ class RigThread {
       } else this.replica.receive(message)
     })
     this.cache = new IntervalCache({
-      ...{ name: 'cells', backend: rig.backend, upstream: database, policy: ladder(), claims, clock },
+      ...{
+        name: 'cells',
+        backend: rig.backend,
+        upstream: database,
+        policy: ladder(),
+        claims: claims.of(''),
+        clock,
+      },
       ...{ store: this.replica.store(''), marks: marks.of('cells'), budget: this.budget },
       ...{ maxAnswerBytes: 1 << 20, maxStaleMs: 3_600_000, patienceMs: { slow: 10_000, down: 1000 } },
       ...{ storeTimeoutMs: 1_000, coalescing: true },
@@ -114,7 +121,7 @@ export class ThreadRig {
   readonly purge: Purge
   /** How long the next message takes. */
   transitMs: () => number
-  /** Whether threads ask the keeper for what they have not. */
+  /** Whether threads ask the main thread for what they have not. */
   readonly hasFarStore: boolean
   readonly backend: Backend<CellQuery>
   readonly #threads: RigThread[] = []

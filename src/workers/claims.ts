@@ -1,16 +1,18 @@
 /**
- * Claims between threads of one process. The keeper has the table; a thread asks it by message before it sends a query. Inside
+ * Claims between threads of one process. The main thread has the table; a thread asks it by message before it sends a query. Inside
  * a thread flights.ts has decided already; here the same rules hold between threads.
  */
 import type { Edges } from '../backends/backend.ts'
 import type { Key } from '../core/key.ts'
 import type { Claim, Claims, Verdict, Wanted } from '../engine/claims.ts'
 import { isWorthAwaiting } from '../engine/flights.ts'
+import type { StoreName } from './cache/messages.ts'
 
 export type ToClaimTable =
   | {
       readonly kind: 'claim'
       readonly claim: number
+      readonly store: StoreName
       readonly wanted: Wanted
       /** The revision of the key that the thread has seen. */
       readonly seen: number
@@ -35,11 +37,11 @@ export interface ClaimTableOptions {
   readonly send: (thread: number, message: FromClaimTable) => void
   /** Whether more is stored of a key than the revision that a thread has seen; it has been told of it by then. */
   readonly isNews: (key: Key, seen: number) => boolean
-  /** Where other nodes fetch for the same store. */
-  readonly outer?: ((wanted: Wanted) => Claim) | undefined
+  /** Where other nodes fetch for a store. */
+  readonly outer?: (store: StoreName) => Claims | undefined
 }
 
-/** The keeper's side. Who waits holds no claim, so that nobody can wait for itself. */
+/** The main thread's side. Who waits holds no claim, so that nobody can wait for itself. */
 export class ClaimTable {
   readonly #options: ClaimTableOptions
   readonly #open = new Map<string, OpenClaim>()
@@ -67,7 +69,7 @@ export class ClaimTable {
     for (const name of [...this.#open.keys()].filter(isOfThread)) this.#release(name, false)
   }
 
-  #claim(thread: number, { claim, wanted, seen }: ToClaimTable & { kind: 'claim' }): void {
+  #claim(thread: number, { claim, store, wanted, seen }: ToClaimTable & { kind: 'claim' }): void {
     const answer = (verdict: Verdict) => this.#options.send(thread, { kind: 'claimed', claim, verdict })
     const { key, intervals, edges, startedAt, isImpatient } = wanted
     if (!isImpatient && this.#options.isNews(key, seen)) {
@@ -79,7 +81,7 @@ export class ClaimTable {
       other.waiting.set(nameOf(thread, claim), () => answer({ acceptFrom: other.startedAt }))
       return
     }
-    const outer = this.#options.outer?.(wanted)
+    const outer = this.#options.outer?.(store)?.claim(wanted)
     this.#add(nameOf(thread, claim), { thread, key, intervals, edges, startedAt, waiting: new Map(), outer })
     if (outer === undefined) answer('go')
     else void outer.verdict.then(answer)
@@ -123,7 +125,7 @@ export interface RemoteClaimsOptions {
 }
 
 /** A thread's side. */
-export class RemoteClaims implements Claims {
+export class RemoteClaims {
   readonly #options: RemoteClaimsOptions
   readonly #waiting = new Map<number, (verdict: Verdict) => void>()
   #last = 0
@@ -132,11 +134,15 @@ export class RemoteClaims implements Claims {
     this.#options = options
   }
 
-  claim(wanted: Wanted): Claim {
+  of(store: StoreName): Claims {
+    return { claim: (wanted) => this.#claim(store, wanted) }
+  }
+
+  #claim(store: StoreName, wanted: Wanted): Claim {
     const { send, revisionOf } = this.#options
     const claim = ++this.#last
     const verdict = new Promise<Verdict>((resolve) => this.#waiting.set(claim, resolve))
-    send({ kind: 'claim', claim, wanted, seen: revisionOf(wanted.key) })
+    send({ kind: 'claim', claim, store, wanted, seen: revisionOf(wanted.key) })
     return {
       verdict,
       release: (isStored) => {

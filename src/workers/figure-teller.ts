@@ -1,4 +1,4 @@
-/** Tells the keeper what is going on in a thread, whenever that is another thing than it was told last. */
+/** Tells the main thread what is going on in a thread, whenever that is another thing than it was told last. */
 import type { Clock, Timer } from '../core/clock.ts'
 import type { WorkerFigures } from './messages.ts'
 

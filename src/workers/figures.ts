@@ -1,5 +1,5 @@
 /** Figures of several threads as those of one process. */
-import type { SiteFigures } from '../proxy/assembly/site.ts'
+import type { BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
 import type { UpstreamState } from '../proxy/upstream/endpoint.ts'
 import type { WorkerFigures } from './messages.ts'
 
@@ -10,7 +10,7 @@ export const noFigures: WorkerFigures = {
 }
 
 /** Threads that have told nothing yet count as idle. */
-export function addUp(all: readonly (SiteFigures | undefined)[]): SiteFigures {
+export function addUp(all: readonly (BackendRuntimeFigures | undefined)[]): BackendRuntimeFigures {
   const told = all.filter((figures) => figures !== undefined)
   const sum = (of: 'flights' | 'requests') => told.reduce((total, figures) => total + figures[of], 0)
   const byUrl = Map.groupBy(

@@ -1,42 +1,45 @@
-/** Everything that the keeper and the threads that serve requests say to each other. */
+/** Everything that the main thread and the threads that serve requests say to each other. */
 import type { Flavour } from '../backends/backend.ts'
 import type { DetectedKinds } from '../config/detect.ts'
 import type { LoadOptions } from '../config/load.ts'
 import type { Mark } from '../core/mark.ts'
 import type { Vouched } from '../core/witness.ts'
 import type { ShadowLog } from '../engine/shadow/log.ts'
+import type { BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
 import type { KnownDatabase } from '../proxy/assembly/parts.ts'
-import type { SiteFigures } from '../proxy/assembly/site.ts'
 import type { Mode } from '../proxy/request/settings.ts'
 import type { ThreadFigures } from '../telemetry/process-figures.ts'
-import type { ToKeeper, ToReplica } from './cache/messages.ts'
+import type { ToMainThread, ToReplica } from './cache/messages.ts'
+import type { FromCells, KnownCells, ToCells } from './cells.ts'
 import type { FromClaimTable, ToClaimTable } from './claims.ts'
 import type { Batch, Topic } from './relay.ts'
 import type { MeterCells } from './shared-meter.ts'
 
-/** What a worker begins with. What changes afterwards comes as orders, in the order in which it changes. */
-export interface Briefing {
+/** What a worker begins with. What changes afterwards comes as commands, in the order in which it changes. */
+export interface WorkerInit {
   /** The worker's place in what is divided among all. */
   readonly place: number
   readonly workers: number
   /** What the configuration is made of: every thread makes its own, secrets included. */
   readonly given: LoadOptions
-  /** What the databases are: the keeper has asked them. */
+  /** What the databases are: the main thread has asked them. */
   readonly kinds: DetectedKinds
   /** The addresses that are listened on instead of the configured ones, which may say "a free port". */
   readonly addresses: ReadonlyMap<string, string>
   readonly via: string
   /** Of the stores behind memory. */
   readonly farStores: readonly string[]
+  /** Of those that have some, by store. */
+  readonly cells: ReadonlyMap<string, KnownCells>
   readonly marks: ReadonlyMap<string, readonly Mark[]>
   /** Modes that were set while running. */
   readonly modes: ReadonlyMap<string, Mode>
-  /** What the keeper knows about the databases. */
+  /** What the main thread knows about the databases. */
   readonly known: ReadonlyMap<string, KnownDatabase>
   readonly meter: MeterCells
 }
 
-export type Order =
+export type WorkerCommand =
   | { readonly is: 'marks'; readonly store: string; readonly marks: readonly Mark[] }
   | { readonly is: 'mode'; readonly backend: string; readonly mode: Mode }
   | { readonly is: 'configuration'; readonly given: LoadOptions }
@@ -48,7 +51,8 @@ export type Order =
 export type ToWorker =
   | ToReplica
   | FromClaimTable
-  | { readonly kind: 'order'; readonly id: number; readonly order: Order }
+  | FromCells
+  | { readonly kind: 'command'; readonly id: number; readonly command: WorkerCommand }
   /** A batch was taken. */
   | { readonly kind: 'taken' }
 
@@ -64,15 +68,16 @@ export type ShadowFinding = {
 }[keyof ShadowCalls]
 
 export interface WorkerFigures {
-  readonly databases: ReadonlyMap<string, SiteFigures>
+  readonly databases: ReadonlyMap<string, BackendRuntimeFigures>
   /** Undefined until it is told. */
   readonly thread: ThreadFigures | undefined
   readonly spans: { readonly sent: number; readonly dropped: number } | undefined
 }
 
 export type FromWorker =
-  | ToKeeper
+  | ToMainThread
   | ToClaimTable
+  | ToCells
   | Batch
   | Topic
   | ShadowFinding
@@ -82,5 +87,5 @@ export type FromWorker =
   | { readonly kind: 'done'; readonly id: number }
   | { readonly kind: 'figures'; readonly figures: WorkerFigures }
   | { readonly kind: 'flavour'; readonly backend: string; readonly flavour: Flavour }
-  /** Little memory is left: the keeper is to evict. */
+  /** Little memory is left: the main thread is to evict. */
   | { readonly kind: 'tight' }

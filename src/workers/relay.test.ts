@@ -1,4 +1,4 @@
-/** What a thread tells the keeper, and when. */
+/** What a thread tells the main thread, and when. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newDecision } from '../core/decision.ts'
@@ -55,7 +55,7 @@ test('a long batch does not wait', () => {
   )
 })
 
-test('a keeper that takes nothing is not told without end; what is left out is counted', async () => {
+test('a main thread that takes nothing is not told without end; what is left out is counted', async () => {
   const { clock, relay, batches, hooks } = stand()
   for (let i = 0; i < 100 * 512; i++) hooks.observe(visit())
   assert.equal(batches().length, 64)
@@ -70,7 +70,7 @@ test('a keeper that takes nothing is not told without end; what is left out is c
 test('a change of a topic is told at once', () => {
   const { relay, sent } = stand()
   relay.log.change('traces', { is: 'the collector takes them', isGood: true })
-  relay.log.line('info', 'the keeper says this itself')
+  relay.log.line('info', 'the main thread says this itself')
   assert.deepEqual(
     sent.map(({ kind }) => kind),
     ['topic'],

@@ -1,13 +1,13 @@
 /**
- * Looking on in a thread that serves requests: what there is to tell is gathered and handed to the keeper in batches,
- * which counts, logs and records it as if it were its own. A keeper that falls far behind is not told more until it has
+ * Looking on in a thread that serves requests: what there is to tell is gathered and handed to the main thread in batches,
+ * which counts, logs and records it as if it were its own. A main thread that falls far behind is not told more until it has
  * caught up: what is left out by then is counted.
  */
 import type { Clock } from '../core/clock.ts'
 import type { Log, LogFields } from '../telemetry/log.ts'
 import type { OriginFetch } from '../telemetry/metrics.ts'
 import { recordOf } from '../telemetry/record.ts'
-import { type BackendHooks, type Onlooker, originFetchOf } from '../telemetry/telemetry.ts'
+import { type BackendHooks, type Observer, originFetchOf } from '../telemetry/telemetry.ts'
 import { type RecordColumns, RecordWriter } from './record-columns.ts'
 
 export interface Batch {
@@ -35,13 +35,13 @@ export interface RelayOptions {
 const everyMs = 100
 /** A batch that is this long does not wait. */
 const longBatch = 512
-/** Batches that the keeper may be behind. */
+/** Batches that the main thread may be behind. */
 const maxUntaken = 64
 
-export class Relay implements Onlooker {
+export class Relay implements Observer {
   /** What shadow mode finds out is told by itself. */
   readonly metrics = { observeVerify: () => {} }
-  readonly log: Onlooker['log']
+  readonly log: Observer['log']
   readonly #options: RelayOptions
   readonly #records = new RecordWriter(longBatch)
   #fetches: OriginFetch[] = []
@@ -52,7 +52,7 @@ export class Relay implements Onlooker {
   constructor(options: RelayOptions) {
     this.#options = options
     this.log = {
-      // The keeper does what these lines tell of too, and says so.
+      // The main thread does what these lines tell of too, and says so.
       line: () => {},
       change: (topic, state, fields = {}) => options.send({ kind: 'topic', topic, state, fields }),
     }
@@ -78,7 +78,7 @@ export class Relay implements Onlooker {
     return () => {}
   }
 
-  /** The keeper has taken a batch. */
+  /** The main thread has taken a batch. */
   taken(): void {
     this.#untaken--
   }

@@ -1,4 +1,4 @@
-/** The shadow log of a thread: everything that is found out goes to the keeper's. */
+/** The shadow log of a thread: everything that is found out goes to the main thread's. */
 import { ShadowLog, type ShadowLogOptions } from '../engine/shadow/log.ts'
 import type { ShadowFinding } from './messages.ts'
 

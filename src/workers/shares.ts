@@ -7,13 +7,13 @@ import type { Limits } from '../proxy/limits.ts'
 export const workersOf = ({ workers }: Config): number =>
   workers === 'auto' ? availableParallelism() : workers
 
-/** Of what can be reserved, what the keeper fills with panes: threads find room for answers without waiting for evictions. */
+/** Of what can be reserved, what the main thread fills with panes: threads find room for answers without waiting for evictions. */
 const paneShare = 7 / 8
 
 export const paneBytesOf = ({ memoryBytes }: Limits): number =>
   Math.floor((memoryBytes - spareOf(memoryBytes)) * paneShare)
 
-/** The keeper would not keep a longer pane: see the memory store. */
+/** The main thread would not keep a longer pane: see the memory store. */
 export const maxPaneBytesOf = (limits: Limits): number => paneBytesOf(limits) / 4
 
 /** Connections and requests are spread evenly by the system: each thread has its part. */

@@ -1,14 +1,20 @@
-/** The stores and marks of a thread that serves requests: views of the keeper's. */
+/** The stores and marks of a thread that serves requests: views of the main thread's. */
 import type { Clock } from '../core/clock.ts'
 import type { Mark } from '../core/mark.ts'
+import type { Claims } from '../engine/claims.ts'
 import { Marks } from '../engine/marks.ts'
 import type { Storage } from '../proxy/assembly/tiers.ts'
+import type { Cells } from '../stores/cells.ts'
 import type { Store } from '../stores/store.ts'
 import type { NamedStore } from '../telemetry/store-families.ts'
 import type { Replica } from './cache/replica.ts'
+import type { RemoteClaims } from './claims.ts'
 
 export interface ThreadStorageOptions {
   readonly replica: Replica
+  readonly claims: RemoteClaims
+  /** By the names of the far stores that have some. */
+  readonly cells: ReadonlyMap<string, Cells>
   readonly clock: Clock
   readonly retentionMs: number
   /** By the names of the far stores; '' is memory alone. */
@@ -18,9 +24,11 @@ export interface ThreadStorageOptions {
 export class ThreadStorage implements Storage {
   readonly #stores = new Map<string, Store>()
   readonly #marks = new Map<Store, Marks>()
+  readonly #claims = new Map<Store, Claims>()
+  readonly #cells = new Map<Store, Cells>()
   readonly names: readonly string[]
 
-  constructor({ replica, clock, retentionMs, marks: given }: ThreadStorageOptions) {
+  constructor({ replica, claims, cells, clock, retentionMs, marks: given }: ThreadStorageOptions) {
     this.names = [...given.keys()].filter((name) => name !== '')
     for (const [name, inForce] of given) {
       const store = replica.store(name)
@@ -28,6 +36,9 @@ export class ThreadStorage implements Storage {
       marks.follow(inForce)
       this.#stores.set(name, store)
       this.#marks.set(store, marks)
+      this.#claims.set(store, claims.of(name))
+      const own = cells.get(name)
+      if (own !== undefined) this.#cells.set(store, own)
     }
   }
 
@@ -39,14 +50,22 @@ export class ThreadStorage implements Storage {
     return this.#marks.get(store)!
   }
 
+  claimsOf(store: Store): Claims | undefined {
+    return this.#claims.get(store)
+  }
+
+  cellsOf(store: Store): Cells | undefined {
+    return this.#cells.get(store)
+  }
+
   follow(name: string, marks: readonly Mark[]): void {
     this.marksOf(this.of(name)).follow(marks)
   }
 
-  /** They came with the briefing. */
+  /** They came with `WorkerInit`. */
   async loadMarks(): Promise<void> {}
 
-  /** The keeper has them. */
+  /** The main thread has them. */
   figures(): NamedStore[] {
     return []
   }

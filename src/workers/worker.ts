@@ -1,4 +1,4 @@
-/** A thread that serves requests: its own listeners, connections and answers; panes, marks and settings from the keeper. */
+/** A thread that serves requests: its own listeners, connections and answers; panes, marks and settings from the main thread. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { type LoadedConfig, type LoadOptions, loadConfig } from '../config/load.ts'
 import { databasesOf, settingsOf } from '../config/settings.ts'
@@ -6,13 +6,14 @@ import { openTraces, type Traces } from '../config/traces.ts'
 import { Budget, spareOf } from '../core/budget.ts'
 import { systemClock as clock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
-import { type DatabaseOptions, type House, retentionOf, startHouse } from '../proxy/assembly/server.ts'
+import { type DatabaseOptions, type ProxyServer, retentionOf, startServer } from '../proxy/assembly/server.ts'
 import type { Settings } from '../proxy/request/settings.ts'
 import { watchThread } from '../telemetry/process-figures.ts'
 import { Replica } from './cache/replica.ts'
+import { RemoteCells } from './cells.ts'
 import { RemoteClaims } from './claims.ts'
 import { FigureTeller } from './figure-teller.ts'
-import type { Briefing, FromWorker, Order, ToWorker } from './messages.ts'
+import type { FromWorker, ToWorker, WorkerCommand, WorkerInit } from './messages.ts'
 import { Relay } from './relay.ts'
 import { RelayedShadowLog } from './relayed-shadow-log.ts'
 import { collectorOf, shareBodies } from './shared-bodies.ts'
@@ -20,34 +21,35 @@ import { SharedMeter } from './shared-meter.ts'
 import { limitsOfOne, maxPaneBytesOf, paneBytesOf } from './shares.ts'
 import { ThreadStorage } from './thread-storage.ts'
 
-/** The keeper is not asked to evict more often than this. */
+/** The main thread is not asked to evict more often than this. */
 const tightEveryMs = 10
 
 class ServingThread {
   readonly #port: MessagePort
-  readonly #briefing: Briefing
+  readonly #init: WorkerInit
   readonly #relay: Relay
   readonly #replica: Replica
   readonly #claims: RemoteClaims
+  readonly #cells: RemoteCells
   readonly #budget: Budget
   #loaded: LoadedConfig
   #settings: ReadonlyMap<string, Settings>
   #storage: ThreadStorage | undefined
-  #house: House | undefined
+  #server: ProxyServer | undefined
   #starting: Promise<void> | undefined
   #traces: Traces | undefined
   #figures: FigureTeller | undefined
   #wasTightAt = Number.NEGATIVE_INFINITY
 
-  constructor(port: MessagePort, briefing: Briefing) {
+  constructor(port: MessagePort, init: WorkerInit) {
     this.#port = port
-    this.#briefing = briefing
-    this.#loaded = loadedFrom(briefing.given)
+    this.#init = init
+    this.#loaded = loadedFrom(init.given)
     const { limits, runtime } = this.#loaded.config
     const onBytes = shareBodies(limits.memoryBytes, collectorOf(runtime))
     const meter = new SharedMeter({
-      cells: briefing.meter,
-      own: briefing.place,
+      cells: init.meter,
+      own: init.place,
       tightAbove: paneBytesOf(limits),
       onTight: () => this.#tight(),
     })
@@ -58,9 +60,10 @@ class ServingThread {
     this.#replica = new Replica({
       ...{ send, clock, budget: this.#budget, onBytes },
       maxPaneBytes: maxPaneBytesOf(limits),
-      farStores: new Set(briefing.farStores),
+      farStores: new Set(init.farStores),
     })
     this.#claims = new RemoteClaims({ send, revisionOf: (key) => this.#replica.revisionOf(key) })
+    this.#cells = new RemoteCells(send)
     port.on('message', (message: ToWorker) => this.#receive(message))
   }
 
@@ -72,15 +75,18 @@ class ServingThread {
   async #start(): Promise<void> {
     const { config } = this.#loaded
     const { cert, key } = config.tls
-    const { workers, kinds, addresses, via, known, marks, modes } = this.#briefing
+    const { workers, kinds, addresses, via, known, marks, modes, cells } = this.#init
     const parts = { kindOf: (name: string) => kinds.get(name)!.kind, settings: () => this.#settings }
     const databases = (await databasesOf(config, parts)).map((each) => placed(each, addresses))
     const { limits } = config
     const retentionMs = retentionOf({ limits, databases })
-    const storage = new ThreadStorage({ replica: this.#replica, clock, retentionMs, marks })
+    const storage = new ThreadStorage({
+      ...{ replica: this.#replica, claims: this.#claims, clock, retentionMs, marks },
+      cells: new Map([...cells].map(([name, known]) => [name, this.#cells.of(name, known)])),
+    })
     this.#storage = storage
     this.#traces = openTraces(config, this.#relay)
-    this.#house = await startHouse({
+    this.#server = await startServer({
       ...{ clock, databases, telemetry: this.#relay },
       listen: addresses.get(config.listen) ?? config.listen,
       limits: limitsOfOne(limits, workers),
@@ -88,24 +94,24 @@ class ServingThread {
       sampleRatio: () => this.#loaded.config.telemetry.traces.sampleRatio,
       ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
       parts: {
-        ...{ storage, via, known, reusePort: true, budget: this.#budget, claims: this.#claims },
+        ...{ storage, via, known, reusePort: true, budget: this.#budget },
         shadowLog: new RelayedShadowLog({ clock, budget: this.#budget }, (found) => this.#send(found)),
         hooks: { onFlavour: (backend, flavour) => this.#send({ kind: 'flavour', backend, flavour }) },
       },
     })
     for (const [name, mode] of modes) this.#siteOf(name)?.modes.set(mode)
-    const house = this.#house
+    const server = this.#server
     const thread = watchThread(clock)
     this.#figures = new FigureTeller({
       clock,
       figures: () => ({
-        databases: new Map(house.databases.map(({ name, figures }) => [name, figures()])),
+        databases: new Map(server.databases.map(({ name, figures }) => [name, figures()])),
         thread: thread(),
         spans: this.#traces?.figures,
       }),
       tell: (figures) => this.#send({ kind: 'figures', figures }),
     })
-    this.#send({ kind: 'ready', urls: new Map(house.databases.map(({ name, url }) => [name, url])) })
+    this.#send({ kind: 'ready', urls: new Map(server.databases.map(({ name, url }) => [name, url])) })
   }
 
   #send(message: FromWorker): void {
@@ -114,22 +120,23 @@ class ServingThread {
 
   #receive(message: ToWorker): void {
     if (message.kind === 'claimed') this.#claims.receive(message)
+    else if (message.kind === 'cells-done') this.#cells.receive(message)
     else if (message.kind === 'taken') this.#relay.taken()
-    else if (message.kind === 'order') void this.#obey(message.id, message.order)
+    else if (message.kind === 'command') void this.#carryOut(message.id, message.command)
     else this.#replica.receive(message)
   }
 
-  async #obey(id: number, order: Order): Promise<void> {
-    if (order.is === 'marks') this.#storage?.follow(order.store, order.marks)
+  async #carryOut(id: number, command: WorkerCommand): Promise<void> {
+    if (command.is === 'marks') this.#storage?.follow(command.store, command.marks)
     // What was ordered while it was starting is done in turn.
     else await this.#starting
-    if (order.is === 'mode') this.#siteOf(order.backend)?.modes.set(order.mode)
-    else if (order.is === 'flavour') this.#siteOf(order.backend)?.adoptFlavour(order.flavour)
-    else if (order.is === 'vouched') this.#siteOf(order.backend)?.adoptVouched(order.vouched)
-    else if (order.is === 'configuration') this.#take(order.given)
-    else if (order.is === 'close') await this.#close()
+    if (command.is === 'mode') this.#siteOf(command.backend)?.modes.set(command.mode)
+    else if (command.is === 'flavour') this.#siteOf(command.backend)?.adoptFlavour(command.flavour)
+    else if (command.is === 'vouched') this.#siteOf(command.backend)?.adoptVouched(command.vouched)
+    else if (command.is === 'configuration') this.#take(command.given)
+    else if (command.is === 'close') await this.#close()
     this.#send({ kind: 'done', id })
-    if (order.is === 'close') this.#port.close()
+    if (command.is === 'close') this.#port.close()
   }
 
   #take(given: LoadOptions): void {
@@ -138,14 +145,14 @@ class ServingThread {
   }
 
   async #close(): Promise<void> {
-    await this.#house?.close()
+    await this.#server?.close()
     await this.#traces?.close()
     this.#figures?.stop()
     this.#relay.flush()
   }
 
   #siteOf(name: string) {
-    return this.#house?.databases.find((database) => database.name === name)?.site
+    return this.#server?.databases.find((database) => database.name === name)?.backendRuntime
   }
 
   #tight(): void {
@@ -156,21 +163,22 @@ class ServingThread {
   }
 }
 
-/** The keeper has read the same and found no fault with it. */
+/** The main thread has read the same and found no fault with it. */
 function loadedFrom(given: LoadOptions): LoadedConfig {
   const loaded = loadConfig(given)
-  if ('problems' in loaded) throw new Error('a thread reads the configuration differently from the keeper')
+  if ('problems' in loaded)
+    throw new Error('a thread reads the configuration differently from the main thread')
   return loaded
 }
 
-const placed = (database: DatabaseOptions, addresses: Briefing['addresses']): DatabaseOptions => {
+const placed = (database: DatabaseOptions, addresses: WorkerInit['addresses']): DatabaseOptions => {
   const listen = database.listen && (addresses.get(database.listen) ?? database.listen)
   return { ...database, ...(listen !== undefined && { listen }) }
 }
 
 if (parentPort !== null) {
   try {
-    await new ServingThread(parentPort, workerData as Briefing).start()
+    await new ServingThread(parentPort, workerData as WorkerInit).start()
   } catch (error) {
     if (!(error instanceof WindowpaneError)) throw error
     const { code, message, remedy } = error

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Guard } from '../../src/proxy/admin/guard.ts'
 import { askPlainly, header, rawClient } from '../proxy/client.ts'
-import { startHouse } from './house.ts'
+import { startProxyRig } from './proxy-rig.ts'
 
 test('a token, once set, is asked for everywhere but in probes', async (t) => {
   let token: string | undefined = 'correct horse'.replace(' ', '-')
-  const { admin } = await startHouse(t, { token: () => token })
+  const { admin } = await startProxyRig(t, { token: () => token })
   const status = async (path: string, authorization?: string) =>
     (await askPlainly(admin, path, authorization === undefined ? {} : { headers: { authorization } })).status
   for (const path of [
@@ -42,7 +42,7 @@ test('a token, once set, is asked for everywhere but in probes', async (t) => {
 })
 
 test('a name that was made to point here is not answered', async (t) => {
-  const { admin } = await startHouse(t, { names: ['Admin.example'] })
+  const { admin } = await startProxyRig(t, { names: ['Admin.example'] })
   const status = async (host: string) => (await askPlainly(admin, '/-/status', { headers: { host } })).status
   for (const host of [
     '127.0.0.1:9192',
@@ -69,7 +69,7 @@ test('a name that was made to point here is not answered', async (t) => {
 })
 
 test('pages of other sites cannot make requests', async (t) => {
-  const { admin } = await startHouse(t, { allowsWrites: () => true })
+  const { admin } = await startProxyRig(t, { allowsWrites: () => true })
   const status = async (headers: Record<string, string>) =>
     (await askPlainly(admin, '/-/reload', { method: 'POST', headers })).status
   assert.equal(await status({ origin: 'https://evil.example' }), 403)
@@ -93,6 +93,6 @@ test('where others can reach it, any name will do', () => {
 })
 
 test('an open listener without a token is said to be one', async (t) => {
-  const { lines } = await startHouse(t, { listen: '0.0.0.0:0' })
+  const { lines } = await startProxyRig(t, { listen: '0.0.0.0:0' })
   assert.ok(lines.some((line) => line.includes('asks for no token')))
 })

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, askPlainly, header } from '../proxy/client.ts'
 import { sumMetric } from '../servers/metrics-text.ts'
-import { form, NOW, startHouse } from './house.ts'
+import { form, NOW, startProxyRig } from './proxy-rig.ts'
 
 const text = (answer: { readonly body: Buffer }): string => answer.body.toString()
 const json = (answer: { readonly body: Buffer }) => JSON.parse(text(answer))
 
 test('pages answer, and the index lists them', async (t) => {
-  const { admin } = await startHouse(t)
+  const { admin } = await startProxyRig(t)
   const index = await askPlainly(admin, '/')
   assert.equal(index.status, 200)
   const listed = [...text(index).matchAll(/^(GET|POST) +(\/-\/\w+)/gm)].map(
@@ -37,7 +37,7 @@ test('pages answer, and the index lists them', async (t) => {
 
 test('health, readiness and status are three things', async (t) => {
   const missing: string[] = ['main: not asked yet']
-  const { admin } = await startHouse(t, { unready: () => missing })
+  const { admin } = await startProxyRig(t, { unready: () => missing })
   assert.equal((await askPlainly(admin, '/-/healthy')).status, 200)
   const unready = await askPlainly(admin, '/-/ready')
   assert.deepEqual([unready.status, text(unready)], [503, 'not ready: main: not asked yet\n'])
@@ -48,7 +48,7 @@ test('health, readiness and status are three things', async (t) => {
 })
 
 test('nothing, wrong methods, long bodies, odd parameters', async (t) => {
-  const { admin } = await startHouse(t, { allowsWrites: () => true })
+  const { admin } = await startProxyRig(t, { allowsWrites: () => true })
   assert.equal((await askPlainly(admin, '/-/nothing')).status, 404)
   assert.equal((await askPlainly(admin, '/api/v1/query?query=up')).status, 404)
   const wrong = await askPlainly(admin, '/-/reload')
@@ -68,13 +68,13 @@ test('nothing, wrong methods, long bodies, odd parameters', async (t) => {
 })
 
 test('the admin pages cannot be reached through the data listener', async (t) => {
-  const { url, upstream } = await startHouse(t)
+  const { url, upstream } = await startProxyRig(t)
   await ask(url, '/-/status')
   assert.equal(upstream.seen.at(-1)!.target, '/-/status')
 })
 
 test('requests that were answered show in the list, the shapes and the metrics', async (t) => {
-  const { admin, url, clock } = await startHouse(t)
+  const { admin, url, clock } = await startProxyRig(t)
   for (let i = 0; i < 3; i++) await ask(url, `/api/v1/query_range?${form(30)}`)
   await clock.advance(20_000)
   await ask(url, `/api/v1/query_range?${form(30, NOW)}`)
@@ -109,7 +109,7 @@ test('requests that were answered show in the list, the shapes and the metrics',
 })
 
 test('bytes are those that the client was given', async (t) => {
-  const { admin, url } = await startHouse(t)
+  const { admin, url } = await startProxyRig(t)
   const answers = [
     await ask(url, `/api/v1/query_range?${form(30)}`),
     await ask(url, `/api/v1/query_range?${form(30)}`),
@@ -124,7 +124,7 @@ test('bytes are those that the client was given', async (t) => {
 })
 
 test('an outage is recorded, and said once', async (t) => {
-  const { admin, url, upstream, lines } = await startHouse(t)
+  const { admin, url, upstream, lines } = await startProxyRig(t)
   upstream.script = (_request, response) => response.destroy()
   for (let i = 0; i < 3; i++) await ask(url, `/api/v1/query_range?${form(30)}`)
   await ask(url, '/api/v1/labels')
@@ -140,7 +140,7 @@ test('an outage is recorded, and said once', async (t) => {
 test('reload only where writes are allowed', async (t) => {
   let isAllowed = false
   const report = { isOk: true, message: 'reloaded' }
-  const { admin } = await startHouse(t, { allowsWrites: () => isAllowed, reload: async () => report })
+  const { admin } = await startProxyRig(t, { allowsWrites: () => isAllowed, reload: async () => report })
   const reload = () => askPlainly(admin, '/-/reload', { method: 'POST' })
   assert.equal((await reload()).status, 403)
   isAllowed = true
@@ -154,7 +154,7 @@ test('reload only where writes are allowed', async (t) => {
 })
 
 test('a page that fails says so, and the listener lives on', async (t) => {
-  const { admin, lines } = await startHouse(t, {
+  const { admin, lines } = await startProxyRig(t, {
     status: () => {
       throw new Error('secret inside')
     },

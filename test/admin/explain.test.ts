@@ -4,18 +4,18 @@ import type { Explanation } from '../../src/engine/explain/explain.ts'
 import type { RunReport } from '../../src/proxy/admin/run.ts'
 import { ask, askPlainly, outcomeOf, statusOf } from '../proxy/client.ts'
 import { sent } from '../proxy/scripted-upstream.ts'
-import { form, type House, NOW, startHouse } from './house.ts'
+import { form, NOW, type ProxyRig, startProxyRig } from './proxy-rig.ts'
 
 type Told = Omit<Explanation, 'runs'> & { run?: RunReport; runs?: { state: string; buckets: number }[] }
 
 const formType = { 'content-type': 'application/x-www-form-urlencoded' }
 
 async function explain(
-  house: House,
+  proxy: ProxyRig,
   body: string,
   given: { path?: string; headers?: Record<string, string> } = {},
 ) {
-  const answer = await askPlainly(house.admin, given.path ?? '/-/explain', {
+  const answer = await askPlainly(proxy.admin, given.path ?? '/-/explain', {
     method: 'POST',
     headers: { ...formType, ...given.headers },
     body,
@@ -24,11 +24,11 @@ async function explain(
   return JSON.parse(answer.body.toString()) as Told
 }
 
-const post = (house: House, body: string, headers: Record<string, string> = {}) =>
-  ask(house.url, '/api/v1/query_range', { method: 'POST', body, headers: { ...formType, ...headers } })
+const post = (proxy: ProxyRig, body: string, headers: Record<string, string> = {}) =>
+  ask(proxy.url, '/api/v1/query_range', { method: 'POST', body, headers: { ...formType, ...headers } })
 
 test('it says what then happens, and asks nothing', async (t) => {
-  const house = await startHouse(t)
+  const proxy = await startProxyRig(t)
   const windows = [
     form(30),
     form(30),
@@ -38,15 +38,15 @@ test('it says what then happens, and asks nothing', async (t) => {
     form(30, NOW, 'sort(up)'),
   ]
   for (const waitMs of [0, 7000, 70_000]) {
-    await house.clock.advance(waitMs)
+    await proxy.clock.advance(waitMs)
     for (const body of windows) {
-      const [before, builds] = [house.upstream.seen.length, house.upstream.buildInfoRequests.length]
-      const told = await explain(house, body)
+      const [before, builds] = [proxy.upstream.seen.length, proxy.upstream.buildInfoRequests.length]
+      const told = await explain(proxy, body)
       assert.deepEqual(
-        [house.upstream.seen.length, house.upstream.buildInfoRequests.length],
+        [proxy.upstream.seen.length, proxy.upstream.buildInfoRequests.length],
         [before, builds],
       )
-      const answer = await post(house, body)
+      const answer = await post(proxy, body)
       const outcome = told.reason === undefined ? told.outcome : `${told.outcome}/${told.reason}`
       assert.equal(outcome, outcomeOf(answer))
       if (told.outcome !== 'bypass') assert.equal(told.asked?.buckets, statusOf(answer).asked)
@@ -55,34 +55,34 @@ test('it says what then happens, and asks nothing', async (t) => {
 })
 
 test('clients with other headers are others', async (t) => {
-  const house = await startHouse(t)
+  const proxy = await startProxyRig(t)
   const tenant = { 'x-scope-orgid': 'a' }
-  await post(house, form(30), tenant)
-  assert.equal((await explain(house, form(30))).outcome, 'miss')
-  assert.equal((await explain(house, form(30), { headers: tenant })).outcome, 'hit')
+  await post(proxy, form(30), tenant)
+  assert.equal((await explain(proxy, form(30))).outcome, 'miss')
+  assert.equal((await explain(proxy, form(30), { headers: tenant })).outcome, 'hit')
   // What the operator shows to this listener is not what the client shows to the database.
-  await post(house, form(30), { authorization: 'Bearer operator' })
+  await post(proxy, form(30), { authorization: 'Bearer operator' })
   assert.equal(
-    (await explain(house, form(30), { headers: { authorization: 'Bearer operator' } })).outcome,
+    (await explain(proxy, form(30), { headers: { authorization: 'Bearer operator' } })).outcome,
     'miss',
   )
   assert.equal(
-    (await explain(house, form(30), { headers: { 'cache-control': 'no-store' } })).reason,
+    (await explain(proxy, form(30), { headers: { 'cache-control': 'no-store' } })).reason,
     'no_store',
   )
 })
 
 test('a whole request can be given as JSON', async (t) => {
-  const house = await startHouse(t)
+  const proxy = await startProxyRig(t)
   const headers = { authorization: 'Bearer client' }
-  await ask(house.url, `/api/v1/query_range?${form(30)}`, { headers })
+  await ask(proxy.url, `/api/v1/query_range?${form(30)}`, { headers })
   const envelope = (value: unknown) =>
-    explain(house, JSON.stringify(value), { headers: { 'content-type': 'application/json' } })
+    explain(proxy, JSON.stringify(value), { headers: { 'content-type': 'application/json' } })
   const told = await envelope({ search: `?${form(30)}`, headers: { Authorization: 'Bearer client' } })
   assert.deepEqual([told.outcome, JSON.stringify(told).includes('Bearer client')], ['hit', false])
   assert.equal((await envelope({ method: 'POST', path: '/api/v1/labels' })).reason, 'not_a_query')
   for (const bad of ['{', '[]', 'null', '{"method":1}', '{"headers":{"a":1}}', '{"headers":null}']) {
-    const answer = await askPlainly(house.admin, '/-/explain', {
+    const answer = await askPlainly(proxy.admin, '/-/explain', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: bad,
@@ -94,33 +94,33 @@ test('a whole request can be given as JSON', async (t) => {
 const envelope = { 'content-type': 'application/json' }
 
 test('what is no query is explained as it would be served, whatever the client demands', async (t) => {
-  const house = await startHouse(t)
+  const proxy = await startProxyRig(t)
   for (const demand of ['no-store', 'only-if-cached', 'no-cache']) {
     const headers = { 'cache-control': demand }
-    const told = await explain(house, JSON.stringify({ path: '/api/v1/labels', headers }), {
+    const told = await explain(proxy, JSON.stringify({ path: '/api/v1/labels', headers }), {
       headers: envelope,
     })
-    const outcome = outcomeOf(await ask(house.url, '/api/v1/labels', { headers }))
+    const outcome = outcomeOf(await ask(proxy.url, '/api/v1/labels', { headers }))
     assert.deepEqual([`${told.outcome}/${told.reason}`, outcome], ['bypass/not_a_query', outcome])
   }
 })
 
 test('only queries are run: a listener that is read-only changes nothing in the database', async (t) => {
-  const house = await startHouse(t)
+  const proxy = await startProxyRig(t)
   const path = '/api/v1/admin/tsdb/delete_series'
   for (const headers of [{}, { 'cache-control': 'no-store' }]) {
-    const answer = await askPlainly(house.admin, '/-/explain?run=1', {
+    const answer = await askPlainly(proxy.admin, '/-/explain?run=1', {
       method: 'POST',
       headers: envelope,
       body: JSON.stringify({ method: 'POST', path, search: 'match[]=up', headers }),
     })
-    assert.deepEqual([answer.status, house.upstream.seen.length], [400, 0])
+    assert.deepEqual([answer.status, proxy.upstream.seen.length], [400, 0])
     assert.match(answer.body.toString(), /only queries are run/)
   }
 })
 
 test('what could not be sent is refused with a sentence, not run', async (t) => {
-  const house = await startHouse(t)
+  const proxy = await startProxyRig(t)
   const unsendable = [
     { path: '/a b' },
     { path: 'api/v1/query_range' },
@@ -132,31 +132,31 @@ test('what could not be sent is refused with a sentence, not run', async (t) => 
     { headers: { a: 'b\nc' } },
   ]
   for (const given of unsendable) {
-    const answer = await askPlainly(house.admin, '/-/explain?run=1', {
+    const answer = await askPlainly(proxy.admin, '/-/explain?run=1', {
       method: 'POST',
       headers: envelope,
       body: JSON.stringify(given),
     })
-    assert.deepEqual([answer.status, house.upstream.seen.length], [400, 0], JSON.stringify(given))
+    assert.deepEqual([answer.status, proxy.upstream.seen.length], [400, 0], JSON.stringify(given))
     assert.match(answer.body.toString(), /^windowpane: .*(method|path|search|headers?)/)
   }
-  assert.deepEqual(house.lines, [])
+  assert.deepEqual(proxy.lines, [])
 })
 
 test('run=1 runs it the way clients do, and adds the waterfall', async (t) => {
-  const house = await startHouse(t)
+  const proxy = await startProxyRig(t)
   const headers = { authorization: 'Bearer operator', cookie: 'admin=1' }
-  const first = await explain(house, form(30), { path: '/-/explain?run=1', headers })
+  const first = await explain(proxy, form(30), { path: '/-/explain?run=1', headers })
   assert.deepEqual([first.outcome, first.run!.status], ['miss', 200])
   assert.match(first.run!.cacheStatus, /detail="miss\/absent asked=30 /)
   assert.deepEqual(
     first.run!.waterfall.map(({ phase }) => phase),
     ['plan', 'lookup', 'fetch', 'reply'],
   )
-  const seen = house.upstream.seen.at(-1)!
+  const seen = proxy.upstream.seen.at(-1)!
   assert.deepEqual([sent(seen, 'authorization'), sent(seen, 'cookie')], [[], []])
-  const second = await explain(house, form(30), { path: '/-/explain?run=1' })
-  assert.deepEqual([second.outcome, house.upstream.seen.length], ['hit', 1])
+  const second = await explain(proxy, form(30), { path: '/-/explain?run=1' })
+  assert.deepEqual([second.outcome, proxy.upstream.seen.length], ['hit', 1])
   assert.match(second.run!.cacheStatus, /hit/)
 })
 
@@ -167,31 +167,31 @@ test('a data listener that does not answer is said, not an internal error', asyn
     explain: async () => explanation,
     run: () => Promise.reject(new Error('socket hang up')),
   }
-  const house = await startHouse(t, { databases: () => new Map([['main', database]]) })
-  const answer = await askPlainly(house.admin, '/-/explain?run=1', { method: 'POST', body: form(30) })
+  const proxy = await startProxyRig(t, { databases: () => new Map([['main', database]]) })
+  const answer = await askPlainly(proxy.admin, '/-/explain?run=1', { method: 'POST', body: form(30) })
   assert.deepEqual(
-    [answer.status, answer.body.toString(), house.lines],
+    [answer.status, answer.body.toString(), proxy.lines],
     [502, 'windowpane: it could not be run: socket hang up\n', []],
   )
 })
 
 test('the rule that decides is named', async (t) => {
-  const house = await startHouse(t)
-  house.settings = {
-    ...house.settings,
+  const proxy = await startProxyRig(t)
+  proxy.settings = {
+    ...proxy.settings,
     rules: [
       { name: 'not this', terms: { mode: 'off' }, matches: ({ query }) => query === 'up' },
       { name: 'rules.1', terms: { mode: 'shadow' }, matches: ({ query }) => query === 'up + 2' },
     ],
   }
   const told = async (query: string) => {
-    const { outcome, reason, rule } = await explain(house, form(30, NOW, query))
+    const { outcome, reason, rule } = await explain(proxy, form(30, NOW, query))
     return [outcome, reason, rule]
   }
   assert.deepEqual(await told('up'), ['bypass', 'switched_off', 'not this'])
   assert.deepEqual(await told('up + 1'), ['miss', 'absent', undefined])
   assert.deepEqual(await told('up + 2'), ['bypass', 'shadow', 'rules.1'])
-  const text = await askPlainly(house.admin, '/-/explain?format=text', {
+  const text = await askPlainly(proxy.admin, '/-/explain?format=text', {
     method: 'POST',
     headers: formType,
     body: form(30),
@@ -200,10 +200,10 @@ test('the rule that decides is named', async (t) => {
 })
 
 test('as text it ends with a sentence', async (t) => {
-  const house = await startHouse(t)
-  await post(house, form(30))
-  await house.clock.advance(7000)
-  const answer = await askPlainly(house.admin, '/-/explain?format=text&run=1', {
+  const proxy = await startProxyRig(t)
+  await post(proxy, form(30))
+  await proxy.clock.advance(7000)
+  const answer = await askPlainly(proxy.admin, '/-/explain?format=text&run=1', {
     method: 'POST',
     headers: formType,
     body: form(30),
@@ -221,12 +221,12 @@ test('as text it ends with a sentence', async (t) => {
 })
 
 test('a backend that is not there, and one that is', async (t) => {
-  const house = await startHouse(t)
-  const wrong = await askPlainly(house.admin, '/-/explain?backend=x', { method: 'POST', body: form(3) })
+  const proxy = await startProxyRig(t)
+  const wrong = await askPlainly(proxy.admin, '/-/explain?backend=x', { method: 'POST', body: form(3) })
   assert.deepEqual(
     [wrong.status, wrong.body.toString()],
     [400, 'windowpane: there is no backend "x"; there are: main\n'],
   )
-  assert.equal((await explain(house, form(30), { path: '/-/explain?backend=main' })).outcome, 'miss')
-  assert.equal((await explain(house, form(30), { path: '/-/explain?path=/elsewhere' })).reason, 'not_a_query')
+  assert.equal((await explain(proxy, form(30), { path: '/-/explain?backend=main' })).outcome, 'miss')
+  assert.equal((await explain(proxy, form(30), { path: '/-/explain?path=/elsewhere' })).reason, 'not_a_query')
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { visits } from '../../src/telemetry/fixtures.ts'
 import { ask, askPlainly, type RawClient, rawClient, steady, until } from '../proxy/client.ts'
-import { form, startHouse } from './house.ts'
+import { form, startProxyRig } from './proxy-rig.ts'
 
 async function follow(admin: string, path = '/-/requests', headers = ''): Promise<RawClient> {
   const client = await rawClient(admin)
@@ -20,7 +20,7 @@ const events = (client: RawClient): Record<string, unknown>[] =>
   ].map(([, text]) => JSON.parse(text!))
 
 test('requests are told as they are answered', async (t) => {
-  const { admin, url, clock } = await startHouse(t)
+  const { admin, url, clock } = await startProxyRig(t)
   const client = await follow(admin, '/-/requests?outcome=hit')
   assert.match(client.received().toString(), /content-type: text\/event-stream/i)
   await ask(url, `/api/v1/query_range?${form(30)}`)
@@ -34,7 +34,7 @@ test('requests are told as they are answered', async (t) => {
 })
 
 test('a reader that comes back is told what it missed', async (t) => {
-  const { admin, telemetry } = await startHouse(t)
+  const { admin, telemetry } = await startProxyRig(t)
   const hooks = telemetry.hooks('main')
   for (let i = 0; i < 5; i++) hooks.observe(visits.hit)
   const client = await follow(admin, '/-/requests', 'Last-Event-ID: 3\r\n')
@@ -47,7 +47,7 @@ test('a reader that comes back is told what it missed', async (t) => {
 })
 
 test('HEAD asks for no stream: it is answered at once and reads nothing along', async (t) => {
-  const { admin, telemetry } = await startHouse(t)
+  const { admin, telemetry } = await startProxyRig(t)
   const answer = await askPlainly(admin, '/-/requests', {
     method: 'HEAD',
     headers: { accept: 'text/event-stream' },
@@ -56,7 +56,7 @@ test('HEAD asks for no stream: it is answered at once and reads nothing along', 
 })
 
 test('a quiet stream is kept alive', async (t) => {
-  const { admin, clock } = await startHouse(t)
+  const { admin, clock } = await startProxyRig(t)
   const client = await follow(admin)
   await clock.advance(15_000)
   await client.has(': beat\n')
@@ -64,7 +64,7 @@ test('a quiet stream is kept alive', async (t) => {
 })
 
 test('what is too much to write is counted instead', async (t) => {
-  const { admin, clock, telemetry } = await startHouse(t)
+  const { admin, clock, telemetry } = await startProxyRig(t)
   const hooks = telemetry.hooks('main')
   const client = await follow(admin)
   for (let i = 0; i < 1000; i++) hooks.observe(visits.hit)
@@ -75,7 +75,7 @@ test('what is too much to write is counted instead', async (t) => {
 })
 
 test('readers are not too many, and those who left make room', async (t) => {
-  const { admin, telemetry } = await startHouse(t)
+  const { admin, telemetry } = await startProxyRig(t)
   const clients = await Promise.all(Array.from({ length: 16 }, () => follow(admin)))
   const headers = { accept: 'text/event-stream' }
   assert.equal((await askPlainly(admin, '/-/requests', { headers })).status, 503)
@@ -87,7 +87,7 @@ test('readers are not too many, and those who left make room', async (t) => {
 })
 
 test('a reader that does not read is dropped, and holds nothing', async (t) => {
-  const { admin, clock, telemetry } = await startHouse(t)
+  const { admin, clock, telemetry } = await startProxyRig(t)
   const hooks = telemetry.hooks('main')
   const client = await follow(admin)
   client.socket.pause()
@@ -101,7 +101,7 @@ test('a reader that does not read is dropped, and holds nothing', async (t) => {
 })
 
 test('closing ends the streams', async (t) => {
-  const { admin } = await startHouse(t)
+  const { admin } = await startProxyRig(t)
   const client = await follow(admin)
   t.after(async () => assert.ok((await client.closed).length > 0))
 })

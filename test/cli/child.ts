@@ -109,8 +109,11 @@ export async function runToEnd(
 ): Promise<Ended> {
   const child = startCommand(t, argv, options)
   const code = await child.exit
-  return { code, out: child.out(), err: child.err() }
+  return { code, out: child.out(), err: child.err().replaceAll(progress, '') }
 }
+
+/** What takes longer than a second says so, and on a busy machine anything may. */
+const progress = /^windowpane: (?:waiting for \S+|asking the databases)\n/gm
 
 /** Waits until so many read along at an admin listener. */
 export async function seenBy(admin: string, count: number): Promise<void> {

@@ -1,7 +1,7 @@
 /** Design §7, rule 3: which results a waiter accepts, and which flights it does not join. */
 import assert from 'node:assert/strict'
-import { direct, NOW, openHouse, STEP, scene } from './house.ts'
 import { matrixOf } from './matrix.ts'
+import { direct, NOW, openServer, STEP, scene } from './proxy-rig.ts'
 import { type Asked, silent } from './upstream.ts'
 import { isCollapsed, outcomeOf } from './viewer.ts'
 
@@ -11,82 +11,82 @@ const recent = span(860, 961)
 const old = span(0, 100)
 
 scene('waiters accept a result whose TTL lapsed on the way', async (t) => {
-  const house = await openHouse(t)
-  house.upstream.script = silent
-  const visits = [await house.askAndSettle(recent), await house.askAndSettle(recent)]
+  const proxy = await openServer(t)
+  proxy.upstream.script = silent
+  const visits = [await proxy.askAndSettle(recent), await proxy.askAndSettle(recent)]
   // Slower than the floor: by the time of the answer the last buckets are no longer fresh.
-  await house.clock.advance(60_000)
-  ;(await house.upstream.untilAsked(1)).answer()
+  await proxy.clock.advance(60_000)
+  ;(await proxy.upstream.untilAsked(1)).answer()
   for (const { answer } of visits) assert.equal((await answer).body, direct(recent))
-  assert.equal(house.upstream.asked.length, 1)
+  assert.equal(proxy.upstream.asked.length, 1)
   // Who comes later does not accept it.
-  house.upstream.script = (asked) => asked.answer()
-  assert.equal(outcomeOf(await house.ask(recent).answer), 'partial/expired')
-  await house.assertNothingLeft(recent)
+  proxy.upstream.script = (asked) => asked.answer()
+  assert.equal(outcomeOf(await proxy.ask(recent).answer), 'partial/expired')
+  await proxy.assertNothingLeft(recent)
 })
 
 scene(
   'no-cache does not join a flight that began before it, but a later viewer joins its flight',
   async (t) => {
-    const house = await openHouse(t)
-    house.upstream.script = silent
-    const first = await house.askAndSettle(old)
-    await house.clock.advance(1)
-    const reload = await house.askAndSettle(old, { headers: { 'cache-control': 'no-cache' } })
-    await house.upstream.untilAsked(2)
-    await house.clock.advance(1)
-    const later = await house.askAndSettle(span(0, 120))
-    await house.upstream.untilAsked(3)
-    assert.deepEqual(house.asked, [old, old, span(100, 120)])
-    ;(await house.upstream.untilAsked(2)).answer()
+    const proxy = await openServer(t)
+    proxy.upstream.script = silent
+    const first = await proxy.askAndSettle(old)
+    await proxy.clock.advance(1)
+    const reload = await proxy.askAndSettle(old, { headers: { 'cache-control': 'no-cache' } })
+    await proxy.upstream.untilAsked(2)
+    await proxy.clock.advance(1)
+    const later = await proxy.askAndSettle(span(0, 120))
+    await proxy.upstream.untilAsked(3)
+    assert.deepEqual(proxy.asked, [old, old, span(100, 120)])
+    ;(await proxy.upstream.untilAsked(2)).answer()
     assert.equal((await reload.answer).body, direct(old), 'it does not wait for the first')
     assert.ok(!isCollapsed(await reload.answer))
-    ;(await house.upstream.untilAsked(1)).answer()
-    ;(await house.upstream.untilAsked(3)).answer()
+    ;(await proxy.upstream.untilAsked(1)).answer()
+    ;(await proxy.upstream.untilAsked(3)).answer()
     assert.equal((await first.answer).body, direct(old))
     assert.equal((await later.answer).body, direct(span(0, 120)))
     assert.ok(isCollapsed(await later.answer))
-    await house.assertNothingLeft(old)
+    await proxy.assertNothingLeft(old)
   },
 )
 
 scene('no-cache fetches what is stored and fresh once more', async (t) => {
-  const house = await openHouse(t)
-  await house.ask(old).answer
-  await house.clock.advance(1)
-  const reload = await house.ask(old, { headers: { pragma: 'no-cache' } }).answer
+  const proxy = await openServer(t)
+  await proxy.ask(old).answer
+  await proxy.clock.advance(1)
+  const reload = await proxy.ask(old, { headers: { pragma: 'no-cache' } }).answer
   assert.deepEqual([outcomeOf(reload), reload.body], ['miss/revalidate', direct(old)])
-  assert.deepEqual(house.asked, [old, old])
+  assert.deepEqual(proxy.asked, [old, old])
 })
 
 scene('max-age joins a flight that is young enough, and no other', async (t) => {
-  const house = await openHouse(t)
-  house.upstream.script = silent
-  const first = await house.askAndSettle(old)
-  await house.clock.advance(3_000)
-  const patient = await house.askAndSettle(old, { headers: { 'cache-control': 'max-age=3' } })
-  const strict = await house.askAndSettle(old, { headers: { 'cache-control': 'max-age=2' } })
-  await house.upstream.untilAsked(2)
-  assert.deepEqual(house.asked, [old, old])
-  for (const query of house.upstream.asked) query.answer()
+  const proxy = await openServer(t)
+  proxy.upstream.script = silent
+  const first = await proxy.askAndSettle(old)
+  await proxy.clock.advance(3_000)
+  const patient = await proxy.askAndSettle(old, { headers: { 'cache-control': 'max-age=3' } })
+  const strict = await proxy.askAndSettle(old, { headers: { 'cache-control': 'max-age=2' } })
+  await proxy.upstream.untilAsked(2)
+  assert.deepEqual(proxy.asked, [old, old])
+  for (const query of proxy.upstream.asked) query.answer()
   const [joined, own] = [await patient.answer, await strict.answer]
   assert.deepEqual([joined.body, own.body], [direct(old), direct(old)])
   assert.deepEqual([isCollapsed(joined), isCollapsed(own)], [true, false])
   await first.answer
-  await house.assertNothingLeft(old)
+  await proxy.assertNothingLeft(old)
 })
 
 scene(
   'the clock of a bucket is the instant before it was asked for, also for those who waited',
   async (t) => {
-    const house = await openHouse(t)
-    house.upstream.script = silent
-    const first = await house.askAndSettle(old)
-    await house.clock.advance(2 * STEP)
-    ;(await house.upstream.untilAsked(1)).answer()
+    const proxy = await openServer(t)
+    proxy.upstream.script = silent
+    const first = await proxy.askAndSettle(old)
+    await proxy.clock.advance(2 * STEP)
+    ;(await proxy.upstream.untilAsked(1)).answer()
     await first.answer
-    assert.equal(house.clock.now(), NOW + 2 * STEP)
-    const hit = await house.ask(old).answer
+    assert.equal(proxy.clock.now(), NOW + 2 * STEP)
+    const hit = await proxy.ask(old).answer
     assert.deepEqual([outcomeOf(hit), hit.headers['age']], ['hit', '30'])
   },
 )
@@ -102,14 +102,14 @@ for (const [what, stored] of [
   ['the rest', span(0, 60)],
 ] as const) {
   scene(`an answer that may not be stored is not given to those who wait with: ${what}`, async (t) => {
-    const house = await openHouse(t)
-    if (stored !== undefined) await house.ask(stored).answer
-    const before = house.asked.length
-    house.upstream.script = silent
-    const leader = await house.askAndSettle(old)
-    const query = await house.upstream.untilAsked(before + 1)
-    const waiters = [await house.askAndSettle(old), await house.askAndSettle(old)]
-    house.upstream.script = (asked) => forOneOnly(asked, house.upstream.asked.length)
+    const proxy = await openServer(t)
+    if (stored !== undefined) await proxy.ask(stored).answer
+    const before = proxy.asked.length
+    proxy.upstream.script = silent
+    const leader = await proxy.askAndSettle(old)
+    const query = await proxy.upstream.untilAsked(before + 1)
+    const waiters = [await proxy.askAndSettle(old), await proxy.askAndSettle(old)]
+    proxy.upstream.script = (asked) => forOneOnly(asked, proxy.upstream.asked.length)
     forOneOnly(query, before + 1)
     assert.match((await leader.answer).body, new RegExp(`"a${before + 1}"`))
     const answers = await Promise.all(waiters.map(({ answer }) => answer))
@@ -119,7 +119,7 @@ for (const [what, stored] of [
     }
     const hosts = answers.map(({ body }) => /"(a\d)"/.exec(body)?.[1]).sort()
     assert.deepEqual(hosts, [`a${before + 2}`, `a${before + 3}`])
-    assert.deepEqual(house.asked.slice(before + 1), [old, old])
-    await house.assertNothingLeft(old)
+    assert.deepEqual(proxy.asked.slice(before + 1), [old, old])
+    await proxy.assertNothingLeft(old)
   })
 }

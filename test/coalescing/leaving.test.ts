@@ -1,8 +1,8 @@
 /** Design §7, rules 4 and 5: failures that one viewer caused, failures of the database, and viewers who hang up. */
 import assert from 'node:assert/strict'
 import type { Store } from '../../src/stores/store.ts'
-import { direct, openHouse, scene } from './house.ts'
 import { delegate } from './lookups.ts'
+import { direct, openServer, scene } from './proxy-rig.ts'
 import { silent, truthful } from './upstream.ts'
 import { isCollapsed, outcomeOf } from './viewer.ts'
 
@@ -11,102 +11,102 @@ const window = span(0, 100)
 const timedOut = '{"status":"error","errorType":"timeout","error":"query timed out in expression evaluation"}'
 
 scene("the leader's own timeout is its own: a waiter asks again, the others join it", async (t) => {
-  const house = await openHouse(t)
-  house.upstream.script = silent
-  const leader = await house.askAndSettle(window, { parameters: { timeout: '1ms' } })
-  const sameTerms = await house.askAndSettle(window, { parameters: { timeout: '1ms' } })
-  const waiters = [await house.askAndSettle(window), await house.askAndSettle(window)]
-  ;(await house.upstream.untilAsked(1)).reply(503, timedOut)
+  const proxy = await openServer(t)
+  proxy.upstream.script = silent
+  const leader = await proxy.askAndSettle(window, { parameters: { timeout: '1ms' } })
+  const sameTerms = await proxy.askAndSettle(window, { parameters: { timeout: '1ms' } })
+  const waiters = [await proxy.askAndSettle(window), await proxy.askAndSettle(window)]
+  ;(await proxy.upstream.untilAsked(1)).reply(503, timedOut)
   for (const { answer } of [leader, sameTerms]) {
     assert.deepEqual([(await answer).status, (await answer).body], [503, timedOut])
   }
-  const again = await house.upstream.untilAsked(2)
+  const again = await proxy.upstream.untilAsked(2)
   assert.equal(again.parameters.get('timeout'), null)
   again.answer()
   const answers = await Promise.all(waiters.map(({ answer }) => answer))
   for (const { body } of answers) assert.equal(body, direct(window))
   assert.deepEqual(answers.map(isCollapsed).sort(), [false, true])
-  assert.equal(house.upstream.asked.length, 2)
-  await house.assertNothingLeft(window)
+  assert.equal(proxy.upstream.asked.length, 2)
+  await proxy.assertNothingLeft(window)
 })
 
 scene('a waiter that becomes the leader and fails by its own fault tells so', async (t) => {
-  const house = await openHouse(t)
-  house.upstream.script = silent
-  await house.askAndSettle(window, { parameters: { timeout: '1ms' } })
-  const waiter = await house.askAndSettle(window, { parameters: { timeout: '2ms' } })
-  ;(await house.upstream.untilAsked(1)).reply(503, timedOut)
-  ;(await house.upstream.untilAsked(2)).reply(503, timedOut)
+  const proxy = await openServer(t)
+  proxy.upstream.script = silent
+  await proxy.askAndSettle(window, { parameters: { timeout: '1ms' } })
+  const waiter = await proxy.askAndSettle(window, { parameters: { timeout: '2ms' } })
+  ;(await proxy.upstream.untilAsked(1)).reply(503, timedOut)
+  ;(await proxy.upstream.untilAsked(2)).reply(503, timedOut)
   assert.equal((await waiter.answer).status, 503)
-  assert.equal(house.upstream.asked.length, 2)
-  await house.assertNothingLeft(window)
+  assert.equal(proxy.upstream.asked.length, 2)
+  await proxy.assertNothingLeft(window)
 })
 
 for (const when of ['before the head', 'in the middle of the body'] as const) {
   scene(`the leader hangs up ${when}: the flight goes on for the others`, async (t) => {
-    const house = await openHouse(t)
-    house.upstream.script = silent
-    const leader = house.ask(window)
-    const { response } = await house.upstream.untilAsked(1)
-    const waiters = [await house.askAndSettle(window), await house.askAndSettle(window)]
+    const proxy = await openServer(t)
+    proxy.upstream.script = silent
+    const leader = proxy.ask(window)
+    const { response } = await proxy.upstream.untilAsked(1)
+    const waiters = [await proxy.askAndSettle(window), await proxy.askAndSettle(window)]
     const body = direct(window)
     if (when === 'in the middle of the body') {
       response.write(body.slice(0, 500))
       await leader.head
     }
     leader.hangUp()
-    await house.roundTrips()
+    await proxy.roundTrips()
     response.end(response.headersSent ? body.slice(500) : body)
     for (const { answer } of waiters) assert.equal((await answer).body, body)
-    assert.deepEqual(house.asked, [window])
-    await house.assertNothingLeft(window)
+    assert.deepEqual(proxy.asked, [window])
+    await proxy.assertNothingLeft(window)
   })
 }
 
 scene('a waiter hangs up: the flight goes on for the leader', async (t) => {
-  const house = await openHouse(t)
-  house.upstream.script = silent
-  const leader = house.ask(window)
-  const query = await house.upstream.untilAsked(1)
-  const waiter = await house.askAndSettle(window)
+  const proxy = await openServer(t)
+  proxy.upstream.script = silent
+  const leader = proxy.ask(window)
+  const query = await proxy.upstream.untilAsked(1)
+  const waiter = await proxy.askAndSettle(window)
   waiter.hangUp()
-  await house.roundTrips()
+  await proxy.roundTrips()
   assert.equal(query.isCancelled, false)
   query.answer()
   assert.equal((await leader.answer).body, direct(window))
-  await house.assertNothingLeft(window)
+  await proxy.assertNothingLeft(window)
 })
 
 for (const order of ['the leader first', 'the waiters first'] as const) {
   scene(`all hang up, ${order}: the query is cancelled`, async (t) => {
-    const house = await openHouse(t)
-    house.upstream.script = silent
-    const visits = [house.ask(window)]
-    const query = await house.upstream.untilAsked(1)
-    for (let i = 0; i < 3; i++) visits.push(await house.askAndSettle(window))
+    const proxy = await openServer(t)
+    proxy.upstream.script = silent
+    const visits = [proxy.ask(window)]
+    const query = await proxy.upstream.untilAsked(1)
+    for (let i = 0; i < 3; i++) visits.push(await proxy.askAndSettle(window))
     if (order === 'the waiters first') visits.reverse()
     const last = visits.pop()!
     for (const visit of visits) visit.hangUp()
-    await house.roundTrips()
+    await proxy.roundTrips()
     assert.equal(query.isCancelled, false)
     last.hangUp()
     await query.cancelled
-    await house.assertNothingLeft(window)
+    await proxy.assertNothingLeft(window)
   })
 }
 
 scene('who joined one flight and opened another leaves both', async (t) => {
-  const house = await openHouse(t)
-  house.upstream.script = silent
-  const leader = await house.askAndSettle(span(0, 60))
-  const both = await house.askAndSettle(span(0, 100))
-  const own = await house.upstream.untilAsked(2)
+  const proxy = await openServer(t)
+  proxy.upstream.script = silent
+  const leader = await proxy.askAndSettle(span(0, 60))
+  const both = await proxy.askAndSettle(span(0, 100))
+  const own = await proxy.upstream.untilAsked(2)
   both.hangUp()
   await own.cancelled
-  assert.equal(house.upstream.asked[0]!.isCancelled, false)
+  assert.equal(proxy.upstream.asked[0]!.isCancelled, false)
   leader.hangUp()
-  await house.upstream.asked[0]!.cancelled
-  await house.assertNothingLeft(span(0, 100))
+  await proxy.upstream.asked[0]!.cancelled
+  await proxy.assertNothingLeft(span(0, 100))
 })
 
 scene('who hangs up during the lookup is not asked for', async (t) => {
@@ -126,16 +126,16 @@ scene('who hangs up during the lookup is not asked for', async (t) => {
       return store.read(key, interval)
     },
   })
-  const house = await openHouse(t, { wrap: slow })
-  const visit = house.ask(window)
+  const proxy = await openServer(t, { wrap: slow })
+  const visit = proxy.ask(window)
   await looking
   visit.hangUp()
-  await house.roundTrips()
-  house.upstream.script = silent
+  await proxy.roundTrips()
+  proxy.upstream.script = silent
   release()
-  await house.roundTrips()
-  assert.deepEqual(house.asked, [])
-  await house.assertNothingLeft(window)
+  await proxy.roundTrips()
+  assert.deepEqual(proxy.asked, [])
+  await proxy.assertNothingLeft(window)
 })
 
 for (const [status, outcome] of [
@@ -143,27 +143,27 @@ for (const [status, outcome] of [
   [500, 'error/database_error'],
 ] as const) {
   scene(`an error ${status} of the database goes to all`, async (t) => {
-    const house = await openHouse(t)
-    house.upstream.script = silent
-    const visits = [house.ask(window)]
-    const query = await house.upstream.untilAsked(1)
-    for (let i = 0; i < 5; i++) visits.push(await house.askAndSettle(window))
+    const proxy = await openServer(t)
+    proxy.upstream.script = silent
+    const visits = [proxy.ask(window)]
+    const query = await proxy.upstream.untilAsked(1)
+    for (let i = 0; i < 5; i++) visits.push(await proxy.askAndSettle(window))
     const body = `{"status":"error","errorType":"execution","error":"status ${status}"}`
     query.reply(status, body)
     const [, ...waiters] = visits
     for (const { answer } of visits)
       assert.deepEqual([(await answer).status, (await answer).body], [status, body])
     for (const { answer } of waiters) assert.equal(outcomeOf(await answer), outcome)
-    assert.equal(house.upstream.asked.length, 1)
-    await house.assertNothingLeft(window)
+    assert.equal(proxy.upstream.asked.length, 1)
+    await proxy.assertNothingLeft(window)
   })
 }
 
 scene('an error of the flight is not the error of who comes after it', async (t) => {
-  const house = await openHouse(t)
-  house.upstream.script = (asked) => asked.reply(500, '{}')
-  assert.equal((await house.ask(window).answer).status, 500)
-  house.upstream.script = truthful
-  assert.equal((await house.ask(window).answer).body, direct(window))
-  assert.equal(house.upstream.asked.length, 2)
+  const proxy = await openServer(t)
+  proxy.upstream.script = (asked) => asked.reply(500, '{}')
+  assert.equal((await proxy.ask(window).answer).status, 500)
+  proxy.upstream.script = truthful
+  assert.equal((await proxy.ask(window).answer).body, direct(window))
+  assert.equal(proxy.upstream.asked.length, 2)
 })

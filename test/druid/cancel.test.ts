@@ -80,13 +80,13 @@ class Viewers {
   }
 }
 
-interface House {
+interface ProxyRig {
   readonly relay: Relay
   readonly direct: Viewers
   readonly viewers: Viewers
 }
 
-async function open(t: TestContext, broker: string, dialect: Dialect): Promise<House> {
+async function open(t: TestContext, broker: string, dialect: Dialect): Promise<ProxyRig> {
   const relay = await startRelay(t, broker)
   const proxy = await startUnderTest(relay.url)
   const [direct, viewers] = [new Viewers(broker, dialect), new Viewers(proxy.url, dialect)]

@@ -88,13 +88,13 @@ const faults: Readonly<Record<string, Spoil>> = {
 /** Only where a newline ends the body. */
 const withoutNewline: Spoil = (answer) => ({ ...answer, body: answer.body.replace(/\n$/, '') })
 
-interface House {
+interface ProxyRig {
   readonly relay: Relay
   readonly direct: ApiClient
   readonly proxied: ApiClient
 }
 
-async function open(t: TestContext, broker: string): Promise<House> {
+async function open(t: TestContext, broker: string): Promise<ProxyRig> {
   const relay = await startRelay(t, broker)
   const proxy = await startUnderTest(relay.url)
   const [direct, proxied] = [new ApiClient(broker, 1), new ApiClient(proxy.url, 1)]

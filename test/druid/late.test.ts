@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { druid as druidBackend } from '../../src/backends/druid/index.ts'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
-import { type House, startHouse } from '../../src/proxy/assembly/server.ts'
+import { type ProxyServer, startServer } from '../../src/proxy/assembly/server.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { fixed } from '../../src/ttl/fixed.ts'
 import { requireServer } from '../data/fixture.ts'
@@ -30,9 +30,9 @@ class MovingClock implements Clock {
   }
 }
 
-async function openHouse(t: TestContext, upstream: string, clock: Clock): Promise<House> {
+async function openServer(t: TestContext, upstream: string, clock: Clock): Promise<ProxyServer> {
   const terms = { mode: 'on', identity: 'separate', policy: fixed(TTL_MS), maxStaleMs: 0 } as const
-  const house = await startHouse({
+  const proxy = await startServer({
     ...{ listen: '127.0.0.1:0', limits: defaultLimits, clock },
     databases: [
       {
@@ -43,8 +43,8 @@ async function openHouse(t: TestContext, upstream: string, clock: Clock): Promis
       },
     ],
   })
-  t.after(() => house.close())
-  return house
+  t.after(() => proxy.close())
+  return proxy
 }
 
 const intervals = '2026-01-01/2026-01-03'
@@ -92,9 +92,9 @@ test('late rows', async (t) => {
   const own = { ...tiny, dataSource: `grows-${process.pid}-${Math.floor(systemClock.now() / 1000)}` }
   await ingest(druid, own)
   const clock = new MovingClock()
-  const houses = {
-    ttl: await openHouse(t, druid.brokerUrl, clock),
-    purge: await openHouse(t, druid.brokerUrl, clock),
+  const proxies = {
+    ttl: await openServer(t, druid.brokerUrl, clock),
+    purge: await openServer(t, druid.brokerUrl, clock),
   }
 
   const ask = async (url: string, name: keyof typeof questions) => {
@@ -111,7 +111,7 @@ test('late rows', async (t) => {
   const names = Object.keys(questions) as (keyof typeof questions)[]
   const old = new Map<string, string>()
   for (const name of names) {
-    for (const { url } of Object.values(houses)) {
+    for (const { url } of Object.values(proxies)) {
       old.set(name, (await ask(url, name)).text)
       assert.equal((await ask(url, name)).outcome, 'hit')
     }
@@ -123,7 +123,7 @@ test('late rows', async (t) => {
     for (const name of names) {
       const direct = await ask(druid.brokerUrl, name)
       assert.notEqual(direct.text, old.get(name))
-      for (const { url } of Object.values(houses)) {
+      for (const { url } of Object.values(proxies)) {
         const { outcome, text } = await ask(url, name)
         assert.deepEqual([outcome, text], ['hit', old.get(name)])
       }
@@ -132,38 +132,38 @@ test('late rows', async (t) => {
 
   await t.test('are seen at once after a purge of their interval: nothing else is asked for', async () => {
     const [first, second] = lateRows.map(({ time }) => Math.floor(time / HOUR) * HOUR)
-    await houses.purge.purge.run({ source: own.dataSource, from: first!, to: first! + HOUR })
+    await proxies.purge.purge.run({ source: own.dataSource, from: first!, to: first! + HOUR })
     clock.advance(1)
     for (const name of names) {
-      const { text, outcome, asked } = await ask(houses.purge.url, name)
+      const { text, outcome, asked } = await ask(proxies.purge.url, name)
       assert.deepEqual([outcome, asked], ['partial', 1], name)
       assert.notEqual(text, old.get(name))
       assert.notEqual(text, (await ask(druid.brokerUrl, name)).text, 'the other row is not in that interval')
     }
-    await houses.purge.purge.run({ source: own.dataSource, from: second!, to: second! + HOUR })
+    await proxies.purge.purge.run({ source: own.dataSource, from: second!, to: second! + HOUR })
     clock.advance(1)
     for (const name of names) {
-      const { text, asked } = await ask(houses.purge.url, name)
+      const { text, asked } = await ask(proxies.purge.url, name)
       assert.deepEqual([text, asked], [(await ask(druid.brokerUrl, name)).text, 1], name)
     }
   })
 
   await t.test('are seen when what is known is as old as the policy allows', async () => {
     clock.advance(TTL_MS - 3)
-    for (const name of names) assert.equal((await ask(houses.ttl.url, name)).text, old.get(name))
+    for (const name of names) assert.equal((await ask(proxies.ttl.url, name)).text, old.get(name))
     clock.advance(1)
     for (const name of names) {
-      const { text, outcome } = await ask(houses.ttl.url, name)
+      const { text, outcome } = await ask(proxies.ttl.url, name)
       assert.deepEqual([outcome, text], ['miss', (await ask(druid.brokerUrl, name)).text], name)
-      assert.equal((await ask(houses.ttl.url, name)).outcome, 'hit')
+      assert.equal((await ask(proxies.ttl.url, name)).outcome, 'hit')
     }
   })
 
   await t.test('a purge of the whole data source has everything asked for again', async () => {
-    await houses.purge.purge.run({ source: own.dataSource })
+    await proxies.purge.purge.run({ source: own.dataSource })
     clock.advance(1)
     for (const name of names) {
-      const { text, outcome } = await ask(houses.purge.url, name)
+      const { text, outcome } = await ask(proxies.purge.url, name)
       assert.deepEqual([outcome, text], ['miss', (await ask(druid.brokerUrl, name)).text])
     }
   })

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { Agent, request } from 'undici'
 import { druid as druidBackend } from '../../src/backends/druid/index.ts'
-import { type House, startHouse } from '../../src/proxy/assembly/server.ts'
+import { type ProxyServer, startServer } from '../../src/proxy/assembly/server.ts'
 import { limitsOf } from '../../src/proxy/limits.ts'
 import type { Settings } from '../../src/proxy/request/settings.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
@@ -55,14 +55,14 @@ const onlyDay = (days: number): string[][] => [
 class Visit {
   readonly clock: FakeClock
   readonly broker: WatchedBroker
-  readonly #house: House
+  readonly #proxy: ProxyServer
   /** The longest that an answer's oldest bucket was stored. */
   oldestSeconds = 0
 
-  private constructor(clock: FakeClock, broker: WatchedBroker, house: House) {
+  private constructor(clock: FakeClock, broker: WatchedBroker, proxy: ProxyServer) {
     this.clock = clock
     this.broker = broker
-    this.#house = house
+    this.#proxy = proxy
   }
 
   static async start(brokerUrl: string): Promise<Visit> {
@@ -73,7 +73,7 @@ class Visit {
       terms: { mode: 'on', identity: 'shared', policy: ladder(), maxStaleMs: limits.maxStaleMs },
       rules: [],
     }
-    const house = await startHouse({
+    const proxy = await startServer({
       ...{ listen: '127.0.0.1:0', limits, clock },
       databases: [
         {
@@ -82,13 +82,13 @@ class Visit {
         },
       ],
     })
-    const visit = new Visit(clock, broker, house)
+    const visit = new Visit(clock, broker, proxy)
     await until(() => visit.figures.viewAt !== undefined)
     return visit
   }
 
   get figures() {
-    return this.#house.databases[0]!.segments!
+    return this.#proxy.databases[0]!.segments!
   }
 
   /** Moves time to the next look, and waits for what that finds. */
@@ -107,7 +107,7 @@ class Visit {
     const dispatcher = new Agent({ pipelining: 0 })
     const [method, body] = ['POST', JSON.stringify(question)] as const
     const headers = { 'content-type': 'application/json' }
-    const answer = await request(`${this.#house.url}/druid/v2`, { dispatcher, method, headers, body })
+    const answer = await request(`${this.#proxy.url}/druid/v2`, { dispatcher, method, headers, body })
     assert.equal(answer.statusCode, 200)
     this.oldestSeconds = Math.max(this.oldestSeconds, Number(answer.headers['age'] ?? 0))
     const text = await answer.body.text()
@@ -116,7 +116,7 @@ class Visit {
   }
 
   async close(): Promise<void> {
-    const closing = this.#house.close()
+    const closing = this.#proxy.close()
     await this.clock.advance(hour)
     await closing
     this.broker.close()

@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test'
 import type { Interval } from '../../src/core/interval.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { ladder } from '../../src/ttl/ladder.ts'
-import { direct, type House, NOW, openHouse, rangeOf, STEP, scene } from '../coalescing/house.ts'
+import { direct, NOW, openServer, type ProxyRig, rangeOf, STEP, scene } from '../coalescing/proxy-rig.ts'
 import { silent, truthful } from '../coalescing/upstream.ts'
 import type { Answer } from '../coalescing/viewer.ts'
 import { type Fault, faults } from './catalogue.ts'
@@ -20,28 +20,32 @@ const recent = { stored: span(880, 940), window: span(880, 961) }
 
 /** Lets a stalled database be given up: patience first, then the deadline. */
 async function waitForAnswer(
-  house: House,
+  proxy: ProxyRig,
   fault: Fault,
   answers: readonly Promise<Answer>[],
 ): Promise<Answer[]> {
   if (fault.stalls) {
-    await house.roundTrips()
-    await house.clock.advance(defaultLimits.patienceMs.slow)
-    await house.clock.advance(defaultLimits.upstreamTimeoutMs)
+    await proxy.roundTrips()
+    await proxy.clock.advance(defaultLimits.patienceMs.slow)
+    await proxy.clock.advance(defaultLimits.upstreamTimeoutMs)
   }
   return Promise.all(answers)
 }
 
 /** The same question when the database is well again. */
-async function assertNothingWrongIsStored(house: House, window: Interval, missing: Interval): Promise<void> {
-  house.upstream.script = truthful
-  await house.roundTrips()
-  const before = house.upstream.asked.length
-  const { status, body } = await house.ask(window).answer
+async function assertNothingWrongIsStored(
+  proxy: ProxyRig,
+  window: Interval,
+  missing: Interval,
+): Promise<void> {
+  proxy.upstream.script = truthful
+  await proxy.roundTrips()
+  const before = proxy.upstream.asked.length
+  const { status, body } = await proxy.ask(window).answer
   assert.deepEqual([status, body], [200, direct(window)])
-  assert.deepEqual(house.asked.slice(before), [missing])
-  assert.equal((await house.ask(window).answer).body, direct(window))
-  await house.assertNothingLeft(window)
+  assert.deepEqual(proxy.asked.slice(before), [missing])
+  assert.equal((await proxy.ask(window).answer).body, direct(window))
+  await proxy.assertNothingLeft(window)
 }
 
 /** What of a window is not fresh when all that is known of it was fetched at NOW. */
@@ -53,45 +57,45 @@ function missingOf({ stored, window }: typeof old, now: number): Interval {
 }
 
 async function meetCold(t: TestContext, fault: Fault): Promise<void> {
-  const house = await openHouse(t)
-  house.upstream.script = fault.script
-  const leader = house.ask(old.window)
-  await house.upstream.untilAsked(1)
-  const [answer] = await waitForAnswer(house, fault, [leader.answer])
+  const proxy = await openServer(t)
+  proxy.upstream.script = fault.script
+  const leader = proxy.ask(old.window)
+  await proxy.upstream.untilAsked(1)
+  const [answer] = await waitForAnswer(proxy, fault, [leader.answer])
   assert.equal(verdictOf(answer!, old.window, fault), fault.leader, describe(answer!))
-  await assertNothingWrongIsStored(house, old.window, old.window)
+  await assertNothingWrongIsStored(proxy, old.window, old.window)
 }
 
 async function meetWaiters(t: TestContext, fault: Fault): Promise<void> {
-  const house = await openHouse(t)
-  house.upstream.script = silent
-  const leader = house.ask(old.window)
-  const query = await house.upstream.untilAsked(1)
+  const proxy = await openServer(t)
+  proxy.upstream.script = silent
+  const leader = proxy.ask(old.window)
+  const query = await proxy.upstream.untilAsked(1)
   const visits = [leader]
-  for (let i = 0; i < 3; i++) visits.push(await house.askAndSettle(old.window))
-  house.upstream.script = fault.script
+  for (let i = 0; i < 3; i++) visits.push(await proxy.askAndSettle(old.window))
+  proxy.upstream.script = fault.script
   fault.script(query)
   const all = await waitForAnswer(
-    house,
+    proxy,
     fault,
     visits.map(({ answer }) => answer),
   )
   const verdicts = all.map((answer) => verdictOf(answer, old.window, fault))
   assert.deepEqual(verdicts, [fault.leader, fault.waiter, fault.waiter, fault.waiter], describe(all[1]!))
-  await assertNothingWrongIsStored(house, old.window, old.window)
+  await assertNothingWrongIsStored(proxy, old.window, old.window)
 }
 
 async function meetPartial(t: TestContext, fault: Fault, part: 'old' | 'recent'): Promise<void> {
   const scene = part === 'old' ? old : recent
-  const house = await openHouse(t)
-  await house.ask(scene.stored).answer
-  house.upstream.script = fault.script
-  const visit = house.ask(scene.window)
-  const query = await house.upstream.untilAsked(2)
+  const proxy = await openServer(t)
+  await proxy.ask(scene.stored).answer
+  proxy.upstream.script = fault.script
+  const visit = proxy.ask(scene.window)
+  const query = await proxy.upstream.untilAsked(2)
   assert.equal(query.range.start, rangeOf(scene.stored).end + STEP)
-  const [answer] = await waitForAnswer(house, fault, [visit.answer])
+  const [answer] = await waitForAnswer(proxy, fault, [visit.answer])
   assert.equal(verdictOf(answer!, scene.window, fault), fault[part], describe(answer!))
-  await assertNothingWrongIsStored(house, scene.window, missingOf(scene, house.clock.now()))
+  await assertNothingWrongIsStored(proxy, scene.window, missingOf(scene, proxy.clock.now()))
 }
 
 const describe = ({ status, headers, body }: Answer): string =>

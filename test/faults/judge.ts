@@ -1,7 +1,7 @@
 /** What an answer is worth: right, honestly stale, the database's own words, or clearly an error. */
 import assert from 'node:assert/strict'
 import type { Interval } from '../../src/core/interval.ts'
-import { direct, rangeOf } from '../coalescing/house.ts'
+import { direct, rangeOf } from '../coalescing/proxy-rig.ts'
 import { type Answer, outcomeOf } from '../coalescing/viewer.ts'
 import type { Matrix } from '../servers/query.ts'
 import type { Fault, Verdict } from './catalogue.ts'

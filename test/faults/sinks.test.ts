@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import type { Backend, Sink } from '../../src/backends/backend.ts'
-import { direct, type House, openHouse, scene } from '../coalescing/house.ts'
 import { matrixOf } from '../coalescing/matrix.ts'
+import { direct, openServer, type ProxyRig, scene } from '../coalescing/proxy-rig.ts'
 import { type Asked, silent } from '../coalescing/upstream.ts'
 import { type Answer, outcomeOf, read, type Visit } from '../coalescing/viewer.ts'
 import { until } from '../proxy/client.ts'
@@ -60,14 +60,14 @@ async function unpacked(message: Awaited<Visit['head']>): Promise<{ body: string
 }
 
 /** One who asked first, and one who waits with it; then the database answers. */
-async function askTwice(house: House, encoding: string): Promise<Answer[]> {
-  const before = house.asked.length
+async function askTwice(proxy: ProxyRig, encoding: string): Promise<Answer[]> {
+  const before = proxy.asked.length
   const options = { headers: { 'accept-encoding': encoding }, isReading: false }
-  house.upstream.script = silent
-  const leader = await house.askAndSettle(window, options)
-  const query = await house.upstream.untilAsked(before + 1)
-  const waiter = await house.askAndSettle(window, options)
-  house.upstream.script = (asked) => answerIn(encoding, asked)
+  proxy.upstream.script = silent
+  const leader = await proxy.askAndSettle(window, options)
+  const query = await proxy.upstream.untilAsked(before + 1)
+  const waiter = await proxy.askAndSettle(window, options)
+  proxy.upstream.script = (asked) => answerIn(encoding, asked)
   answerIn(encoding, query)
   const answers: Answer[] = []
   const visits = [leader, waiter]
@@ -89,31 +89,31 @@ for (const [what, replaced] of Object.entries(sinks)) {
   for (const encoding of ['identity', 'gzip']) {
     scene(`a sink that ${what}, on a miss, ${encoding}: leader and waiter are answered`, async (t) => {
       const state = failing(replaced)
-      const house = await openHouse(t, state)
+      const proxy = await openServer(t, state)
       state.isFailing = true
-      const [leader, waiter] = await askTwice(house, encoding)
+      const [leader, waiter] = await askTwice(proxy, encoding)
       assert.deepEqual([outcomeOf(leader!), leader!.body], ['miss/absent', direct(window)])
       assert.match(outcomeOf(waiter!), /^bypass\/(?:unusable_answer|answer_too_large)$/)
       assert.deepEqual([waiter!.status, waiter!.body], [200, direct(window)])
       assert.ok(leader!.isWhole && waiter!.isWhole)
       state.isFailing = false
-      await house.assertNothingLeft(window)
+      await proxy.assertNothingLeft(window)
     })
 
     scene(
       `a sink that ${what}, on a partial answer, ${encoding}: leader and waiter are answered`,
       async (t) => {
         const state = failing(replaced)
-        const house = await openHouse(t, state)
-        await house.ask(begin).answer
+        const proxy = await openServer(t, state)
+        await proxy.ask(begin).answer
         state.isFailing = true
-        for (const answer of await askTwice(house, encoding)) {
+        for (const answer of await askTwice(proxy, encoding)) {
           assert.match(outcomeOf(answer), /^bypass\/(?:unusable_answer|answer_too_large)$/)
           assert.deepEqual([answer.status, answer.body, answer.isWhole], [200, direct(window), true])
         }
         state.isFailing = false
-        assert.equal(outcomeOf(await house.ask(begin).answer), 'hit')
-        await house.assertNothingLeft(window)
+        assert.equal(outcomeOf(await proxy.ask(begin).answer), 'hit')
+        await proxy.assertNothingLeft(window)
       },
     )
   }

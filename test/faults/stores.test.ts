@@ -5,8 +5,8 @@ import { gridThrough } from '../../src/core/grid.ts'
 import type { Interval } from '../../src/core/interval.ts'
 import { allocateBody, type Pane, paneOf } from '../../src/core/pane.ts'
 import type { Found, Store } from '../../src/stores/store.ts'
-import { direct, NOW, openHouse, rangeOf, STEP, scene } from '../coalescing/house.ts'
 import { delegate } from '../coalescing/lookups.ts'
+import { direct, NOW, openServer, rangeOf, STEP, scene } from '../coalescing/proxy-rig.ts'
 import { silent } from '../coalescing/upstream.ts'
 import { outcomeOf } from '../coalescing/viewer.ts'
 
@@ -102,19 +102,19 @@ const broken: Record<string, (store: Store) => Store> = {
 
 for (const [name, wrap] of Object.entries(broken)) {
   scene(`a store that ${name}: the answers stay right`, async (t) => {
-    const house = await openHouse(t, { wrap })
+    const proxy = await openServer(t, { wrap })
     for (const asked of [window, window, span(0, 120), span(30, 90)]) {
-      const { status, body } = await house.ask(asked).answer
+      const { status, body } = await proxy.ask(asked).answer
       assert.deepEqual([status, body], [200, direct(asked)])
     }
-    house.upstream.script = silent
-    const before = house.upstream.asked.length
-    const together = [house.ask(span(400, 500)), house.ask(span(400, 500))]
-    await house.upstream.untilAsked(before + 1)
-    house.upstream.script = (asked) => asked.answer()
-    house.upstream.asked[before]!.answer()
+    proxy.upstream.script = silent
+    const before = proxy.upstream.asked.length
+    const together = [proxy.ask(span(400, 500)), proxy.ask(span(400, 500))]
+    await proxy.upstream.untilAsked(before + 1)
+    proxy.upstream.script = (asked) => asked.answer()
+    proxy.upstream.asked[before]!.answer()
     // A store that cannot be read leaves nothing to join: the second may have asked before the script changed.
-    for (const asked of house.upstream.asked.slice(before + 1))
+    for (const asked of proxy.upstream.asked.slice(before + 1))
       if (!asked.response.headersSent) asked.answer()
     for (const { answer } of together) assert.equal((await answer).body, direct(span(400, 500)))
   })
@@ -139,14 +139,14 @@ for (const how of ['throws', 'rejects'] as const) {
     `a store that ${how} when the database is slow is no worse than one without stale answers`,
     async (t) => {
       const { state, wrap } = failing(how)
-      const house = await openHouse(t, { wrap })
+      const proxy = await openServer(t, { wrap })
       const recent = span(880, 961)
-      await house.ask(span(880, 940)).answer
-      house.upstream.script = silent
-      const visit = await house.askAndSettle(recent)
-      const query = await house.upstream.untilAsked(2)
+      await proxy.ask(span(880, 940)).answer
+      proxy.upstream.script = silent
+      const visit = await proxy.askAndSettle(recent)
+      const query = await proxy.upstream.untilAsked(2)
       state.isBroken = true
-      await house.clock.advance(10_000)
+      await proxy.clock.advance(10_000)
       query.answer()
       const answer = await visit.answer
       assert.deepEqual([outcomeOf(answer), answer.body], ['partial/absent', direct(recent)])
@@ -155,11 +155,11 @@ for (const how of ['throws', 'rejects'] as const) {
 
   scene(`a store that ${how} when the database is broken leaves the database's error`, async (t) => {
     const { state, wrap } = failing(how)
-    const house = await openHouse(t, { wrap })
-    await house.ask(span(880, 940)).answer
-    house.upstream.script = silent
-    const visit = await house.askAndSettle(span(880, 961))
-    const query = await house.upstream.untilAsked(2)
+    const proxy = await openServer(t, { wrap })
+    await proxy.ask(span(880, 940)).answer
+    proxy.upstream.script = silent
+    const visit = await proxy.askAndSettle(span(880, 961))
+    const query = await proxy.upstream.untilAsked(2)
     state.isBroken = true
     query.reply(500, 'broken')
     const answer = await visit.answer

@@ -1,6 +1,6 @@
 /** The database goes away under a dashboard that refreshes every 10 s, and comes back. The dashboard keeps drawing. */
 import assert from 'node:assert/strict'
-import { scene } from '../coalescing/house.ts'
+import { scene } from '../coalescing/proxy-rig.ts'
 import { type Answer, outcomeOf } from '../coalescing/viewer.ts'
 import { type Dashboard, openDashboard, pointsOf, STEP } from './dashboard.ts'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import { garbageCollector } from '../../src/core/runtime.ts'
-import { startHouse } from '../../src/proxy/assembly/server.ts'
+import { startServer } from '../../src/proxy/assembly/server.ts'
 import type { Asked, Reply } from '../../src/proxy/front/exchange.ts'
 import { type Listener, openListener } from '../../src/proxy/front/listener.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
@@ -168,7 +168,7 @@ test('what may have been done is not sent to a second database, though its body 
   for (const each of databases) each.script = (request) => void request.socket.destroy()
   const clock = fakeClock(NOW)
   const terms = { mode: 'on', identity: 'separate', policy: ladder(), maxStaleMs: 0 } as const
-  const house = await startHouse({
+  const proxy = await startServer({
     listen: '127.0.0.1:0',
     limits: defaultLimits,
     clock,
@@ -181,8 +181,8 @@ test('what may have been done is not sent to a second database, though its body 
       },
     ],
   })
-  t.after(() => house.close())
-  const client = await rawClient(house.url)
+  t.after(() => proxy.close())
+  const client = await rawClient(proxy.url)
   client.write(post('/api/v1/admin/tsdb/delete_series', 'match[]=up'))
   await client.has('502 Bad Gateway')
   assert.equal(databases.flatMap(({ seen }) => seen).length, 1)

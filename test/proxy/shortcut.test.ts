@@ -8,7 +8,7 @@ import { scheduler } from 'node:timers/promises'
 import fc from 'fast-check'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import { allOn } from '../../src/core/runtime.ts'
-import { type House, startHouse } from '../../src/proxy/assembly/server.ts'
+import { type ProxyServer, startServer } from '../../src/proxy/assembly/server.ts'
 import { openListener } from '../../src/proxy/front/listener.ts'
 import { PlainReply } from '../../src/proxy/front/plain-reply.ts'
 import { maxPieces } from '../../src/proxy/front/shortcut.ts'
@@ -23,10 +23,10 @@ import { NOW, oldRange, startBoth } from './setup.ts'
 
 interface Side {
   readonly url: string
-  readonly house: House
+  readonly proxy: ProxyServer
 }
 
-/** A house, and a listener of its own that reads everything with node:http. */
+/** A proxy, and a listener of its own that reads everything with node:http. */
 async function startSides(t: TestContext): Promise<{ shortcut: Side; node: Side }> {
   const start = async (): Promise<Side & { readonly withoutShortcut: string }> => {
     const upstream = await startScriptedUpstream(t)
@@ -38,7 +38,7 @@ async function startSides(t: TestContext): Promise<{ shortcut: Side; node: Side 
     const clock = fakeClock(NOW)
     const policy = ladder()
     const terms = { mode: 'on', identity: 'separate', policy, maxStaleMs: 0 } as const
-    const house = await startHouse({
+    const proxy = await startServer({
       ...{ listen: '127.0.0.1:0', limits: defaultLimits, clock },
       databases: [
         {
@@ -49,15 +49,15 @@ async function startSides(t: TestContext): Promise<{ shortcut: Side; node: Side 
         },
       ],
     })
-    const { handler } = house.databases[0]!.site
+    const { handler } = proxy.databases[0]!.backendRuntime
     const options = { address: '127.0.0.1:0', limits: defaultLimits, clock }
     const listener = await openListener(options, (request, reply) => void handler.handle(request, reply))
     t.after(async () => {
-      const closed = [listener.close(), house.close()]
+      const closed = [listener.close(), proxy.close()]
       await clock.advance(defaultLimits.drainMs)
       await Promise.all(closed)
     })
-    return { url: house.url, withoutShortcut: listener.url, house }
+    return { url: proxy.url, withoutShortcut: listener.url, proxy }
   }
   const [one, other] = [await start(), await start()]
   return { shortcut: one, node: { ...other, url: other.withoutShortcut } }

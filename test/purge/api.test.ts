@@ -9,7 +9,7 @@ import type { Cells } from '../../src/stores/cells.ts'
 import { memoryCells } from '../../src/stores/memory/cells.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
-import { NOW, startHouse } from '../admin/house.ts'
+import { NOW, startProxyRig } from '../admin/proxy-rig.ts'
 import { askPlainly } from '../proxy/client.ts'
 import { entryOf, keyNumber } from '../stores/truth.ts'
 
@@ -34,17 +34,17 @@ async function openDesk(t: TestContext, { admin, cells }: DeskOptions = {}): Pro
   const purge = new Purge(clock, [
     { backend: 'truth', store, marks: new Marks({ clock, retentionMs: limits.retentionMs, cells }) },
   ])
-  const house = await startHouse(t, { purge, allowsWrites: () => true, ...admin })
+  const proxy = await startProxyRig(t, { purge, allowsWrites: () => true, ...admin })
   return {
     purge,
     async post(body, path = '/-/purge') {
       const text = typeof body === 'string' ? body : JSON.stringify(body)
-      const answer = await askPlainly(house.admin, path, { method: 'POST', body: text })
+      const answer = await askPlainly(proxy.admin, path, { method: 'POST', body: text })
       const said = answer.body.toString()
       return { status: answer.status, text: said, json: answer.status === 200 ? JSON.parse(said) : {} }
     },
     async get(path) {
-      return (await askPlainly(house.admin, path)).body.toString()
+      return (await askPlainly(proxy.admin, path)).body.toString()
     },
   }
 }

@@ -8,7 +8,7 @@ import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { isUnavailable } from '../servers/availability.ts'
 import { rangeText } from '../servers/query.ts'
 import { eventually } from '../wait.ts'
-import { folder, type House, openHouse } from './house.ts'
+import { folder, openServer, type ProxyRig } from './proxy-rig.ts'
 
 const minute = 60_000
 const stepMs = minute
@@ -34,12 +34,12 @@ const questions: readonly Question[] = [
 const rangeOf = ({ query }: Question) => ({ query, start, end, stepMs })
 
 async function expectAll(
-  house: House,
+  proxy: ProxyRig,
   expected: (question: Question) => number,
   direct: Direct,
 ): Promise<void> {
   for (const question of questions) {
-    const answer = await house.ask(rangeOf(question))
+    const answer = await proxy.ask(rangeOf(question))
     const asked = expected(question)
     const { outcome, asked: actual } = statusOf(answer)
     assert.deepEqual([question.query, actual ?? 0], [question.query, asked])
@@ -64,14 +64,14 @@ test('by metric, interval, shape and backend: dry runs tell the truth, and only 
   const direct = new Map<string, string>()
   for (const question of questions)
     direct.set(question.query, await rangeText(prometheus.url, rangeOf(question)))
-  const house = await openHouse(t, `  main:\n    url: ${prometheus.url}\n`)
-  await expectAll(house, () => 120, direct)
-  await expectAll(house, () => 0, direct)
+  const proxy = await openServer(t, `  main:\n    url: ${prometheus.url}\n`)
+  await expectAll(proxy, () => 120, direct)
+  await expectAll(proxy, () => 0, direct)
 
   const purge = async (selection: object, expected: (question: Question) => number): Promise<void> => {
-    const dry = await house.count(selection)
-    await expectAll(house, () => 0, direct)
-    const report = await house.purge(selection)
+    const dry = await proxy.count(selection)
+    await expectAll(proxy, () => 0, direct)
+    const report = await proxy.purge(selection)
     assert.deepEqual([dry.dryRun, report.dryRun, report.durable], [true, false, true])
     assert.deepEqual(
       [report.shapes, report.buckets, report.examples],
@@ -83,8 +83,8 @@ test('by metric, interval, shape and backend: dry runs tell the truth, and only 
       counts.reduce((a, b) => a + b),
     )
     assert.equal(report.shapes, counts.filter((count) => count > 0).length)
-    await expectAll(house, expected, direct)
-    await expectAll(house, () => 0, direct)
+    await expectAll(proxy, expected, direct)
+    await expectAll(proxy, () => 0, direct)
   }
 
   await purge({ source: 'up' }, ({ readsUp }) => (readsUp ? 120 : 0))
@@ -95,7 +95,7 @@ test('by metric, interval, shape and backend: dry runs tell the truth, and only 
       ? touched(question, from, to)
       : 0,
   )
-  const shapes = await house.get<{ key: string; shape: string }[]>('/-/shapes')
+  const shapes = await proxy.get<{ key: string; shape: string }[]>('/-/shapes')
   const { key, shape } = shapes.find((row) => row.shape.includes('rate('))!
   await purge({ shape: key }, ({ query }) => (query.includes('rate(') ? 120 : 0))
   await purge({ shape, from: iso(from) }, (question) =>
@@ -105,46 +105,46 @@ test('by metric, interval, shape and backend: dry runs tell the truth, and only 
   await purge({ backend: 'main' }, () => 120)
   await purge({ all: true }, () => 120)
 
-  const marks = await house.get<Record<string, unknown>[]>('/-/marks')
+  const marks = await proxy.get<Record<string, unknown>[]>('/-/marks')
   assert.deepEqual(
     marks.map(({ kind }) => kind),
     ['purge'],
     'the last one says all that the others said',
   )
-  const lines = house.log.split('\n').filter((line) => line.includes('"purged"'))
+  const lines = proxy.log.split('\n').filter((line) => line.includes('"purged"'))
   assert.equal(lines.length, 8)
   assert.match(lines[0]!, /"level":"info".*"source":"up","shapes":2,"buckets":240/)
-  await house.stop()
+  await proxy.stop()
 })
 
 test('two databases: a purge of one leaves the other alone', async (t) => {
   const [one, two] = [await startScriptedUpstream(t), await startScriptedUpstream(t)]
   const backends = `  one:\n    url: ${one.url}\n    route: { path: /one }\n    store: disk\n  two:\n    url: ${two.url}\n    route: { path: /two }\n    store: disk\n`
-  const house = await openHouse(t, backends, await folder(t))
+  const proxy = await openServer(t, backends, await folder(t))
   const range = { start, end }
   const both = async (): Promise<string[]> => [
-    outcomeOf(await house.ask(range, '/one')),
-    outcomeOf(await house.ask(range, '/two')),
+    outcomeOf(await proxy.ask(range, '/one')),
+    outcomeOf(await proxy.ask(range, '/two')),
   ]
   assert.deepEqual(await both(), ['miss/absent', 'miss/absent'])
   assert.deepEqual(await both(), ['hit', 'hit'])
-  assert.equal((await house.purge({ backend: 'one' })).buckets, 120)
+  assert.equal((await proxy.purge({ backend: 'one' })).buckets, 120)
   const [first, second] = await both()
   assert.match(first!, /^miss/)
   assert.equal(second, 'hit')
-  assert.equal((await house.purge({ all: true })).buckets, 240)
+  assert.equal((await proxy.purge({ all: true })).buckets, 240)
   assert.match((await both()).join(' '), /^miss\S+ miss/)
-  await house.stop()
+  await proxy.stop()
 })
 
 test('two processes on one store: a purge in one is heard of in the other, and holds after a restart', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const store = await folder(t)
   const backends = `  main:\n    url: ${upstream.url}\n    store: disk\n`
-  const one = await openHouse(t, backends, store)
-  const other = await openHouse(t, backends, store)
+  const one = await openServer(t, backends, store)
+  const other = await openServer(t, backends, store)
   const range = { start, end }
-  for (const house of [one, one, one, other, other]) await house.ask(range)
+  for (const proxy of [one, one, one, other, other]) await proxy.ask(range)
   assert.equal(outcomeOf(await other.ask(range)), 'hit')
   upstream.generation = 2
   await one.purge({ source: 'up', to: 'now' })
@@ -159,7 +159,7 @@ test('two processes on one store: a purge in one is heard of in the other, and h
   await one.stop()
   await other.stop()
   upstream.generation = 3
-  const later = await openHouse(t, backends, store)
+  const later = await openServer(t, backends, store)
   assert.match((await later.ask(range)).body.toString(), /,"3"\]/)
   assert.equal((await later.get<object[]>('/-/marks')).length, 1)
   await later.stop()

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/core/clock.ts'
 import { formsFor } from '../fidelity/queries.ts'
 import { runSuite } from '../fidelity/run.ts'
 import { chooseSeed, chooseSize, replayCommand, span, startDatabase } from '../fidelity/setup.ts'
-import { postMode, reportOf, startShadowHouse } from './house.ts'
+import { postMode, reportOf, startShadowHouse } from './proxy-rig.ts'
 
 test('a thousand answers and more: all are the database’s own, all agree with the cache, and it is safe', async (t) => {
   const prometheus = await startDatabase(t)

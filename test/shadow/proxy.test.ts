@@ -9,23 +9,23 @@ import { bigMatrix, matrix, rangePath, series } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { NOW, oldRange } from '../proxy/setup.ts'
 import { sumMetric } from '../servers/metrics-text.ts'
-import { type HouseOptions, postMode, reportOf, settingsOf, startShadowHouse } from './house.ts'
+import { type ProxyRigOptions, postMode, reportOf, settingsOf, startShadowHouse } from './proxy-rig.ts'
 
 const MiB = 2 ** 20
 const range = oldRange(1, 10)
 const path = rangePath(range)
 
-async function start(t: TestContext, options: Partial<HouseOptions> = {}) {
+async function start(t: TestContext, options: Partial<ProxyRigOptions> = {}) {
   const clock = fakeClock(NOW)
   const upstream = await startScriptedUpstream(t)
   const passTime = () => clock.advance(60_000)
-  const house = await startShadowHouse(t, { upstream: upstream.url, clock, passTime, ...options })
+  const proxy = await startShadowHouse(t, { upstream: upstream.url, clock, passTime, ...options })
   /** What was found out, once everything that waits has had its turn. */
   const report = async () => {
     await clock.advance(0)
-    return reportOf(house.admin)
+    return reportOf(proxy.admin)
   }
-  return { clock, upstream, report, house, url: house.url, admin: house.admin }
+  return { clock, upstream, report, proxy, url: proxy.url, admin: proxy.admin }
 }
 
 test('the client gets the bytes and headers of the database, and Cache-Status tells what would have been', async (t) => {
@@ -79,8 +79,8 @@ test('the first byte arrives before the last is sent', async (t) => {
 })
 
 test('what cannot be decoded, split or kept is passed on to the last byte', async (t) => {
-  const { url, upstream, report, house, clock } = await start(t, { limits: { maxAnswerBytes: MiB } })
-  const used = house.memory.used
+  const { url, upstream, report, proxy, clock } = await start(t, { limits: { maxAnswerBytes: MiB } })
+  const used = proxy.memory.used
   const broken = gzipSync(bigMatrix('up', 200_000, range.start)).fill(0, 60, 90)
   const cases: Record<string, [body: Buffer, headers: Record<string, string>]> = {
     'a broken encoding': [broken, { 'Content-Encoding': 'gzip' }],
@@ -97,7 +97,7 @@ test('what cannot be decoded, split or kept is passed on to the last byte', asyn
   }
   await clock.advance(0)
   assert.deepEqual((await report()).skipped, { unusable_answer: 2, too_large: 1 })
-  await until(() => house.memory.used === used)
+  await until(() => proxy.memory.used === used)
 })
 
 test('errors are the database’s own, however long, and asked for once', async (t) => {
@@ -193,7 +193,7 @@ test('a mismatch can be looked at with both bodies', async (t) => {
 })
 
 test('modes are switched without asking anything of clients, until the next reload', async (t) => {
-  const { url, admin, house } = await start(t)
+  const { url, admin, proxy } = await start(t)
   await ask(url, path)
   assert.deepEqual(await postMode(admin, { backend: 'main', mode: 'on' }), [
     200,
@@ -203,7 +203,7 @@ test('modes are switched without asking anything of clients, until the next relo
   assert.equal((await reportOf(admin)).mode, 'on')
   await postMode(admin, { backend: 'main', mode: 'off' })
   assert.equal(outcomeOf(await ask(url, path)), 'bypass/switched_off')
-  house.settings = settingsOf('shadow')
+  proxy.settings = settingsOf('shadow')
   assert.equal(outcomeOf(await ask(url, path)), 'bypass/shadow')
   assert.equal((await reportOf(admin)).mode, 'shadow')
 })

@@ -12,7 +12,7 @@ import { ApiClient, outcomeOf } from '../fidelity/client.ts'
 import { askPlainly, until } from '../proxy/client.ts'
 import { rangePath } from '../proxy/matrix.ts'
 import { eventually } from '../wait.ts'
-import { postMode, reportOf } from './house.ts'
+import { postMode, reportOf } from './proxy-rig.ts'
 
 const connections = 8
 const switches = { byHand: 24, byReload: 12 }

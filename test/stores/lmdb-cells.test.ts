@@ -1,5 +1,8 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { testCells } from '../../src/testing/test-store.ts'
-import { scratchStore } from './scratch.ts'
+import { scratchDirectory, scratchStore } from './scratch.ts'
 
 testCells({
   name: 'lmdb',
@@ -7,4 +10,18 @@ testCells({
     const store = await scratchStore({ clock })
     return { cells: store.cells, end: () => store.close() }
   },
+})
+
+test('cells know whether another store has the file open, a moment later at the latest', async (t) => {
+  const clock = fakeClock()
+  const directory = scratchDirectory()
+  const first = await scratchStore({ clock, directory })
+  t.after(() => first.close())
+  assert.equal(first.cells.isAlone!(), true)
+  const second = await scratchStore({ clock, directory })
+  await clock.advance(1000)
+  assert.deepEqual([first.cells.isAlone!(), second.cells.isAlone!()], [false, false])
+  await second.close()
+  await clock.advance(1000)
+  assert.equal(first.cells.isAlone!(), true)
 })

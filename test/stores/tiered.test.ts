@@ -132,9 +132,9 @@ test('what another node waits for is shared whatever its sightings, and resolves
   const key = keyNumber(1)
   await store.read(key, hour)
   store.write(key, entryOf(1, hour, clock.now()))
-  assert.equal(await store.share!(key, hour, false), false)
+  assert.equal(await store.share(key, hour, false), false)
   assert.equal(inner.read(key, hour), undefined)
-  assert.equal(await store.share!(key, hour, true), true)
+  assert.equal(await store.share(key, hour, true), true)
   assert.equal(buckets(1, inner.read(key, hour) as Found), 60)
 })
 

@@ -10,7 +10,7 @@ import { ask, outcomeOf, until } from '../proxy/client.ts'
 import { rangePath } from '../proxy/matrix.ts'
 import { sent } from '../proxy/scripted-upstream.ts'
 import { attribute } from './collector.ts'
-import { NOW, startTracedHouse } from './house.ts'
+import { NOW, startTracedHouse } from './proxy-rig.ts'
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const clientSpan = '00f067aa0ba902b7'
@@ -25,11 +25,11 @@ const only = (spans: readonly OtlpSpan[], kind: string): OtlpSpan => {
 }
 
 test("a client's trace goes through Windowpane to the database, and all its spans to the collector", async (t) => {
-  const house = await startTracedHouse(t)
-  const miss = await ask(house.url, path, { headers: { traceparent, tracestate: 'vendor=1' } })
+  const proxy = await startTracedHouse(t)
+  const miss = await ask(proxy.url, path, { headers: { traceparent, tracestate: 'vendor=1' } })
   assert.equal(outcomeOf(miss), 'miss/absent')
-  await house.flush()
-  const { spans, requests } = house.collector
+  await proxy.flush()
+  const { spans, requests } = proxy.collector
   assert.deepEqual(
     [requests[0]!.path, requests[0]!.headers['content-type']],
     ['/v1/traces', 'application/json'],
@@ -38,24 +38,24 @@ test("a client's trace goes through Windowpane to the database, and all its span
   assert.ok(spans.every((span) => span.traceId === traceId && span.traceState === 'vendor=1'))
   assert.equal(server.parentSpanId, clientSpan)
   for (const span of spans) if (span !== server) assert.equal(span.parentSpanId, server.spanId)
-  const [seen] = house.upstream.seen
+  const [seen] = proxy.upstream.seen
   assert.deepEqual(sent(seen!, 'traceparent'), [`00-${traceId}-${client.spanId}-01`])
   assert.deepEqual(sent(seen!, 'tracestate'), ['vendor=1'])
   assert.deepEqual(
     ['windowpane.outcome', 'windowpane.reason', 'windowpane.asked'].map((name) => attribute(server, name)),
     ['miss', 'absent', '51'],
   )
-  assert.equal(attribute(client, 'server.port'), String(house.upstream.port))
+  assert.equal(attribute(client, 'server.port'), String(proxy.upstream.port))
   const names = spans.filter((span) => kindOf(span) === 'phase').map(({ name }) => name)
   assert.deepEqual(names.slice(0, 2), ['plan', 'lookup'])
 })
 
 test('a hit asks nobody, and is a span without a client of its own', async (t) => {
-  const house = await startTracedHouse(t)
-  await ask(house.url, path, { headers: { traceparent: `00-${traceId}-${clientSpan}-00` } })
-  assert.equal(outcomeOf(await ask(house.url, path)), 'hit')
-  await house.flush()
-  const { spans } = house.collector
+  const proxy = await startTracedHouse(t)
+  await ask(proxy.url, path, { headers: { traceparent: `00-${traceId}-${clientSpan}-00` } })
+  assert.equal(outcomeOf(await ask(proxy.url, path)), 'hit')
+  await proxy.flush()
+  const { spans } = proxy.collector
   const server = only(spans, 'server')
   assert.equal(attribute(server, 'windowpane.outcome'), 'hit')
   assert.deepEqual([server.parentSpanId, server.traceId === traceId], [undefined, false])
@@ -63,40 +63,40 @@ test('a hit asks nobody, and is a span without a client of its own', async (t) =
 })
 
 test('what a client does not sample is passed on as it came, and told to nobody', async (t) => {
-  const house = await startTracedHouse(t)
+  const proxy = await startTracedHouse(t)
   const unsampled = `00-${traceId}-${clientSpan}-00`
-  await ask(house.url, path, { headers: { traceparent: unsampled, tracestate: 'vendor=1' } })
-  assert.deepEqual(sent(house.upstream.seen[0]!, 'traceparent'), [unsampled])
-  assert.deepEqual(house.exporter.figures, { sent: 0, dropped: 0, queued: 0 })
+  await ask(proxy.url, path, { headers: { traceparent: unsampled, tracestate: 'vendor=1' } })
+  assert.deepEqual(sent(proxy.upstream.seen[0]!, 'traceparent'), [unsampled])
+  assert.deepEqual(proxy.exporter.figures, { sent: 0, dropped: 0, queued: 0 })
 })
 
 test('a ratio of nothing traces nothing that clients do not trace', async (t) => {
-  const house = await startTracedHouse(t)
-  house.sampleRatio = 0
-  await ask(house.url, path)
-  assert.deepEqual(sent(house.upstream.seen[0]!, 'traceparent'), [])
-  assert.equal(house.exporter.figures.queued, 0)
-  await ask(house.url, '/api/v1/labels', { headers: { traceparent } })
-  assert.ok(house.exporter.figures.queued > 0)
+  const proxy = await startTracedHouse(t)
+  proxy.sampleRatio = 0
+  await ask(proxy.url, path)
+  assert.deepEqual(sent(proxy.upstream.seen[0]!, 'traceparent'), [])
+  assert.equal(proxy.exporter.figures.queued, 0)
+  await ask(proxy.url, '/api/v1/labels', { headers: { traceparent } })
+  assert.ok(proxy.exporter.figures.queued > 0)
 })
 
 test('what is passed on is traced too, and a broken traceparent is replaced', async (t) => {
-  const house = await startTracedHouse(t)
-  await ask(house.url, '/api/v1/labels', { headers: { traceparent: 'garbage', tracestate: 'vendor=1' } })
-  await house.flush()
-  const [server, client] = [only(house.collector.spans, 'server'), only(house.collector.spans, 'client')]
+  const proxy = await startTracedHouse(t)
+  await ask(proxy.url, '/api/v1/labels', { headers: { traceparent: 'garbage', tracestate: 'vendor=1' } })
+  await proxy.flush()
+  const [server, client] = [only(proxy.collector.spans, 'server'), only(proxy.collector.spans, 'client')]
   assert.deepEqual([server.parentSpanId, client.parentSpanId], [undefined, server.spanId])
   assert.equal(server.name, 'GET')
-  assert.deepEqual(sent(house.upstream.seen[0]!, 'traceparent'), [`00-${server.traceId}-${client.spanId}-01`])
-  assert.deepEqual(sent(house.upstream.seen[0]!, 'tracestate'), [])
+  assert.deepEqual(sent(proxy.upstream.seen[0]!, 'traceparent'), [`00-${server.traceId}-${client.spanId}-01`])
+  assert.deepEqual(sent(proxy.upstream.seen[0]!, 'tracestate'), [])
 })
 
 test('a database that breaks off is a failed span of its query and of the request', async (t) => {
-  const house = await startTracedHouse(t)
-  house.upstream.script = (request) => void request.socket.destroy()
-  assert.equal((await ask(house.url, path)).status, 502)
-  await house.flush()
-  const [server, client] = [only(house.collector.spans, 'server'), only(house.collector.spans, 'client')]
+  const proxy = await startTracedHouse(t)
+  proxy.upstream.script = (request) => void request.socket.destroy()
+  assert.equal((await ask(proxy.url, path)).status, 502)
+  await proxy.flush()
+  const [server, client] = [only(proxy.collector.spans, 'server'), only(proxy.collector.spans, 'client')]
   assert.deepEqual(
     [server.status, client.status],
     [server, client].map(() => ({ code: 2, message: 'database_unreachable' })),
@@ -105,60 +105,60 @@ test('a database that breaks off is a failed span of its query and of the reques
 })
 
 test('a collector that is down, or refuses, is nothing that a client can see', async (t) => {
-  const house = await startTracedHouse(t)
-  house.collector.status = 400
-  assert.equal((await ask(house.url, path)).status, 200)
-  await house.flush()
-  const refused = house.exporter.figures.dropped
+  const proxy = await startTracedHouse(t)
+  proxy.collector.status = 400
+  assert.equal((await ask(proxy.url, path)).status, 200)
+  await proxy.flush()
+  const refused = proxy.exporter.figures.dropped
   assert.ok(refused > 0)
-  await house.collector.close()
+  await proxy.collector.close()
   for (let i = 0; i < 50; i++) {
-    assert.equal((await ask(house.url, path)).status, 200)
-    await house.clock.advance(100)
+    assert.equal((await ask(proxy.url, path)).status, 200)
+    await proxy.clock.advance(100)
   }
   // By now it has been tried, and found to be down.
-  await until(() => house.failures() > 0)
-  assert.equal(outcomeOf(await ask(house.url, '/api/v1/labels')), 'bypass/not_a_query')
-  const { sent: taken, dropped, queued } = house.exporter.figures
+  await until(() => proxy.failures() > 0)
+  assert.equal(outcomeOf(await ask(proxy.url, '/api/v1/labels')), 'bypass/not_a_query')
+  const { sent: taken, dropped, queued } = proxy.exporter.figures
   assert.deepEqual([taken, dropped], [0, refused])
   assert.ok(queued >= 51 * 2, `${queued} spans wait`)
 })
 
 test('without a listener nothing is traced, and the header of a client is left as it is', async (t) => {
-  const house = await startTracedHouse(t)
-  await house.exporter.close()
+  const proxy = await startTracedHouse(t)
+  await proxy.exporter.close()
   assert.deepEqual([requestChannel.hasSubscribers, fetchChannel.hasSubscribers], [false, false])
-  await ask(house.url, path, { headers: { traceparent } })
-  await ask(house.url, rangePath({ start: NOW - 7_200_000, end: NOW - 600_000, stepMs: 300_000 }))
+  await ask(proxy.url, path, { headers: { traceparent } })
+  await ask(proxy.url, rangePath({ start: NOW - 7_200_000, end: NOW - 600_000, stepMs: 300_000 }))
   assert.deepEqual(
-    house.upstream.seen.map((seen) => sent(seen, 'traceparent')),
+    proxy.upstream.seen.map((seen) => sent(seen, 'traceparent')),
     [[traceparent], []],
   )
 })
 
 test('a client that leaves ends the span of the query that was for it alone', async (t) => {
-  const house = await startTracedHouse(t)
-  house.upstream.script = () => {}
+  const proxy = await startTracedHouse(t)
+  proxy.upstream.script = () => {}
   const gone = new AbortController()
-  const asked = house.upstream.next()
-  const answer = fetch(house.url + path, { signal: gone.signal, headers: { traceparent } })
+  const asked = proxy.upstream.next()
+  const answer = fetch(proxy.url + path, { signal: gone.signal, headers: { traceparent } })
   await asked
   gone.abort()
   await assert.rejects(answer)
-  await until(() => house.exporter.figures.queued >= 2)
-  await house.flush()
-  assert.equal(attribute(only(house.collector.spans, 'client'), 'error.type'), 'given_up')
-  assert.equal(attribute(only(house.collector.spans, 'server'), 'windowpane.reason'), 'client_gone')
+  await until(() => proxy.exporter.figures.queued >= 2)
+  await proxy.flush()
+  assert.equal(attribute(only(proxy.collector.spans, 'client'), 'error.type'), 'given_up')
+  assert.equal(attribute(only(proxy.collector.spans, 'server'), 'windowpane.reason'), 'client_gone')
 })
 
 test('the page lists every attribute and every channel', async (t) => {
-  const house = await startTracedHouse(t)
-  await ask(house.url, path)
-  house.upstream.script = (request) => void request.socket.destroy()
-  await ask(house.url, '/api/v1/labels')
-  await house.flush()
+  const proxy = await startTracedHouse(t)
+  await ask(proxy.url, path)
+  proxy.upstream.script = (request) => void request.socket.destroy()
+  await ask(proxy.url, '/api/v1/labels')
+  await proxy.flush()
   const page = await readFile('docs/reference/tracing.md', 'utf8')
-  const names = house.collector.spans.flatMap(({ attributes }) => attributes.map(({ key }) => key))
+  const names = proxy.collector.spans.flatMap(({ attributes }) => attributes.map(({ key }) => key))
   for (const name of [...new Set(names), 'windowpane:request', 'windowpane:fetch'])
     assert.ok(page.includes(`\`${name}\``), `${name} is not in docs/reference/tracing.md`)
   for (const name of Object.keys(recordOf('main', visits.hit)))

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { ask } from '../proxy/client.ts'
 import { folder } from './certificates.ts'
-import { type Given, load, pass, startDatabase, startProxy, startUpstream } from './house.ts'
+import { type Given, load, pass, startDatabase, startProxy, startUpstream } from './proxy-rig.ts'
 
 const hidden = (value: string) => ({ reveal: () => value })
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`

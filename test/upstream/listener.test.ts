@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
-import { startHouse } from '../../src/proxy/assembly/server.ts'
+import { startServer } from '../../src/proxy/assembly/server.ts'
 import { type ListenerTlsState, secureListener } from '../../src/proxy/front/listener-tls.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { Telemetry } from '../../src/telemetry/telemetry.ts'
@@ -147,7 +147,7 @@ test(
     const terms = { mode: 'on', identity: 'shared', policy: ladder(), maxStaleMs: 0 } as const
     const backend = prometheus({ settledAgeMs: 1, maxBuckets: 1 })
     const database = { name: 'main', backend, upstream: { urls: ['http://127.0.0.1:9'] } }
-    const house = await startHouse({
+    const proxy = await startServer({
       listen: '127.0.0.1:0',
       limits: defaultLimits,
       clock,
@@ -155,7 +155,7 @@ test(
       tls: { cert, key },
       databases: [{ ...database, settings: () => ({ terms, rules: [] }) }],
     })
-    t.after(() => house.close())
+    t.after(() => proxy.close())
     writeFileSync(key, 'not a key')
     for (let i = 0; i < 3; i++) await clock.advance(1_000)
     assert.equal(lines.length, 1)

@@ -10,7 +10,7 @@ import { isUnavailable, skipReason } from '../servers/availability.ts'
 import { findProgram } from '../servers/debian.ts'
 import { eventually } from '../wait.ts'
 import { type Authority, authority, folder, needsOpenssl } from './certificates.ts'
-import { pass, startUpstream } from './house.ts'
+import { pass, startUpstream } from './proxy-rig.ts'
 
 /** Of the password "test". */
 const hash = '$2b$12$hNf2lSsxfm0.i4a.1kVpSOVyBCfIB51VRjgBUyv6kdnyTlgWj81Ay'

@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { until } from '../proxy/client.ts'
 import { oldRange } from '../proxy/setup.ts'
-import { type Database, pass } from './house.ts'
+import { type Database, pass } from './proxy-rig.ts'
 import { health, startTwo } from './two.ts'
 
 test('what may have been done is not asked twice, and is no trial', async (t) => {

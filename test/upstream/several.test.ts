@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, outcomeOf, until } from '../proxy/client.ts'
 import { oldRange } from '../proxy/setup.ts'
-import { type Database, load, pass, startDatabase, startProxy, startUpstream } from './house.ts'
+import { type Database, load, pass, startDatabase, startProxy, startUpstream } from './proxy-rig.ts'
 import { counts, health, passMany, startTwo } from './two.ts'
 
 test('the first is asked as long as it is well', async (t) => {

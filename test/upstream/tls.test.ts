@@ -15,7 +15,7 @@ import {
   startDatabase,
   startProxy,
   startUpstream,
-} from './house.ts'
+} from './proxy-rig.ts'
 
 const make = () => {
   const ours = authority('ours')

@@ -1,7 +1,7 @@
 /** Two equal databases and the upstream half of a Windowpane in front of them. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { type Database, pass, type Rig, startDatabase, startUpstream } from './house.ts'
+import { type Database, pass, type Rig, startDatabase, startUpstream } from './proxy-rig.ts'
 
 export interface Two extends Rig {
   readonly a: Database

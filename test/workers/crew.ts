@@ -31,6 +31,8 @@ export async function startCrew(t: TestContext, options: CrewOptions): Promise<C
     t,
     [
       ...(upstream === undefined ? [] : [upstream.url]),
+      // On a busy machine the keeper may take longer to answer; requests then go straight to the database.
+      '--limits.store-timeout=1m',
       ...['--listen=127.0.0.1:0', '--admin.listen=127.0.0.1:0', '--admin.allow-writes=true'],
       ...[`--workers=${workers}`, ...flags],
     ],

@@ -4,7 +4,7 @@
  */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import type { Key } from '../../core/key.ts'
-import { bucketMarkOf, isPurged, type Mark, type Question } from '../../core/mark.ts'
+import { bucketMarkOf, isPurged, type Mark, type MarkedShape } from '../../core/mark.ts'
 import { peekInto } from '../../stores/peek.ts'
 import type { ShapeRecord, Store } from '../../stores/store.ts'
 import type { Marks } from '../marks.ts'
@@ -137,7 +137,7 @@ export class Purge {
   }
 
   async #look(tally: Tally, mark: Mark, { group, key, record }: Listed): Promise<void> {
-    const question: Question = { ...record, key, shape: record.text }
+    const question: MarkedShape = { ...record, key, shape: record.text }
     const touched = bucketMarkOf(mark, question)
     if (touched === undefined) return
     const interval = bounded(touched)

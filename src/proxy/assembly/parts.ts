@@ -6,18 +6,16 @@ import type { Flavour } from '../../backends/backend.ts'
 import type { Budget } from '../../core/budget.ts'
 import type { Mark } from '../../core/mark.ts'
 import type { Vouched } from '../../core/witness.ts'
-import type { Claims } from '../../engine/claims.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
 import type { Listener } from '../front/listener.ts'
 import type { Mode } from '../request/settings.ts'
-import type { Site, SiteFigures } from './site.ts'
+import type { BackendRuntime, BackendRuntimeFigures } from './backend-runtime.ts'
 import type { Storage } from './tiers.ts'
 
 export interface ServerParts {
   readonly budget?: Budget
   /** Instead of memory and far stores of its own. */
   readonly storage?: Storage
-  readonly claims?: Claims
   /** What it calls itself in Via. */
   readonly via?: string
   readonly shadowLog?: ShadowLog
@@ -28,7 +26,7 @@ export interface ServerParts {
   /** Opens the listeners, by configured address, instead of the server itself. */
   readonly openListeners?: (inside: Inside) => Promise<ReadonlyMap<string, Listener>>
   /** What is going on at a database, where others serve its requests too. */
-  readonly figures?: (backend: string) => SiteFigures
+  readonly figures?: (backend: string) => BackendRuntimeFigures
   readonly hooks?: ServerHooks
 }
 
@@ -49,7 +47,7 @@ export interface ServerHooks {
 /** What a server has, for those who answer its requests. */
 export interface Inside {
   readonly storage: Storage
-  readonly sites: readonly Site[]
+  readonly backendRuntimes: readonly BackendRuntime[]
   readonly via: string
   readonly shadowLog: ShadowLog
 }

@@ -13,7 +13,7 @@ import { ShadowLog, type VerifyResult } from '../../engine/shadow/log.ts'
 import { type MemoryStoreOptions, memoryStore } from '../../stores/memory/index.ts'
 import type { Store } from '../../stores/store.ts'
 import type { NamedStore } from '../../telemetry/store-families.ts'
-import type { Onlooker } from '../../telemetry/telemetry.ts'
+import type { Observer } from '../../telemetry/telemetry.ts'
 import { ladder } from '../../ttl/ladder.ts'
 import type { TtlPolicy } from '../../ttl/policy.ts'
 import type { SwitchableMode } from '../admin/shadow.ts'
@@ -28,11 +28,16 @@ import { narrowness, type Route } from '../request/routes.ts'
 import type { Settings } from '../request/settings.ts'
 import { Pace, type PaceOptions } from '../upstream/pace.ts'
 import type { SegmentFigures } from '../upstream/witness.ts'
+import {
+  BackendRuntime,
+  type BackendRuntimeFigures,
+  type Common,
+  type DatabaseAddress,
+} from './backend-runtime.ts'
 import type { ServerHooks, ServerParts } from './parts.ts'
-import { type Common, type DatabaseAddress, Site, type SiteFigures } from './site.ts'
 import { type FarStore, type Storage, Tiers } from './tiers.ts'
 
-export interface HouseOptions {
+export interface ProxyServerOptions {
   /** The address of the databases that have none of their own. */
   readonly listen: string
   readonly limits: Limits
@@ -40,10 +45,10 @@ export interface HouseOptions {
   readonly runtime?: RuntimeSwitches
   readonly clock: Clock
   readonly databases: readonly DatabaseOptions[]
-  /** Stores behind the memory of this process, by name; the house closes them. */
+  /** Stores behind the memory of this process, by name; the server closes them. */
   readonly farStores?: ReadonlyMap<string, FarStore>
   /** Looks on. */
-  readonly telemetry?: Onlooker
+  readonly telemetry?: Observer
   /** Which share of the requests without a trace of their own is traced, while anybody listens. */
   readonly sampleRatio?: () => number
   /** TLS on all listeners. */
@@ -60,14 +65,14 @@ export interface DatabaseOptions {
   readonly upstream: DatabaseAddress
   readonly listen?: string
   readonly route?: Route
-  /** One of the house's far stores; without one, buckets are in memory only. */
+  /** One of the server's far stores; without one, buckets are in memory only. */
   readonly farStore?: string
   readonly settings: () => Settings
   /** Where its segments are to be watched. */
   readonly segments?: SegmentSettings
 }
 
-export interface House {
+export interface ProxyServer {
   /** The common address; without a database on it, the first of their own. */
   readonly url: string
   readonly databases: readonly DatabaseState[]
@@ -86,41 +91,52 @@ export interface DatabaseState {
   /** Where its requests are answered, without the path of its route. */
   readonly url: string
   readonly flavour: Flavour
-  readonly site: Site
+  readonly backendRuntime: BackendRuntime
   readonly modes: SwitchableMode
-  figures(): SiteFigures
+  figures(): BackendRuntimeFigures
   /** How the watcher of its segments fares; undefined where there is none. */
   readonly segments: SegmentFigures | undefined
 }
 
-export async function startHouse(options: HouseOptions): Promise<House> {
+export async function startServer(options: ProxyServerOptions): Promise<ProxyServer> {
   const { clock, databases, parts = {} } = options
   const common = commonOf(options)
   const { budget, via, shadowLog, pieces, backlog } = common
   const storage = parts.storage ?? ownStorage(options, budget)
-  const sites = databases.map((database) => {
+  const backendRuntimes = databases.map((database) => {
     const store = storage.of(database.farStore)
     const marks = storage.marksOf(store)
     const { name } = database
     const mark = (change: Mark) => marks.add(change)
     const known = parts.known?.get(name)
-    const site = new Site(common, { ...database, store, marks: marks.of(name), mark, known })
-    return { ...database, store, marks, site }
+    const backendRuntime = new BackendRuntime(common, {
+      ...{ ...database, store, mark, known },
+      ...{ marks: marks.of(name), claims: storage.claimsOf(store) },
+    })
+    return { ...database, store, marks, backendRuntime }
   })
   const purge = new Purge(
     clock,
-    sites.map(({ name, store, marks }) => ({ backend: name, store, marks })),
+    backendRuntimes.map(({ name, store, marks }) => ({ backend: name, store, marks })),
   )
   const closeBehindListeners = async () => {
     pieces.close()
     backlog.finish()
-    await Promise.all(sites.map(({ site }) => site.close()))
+    await Promise.all(backendRuntimes.map(({ backendRuntime }) => backendRuntime.close()))
     await purge.close()
     await storage.close()
   }
-  await Promise.all([storage.loadMarks(), ...sites.map(({ site }) => site.ask())])
-  const inside = { storage, sites: sites.map(({ site }) => site), via, shadowLog }
-  const opening = parts.openListeners?.(inside) ?? openAll(options, sites)
+  await Promise.all([
+    storage.loadMarks(),
+    ...backendRuntimes.map(({ backendRuntime }) => backendRuntime.ask()),
+  ])
+  const inside = {
+    storage,
+    backendRuntimes: backendRuntimes.map(({ backendRuntime }) => backendRuntime),
+    via,
+    shadowLog,
+  }
+  const opening = parts.openListeners?.(inside) ?? openAll(options, backendRuntimes)
   const listeners = await opening.catch(async (error) => {
     await closeBehindListeners()
     throw error
@@ -134,17 +150,17 @@ export async function startHouse(options: HouseOptions): Promise<House> {
     stores: () => storage.figures(),
     purge,
     shadowLog,
-    databases: sites.map((each) => ({
+    databases: backendRuntimes.map((each) => ({
       name: each.name,
-      site: each.site,
+      backendRuntime: each.backendRuntime,
       url: addressOf(each),
-      modes: announcedModes(each.site, parts.hooks),
-      figures: () => parts.figures?.(each.name) ?? each.site.figures(),
+      modes: announcedModes(each.backendRuntime, parts.hooks),
+      figures: () => parts.figures?.(each.name) ?? each.backendRuntime.figures(),
       get flavour() {
-        return each.site.flavour
+        return each.backendRuntime.flavour
       },
       get segments() {
-        return each.site.segments
+        return each.backendRuntime.segments
       },
     })),
     async close() {
@@ -154,7 +170,7 @@ export async function startHouse(options: HouseOptions): Promise<House> {
   }
 }
 
-function commonOf(options: HouseOptions): Common {
+function commonOf(options: ProxyServerOptions): Common {
   const { clock, limits, runtime = allOn, telemetry, sampleRatio, parts = {} } = options
   const budget = parts.budget ?? ownBudget(limits)
   const onResult = (backend: string, result: VerifyResult) =>
@@ -169,7 +185,6 @@ function commonOf(options: HouseOptions): Common {
     pieces: new Pieces(budget, new ThreadMaker()),
     via: parts.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
     shadowLog: parts.shadowLog ?? new ShadowLog({ clock, budget, onResult }),
-    claims: parts.claims,
     hooks: parts.hooks ?? {},
   }
 }
@@ -198,7 +213,7 @@ function collectingInTime({ memoryBytes }: Limits, { gcOnDemand }: RuntimeSwitch
 const ownBudget = ({ memoryBytes }: Limits): Budget =>
   new Budget(memoryBytes, { spare: spareOf(memoryBytes) })
 
-function ownStorage(options: HouseOptions, budget: Budget): Storage {
+function ownStorage(options: ProxyServerOptions, budget: Budget): Storage {
   const { clock, limits, telemetry, farStores = new Map(), parts, store = makeMemoryStore } = options
   const { maxBucketsPerShape } = limits
   const retentionMs = retentionOf(options)
@@ -209,7 +224,7 @@ function ownStorage(options: HouseOptions, budget: Budget): Storage {
 const makeMemoryStore = (_: Budget, options: MemoryStoreOptions): Store => memoryStore(options)
 
 /** A mode is set once whoever is told of it has taken it over. */
-const announcedModes = ({ name, modes }: Site, { onMode }: ServerHooks = {}): SwitchableMode => ({
+const announcedModes = ({ name, modes }: BackendRuntime, { onMode }: ServerHooks = {}): SwitchableMode => ({
   get state() {
     return modes.state
   },
@@ -220,12 +235,12 @@ const announcedModes = ({ name, modes }: Site, { onMode }: ServerHooks = {}): Sw
   },
 })
 
-type PlacedSite = DatabaseOptions & { readonly site: Site }
+type PlacedSite = DatabaseOptions & { readonly backendRuntime: BackendRuntime }
 
 /** One listener per address, each with the databases that are to be reached there. */
 async function openAll(
-  { listen, limits, runtime = allOn, clock, tls, telemetry, parts }: HouseOptions,
-  sites: readonly PlacedSite[],
+  { listen, limits, runtime = allOn, clock, tls, telemetry, parts }: ProxyServerOptions,
+  backendRuntimes: readonly PlacedSite[],
 ): Promise<Map<string, Listener>> {
   const listeners = new Map<string, Listener>()
   const onCertificate = (error: string | undefined) =>
@@ -233,8 +248,8 @@ async function openAll(
       is: error ?? 'in force',
       isGood: error === undefined,
     })
-  const byClaim = sites.toSorted((a, b) => narrowness(b.route) - narrowness(a.route))
-  for (const [address, group] of Map.groupBy(byClaim, (site) => site.listen ?? listen)) {
+  const byClaim = backendRuntimes.toSorted((a, b) => narrowness(b.route) - narrowness(a.route))
+  for (const [address, group] of Map.groupBy(byClaim, (backendRuntime) => backendRuntime.listen ?? listen)) {
     const secure = tls && { tls, onCertificate }
     const reusePort = parts?.reusePort === true
     const listening = { address, limits, runtime, clock, reusePort, ...secure }
@@ -251,7 +266,7 @@ async function closeAll(listeners: ReadonlyMap<string, Listener>, error: unknown
 }
 
 /** Stale serving needs the old bytes: nothing is collected before it is of no use to anybody. */
-export function retentionOf({ limits, databases }: Pick<HouseOptions, 'limits' | 'databases'>): number {
+export function retentionOf({ limits, databases }: Pick<ProxyServerOptions, 'limits' | 'databases'>): number {
   const caps = databases.map(({ settings, segments }) => {
     const { policy, maxStaleMs } = settings().terms
     return Math.max(policy.capMs, segments?.maxAgeMs ?? 0) + maxStaleMs
@@ -289,7 +304,7 @@ export async function startWindowpane(options: WindowpaneOptions): Promise<Windo
   const { policy = ladder(), identity = 'separate', runtime = allOn, store } = options
   const terms = { mode: 'on', identity, policy, maxStaleMs: limits.maxStaleMs } as const
   const settings: Settings = { terms, rules: [] }
-  const house = await startHouse({
+  const server = await startServer({
     listen: options.listen ?? '127.0.0.1:9191',
     limits,
     runtime,
@@ -305,10 +320,10 @@ export async function startWindowpane(options: WindowpaneOptions): Promise<Windo
     ...(store && { store }),
   })
   return {
-    url: house.url,
+    url: server.url,
     get flavour() {
-      return house.databases[0]!.flavour
+      return server.databases[0]!.flavour
     },
-    close: () => house.close(),
+    close: () => server.close(),
   }
 }

@@ -1,13 +1,16 @@
 /** The stores of one process: its memory, and per far store the memory in front of it. */
 import type { Clock } from '../../core/clock.ts'
 import type { Mark } from '../../core/mark.ts'
+import { CellClaims } from '../../engine/cell-claims.ts'
+import type { Claims } from '../../engine/claims.ts'
 import { Marks } from '../../engine/marks.ts'
+import type { Cells } from '../../stores/cells.ts'
 import type { StoreCondition } from '../../stores/figures.ts'
 import type { OpenedStore } from '../../stores/kind.ts'
 import type { Store } from '../../stores/store.ts'
 import { type TieredStore, tieredStore } from '../../stores/tiered.ts'
 import type { NamedStore } from '../../telemetry/store-families.ts'
-import type { Onlooker } from '../../telemetry/telemetry.ts'
+import type { Observer } from '../../telemetry/telemetry.ts'
 
 /** An open store and how long one operation of it may take, or why there is none. */
 export type FarStore = (OpenedStore & { readonly timeoutMs: number }) | StoreCondition
@@ -17,7 +20,7 @@ export interface TiersOptions {
   readonly memory: Store
   /** By their names in the configuration. */
   readonly farStores: ReadonlyMap<string, FarStore>
-  readonly telemetry: Onlooker | undefined
+  readonly telemetry: Observer | undefined
   /** How long marks are kept. */
   readonly retentionMs: number
   /** Told what marks of a store are in force; '' is memory alone. */
@@ -32,6 +35,10 @@ export interface Storage {
   of(name: string | undefined): Store
   /** The marks of those who use a store that `of` gave. */
   marksOf(store: Store): Marks
+  /** Where others, threads or nodes, fetch for a store that `of` gave. */
+  claimsOf(store: Store): Claims | undefined
+  /** Of a store that `of` gave, where it has some that outlive this process or are shared. */
+  cellsOf(store: Store): Cells | undefined
   /** To be waited for before the first request: what was purged before a restart stays so. */
   loadMarks(): Promise<void>
   /** Memory first. */
@@ -46,6 +53,8 @@ export class Tiers implements Storage {
   readonly #missing: NamedStore[] = []
   /** By store: who shares one shares its marks. */
   readonly #marks = new Map<Store, Marks>()
+  readonly #claims = new Map<Store, Claims>()
+  readonly #cells = new Map<Store, Cells>()
 
   constructor({ clock, memory, farStores, telemetry, retentionMs, onMarks }: TiersOptions) {
     const tell = (store: string) => onMarks && ((marks: readonly Mark[]) => onMarks(store, marks))
@@ -63,6 +72,11 @@ export class Tiers implements Storage {
         })
         this.#tiers.set(name, tier)
         this.#marks.set(tier, new Marks({ clock, retentionMs, cells, onChange: tell(name) }))
+        if (cells !== undefined) this.#cells.set(tier, cells)
+        if (cells?.capabilities.shared) {
+          const share = (...what: Parameters<TieredStore['share']>) => tier.share(...what)
+          this.#claims.set(tier, new CellClaims({ cells, clock, share }))
+        }
       }
     }
   }
@@ -77,6 +91,14 @@ export class Tiers implements Storage {
 
   marksOf(store: Store): Marks {
     return this.#marks.get(store)!
+  }
+
+  claimsOf(store: Store): Claims | undefined {
+    return this.#claims.get(store)
+  }
+
+  cellsOf(store: Store): Cells | undefined {
+    return this.#cells.get(store)
   }
 
   async loadMarks(): Promise<void> {

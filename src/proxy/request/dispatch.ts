@@ -6,7 +6,7 @@ import { isFor, placeOf, type Route, withoutPrefix } from './routes.ts'
 interface Claimant {
   /** Undefined: it takes what nobody else does. */
   readonly route?: Route | undefined
-  readonly site: { readonly handler: Handler }
+  readonly backendRuntime: { readonly handler: Handler }
 }
 
 /** `group`: the narrower claim first. */
@@ -14,7 +14,7 @@ export function answererOf(group: readonly Claimant[]): (request: Asked, respons
   const [first] = group
   // All that comes is for it, whatever host it names.
   if (first !== undefined && first.route === undefined) {
-    const { handler } = first.site
+    const { handler } = first.backendRuntime
     return (request, response) => {
       if (request.url?.startsWith('/') !== true) request.url = placeOf(request).target
       void handler.handle(request, response)
@@ -28,7 +28,7 @@ export function answererOf(group: readonly Claimant[]): (request: Asked, respons
       response.end(Buffer.from(noDatabase(request)))
     } else {
       request.url = withoutPrefix(found.route, place.target)
-      void found.site.handler.handle(request, response)
+      void found.backendRuntime.handler.handle(request, response)
     }
   }
 }

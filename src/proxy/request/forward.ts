@@ -1,6 +1,6 @@
 /** Everything that is not answered from the cache: passed on untouched, streamed both ways at the slower side's pace. */
 import type { HeaderList } from '../../backends/backend.ts'
-import type { Broken, Exchange, ResponseHandler } from '../../engine/ports.ts'
+import type { Broken, ResponseHandler, UpstreamCall } from '../../engine/ports.ts'
 import { Tee } from '../../engine/tee.ts'
 import type { ForwardRequest, HttpUpstream } from '../upstream/upstream.ts'
 import type { Outgoing } from './outgoing.ts'
@@ -13,10 +13,10 @@ export function forward(
 ): Promise<Broken | undefined> {
   return new Promise((resolve) => {
     const passing = new Passing(new Tee(outgoing), resolve)
-    const exchange = upstream.forward(request, passing)
-    passing.sent(exchange)
+    const call = upstream.forward(request, passing)
+    passing.sent(call)
     outgoing.onGone(() => {
-      exchange.cancel()
+      call.cancel()
       resolve(undefined)
     })
   })
@@ -25,15 +25,15 @@ export function forward(
 class Passing implements ResponseHandler {
   readonly #tee: Tee
   readonly #resolve: (broken: Broken | undefined) => void
-  #exchange: Exchange | undefined
+  #call: UpstreamCall | undefined
 
   constructor(tee: Tee, resolve: (broken: Broken | undefined) => void) {
     this.#tee = tee
     this.#resolve = resolve
   }
 
-  sent(exchange: Exchange): void {
-    this.#exchange = exchange
+  sent(call: UpstreamCall): void {
+    this.#call = call
   }
 
   head(status: number, headers: HeaderList): void {
@@ -42,8 +42,8 @@ class Passing implements ResponseHandler {
 
   data(chunk: Uint8Array): void {
     if (this.#tee.write(chunk)) return
-    this.#exchange?.pause()
-    this.#tee.onDrain(() => this.#exchange?.resume())
+    this.#call?.pause()
+    this.#tee.onDrain(() => this.#call?.resume())
   }
 
   end(): void {

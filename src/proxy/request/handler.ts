@@ -146,7 +146,7 @@ export class Handler {
       const { maxRequestBytes } = this.#options
       return this.#refuse(outgoing, 'request_too_large', `a query may have ${maxRequestBytes} bytes`)
     }
-    outgoing.isLast()
+    outgoing.closeAfterResponse()
     return this.#refuse(outgoing, 'overloaded', 'no memory is left for the query')
   }
 
@@ -275,7 +275,7 @@ export class Handler {
     const { contentType, body } = errorAnswerOf(this.#options.backend, status, message)
     const headers = ['Content-Type', contentType]
     if (status === 503) headers.push('Retry-After', '1')
-    if (status === 413 || status === 400) outgoing.isLast()
+    if (status === 413 || status === 400) outgoing.closeAfterResponse()
     outgoing.whole(status, headers, Buffer.from(body))
   }
 }

@@ -169,7 +169,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
   }
 
   /** After this answer the connection is closed: a request that was not read to its end makes it unusable. */
-  isLast(): void {
+  closeAfterResponse(): void {
     this.#response.shouldKeepAlive = false
   }
 

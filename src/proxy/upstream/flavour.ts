@@ -65,7 +65,7 @@ export class FlavourWatch {
         resolve()
       }
       let timer: Timer | undefined
-      const exchange = sendDecoded(
+      const call = sendDecoded(
         this.#upstream,
         { request: this.#request(headers), accept: 'identity' },
         {
@@ -91,7 +91,7 @@ export class FlavourWatch {
         },
       )
       timer = this.#clock.after(patienceMs, () => {
-        exchange.cancel()
+        call.cancel()
         resolve()
       })
     })

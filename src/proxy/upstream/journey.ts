@@ -41,7 +41,7 @@ export class RequestJourney implements Journey {
   begin(reader: ResponseReader): void {
     this.#reader = reader
     const broken = this.#attempt(reader, this.#endpoints.first(this.#cargo.isSafe))
-    // Not before the caller has the exchange in hand.
+    // Not before the caller has the call in hand.
     if (broken !== undefined) queueMicrotask(() => reader.fail(broken))
   }
 

@@ -1,7 +1,7 @@
 /** A response on its way from the database: once, in order, within its deadline, as it came over the wire. */
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../core/clock.ts'
-import type { Broken, Exchange, ResponseHandler } from '../../engine/ports.ts'
+import type { Broken, ResponseHandler, UpstreamCall } from '../../engine/ports.ts'
 import type { Pace, Paced } from './pace.ts'
 
 export interface ReaderOptions {
@@ -22,7 +22,7 @@ export interface Journey {
   over(): void
 }
 
-export class ResponseReader implements Dispatcher.DispatchHandler, Exchange, Paced {
+export class ResponseReader implements Dispatcher.DispatchHandler, UpstreamCall, Paced {
   readonly #handler: ResponseHandler
   readonly #options: ReaderOptions
   #controller: Dispatcher.DispatchController | undefined

@@ -1,6 +1,6 @@
 /** The database over HTTP, with a span for every query that is asked on behalf of a traced request. */
 import type { HeaderList, WireRequest } from '../../backends/backend.ts'
-import type { Broken, Encoding, Exchange, ResponseHandler } from '../../engine/ports.ts'
+import type { Broken, Encoding, ResponseHandler, UpstreamCall } from '../../engine/ports.ts'
 import type { ServerAddress } from '../../telemetry/channels.ts'
 import type { FetchSpan, Tracing } from '../../telemetry/tracing.ts'
 import { type ForwardRequest, HttpUpstream, type UpstreamOptions } from './upstream.ts'
@@ -13,14 +13,14 @@ export class TracedUpstream extends HttpUpstream {
     this.#tracing = tracing
   }
 
-  override send(request: WireRequest, accept: Encoding, handler: ResponseHandler): Exchange {
+  override send(request: WireRequest, accept: Encoding, handler: ResponseHandler): UpstreamCall {
     const span = this.#tracing.beginFetch(request)
     if (span === undefined) return super.send(request, accept, handler)
     const watched = new Watched(handler, span)
     return watched.sent(super.send({ ...request, headers: span.headers }, accept, watched))
   }
 
-  override forward(request: ForwardRequest, handler: ResponseHandler): Exchange {
+  override forward(request: ForwardRequest, handler: ResponseHandler): UpstreamCall {
     const span = this.#tracing.beginFetch(request)
     if (span === undefined) return super.forward(request, handler)
     const watched = new Watched(handler, span)
@@ -29,18 +29,18 @@ export class TracedUpstream extends HttpUpstream {
 }
 
 /** Passes everything on, both ways, and notes when it is over. */
-class Watched implements ResponseHandler, Exchange {
+class Watched implements ResponseHandler, UpstreamCall {
   readonly #handler: ResponseHandler
   readonly #span: FetchSpan
-  #exchange!: Exchange
+  #call!: UpstreamCall
 
   constructor(handler: ResponseHandler, span: FetchSpan) {
     this.#handler = handler
     this.#span = span
   }
 
-  sent(exchange: Exchange): Exchange {
-    this.#exchange = exchange
+  sent(call: UpstreamCall): UpstreamCall {
+    this.#call = call
     return this
   }
 
@@ -70,15 +70,15 @@ class Watched implements ResponseHandler, Exchange {
 
   cancel(): void {
     this.#span.end('given_up')
-    this.#exchange.cancel()
+    this.#call.cancel()
   }
 
   pause(): void {
-    this.#exchange.pause()
+    this.#call.pause()
   }
 
   resume(): void {
-    this.#exchange.resume()
+    this.#call.resume()
   }
 }
 

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import type { HeaderList, WireRequest } from '../../backends/backend.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { headerOf } from '../../core/headers.ts'
-import type { Encoding, Exchange, ResponseHandler, Upstream } from '../../engine/ports.ts'
+import type { Encoding, ResponseHandler, Upstream, UpstreamCall } from '../../engine/ports.ts'
 import { endToEnd } from '../headers.ts'
 import { Endpoints } from './choice.ts'
 import { type AuthOptions, Credentials } from './credentials.ts'
@@ -104,7 +104,7 @@ export class HttpUpstream implements Upstream {
     return [...this.#endpoints].map((each) => each.state)
   }
 
-  send(request: WireRequest, accept: Encoding, handler: ResponseHandler): Exchange {
+  send(request: WireRequest, accept: Encoding, handler: ResponseHandler): UpstreamCall {
     const headers = this.#requestHeaders(endToEnd(request.headers, conditional))
     headers.push('accept-encoding', accept)
     const body = request.body.length > 0 ? request.body : null
@@ -112,7 +112,7 @@ export class HttpUpstream implements Upstream {
   }
 
   /** As `send`, with the client's own Accept-Encoding and a body that may be streamed. */
-  forward(request: ForwardRequest, handler: ResponseHandler): Exchange {
+  forward(request: ForwardRequest, handler: ResponseHandler): UpstreamCall {
     const headers = this.#requestHeaders(request.headers)
     const accept = headerOf(request.headers, 'accept-encoding')
     const length = headerOf(request.headers, 'content-length')
@@ -159,7 +159,7 @@ export class HttpUpstream implements Upstream {
     return [...others, 'authorization', value]
   }
 
-  #begin(endpoints: Endpoints, cargo: Cargo, handler: ResponseHandler): Exchange {
+  #begin(endpoints: Endpoints, cargo: Cargo, handler: ResponseHandler): UpstreamCall {
     const journey = new RequestJourney(endpoints, cargo)
     const idleTimeoutMs = cargo.patienceMs ?? this.#settings.idleTimeoutMs
     const [clock, pace] = [this.#clock, this.#pace]

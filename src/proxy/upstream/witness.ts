@@ -15,9 +15,9 @@ import { hullOf, type Intervals, nothing } from '../../core/interval.ts'
 import type { Mark } from '../../core/mark.ts'
 import { type StillSpan, stillAfter, type Vouched } from '../../core/witness.ts'
 import { sendDecoded } from '../../engine/decoder.ts'
-import type { Exchange, Upstream } from '../../engine/ports.ts'
+import type { Upstream, UpstreamCall } from '../../engine/ports.ts'
 import type { Witness } from '../../engine/witness.ts'
-import type { Onlooker } from '../../telemetry/telemetry.ts'
+import type { Observer } from '../../telemetry/telemetry.ts'
 
 export interface SegmentWatcherOptions {
   readonly backend: string
@@ -31,7 +31,7 @@ export interface SegmentWatcherOptions {
   readonly mark: (mark: Mark) => unknown
   /** Other threads vouch for the same. */
   readonly onVouched?: ((vouched: Vouched) => unknown) | undefined
-  readonly log?: Onlooker['log'] | undefined
+  readonly log?: Observer['log'] | undefined
 }
 
 /** How the watcher fares. */
@@ -68,7 +68,7 @@ export class SegmentWatcher {
   #marked = 0
   #trouble: string | undefined
   #timer: Timer | undefined
-  #exchange: Exchange | undefined
+  #call: UpstreamCall | undefined
   #isClosed = false
   readonly #startedAt: EpochMs
 
@@ -85,7 +85,7 @@ export class SegmentWatcher {
   close(): void {
     this.#isClosed = true
     this.#timer?.cancel()
-    this.#exchange?.cancel()
+    this.#call?.cancel()
   }
 
   get figures(): SegmentFigures {
@@ -119,12 +119,12 @@ export class SegmentWatcher {
     }
     const giveUp = (unreadable: string) => {
       over({ unreadable })
-      this.#exchange?.cancel()
+      this.#call?.cancel()
     }
     // An answer that takes longer is too old to be trusted when it comes.
     const patience = clock.after(settings.patienceMs, () => giveUp('no answer in time'))
     const asked = { request: segments.request, accept: upstream.preferredEncoding }
-    this.#exchange = sendDecoded(upstream, asked, {
+    this.#call = sendDecoded(upstream, asked, {
       head: (code) => {
         status = code
       },

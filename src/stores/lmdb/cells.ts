@@ -1,5 +1,5 @@
 /** Cells in the file: conditions are judged inside the write transaction, so that processes may share it. */
-import type { Clock } from '../../core/clock.ts'
+import type { Clock, EpochMs } from '../../core/clock.ts'
 import { isCollected, publishOn, type Rows, refusalOfId, takeFrom, visible } from '../cell-rules.ts'
 import type {
   Cell,
@@ -11,12 +11,23 @@ import type {
   PublishOutcome,
   PutOutcome,
   Take,
-  Taken,
+  TakeOutcome,
 } from '../cells.ts'
 import { seal, unseal } from '../rows/seal.ts'
 import type { MaybePromise } from '../store.ts'
 import type { StoreFile } from './file.ts'
 import type { Health } from './health.ts'
+import type { Markers } from './marker.ts'
+
+export interface LmdbCellsParts {
+  readonly file: StoreFile
+  readonly health: Health
+  readonly clock: Clock
+  readonly markers: Pick<Markers, 'isAlone'>
+}
+
+/** How late it may be noticed that another process has opened the file. */
+const lookAgainMs = 1000
 
 export class LmdbCells implements Cells {
   readonly name = 'lmdb'
@@ -25,12 +36,21 @@ export class LmdbCells implements Cells {
   readonly #health: Health
   readonly #rows: Rows
   readonly #clock: Clock
+  readonly #markers: Pick<Markers, 'isAlone'>
+  #alone: { readonly is: boolean; readonly until: EpochMs } = { is: false, until: Number.NEGATIVE_INFINITY }
 
-  constructor(file: StoreFile, health: Health, clock: Clock) {
+  constructor({ file, health, clock, markers }: LmdbCellsParts) {
     this.#file = file
     this.#health = health
     this.#clock = clock
+    this.#markers = markers
     this.#rows = rowsOn(file, clock, this.capabilities.maxValueBytes)
+  }
+
+  isAlone(): boolean {
+    const now = this.#clock.now()
+    if (!(now < this.#alone.until)) this.#alone = { is: this.#markers.isAlone(), until: now + lookAgainMs }
+    return this.#alone.is
   }
 
   get(id: CellId, v: number): MaybePromise<Cell | undefined> {
@@ -75,8 +95,11 @@ export class LmdbCells implements Cells {
     )
   }
 
-  take(id: CellId, take: Take): Promise<Taken> {
-    return this.#change<Taken>(() => takeFrom(this.#rows, id, take), { ok: false, reason: 'unavailable' })
+  take(id: CellId, take: Take): Promise<TakeOutcome> {
+    return this.#change<TakeOutcome>(() => takeFrom(this.#rows, id, take), {
+      ok: false,
+      reason: 'unavailable',
+    })
   }
 
   remove(id: CellId, condition: Condition): Promise<boolean> {

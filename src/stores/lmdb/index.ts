@@ -119,7 +119,7 @@ class FileStore implements LmdbStore {
       { clock, disk, directory, maxBytes, reserveBytes, retentionMs },
       { file: this.#file, records: this.#records, health: this.#health },
     )
-    this.cells = new LmdbCells(this.#file, this.#health, clock)
+    this.cells = new LmdbCells({ file: this.#file, health: this.#health, clock, markers: this.#markers })
     this.#schedule()
   }
 

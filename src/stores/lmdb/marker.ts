@@ -91,6 +91,15 @@ export class Markers {
     return reason === undefined ? { isAlone } : { setAside: reason, isAlone }
   }
 
+  /** Whether no other store has the file open. Where that cannot be seen, others may have. */
+  isAlone(): boolean {
+    try {
+      return this.#markersLeft().every(({ file, isAlive }) => file === this.#ownFile || !isAlive)
+    } catch {
+      return false
+    }
+  }
+
   /** The file did its work: earlier crashes are not held against it. */
   forgive(): void {
     rmSync(this.#crashFile, { force: true })

@@ -12,7 +12,7 @@ import type {
   PublishOutcome,
   PutOutcome,
   Take,
-  Taken,
+  TakeOutcome,
 } from '../cells.ts'
 
 export interface MemoryCellsOptions {
@@ -71,7 +71,7 @@ class MemoryCells implements Cells, Rows {
     return { ok: false, reason: outcome.reason, ...(current === undefined ? {} : { current }) }
   }
 
-  take(id: CellId, take: Take): Taken {
+  take(id: CellId, take: Take): TakeOutcome {
     return takeFrom(this, id, take)
   }
 

@@ -1,4 +1,4 @@
-/** What the keeper has decompressed lies in shared memory again: a thread is shown it, not given a copy. */
+/** What the main thread has decompressed lies in shared memory again: a thread is shown it, not given a copy. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { takeBodiesFrom } from '../../core/pane.ts'

@@ -1,5 +1,5 @@
 /**
- * The keeper's side of one cache for several threads: reads and writes of the threads go to the stores, and whoever holds
+ * The main thread's side of one cache for several threads: reads and writes of the threads go to the stores, and whoever holds
  * a key is told when what memory has of it changes. Nobody waits for anybody: a thread that is told late asks the
  * database once more, and gets no wrong answer, because every bucket carries its clock.
  */
@@ -8,7 +8,7 @@ import { readNear } from '../../stores/peek.ts'
 import type { Found, Store } from '../../stores/store.ts'
 import { clip, countBuckets } from '../../stores/tile.ts'
 import { fromShared, toShared } from '../shared-pane.ts'
-import type { SharedSlot, StoreName, ToKeeper, ToReplica } from './messages.ts'
+import type { SharedSlot, StoreName, ToMainThread, ToReplica } from './messages.ts'
 
 export interface DirectoryOptions {
   /** Tells `changed` of every change. */
@@ -66,7 +66,7 @@ export class Directory {
     queueMicrotask(() => this.flush())
   }
 
-  receive(thread: number, message: ToKeeper): void {
+  receive(thread: number, message: ToMainThread): void {
     const counter = this.#counters.get(thread)
     if (counter === undefined) return
     if (message.kind === 'write') this.#write(counter, message)
@@ -95,7 +95,7 @@ export class Directory {
     }
   }
 
-  async #read(counter: Counter, message: ToKeeper & { kind: 'read' }): Promise<void> {
+  async #read(counter: Counter, message: ToMainThread & { kind: 'read' }): Promise<void> {
     const { ask, store, key, interval, stale } = message
     const found = await this.#found(store, (of) =>
       stale.length === 0 ? readNear(of, key, interval) : of.read(key, interval, stale),
@@ -117,7 +117,7 @@ export class Directory {
     tell(counter, key, this.#slotOf(key, this.#revisions.get(key) ?? 0))
   }
 
-  #write(counter: Counter, { write, store, key, pane, shape }: ToKeeper & { kind: 'write' }): void {
+  #write(counter: Counter, { write, store, key, pane, shape }: ToMainThread & { kind: 'write' }): void {
     this.#options.onBytes?.(pane.length)
     const landed = () => {
       counter.written = Math.max(counter.written, write)
@@ -138,7 +138,7 @@ export class Directory {
 
   async #remove(
     counter: Counter,
-    { ask, store, key, interval, fetchedUntil }: ToKeeper & { kind: 'remove' },
+    { ask, store, key, interval, fetchedUntil }: ToMainThread & { kind: 'remove' },
   ): Promise<void> {
     const buckets = (await this.#found(store, (of) => of.remove(key, interval, fetchedUntil))) ?? 0
     this.flush()
@@ -146,7 +146,7 @@ export class Directory {
   }
 
   /** Reading a bucket that is in memory counts as a use of its key, and as a sighting of its shape. */
-  #use({ store, keys }: ToKeeper & { kind: 'used' }): void {
+  #use({ store, keys }: ToMainThread & { kind: 'used' }): void {
     for (const key of keys) {
       const from = this.#held(key)?.panes[0]?.from
       if (from !== undefined) void this.#found(store, (of) => readNear(of, key, { from, to: from + 1 }))

@@ -1,5 +1,5 @@
 /**
- * What the keeper of the stores and the threads that serve requests say to each other about buckets. Messages between two
+ * What the main thread of the stores and the threads that serve requests say to each other about buckets. Messages between two
  * threads arrive in the order in which they were sent; nothing is known about the order between three.
  */
 import type { EpochMs } from '../../core/clock.ts'
@@ -18,7 +18,7 @@ export interface SharedSlot {
   readonly shape: ShapeRecord
 }
 
-export type ToKeeper =
+export type ToMainThread =
   | {
       readonly kind: 'read'
       readonly ask: number

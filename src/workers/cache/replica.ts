@@ -1,6 +1,6 @@
 /**
- * A thread's own view of the cache that the keeper holds: what it has is answered at once, from the same bytes; what it
- * has not is asked of the keeper. A write can be read here before it returns, and goes to the keeper at once.
+ * A thread's own view of the cache that the main thread holds: what it has is answered at once, from the same bytes; what it
+ * has not is asked of the main thread. A write can be read here before it returns, and goes to the main thread at once.
  */
 import type { Budget } from '../../core/budget.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
@@ -10,14 +10,14 @@ import { measure, type Pane } from '../../core/pane.ts'
 import type { Entry, Found, MaybePromise, ShapeRecord, Store } from '../../stores/store.ts'
 import { clip, gapIn, layLoosely } from '../../stores/tile.ts'
 import { fromShared, type SharedPane, toShared } from '../shared-pane.ts'
-import type { StoreName, ToKeeper, ToReplica } from './messages.ts'
+import type { StoreName, ToMainThread, ToReplica } from './messages.ts'
 
 export interface ReplicaOptions {
-  readonly send: (message: ToKeeper) => void
+  readonly send: (message: ToMainThread) => void
   readonly clock: Clock
-  /** For writes that the keeper has not taken over yet. */
+  /** For writes that the main thread has not taken over yet. */
   readonly budget: Budget
-  /** The keeper would not keep a longer pane. */
+  /** The main thread would not keep a longer pane. */
   readonly maxPaneBytes: number
   /** Stores in which there may be more than memory has. */
   readonly farStores: ReadonlySet<StoreName>
@@ -31,7 +31,7 @@ interface Held {
   readonly shape: ShapeRecord
 }
 
-/** A write on its way to the keeper. */
+/** A write on its way to the main thread. */
 interface Pending extends Entry {
   readonly write: number
   readonly bytes: number
@@ -47,7 +47,7 @@ interface Wanted {
 
 const noBucket: Interval = { from: 0, to: 0 }
 
-/** How late the keeper may hear which keys were used: for it that is the order in which they leave. */
+/** How late the main thread may hear which keys were used: for it that is the order in which they leave. */
 const tellUsedMs = 1000
 
 export class Replica {
@@ -86,7 +86,7 @@ export class Replica {
     }
   }
 
-  /** What this thread holds, or else what the keeper has in memory. */
+  /** What this thread holds, or else what the main thread has in memory. */
   near(store: StoreName, key: Key, interval: Interval): MaybePromise<Found | undefined> {
     const found = this.look(key, interval)
     if (found === undefined) return this.#ask(store, key, { interval, stale: nothing })
@@ -94,13 +94,13 @@ export class Replica {
     return found
   }
 
-  /** The keeper asks its far store for the stale buckets. */
+  /** The main thread asks its far store for the stale buckets. */
   read(store: StoreName, key: Key, { interval, stale }: Wanted): MaybePromise<Found | undefined> {
     const isFar = this.#options.farStores.has(store)
     return isFar ? this.#ask(store, key, { interval, stale }) : this.look(key, interval)
   }
 
-  /** What is here, writes included that the keeper has not answered yet. */
+  /** What is here, writes included that the main thread has not answered yet. */
   look(key: Key, interval: Interval): Found | undefined {
     const held = this.#held.get(key)
     const pending = this.#pending.get(key)
@@ -139,7 +139,7 @@ export class Replica {
     return { panes: this.#bodiesOf(reply.panes, []), shape: reply.shape }
   }
 
-  #request(message: (ask: number) => ToKeeper): Promise<Reply> {
+  #request(message: (ask: number) => ToMainThread): Promise<Reply> {
     const ask = ++this.#lastAsk
     return new Promise((resolve) => {
       this.#asks.set(ask, resolve)
@@ -160,7 +160,7 @@ export class Replica {
     }
   }
 
-  /** Own writes that the keeper has seen are in what it says now, or were refused. */
+  /** Own writes that the main thread has seen are in what it says now, or were refused. */
   #settle(key: Key, written: number): void {
     const pending = this.#pending.get(key)
     if (pending === undefined) return
@@ -245,6 +245,6 @@ class ReplicaStore implements Store {
     return this.#replica.keys
   }
 
-  /** The keeper closes what there is to close. */
+  /** The main thread closes what there is to close. */
   close(): void {}
 }

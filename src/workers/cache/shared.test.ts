@@ -82,7 +82,7 @@ for (const [name, trouble] of Object.entries(troubles)) {
   })
 }
 
-test('threads hold nothing that the keeper has compressed, and get it back when they ask', async () => {
+test('threads hold nothing that the main thread has compressed, and get it back when they ask', async () => {
   for (const longestNow of [0, 2 ** 20]) {
     const packer = new SlowPacker(longestNow)
     const harness = new ReplicaRig(2, { packer })
@@ -108,7 +108,7 @@ test('threads hold nothing that the keeper has compressed, and get it back when 
   }
 })
 
-test('a write to what lies compressed stays with its thread until the keeper has it', async () => {
+test('a write to what lies compressed stays with its thread until the main thread has it', async () => {
   const packer = new SlowPacker(0)
   const harness = new ReplicaRig(1, { packer })
   const [{ replica, budget }] = harness.replicas as [ReplicaRig['replicas'][number]]
@@ -117,7 +117,7 @@ test('a write to what lies compressed stays with its thread until the keeper has
   write(0, 300)
   await harness.settle()
   await harness.read(0, 'a')
-  // The keeper hears that it was read, and then nothing more.
+  // The main thread hears that it was read, and then nothing more.
   for (const ms of [2000, 70_000]) {
     await harness.clock.advance(ms)
     await harness.settle()

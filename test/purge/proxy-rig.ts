@@ -20,7 +20,7 @@ export interface Purged {
   readonly examples: readonly { key: string; text: string; backend: string; buckets: number }[]
 }
 
-export class House {
+export class ProxyRig {
   readonly #url: string
   readonly #admin: string
   readonly #child: Child
@@ -76,7 +76,7 @@ export async function folder(t: TestContext): Promise<string> {
 }
 
 /** `backends` is YAML; `store` is a directory for a durable store, named `disk`. */
-export async function openHouse(t: TestContext, backends: string, store?: string): Promise<House> {
+export async function openServer(t: TestContext, backends: string, store?: string): Promise<ProxyRig> {
   const file = join(await folder(t), 'windowpane.yaml')
   const stores =
     store === undefined ? '' : `stores:\n  disk: { type: lmdb, path: ${store}, size: 64MB, reserve: 0B }\n`
@@ -84,5 +84,5 @@ export async function openHouse(t: TestContext, backends: string, store?: string
   await writeFile(file, `${admin}telemetry: { logFormat: json }\n${stores}backends:\n${backends}`)
   const child = startCommand(t, ['--config', file])
   const url = await readyAddress(child)
-  return new House(child, url, await adminAddress(child))
+  return new ProxyRig(child, url, await adminAddress(child))
 }

@@ -5,7 +5,7 @@ import { prometheus } from '../../src/backends/prometheus/index.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import { startAdmin } from '../../src/proxy/admin/admin.ts'
 import { runThrough } from '../../src/proxy/admin/run.ts'
-import { startHouse } from '../../src/proxy/assembly/server.ts'
+import { startServer } from '../../src/proxy/assembly/server.ts'
 import { defaultLimits, type Limits, limitsOf } from '../../src/proxy/limits.ts'
 import type { Mode, Settings } from '../../src/proxy/request/settings.ts'
 import { Telemetry } from '../../src/telemetry/telemetry.ts'
@@ -51,7 +51,7 @@ export const settingsOf = (mode: Mode): Settings => ({
   rules: [],
 })
 
-export interface HouseOptions {
+export interface ProxyRigOptions {
   readonly upstream: string
   readonly clock: Clock
   readonly limits?: Partial<Limits>
@@ -60,7 +60,7 @@ export interface HouseOptions {
   readonly passTime?: () => Promise<void>
 }
 
-export async function startShadowHouse(t: TestContext, options: HouseOptions): Promise<ShadowHouse> {
+export async function startShadowHouse(t: TestContext, options: ProxyRigOptions): Promise<ShadowHouse> {
   const { clock, upstream, allowsWrites = true } = options
   const telemetry = new Telemetry({
     clock,
@@ -68,7 +68,7 @@ export async function startShadowHouse(t: TestContext, options: HouseOptions): P
     log: { level: () => 'silent', format: () => 'json', write: () => true },
   })
   const own = { settings: settingsOf('shadow') }
-  const house = await startHouse({
+  const proxy = await startServer({
     listen: '127.0.0.1:0',
     limits: limitsOf(options.limits),
     clock,
@@ -82,8 +82,8 @@ export async function startShadowHouse(t: TestContext, options: HouseOptions): P
       },
     ],
   })
-  const [database] = house.databases
-  const { site } = database!
+  const [database] = proxy.databases
+  const { backendRuntime } = database!
   const admin = await startAdmin({
     listen: '127.0.0.1:0',
     clock,
@@ -101,19 +101,19 @@ export async function startShadowHouse(t: TestContext, options: HouseOptions): P
           'main',
           {
             queryPath: () => '/api/v1/query_range',
-            explain: site.explain,
-            run: runThrough({ url: house.url }, clock),
+            explain: backendRuntime.explain,
+            run: runThrough({ url: proxy.url }, clock),
           },
         ],
       ]),
-    shadow: { log: house.shadowLog, modes: new Map([['main', site.modes]]) },
+    shadow: { log: proxy.shadowLog, modes: new Map([['main', backendRuntime.modes]]) },
   })
   t.after(async () => {
-    const closed = Promise.all([admin.close(), house.close()])
+    const closed = Promise.all([admin.close(), proxy.close()])
     await options.passTime?.()
     await closed
   })
-  return Object.assign(own, { url: house.url, admin: admin.url, memory: house.memory })
+  return Object.assign(own, { url: proxy.url, admin: admin.url, memory: proxy.memory })
 }
 
 export async function reportOf(admin: string): Promise<Report> {

@@ -1,5 +1,5 @@
 /**
- * The threads that serve requests, as the keeper sees them: started with what is in force, told of what changes, served
+ * The threads that serve requests, as the main thread sees them: started with what is in force, told of what changes, served
  * with panes and claims, started again when one ends, and drained at the end.
  */
 import { MessageChannel, Worker } from 'node:worker_threads'
@@ -8,21 +8,23 @@ import type { LoadOptions } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
+import type { BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
 import type { Inside } from '../proxy/assembly/parts.ts'
-import type { SiteFigures } from '../proxy/assembly/site.ts'
 import type { Listener } from '../proxy/front/listener.ts'
+import type { Cells } from '../stores/cells.ts'
 import type { Store } from '../stores/store.ts'
 import type { ThreadFigures } from '../telemetry/process-figures.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { Directory } from './cache/directory.ts'
+import { type KnownCells, runOnCells } from './cells.ts'
 import { ClaimTable } from './claims.ts'
 import { addUp, noFigures } from './figures.ts'
-import type { Briefing, FromWorker, Order, ToWorker, WorkerFigures } from './messages.ts'
+import type { FromWorker, ToWorker, WorkerCommand, WorkerFigures, WorkerInit } from './messages.ts'
 import { recordsIn } from './record-columns.ts'
 import type { Batch } from './relay.ts'
 import { emptyCell, type MeterCells } from './shared-meter.ts'
 
-export interface CrewOptions {
+export interface WorkerPoolOptions {
   readonly workers: number
   readonly clock: Clock
   readonly config: Config
@@ -31,7 +33,7 @@ export interface CrewOptions {
   /** What the configuration in force is made of. */
   readonly given: () => LoadOptions
   readonly telemetry: Telemetry
-  /** Cell 0 is the keeper's. */
+  /** Cell 0 is the main thread's. */
   readonly meter: MeterCells
   /** Told of memory that workers have made. */
   readonly onBytes: (bytes: number) => void
@@ -39,12 +41,12 @@ export interface CrewOptions {
   readonly relieve: () => void
 }
 
-interface Member {
+interface WorkerHandle {
   readonly place: number
   readonly thread: Worker
   readonly threadId: number
   /** Orders that it has not carried out yet. */
-  readonly orders: Map<number, () => void>
+  readonly commands: Map<number, () => void>
   figures: WorkerFigures
   readonly startedAt: number
   /** Why it ended, where it said so. */
@@ -59,22 +61,22 @@ const steadyMs = 60_000
 /** V8's own young generation of 64 MB in every thread would be more than a small `limits.memory`. */
 const threadHeap = { maxYoungGenerationSizeMb: 16 }
 
-export class Crew {
-  readonly #options: CrewOptions
-  readonly #members = new Map<number, Member>()
+export class WorkerPool {
+  readonly #options: WorkerPoolOptions
+  readonly #workers = new Map<number, WorkerHandle>()
   readonly #addresses = new Map<string, string>()
   readonly #backoffMs = new Map<number, number>()
   #inside!: Inside
   #directory!: Directory
   #claims!: ClaimTable
   /** Timers do not keep the process alive; an open port does, while every worker waits to be started again. */
-  readonly #vigil = new MessageChannel().port1
-  #lastOrder = 0
+  readonly #keepAlive = new MessageChannel().port1
+  #lastCommand = 0
   #closing: Promise<void> | undefined
 
-  constructor(options: CrewOptions) {
+  constructor(options: WorkerPoolOptions) {
     this.#options = options
-    this.#vigil.on('message', () => {})
+    this.#keepAlive.on('message', () => {})
   }
 
   /** The first alone: it finds out which port is taken where any will do. */
@@ -86,6 +88,7 @@ export class Crew {
     this.#claims = new ClaimTable({
       send: (thread, message) => this.#sendTo(thread, message),
       isNews: (key, seen) => this.#directory.isNews(key, seen),
+      outer: (store) => storage.claimsOf(storage.of(store)),
     })
     try {
       const urls = await this.#spawn(1)
@@ -105,21 +108,21 @@ export class Crew {
   }
 
   /** Resolves when every worker has carried it out, or is no more: one that is started later begins with it. */
-  async tell(order: Order): Promise<void> {
-    await Promise.all([...this.#members.values()].map((member) => this.#order(member, order)))
+  async tell(command: WorkerCommand): Promise<void> {
+    await Promise.all([...this.#workers.values()].map((worker) => this.#command(worker, command)))
   }
 
-  figures(backend: string): SiteFigures {
-    return addUp([...this.#members.values()].map(({ figures }) => figures.databases.get(backend)))
+  figures(backend: string): BackendRuntimeFigures {
+    return addUp([...this.#workers.values()].map(({ figures }) => figures.databases.get(backend)))
   }
 
   get threads(): readonly ThreadFigures[] {
-    return [...this.#members.values()].flatMap(({ figures: { thread } }) => (thread ? [thread] : []))
+    return [...this.#workers.values()].flatMap(({ figures: { thread } }) => (thread ? [thread] : []))
   }
 
   /** Undefined where nothing is traced. */
   get spans(): WorkerFigures['spans'] {
-    const all = [...this.#members.values()].flatMap(({ figures: { spans } }) => (spans ? [spans] : []))
+    const all = [...this.#workers.values()].flatMap(({ figures: { spans } }) => (spans ? [spans] : []))
     if (all.length === 0) return undefined
     return all.reduce((a, b) => ({ sent: a.sent + b.sent, dropped: a.dropped + b.dropped }))
   }
@@ -131,11 +134,11 @@ export class Crew {
   }
 
   async #end(): Promise<void> {
-    this.#vigil.close()
+    this.#keepAlive.close()
     await Promise.all(
-      [...this.#members.values()].map(async (member) => {
-        await this.#order(member, { is: 'close' })
-        await member.thread.terminate()
+      [...this.#workers.values()].map(async (worker) => {
+        await this.#command(worker, { is: 'close' })
+        await worker.thread.terminate()
       }),
     )
   }
@@ -154,57 +157,68 @@ export class Crew {
 
   /** Resolves when it listens. */
   #spawn(place: number): Promise<ReadonlyMap<string, string>> {
-    const thread = new Worker(workerFile, { workerData: this.#briefing(place), resourceLimits: threadHeap })
+    const thread = new Worker(workerFile, { workerData: this.#init(place), resourceLimits: threadHeap })
     const { threadId } = thread
-    const member: Member = {
-      ...{ place, thread, threadId, orders: new Map(), figures: noFigures, trouble: undefined },
+    const worker: WorkerHandle = {
+      ...{ place, thread, threadId, commands: new Map(), figures: noFigures, trouble: undefined },
       startedAt: this.#options.clock.elapsed(),
     }
-    this.#members.set(threadId, member)
+    this.#workers.set(threadId, worker)
     this.#directory.open(threadId, (message) => this.#sendTo(threadId, message))
     return new Promise((resolve, reject) => {
       let failure: Error | undefined
       thread.on('message', (message: FromWorker) => {
         if (message.kind === 'ready') resolve(message.urls)
         else if (message.kind === 'failed') failure = failureOf(message)
-        else this.#receive(member, message)
+        else this.#receive(worker, message)
       })
       thread.on('error', (error) => {
-        member.trouble = String(error)
+        worker.trouble = String(error)
       })
       thread.on('exit', () => {
-        this.#lost(member)
+        this.#lost(worker)
         reject(
           failure ??
-            new Error(`a worker ended while it was starting: ${member.trouble ?? 'no reason given'}`),
+            new Error(`a worker ended while it was starting: ${worker.trouble ?? 'no reason given'}`),
         )
       })
     })
   }
 
-  #briefing(place: number): Briefing {
+  #init(place: number): WorkerInit {
     const { workers, kinds, given, meter } = this.#options
-    const { storage, sites, via } = this.#inside
+    const { storage, backendRuntimes, via } = this.#inside
     const stores = ['', ...storage.names]
-    const overridden = sites.filter(({ modes }) => modes.state.isOverridden)
+    const overridden = backendRuntimes.filter(({ modes }) => modes.state.isOverridden)
     return {
       ...{ place, workers, kinds, given: given(), addresses: this.#addresses, via, meter },
       farStores: storage.names,
+      cells: new Map(storage.names.flatMap((name) => knownCells(name, this.#cellsOf(name)))),
       marks: new Map(stores.map((name) => [name, storage.marksOf(storage.of(name)).list()])),
       modes: new Map(overridden.map(({ name, modes }) => [name, modes.state.mode])),
-      known: new Map(sites.map(({ name, flavour, vouched }) => [name, { flavour, vouched }])),
+      known: new Map(backendRuntimes.map(({ name, flavour, vouched }) => [name, { flavour, vouched }])),
     }
   }
 
-  #receive(member: Member, message: FromWorker): void {
+  #cellsOf(store: string): Cells | undefined {
+    const { storage } = this.#inside
+    return storage.cellsOf(storage.of(store))
+  }
+
+  #receive(worker: WorkerHandle, message: FromWorker): void {
     const { telemetry } = this.#options
     switch (message.kind) {
       case 'claim':
       case 'release':
-        this.#claims.receive(member.threadId, message)
+        this.#claims.receive(worker.threadId, message)
+        break
+      case 'cells':
+        void runOnCells(this.#cellsOf(message.store), message).then((reply) =>
+          this.#sendTo(worker.threadId, reply),
+        )
         break
       case 'batch':
-        this.#take(member, message)
+        this.#take(worker, message)
         break
       case 'topic':
         telemetry.log.change(message.topic, message.state, message.fields)
@@ -213,13 +227,13 @@ export class Crew {
         this.#inside.shadowLog[message.call](...(message.given as [never, never]))
         break
       case 'figures':
-        member.figures = message.figures
+        worker.figures = message.figures
         break
       case 'flavour':
-        this.#learn(member, message)
+        this.#learn(worker, message)
         break
       case 'done':
-        member.orders.get(message.id)?.()
+        worker.commands.get(message.id)?.()
         break
       case 'tight':
         this.#options.relieve()
@@ -228,11 +242,11 @@ export class Crew {
       case 'failed':
         break
       default:
-        this.#directory.receive(member.threadId, message)
+        this.#directory.receive(worker.threadId, message)
     }
   }
 
-  #take({ threadId }: Member, batch: Batch): void {
+  #take({ threadId }: WorkerHandle, batch: Batch): void {
     const { telemetry } = this.#options
     const { fetches, leftOut } = batch
     for (const record of recordsIn(batch.records)) telemetry.observe(record)
@@ -246,41 +260,41 @@ export class Crew {
   }
 
   /** What one worker has found out about a database, all others need not. */
-  #learn(from: Member, { backend, flavour }: FromWorker & { kind: 'flavour' }): void {
-    this.#inside.sites.find(({ name }) => name === backend)?.adoptFlavour(flavour)
-    for (const member of this.#members.values()) {
-      if (member !== from) void this.#order(member, { is: 'flavour', backend, flavour })
+  #learn(from: WorkerHandle, { backend, flavour }: FromWorker & { kind: 'flavour' }): void {
+    this.#inside.backendRuntimes.find(({ name }) => name === backend)?.adoptFlavour(flavour)
+    for (const worker of this.#workers.values()) {
+      if (worker !== from) void this.#command(worker, { is: 'flavour', backend, flavour })
     }
   }
 
-  #order(member: Member, order: Order): Promise<void> {
-    const id = ++this.#lastOrder
+  #command(worker: WorkerHandle, command: WorkerCommand): Promise<void> {
+    const id = ++this.#lastCommand
     return new Promise((resolve) => {
       const over = () => {
-        member.orders.delete(id)
+        worker.commands.delete(id)
         resolve()
       }
-      member.orders.set(id, over)
-      this.#sendTo(member.threadId, { kind: 'order', id, order })
+      worker.commands.set(id, over)
+      this.#sendTo(worker.threadId, { kind: 'command', id, command })
     })
   }
 
   #sendTo(threadId: number, message: ToWorker): void {
-    this.#members.get(threadId)?.thread.postMessage(message)
+    this.#workers.get(threadId)?.thread.postMessage(message)
   }
 
   /** What it held is free, whoever waits for it goes on, and another one takes its place. */
-  #lost(member: Member): void {
-    const { threadId, place, orders } = member
-    this.#members.delete(threadId)
+  #lost(worker: WorkerHandle): void {
+    const { threadId, place, commands } = worker
+    this.#workers.delete(threadId)
     this.#directory.close(threadId)
     this.#claims.close(threadId)
     emptyCell(this.#options.meter, place)
-    for (const over of [...orders.values()]) over()
-    if (this.#closing === undefined && this.#addresses.size > 0) this.#startAgain(member)
+    for (const over of [...commands.values()]) over()
+    if (this.#closing === undefined && this.#addresses.size > 0) this.#startAgain(worker)
   }
 
-  #startAgain({ place, startedAt, trouble }: Member): void {
+  #startAgain({ place, startedAt, trouble }: WorkerHandle): void {
     const { clock, telemetry } = this.#options
     const ranMs = clock.elapsed() - startedAt
     const last = ranMs > steadyMs ? 0 : (this.#backoffMs.get(place) ?? 0)
@@ -300,6 +314,9 @@ export class Crew {
 
 /** The compiler renames imports, not this. */
 const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
+
+const knownCells = (store: string, cells: Cells | undefined): (readonly [string, KnownCells])[] =>
+  cells === undefined ? [] : [[store, { name: cells.name, capabilities: cells.capabilities }]]
 
 function failureOf({ code, message, remedy }: FromWorker & { kind: 'failed' }): WindowpaneError {
   return new WindowpaneError(code as WindowpaneError['code'], message, { remedy })

@@ -25,7 +25,7 @@ import { type ScriptedUpstream, startScriptedUpstream } from '../proxy/scripted-
 
 export const NOW = Date.UTC(2026, 1, 1)
 
-export interface House {
+export interface ProxyRig {
   readonly clock: FakeClock
   readonly telemetry: Telemetry
   readonly lines: string[]
@@ -39,7 +39,7 @@ export interface House {
 const policy = ladder()
 const terms = { mode: 'on', identity: 'separate', policy, maxStaleMs: defaultLimits.maxStaleMs } as const
 
-export async function startHouse(t: TestContext, changed: Partial<AdminOptions> = {}): Promise<House> {
+export async function startProxyRig(t: TestContext, changed: Partial<AdminOptions> = {}): Promise<ProxyRig> {
   const clock = fakeClock(NOW)
   const lines: string[] = []
   const write = (line: string) => lines.push(line) > 0
@@ -49,8 +49,8 @@ export async function startHouse(t: TestContext, changed: Partial<AdminOptions> 
     log: { level: () => 'info', format: () => 'json', write },
   })
   const upstream = await startScriptedUpstream(t)
-  const house = { clock, telemetry, lines, upstream, settings: { terms, rules: [] } as Settings }
-  const data = await startData(t, house)
+  const proxy = { clock, telemetry, lines, upstream, settings: { terms, rules: [] } as Settings }
+  const data = await startData(t, proxy)
   const admin = await startAdmin({
     listen: '127.0.0.1:0',
     clock,
@@ -70,24 +70,24 @@ export async function startHouse(t: TestContext, changed: Partial<AdminOptions> 
     await clock.advance(60_000)
     await closed
   })
-  return Object.assign(house, { url: data.url, admin: admin.url })
+  return Object.assign(proxy, { url: data.url, admin: admin.url })
 }
 
-async function startData(t: TestContext, house: Omit<House, 'url' | 'admin'>) {
-  const { clock, telemetry } = house
+async function startData(t: TestContext, proxy: Omit<ProxyRig, 'url' | 'admin'>) {
+  const { clock, telemetry } = proxy
   const budget = new Budget(defaultLimits.memoryBytes)
   const { retentionMs, maxBucketsPerShape } = defaultLimits
   const store = memoryStore({ clock, budget, retentionMs, maxBucketsPerShape })
   const backend = prometheus({ settledAgeMs: policy.settledAgeMs, maxBuckets: defaultLimits.maxBuckets })
   const via = 'windowpane-test'
-  const url = new URL(house.upstream.url)
+  const url = new URL(proxy.upstream.url)
   const upstream = new HttpUpstream({ url, clock, connections: 8, idleTimeoutMs: 60_000, via })
   const flavour = new FlavourWatch(backend.flavour, upstream, clock)
   await flavour.ask([])
   const hooks = telemetry.hooks('main')
   const parts = { ...defaultLimits, name: 'main', backend, store, policy, upstream, clock, budget, ...hooks }
   const cache = new IntervalCache({ ...parts, coalescing: true })
-  const settings = () => house.settings
+  const settings = () => proxy.settings
   const handler = new Handler({
     ...parts,
     cache,

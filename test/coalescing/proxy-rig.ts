@@ -40,7 +40,7 @@ const intervalOf = ({ start, end }: Range): Interval => ({
 /** What the database would say itself. */
 export const direct = (window: Interval): string => matrixOf(rangeOf(window))
 
-export interface HouseOptions {
+export interface ProxyRigOptions {
   readonly limits?: Partial<Limits>
   /** Puts something between the engine and the memory store. */
   readonly wrap?: (store: Store) => Store
@@ -54,7 +54,7 @@ export interface AskOptions {
   readonly isReading?: boolean
 }
 
-export class House {
+export class ProxyRig {
   readonly upstream: ScriptedUpstream
   readonly clock: FakeClock
   readonly #lookups: Lookups
@@ -136,7 +136,7 @@ export class House {
   }
 }
 
-export async function openHouse(t: TestContext, options: HouseOptions = {}): Promise<House> {
+export async function openServer(t: TestContext, options: ProxyRigOptions = {}): Promise<ProxyRig> {
   const clock = fakeClock(NOW)
   const upstream = await ScriptedUpstream.start()
   const lookups = new Lookups()
@@ -161,5 +161,5 @@ export async function openHouse(t: TestContext, options: HouseOptions = {}): Pro
     await closed
     await upstream.close()
   })
-  return new House({ upstream, clock, lookups, memory: () => memory!, windowpane })
+  return new ProxyRig({ upstream, clock, lookups, memory: () => memory!, windowpane })
 }

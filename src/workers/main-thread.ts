@@ -1,30 +1,30 @@
-/** Several workers behind one keeper, from the configuration; or none, where one thread is to do everything. */
+/** Several workers behind one main thread, from the configuration; or none, where one thread is to do everything. */
 import { createServer } from 'node:net'
 import type { DetectedKinds } from '../config/detect.ts'
 import type { LoadOptions } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { Budget } from '../core/budget.ts'
 import { systemClock as clock } from '../core/clock.ts'
-import type { HouseOptions } from '../proxy/assembly/server.ts'
+import type { ProxyServerOptions } from '../proxy/assembly/server.ts'
 import { openListener } from '../proxy/front/listener.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import type { Store } from '../stores/store.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
-import { Crew } from './crew.ts'
 import { collectorOf, shareBodies } from './shared-bodies.ts'
 import { meterCells, SharedMeter } from './shared-meter.ts'
 import { paneBytesOf, workersOf } from './shares.ts'
+import { WorkerPool } from './worker-pool.ts'
 
-export interface RunningCrew {
-  /** For the server of the keeper: it has the stores, the marks and everything that looks on, and serves no requests. */
-  readonly server: Required<Pick<HouseOptions, 'store' | 'parts'>>
-  readonly spans: Crew['spans']
-  readonly threads: Crew['threads']
+export interface RunningWorkerPool {
+  /** For the server of the main thread: it has the stores, the marks and everything that looks on, and serves no requests. */
+  readonly server: Required<Pick<ProxyServerOptions, 'store' | 'parts'>>
+  readonly spans: WorkerPool['spans']
+  readonly threads: WorkerPool['threads']
   /** Resolves when another configuration is in force in all workers. */
   take(given: LoadOptions): Promise<void>
 }
 
-export interface CrewParts {
+export interface WorkerPoolParts {
   readonly config: Config
   /** What the databases are. */
   readonly kinds: DetectedKinds
@@ -34,7 +34,7 @@ export interface CrewParts {
 }
 
 /** Undefined where one thread is to serve, or several cannot listen on one address. */
-export async function crewFor(parts: CrewParts): Promise<RunningCrew | undefined> {
+export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWorkerPool | undefined> {
   const { config, kinds, given, telemetry } = parts
   const workers = workersOf(config)
   if (workers === 1) return undefined
@@ -48,29 +48,29 @@ export async function crewFor(parts: CrewParts): Promise<RunningCrew | undefined
   const budget = new Budget(paneBytesOf(limits), { meter: new SharedMeter({ cells: meter, own: 0 }) })
   const onBytes = shareBodies(limits.memoryBytes, collectorOf(runtime))
   const relieve = () => void budget.relieve()
-  const crew = new Crew({ workers, clock, config, kinds, given, telemetry, meter, onBytes, relieve })
+  const pool = new WorkerPool({ workers, clock, config, kinds, given, telemetry, meter, onBytes, relieve })
   let memory: Store | undefined
   return {
     get spans() {
-      return crew.spans
+      return pool.spans
     },
     get threads() {
-      return crew.threads
+      return pool.threads
     },
-    take: (fresh) => crew.tell({ is: 'configuration', given: fresh }),
+    take: (fresh) => pool.tell({ is: 'configuration', given: fresh }),
     server: {
       store(_, options) {
-        memory = memoryStore({ ...options, threads: workers + 1, onChange: (key) => crew.changed(key) })
+        memory = memoryStore({ ...options, threads: workers + 1, onChange: (key) => pool.changed(key) })
         return memory
       },
       parts: {
         budget,
-        openListeners: (inside) => crew.start(inside, memory!),
-        figures: (backend) => crew.figures(backend),
+        openListeners: (inside) => pool.start(inside, memory!),
+        figures: (backend) => pool.figures(backend),
         hooks: {
-          onMarks: (store, marks) => crew.tell({ is: 'marks', store, marks }),
-          onVouched: (backend, vouched) => crew.tell({ is: 'vouched', backend, vouched }),
-          onMode: (backend, mode) => crew.tell({ is: 'mode', backend, mode }),
+          onMarks: (store, marks) => pool.tell({ is: 'marks', store, marks }),
+          onVouched: (backend, vouched) => pool.tell({ is: 'vouched', backend, vouched }),
+          onMode: (backend, mode) => pool.tell({ is: 'mode', backend, mode }),
         },
       },
     },

@@ -1,7 +1,7 @@
 /** A proxy in front of a scripted database, and an exporter to a collector, on a clock that only the test moves. */
 import type { TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
-import { startHouse } from '../../src/proxy/assembly/server.ts'
+import { startServer } from '../../src/proxy/assembly/server.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { type Posted, TraceExporter } from '../../src/telemetry/tracing-export.ts'
 import { collectorAt } from '../../src/telemetry/tracing-post.ts'
@@ -39,7 +39,7 @@ export async function startTracedHouse(t: TestContext): Promise<TracedHouse> {
   const exporter = new TraceExporter({ clock, version: '1.2.3', post: way.post, onPosted })
   const backend = prometheus({ settledAgeMs: policy.settledAgeMs, maxBuckets: defaultLimits.maxBuckets })
   const terms = { mode: 'on', identity: 'separate', policy, maxStaleMs: defaultLimits.maxStaleMs } as const
-  const house = await startHouse({
+  const proxy = await startServer({
     listen: '127.0.0.1:0',
     limits: defaultLimits,
     clock,
@@ -54,7 +54,7 @@ export async function startTracedHouse(t: TestContext): Promise<TracedHouse> {
     ],
   })
   const traced: TracedHouse = {
-    ...{ url: house.url, clock, upstream, collector, exporter, sampleRatio: 1 },
+    ...{ url: proxy.url, clock, upstream, collector, exporter, sampleRatio: 1 },
     failures: () => failures,
     async flush() {
       await clock.advance(5_000)
@@ -62,7 +62,7 @@ export async function startTracedHouse(t: TestContext): Promise<TracedHouse> {
     },
   }
   t.after(async () => {
-    const closed = Promise.all([house.close(), exporter.close()])
+    const closed = Promise.all([proxy.close(), exporter.close()])
     await clock.advance(defaultLimits.drainMs)
     await closed
     await way.close()

@@ -16,7 +16,7 @@ import type { BackendMarks } from '../../engine/marks.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
 import { Witness } from '../../engine/witness.ts'
 import type { Store } from '../../stores/store.ts'
-import type { Onlooker } from '../../telemetry/telemetry.ts'
+import type { Observer } from '../../telemetry/telemetry.ts'
 import { Tracing } from '../../telemetry/tracing.ts'
 import { explainWire } from '../admin/explain.ts'
 import type { PackedAnswers } from '../compression/packed.ts'
@@ -47,15 +47,14 @@ export interface Common {
   readonly via: string
   readonly shadowLog: ShadowLog
   /** Looks on. */
-  readonly telemetry?: Onlooker | undefined
+  readonly telemetry?: Observer | undefined
   /** Which share of the requests without a trace of their own is traced, while anybody listens. */
   readonly sampleRatio?: (() => number) | undefined
-  readonly claims?: Claims | undefined
   readonly hooks: ServerHooks
 }
 
 /** What is going on at a database. */
-export interface SiteFigures {
+export interface BackendRuntimeFigures {
   readonly flights: number
   readonly requests: number
   readonly upstreams: readonly UpstreamState[]
@@ -70,7 +69,7 @@ export interface DatabaseAddress {
   readonly socket?: UpstreamSettings['socket']
 }
 
-export interface SiteOptions {
+export interface BackendRuntimeOptions {
   /** Part of every key: two databases never share buckets. */
   readonly name: string
   readonly backend: Backend
@@ -78,6 +77,8 @@ export interface SiteOptions {
   readonly store: Store
   /** What was purged or has changed. */
   readonly marks: BackendMarks
+  /** Where others fetch for the same store. */
+  readonly claims?: Claims | undefined
   readonly settings: () => Settings
   /** Where its segments are to be watched. */
   readonly segments?: SegmentSettings | undefined
@@ -89,7 +90,7 @@ export interface SiteOptions {
 
 const probeMs = 10_000
 
-export class Site {
+export class BackendRuntime {
   readonly name: string
   readonly handler: Handler
   /** Whether it is cached, and by whose word. */
@@ -104,9 +105,9 @@ export class Site {
   readonly #witness: Witness | undefined
   readonly #watcher: SegmentWatcher | undefined
 
-  constructor(common: Common, { name, backend, store, marks, ...options }: SiteOptions) {
+  constructor(common: Common, { name, backend, store, marks, ...options }: BackendRuntimeOptions) {
     const { clock, limits, runtime, budget, scratch, packed, pace, backlog, pieces, via, telemetry } = common
-    const { shadowLog, sampleRatio, claims } = common
+    const { shadowLog, sampleRatio } = common
     const { onFlavour, onVouched } = common.hooks
     this.modes = new ModeSwitch(options.settings, (mode) => {
       // What was found out before may have been about another configuration.
@@ -150,7 +151,7 @@ export class Site {
       shadowLog,
       backlog,
       coalescing: true,
-      ...(claims && { claims }),
+      ...(options.claims && { claims: options.claims }),
     })
     this.name = name
     this.handler = new Handler({
@@ -202,7 +203,7 @@ export class Site {
     return this.#watcher?.figures
   }
 
-  figures(): SiteFigures {
+  figures(): BackendRuntimeFigures {
     return {
       flights: this.#cache.flights,
       requests: this.handler.inFlight,
