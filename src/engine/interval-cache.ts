@@ -82,7 +82,7 @@ export class IntervalCache {
   shadow(request: ShadowRequest, decision: Decision): Promise<Answer> {
     if (!request.plan.isVerbatim) return Promise.resolve(this.#shadow.passOn())
     const trip = this.#tripOf(request, decision)
-    const lookup = Promise.try(() => this.#lookup(trip))
+    const lookup = (async () => this.#lookup(trip))()
     return this.#shadow.answer(trip, request.target, lookup)
   }
 

@@ -51,7 +51,7 @@ async function usableOf(
 ): Promise<Usable | undefined> {
   const { clock, storeTimeoutMs } = options
   const whole = servable(plan)
-  const reading = Promise.try(() => inTime(readRuns(whole, read), clock, storeTimeoutMs))
+  const reading = (async () => inTime(readRuns(whole, read), clock, storeTimeoutMs))()
   const found = await reading.catch(() => undefined)
   if (found === undefined) return undefined
   const panes = partsOf(withOneFrame(found).panes, whole)
