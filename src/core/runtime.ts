@@ -27,7 +27,7 @@ export const switchDescriptions: Readonly<Record<keyof RuntimeSwitches, string>>
   gcTuning:
     'V8 flags that let the heap grow by what `limits.memory` leaves free before it is collected; without it, large answers cost more CPU time',
   gcOnDemand:
-    'V8 is asked to collect: below a memory limit of 2 GiB earlier than it would, and with several workers because it does not count the memory that they share; without it, the process may take much more than `limits.memory`',
+    'V8 is asked to collect: below a memory limit of 512 MiB earlier than it would, and with several workers because it does not count the memory that they share; without it, the process may take much more than `limits.memory`',
 }
 
 const allSwitches = (isOn: boolean): RuntimeSwitches =>

@@ -195,8 +195,8 @@ const unusedBytesOf = ({ memoryBytes }: Limits): number => Math.min(32 * 2 ** 20
 /** What is unused of buffers for responses that are being split, however large the limit is. */
 const ingestBytes = 16 * 2 ** 20
 
-/** Larger limits leave more room than V8 needs (see cli/collections.ts). */
-const largeLimit = 2 * 2 ** 30
+/** From here on, the default included, the limit has room for the garbage that V8 lets come, and hits wait for no collection. */
+const largeLimit = 512 * 2 ** 20
 
 /** Responses that are read are what becomes garbage: small limits have no room for as much of it as V8 lets come. */
 function collectingInTime({ memoryBytes }: Limits, { gcOnDemand }: RuntimeSwitches): PaceOptions {
