@@ -24,7 +24,7 @@ async function start(t: TestContext, druid: string): Promise<Places> {
   const child = startCommand(t, [druid, ...flags])
   const proxy = await readyAddress(child)
   const admin = await adminAddress(child)
-  assert.match(child.out(), /→ http:\S+ \(Druid \d+\.\d+\.\d+\)\n.*the Druid data source/)
+  await child.says(/→ http:\S+ \(Druid \d+\.\d+\.\d+\)\n.*the Druid data source/)
   assert.match(
     child.out(),
     /SQLAlchemy URI of the database to druid:\/\/127\.0\.0\.1:\d+\/druid\/v2\/sql\/\n/,
