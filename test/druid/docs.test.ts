@@ -25,10 +25,7 @@ async function start(t: TestContext, druid: string): Promise<Places> {
   const proxy = await readyAddress(child)
   const admin = await adminAddress(child)
   await child.says(/→ http:\S+ \(Druid \d+\.\d+\.\d+\)\n.*the Druid data source/)
-  assert.match(
-    child.out(),
-    /SQLAlchemy URI of the database to druid:\/\/127\.0\.0\.1:\d+\/druid\/v2\/sql\/\n/,
-  )
+  await child.says(/SQLAlchemy URI of the database to druid:\/\/127\.0\.0\.1:\d+\/druid\/v2\/sql\/\n/)
   return { proxy, druid, admin }
 }
 
