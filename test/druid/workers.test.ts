@@ -19,14 +19,18 @@ interface Asked {
 const counts = [{ type: 'count', name: 'n' }]
 
 /** Takes a second or two: matches nothing after trying everything, for every row. */
-const costly = Array.from({ length: 3 }, (_, i) => ({
-  type: 'filtered',
-  filter: {
-    type: 'expression',
-    expression: `regexp_like(concat(city, page, country, 'w${i}'), '^(.*[aeiou].*){3}x$')`,
-  },
-  aggregator: { type: 'count', name: `n${i}` },
-}))
+/** Takes Druid a while; another `question` has another key. */
+const costly = (question: number) =>
+  Array.from({ length: 3 }, (_, i) => ({
+    type: 'filtered',
+    filter: {
+      type: 'expression',
+      expression: `regexp_like(concat(city, page, country, 'w${i}'), '^(.*[aeiou].*){3}x$')`,
+    },
+    aggregator: { type: 'count', name: `n${question}_${i}` },
+  }))
+
+const isCancelled = (body: string): boolean => body.includes('"error":"Query cancelled"')
 
 const bodyOf = ({ intervals, context = {}, aggregations = counts }: Asked): string =>
   JSON.stringify({
@@ -70,21 +74,25 @@ test('two workers in front of Druid', async (t) => {
   })
 
   await t.test('a query is cancelled by its id, whichever worker hears of it', async () => {
-    for (let i = 0; i < 6; i++) {
-      const id = `cancelled-${process.pid}-${i}`
+    let tries = 0
+    for (let cancelled = 0; cancelled < 6; tries++) {
+      assert.ok(tries < 100, 'queries are always over before they are cancelled')
+      const id = `cancelled-${process.pid}-${tries}`
       const arrival = relay.next()
-      const slow = { intervals: '2026-03-06/2026-03-11', aggregations: costly }
+      const slow = { intervals: '2026-03-06/2026-03-11', aggregations: costly(tries) }
       const answer = post(crew.url, { ...slow, context: { queryId: id } })
       const narrowed = await arrival
       // Druid knows a query a moment after it has come.
       for (let j = 0; j < 3; j++) await directly(druid.routerUrl, { intervals: '2026-03-06T00/PT1H' })
       assert.equal((await ask(crew.url, `${path}/${id}`, { method: 'DELETE' })).status, 202)
       const { status, body } = await answer
+      // On a busy machine Druid may be through with a query before its cancellation has come.
+      if (!isCancelled((await narrowed.answer)?.body ?? '')) continue
       assert.equal(status, 500, body.toString().slice(0, 200))
-      assert.match(body.toString(), /"error":"Query cancelled"/)
-      assert.match((await narrowed.answer)?.body ?? '', /"error":"Query cancelled"/)
+      assert.ok(isCancelled(body.toString()))
+      cancelled++
     }
-    assert.equal(seen('DELETE'), 6)
+    assert.equal(seen('DELETE'), tries)
   })
 
   await t.test('a purge through the admin address holds in both', async () => {
