@@ -40,7 +40,7 @@ export interface CreatedBackend {
   readonly segments?: SegmentSettings
 }
 
-/** What every backend is told, besides its own keys. */
+/** Options that every backend gets, besides its own keys. */
 export interface BackendOptions {
   /** Data of this age no longer changes. */
   readonly settledAgeMs: number

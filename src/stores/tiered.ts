@@ -4,6 +4,7 @@
  * write is in memory before it returns and goes to the far store afterwards, from the second sighting of its shape on: ad
  * hoc queries are not dashboards. The far store may be slow, broken or gone: requests do not notice.
  */
+import { BoundedMap } from '../core/bounded-map.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { hullOf, type Interval, type Intervals, intersectAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
@@ -47,6 +48,7 @@ export function tieredStore(options: TieredStoreOptions): TieredStore {
 const sightingPeriodMs = 12 * 3_600_000
 const sightingsForFar = 2
 const sightingsForBig = 4
+/** Forgetting a key costs a second write of the same panes. */
 const maxRemembered = 10_000
 /** More runs than this are read in one go, together with what lies between them. */
 const maxFarReads = 4
@@ -64,7 +66,7 @@ class Tiered implements TieredStore {
   readonly #sightings: Sightings
   readonly #bigBytes: number
   /** Keys of which the far store has what memory had when they were seen for the second time. */
-  readonly #promoted = new Set<Key>()
+  readonly #promoted = new BoundedMap<Key, true>({ maxEntries: maxRemembered })
   /** Per key the writes that are on their way to the far store; resolves to whether it has them all. */
   readonly #onTheirWay = new Map<Key, Promise<boolean>>()
   /** Grows with every removal: what the far store said before one must not come back after it. */
@@ -213,7 +215,7 @@ class Tiered implements TieredStore {
     this.#far.counters.found++
     // It is in the far store already, so it is no one-off.
     this.#sightings.see(key, sightingsForBig)
-    addBounded(this.#promoted, key)
+    this.#promoted.set(key, true)
     const shape = both.near?.shape ?? both.far.shape
     const kept = both.far.panes.map((pane) => this.#near.write(key, { pane, shape }))
     // Memory may be too small for it: the answer is not.
@@ -226,7 +228,7 @@ class Tiered implements TieredStore {
 
   /** The second sighting: what is in memory so far goes to the far store. */
   async #promote(key: Key): Promise<void> {
-    addBounded(this.#promoted, key)
+    this.#promoted.set(key, true)
     const found = await this.#near.read(key, everything)
     for (const pane of found?.panes ?? []) {
       if (measure(pane) <= this.#bigBytes) this.#send(key, { pane, shape: found!.shape })
@@ -271,12 +273,6 @@ function hasNewer(pane: Pane, near: readonly Pane[]): boolean {
     if (other === undefined || !(clockOf(other, bucket) >= clockOf(pane, bucket))) return true
   }
   return false
-}
-
-/** The ones remembered longest leave; forgetting one costs a second write of the same panes. */
-function addBounded(keys: Set<Key>, key: Key): void {
-  keys.add(key)
-  if (keys.size > maxRemembered) keys.delete(keys.keys().next().value!)
 }
 
 function united(interval: Interval, { near, far }: { near: Found | undefined; far: Found }): Found {

@@ -35,7 +35,7 @@ const maxBrackets = 100
 /** The words of a space-separated list. */
 export const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/))
 
-/** What one database is known to compute from its step alone. What is in no list is refused. */
+/** The functions and aggregations that a database computes from one step alone. Anything in no list is refused. */
 export interface Dialect {
   readonly functions: ReadonlySet<string>
   readonly aggregations: ReadonlySet<string>

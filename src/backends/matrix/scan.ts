@@ -29,7 +29,7 @@ function endOfString(bytes: Uint8Array, start: number): number {
   for (let at = start; ; at++) {
     const byte = bytes[at]!
     if (byte === 0x22) return at + 1
-    // What is escaped is no control character either.
+    // JSON does not allow an escaped control character either.
     if (byte === 0x5c && bytes[at + 1]! >= 0x20) at++
     else if (byte < 0x20) return byte === 0 ? incomplete : malformed
   }
