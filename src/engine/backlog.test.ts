@@ -63,6 +63,16 @@ test('with 8 MiB held there is no room for more, and what is not due is split to
   assert.equal(turns.length, 0)
 })
 
+test('of those that wait for room, two read on in each turn', () => {
+  const { holders, turn, turns } = setUp()
+  assert.equal(holders[0]!.hold(8 * MiB), false)
+  assert.equal(holders[1]!.hold(64 * KiB), false)
+  assert.equal(holders[2]!.hold(64 * KiB), false)
+  assert.deepEqual(turn(), ['split 0', 'proceed 0', 'proceed 1'])
+  assert.deepEqual(turn(), ['proceed 2'])
+  assert.equal(turns.length, 0)
+})
+
 test('whoever holds nothing any more is forgotten', () => {
   const { backlog, holders, turn, turns } = setUp()
   const [holder] = holders

@@ -16,6 +16,7 @@ export interface Backlogged {
 
 /** How long one turn of the event loop is spent on splitting. A piece is 64 KiB at most and takes an eighth of a millisecond or so. */
 const turnMs = 0.5
+const unblockedPerTurn = 2
 const defaultMaxBytes = 8 * 1024 * 1024
 
 export interface BacklogOptions {
@@ -89,7 +90,7 @@ export class Backlog {
     this.#isTurning = false
     this.#split()
     if (!this.#isFull) this.#unblock()
-    if (this.#due.size > 0 || this.#isFull) this.#turnLater()
+    if (this.#due.size > 0 || this.#blocked.size > 0 || this.#isFull) this.#turnLater()
   }
 
   /** The oldest response first: whoever waits for it does not wait for the others. */
@@ -102,8 +103,9 @@ export class Backlog {
     } while (this.#clock.elapsed() - began < turnMs)
   }
 
+  /** Few at a time: each reads a piece at once, and a hit would wait for all of these. */
   #unblock(): void {
-    for (const each of [...this.#blocked]) {
+    for (const each of [...this.#blocked].slice(0, unblockedPerTurn)) {
       this.#blocked.delete(each)
       each.proceed()
     }
