@@ -152,6 +152,7 @@ async function soak(database: string, { memoryMiB, workers, isDurable }: Setup):
 spawnSync(process.execPath, ['scripts/build.ts'], { stdio: 'inherit' })
 // As the container and the systemd unit start it.
 process.env['MALLOC_ARENA_MAX'] = '1'
+process.env['MALLOC_MMAP_THRESHOLD_'] = '131072'
 process.env['NODE_OPTIONS'] = '--max-semi-space-size=4'
 const database = await startNode('0,1', ['bench/stub-database.ts'])
 let isMet = true

@@ -13,26 +13,39 @@ const MiB = 1024 * 1024
 export class ScratchPool {
   readonly #free: Buffer[][] = Array.from({ length: largest + 1 }, () => [])
   #maxFreeBytes: number
+  #onNew: ((bytes: number) => void) | undefined
   #freeBytes = 0
 
-  /** `maxFreeBytes`: what lies unused at most. */
-  constructor(maxFreeBytes = 32 * MiB) {
+  /** `maxFreeBytes`: what lies unused at most. `onNew` is called for each buffer that is allocated. */
+  constructor(maxFreeBytes = 32 * MiB, onNew?: (bytes: number) => void) {
     this.#maxFreeBytes = maxFreeBytes
+    this.#onNew = onNew
   }
 
-  /** From now on so much lies unused at most. */
-  keepAtMost(bytes: number): void {
-    this.#maxFreeBytes = bytes
+  /** As the constructor, for a pool that exists. */
+  configure(maxFreeBytes: number, onNew?: (bytes: number) => void): void {
+    this.#maxFreeBytes = maxFreeBytes
+    this.#onNew = onNew
+  }
+
+  /** How long a buffer for `length` bytes is. */
+  sizeFor(length: number): number {
+    const size = classOf(length)
+    return size > largest ? length : 2 ** size
   }
 
   /** A buffer of at least `length` bytes, from the beginning of its memory, of unknown content. */
   take(length: number): Buffer {
     const size = classOf(length)
-    if (size > largest) return Buffer.allocUnsafeSlow(length)
-    const free = this.#free[size]!.pop()
-    if (free === undefined) return Buffer.allocUnsafeSlow(2 ** size)
+    const free = size > largest ? undefined : this.#free[size]!.pop()
+    if (free === undefined) return this.#allocate(this.sizeFor(length))
     this.#freeBytes -= free.length
     return free
+  }
+
+  #allocate(bytes: number): Buffer {
+    this.#onNew?.(bytes)
+    return Buffer.allocUnsafeSlow(bytes)
   }
 
   give(buffer: Buffer): void {
@@ -68,11 +81,12 @@ export function writeOut(
   room: number,
   write: (target: Uint8Array) => number,
 ): Written | undefined {
-  if (!budget.reserve(room)) return undefined
+  const size = scratch.sizeFor(room)
+  if (!budget.reserve(size)) return undefined
   const buffer = scratch.take(room)
   const release = () => {
     scratch.give(buffer)
-    budget.release(room)
+    budget.release(size)
   }
   const length = write(buffer.subarray(0, room))
   if (length > 0) return { bytes: buffer.subarray(0, length), release }

@@ -26,7 +26,7 @@ import { type Limits, limitsOf } from '../limits.ts'
 import { answererOf } from '../request/dispatch.ts'
 import { narrowness, type Route } from '../request/routes.ts'
 import type { Settings } from '../request/settings.ts'
-import { Pace, type PaceOptions } from '../upstream/pace.ts'
+import { Pace } from '../upstream/pace.ts'
 import type { SegmentFigures } from '../upstream/witness.ts'
 import {
   BackendRuntime,
@@ -175,12 +175,13 @@ function commonOf(options: ProxyServerOptions): Common {
   const budget = parts.budget ?? ownBudget(limits)
   const onResult = (backend: string, result: VerifyResult) =>
     telemetry?.metrics.observeVerify(backend, result)
-  ingestScratch.keepAtMost(Math.min(ingestBytes, unusedBytesOf(limits)))
+  const onBuffer = collectingInTime(limits, runtime)
+  ingestScratch.configure(Math.min(ingestBytes, unusedBytesOf(limits)), onBuffer)
   return {
     ...{ clock, limits, runtime, budget, telemetry, sampleRatio },
-    scratch: new ScratchPool(unusedBytesOf(limits)),
+    scratch: new ScratchPool(unusedBytesOf(limits), onBuffer),
     packed: new PackedAnswers(budget),
-    pace: new Pace(collectingInTime(limits, runtime)),
+    pace: new Pace({ onRead: onBuffer }),
     backlog: new Backlog(clock, { maxBytes: Math.min(8 * 2 ** 20, unusedBytesOf(limits)) }),
     pieces: new Pieces(budget, new ThreadMaker()),
     via: parts.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
@@ -198,16 +199,19 @@ const ingestBytes = 16 * 2 ** 20
 /** From here on, the default included, the limit has room for the garbage that V8 lets come, and hits wait for no collection. */
 const largeLimit = 512 * 2 ** 20
 
-/** Responses that are read are what becomes garbage: small limits have no room for as much of it as V8 lets come. */
-function collectingInTime({ memoryBytes }: Limits, { gcOnDemand }: RuntimeSwitches): PaceOptions {
-  if (!gcOnDemand || memoryBytes >= largeLimit) return {}
+/** Is told of every buffer: small limits have no room for as much garbage as V8 lets come. */
+function collectingInTime(
+  { memoryBytes }: Limits,
+  { gcOnDemand }: RuntimeSwitches,
+): ((bytes: number) => void) | undefined {
+  if (!gcOnDemand || memoryBytes >= largeLimit) return undefined
   const collect = garbageCollector()
   const watch = new GarbageWatch({
     maxBytes: spareOf(memoryBytes) / 4,
     bufferBytes: () => getHeapStatistics().external_memory,
     collect: () => collect(),
   })
-  return { onRead: (bytes) => watch.count(bytes) }
+  return (bytes) => watch.count(bytes)
 }
 
 const ownBudget = ({ memoryBytes }: Limits): Budget =>

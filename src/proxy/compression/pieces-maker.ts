@@ -81,5 +81,5 @@ export class ThreadMaker implements PieceMaker {
 /** Beside this file, with the same ending: as source or as built. */
 function startWorker(): Worker {
   const url = new URL(`./pieces-worker${extname(import.meta.filename)}`, import.meta.url)
-  return new Worker(url, { execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: 4 } })
+  return new Worker(url, { execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: 1 } })
 }

@@ -14,10 +14,10 @@ const turnBytes = 256 * 1024
 /** Every turn costs a response some time: one that comes alone is read in fewer. */
 const turnBytesAlone = 1024 * 1024
 
-export interface PaceOptions {
+interface PaceOptions {
   readonly nextTurn?: (action: () => void) => void
   /** Told of all bytes that were read. */
-  readonly onRead?: (bytes: number) => void
+  readonly onRead?: ((bytes: number) => void) | undefined
 }
 
 export class Pace {
