@@ -2,7 +2,7 @@
 import { parse } from 'yaml'
 import { type Key, type Plain, propertyOf, type Type } from './definition.ts'
 import type { LoadedConfig } from './load.ts'
-import { type Config, definition } from './schema.ts'
+import { definition } from './schema.ts'
 import { stars } from './secret.ts'
 import { byDefault, describeSource, type Source } from './source.ts'
 import { join } from './words.ts'
@@ -74,19 +74,6 @@ export function partsOf({ type, value }: { readonly type: Type; readonly value: 
 
 export const shown = (type: Type, value: unknown): Plain | null =>
   value === undefined || type.kind !== 'scalar' ? null : type.show(value)
-
-/** Plain data without secrets, as a human would write it. */
-export function redact(config: Config): unknown {
-  return redacted({ type: definition, value: config })
-}
-
-function redacted({ type, value }: { type: Type; value: unknown }): unknown {
-  if (type.kind === 'scalar') return shown(type, value)
-  const parts = partsOf({ type, value })
-  return type.kind === 'list'
-    ? parts.map(redacted)
-    : Object.fromEntries(parts.map((part) => [part.name, redacted(part)]))
-}
 
 /** The effective configuration as a file that can be loaded again, each value with its source behind it. */
 export function printConfig({ config, sources }: LoadedConfig): string {
