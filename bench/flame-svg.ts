@@ -70,14 +70,14 @@ function nameOf({ callFrame: { functionName, url, lineNumber } }: ProfileNode): 
   return file === '' ? name : `${name} ${file}:${lineNumber + 1}`
 }
 
-interface Place {
+interface FramePosition {
   readonly x: number
   readonly level: number
   readonly scale: number
 }
 
 /** Returns how many rows the frame and what stands on it take. */
-function draw(frame: Frame, { x, level, scale }: Place, rows: string[]): number {
+function draw(frame: Frame, { x, level, scale }: FramePosition, rows: string[]): number {
   const own = frame.time * scale
   const y = -level * rowHeight
   const label = own > 30 ? escaped(frame.name.slice(0, Math.floor(own / 6.2))) : ''

@@ -1,7 +1,7 @@
 /** Windowpane with one store and nothing in front of it: `node bench/lmdb-server.ts <database> [directory]`; memory without one. */
 import { prometheus } from '../src/backends/prometheus/index.ts'
 import { systemClock } from '../src/core/clock.ts'
-import { startWindowpane } from '../src/proxy/assembly/server.ts'
+import { startWindowpane } from '../src/proxy/assembly/windowpane.ts'
 import { openLmdbStore } from '../src/stores/lmdb/index.ts'
 
 const [upstream = '', directory] = process.argv.slice(2)

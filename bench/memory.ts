@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { request } from 'undici'
 import { prometheus } from '../src/backends/prometheus/index.ts'
-import { startWindowpane } from '../src/proxy/assembly/server.ts'
+import { startWindowpane } from '../src/proxy/assembly/windowpane.ts'
 import { cool } from './memory-cold.ts'
 import { startNode } from './node-process.ts'
 

@@ -49,7 +49,7 @@ query, a query of Druid (JSON or SQL), or a request as JSON: {"path", "search",
 const hourMs = 3_600_000
 
 /** What is sent, and what is said about it. */
-interface Question {
+interface ExplainRequest {
   readonly body: string
   readonly type: string
   readonly note: string
@@ -58,11 +58,11 @@ interface Question {
 async function run(given: Given, io: CommandIo): Promise<number> {
   const read = await givenText(given, io)
   if ('mistake' in read) return misuse(words, read.mistake, io)
-  const question = questionOf(read.text, given, io)
-  if ('mistake' in question) return misuse(words, question.mistake, io)
+  const request = requestOf(read.text, given, io)
+  if ('mistake' in request) return misuse(words, request.mistake, io)
   const address = await findAdmin(given, io)
   if ('code' in address) return complain(io, address)
-  const { body, type, note } = question
+  const { body, type, note } = request
   const asked = { io, method: 'POST', body, type } as const
   if (given.has('json')) {
     const answer = await fetchJson<object>(address, pathOf(given), asked)
@@ -128,7 +128,7 @@ async function textOf(named: string, io: CommandIo): Promise<GivenText> {
 const contentOf = async (name: string, io: CommandIo): Promise<string> =>
   Buffer.from(await (io.readFile ?? readFile)(name)).toString()
 
-function questionOf(given: string, flags: Given, io: CommandIo): Question | Mistake {
+function requestOf(given: string, flags: Given, io: CommandIo): ExplainRequest | Mistake {
   const text = given.trim()
   if (text === '') return { mistake: 'the query is empty' }
   const whole = wholeRequest(text)
@@ -142,7 +142,7 @@ function questionOf(given: string, flags: Given, io: CommandIo): Question | Mist
 const json = 'application/json'
 
 /** JSON, a URL, or what a kind of database reads as a whole query is a request as it stands. */
-function wholeRequest(text: string): Question | Mistake | undefined {
+function wholeRequest(text: string): ExplainRequest | Mistake | undefined {
   if (/^\{\s*"(?:[^"\\]|\\.)*"\s*:/.test(text)) return { body: text, type: json, note: '' }
   if (/^https?:\/\/\S+\?\S+$/.test(text)) {
     const url = URL.parse(text)
@@ -162,7 +162,7 @@ const readers: readonly ExplainReader[] = kindNames.map((name) => kinds[name].ex
 const { overRange } = readers.find((reader) => reader.overRange !== undefined)!
 
 /** Dashboards ask for windows that begin and end on their step: so does what is not given here. */
-function rangeOf(query: string, given: Given, io: CommandIo): Question | Mistake {
+function rangeOf(query: string, given: Given, io: CommandIo): ExplainRequest | Mistake {
   const now = io.clock.now()
   const stepText = given.flag('step') ?? '15s'
   const step = readStep(stepText)

@@ -25,11 +25,11 @@ function stand() {
     clock,
     loaded: () => loaded,
     read: () => new Promise((resolve) => readings.push((mode) => resolve(configWith(mode)))),
-    take: async (fresh) => {
+    apply: async (fresh) => {
       loaded = fresh
       taken.push(fresh.config.backends['main']!.mode)
     },
-    tell: () => {},
+    report: () => {},
   })
   return { reloads, readings, taken, clock }
 }

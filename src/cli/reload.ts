@@ -12,9 +12,9 @@ export interface ReloadOptions {
   readonly loaded: () => LoadedConfig
   readonly read: () => Promise<ReadConfig | RefusedConfig>
   /** Resolves when it is in force. */
-  readonly take: (fresh: ReadConfig) => Promise<void>
+  readonly apply: (fresh: ReadConfig) => Promise<void>
   /** Told what came of it; the sentence says what was wrong. */
-  readonly tell: (isOk: boolean, sentence: string) => void
+  readonly report: (isOk: boolean, sentence: string) => void
 }
 
 export interface ReloadState {
@@ -51,15 +51,15 @@ export class Reloads {
   }
 
   async #reload(): Promise<ReloadReport> {
-    const { clock, loaded, read, take, tell } = this.#options
+    const { clock, loaded, read, apply, report } = this.#options
     const fresh = await read()
     const refusal = refusalOf(loaded().config, fresh)
-    if (refusal === undefined && 'config' in fresh) await take(fresh)
+    if (refusal === undefined && 'config' in fresh) await apply(fresh)
     const isOk = refusal === undefined
     const message = refusal ?? 'the configuration was reloaded'
     const at = clock.now()
     this.#state = { inForceSince: isOk ? at : this.#state.inForceSince, last: { isOk, at, message } }
-    tell(isOk, message)
+    report(isOk, message)
     return { isOk, message }
   }
 }

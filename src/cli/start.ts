@@ -57,12 +57,12 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Io): P
     clock: systemClock,
     loaded: () => loaded,
     read: () => readConfig(split, io),
-    take: async (fresh) => {
+    apply: async (fresh) => {
       loaded = fresh
       settings = settingsOf(fresh.config)
-      await pool?.take(fresh.given)
+      await pool?.applyConfig(fresh.given)
     },
-    tell: (isOk, sentence) => {
+    report: (isOk, sentence) => {
       telemetry.noteReload(isOk, isOk ? undefined : sentence)
       io.err(`windowpane: ${isOk ? '' : 'the new configuration is refused: '}${sentence}\n`)
     },

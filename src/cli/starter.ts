@@ -42,7 +42,7 @@ const entries: Readonly<Record<string, { readonly name: string; readonly type?: 
   stores: { name: 'disk', type: 'lmdb' },
 }
 
-interface Place {
+interface KeyPosition {
   readonly path: string
   readonly indent: string
   /** Its keys are shown, not set. */
@@ -65,15 +65,15 @@ class Writer {
     return ordered.flatMap(([name, key]) => ['', ...this.#key(name, key, top)])
   }
 
-  #key(name: string, key: Key, place: Place): string[] {
+  #key(name: string, key: Key, position: KeyPosition): string[] {
     if (key.isSecret) return []
-    const at = { ...place, path: place.path === '' ? name : `${place.path}.${name}` }
-    const prose = wrapped(meaningOf(key, at.path), columns - place.indent.length - 2)
-    const comment = prose.map((line) => `${place.indent}# ${line}`)
+    const at = { ...position, path: position.path === '' ? name : `${position.path}.${name}` }
+    const prose = wrapped(meaningOf(key, at.path), columns - position.indent.length - 2)
+    const comment = prose.map((line) => `${position.indent}# ${line}`)
     const value = this.#valueOf(key, at.path)
     if (value === undefined) return [...comment, ...this.#branch(name, key.type, at)]
-    const isSet = key.isRequired && !place.isOff
-    return [...comment, `${place.indent}${isSet ? '' : '#'}${name}:${value === '' ? '' : ` ${value}`}`]
+    const isSet = key.isRequired && !position.isOff
+    return [...comment, `${position.indent}${isSet ? '' : '#'}${name}:${value === '' ? '' : ` ${value}`}`]
   }
 
   /** Undefined for what has keys of its own; '' where there is no default. */
@@ -86,7 +86,7 @@ class Writer {
     return fallback === undefined ? '' : yaml(type.show(fallback))
   }
 
-  #branch(name: string, type: Type, at: Place): string[] {
+  #branch(name: string, type: Type, at: KeyPosition): string[] {
     const below = { ...at, indent: `${at.indent}  ` }
     const head = `${at.indent}${at.isOff ? '#' : ''}${name}:`
     if (type.kind !== 'named') return [head, ...this.#keysOf(type, below)]
@@ -100,19 +100,19 @@ class Writer {
     ]
   }
 
-  #keysOf(type: Type, place: Place, chosen?: string): string[] {
+  #keysOf(type: Type, position: KeyPosition, chosen?: string): string[] {
     if (type.kind === 'section')
-      return Object.entries(type.keys).flatMap(([name, key]) => this.#key(name, key, place))
-    return type.kind === 'variants' ? this.#variant(type, place, chosen ?? type.usual) : []
+      return Object.entries(type.keys).flatMap(([name, key]) => this.#key(name, key, position))
+    return type.kind === 'variants' ? this.#variant(type, position, chosen ?? type.usual) : []
   }
 
-  #variant({ tag, cases }: Variants, place: Place, chosen: string): string[] {
-    const { indent } = place
+  #variant({ tag, cases }: Variants, position: KeyPosition, chosen: string): string[] {
+    const { indent } = position
     const tagLine = `${indent}#type: ${chosen}`
     return [
       `${indent}# ${tag.meaning}: ${Object.keys(cases).join(', ')}`,
       tagLine,
-      ...this.#keysOf(cases[chosen]!, place),
+      ...this.#keysOf(cases[chosen]!, position),
     ]
   }
 }

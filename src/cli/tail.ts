@@ -130,13 +130,13 @@ class Follower {
     this.#pauseMs = Math.min(longestPauseMs, 2 * pauseMs)
     return new Promise((resolve) => {
       const { signal } = this.#stop
-      const over = (): void => {
+      const finish = (): void => {
         timer.cancel()
-        signal.removeEventListener('abort', over)
+        signal.removeEventListener('abort', finish)
         resolve()
       }
-      const timer = clock.after(pauseMs, over)
-      signal.addEventListener('abort', over)
+      const timer = clock.after(pauseMs, finish)
+      signal.addEventListener('abort', finish)
     })
   }
 }

@@ -60,7 +60,7 @@ export class Reader {
     }
   }
 
-  #tell(
+  #addProblem(
     path: string,
     message: string,
     more: { source?: Source; suggestion?: string | undefined } = {},
@@ -82,7 +82,7 @@ export class Reader {
     if (raw === undefined || isNothing(raw)) return { ...emptyMap, source: raw?.source ?? byDefault }
     if (raw.kind === 'map') return raw
     const where = path === '' ? ' at the top level' : ''
-    this.#tell(path, `expected a map of keys${where}, got ${shownRaw(raw)}`)
+    this.#addProblem(path, `expected a map of keys${where}, got ${shownRaw(raw)}`)
     return undefined
   }
 
@@ -96,7 +96,7 @@ export class Reader {
     for (const check of type.checks) {
       const needed = check.needs?.map((name) => join(path, name)) ?? [path]
       if (!needed.every((at) => this.#isSound(at))) continue
-      check.run(value as never, (name, sentence) => this.#tell(join(path, name), sentence))
+      check.run(value as never, (name, sentence) => this.#addProblem(join(path, name), sentence))
     }
     return value
   }
@@ -117,7 +117,7 @@ export class Reader {
       const suggestion = reason === undefined ? nearest(name, known) : undefined
       const expected = `expected ${known.length > 1 ? 'one of ' : ''}${known.join(', ')}`
       const message = reason ?? (suggestion === undefined ? `${kind}; ${expected}` : kind)
-      this.#tell(join(path, shownName(name)), message, { source: keySource, suggestion })
+      this.#addProblem(join(path, shownName(name)), message, { source: keySource, suggestion })
     }
   }
 
@@ -125,7 +125,7 @@ export class Reader {
     if (key.isSecret && raw !== undefined && raw.source.kind !== 'env') {
       this.sources.set(path, raw.source)
       const remedy = `put it into a file and name that with "${path.split('.').at(-1)}File", or set ${environmentName(path)}`
-      return void this.#tell(path, `a secret does not belong here: ${remedy}`)
+      return void this.#addProblem(path, `a secret does not belong here: ${remedy}`)
     }
     if (raw !== undefined || key.type.kind !== 'scalar') {
       if (raw === undefined && key.isRequired) return this.#missing(key, path)
@@ -142,7 +142,7 @@ export class Reader {
 
   #missing(key: Key, path: string): void {
     const expected = key.type.kind === 'list' ? itemExpected(key.type) : expectedOf(key.type)
-    this.#tell(path, `is missing: expected ${expected}`)
+    this.#addProblem(path, `is missing: expected ${expected}`)
   }
 
   #default(path: string, value: unknown): unknown {
@@ -157,7 +157,10 @@ export class Reader {
     if ('message' in map) {
       const { key, message, suggestion } = map
       const raw = given.entries.get(key)?.value
-      return void this.#tell(join(path, key), message, { ...(raw && { source: raw.source }), suggestion })
+      return void this.#addProblem(join(path, key), message, {
+        ...(raw && { source: raw.source }),
+        suggestion,
+      })
     }
     const tag = this.#key(type.tag, map.entries.get('type')?.value, join(path, 'type'))
     return typeof tag === 'string' ? this.#section(type.cases[tag]!, map, path, tag) : undefined
@@ -172,40 +175,41 @@ export class Reader {
       if (entry !== undefined && !nameMatcher.test(name)) {
         const message =
           'expected a name of lower-case letters, digits and single dashes, such as main or eu-west-1'
-        this.#tell(at, message, { source: entry.keySource, suggestion: tidied(name) })
+        this.#addProblem(at, message, { source: entry.keySource, suggestion: tidied(name) })
       }
       value[name] = this.read(type.entry, entry?.value, at)
     }
     if (Object.keys(value).length < type.min && this.#isSound(path)) {
-      this.#tell(path, `is missing: expected at least one ${type.expected}`)
+      this.#addProblem(path, `is missing: expected at least one ${type.expected}`)
     }
     return value
   }
 
   #list(type: List, raw: Raw | undefined, path: string): unknown {
     if (raw !== undefined && raw.kind === 'map') {
-      return void this.#tell(path, `expected a list, got ${shownRaw(raw)}`)
+      return void this.#addProblem(path, `expected a list, got ${shownRaw(raw)}`)
     }
     const isOne = raw?.kind === 'scalar' && raw.value !== null
     if (isOne && type.item.kind !== 'scalar') {
-      return void this.#tell(path, `expected a list, got ${shownRaw(raw)}`)
+      return void this.#addProblem(path, `expected a list, got ${shownRaw(raw)}`)
     }
     const items = raw?.kind === 'list' ? raw.items : isOne ? [raw] : []
-    if (items.length < type.min) return void this.#tell(path, `is empty: expected ${itemExpected(type)}`)
+    if (items.length < type.min)
+      return void this.#addProblem(path, `is empty: expected ${itemExpected(type)}`)
     return items.map((item, i) => this.read(type.item, item, join(path, String(i))))
   }
 
   #scalar(type: Scalar, raw: Raw, path: string): unknown {
     if (raw.kind !== 'scalar' || raw.value === null) {
-      return void this.#tell(path, `expected ${type.expected}, got ${shownRaw(raw)}`)
+      return void this.#addProblem(path, `expected ${type.expected}, got ${shownRaw(raw)}`)
     }
     const value = raw.isText && type.fromText ? type.fromText(String(raw.value)) : raw.value
     const exposed =
       raw.source.kind === 'env' || raw.source.kind === 'argument' ? undefined : type.credentials?.(value)
-    if (exposed !== undefined) return void this.#tell(path, exposed)
+    if (exposed !== undefined) return void this.#addProblem(path, exposed)
     const parsed = type.parse(value)
     if (parsed === undefined) return void this.#refuse(type, value, { path, raw })
-    if (isRefusal(parsed)) return void this.#tell(path, parsed.refused)
+    if (isRefusal(parsed)) return void this.#addProblem(path, parsed.refused)
     if (type.refersTo !== undefined) this.#checkName(type.refersTo, parsed as string, path)
     return parsed
   }
@@ -213,7 +217,7 @@ export class Reader {
   #refuse(type: Scalar, value: Plain, { path, raw }: { path: string; raw: RawScalar }): void {
     const suggestion =
       type.guess?.(value) ?? (type.choices ? nearest(String(value), type.choices) : undefined)
-    this.#tell(
+    this.#addProblem(
       path,
       `expected ${type.expected}, got ${type.label === 'secret' ? 'another' : shownRaw(raw)}`,
       {
@@ -227,7 +231,7 @@ export class Reader {
     if (names.includes(name)) return
     const suggestion = nearest(name, names)
     const expected = names.length === 0 ? `there are no ${section}` : `expected one of ${names.join(', ')}`
-    this.#tell(path, `there is no ${section}.${name}; ${expected}`, { suggestion })
+    this.#addProblem(path, `there is no ${section}.${name}; ${expected}`, { suggestion })
   }
 }
 

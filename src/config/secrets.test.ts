@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { maskedLines } from './frame.ts'
 import { describeProblem, type LoadOptions, loadConfig } from './load.ts'
-import { leavesOf, printConfig, redact } from './view.ts'
+import { leavesOf, printConfig } from './view.ts'
 
 const secret = 'hunter2'
 
@@ -13,13 +13,7 @@ const secret = 'hunter2'
 function shown(options: LoadOptions): string {
   const loaded = loadConfig(options)
   if ('problems' in loaded) return loaded.problems.map(describeProblem).join('\n') + JSON.stringify(loaded)
-  const views = [
-    printConfig(loaded),
-    leavesOf(loaded),
-    redact(loaded.config),
-    loaded.config,
-    [...loaded.sources],
-  ]
+  const views = [printConfig(loaded), leavesOf(loaded), loaded.config, [...loaded.sources]]
   return views
     .map((view) => (typeof view === 'string' ? view : JSON.stringify(view) + inspect(view, { depth: 20 })))
     .join('\n')

@@ -2,7 +2,7 @@
 import { parse } from 'yaml'
 import { type Key, type Plain, propertyOf, type Type } from './definition.ts'
 import type { LoadedConfig } from './load.ts'
-import { type Config, definition } from './schema.ts'
+import { definition } from './schema.ts'
 import { stars } from './secret.ts'
 import { byDefault, describeSource, type Source } from './source.ts'
 import { join } from './words.ts'
@@ -23,7 +23,7 @@ export function leavesOf({ config, sources }: LoadedConfig): Leaf[] {
   return leaves
 }
 
-interface Place {
+interface ConfigNode {
   readonly type: Type
   readonly value: unknown
   readonly path: string
@@ -32,9 +32,9 @@ interface Place {
 const sourceOf = (sources: ReadonlyMap<string, Source>, path: string): Source =>
   sources.get(path) ?? byDefault
 
-function walk(place: Place, tell: (path: string, value: Plain | null) => void): void {
-  if (place.type.kind === 'scalar') tell(place.path, shown(place.type, place.value))
-  else for (const { name, ...part } of partsOf(place)) walk({ ...part, path: join(place.path, name) }, tell)
+function walk(node: ConfigNode, onValue: (path: string, value: Plain | null) => void): void {
+  if (node.type.kind === 'scalar') onValue(node.path, shown(node.type, node.value))
+  else for (const { name, ...part } of partsOf(node)) walk({ ...part, path: join(node.path, name) }, onValue)
 }
 
 interface Part {
@@ -75,19 +75,6 @@ export function partsOf({ type, value }: { readonly type: Type; readonly value: 
 export const shown = (type: Type, value: unknown): Plain | null =>
   value === undefined || type.kind !== 'scalar' ? null : type.show(value)
 
-/** Plain data without secrets, as a human would write it. */
-export function redact(config: Config): unknown {
-  return redacted({ type: definition, value: config })
-}
-
-function redacted({ type, value }: { type: Type; value: unknown }): unknown {
-  if (type.kind === 'scalar') return shown(type, value)
-  const parts = partsOf({ type, value })
-  return type.kind === 'list'
-    ? parts.map(redacted)
-    : Object.fromEntries(parts.map((part) => [part.name, redacted(part)]))
-}
-
 /** The effective configuration as a file that can be loaded again, each value with its source behind it. */
 export function printConfig({ config, sources }: LoadedConfig): string {
   const printer = new Printer(sources)
@@ -101,24 +88,24 @@ class Printer {
     this.#sources = sources
   }
 
-  parts(place: Place, indent: string): string[] {
-    return partsOf(place).flatMap((part) => {
-      const at = { ...part, path: join(place.path, part.name) }
-      const head = place.type.kind === 'list' ? '-' : `${part.name}:`
+  parts(node: ConfigNode, indent: string): string[] {
+    return partsOf(node).flatMap((part) => {
+      const at = { ...part, path: join(node.path, part.name) }
+      const head = node.type.kind === 'list' ? '-' : `${part.name}:`
       return this.#part(at, { indent, head })
     })
   }
 
-  #part(place: Part & Place, { indent, head }: { indent: string; head: string }): string[] {
-    const from = `# ${describeSource(sourceOf(this.#sources, place.path))}`
-    if (place.type.kind === 'scalar') {
-      const value = shown(place.type, place.value)
+  #part(node: Part & ConfigNode, { indent, head }: { indent: string; head: string }): string[] {
+    const from = `# ${describeSource(sourceOf(this.#sources, node.path))}`
+    if (node.type.kind === 'scalar') {
+      const value = shown(node.type, node.value)
       if (value === null) return [`${indent}# ${head} not set`]
-      if (place.key?.isSecret === true) return [`${indent}# ${head} ${stars}  ${from}`]
+      if (node.key?.isSecret === true) return [`${indent}# ${head} ${stars}  ${from}`]
       return [`${indent}${head} ${scalarText(value)}  ${from}`]
     }
-    const below = this.parts(place, `${indent}  `)
-    if (below.length === 0) return [`${indent}${head} ${place.type.kind === 'list' ? '[]' : '{}'}  ${from}`]
+    const below = this.parts(node, `${indent}  `)
+    if (below.length === 0) return [`${indent}${head} ${node.type.kind === 'list' ? '[]' : '{}'}  ${from}`]
     return [`${indent}${head}`, ...below]
   }
 }

@@ -93,10 +93,12 @@ class Converter {
     const source = isNothing ? (owner ?? here) : here
     const nothing: Raw = { kind: 'scalar', value: null, isText: false, source }
     if (node === null || !this.#isWithinBounds(source, depth)) return nothing
-    if (node.tag !== undefined) this.#tell(source, `tags such as ${tagName(node.tag)} are not used here`)
+    if (node.tag !== undefined)
+      this.#addProblem(source, `tags such as ${tagName(node.tag)} are not used here`)
     if (isAlias(node)) {
       const target = node.resolve(this.#document)
-      if (target === undefined) this.#tell(source, `there is no anchor &${node.source} before this alias`)
+      if (target === undefined)
+        this.#addProblem(source, `there is no anchor &${node.source} before this alias`)
       return this.convert(target ?? null, owner ?? source, depth + 1)
     }
     if (isSeq(node)) {
@@ -114,7 +116,7 @@ class Converter {
     const keySource = key.range ? this.#sourceAt(key.range[0]) : this.#sourceAt(0)
     const isWord = isScalar(key) && key.value !== null
     if (!isWord) {
-      this.#tell(keySource, 'a key must be a word')
+      this.#addProblem(keySource, 'a key must be a word')
       return []
     }
     return [[String(key.value), { keySource, value: this.convert(value, keySource, depth + 1) }]]
@@ -125,14 +127,14 @@ class Converter {
     if (this.hasOverflown) return false
     if (depth <= maxDepth && this.#count <= maxNodes) return true
     this.hasOverflown = true
-    this.#tell(
+    this.#addProblem(
       source,
       depth > maxDepth ? tooDeep : `holds more than ${maxNodes} values, aliases (*) included`,
     )
     return false
   }
 
-  #tell(source: Source, message: string): void {
+  #addProblem(source: Source, message: string): void {
     this.problems.push({ path: '', source, message })
   }
 }

@@ -52,8 +52,15 @@ test('weights add up to what is held, and every entry that leaves is told once',
   )
 })
 
-test('an entry that is too heavy alone is not held', () => {
-  const map = new BoundedMap<string, number>({ maxWeight: 10, weightOf: (value) => value })
-  map.set('a', 11)
-  assert.deepEqual([map.size, map.weight], [0, 0])
+test('an entry that is too heavy alone is not held, nor what it replaces, and evicts no other', () => {
+  let removed = 0
+  const map = new BoundedMap<string, number>({
+    maxWeight: 10,
+    weightOf: (value) => value,
+    onRemoved: (weight) => {
+      removed += weight
+    },
+  })
+  map.set('a', 4).set('b', 5).set('a', 11)
+  assert.deepEqual([...map, map.weight, removed], [['b', 5], 5, 15])
 })

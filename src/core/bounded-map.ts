@@ -35,14 +35,19 @@ export class BoundedMap<K, V> extends Map<K, V> {
     return value
   }
 
-  /** An entry that exceeds the bounds alone is not held, and evicts all others. */
+  /** An entry that exceeds the bounds alone is not held: it would evict all others, and be evicted by the next. */
   override set(key: K, value: V): this {
     this.delete(key)
+    const { maxEntries, maxWeight = Number.POSITIVE_INFINITY } = this.#bounds
+    const weight = this.#weightOf(key, value)
+    if (weight > maxWeight) {
+      this.#bounds.onRemoved?.(weight)
+      return this
+    }
     super.set(key, value)
-    this.#weight += this.#weightOf(key, value)
-    const { maxEntries, maxWeight } = this.#bounds
+    this.#weight += weight
     if (maxEntries !== undefined && this.size > maxEntries) this.#evictOldest()
-    if (maxWeight !== undefined) this.evictTo(maxWeight)
+    this.evictTo(maxWeight)
     return this
   }
 

@@ -61,13 +61,13 @@ export class Budget {
 
   /** Has so much given back that the limit is kept. Returns false, and costs nobody anything, where it cannot be. */
   relieve(): boolean {
-    const over = () => this.#meter.used - this.#room
-    if (over() > this.#holders.reduce((sum, holder) => sum + holder.reclaimable(), 0)) return false
+    const excess = () => this.#meter.used - this.#room
+    if (excess() > this.#holders.reduce((sum, holder) => sum + holder.reclaimable(), 0)) return false
     for (const holder of this.#holders) {
-      const wanted = Math.min(over(), holder.reclaimable())
+      const wanted = Math.min(excess(), holder.reclaimable())
       if (wanted > 0) holder.reclaim(wanted)
     }
-    return over() <= 0
+    return excess() <= 0
   }
 }
 
@@ -80,18 +80,21 @@ export class Reservation {
     this.#budget = budget
   }
 
-  /** Makes it so many bytes in all. Returns false, and changes nothing, where the budget has no room. */
-  resize(bytes: number): boolean {
-    const more = bytes - this.#bytes
-    if (more > 0 && !this.#budget.reserve(more)) return false
-    if (more < 0) this.#budget.release(-more)
-    this.#bytes = bytes
-    return true
+  get bytes(): number {
+    return this.#bytes
   }
 
-  /** As `resize`, by so many bytes more. */
+  /** Makes it so many bytes in all. Returns false, and changes nothing, where the budget has no room. */
+  resize(bytes: number): boolean {
+    return this.grow(bytes - this.#bytes)
+  }
+
+  /** As `resize`, by so many bytes more, or fewer. Reserving may reclaim from the holder itself, which then shrinks this. */
   grow(bytes: number): boolean {
-    return this.resize(this.#bytes + bytes)
+    if (bytes > 0 && !this.#budget.reserve(bytes)) return false
+    if (bytes < 0) this.#budget.release(-bytes)
+    this.#bytes += bytes
+    return true
   }
 
   free(): void {

@@ -201,10 +201,10 @@ law('runs are as long as they can be', (given) => {
 law('a run that a mark decided names the mark: a purge before others, of two the later', (given) => {
   for (const { from, to, state, mark } of cover([given.window], given.panes, given.rules).runs) {
     if (mark === undefined) continue
-    const over = given.rules.marks.filter((other) => other.from <= from && to <= other.to)
+    const covering = given.rules.marks.filter((other) => other.from <= from && to <= other.to)
     assert.equal(state, mark.kind === 'purge' ? 'absent' : 'stale')
-    assert.ok(over.includes(mark))
-    for (const other of over) {
+    assert.ok(covering.includes(mark))
+    for (const other of covering) {
       if (mark.kind === 'stale' && other.kind === 'purge') {
         const clocks = given.panes
           .filter((pane) => pane.from <= from && from < pane.to)

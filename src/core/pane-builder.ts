@@ -19,11 +19,11 @@ export interface Finish {
 export class PaneBuilder {
   readonly #lanes: number
   readonly #stride: number
-  #records = wordsOf(ingestScratch.take(4096))
+  #records = wordsOf(ingestScratch.acquire(4096))
   #recordLength = 0
-  #tables = wordsOf(ingestScratch.take(16_384))
+  #tables = wordsOf(ingestScratch.acquire(16_384))
   #tableLength = 0
-  #ranks = ingestScratch.take(4096)
+  #ranks = ingestScratch.acquire(4096)
   #rankLength = 0
   /** Start of the open lane in #records, and the next bucket (relative to the interval) it may take. */
   #span = 0
@@ -112,8 +112,8 @@ export class PaneBuilder {
 
   /** Gives back what is held, where nothing is finished. */
   abandon(): void {
-    for (const words of [this.#records, this.#tables]) ingestScratch.give(Buffer.from(words.buffer))
-    ingestScratch.give(this.#ranks)
+    for (const words of [this.#records, this.#tables]) ingestScratch.release(Buffer.from(words.buffer))
+    ingestScratch.release(this.#ranks)
     this.#records = this.#tables = noWords
     this.#ranks = noBytes
   }

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import test from 'node:test'
-import fc from 'fast-check'
+import { diceLaw as law } from '../testing/dice-law.ts'
 import {
   type ColumnModel,
   type Dice,
-  diceOf,
   type FetchModel,
   modelOf,
   paneOfFetch,
@@ -14,16 +12,6 @@ import type { Interval } from './interval.ts'
 import { clockOf, type Pane, slice } from './pane.ts'
 import { compare } from './pane-compare.ts'
 import { join } from './pane-join.ts'
-
-const law = (name: string, check: (dice: Dice) => void): void => {
-  test(name, () => {
-    const throws = fc.uint8Array({ minLength: 100, maxLength: 1000, size: 'max' })
-    fc.assert(
-      fc.property(throws, (bytes) => check(diceOf(bytes))),
-      { numRuns: 500 },
-    )
-  })
-}
 
 const inside = (interval: Interval) => (bucket: number) => bucket >= interval.from && bucket < interval.to
 const someFetch = (dice: Dice): FetchModel =>

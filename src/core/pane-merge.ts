@@ -46,7 +46,7 @@ function mergeUnequal(panes: readonly Pane[]): ColumnMerge {
   const queue = new RankQueue(panes)
   let count = 0
   while (!queue.isEmpty) {
-    queue.take(indexes, count * width)
+    queue.popSmallest(indexes, count * width)
     count++
   }
   return { count, indexes: indexes.subarray(0, count * width) }
@@ -79,7 +79,7 @@ class RankQueue {
   }
 
   /** Moves every column with the smallest rank into its pane's place in a row of indexes. */
-  take(indexes: Int32Array, row: number): void {
+  popSmallest(indexes: Int32Array, row: number): void {
     let count = 1
     while (count < this.#size && this.#isTie[count] === 1) count++
     for (let i = 0; i < count; i++) this.#taken[i] = this.#order[i]!

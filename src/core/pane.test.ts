@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import fc from 'fast-check'
+import { diceLaw as law } from '../testing/dice-law.ts'
 import {
   type Dice,
-  diceOf,
   type FetchModel,
   lanesOfModels,
   modelOf,
@@ -18,16 +17,6 @@ import type { Interval } from './interval.ts'
 import { clockOf, filledUntil, measure, type Pane, PaneBody, paneOf, paneVersion, slice } from './pane.ts'
 import { PaneBuilder } from './pane-builder.ts'
 import { haveSameFrame, join } from './pane-join.ts'
-
-const law = (name: string, check: (dice: Dice) => void): void => {
-  test(name, () => {
-    const throws = fc.uint8Array({ minLength: 100, maxLength: 1000, size: 'max' })
-    fc.assert(
-      fc.property(throws, (bytes) => check(diceOf(bytes))),
-      { numRuns: 500 },
-    )
-  })
-}
 
 /** Bucket numbers of any grid: around zero, negative, and those of a one-second step today. */
 const origins = [0, -7, 1_767_225_600, 2 ** 45]

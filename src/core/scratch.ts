@@ -35,7 +35,7 @@ export class ScratchPool {
   }
 
   /** A buffer of at least `length` bytes, from the beginning of its memory, of unknown content. */
-  take(length: number): Buffer {
+  acquire(length: number): Buffer {
     const size = classOf(length)
     const free = size > largest ? undefined : this.#free[size]!.pop()
     if (free === undefined) return this.#allocate(this.sizeFor(length))
@@ -48,7 +48,7 @@ export class ScratchPool {
     return Buffer.allocUnsafeSlow(bytes)
   }
 
-  give(buffer: Buffer): void {
+  release(buffer: Buffer): void {
     const size = classOf(buffer.length)
     if (size > largest || this.#freeBytes + buffer.length > this.#maxFreeBytes) return
     this.#free[size]!.push(buffer)
@@ -57,9 +57,9 @@ export class ScratchPool {
 
   /** A longer buffer with the same bytes at its beginning; the old one goes back. */
   grow(buffer: Buffer, used: number, atLeast: number): Buffer {
-    const larger = this.take(Math.max(2 * buffer.length, atLeast))
+    const larger = this.acquire(Math.max(2 * buffer.length, atLeast))
     buffer.copy(larger, 0, 0, used)
-    this.give(buffer)
+    this.release(buffer)
     return larger
   }
 }
@@ -83,9 +83,9 @@ export function writeOut(
 ): Written | undefined {
   const size = scratch.sizeFor(room)
   if (!budget.reserve(size)) return undefined
-  const buffer = scratch.take(room)
+  const buffer = scratch.acquire(room)
   const release = () => {
-    scratch.give(buffer)
+    scratch.release(buffer)
     budget.release(size)
   }
   const length = write(buffer.subarray(0, room))

@@ -121,14 +121,14 @@ function lastAtOrBefore(starts: Float64Array, instant: EpochMs): number {
 }
 
 function findSpan(name: string, begin: EpochMs): Span {
-  const tell = tellerOf(name)
+  const offsetAt = offsetsOf(name)
   const starts = [begin]
-  const offsets = [tell(begin)]
+  const offsets = [offsetAt(begin)]
   for (let from = begin; from < begin + spanMs; from += probeMs) {
     const to = Math.min(from + probeMs, begin + spanMs - secondMs)
-    const [before, after] = [offsets.at(-1)!, tell(to)]
+    const [before, after] = [offsets.at(-1)!, offsetAt(to)]
     if (before === after) continue
-    starts.push(changeBetween(from, to, (instant) => tell(instant) === before))
+    starts.push(changeBetween(from, to, (instant) => offsetAt(instant) === before))
     offsets.push(after)
   }
   return { starts: Float64Array.from(starts), offsets: Int32Array.from(offsets) }
@@ -145,14 +145,14 @@ function changeBetween(from: EpochMs, to: EpochMs, isBefore: (instant: EpochMs) 
   return high * secondMs
 }
 
-type Teller = (instant: EpochMs) => number
+type OffsetAt = (instant: EpochMs) => number
 
 /** Formats need much memory, and are needed only while a span is looked for: one is kept. */
-let lastTeller: { readonly name: string; readonly tell: Teller } | undefined
+let lastOffsets: { readonly name: string; readonly offsetAt: OffsetAt } | undefined
 
-function tellerOf(name: string): Teller {
-  if (lastTeller?.name !== name) lastTeller = { name, tell: newTeller(formatOf(name)) }
-  return lastTeller.tell
+function offsetsOf(name: string): OffsetAt {
+  if (lastOffsets?.name !== name) lastOffsets = { name, offsetAt: newOffsetAt(formatOf(name)) }
+  return lastOffsets.offsetAt
 }
 
 const formatOf = (timeZone: string): Intl.DateTimeFormat =>
@@ -164,7 +164,7 @@ const formatOf = (timeZone: string): Intl.DateTimeFormat =>
   })
 
 /** It prints `05, GMT-04:56:02`, without seconds where there are none. */
-const newTeller = (format: Intl.DateTimeFormat): Teller => {
+const newOffsetAt = (format: Intl.DateTimeFormat): OffsetAt => {
   return (instant) => {
     const text = format.format(instant)
     return signedMs(text.slice(text.indexOf('GMT') + 3)) ?? 0
@@ -203,7 +203,7 @@ function makeZone(name: string): Zone | null {
     // Intl takes any spelling; databases take `America/new_York` for a zone that they do not know.
     if (timeZone !== name && timeZone.toLowerCase() === name.toLowerCase()) return null
     if (timeZone === 'UTC') return utcZone
-    return name.startsWith('Etc/') ? new Zone(name, newTeller(format)(0)) : new Zone(name)
+    return name.startsWith('Etc/') ? new Zone(name, newOffsetAt(format)(0)) : new Zone(name)
   } catch {
     return null
   }

@@ -4,12 +4,12 @@
  */
 import type { EpochMs } from '../core/clock.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
-import type { DemoDatabase, Question } from './database.ts'
+import type { DemoDatabase, DemoQuery } from './database.ts'
 import type { Matrix } from './evaluate.ts'
 import { printLabels, printNumber } from './print.ts'
 
 export interface Served {
-  readonly question: Question
+  readonly question: DemoQuery
   readonly body: string
   readonly sentAt: EpochMs
   readonly receivedAt: EpochMs

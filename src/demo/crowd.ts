@@ -3,14 +3,14 @@ import { Pool } from 'undici'
 import type { Clock, EpochMs, Timer } from '../core/clock.ts'
 import { mixSeeds, pick, type Random, seededRandom, wholeNumber } from '../testing/random.ts'
 import { dashboards, type Panel, questionOf, type Window } from './dashboards.ts'
-import type { Question } from './database.ts'
+import type { DemoQuery } from './database.ts'
 import { requestIdHeader } from './database-server.ts'
 import { printInstant } from './print.ts'
 
 /** One question and its answer, as a viewer saw it. */
 export interface Visit {
   readonly id: string
-  readonly question: Question
+  readonly question: DemoQuery
   /** 0 where no answer came. */
   readonly status: number
   readonly cacheStatus: string
@@ -100,7 +100,7 @@ export class Crowd {
     await Promise.all(questions.map((question) => this.#ask(question, viewer.usesPost)))
   }
 
-  async #ask(question: Question, isPost: boolean): Promise<void> {
+  async #ask(question: DemoQuery, isPost: boolean): Promise<void> {
     const { clock, visited } = this.#options
     const id = `${this.#prefix}-${this.#asked++}`
     const [sentAt, started] = [clock.now(), clock.elapsed()]
@@ -110,7 +110,7 @@ export class Crowd {
   }
 
   async #send(
-    question: Question,
+    question: DemoQuery,
     isPost: boolean,
     id: string,
   ): Promise<Pick<Visit, 'status' | 'cacheStatus' | 'body'>> {
@@ -134,7 +134,7 @@ export class Crowd {
   }
 }
 
-export const formOf = ({ query, start, end, stepMs }: Question): string =>
+export const formOf = ({ query, start, end, stepMs }: DemoQuery): string =>
   new URLSearchParams({
     query,
     start: printInstant(start),
@@ -165,7 +165,7 @@ class Viewer {
     return this.#habit.refreshMs + wholeNumber(this.#random, -150, 150)
   }
 
-  look(now: EpochMs): Question[] {
+  look(now: EpochMs): DemoQuery[] {
     const window = this.#nextWindow(now)
     const { panels } = dashboards[this.#habit.dashboard]!
     const questions = panels.map((panel) => questionOf(panel, window, this.#habit.zoneMs))
@@ -191,7 +191,7 @@ class Viewer {
   }
 
   /** Something that is on nobody's dashboard. */
-  #ownQuestion(now: EpochMs): Question {
+  #ownQuestion(now: EpochMs): DemoQuery {
     const code = pick(this.#random, ['200', '404', '500'])
     const window = wholeNumber(this.#random, 10, 90) * minute
     const panel: Panel = {

@@ -1,7 +1,7 @@
 /** What the demo's viewers look at, and how Grafana turns a panel into a range query. */
 import type { EpochMs } from '../core/clock.ts'
 import { scrapeMs } from './arrivals.ts'
-import type { Question } from './database.ts'
+import type { DemoQuery } from './database.ts'
 
 export interface Panel {
   /** With `$rate` where Grafana puts $__rate_interval. */
@@ -83,7 +83,7 @@ const stepFor = (lengthMs: number, maxDataPoints: number): number =>
   Math.max(scrapeMs, steps.find(([upTo]) => lengthMs / maxDataPoints <= upTo)![1])
 
 /** Both ends are floored to the step in the viewer's zone. */
-export function questionOf({ query, maxDataPoints }: Panel, { from, to }: Window, zoneMs = 0): Question {
+export function questionOf({ query, maxDataPoints }: Panel, { from, to }: Window, zoneMs = 0): DemoQuery {
   const stepMs = stepFor(to - from, maxDataPoints)
   const floor = (at: EpochMs): EpochMs => Math.floor((at + zoneMs) / stepMs) * stepMs - zoneMs
   const rateMs = Math.max(stepMs + scrapeMs, 4 * scrapeMs)

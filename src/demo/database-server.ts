@@ -5,7 +5,7 @@ import { BoundedMap } from '../core/bounded-map.ts'
 import type { Clock } from '../core/clock.ts'
 import { bodyOf } from '../proxy/front/body.ts'
 import { readTarget } from '../proxy/request/incoming.ts'
-import type { DemoDatabase, Question } from './database.ts'
+import type { DemoDatabase, DemoQuery } from './database.ts'
 
 /** Viewers of the demo number their requests, so that the view can show which part of each was fetched. */
 export const requestIdHeader = 'x-demo-request'
@@ -13,15 +13,15 @@ export const requestIdHeader = 'x-demo-request'
 export interface DemoServer {
   readonly url: string
   /** What the database was asked on behalf of a request. Telling it once forgets it. */
-  fetchFor(requestId: string): Question | undefined
+  fetchFor(requestId: string): DemoQuery | undefined
   close(): Promise<void>
 }
 
 const maxRequestBytes = 1 << 20
 
 export async function serveDemoDatabase(database: DemoDatabase, port = 0): Promise<DemoServer> {
-  const fetches = new BoundedMap<string, Question>({ maxEntries: 1000 })
-  const remember = (id: string | undefined, question: Question): void => {
+  const fetches = new BoundedMap<string, DemoQuery>({ maxEntries: 1000 })
+  const remember = (id: string | undefined, question: DemoQuery): void => {
     if (id !== undefined) fetches.set(id, question)
   }
   const server = createServer((request, response) => {
@@ -50,7 +50,7 @@ const idOf = ({ headers }: IncomingMessage): string | undefined => {
 async function respond(
   database: DemoDatabase,
   { request, response }: { request: IncomingMessage; response: ServerResponse },
-  seen: (question: Question) => void,
+  seen: (question: DemoQuery) => void,
 ): Promise<void> {
   const target = readTarget(request)
   const body = await bodyOf(request, maxRequestBytes)

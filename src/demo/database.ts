@@ -26,7 +26,7 @@ export interface DemoDatabaseOptions {
   readonly latency?: Latency
 }
 
-export interface Question extends Range {
+export interface DemoQuery extends Range {
   readonly query: string
 }
 
@@ -48,11 +48,11 @@ export interface DemoDatabase {
   readonly clock: Clock
   readonly load: Load
   /** The truth about a question as it was at `knownAt`; undefined for a question that the database refuses. */
-  truth(question: Question, knownAt: EpochMs): Matrix | undefined
+  truth(question: DemoQuery, knownAt: EpochMs): Matrix | undefined
   /** The instants up to `until`, newest first, at which the truth about one instant may have changed. */
   changes(query: string, at: EpochMs, until: EpochMs): EpochMs[]
   /** Answers now, and counts it as load unless it is a probe. `seen` is told what was asked. */
-  answer(request: WireRequest, seen?: (question: Question) => void): Answer
+  answer(request: WireRequest, seen?: (question: DemoQuery) => void): Answer
 }
 
 /** Marks the questions of those who measure: they are not the load that is measured. */
@@ -87,7 +87,7 @@ class Database implements DemoDatabase {
     this.#latency = latency
   }
 
-  truth({ query, start, end, stepMs }: Question, knownAt: EpochMs): Matrix | undefined {
+  truth({ query, start, end, stepMs }: DemoQuery, knownAt: EpochMs): Matrix | undefined {
     const parsed = this.#queries.get(query)
     return 'error' in parsed ? undefined : this.#matrix(parsed, { start, end, stepMs }, knownAt)
   }
@@ -99,7 +99,7 @@ class Database implements DemoDatabase {
 
   #costOf = ({ points }: Matrix): number => this.#latency.baseMs + points * this.#latency.perPointMs
 
-  answer(request: WireRequest, seen?: (question: Question) => void): Answer {
+  answer(request: WireRequest, seen?: (question: DemoQuery) => void): Answer {
     const label = /^\/api\/v1\/label\/(\w+)\/values$/.exec(request.path)
     if (label !== null)
       return this.#list((labels) => labels.filter(([name]) => name === label[1]).map(([, value]) => value))
@@ -126,7 +126,7 @@ class Database implements DemoDatabase {
     return 'bypass' in pairs ? badData(`error parsing form values: ${pairs.detail}`) : read(pairs)
   }
 
-  #range(pairs: Pairs, seen?: (question: Question) => void): Answer {
+  #range(pairs: Pairs, seen?: (question: DemoQuery) => void): Answer {
     const text = (name: string): string => firstValue(pairs, name) ?? ''
     const range = readRange(text('start'), text('end'), text('step'))
     if ('bypass' in range) return badData(`invalid parameter: ${range.detail}`)
@@ -137,7 +137,7 @@ class Database implements DemoDatabase {
     return { status: 200, body: printMatrix(matrix), costMs: this.#costOf(matrix) }
   }
 
-  #counting(seen?: (question: Question) => void): (question: Question) => void {
+  #counting(seen?: (question: DemoQuery) => void): (question: DemoQuery) => void {
     return (question) => {
       this.load.queries++
       this.load.buckets += stepsOf(question)

@@ -33,10 +33,13 @@ export const stepsOf = ({ start, end, stepMs }: Range): number => Math.floor((en
 
 export function evaluate(metrics: Metrics, query: VectorQuery, { range, knownAt }: Asked): Matrix {
   const steps = stepsOf(range)
-  const reach = query.over?.windowMs ?? lookbackMs
+  const reach = query.rangeFunction?.windowMs ?? lookbackMs
   const rows = selected(metrics, query, { from: range.start - reach, to: range.end }).map((series) => ({
-    labels: query.over === undefined ? series.labels : series.labels.filter(([name]) => name !== '__name__'),
-    values: valuesOf(series, query.over, { range, knownAt }),
+    labels:
+      query.rangeFunction === undefined
+        ? series.labels
+        : series.labels.filter(([name]) => name !== '__name__'),
+    values: valuesOf(series, query.rangeFunction, { range, knownAt }),
   }))
   const { aggregation } = query
   const shown = aggregation === undefined ? rows : aggregate(rows, aggregation, steps)
@@ -73,14 +76,20 @@ function selected(
 const labelValue = (labels: readonly Label[], name: string): string =>
   labels.find((label) => label[0] === name)?.[1] ?? ''
 
-function valuesOf(series: Series, over: RangeFunction | undefined, { range, knownAt }: Asked): Float64Array {
+function valuesOf(
+  series: Series,
+  rangeFunction: RangeFunction | undefined,
+  { range, knownAt }: Asked,
+): Float64Array {
   const values = new Float64Array(stepsOf(range)).fill(Number.NaN)
   const { from, to } = series.source
-  const reach = over?.windowMs ?? lookbackMs
+  const reach = rangeFunction?.windowMs ?? lookbackMs
   for (let i = 0, at = range.start; i < values.length; i++, at += range.stepMs) {
     if (at < from || at > to + reach + scrapeMs) continue
     values[i] =
-      over === undefined ? lastValue(series, at, knownAt) : overWindow(series, over, { at, knownAt })
+      rangeFunction === undefined
+        ? lastValue(series, at, knownAt)
+        : overWindow(series, rangeFunction, { at, knownAt })
   }
   return values
 }
@@ -99,11 +108,11 @@ function lastValue({ source, value }: Series, at: EpochMs, knownAt: EpochMs): nu
 /** Only counters without resets live here: the first and the last sample of the window decide. */
 function overWindow(
   series: Series,
-  over: RangeFunction,
+  rangeFunction: RangeFunction,
   { at, knownAt }: { at: EpochMs; knownAt: EpochMs },
 ): number {
   const { source, value } = series
-  let first = Math.max(firstScrape(source), scrapeBefore(source, at - over.windowMs) + 1)
+  let first = Math.max(firstScrape(source), scrapeBefore(source, at - rangeFunction.windowMs) + 1)
   let last = Math.min(endScrape(source) - 1, scrapeBefore(source, at))
   while (first < last && !isVisible(source, first, knownAt)) first++
   while (last > first && !isVisible(source, last, knownAt)) last--
@@ -111,7 +120,7 @@ function overWindow(
   let count = 2
   for (let scrape = first + 1; scrape < last; scrape++) if (isVisible(source, scrape, knownAt)) count++
   return extrapolatedRate({
-    ...{ at, count, windowMs: over.windowMs, isPerSecond: over.name === 'rate' },
+    ...{ at, count, windowMs: rangeFunction.windowMs, isPerSecond: rangeFunction.name === 'rate' },
     first: { at: timeOf(source, first), value: value(timeOf(source, first)) },
     last: { at: timeOf(source, last), value: value(timeOf(source, last)) },
   })
@@ -157,7 +166,7 @@ export function arrivalsAt(
   query: VectorQuery,
   step: { at: EpochMs; until: EpochMs },
 ): EpochMs[] {
-  const reach = query.over?.windowMs ?? lookbackMs
+  const reach = query.rangeFunction?.windowMs ?? lookbackMs
   const arrivals = new Set<EpochMs>()
   for (const { source } of selected(metrics, query, { from: step.at - reach, to: step.at })) {
     const last = Math.min(endScrape(source), scrapeBefore(source, step.at))

@@ -22,12 +22,12 @@ function displayFor({ isJson }: DemoArguments): Display {
 export async function play(args: DemoArguments, clock: Clock): Promise<void> {
   const stage = await openStage({ ...args, clock })
   const display = displayFor(args)
-  const { place } = stage
-  display.open(place)
+  const { setup } = stage
+  display.open(setup)
   // Counted from the start: what drawing takes does not add up.
   let due = clock.elapsed() + display.firstMs
   let next = clock.after(display.firstMs, function show() {
-    display.show(stage.picture(), place)
+    display.show(stage.picture(), setup)
     due += display.everyMs
     next = clock.after(Math.max(0, due - clock.elapsed()), show)
   })
@@ -35,7 +35,7 @@ export async function play(args: DemoArguments, clock: Clock): Promise<void> {
   next.cancel()
   const last = stage.picture()
   await stage.close()
-  display.close(last, place)
+  display.close(last, setup)
 }
 
 /** By a signal, by the time given, or because nobody reads any more. A second signal does not wait. */

@@ -19,7 +19,7 @@ export interface Aggregation {
 export interface VectorQuery {
   readonly metric: string
   readonly matchers: readonly Matcher[]
-  readonly over?: RangeFunction
+  readonly rangeFunction?: RangeFunction
   readonly aggregation?: Aggregation
 }
 
@@ -80,47 +80,47 @@ class Parser {
   #aggregate(): VectorQuery {
     const name = this.#next() as Aggregation['name']
     const before = this.#peek() === 'by' ? this.#by() : undefined
-    this.#take('(')
+    this.#expect('(')
     const inner = this.#vector()
-    this.#take(')')
+    this.#expect(')')
     const by = before ?? (this.#peek() === 'by' ? this.#by() : [])
     return { ...inner, aggregation: { name, by } }
   }
 
   #by(): string[] {
-    this.#take('by')
-    this.#take('(')
+    this.#expect('by')
+    this.#expect('(')
     const names: string[] = []
     while (this.#peek() !== ')') {
       names.push(this.#identifier())
-      if (this.#peek() !== ')') this.#take(',')
+      if (this.#peek() !== ')') this.#expect(',')
     }
-    this.#take(')')
+    this.#expect(')')
     return names
   }
 
   #vector(): VectorQuery {
     if (!functions.includes(this.#peek()) || !this.#isCallAhead()) return this.#selector()
     const name = this.#next() as RangeFunction['name']
-    this.#take('(')
+    this.#expect('(')
     const selector = this.#selector()
-    this.#take('[')
+    this.#expect('[')
     const windowMs = this.#duration()
-    this.#take(']')
-    this.#take(')')
-    return { ...selector, over: { name, windowMs } }
+    this.#expect(']')
+    this.#expect(')')
+    return { ...selector, rangeFunction: { name, windowMs } }
   }
 
   #selector(): VectorQuery {
     const metric = this.#identifier()
     const matchers: Matcher[] = []
     if (this.#peek() !== '{') return { metric, matchers }
-    this.#take('{')
+    this.#expect('{')
     while (this.#peek() !== '}') {
       matchers.push(this.#matcher())
-      if (this.#peek() !== '}') this.#take(',')
+      if (this.#peek() !== '}') this.#expect(',')
     }
-    this.#take('}')
+    this.#expect('}')
     return { metric, matchers }
   }
 
@@ -160,7 +160,7 @@ class Parser {
 
   #next = (): string => this.#tokens[this.#at++] ?? ''
 
-  #take(token: string): void {
+  #expect(token: string): void {
     if (this.#next() !== token) throw this.#unexpected(1)
   }
 

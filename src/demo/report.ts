@@ -1,7 +1,7 @@
 /** The picture without a terminal: plain lines for logs, JSON for programs. */
 import { clock, compact, duration, percent } from './format.ts'
 import type { Picture } from './tally.ts'
-import type { Place } from './view.ts'
+import type { DemoSetup } from './view.ts'
 
 export function plainLine({ elapsedMs, queries, total, outcomes, staleness }: Picture): string {
   const latencies = outcomes.map(
@@ -38,13 +38,13 @@ export function summary({ total, bucketSeconds, outcomes, direct, staleness, ...
 }
 
 /** One line of JSON. Shares are between 0 and 1, durations in milliseconds. */
-export function jsonLine(picture: Picture, place: Place, isFinal: boolean): string {
+export function jsonLine(picture: Picture, setup: DemoSetup, isFinal: boolean): string {
   const { elapsedMs, recent: _, outcomes, total, lastMinute, ...rest } = picture
   return JSON.stringify({
     seconds: Math.round(elapsedMs / 1000),
     isFinal,
-    proxy: place.proxyUrl,
-    dashboards: place.dashboards,
+    proxy: setup.proxyUrl,
+    dashboards: setup.dashboards,
     ...total,
     lastMinute,
     outcomes: Object.fromEntries(outcomes.map(({ outcome, ...row }) => [outcome, row])),

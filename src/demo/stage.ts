@@ -3,15 +3,15 @@ import { Pool } from 'undici'
 import { prometheus } from '../backends/prometheus/index.ts'
 import type { Clock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
-import { startWindowpane, type Windowpane } from '../proxy/assembly/server.ts'
+import { startWindowpane, type Windowpane } from '../proxy/assembly/windowpane.ts'
 import { defaultLimits } from '../proxy/limits.ts'
 import { ladder } from '../ttl/ladder.ts'
 import { Auditor } from './audit.ts'
 import { Crowd, formOf, usualViewers, type Visit } from './crowd.ts'
-import { createDemoDatabase, probeHeader, type Question } from './database.ts'
+import { createDemoDatabase, type DemoQuery, probeHeader } from './database.ts'
 import { serveDemoDatabase } from './database-server.ts'
 import { type Picture, Tally } from './tally.ts'
-import type { Place } from './view.ts'
+import type { DemoSetup } from './view.ts'
 
 export interface StageOptions {
   readonly clock: Clock
@@ -21,7 +21,7 @@ export interface StageOptions {
 }
 
 export interface Stage {
-  readonly place: Place
+  readonly setup: DemoSetup
   picture(): Picture
   close(): Promise<void>
 }
@@ -54,7 +54,7 @@ export async function openStage({ clock, seed, listen }: StageOptions): Promise<
     if (isProbed) clock.after(afterwardsMs, () => void probe(visit.question))
   }
   const direct = new Pool(server.url)
-  const probe = async (question: Question): Promise<void> => {
+  const probe = async (question: DemoQuery): Promise<void> => {
     const started = clock.elapsed()
     const path = `/api/v1/query_range?${formOf(question)}`
     const answer = await direct
@@ -66,7 +66,7 @@ export async function openStage({ clock, seed, listen }: StageOptions): Promise<
   }
   const crowd = new Crowd({ clock, url: windowpane.url, seed, visited })
   return {
-    place: { proxyUrl: windowpane.url, dashboards: usualViewers },
+    setup: { proxyUrl: windowpane.url, dashboards: usualViewers },
     picture: () => tally.picture(),
     async close() {
       await crowd.stop()

@@ -3,7 +3,7 @@ import type { Clock, EpochMs } from '../core/clock.ts'
 import { type Outcome, outcomes } from '../core/decision.ts'
 import type { Verdict } from './audit.ts'
 import type { Visit } from './crowd.ts'
-import type { Load, Question } from './database.ts'
+import type { DemoQuery, Load } from './database.ts'
 import { stepsOf } from './evaluate.ts'
 import { Samples, type Spread } from './samples.ts'
 
@@ -23,7 +23,7 @@ export interface OutcomeRow extends Spread {
 
 export interface RecentRequest {
   readonly outcome: Outcome
-  readonly question: Question
+  readonly question: DemoQuery
   readonly fetched?: { readonly start: EpochMs; readonly end: EpochMs }
   readonly tookMs: number
 }
@@ -89,7 +89,7 @@ export class Tally {
     this.#marks = [this.#totals()]
   }
 
-  visited(visit: Visit, fetched: Question | undefined): void {
+  visited(visit: Visit, fetched: DemoQuery | undefined): void {
     const { outcome, asked } = readStatus(visit.cacheStatus)
     const { question, tookMs } = visit
     const steps = stepsOf(question)

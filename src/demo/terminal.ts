@@ -2,7 +2,7 @@
 
 import { jsonLine, plainLine, summary } from './report.ts'
 import type { Picture } from './tally.ts'
-import { drawFrame, type Place } from './view.ts'
+import { type DemoSetup, drawFrame } from './view.ts'
 
 /** What of process.stdout is needed. */
 export interface Output {
@@ -16,9 +16,9 @@ export interface Display {
   /** When it wants to show something first, and how often then. */
   readonly firstMs: number
   readonly everyMs: number
-  open(place: Place): void
-  show(picture: Picture, place: Place): void
-  close(picture: Picture, place: Place): void
+  open(setup: DemoSetup): void
+  show(picture: Picture, setup: DemoSetup): void
+  close(picture: Picture, setup: DemoSetup): void
 }
 
 const enter = '\u001b[?1049h\u001b[?25l\u001b[?7l'
@@ -33,9 +33,9 @@ export function terminalDisplay(output: Output, hasColor: boolean): Display {
     firstMs: 400,
     everyMs: 500,
     open: () => void output.write(enter),
-    show(picture, place) {
+    show(picture, setup) {
       const { columns = 80, rows = 24 } = output
-      const lines = drawFrame(picture, place, { columns, rows, hasColor }).slice(0, rows)
+      const lines = drawFrame(picture, setup, { columns, rows, hasColor }).slice(0, rows)
       output.write(`${home}${lines.map((line) => line + clearLine).join('\r\n')}${clearBelow}`)
     },
     close: (picture) => void output.write(`${leave}${summary(picture)}`),
@@ -61,7 +61,7 @@ export function jsonDisplay(output: Output): Display {
     firstMs: 1000,
     everyMs: 1000,
     open() {},
-    show: (picture, place) => void output.write(`${jsonLine(picture, place, false)}\n`),
-    close: (picture, place) => void output.write(`${jsonLine(picture, place, true)}\n`),
+    show: (picture, setup) => void output.write(`${jsonLine(picture, setup, false)}\n`),
+    close: (picture, setup) => void output.write(`${jsonLine(picture, setup, true)}\n`),
   }
 }

@@ -3,7 +3,7 @@ import type { Outcome } from '../core/decision.ts'
 import { bar, clock, compact, duration, intervalBar, percent, shorten } from './format.ts'
 import type { Picture, RecentRequest, Shares } from './tally.ts'
 
-export interface Place {
+export interface DemoSetup {
   readonly proxyUrl: string
   readonly dashboards: number
 }
@@ -33,9 +33,9 @@ const inkOf: Readonly<Record<Outcome, Ink>> = {
 const narrowest = 80
 const widest = 140
 
-export function drawFrame(picture: Picture, place: Place, screen: Screen): string[] {
+export function drawFrame(picture: Picture, setup: DemoSetup, screen: Screen): string[] {
   const width = Math.min(widest, Math.max(narrowest, screen.columns)) - 2
-  const draw = new Drawing(picture, { ...place, width, hasColor: screen.hasColor })
+  const draw = new Drawing(picture, { ...setup, width, hasColor: screen.hasColor })
   const upper = [
     draw.title(),
     '',
@@ -54,9 +54,9 @@ export function drawFrame(picture: Picture, place: Place, screen: Screen): strin
 
 class Drawing {
   readonly #picture: Picture
-  readonly #given: Place & { readonly width: number; readonly hasColor: boolean }
+  readonly #given: DemoSetup & { readonly width: number; readonly hasColor: boolean }
 
-  constructor(picture: Picture, given: Place & { readonly width: number; readonly hasColor: boolean }) {
+  constructor(picture: Picture, given: DemoSetup & { readonly width: number; readonly hasColor: boolean }) {
     this.#picture = picture
     this.#given = given
   }

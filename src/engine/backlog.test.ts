@@ -9,7 +9,7 @@ const MiB = 1024 * KiB
 function setUp() {
   const turns: (() => void)[] = []
   let now = 0
-  const backlog = new Backlog({ elapsed: () => now }, { nextTurn: (action) => turns.push(action) })
+  const backlog = new Backlog({ elapsed: () => now }, { afterTurn: (action) => turns.push(action) })
   const done: string[] = []
   const holders = Array.from({ length: 3 }, (_, name) => {
     const pieces: number[] = []

@@ -2,8 +2,8 @@
  * Bytes of responses that have arrived and are not split yet. Splitting would delay whoever waits for these bytes, so it is
  * put off until they have been passed on, and then done in short turns: a hit waits for one turn, not for all that has arrived.
  */
-import { scheduler } from 'node:timers/promises'
 import type { Clock } from '../core/clock.ts'
+import { type AfterTurn, NextTurn } from '../core/next-turn.ts'
 
 export interface Backlogged {
   /** Whether it holds pieces that are to be split. */
@@ -22,28 +22,24 @@ const defaultMaxBytes = 8 * 1024 * 1024
 export interface BacklogOptions {
   /** Held by all responses together: these bytes are in no budget. */
   readonly maxBytes?: number
-  readonly nextTurn?: (action: () => void) => void
+  readonly afterTurn?: AfterTurn
 }
 
 export class Backlog {
   readonly #clock: Pick<Clock, 'elapsed'>
   readonly #maxBytes: number
-  readonly #nextTurn: (action: () => void) => void
+  readonly #nextTurn: NextTurn
   /** Those whose pieces can wait, and those whose pieces are split in the next turns, oldest first. */
   readonly #arriving = new Set<Backlogged>()
   readonly #due = new Set<Backlogged>()
   /** Those that were told to hold no more. */
   readonly #blocked = new Set<Backlogged>()
   #heldBytes = 0
-  #isTurning = false
 
-  constructor(
-    clock: Pick<Clock, 'elapsed'>,
-    { maxBytes = defaultMaxBytes, nextTurn = turnOver }: BacklogOptions = {},
-  ) {
+  constructor(clock: Pick<Clock, 'elapsed'>, { maxBytes = defaultMaxBytes, afterTurn }: BacklogOptions = {}) {
     this.#clock = clock
     this.#maxBytes = maxBytes
-    this.#nextTurn = nextTurn
+    this.#nextTurn = new NextTurn(() => this.#turn(), afterTurn)
   }
 
   /** Counts bytes that `from` holds. Returns false where there is no room for more: `proceed` is called when there is. */
@@ -52,7 +48,7 @@ export class Backlog {
     if (!this.#due.has(from)) this.#arriving.add(from)
     if (!this.#isFull) return true
     this.#blocked.add(from)
-    this.#turnLater()
+    this.#nextTurn.want()
     return false
   }
 
@@ -60,7 +56,7 @@ export class Backlog {
   due(from: Backlogged): void {
     if (!this.#arriving.delete(from)) return
     this.#due.add(from)
-    this.#turnLater()
+    this.#nextTurn.want()
   }
 
   /** `from` holds so many bytes less. */
@@ -80,17 +76,10 @@ export class Backlog {
     return this.#heldBytes >= this.#maxBytes
   }
 
-  #turnLater(): void {
-    if (this.#isTurning) return
-    this.#isTurning = true
-    this.#nextTurn(() => this.#turn())
-  }
-
   #turn(): void {
-    this.#isTurning = false
     this.#split()
     if (!this.#isFull) this.#unblock()
-    if (this.#due.size > 0 || this.#blocked.size > 0 || this.#isFull) this.#turnLater()
+    if (this.#due.size > 0 || this.#blocked.size > 0 || this.#isFull) this.#nextTurn.want()
   }
 
   /** The oldest response first: whoever waits for it does not wait for the others. */
@@ -111,5 +100,3 @@ export class Backlog {
     }
   }
 }
-
-const turnOver = (action: () => void): void => void scheduler.yield().then(action)

@@ -1,40 +1,23 @@
-/** Getting gaps: from flights under way, by a flight of its own, or both; and what to do when that fails. */
-import type { HeaderList } from '../backends/backend.ts'
+/** Gets gaps from flights under way, by a flight of its own, or both. */
 import type { EpochMs } from '../core/clock.ts'
-import { resetDecision } from '../core/decision.ts'
 import { countOf, type Intervals, nothing, subtractAll, uniteAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
-import type { Pane } from '../core/pane.ts'
 import { Backlog } from './backlog.ts'
-import type { DatabaseFailure, FetchedPanes, FetchResult } from './fetch.ts'
+import type { FetchResult } from './fetch.ts'
+import { type Filled, filledBy, type JoinedFlight } from './flight-results.ts'
 import { type Flight, type FlightSpec, Flights, type Wish, wholeIn } from './flights.ts'
 import { askedBy } from './gaps.ts'
 import { Intake } from './intake.ts'
 import { marksOver } from './marks.ts'
 import { findStale, staleAnswerOf } from './stale.ts'
-import { partsOf } from './stored.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
 import { writeBack } from './write-back.ts'
-
-/** Panes for all gaps in time order; or another answer; or `again`: the failure was somebody else's. */
-export type Filled = FilledGaps | Answer | 'again'
-
-export interface FilledGaps {
-  readonly panes: readonly Pane[]
-  readonly headers: HeaderList
-}
 
 /** What filling gaps would take. */
 export interface Preview {
   readonly joined: readonly { readonly intervals: Intervals; readonly startedAt: EpochMs }[]
   /** What would be asked for by a query of its own. */
   readonly asked: Intervals
-}
-
-/** A flight, and what of it this request takes. */
-interface JoinedFlight {
-  readonly flight: Flight
-  readonly brings: Intervals
 }
 
 /** Whence one request gets its gaps; `fetch` is its own, if it has one. */
@@ -78,7 +61,9 @@ export class GapFiller {
     const taken = own === undefined ? joined : [...joined, { flight: own.flight, brings: rest }]
     const results = await this.#wait(trip, { taken, fetch: own?.fetch })
     trip.decision.timings.fetch += this.#options.clock.elapsed() - began
-    return Array.isArray(results) ? this.#judge(trip, { taken, own: own?.flight }, results) : results
+    return Array.isArray(results)
+      ? filledBy(this.#options, trip, { taken, own: own?.flight, results })
+      : results
   }
 
   /** Resolves when every response of this key that a client has is stored; undefined where there is none to wait for. */
@@ -205,7 +190,7 @@ export class GapFiller {
   async #wait(trip: Trip, sources: GapSources): Promise<FetchResult[] | Answer | 'again'> {
     const { taken, fetch } = sources
     let isOver = false
-    const over = Promise.all(taken.map(({ flight }) => flight.result)).then((results) => {
+    const landed = Promise.all(taken.map(({ flight }) => flight.result)).then((results) => {
       isOver = true
       return results
     })
@@ -213,7 +198,7 @@ export class GapFiller {
       fetch?.dropTarget()
       if (!isOver) for (const { flight } of taken) flight.leave()
     })
-    const first = await this.#orPatience(trip, sources, over)
+    const first = await this.#orPatience(trip, sources, landed)
     if (!Array.isArray(first) || !fetch?.isStreaming) return first
     await fetch.delivered
     return { kind: 'streamed' }
@@ -222,7 +207,7 @@ export class GapFiller {
   #orPatience(
     trip: Trip,
     { fetch }: GapSources,
-    over: Promise<FetchResult[]>,
+    landed: Promise<FetchResult[]>,
   ): Promise<FetchResult[] | Answer | 'again'> {
     const { clock, patienceMs } = this.#options
     return new Promise((resolve, reject) => {
@@ -235,56 +220,11 @@ export class GapFiller {
         fetch?.dropTarget()
         resolve(staleAnswerOf(this.#options, trip, { ...usable, why: slow }))
       })
-      over.then(resolve, reject).finally(() => {
+      landed.then(resolve, reject).finally(() => {
         isOver = true
         timer.cancel()
       })
     })
-  }
-
-  #judge(
-    trip: Trip,
-    { taken, own }: { taken: readonly JoinedFlight[]; own: Flight | undefined },
-    results: readonly FetchResult[],
-  ): Filled | Promise<Filled> {
-    const panes: Pane[] = []
-    let headers: HeaderList = []
-    for (let i = 0; i < results.length; i++) {
-      const result = results[i]!
-      const { flight, brings } = taken[i]!
-      if (result.kind !== 'panes') return this.#failed(trip, flight, result)
-      // The database forbade that its answer be given to others: they ask for themselves.
-      if (!result.shareable && flight !== own) return { kind: 'forward', reason: 'no_store' }
-      panes.push(...partsOf(result.panes, brings))
-      headers = result.headers
-    }
-    trip.decision.upstreamStatus = 200
-    return { panes: panes.sort((a, b) => a.from - b.from), headers }
-  }
-
-  async #failed(trip: Trip, flight: Flight, result: Exclude<FetchResult, FetchedPanes>): Promise<Filled> {
-    // What another request's own terms or disconnect caused is not this one's failure: it asks again.
-    if (result.kind === 'abandoned') return 'again'
-    const isOnOtherTerms = flight.terms !== trip.plan.terms
-    if (isOnOtherTerms && result.kind === 'broken' && result.response !== undefined) return 'again'
-    if (result.kind === 'broken' && this.#isCancelledForAnother(trip, flight, result)) return 'again'
-    if (result.kind === 'unusable') return { kind: 'forward', reason: result.reason, detail: result.detail }
-    if (result.kind === 'broken') {
-      const usable = await findStale(this.#options, trip)
-      if (usable === undefined) return broken(trip, result)
-      return staleAnswerOf(this.#options, trip, { ...usable, why: result })
-    }
-    resetDecision(trip.decision)
-    trip.decision.outcome = 'error'
-    trip.decision.reason = 'database_refused'
-    trip.decision.upstreamStatus = result.response.status
-    return { kind: 'response', response: result.response }
-  }
-
-  /** Somebody ended the query by its id, and that is not this request's. */
-  #isCancelledForAnother({ plan }: Trip, { queryId }: Flight, { response }: DatabaseFailure): boolean {
-    if (response === undefined || queryId === undefined || queryId === plan.queryId) return false
-    return this.#options.backend.cancellation?.isCancellation(response.status, response.body) === true
   }
 }
 
@@ -293,16 +233,4 @@ function askedFor(rest: Intervals, lapsing: Intervals, joined: readonly JoinedFl
   if (rest.length === 0) return nothing
   const alone = joined.reduce((left, { flight }) => subtractAll(left, flight.intervals), lapsing)
   return alone.length === 0 ? rest : uniteAll(rest, alone)
-}
-
-function broken({ decision }: Trip, failure: DatabaseFailure): Answer {
-  // An error that was too long to keep: the client gets it from the database itself.
-  const isUnkept = failure.reason === 'database_error' && failure.response === undefined
-  if (isUnkept) return { kind: 'forward', reason: 'unusable_answer', detail: failure.detail }
-  resetDecision(decision)
-  decision.outcome = 'error'
-  decision.reason = failure.reason
-  decision.detail = failure.detail
-  if (failure.response !== undefined) decision.upstreamStatus = failure.response.status
-  return { kind: 'failure', failure }
 }

@@ -29,7 +29,7 @@ function setUp(options: Partial<IntakeOptions> = {}) {
   let isPaused = false
   const intake = new Intake({
     ...{ fetchedAt: 0, newSink: () => sink, budget, maxAnswerBytes: 64 * MiB, target },
-    backlog: new Backlog({ elapsed: () => 0 }, { nextTurn: (action) => turns.push(action) }),
+    backlog: new Backlog({ elapsed: () => 0 }, { afterTurn: (action) => turns.push(action) }),
     onDelivered: () => void told.push('delivered'),
     land: async ({ kind }) => void told.push(kind),
     ...options,
@@ -99,7 +99,7 @@ test('no more than 2 MiB of a response wait to be split', () => {
 
 test('with 8 MiB waiting to be split the database waits', () => {
   const turns: (() => void)[] = []
-  const backlog = new Backlog({ elapsed: () => 0 }, { nextTurn: (action) => turns.push(action) })
+  const backlog = new Backlog({ elapsed: () => 0 }, { afterTurn: (action) => turns.push(action) })
   const { intake, arrive, call } = setUp({ backlog })
   intake.head(200, [])
   arrive(7 * MiB)

@@ -8,6 +8,7 @@ import { type Budget, Reservation } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { ServingReason } from '../core/decision.ts'
 import { headerOf } from '../core/headers.ts'
+import { BackPressure } from './back-pressure.ts'
 import type { Backlog, Backlogged } from './backlog.ts'
 import { decoderFor } from './decoder.ts'
 import { errorOf, type FetchResult, fetchedBy } from './fetch.ts'
@@ -38,18 +39,14 @@ const shortBytes = 64 * 1024
 /** Of one response, not split yet: a request that waits for it to be stored waits for so much at most. */
 const mostHeld = 2 * 1024 * 1024
 
-/** Why no more bytes are wanted for now. */
-type Obstacle = 'client' | 'decoder' | 'backlog'
-
 export class Intake implements ResponseHandler, Backlogged {
   /** What every member of the flight gets. */
   readonly result: Promise<FetchResult>
   readonly #options: IntakeOptions
   readonly #tee: Tee
   readonly #reservation: Reservation
-  readonly #obstacles = new Set<Obstacle>()
+  readonly #pressure = new BackPressure()
   #resolve!: (result: FetchResult) => void
-  #call: UpstreamCall | undefined
   #status = 0
   #headers: HeaderList = []
   #trailers: HeaderList = []
@@ -82,7 +79,7 @@ export class Intake implements ResponseHandler, Backlogged {
 
   /** Resolves when nothing more will be written to the target. */
   get delivered(): Promise<void> {
-    return this.#tee.over
+    return this.#tee.finished
   }
 
   /** Whether it is decided what `result` will be. */
@@ -97,12 +94,12 @@ export class Intake implements ResponseHandler, Backlogged {
 
   /** Called once, with what `Upstream.send` gave. */
   sent(call: UpstreamCall): void {
-    this.#call = call
+    this.#pressure.sent(call)
   }
 
   /** Nobody waits any longer. */
   cancel(): void {
-    this.#call?.cancel()
+    this.#pressure.cancel()
     this.#tee.drop()
     this.#settle({ kind: 'abandoned' })
   }
@@ -111,8 +108,8 @@ export class Intake implements ResponseHandler, Backlogged {
   dropTarget(): void {
     this.#tee.drop()
     // A response that is not being kept was for this client alone.
-    if (this.#isSettled) this.#call?.cancel()
-    else this.#clear('client')
+    if (this.#isSettled) this.#pressure.cancel()
+    else this.#pressure.clear('client')
   }
 
   head(status: number, headers: HeaderList): void {
@@ -138,8 +135,8 @@ export class Intake implements ResponseHandler, Backlogged {
     if (!this.#isSettled) this.#keep(chunk)
     // While the response is kept, the database sets the pace, and what the client has not taken counts in the budget.
     if (isKeepingUp || !this.#isSettled) return
-    this.#block('client')
-    this.#tee.onDrain(() => this.#clear('client'))
+    this.#pressure.block('client')
+    this.#tee.onDrain(() => this.#pressure.clear('client'))
   }
 
   end(trailers: HeaderList): void {
@@ -181,15 +178,15 @@ export class Intake implements ResponseHandler, Backlogged {
   }
 
   proceed(): void {
-    this.#clear('backlog')
+    this.#pressure.clear('backlog')
   }
 
   #keep(chunk: Uint8Array): void {
     if (this.#decoder === undefined) this.#hold(chunk)
     else if (!this.#decoder.write(chunk)) {
       // What is queued in the decoder is in no budget: the database waits.
-      this.#block('decoder')
-      this.#decoder.once('drain', () => this.#clear('decoder'))
+      this.#pressure.block('decoder')
+      this.#decoder.once('drain', () => this.#pressure.clear('decoder'))
     }
   }
 
@@ -198,7 +195,7 @@ export class Intake implements ResponseHandler, Backlogged {
     const { backlog } = this.#options
     this.#pieces.push(chunk)
     this.#heldBytes += chunk.length
-    if (!backlog.hold(chunk.length, this)) this.#block('backlog')
+    if (!backlog.hold(chunk.length, this)) this.#pressure.block('backlog')
     if (!this.#tee.isOpen || this.#heldBytes > mostHeld) backlog.due(this)
   }
 
@@ -227,7 +224,7 @@ export class Intake implements ResponseHandler, Backlogged {
     else if (this.#tee.isOpen) this.#giveUp('unusable_answer')
     else {
       // A server error that does not end is a server error.
-      this.#call?.cancel()
+      this.#pressure.cancel()
       const detail = `status ${this.#status} with an endless body`
       this.#settle({ kind: 'broken', reason: 'database_error', detail })
     }
@@ -236,7 +233,7 @@ export class Intake implements ResponseHandler, Backlogged {
   /** Members go their own way at once; only a client that has a part of the response waits for the rest. */
   #giveUp(reason: ServingReason, detail = `after ${this.#received} bytes`): void {
     this.#settle({ kind: 'unusable', reason, detail })
-    if (!this.#tee.isOpen) this.#call?.cancel()
+    if (!this.#tee.isOpen) this.#pressure.cancel()
     else if (this.#hasArrived) this.#tee.end()
   }
 
@@ -257,7 +254,7 @@ export class Intake implements ResponseHandler, Backlogged {
       this.#giveUp('unusable_answer', detail)
       return
     }
-    this.#call?.cancel()
+    this.#pressure.cancel()
     this.failed({ reason: 'database_unreachable', detail })
   }
 
@@ -289,16 +286,7 @@ export class Intake implements ResponseHandler, Backlogged {
     this.#pieces = []
     this.#options.backlog.release(this.#heldBytes, this)
     this.#heldBytes = 0
-    this.#clear('decoder')
-    this.#clear('backlog')
-  }
-
-  #block(obstacle: Obstacle): void {
-    this.#obstacles.add(obstacle)
-    this.#call?.pause()
-  }
-
-  #clear(obstacle: Obstacle): void {
-    if (this.#obstacles.delete(obstacle) && this.#obstacles.size === 0) this.#call?.resume()
+    this.#pressure.clear('decoder')
+    this.#pressure.clear('backlog')
   }
 }

@@ -14,7 +14,8 @@ import { haveSameFrame } from '../core/pane-join.ts'
 import { readNear } from '../stores/peek.ts'
 import type { Found, MaybePromise } from '../stores/store.ts'
 import { type ExplainedRequest, type Explanation, explainPlan } from './explain/explain.ts'
-import { type FilledGaps, GapFiller } from './fill.ts'
+import { GapFiller } from './fill.ts'
+import type { FilledGaps } from './flight-results.ts'
 import { wholeIn } from './flights.ts'
 import { askedBy, gapsIn, lapsingIn } from './gaps.ts'
 import { keptHeaders } from './kept-headers.ts'
@@ -122,11 +123,11 @@ export class IntervalCache {
     const near = this.#read(trip, (run) => readNear(store, key, run))
     const lookup =
       near instanceof Promise ? near.then((found) => this.#lookOn(trip, found)) : this.#lookOn(trip, near)
-    const over = <T>(looked: T): T => {
+    const timed = <T>(looked: T): T => {
       decision.timings.lookup += clock.elapsed() - began
       return looked
     }
-    return lookup instanceof Promise ? lookup.then(over) : over(lookup)
+    return lookup instanceof Promise ? lookup.then(timed) : timed(lookup)
   }
 
   #lookOn(trip: Trip, near: Lookup | 'failed'): MaybePromise<Lookup | 'failed'> {

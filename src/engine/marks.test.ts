@@ -36,20 +36,20 @@ function rig(options: Partial<MarksOptions> = {}): { clock: FakeClock; marks: Ma
 test('without marks nothing is made, and marks of other backends are not noticed', async () => {
   const { clock, marks } = rig()
   const main = marks.of('main')
-  assert.equal(main.over('key', plan), noMarks)
+  assert.equal(main.marksFor('key', plan), noMarks)
   await marks.add(purgeAt(clock.now(), { backend: 'other' }))
-  assert.equal(main.over('key', plan), noMarks)
-  assert.equal(marks.of('other').over('key', plan).length, 1)
+  assert.equal(main.marksFor('key', plan), noMarks)
+  assert.equal(marks.of('other').marksFor('key', plan).length, 1)
 })
 
 test('a mark is in force as soon as it is added, for every question that it touches', () => {
   const { clock, marks } = rig()
   const main = marks.of('main')
   void marks.add(purgeAt(clock.now(), { source: 'x', from: 600_000, to: 660_000 }))
-  assert.deepEqual(main.over('key', plan), [{ kind: 'purge', at: clock.now(), from: 10, to: 16 }])
-  assert.deepEqual(main.over('key', { ...plan, sources: ['y'] }), [])
-  assert.equal(main.over('key', { ...plan, sources: [], knowsAllSources: false }).length, 1)
-  assert.equal(marks.of('later').over('key', plan).length, 1, 'a backend that is asked for later')
+  assert.deepEqual(main.marksFor('key', plan), [{ kind: 'purge', at: clock.now(), from: 10, to: 16 }])
+  assert.deepEqual(main.marksFor('key', { ...plan, sources: ['y'] }), [])
+  assert.equal(main.marksFor('key', { ...plan, sources: [], knowsAllSources: false }).length, 1)
+  assert.equal(marks.of('later').marksFor('key', plan).length, 1, 'a backend that is asked for later')
 })
 
 test('a mark is dropped when nothing that it is about can be used any more', async () => {
@@ -60,13 +60,13 @@ test('a mark is dropped when nothing that it is about can be used any more', asy
   await clock.advance(retentionMs - 1001)
   assert.equal(marks.list().length, 2)
   await clock.advance(1)
-  assert.equal(marks.of('main').over('key', plan).length, 1)
+  assert.equal(marks.of('main').marksFor('key', plan).length, 1)
   assert.deepEqual(
     marks.list().map(({ source }) => source),
     ['x'],
   )
   await clock.advance(1000)
-  assert.deepEqual(marks.of('main').over('key', plan), [], 'a lookup finds out by itself')
+  assert.deepEqual(marks.of('main').marksFor('key', plan), [], 'a lookup finds out by itself')
 })
 
 test('a purge that is repeated is one mark', async () => {
@@ -103,7 +103,7 @@ test('too many marks of a backend are folded: all that was said is still said', 
       for (const backend of ['a', 'b', 'd']) {
         for (const source of ['a', 'b', 'd']) {
           const asked = { ...plan, sources: [source] }
-          const said = marks.of(backend).over('key', asked)
+          const said = marks.of(backend).marksFor('key', asked)
           const each = all.map((mark) =>
             bucketMarkOf(mark, { ...asked, key: 'key', backend, query: plan.text }),
           )
@@ -133,15 +133,15 @@ test('those of one data source are folded first, and questions about others do n
     await marks.add({ kind: 'stale', backend: 'main', source: 'busy', from, to, at: clock.now() + i })
   }
   assert.ok(marks.list().length <= 20)
-  const over = (source: string, knowsAllSources = true) =>
-    marks.of('main').over('key', { ...plan, sources: [source], knowsAllSources })
-  assert.equal(over('other'), noMarks)
+  const marksFor = (source: string, knowsAllSources = true) =>
+    marks.of('main').marksFor('key', { ...plan, sources: [source], knowsAllSources })
+  assert.equal(marksFor('other'), noMarks)
   assert.deepEqual(
-    over('quiet').map(({ kind, from }) => [kind, from]),
+    marksFor('quiet').map(({ kind, from }) => [kind, from]),
     [['purge', 0]],
   )
-  assert.ok(over('busy').length > 1 && over('busy').every(({ kind }) => kind === 'stale'))
-  assert.equal(over('other', false).length, marks.list().length)
+  assert.ok(marksFor('busy').length > 1 && marksFor('busy').every(({ kind }) => kind === 'stale'))
+  assert.equal(marksFor('other', false).length, marks.list().length)
 })
 
 /** Cells that count what is asked of them. */
@@ -231,9 +231,12 @@ test('folds are kept in the place of what they were made of, and all settle on t
   for (const marks of [one, other]) {
     assert.ok(marks.list().length <= 8)
     for (let i = 0; i < 40; i++) {
-      const touching = marks
-        .of('main')
-        .over('key', { ...plan, text: `q${i}`, lookbackMs: 0, grid: { kind: 'point', step: 1, origin: 0 } })
+      const touching = marks.of('main').marksFor('key', {
+        ...plan,
+        text: `q${i}`,
+        lookbackMs: 0,
+        grid: { kind: 'point', step: 1, origin: 0 },
+      })
       assert.ok(
         touching.some(({ from, to }) => from <= i && i < to),
         `q${i} was forgotten`,
@@ -272,7 +275,7 @@ for (const [name, faults] of Object.entries({
     await clock.advance(10_000)
     await loading
     const adding = marks.add(purgeAt(clock.now()))
-    assert.equal(marks.of('main').over('key', plan).length, 1)
+    assert.equal(marks.of('main').marksFor('key', plan).length, 1)
     await clock.advance(10_000)
     assert.equal(await adding, false)
     await clock.advance(60_000)

@@ -174,10 +174,10 @@ function olderHalf(
 
 /** What is said about the buckets of a plan. */
 export const marksOver = (
-  { marks }: { readonly marks?: Pick<BackendMarks, 'over'> },
+  { marks }: { readonly marks?: Pick<BackendMarks, 'marksFor'> },
   key: Key,
   plan: Plan,
-): readonly BucketMark[] => (marks === undefined ? noMarks : marks.over(key, plan))
+): readonly BucketMark[] => (marks === undefined ? noMarks : marks.marksFor(key, plan))
 
 /** The marks of one backend, as a lookup asks for them. */
 export class BackendMarks {
@@ -194,7 +194,7 @@ export class BackendMarks {
   }
 
   /** What is said about the buckets of a question. Costs nothing while there are no marks. */
-  over(key: Key, plan: Plan): readonly BucketMark[] {
+  marksFor(key: Key, plan: Plan): readonly BucketMark[] {
     if (this.#count === 0) return noMarks
     this.#dropLapsed()
     const marks = this.#about(plan)

@@ -56,7 +56,7 @@ async function usableOf(
   if (found === undefined) return undefined
   const panes = partsOf(withOneFrame(found).panes, whole)
   const { emptyEnds = [], headers } = found.shape
-  const said = { emptyEnds, marks: marksOver(options, key, plan), vouched: options.witness?.over(plan) }
+  const said = { emptyEnds, marks: marksOver(options, key, plan), vouched: options.witness?.vouchedFor(plan) }
   const rules = { grid: plan.grid, policy, now: clock.now(), maxStaleMs, ...said }
   const stale = usableBeginning(whole, panes, rules)
   return stale && { panes, headers, stale }

@@ -12,7 +12,7 @@ interface Head {
 
 export class Tee {
   /** Resolves when nothing more will be written to the client. */
-  readonly over: Promise<void>
+  readonly finished: Promise<void>
   #target: StreamTarget | undefined
   #head: Head | undefined
   #hasBegun = false
@@ -21,7 +21,7 @@ export class Tee {
 
   constructor(target: StreamTarget | undefined) {
     this.#target = target
-    this.over = new Promise((resolve) => {
+    this.finished = new Promise((resolve) => {
       this.#resolve = resolve
     })
   }

@@ -32,9 +32,9 @@ export interface IntervalCacheOptions {
   /** How long a request that could be answered stale waits for a database that is slow, and one that is down. */
   readonly patienceMs: { readonly slow: number; readonly down: number }
   /** What was purged or has changed since it was fetched; nothing unless told. */
-  readonly marks?: Pick<BackendMarks, 'over'>
+  readonly marks?: Pick<BackendMarks, 'marksFor'>
   /** Keeps settled buckets fresh of which it knows that they have not changed; nothing unless told. */
-  readonly witness?: Pick<Witness, 'over'> | undefined
+  readonly witness?: Pick<Witness, 'vouchedFor'> | undefined
   /** How long a store may take to read or write before the request goes on without it. */
   readonly storeTimeoutMs: number
   /** Hears of every query to the database when it is over, before its result is used. Must not throw. */

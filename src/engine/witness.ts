@@ -15,13 +15,13 @@ export class Witness {
   }
 
   /** Undefined where it has nothing to say about the buckets of a plan. */
-  over(plan: Plan): VouchedBuckets | undefined {
+  vouchedFor(plan: Plan): VouchedBuckets | undefined {
     return this.#vouched && vouchedBuckets(this.#vouched, plan)
   }
 }
 
 /** For the rules of a lookup: asked only where it matters. */
 export const vouchedOver = (
-  { witness }: { readonly witness?: Pick<Witness, 'over'> | undefined },
+  { witness }: { readonly witness?: Pick<Witness, 'vouchedFor'> | undefined },
   plan: Plan,
-): (() => VouchedBuckets | undefined) | undefined => witness && (() => witness.over(plan))
+): (() => VouchedBuckets | undefined) | undefined => witness && (() => witness.vouchedFor(plan))

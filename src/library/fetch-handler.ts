@@ -9,7 +9,7 @@ import { type Decision, newDecision, type RefusalReason, resetDecision } from '.
 import { newUuid } from '../core/uuid.ts'
 import { readDemands } from '../engine/http/demands.ts'
 import { FlavourWatch } from '../engine/http/flavour.ts'
-import { cacheStatus, endToEnd, requestHeaders } from '../engine/http/headers.ts'
+import { bodyHeaders, decisionHeaders, endToEnd, requestHeaders } from '../engine/http/headers.ts'
 import { type Identity, identityOf } from '../engine/http/identity.ts'
 import { errorAnswerOf, failureMessage, planRequest } from '../engine/http/plan-request.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
@@ -165,7 +165,8 @@ class Handler {
       const response = await this.#upstream.forward(body === undefined ? wire : { ...wire, body }, signal)
       const { status, statusText } = response
       decision.upstreamStatus = status
-      const headers = headersOf([...responseHeaders(response), ...ownHeaders(decision)])
+      const passed = responseHeaders(response)
+      const headers = headersOf([...passed, ...decisionHeaders(decision, passed)])
       return new Response(response.body, { status, statusText, headers })
     } catch (error) {
       signal.throwIfAborted()
@@ -227,19 +228,11 @@ interface WholeBody {
 }
 
 function whole({ decision }: Visit, status: number, { headers, body }: WholeBody): Response {
-  const kept = endToEnd(headers, describingOtherBytes)
-  const own = [...ownHeaders(decision), 'Content-Length', String(body.length)]
+  const kept = endToEnd(headers, bodyHeaders)
+  const own = [...decisionHeaders(decision, kept), 'Content-Length', String(body.length)]
   // A status without a body (204) takes none, not even an empty one.
   return new Response(body.length === 0 ? null : (body as Uint8Array<ArrayBuffer>), {
     status,
     headers: headersOf([...kept, ...own]),
   })
-}
-
-/** The body is decoded, and may be of another length than the one these headers came with. */
-const describingOtherBytes = new Set(['content-length', 'content-encoding'])
-
-function ownHeaders(decision: Decision): string[] {
-  const age = decision.ageSeconds === undefined ? [] : ['Age', String(decision.ageSeconds)]
-  return [...age, 'Cache-Status', cacheStatus(decision)]
 }

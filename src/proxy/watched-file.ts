@@ -27,14 +27,14 @@ export class WatchedFile {
       const isYoung = Math.max(mtimeMs, ctimeMs) > this.#clock.now() - youngMs
       if (this.#last !== undefined && mark === this.#mark && !isYoung) return this.#last
       this.#mark = mark
-      return this.#take({ bytes: readFileSync(this.path) })
+      return this.#remember({ bytes: readFileSync(this.path) })
     } catch (error) {
       this.#mark = ''
-      return this.#take({ error: `${this.path} cannot be read: ${codeOf(error)}` })
+      return this.#remember({ error: `${this.path} cannot be read: ${codeOf(error)}` })
     }
   }
 
-  #take(read: FileRead): FileRead {
+  #remember(read: FileRead): FileRead {
     if (this.#last === undefined || !isSame(this.#last, read)) this.#last = read
     return this.#last
   }

@@ -9,6 +9,7 @@ import type {
   Condition,
   Deadline,
   PublishOutcome,
+  PutOutcome,
   Take,
   TakeOutcome,
 } from './cells.ts'
@@ -151,6 +152,20 @@ function refusalOf(rows: Rows, changes: readonly Change[], index: number): CellR
 function seen(rows: Rows, change: Change): Cell | undefined {
   const stored = rows.stored(change.id)
   return visible(stored, 'put' in change ? change.put.v : (stored?.v ?? 0), rows.now)
+}
+
+/** A refusal shows the row that is there. */
+export function putOn(rows: Rows, change: Extract<Change, { readonly put: CellDraft }>): PutOutcome {
+  const outcome = publishOn(rows, [change])
+  if (outcome.ok) return { ok: true, rev: outcome.revs[0]! }
+  const { id, put } = change
+  const current = refusalOfId(id) === undefined ? visible(rows.stored(id), put.v, rows.now) : undefined
+  return { ok: false, reason: outcome.reason, ...(current === undefined ? {} : { current }) }
+}
+
+export function removeFrom(rows: Rows, id: CellId, condition: Condition): boolean {
+  if (refusalOfId(id) !== undefined || rows.stored(id) === undefined) return false
+  return publishOn(rows, [{ id, remove: true, if: condition }]).ok
 }
 
 export function takeFrom(rows: Rows, id: CellId, take: Take): TakeOutcome {

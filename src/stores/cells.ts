@@ -8,7 +8,7 @@
 import type { EpochMs } from '../core/clock.ts'
 import type { MaybePromise } from './store.ts'
 
-/** Rows of one `pk` are listed together; see `cellPath` for texts that are put together from names. */
+/** Rows of one `pk` are listed together. */
 export interface CellId {
   readonly pk: string
   readonly sk: string
@@ -110,9 +110,4 @@ export interface Cells {
   /** All changes or none; no row may occur twice. */
   publish(changes: readonly Change[]): MaybePromise<PublishOutcome>
   close(): MaybePromise<void>
-}
-
-/** A `pk` or `sk` of names, joined by `#`. Returns undefined where a name contains the delimiter or NUL. */
-export function cellPath(...names: readonly string[]): string | undefined {
-  return names.some((name) => /[#\0]/.test(name)) ? undefined : names.join('#')
 }

@@ -26,7 +26,7 @@ export interface FarCounters {
 interface Job {
   readonly key: Key
   readonly entry: Entry
-  readonly over: (isWritten: boolean) => void
+  readonly settle: (isWritten: boolean) => void
 }
 
 export interface FarOptions {
@@ -73,19 +73,19 @@ export class Far {
   ): MaybePromise<T> {
     if (this.isPaused) return otherwise
     const began = this.#clock.elapsed()
-    const over = (value: T): T => {
+    const timed = (value: T): T => {
       this.#options.onOperation?.(kind, this.#clock.elapsed() - began)
       return value
     }
     try {
       const pending = operation(this.#store)
-      if (!(pending instanceof Promise)) return over(this.#succeeded(pending))
+      if (!(pending instanceof Promise)) return timed(this.#succeeded(pending))
       return inTime(pending, this.#clock, this.#options.timeoutMs).then(
-        (value) => over(this.#succeeded(value)),
-        () => over(this.#failed(otherwise)),
+        (value) => timed(this.#succeeded(value)),
+        () => timed(this.#failed(otherwise)),
       )
     } catch {
-      return over(this.#failed(otherwise))
+      return timed(this.#failed(otherwise))
     }
   }
 
@@ -96,8 +96,8 @@ export class Far {
       this.counters.dropped++
       return Promise.resolve(false)
     }
-    return new Promise((over) => {
-      this.#requeue({ key, entry, over })
+    return new Promise((settle) => {
+      this.#requeue({ key, entry, settle })
       this.#draining ??= this.#drain()
     })
   }
@@ -126,10 +126,10 @@ export class Far {
     this.#queuedBytes += measure(job.entry.pane)
   }
 
-  #requeueRest({ key, entry, over }: Job, [first, ...others]: readonly Pane[]): void {
-    if (first === undefined) over(false)
-    else this.#requeue({ key, entry: { ...entry, pane: first }, over })
-    for (const pane of others) this.#requeue({ key, entry: { ...entry, pane }, over() {} })
+  #requeueRest({ key, entry, settle }: Job, [first, ...others]: readonly Pane[]): void {
+    if (first === undefined) settle(false)
+    else this.#requeue({ key, entry: { ...entry, pane: first }, settle })
+    for (const pane of others) this.#requeue({ key, entry: { ...entry, pane }, settle() {} })
   }
 
   async #drain(): Promise<void> {
@@ -148,11 +148,11 @@ export class Far {
     this.#writing.add(writing)
   }
 
-  async #write({ key, entry, over }: Job): Promise<void> {
+  async #write({ key, entry, settle }: Job): Promise<void> {
     const isWritten = await this.ask((store) => store.write(key, entry), false, 'write')
     if (isWritten) this.counters.written++
     else this.counters.dropped++
-    over(isWritten)
+    settle(isWritten)
   }
 
   #succeeded<T>(value: T): T {

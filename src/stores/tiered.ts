@@ -197,7 +197,7 @@ class Tiered implements TieredStore {
     const use = (found: readonly (Found | undefined)[]): MaybePromise<Found | undefined> => {
       if (removals !== this.#removals) return this.#near.read(key, interval)
       const far = newerIn(found, near)
-      return far === undefined ? near : this.#take(key, interval, { near, far })
+      return far === undefined ? near : this.#keepNear(key, interval, { near, far })
     }
     const asked = wanted.length <= maxFarReads ? wanted : [hullOf(wanted)]
     const all = asked.map((run) => this.#far.ask((store) => store.read(key, run), undefined))
@@ -207,7 +207,7 @@ class Tiered implements TieredStore {
   }
 
   /** Keeps in memory what the far store had, and answers from both. */
-  #take(
+  #keepNear(
     key: Key,
     interval: Interval,
     both: { readonly near: Found | undefined; readonly far: Found },

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import fc from 'fast-check'
 import { clockOf, type Pane, slice } from '../core/pane.ts'
 import { join } from '../core/pane-join.ts'
+import { diceLaw as law } from '../testing/dice-law.ts'
 import {
   type Dice,
-  diceOf,
   type FetchModel,
   modelOf,
   modelOfFetch,
@@ -17,16 +16,6 @@ import {
   unite,
 } from '../testing/pane-model.ts'
 import { cutOut, layOver } from './tile.ts'
-
-const law = (name: string, check: (dice: Dice) => void): void => {
-  test(name, () => {
-    const throws = fc.uint8Array({ minLength: 100, maxLength: 2000, size: 'max' })
-    fc.assert(
-      fc.property(throws, (bytes) => check(diceOf(bytes))),
-      { numRuns: 300 },
-    )
-  })
-}
 
 /** Fetches with clocks of their own, in the order in which they are written. */
 function someWrites(dice: Dice, frame = ''): FetchModel[] {

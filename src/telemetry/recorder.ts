@@ -5,7 +5,7 @@
 import type { Outcome } from '../core/decision.ts'
 import { type RequestRecord, sizeOf } from './record.ts'
 
-export interface RecorderOptions {
+interface RecorderOptions {
   readonly maxRecords?: number
   readonly maxBytes?: number
   readonly maxSubscribers?: number

@@ -9,7 +9,7 @@ import { type OriginStatus, statusClass } from './labels.ts'
 import { Log, type LogFormat, type LogLevel } from './log.ts'
 import { type MetricSources, Metrics, type OriginFetch } from './metrics.ts'
 import { type RequestRecord, recordOf, type Visit } from './record.ts'
-import { Recorder, type RecorderOptions } from './recorder.ts'
+import { Recorder } from './recorder.ts'
 import { TopShapes } from './shapes.ts'
 
 export interface TelemetryOptions {
@@ -21,8 +21,6 @@ export interface TelemetryOptions {
     readonly format: () => LogFormat
     readonly write: (line: string) => boolean
   }
-  readonly recorder?: RecorderOptions
-  readonly maxShapes?: number
 }
 
 /** What is told of databases, stores and requests while they are served. */
@@ -41,15 +39,13 @@ export interface BackendHooks {
 
 export class Telemetry implements Observer {
   readonly metrics: Metrics
-  readonly recorder: Recorder
-  readonly shapes: TopShapes
+  readonly recorder = new Recorder()
+  readonly shapes = new TopShapes()
   readonly log: Log
   readonly #decisions: DecisionLog
 
-  constructor({ clock, version, sources, log, recorder, maxShapes }: TelemetryOptions) {
+  constructor({ clock, version, sources, log }: TelemetryOptions) {
     this.metrics = new Metrics({ clock, version, ...(sources && { sources }) })
-    this.recorder = new Recorder(recorder)
-    this.shapes = new TopShapes(maxShapes)
     this.log = new Log({ clock, ...log })
     this.#decisions = new DecisionLog(this.log, clock)
   }

@@ -130,18 +130,18 @@ export class FetchSpan {
   readonly headers: HeaderList
   status: number | undefined
   bytes = 0
-  readonly #tell: (ending: Ending) => void
+  readonly #report: (ending: Ending) => void
   #isOver = false
 
-  constructor(headers: HeaderList, tell: (ending: Ending) => void) {
+  constructor(headers: HeaderList, report: (ending: Ending) => void) {
     this.headers = headers
-    this.#tell = tell
+    this.#report = report
   }
 
   end(failure?: FetchMessage['failure']): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#tell({ status: this.status, bytes: this.bytes, failure })
+    this.#report({ status: this.status, bytes: this.bytes, failure })
   }
 }
 

@@ -3,6 +3,7 @@ import type { HeaderList, WireRequest } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { gridThrough } from '../core/grid.ts'
 import type { Broken, ResponseHandler, Upstream, UpstreamCall } from '../engine/ports.ts'
+import { afterLag } from './after-lag.ts'
 import type { Span } from './backend-runs.ts'
 import { printSpans, readSpans, rowsIn, touchedBy } from './cell-ranges.ts'
 
@@ -49,7 +50,7 @@ export class FakeDatabase implements Upstream {
     const at = this.#options.clock.now()
     if (spans === undefined) this.asked.push({ at, from: from!, to: to!, cells: (to! - from!) / step! })
     else this.#askedRanges(spans, step!)
-    const timer = this.#later(() => {
+    const timer = afterLag(this.#options.clock, this.lagMs, () => {
       const truth =
         spans === undefined
           ? this.truth(from!, to!, step!)
@@ -93,20 +94,6 @@ export class FakeDatabase implements Upstream {
     // Late data may still arrive where there is none.
     if (row !== '') this.#rows.set(start, row)
     return row
-  }
-
-  /** Without a lag the answer comes as soon as the one who asked lets go, at the same instant. */
-  #later(action: () => void): { cancel(): void } {
-    if (this.lagMs > 0) return this.#options.clock.after(this.lagMs, action)
-    let isCancelled = false
-    queueMicrotask(() => {
-      if (!isCancelled) action()
-    })
-    return {
-      cancel() {
-        isCancelled = true
-      },
-    }
   }
 
   #reply(handler: ResponseHandler, answer: string): void {

@@ -5,6 +5,7 @@
 import type { WireRequest } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { Broken, ResponseHandler, Upstream, UpstreamCall } from '../engine/ports.ts'
+import { afterLag } from './after-lag.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
@@ -71,7 +72,7 @@ export class FakeDruid implements Upstream {
   send(request: WireRequest, _accept: string, handler: ResponseHandler): UpstreamCall {
     const isLook = request.path === '/druid/v2/sql'
     const reply = isLook ? this.#look() : this.#answer(request)
-    const timer = this.#later(isLook ? this.lookLagMs : 0, () => deliver(handler, reply))
+    const timer = afterLag(this.#clock, isLook ? this.lookLagMs : 0, () => deliver(handler, reply))
     return { cancel: () => timer.cancel(), pause() {}, resume() {} }
   }
 
@@ -141,19 +142,6 @@ export class FakeDruid implements Upstream {
   #written(): Span[] {
     const now = this.#clock.now()
     return pieces(startOfHour(now - hourMs - writingMs) + hourMs, now, hourMs)
-  }
-
-  #later(lagMs: number, action: () => void): { cancel(): void } {
-    if (lagMs > 0) return this.#clock.after(lagMs, action)
-    let isCancelled = false
-    queueMicrotask(() => {
-      if (!isCancelled) action()
-    })
-    return {
-      cancel() {
-        isCancelled = true
-      },
-    }
   }
 }
 

@@ -116,7 +116,7 @@ export class ReplicaRig {
   async read(thread: number, key: string): Promise<Map<number, number>> {
     const reading = Promise.resolve(this.replicas[thread]!.replica.store('').read(key, everything))
     let isOver = false
-    const over = reading.finally(() => {
+    const finished = reading.finally(() => {
       isOver = true
     })
     // The main thread may have to unpack something before it answers.
@@ -124,6 +124,6 @@ export class ReplicaRig {
       await this.settle()
       await scheduler.yield()
     }
-    return clocksIn(key, await over)
+    return clocksIn(key, await finished)
   }
 }

@@ -128,7 +128,7 @@ export class ThreadRig {
   readonly #marks: Marks
   readonly #directory: Directory
   readonly #claims: ClaimTable
-  readonly #orders = new Map<number, { thread: RigThread; over: () => void }>()
+  readonly #orders = new Map<number, { thread: RigThread; done: () => void }>()
   #lastThread = 0
   #lastOrder = 0
 
@@ -147,7 +147,7 @@ export class ThreadRig {
       send: (thread, message) => this.#threadOf(thread)?.down.send(message),
       isNews: (key, seen) => this.#directory.isNews(key, seen),
     })
-    this.#marks = new Marks({ clock, retentionMs, onChange: (marks) => this.#tell(marks) })
+    this.#marks = new Marks({ clock, retentionMs, onChange: (marks) => this.#broadcast(marks) })
     this.purge = new Purge(clock, [{ backend: 'cells', store: memory, marks: this.#marks }])
     for (let i = 0; i < threads; i++) this.#start(i)
   }
@@ -201,13 +201,13 @@ export class ThreadRig {
     thread.down.isCut = true
     this.#directory.close(thread.id)
     this.#claims.close(thread.id)
-    for (const { thread: of, over } of [...this.#orders.values()]) if (of === thread) over()
+    for (const { thread: of, done } of [...this.#orders.values()]) if (of === thread) done()
     this.#start(place)
   }
 
   receive(thread: RigThread, message: Upwards): void {
     if (message.kind === 'claim' || message.kind === 'release') this.#claims.receive(thread.id, message)
-    else if (message.kind === 'done') this.#orders.get(message.id)?.over()
+    else if (message.kind === 'done') this.#orders.get(message.id)?.done()
     else this.#directory.receive(thread.id, message)
   }
 
@@ -221,16 +221,16 @@ export class ThreadRig {
     return this.#threads.find((thread) => thread.id === id)
   }
 
-  async #tell(marks: readonly Mark[]): Promise<void> {
+  async #broadcast(marks: readonly Mark[]): Promise<void> {
     await Promise.all(
       this.#threads.map((thread) => {
         const id = ++this.#lastOrder
         return new Promise<void>((resolve) => {
-          const over = () => {
+          const done = () => {
             this.#orders.delete(id)
             resolve()
           }
-          this.#orders.set(id, { thread, over })
+          this.#orders.set(id, { thread, done })
           thread.down.send({ kind: 'marks', id, marks })
         })
       }),

@@ -5,7 +5,7 @@ import type { LoadOptions } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { Budget } from '../core/budget.ts'
 import { systemClock as clock } from '../core/clock.ts'
-import type { ProxyServerOptions } from '../proxy/assembly/server.ts'
+import type { ProxyServerOptions } from '../proxy/assembly/options.ts'
 import { openListener } from '../proxy/front/listener.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import type { Store } from '../stores/store.ts'
@@ -21,7 +21,7 @@ export interface RunningWorkerPool {
   readonly spans: WorkerPool['spans']
   readonly threads: WorkerPool['threads']
   /** Resolves when another configuration is in force in all workers. */
-  take(given: LoadOptions): Promise<void>
+  applyConfig(given: LoadOptions): Promise<void>
 }
 
 export interface WorkerPoolParts {
@@ -57,9 +57,9 @@ export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWo
     get threads() {
       return pool.threads
     },
-    take: (fresh) => pool.tell({ is: 'configuration', given: fresh }),
+    applyConfig: (fresh) => pool.broadcast({ is: 'configuration', given: fresh }),
     server: {
-      store(_, options) {
+      store(options) {
         memory = memoryStore({ ...options, threads: workers + 1, onChange: (key) => pool.changed(key) })
         return memory
       },
@@ -68,9 +68,9 @@ export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWo
         openListeners: (inside) => pool.start(inside, memory!),
         figures: (backend) => pool.figures(backend),
         hooks: {
-          onMarks: (store, marks) => pool.tell({ is: 'marks', store, marks }),
-          onVouched: (backend, vouched) => pool.tell({ is: 'vouched', backend, vouched }),
-          onMode: (backend, mode) => pool.tell({ is: 'mode', backend, mode }),
+          onMarks: (store, marks) => pool.broadcast({ is: 'marks', store, marks }),
+          onVouched: (backend, vouched) => pool.broadcast({ is: 'vouched', backend, vouched }),
+          onMode: (backend, mode) => pool.broadcast({ is: 'mode', backend, mode }),
         },
       },
     },

@@ -39,7 +39,7 @@ test('records come out of a message as they went in, batch after batch', () => {
       for (const batch of batches) {
         for (const record of batch) writer.add(record)
         assert.equal(writer.count, batch.length)
-        assert.deepEqual([...recordsIn(structuredClone(writer.take()))], batch)
+        assert.deepEqual([...recordsIn(structuredClone(writer.drain()))], batch)
       }
     }),
   )
@@ -49,9 +49,9 @@ test('a text is told once, and what is told is no longer than it has to be', () 
   const [record] = fc.sample(records, 1)
   const writer = new RecordWriter(500)
   for (let i = 0; i < 3; i++) writer.add({ ...record!, shape: 'the same', detail: undefined })
-  const { texts, numbers, count } = writer.take()
+  const { texts, numbers, count } = writer.drain()
   assert.equal(texts.filter((each) => each === 'the same').length, 1)
   assert.equal(count, 3)
   assert.equal(numbers.buffer.byteLength, numbers.byteLength)
-  assert.equal(writer.take().texts.length, 0)
+  assert.equal(writer.drain().texts.length, 0)
 })

@@ -55,7 +55,7 @@ export class RecordWriter {
   }
 
   /** All since the last time. */
-  take(): RecordColumns {
+  drain(): RecordColumns {
     const columns = {
       count: this.#count,
       // A part of an array would take all of it along.

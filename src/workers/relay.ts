@@ -88,7 +88,7 @@ export class Relay implements Observer {
     this.#untaken++
     this.#options.send({
       kind: 'batch',
-      records: this.#records.take(),
+      records: this.#records.drain(),
       fetches: this.#fetches,
       leftOut: this.#leftOut,
     })

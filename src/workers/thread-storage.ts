@@ -1,9 +1,8 @@
 /** The stores and marks of a thread that serves requests: views of the main thread's. */
 import type { Clock } from '../core/clock.ts'
 import type { Mark } from '../core/mark.ts'
-import type { Claims } from '../engine/claims.ts'
 import { Marks } from '../engine/marks.ts'
-import type { Storage } from '../proxy/assembly/tiers.ts'
+import type { Storage, StoreParts } from '../proxy/assembly/tiers.ts'
 import type { Cells } from '../stores/cells.ts'
 import type { Store } from '../stores/store.ts'
 import type { NamedStore } from '../telemetry/store-families.ts'
@@ -23,9 +22,7 @@ export interface ThreadStorageOptions {
 
 export class ThreadStorage implements Storage {
   readonly #stores = new Map<string, Store>()
-  readonly #marks = new Map<Store, Marks>()
-  readonly #claims = new Map<Store, Claims>()
-  readonly #cells = new Map<Store, Cells>()
+  readonly #parts = new Map<Store, StoreParts>()
   readonly names: readonly string[]
 
   constructor({ replica, claims, cells, clock, retentionMs, marks: given }: ThreadStorageOptions) {
@@ -35,10 +32,7 @@ export class ThreadStorage implements Storage {
       const marks = new Marks({ clock, retentionMs })
       marks.follow(inForce)
       this.#stores.set(name, store)
-      this.#marks.set(store, marks)
-      this.#claims.set(store, claims.of(name))
-      const own = cells.get(name)
-      if (own !== undefined) this.#cells.set(store, own)
+      this.#parts.set(store, { marks, claims: claims.of(name), cells: cells.get(name) })
     }
   }
 
@@ -46,20 +40,12 @@ export class ThreadStorage implements Storage {
     return this.#stores.get(name ?? '') ?? this.#stores.get('')!
   }
 
-  marksOf(store: Store): Marks {
-    return this.#marks.get(store)!
-  }
-
-  claimsOf(store: Store): Claims | undefined {
-    return this.#claims.get(store)
-  }
-
-  cellsOf(store: Store): Cells | undefined {
-    return this.#cells.get(store)
+  partsOf(store: Store): StoreParts {
+    return this.#parts.get(store)!
   }
 
   follow(name: string, marks: readonly Mark[]): void {
-    this.marksOf(this.of(name)).follow(marks)
+    this.partsOf(this.of(name)).marks.follow(marks)
   }
 
   /** They came with `WorkerInit`. */

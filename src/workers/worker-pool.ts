@@ -2,12 +2,11 @@
  * The threads that serve requests, as the main thread sees them: started with what is in force, told of what changes, served
  * with panes and claims, started again when one ends, and drained at the end.
  */
-import { MessageChannel, Worker } from 'node:worker_threads'
+import { MessageChannel } from 'node:worker_threads'
 import type { DetectedKinds } from '../config/detect.ts'
 import type { LoadOptions } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../core/clock.ts'
-import { WindowpaneError } from '../core/errors.ts'
 import type { BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
 import type { Inside } from '../proxy/assembly/parts.ts'
 import type { Listener } from '../proxy/front/listener.ts'
@@ -18,11 +17,12 @@ import type { Telemetry } from '../telemetry/telemetry.ts'
 import { Directory } from './cache/directory.ts'
 import { type KnownCells, runOnCells } from './cells.ts'
 import { ClaimTable } from './claims.ts'
-import { addUp, noFigures } from './figures.ts'
+import { addUp } from './figures.ts'
 import type { FromWorker, ToWorker, WorkerCommand, WorkerFigures, WorkerInit } from './messages.ts'
 import { recordsIn } from './record-columns.ts'
 import type { Batch } from './relay.ts'
 import { emptyCell, type MeterCells } from './shared-meter.ts'
+import { WorkerHandle, type WorkerMessage } from './worker-handle.ts'
 
 export interface WorkerPoolOptions {
   readonly workers: number
@@ -41,25 +41,10 @@ export interface WorkerPoolOptions {
   readonly relieve: () => void
 }
 
-interface WorkerHandle {
-  readonly place: number
-  readonly thread: Worker
-  readonly threadId: number
-  /** Orders that it has not carried out yet. */
-  readonly commands: Map<number, () => void>
-  figures: WorkerFigures
-  readonly startedAt: number
-  /** Why it ended, where it said so. */
-  trouble: string | undefined
-}
-
 const firstBackoffMs = 500
 const maxBackoffMs = 30_000
 /** A worker that ran for this long did not fail at its start. */
 const steadyMs = 60_000
-
-/** V8's own young generation of 64 MB in every thread would be more than a small `limits.memory`. */
-const threadHeap = { maxYoungGenerationSizeMb: 16 }
 
 export class WorkerPool {
   readonly #options: WorkerPoolOptions
@@ -71,7 +56,6 @@ export class WorkerPool {
   #claims!: ClaimTable
   /** Timers do not keep the process alive; an open port does, while every worker waits to be started again. */
   readonly #keepAlive = new MessageChannel().port1
-  #lastCommand = 0
   #closing: Promise<void> | undefined
 
   constructor(options: WorkerPoolOptions) {
@@ -88,7 +72,7 @@ export class WorkerPool {
     this.#claims = new ClaimTable({
       send: (thread, message) => this.#sendTo(thread, message),
       isNews: (key, seen) => this.#directory.isNews(key, seen),
-      outer: (store) => storage.claimsOf(storage.of(store)),
+      outer: (store) => storage.partsOf(storage.of(store)).claims,
     })
     try {
       const urls = await this.#spawn(1)
@@ -108,8 +92,8 @@ export class WorkerPool {
   }
 
   /** Resolves when every worker has carried it out, or is no more: one that is started later begins with it. */
-  async tell(command: WorkerCommand): Promise<void> {
-    await Promise.all([...this.#workers.values()].map((worker) => this.#command(worker, command)))
+  async broadcast(command: WorkerCommand): Promise<void> {
+    await Promise.all([...this.#workers.values()].map((worker) => worker.command(command)))
   }
 
   figures(backend: string): BackendRuntimeFigures {
@@ -135,12 +119,7 @@ export class WorkerPool {
 
   async #end(): Promise<void> {
     this.#keepAlive.close()
-    await Promise.all(
-      [...this.#workers.values()].map(async (worker) => {
-        await this.#command(worker, { is: 'close' })
-        await worker.thread.terminate()
-      }),
-    )
+    await Promise.all([...this.#workers.values()].map((worker) => worker.close()))
   }
 
   /** One per configured address; each closes all, once. */
@@ -157,31 +136,13 @@ export class WorkerPool {
 
   /** Resolves when it listens. */
   #spawn(place: number): Promise<ReadonlyMap<string, string>> {
-    const thread = new Worker(workerFile, { workerData: this.#init(place), resourceLimits: threadHeap })
-    const { threadId } = thread
-    const worker: WorkerHandle = {
-      ...{ place, thread, threadId, commands: new Map(), figures: noFigures, trouble: undefined },
-      startedAt: this.#options.clock.elapsed(),
-    }
+    const worker = new WorkerHandle(this.#init(place), this.#options.clock.elapsed())
+    const { threadId } = worker
     this.#workers.set(threadId, worker)
-    this.#directory.open(threadId, (message) => this.#sendTo(threadId, message))
-    return new Promise((resolve, reject) => {
-      let failure: Error | undefined
-      thread.on('message', (message: FromWorker) => {
-        if (message.kind === 'ready') resolve(message.urls)
-        else if (message.kind === 'failed') failure = failureOf(message)
-        else this.#receive(worker, message)
-      })
-      thread.on('error', (error) => {
-        worker.trouble = String(error)
-      })
-      thread.on('exit', () => {
-        this.#lost(worker)
-        reject(
-          failure ??
-            new Error(`a worker ended while it was starting: ${worker.trouble ?? 'no reason given'}`),
-        )
-      })
+    this.#directory.open(threadId, (message) => worker.send(message))
+    return worker.start({
+      onMessage: (message) => this.#receive(worker, message),
+      onExit: () => this.#lost(worker),
     })
   }
 
@@ -194,7 +155,7 @@ export class WorkerPool {
       ...{ place, workers, kinds, given: given(), addresses: this.#addresses, via, meter },
       farStores: storage.names,
       cells: new Map(storage.names.flatMap((name) => knownCells(name, this.#cellsOf(name)))),
-      marks: new Map(stores.map((name) => [name, storage.marksOf(storage.of(name)).list()])),
+      marks: new Map(stores.map((name) => [name, storage.partsOf(storage.of(name)).marks.list()])),
       modes: new Map(overridden.map(({ name, modes }) => [name, modes.state.mode])),
       known: new Map(backendRuntimes.map(({ name, flavour, vouched }) => [name, { flavour, vouched }])),
     }
@@ -202,10 +163,10 @@ export class WorkerPool {
 
   #cellsOf(store: string): Cells | undefined {
     const { storage } = this.#inside
-    return storage.cellsOf(storage.of(store))
+    return storage.partsOf(storage.of(store)).cells
   }
 
-  #receive(worker: WorkerHandle, message: FromWorker): void {
+  #receive(worker: WorkerHandle, message: WorkerMessage): void {
     const { telemetry } = this.#options
     switch (message.kind) {
       case 'claim':
@@ -218,7 +179,7 @@ export class WorkerPool {
         )
         break
       case 'batch':
-        this.#take(worker, message)
+        this.#observeBatch(worker, message)
         break
       case 'topic':
         telemetry.log.change(message.topic, message.state, message.fields)
@@ -232,21 +193,15 @@ export class WorkerPool {
       case 'flavour':
         this.#learn(worker, message)
         break
-      case 'done':
-        worker.commands.get(message.id)?.()
-        break
       case 'tight':
         this.#options.relieve()
-        break
-      case 'ready':
-      case 'failed':
         break
       default:
         this.#directory.receive(worker.threadId, message)
     }
   }
 
-  #take({ threadId }: WorkerHandle, batch: Batch): void {
+  #observeBatch(worker: WorkerHandle, batch: Batch): void {
     const { telemetry } = this.#options
     const { fetches, leftOut } = batch
     for (const record of recordsIn(batch.records)) telemetry.observe(record)
@@ -256,41 +211,28 @@ export class WorkerPool {
         requests: leftOut,
       })
     }
-    this.#sendTo(threadId, { kind: 'taken' })
+    worker.send({ kind: 'taken' })
   }
 
   /** What one worker has found out about a database, all others need not. */
   #learn(from: WorkerHandle, { backend, flavour }: FromWorker & { kind: 'flavour' }): void {
     this.#inside.backendRuntimes.find(({ name }) => name === backend)?.adoptFlavour(flavour)
     for (const worker of this.#workers.values()) {
-      if (worker !== from) void this.#command(worker, { is: 'flavour', backend, flavour })
+      if (worker !== from) void worker.command({ is: 'flavour', backend, flavour })
     }
   }
 
-  #command(worker: WorkerHandle, command: WorkerCommand): Promise<void> {
-    const id = ++this.#lastCommand
-    return new Promise((resolve) => {
-      const over = () => {
-        worker.commands.delete(id)
-        resolve()
-      }
-      worker.commands.set(id, over)
-      this.#sendTo(worker.threadId, { kind: 'command', id, command })
-    })
-  }
-
   #sendTo(threadId: number, message: ToWorker): void {
-    this.#workers.get(threadId)?.thread.postMessage(message)
+    this.#workers.get(threadId)?.send(message)
   }
 
   /** What it held is free, whoever waits for it goes on, and another one takes its place. */
   #lost(worker: WorkerHandle): void {
-    const { threadId, place, commands } = worker
+    const { threadId, place } = worker
     this.#workers.delete(threadId)
     this.#directory.close(threadId)
     this.#claims.close(threadId)
     emptyCell(this.#options.meter, place)
-    for (const over of [...commands.values()]) over()
     if (this.#closing === undefined && this.#addresses.size > 0) this.#startAgain(worker)
   }
 
@@ -312,12 +254,5 @@ export class WorkerPool {
   }
 }
 
-/** The compiler renames imports, not this. */
-const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
-
 const knownCells = (store: string, cells: Cells | undefined): (readonly [string, KnownCells])[] =>
   cells === undefined ? [] : [[store, { name: cells.name, capabilities: cells.capabilities }]]
-
-function failureOf({ code, message, remedy }: FromWorker & { kind: 'failed' }): WindowpaneError {
-  return new WindowpaneError(code as WindowpaneError['code'], message, { remedy })
-}

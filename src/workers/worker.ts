@@ -6,13 +6,14 @@ import { openTraces, type Traces } from '../config/traces.ts'
 import { Budget, spareOf } from '../core/budget.ts'
 import { systemClock as clock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
-import { type DatabaseOptions, type ProxyServer, retentionOf, startServer } from '../proxy/assembly/server.ts'
+import type { DatabaseOptions } from '../proxy/assembly/options.ts'
+import { type ProxyServer, retentionOf, startServer } from '../proxy/assembly/server.ts'
 import type { Settings } from '../proxy/request/settings.ts'
 import { watchThread } from '../telemetry/process-figures.ts'
 import { Replica } from './cache/replica.ts'
 import { RemoteCells } from './cells.ts'
 import { RemoteClaims } from './claims.ts'
-import { FigureTeller } from './figure-teller.ts'
+import { FigureReporter } from './figure-reporter.ts'
 import type { FromWorker, ToWorker, WorkerCommand, WorkerInit } from './messages.ts'
 import { Relay } from './relay.ts'
 import { RelayedShadowLog } from './relayed-shadow-log.ts'
@@ -38,7 +39,7 @@ class ServingThread {
   #server: ProxyServer | undefined
   #starting: Promise<void> | undefined
   #traces: Traces | undefined
-  #figures: FigureTeller | undefined
+  #figures: FigureReporter | undefined
   #wasTightAt = Number.NEGATIVE_INFINITY
 
   constructor(port: MessagePort, init: WorkerInit) {
@@ -102,14 +103,14 @@ class ServingThread {
     for (const [name, mode] of modes) this.#siteOf(name)?.modes.set(mode)
     const server = this.#server
     const thread = watchThread(clock)
-    this.#figures = new FigureTeller({
+    this.#figures = new FigureReporter({
       clock,
       figures: () => ({
         databases: new Map(server.databases.map(({ name, figures }) => [name, figures()])),
         thread: thread(),
         spans: this.#traces?.figures,
       }),
-      tell: (figures) => this.#send({ kind: 'figures', figures }),
+      send: (figures) => this.#send({ kind: 'figures', figures }),
     })
     this.#send({ kind: 'ready', urls: new Map(server.databases.map(({ name, url }) => [name, url])) })
   }
@@ -133,13 +134,13 @@ class ServingThread {
     if (command.is === 'mode') this.#siteOf(command.backend)?.modes.set(command.mode)
     else if (command.is === 'flavour') this.#siteOf(command.backend)?.adoptFlavour(command.flavour)
     else if (command.is === 'vouched') this.#siteOf(command.backend)?.adoptVouched(command.vouched)
-    else if (command.is === 'configuration') this.#take(command.given)
+    else if (command.is === 'configuration') this.#applyConfig(command.given)
     else if (command.is === 'close') await this.#close()
     this.#send({ kind: 'done', id })
     if (command.is === 'close') this.#port.close()
   }
 
-  #take(given: LoadOptions): void {
+  #applyConfig(given: LoadOptions): void {
     this.#loaded = loadedFrom(given)
     this.#settings = settingsOf(this.#loaded.config)
   }

@@ -39,6 +39,18 @@ export interface ProxyRig {
 const policy = ladder()
 const terms = { mode: 'on', identity: 'separate', policy, maxStaleMs: defaultLimits.maxStaleMs } as const
 
+/** An admin listener of which nothing is known, for whoever comes, to look only. */
+export const adminDefaults = {
+  listen: '127.0.0.1:0',
+  version: '1.2.3',
+  token: () => undefined,
+  allowsWrites: () => false,
+  unready: () => [],
+  status: () => ({}),
+  config: () => ({}),
+  reload: async () => ({ isOk: true, message: 'reloaded' }),
+} satisfies Partial<AdminOptions>
+
 export async function startProxyRig(t: TestContext, changed: Partial<AdminOptions> = {}): Promise<ProxyRig> {
   const clock = fakeClock(NOW)
   const lines: string[] = []
@@ -52,16 +64,9 @@ export async function startProxyRig(t: TestContext, changed: Partial<AdminOption
   const proxy = { clock, telemetry, lines, upstream, settings: { terms, rules: [] } as Settings }
   const data = await startData(t, proxy)
   const admin = await startAdmin({
-    listen: '127.0.0.1:0',
-    clock,
-    version: '1.2.3',
-    telemetry,
-    token: () => undefined,
-    allowsWrites: () => false,
-    unready: () => [],
+    ...{ ...adminDefaults, clock, telemetry },
     status: () => ({ backends: [{ name: 'main' }] }),
     config: (mode) => ({ mode }),
-    reload: async () => ({ isOk: true, message: 'reloaded' }),
     databases: () => new Map([['main', { queryPath: () => '/api/v1/query_range', ...data }]]),
     ...changed,
   })

@@ -74,19 +74,36 @@ scene('a first viewer who does not read does not hold the others', async (t) => 
   await proxy.assertNothingLeft(window)
 })
 
-scene('of an overlapping gap only the rest is asked for: behind the flight', async (t) => {
-  const proxy = await openServer(t)
-  proxy.upstream.script = silent
-  const first = await proxy.askAndSettle(span(0, 60))
-  const second = await proxy.askAndSettle(span(20, 100))
-  await proxy.upstream.untilAsked(2)
-  assert.deepEqual(proxy.asked, [span(0, 60), span(60, 100)])
-  for (const query of proxy.upstream.asked) query.answer()
-  assert.equal((await first.answer).body, direct(span(0, 60)))
-  assert.equal((await second.answer).body, direct(span(20, 100)))
-  assert.ok(isCollapsed(await second.answer))
-  await proxy.assertNothingLeft(span(0, 100))
-})
+const overlaps = [
+  {
+    title: 'of an overlapping gap only the rest is asked for: behind the flight',
+    windows: [span(0, 60), span(20, 100)],
+    asked: [span(0, 60), span(60, 100)],
+    isJoined: true,
+  },
+  {
+    title: 'a flight in the middle of a gap is not joined',
+    windows: [span(40, 60), span(0, 100)],
+    asked: [span(40, 60), span(0, 100)],
+    isJoined: false,
+  },
+] as const
+
+for (const { title, windows, asked, isJoined } of overlaps) {
+  scene(title, async (t) => {
+    const proxy = await openServer(t)
+    proxy.upstream.script = silent
+    const first = await proxy.askAndSettle(windows[0])
+    const second = await proxy.askAndSettle(windows[1])
+    await proxy.upstream.untilAsked(2)
+    assert.deepEqual(proxy.asked, asked)
+    for (const query of proxy.upstream.asked) query.answer()
+    assert.equal((await first.answer).body, direct(windows[0]))
+    assert.equal((await second.answer).body, direct(windows[1]))
+    assert.equal(isCollapsed(await second.answer), isJoined)
+    await proxy.assertNothingLeft(span(0, 100))
+  })
+}
 
 scene('of an overlapping gap only the rest is asked for: before the flight', async (t) => {
   const proxy = await openServer(t)
@@ -192,20 +209,6 @@ scene(
     await proxy.assertNothingLeft(span(0, 100))
   },
 )
-
-scene('a flight in the middle of a gap is not joined', async (t) => {
-  const proxy = await openServer(t)
-  proxy.upstream.script = silent
-  const middle = await proxy.askAndSettle(span(40, 60))
-  const around = await proxy.askAndSettle(span(0, 100))
-  await proxy.upstream.untilAsked(2)
-  assert.deepEqual(proxy.asked, [span(40, 60), span(0, 100)])
-  for (const query of proxy.upstream.asked) query.answer()
-  assert.equal((await middle.answer).body, direct(span(40, 60)))
-  assert.equal((await around.answer).body, direct(span(0, 100)))
-  assert.ok(!isCollapsed(await around.answer))
-  await proxy.assertNothingLeft(span(0, 100))
-})
 
 scene('viewers of other questions, phases or identities do not join', async (t) => {
   const proxy = await openServer(t)

@@ -7,14 +7,14 @@ import { END, HOUR } from '../data/series.ts'
 import { ask, outcomeOf } from '../proxy/client.ts'
 import { rangePath } from '../proxy/matrix.ts'
 import { isUnavailable, type Unavailable } from '../servers/availability.ts'
-import { type Place, type ServerProcess, startServer } from '../servers/process.ts'
+import { type ServerLocation, type ServerProcess, startServer } from '../servers/process.ts'
 import { type Prometheus, startPrometheus } from '../servers/prometheus.ts'
 import { eventually } from '../wait.ts'
 import { rulesFile } from './dashboard.ts'
 
 const main = join(import.meta.dirname, '../../src/cli/main.ts')
 
-const configuration = (database: string, { folder, port }: Place): string => `
+const configuration = (database: string, { folder, port }: ServerLocation): string => `
 listen: 127.0.0.1:0
 admin: { listen: '127.0.0.1:${port}' }
 telemetry: { logLevel: silent }
@@ -28,7 +28,7 @@ stores:
 
 /** Its url is that of the admin listener. */
 function startProxy(database: string): Promise<ServerProcess> {
-  const file = ({ folder }: Place): string => join(folder, 'windowpane.yaml')
+  const file = ({ folder }: ServerLocation): string => join(folder, 'windowpane.yaml')
   return startServer({
     name: 'windowpane',
     program: process.execPath,

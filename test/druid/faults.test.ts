@@ -7,7 +7,7 @@ import { startUnderTest } from './differential/under-test.ts'
 import { startDruidFixture } from './fixture.ts'
 import { type Relay, type RelayedAnswer, startRelay } from './relay.ts'
 
-interface Question {
+interface DruidRequest {
   readonly path: string
   /** About hours [from, to) of 2026-03-07. */
   body(from: number, to: number): object
@@ -15,7 +15,7 @@ interface Question {
 
 const at = (hour: number) => new Date(Date.UTC(2026, 2, 7, hour)).toISOString()
 
-const native = (query: object): Question => ({
+const native = (query: object): DruidRequest => ({
   path: '/druid/v2',
   body: (from, to) => ({
     ...query,
@@ -26,7 +26,7 @@ const native = (query: object): Question => ({
 })
 
 const sqlText = 'SELECT FLOOR(__time TO HOUR) AS t, page, COUNT(*) AS n FROM wiki WHERE'
-const sql = (resultFormat: string): Question => ({
+const sql = (resultFormat: string): DruidRequest => ({
   path: '/druid/v2/sql',
   body: (from, to) => ({
     query: `${sqlText} __time >= '${at(from)}' AND __time < '${at(to)}' GROUP BY 1, 2 ORDER BY 1, 2`,
@@ -35,7 +35,7 @@ const sql = (resultFormat: string): Question => ({
 })
 
 const aggregations = [{ type: 'count', name: 'n' }]
-const questions: Readonly<Record<string, Question>> = {
+const questions: Readonly<Record<string, DruidRequest>> = {
   timeseries: native({ queryType: 'timeseries', aggregations }),
   groupBy: native({ queryType: 'groupBy', dimensions: ['page'], aggregations }),
   topN: native({ queryType: 'topN', dimension: 'page', metric: 'n', threshold: 3, aggregations }),
@@ -104,7 +104,7 @@ async function open(t: TestContext, broker: string): Promise<ProxyRig> {
 
 const send = (
   client: ApiClient,
-  { path, body }: Question,
+  { path, body }: DruidRequest,
   hours: readonly [number, number],
 ): Promise<Answer> =>
   client.post(path, JSON.stringify(body(...hours)), { 'content-type': 'application/json' })

@@ -1,6 +1,6 @@
 /** The proxy that this suite judges: the only place that knows how it is started. */
 import { prometheus } from '../../src/backends/prometheus/index.ts'
-import { startWindowpane } from '../../src/proxy/assembly/server.ts'
+import { startWindowpane } from '../../src/proxy/assembly/windowpane.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 
 export interface UnderTest {

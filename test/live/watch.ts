@@ -1,7 +1,7 @@
 /** Viewers who refresh rolling windows while samples arrive, and whoever notes what they were shown. */
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import type { Outcome } from '../../src/core/decision.ts'
-import { startWindowpane, type Windowpane } from '../../src/proxy/assembly/server.ts'
+import { startWindowpane, type Windowpane } from '../../src/proxy/assembly/windowpane.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
 import { ladder } from '../../src/ttl/ladder.ts'

@@ -5,7 +5,7 @@
 import type { TestContext } from 'node:test'
 import { scheduler } from 'node:timers/promises'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
-import { startWindowpane, type Windowpane } from '../../src/proxy/assembly/server.ts'
+import { startWindowpane, type Windowpane } from '../../src/proxy/assembly/windowpane.ts'
 import { defaultLimits, type Limits } from '../../src/proxy/limits.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'

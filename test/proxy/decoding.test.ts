@@ -100,7 +100,7 @@ test('a client that goes takes its decoder with it', async (t) => {
   await client.has('HTTP/1.1 200')
   await until(() => made.length === 1 && budget.used > 0)
   client.socket.destroy()
-  assert.equal(await upstream.seen[0]!.over, false)
+  assert.equal(await upstream.seen[0]!.finished, false)
   await until(() => made[0]!.destroyed && budget.used === 0)
 })
 

@@ -58,7 +58,7 @@ test('what is not finished when the drain limit is over is cut off', async (t) =
   await clock.advance(1)
   await closing
   assert.match((await client.closed).toString(), /first half/)
-  assert.equal(await upstream.seen[0]!.over, false)
+  assert.equal(await upstream.seen[0]!.finished, false)
 })
 
 test('close() may be called twice', async (t) => {

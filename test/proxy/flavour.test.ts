@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import test from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
-import { startWindowpane } from '../../src/proxy/assembly/server.ts'
+import { startWindowpane } from '../../src/proxy/assembly/windowpane.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { ask, outcomeOf, statusOf, until } from './client.ts'
 import { rangePath } from './matrix.ts'
@@ -79,7 +79,7 @@ for (const status of [204, 302, 307, 400, 401, 403, 404, 405, 410, 429, 500, 503
     const asked = upstream.buildInfoRequests.length
     assert.equal(outcomeOf(await ask(url, path)), 'hit')
     await until(() => upstream.buildInfoRequests.length > asked)
-    await upstream.buildInfoRequests.at(-1)!.over
+    await upstream.buildInfoRequests.at(-1)!.finished
     await ask(url, '/something')
     assert.equal(windowpane.flavour.isKnown, true)
     assert.equal(outcomeOf(await ask(url, path)), 'hit')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
-import { startWindowpane } from '../../src/proxy/assembly/server.ts'
+import { startWindowpane } from '../../src/proxy/assembly/windowpane.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { ask, header, outcomeOf, rawClient, values } from './client.ts'
 import { rangePath } from './matrix.ts'

@@ -144,7 +144,7 @@ test('a database that sends nothing for too long is a 504 that says so', async (
     const { status, errorType, error } = JSON.parse(answer.body.toString())
     assert.deepEqual([status, errorType], ['error', 'timeout'])
     assert.match(error, /did not answer in time \(no byte for 150000 ms\)/)
-    assert.equal(await (await seen).over, false)
+    assert.equal(await (await seen).finished, false)
   }
 })
 

@@ -16,7 +16,7 @@ export interface Seen {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   /** Resolves when the exchange is over, however it ended; true where the answer was finished. */
-  readonly over: Promise<boolean>
+  readonly finished: Promise<boolean>
 }
 
 export interface ScriptedUpstream {
@@ -106,10 +106,10 @@ function observe(request: IncomingMessage, response: ServerResponse): Seen {
   for (let i = 0; i < request.rawHeaders.length; i += 2) {
     headers.push([request.rawHeaders[i]!.toLowerCase(), request.rawHeaders[i + 1]!])
   }
-  const over = new Promise<boolean>((resolve) => {
+  const finished = new Promise<boolean>((resolve) => {
     response.once('close', () => resolve(response.writableFinished))
   })
-  return { method: request.method!, target: request.url!, headers, request, response, over }
+  return { method: request.method!, target: request.url!, headers, request, response, finished }
 }
 
 /** Every value of a header that the upstream was sent. */

@@ -3,7 +3,11 @@ import type { TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import type { Budget } from '../../src/core/budget.ts'
 import { allOff, allOn, type RuntimeSwitches } from '../../src/core/runtime.ts'
-import { startWindowpane, type Windowpane, type WindowpaneOptions } from '../../src/proxy/assembly/server.ts'
+import {
+  startWindowpane,
+  type Windowpane,
+  type WindowpaneOptions,
+} from '../../src/proxy/assembly/windowpane.ts'
 import { defaultLimits, type Limits } from '../../src/proxy/limits.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'

@@ -148,7 +148,7 @@ test('answers that wait behind another on their connection are released with it'
   await until(() => budget.used > before)
   await steady(() => budget.used)
   client.socket.destroy()
-  assert.equal(await upstream.seen.at(-1)!.over, false)
+  assert.equal(await upstream.seen.at(-1)!.finished, false)
   await until(() => budget.used === before)
 })
 

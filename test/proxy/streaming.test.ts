@@ -121,7 +121,7 @@ test('a client that does not read holds the database back', async (t) => {
   await steady(() => written)
   assert.ok(written < 100, `${written} MiB were taken from the database`)
   client.socket.destroy()
-  assert.equal(await upstream.seen[0]!.over, false)
+  assert.equal(await upstream.seen[0]!.finished, false)
 })
 
 test('an answer cut off by the database is cut off for the client', async (t) => {
@@ -166,7 +166,7 @@ test('a client that disconnects ends the databaseâ€™s work', async (t) => {
     await answer
     request.on('error', () => {})
     request.destroy()
-    assert.equal(await upstream.seen.at(-1)!.over, false, path)
+    assert.equal(await upstream.seen.at(-1)!.finished, false, path)
   }
 })
 
@@ -177,9 +177,9 @@ test('a client that disconnects before anything was answered ends the databaseâ€
     const seen = upstream.next()
     const client = await rawClient(url)
     client.write(`GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`)
-    const { over } = await seen
+    const { finished } = await seen
     client.socket.destroy()
-    assert.equal(await over, false, path)
+    assert.equal(await finished, false, path)
   }
 })
 
@@ -193,7 +193,7 @@ test('a pipelining client that disconnects ends the work for every request it se
   client.write(requests.join(''))
   await until(() => upstream.seen.length === 3)
   client.socket.destroy()
-  for (const { over } of upstream.seen) assert.equal(await over, false)
+  for (const { finished } of upstream.seen) assert.equal(await finished, false)
 })
 
 test('a database may answer before it has read the request', async (t) => {

@@ -12,7 +12,7 @@ export function parseItemList(text: string): [string, Parameters][] {
   const items: [string, Parameters][] = []
   let rest = text.trim()
   for (;;) {
-    const [value, afterValue] = take(rest)
+    const [value, afterValue] = nextItem(rest)
     const [parameters, afterItem] = takeParameters(afterValue)
     items.push([String(value), parameters])
     rest = afterItem.replace(/^[ \t]*/, '')
@@ -31,7 +31,7 @@ function takeParameters(text: string): [Parameters, string] {
     if (name === undefined) throw new Error(`not a parameter: ${rest}`)
     rest = rest.slice(name.length)
     if (rest.startsWith('=')) {
-      const [value, after] = take(rest.slice(1))
+      const [value, after] = nextItem(rest.slice(1))
       parameters.set(name, value)
       rest = after
     } else parameters.set(name, true)
@@ -39,7 +39,7 @@ function takeParameters(text: string): [Parameters, string] {
   return [parameters, rest]
 }
 
-function take(text: string): [string | number, string] {
+function nextItem(text: string): [string | number, string] {
   const quoted = string.exec(text)
   if (quoted !== null) return [quoted[1]!.replace(/\\(.)/g, '$1'), text.slice(quoted[0].length)]
   const number = decimal.exec(text)

@@ -16,7 +16,7 @@ const end = END - 120 * minute
 const start = end - 119 * minute
 const iso = (ms: number): string => new Date(ms).toISOString()
 
-interface Question {
+interface PurgeCase {
   readonly query: string
   /** How far before a bucket its data lies. */
   readonly lookbackMs: number
@@ -24,18 +24,18 @@ interface Question {
   readonly readsUp: boolean
 }
 
-const questions: readonly Question[] = [
+const questions: readonly PurgeCase[] = [
   { query: 'up', lookbackMs: 5 * minute, readsUp: true },
   { query: 'sum by (job) (rate(http_requests_total[10m]))', lookbackMs: 10 * minute, readsUp: false },
   { query: 'max_over_time(memory_bytes[15m] offset 30m)', lookbackMs: 45 * minute, readsUp: false },
   { query: 'count({job="api"})', lookbackMs: 5 * minute, readsUp: true },
 ]
 
-const rangeOf = ({ query }: Question) => ({ query, start, end, stepMs })
+const rangeOf = ({ query }: PurgeCase) => ({ query, start, end, stepMs })
 
 async function expectAll(
   proxy: ProxyRig,
-  expected: (question: Question) => number,
+  expected: (question: PurgeCase) => number,
   direct: Direct,
 ): Promise<void> {
   for (const question of questions) {
@@ -51,7 +51,7 @@ async function expectAll(
 type Direct = ReadonlyMap<string, string>
 
 /** Buckets whose data may lie in [from, to). */
-function touched({ lookbackMs }: Question, from: number, to: number): number {
+function touched({ lookbackMs }: PurgeCase, from: number, to: number): number {
   let count = 0
   for (let at = start; at <= end; at += stepMs) if (at >= from && at - lookbackMs < to) count++
   return count
@@ -68,7 +68,7 @@ test('by metric, interval, shape and backend: dry runs tell the truth, and only 
   await expectAll(proxy, () => 120, direct)
   await expectAll(proxy, () => 0, direct)
 
-  const purge = async (selection: object, expected: (question: Question) => number): Promise<void> => {
+  const purge = async (selection: object, expected: (question: PurgeCase) => number): Promise<void> => {
     const dry = await proxy.count(selection)
     await expectAll(proxy, () => 0, direct)
     const report = await proxy.purge(selection)

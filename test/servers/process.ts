@@ -20,7 +20,7 @@ const READY_POLL_MS = 20
 const LOG_LINES = 40
 const PORT_ATTEMPTS = 3
 
-export interface Place {
+export interface ServerLocation {
   readonly port: number
   /** A folder of this server alone; it is kept over restarts and removed by stop(). */
   readonly folder: string
@@ -29,11 +29,11 @@ export interface Place {
 export interface ServerSpec {
   readonly name: string
   readonly program: string
-  readonly args: (place: Place) => readonly string[]
+  readonly args: (place: ServerLocation) => readonly string[]
   /** Any answer below 300 to a GET of this path means ready. */
   readonly readyPath: string
   /** Fills the folder before the first start. */
-  readonly prepare?: (place: Place) => Promise<void>
+  readonly prepare?: (place: ServerLocation) => Promise<void>
   readonly readyDeadlineMs?: number
   /** How long it may take to end after SIGTERM. */
   readonly stopDeadlineMs?: number
@@ -41,7 +41,7 @@ export interface ServerSpec {
   readonly leash?: boolean
 }
 
-export interface ServerProcess extends Place {
+export interface ServerProcess extends ServerLocation {
   readonly url: string
   readonly pid: number
   /** Returns the last lines the server printed. */
@@ -91,7 +91,7 @@ async function startOnFreePort(spec: ServerSpec, folder: string): Promise<Server
   }
 }
 
-function handle(spec: ServerSpec, place: Place, first: Child): ServerProcess {
+function handle(spec: ServerSpec, place: ServerLocation, first: Child): ServerProcess {
   let child = first
   return {
     ...place,
@@ -124,7 +124,7 @@ function freeze(child: ChildProcess): void {
   throw new Error(`process ${child.pid} does not stop`)
 }
 
-async function launch(spec: ServerSpec, place: Place): Promise<Child> {
+async function launch(spec: ServerSpec, place: ServerLocation): Promise<Child> {
   const child = spawnChild(spec, place)
   try {
     await untilReady(spec, place, child)
@@ -135,7 +135,7 @@ async function launch(spec: ServerSpec, place: Place): Promise<Child> {
   }
 }
 
-function spawnChild(spec: ServerSpec, place: Place): Child {
+function spawnChild(spec: ServerSpec, place: ServerLocation): Child {
   const child = spawn(spec.program, spec.args(place), {
     stdio: [spec.leash ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     cwd: place.folder,
@@ -159,7 +159,7 @@ function spawnChild(spec: ServerSpec, place: Place): Child {
   return { process: child, exited, lines, stopDeadlineMs: spec.stopDeadlineMs ?? HANG_MS }
 }
 
-async function untilReady(spec: ServerSpec, place: Place, child: Child): Promise<void> {
+async function untilReady(spec: ServerSpec, place: ServerLocation, child: Child): Promise<void> {
   const deadlineMs = spec.readyDeadlineMs ?? HANG_MS
   const started = systemClock.elapsed()
   while (systemClock.elapsed() - started < deadlineMs) {
@@ -196,7 +196,7 @@ function hasEnded(child: Child): boolean {
   )
 }
 
-function baseUrl(place: Place): string {
+function baseUrl(place: ServerLocation): string {
   return `http://127.0.0.1:${place.port}`
 }
 

@@ -20,7 +20,7 @@ import { promisify } from 'node:util'
 import { isUnavailable, type Unavailable } from './availability.ts'
 import { findProgram } from './debian.ts'
 import { type LabelMatcher, readMetric } from './metrics-text.ts'
-import { type Place, type ServerProcess, type ServerSpec, startServer } from './process.ts'
+import { type ServerLocation, type ServerProcess, type ServerSpec, startServer } from './process.ts'
 import { type LoggedQuery, parseQueryLog, stepsOf } from './query-log.ts'
 
 const run = promisify(execFile)
@@ -95,7 +95,7 @@ function serverSpec(program: string, options: PrometheusOptions): ServerSpec {
   }
 }
 
-function flags(place: Place): string[] {
+function flags(place: ServerLocation): string[] {
   return [
     `--config.file=${join(place.folder, 'prometheus.yml')}`,
     `--storage.tsdb.path=${dataFolder(place)}`,
@@ -108,7 +108,7 @@ function flags(place: Place): string[] {
   ]
 }
 
-function configuration(place: Place, options: PrometheusOptions): string {
+function configuration(place: ServerLocation, options: PrometheusOptions): string {
   const lines: string[] = []
   if (options.queryLog) lines.push('global:', `  query_log_file: ${queryLogFile(place)}`)
   if (options.outOfOrderWindow) {
@@ -118,10 +118,10 @@ function configuration(place: Place, options: PrometheusOptions): string {
   return `${lines.join('\n')}\n`
 }
 
-function dataFolder(place: Place): string {
+function dataFolder(place: ServerLocation): string {
   return join(place.folder, 'data')
 }
 
-function queryLogFile(place: Place): string {
+function queryLogFile(place: ServerLocation): string {
   return join(place.folder, 'queries.log')
 }

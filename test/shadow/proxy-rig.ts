@@ -10,6 +10,7 @@ import { defaultLimits, type Limits, limitsOf } from '../../src/proxy/limits.ts'
 import type { Mode, Settings } from '../../src/proxy/request/settings.ts'
 import { Telemetry } from '../../src/telemetry/telemetry.ts'
 import { ladder } from '../../src/ttl/ladder.ts'
+import { adminDefaults } from '../admin/proxy-rig.ts'
 import { askPlainly } from '../proxy/client.ts'
 
 export interface ShadowHouse {
@@ -85,16 +86,8 @@ export async function startShadowHouse(t: TestContext, options: ProxyRigOptions)
   const [database] = proxy.databases
   const { backendRuntime } = database!
   const admin = await startAdmin({
-    listen: '127.0.0.1:0',
-    clock,
-    version: '1.2.3',
-    telemetry,
-    token: () => undefined,
+    ...{ ...adminDefaults, clock, telemetry },
     allowsWrites: () => allowsWrites,
-    unready: () => [],
-    status: () => ({}),
-    config: () => ({}),
-    reload: async () => ({ isOk: true, message: 'reloaded' }),
     databases: () =>
       new Map([
         [

@@ -121,14 +121,14 @@ class Load {
   readonly outcomes = new Map<string, number>()
   readonly #client: ApiClient
   readonly #truth: ReadonlyMap<string, Buffer>
-  readonly #over: Promise<unknown>
+  readonly #finished: Promise<unknown>
   #isStopping = false
   #turn = 0
 
   constructor(url: string, truth: ReadonlyMap<string, Buffer>) {
     this.#client = new ApiClient(url, connections + 1)
     this.#truth = truth
-    this.#over = Promise.all(Array.from({ length: connections }, () => this.#work()))
+    this.#finished = Promise.all(Array.from({ length: connections }, () => this.#work()))
   }
 
   /** Waits for so many more answers. */
@@ -158,7 +158,7 @@ class Load {
 
   async close(): Promise<void> {
     this.#isStopping = true
-    await this.#over
+    await this.#finished
     await this.#client.close().catch(() => {})
   }
 

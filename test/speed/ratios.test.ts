@@ -14,7 +14,7 @@ import { MatrixSink } from '../../src/backends/matrix/decompose.ts'
 import { recompose } from '../../src/backends/matrix/recompose.ts'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import { systemClock } from '../../src/core/clock.ts'
-import { startWindowpane } from '../../src/proxy/assembly/server.ts'
+import { startWindowpane } from '../../src/proxy/assembly/windowpane.ts'
 
 const form = forms()[1]!
 

@@ -2,7 +2,7 @@
 import type { TestContext } from 'node:test'
 import type { Backend } from '../../src/backends/backend.ts'
 import { victoriametrics } from '../../src/backends/victoriametrics/index.ts'
-import { startWindowpane, type Windowpane } from '../../src/proxy/assembly/server.ts'
+import { startWindowpane, type Windowpane } from '../../src/proxy/assembly/windowpane.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { requireServer } from '../data/fixture.ts'
 import { startVictoriametrics, type Victoriametrics } from '../servers/victoriametrics.ts'

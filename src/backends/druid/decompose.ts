@@ -48,7 +48,7 @@ export class RowSink implements Sink {
     this.#buckets = new BucketTable(plan, intervals)
     this.#isList = plan.format.container === 'list'
     this.#state = this.#isList ? 'opening' : 'between'
-    this.#bytes = ingestScratch.take(16_384)
+    this.#bytes = ingestScratch.acquire(16_384)
   }
 
   get held(): number {
@@ -68,7 +68,7 @@ export class RowSink implements Sink {
     const decomposed = this.#decomposed(fetchedAt, ends)
     this.#buckets.abandon()
     // Whatever comes now is for nobody: the buffer is the next answer's.
-    ingestScratch.give(this.#bytes)
+    ingestScratch.release(this.#bytes)
     this.#bytes = noBytes
     this.#failure = 'the answer is over'
     return decomposed
@@ -183,7 +183,7 @@ export class RowSink implements Sink {
     this.#timeEnd = end
     const time = readInstant(this.#bytes, start, end)
     if (Number.isNaN(time)) return this.#fail('a row whose time cannot be read')
-    const failure = this.#buckets.take(time, this.#rowStart)
+    const failure = this.#buckets.addRow(time, this.#rowStart)
     return failure === undefined || this.#fail(failure)
   }
 

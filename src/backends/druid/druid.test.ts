@@ -26,12 +26,12 @@ const groupBy = { ...timeseries, queryType: 'groupBy', dimensions: ['page', 'tag
 const topN = { ...timeseries, queryType: 'topN', dimension: 'page', metric: 'n', threshold: 5 }
 
 /** What is asked, and in which of the styles it is answered. */
-interface Question {
+interface QueryCase {
   readonly style: string
   readonly query: Readonly<Record<string, unknown>> & { readonly context?: object }
 }
 
-const nativeQuestions: readonly Question[] = [
+const nativeQuestions: readonly QueryCase[] = [
   { query: timeseries, style: 'timeseries' },
   { query: { ...timeseries, descending: true }, style: 'timeseries' },
   { query: { ...timeseries, limit: 3 }, style: 'timeseries' },
@@ -53,7 +53,7 @@ const timeLast =
 const twoColumns = 'SELECT page, {bucket} AS t FROM wiki WHERE {time} GROUP BY 1, 2 ORDER BY 2, 1'
 const allHeaders = { header: true, typesHeader: true, sqlTypesHeader: true }
 
-const sqlQuestions: readonly Question[] = [
+const sqlQuestions: readonly QueryCase[] = [
   { query: { query: timeFirst }, style: 'SQL objects' },
   { query: { query: newestFirst }, style: 'SQL objects' },
   { query: { query: timeLast, header: true }, style: 'SQL objects with a header, the time last' },

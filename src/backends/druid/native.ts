@@ -21,7 +21,7 @@ export interface NativeOptions {
 /** A plan without who asked. */
 export type Layout = Omit<DruidPlan, 'request'>
 
-interface Question extends NativeQuery {
+interface NativeQuestion extends NativeQuery {
   readonly shape: string
   /** Where the intervals stand in its text. */
   readonly intervalsAt: number
@@ -65,7 +65,7 @@ function withoutIntervals(body: string): Bypass {
   return { bypass: 'missing_parameter', detail: 'no intervals' }
 }
 
-function readQuestion(text: string, ignored: ReadonlySet<string>): Question | Bypass {
+function readQuestion(text: string, ignored: ReadonlySet<string>): NativeQuestion | Bypass {
   const node = readJson(text)
   if ('malformed' in node) return malformed(node)
   if (node.kind !== 'object') return malformed({ malformed: 'not an object' })
@@ -88,7 +88,7 @@ function rewriterOf(text: string, intervals: JsonNode, limit: JsonNode | undefin
   return (spans) => Buffer.from(head + printIntervals(spans) + tail)
 }
 
-function layOut(question: Question, { at, intervals }: Cut, maxBuckets: number): Layout | Bypass {
+function layOut(question: NativeQuestion, { at, intervals }: Cut, maxBuckets: number): Layout | Bypass {
   if (at !== question.intervalsAt) return malformed({ malformed: 'intervals in an odd place' })
   const node = readJson(intervals)
   if ('malformed' in node) return malformed(node)

@@ -41,7 +41,7 @@ export class BucketTable {
       this.#before.push(this.#count)
       this.#count += to - from
     }
-    this.#starts = wordsOf(ingestScratch.take(4 * (this.#count + 1)))
+    this.#starts = wordsOf(ingestScratch.acquire(4 * (this.#count + 1)))
     this.#cursor = isDescending ? intervals.length - 1 : 0
   }
 
@@ -50,7 +50,7 @@ export class BucketTable {
   }
 
   /** Notes that a row of the bucket that begins at `instant` lies at `at`. Returns what is wrong with it, if anything. */
-  take(instant: EpochMs, at: number): string | undefined {
+  addRow(instant: EpochMs, at: number): string | undefined {
     const bucket = bucketAt(this.#grid, instant)
     if (startOf(this.#grid, bucket) !== instant) return 'a row that begins with no bucket'
     const place = this.#placeOf(bucket)
@@ -71,7 +71,7 @@ export class BucketTable {
 
   /** Gives back what is held, where nothing is finished. */
   abandon(): void {
-    if (this.#starts.length > 0) ingestScratch.give(Buffer.from(this.#starts.buffer))
+    if (this.#starts.length > 0) ingestScratch.release(Buffer.from(this.#starts.buffer))
     this.#starts = noWords
   }
 
@@ -97,7 +97,7 @@ export class BucketTable {
     this.#fill(builder, first, interval.to - interval.from)
     const slab = this.#slab(rows.bytes, first, interval.to - interval.from)
     const pane = builder.finish({ interval, fetchedAt: rows.fetchedAt, slab, frame: rows.frame })
-    if (this.#isDescending) ingestScratch.give(Buffer.from(slab.buffer))
+    if (this.#isDescending) ingestScratch.release(Buffer.from(slab.buffer))
     return pane
   }
 
@@ -107,7 +107,7 @@ export class BucketTable {
     const start = this.#starts[Math.min(...places)]!
     const end = this.#starts[Math.max(...places) + 1]!
     if (!this.#isDescending) return bytes.subarray(start, end)
-    const slab = ingestScratch.take(end - start)
+    const slab = ingestScratch.acquire(end - start)
     let at = 0
     for (let i = first; i < first + count; i++) {
       const place = this.#place(i)

@@ -65,14 +65,14 @@ const someSegments = fc.uniqueArray(someSegment, { selector: idOf, maxLength: 12
 
 const days = Array.from({ length: 14 }, (_, i) => i)
 const sourcesOf = (...all: readonly Segment[]): string[] => [...new Set(all.map(({ source }) => source))]
-const over = (all: readonly Segment[], source: string, at: number): Segment[] =>
+const covering = (all: readonly Segment[], source: string, at: number): Segment[] =>
   all.filter((each) => each.source === source && each.from <= at && at < each.to)
 
 /** Whether one day of a data source is at rest, by its definition. */
 function isAtRest(all: readonly Segment[], source: string, at: number): boolean {
   const published = all.filter((each) => each.source === source && !each.isRealtime)
   const isBehind = published.every(({ to }) => to <= at)
-  return !isBehind && over(all, source, at).every(({ isRealtime }) => !isRealtime)
+  return !isBehind && covering(all, source, at).every(({ isRealtime }) => !isRealtime)
 }
 
 const covers = (spans: readonly { from: number; to: number }[] | undefined, at: number): boolean =>
@@ -103,7 +103,7 @@ test('what changed: the symmetric difference of the ids, day by day', () => {
         for (const source of sourcesOf(...before, ...after)) {
           const spans = found.find((change) => change.source === source)?.spans
           for (const at of days) {
-            const [old, now] = [over(before, source, at), over(after, source, at)]
+            const [old, now] = [covering(before, source, at), covering(after, source, at)]
             const ids = (list: readonly Segment[], isRealtime: boolean) =>
               list.filter((each) => each.isRealtime === isRealtime).map(idOf)
             const differs = (isRealtime: boolean) =>

@@ -13,13 +13,13 @@ import { constant, readBound, type Time } from './sql-time.ts'
 
 export interface Bounds {
   /** Tokens [first .. last] of each bound. */
-  readonly places: readonly Place[]
+  readonly places: readonly TokenRange[]
   readonly isRelative: boolean
   /** Condensed; endless where a bound is missing. Undefined where a time does not exist at that moment. */
   spansAt(now: EpochMs): readonly Span[] | undefined
 }
 
-interface Place {
+interface TokenRange {
   readonly first: number
   readonly last: number
 }
@@ -33,7 +33,7 @@ interface Admitted {
 const always: Span = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }
 
 export function readBounds(reading: Reading, where: Expression | undefined): Bounds {
-  const places: Place[] = []
+  const places: TokenRange[] = []
   const admitted: Admitted[] = []
   for (const part of where === undefined ? [] : conjuncts(where)) {
     const bound = readCondition(reading, part)

@@ -58,13 +58,13 @@ function endOfObject(text: string, start: number): number {
 }
 
 /** Reads strings up to behind the closing bracket; returns -1 for anything else. */
-function readList(text: string, start: number, take: (token: string) => void): number {
+function readList(text: string, start: number, onString: (token: string) => void): number {
   let at = start
   for (;;) {
     if (text[at] !== '"') return -1
     const end = endOfString(text, at)
     if (end < 0) return -1
-    take(text.slice(at, end))
+    onString(text.slice(at, end))
     if (text[end] === ']') return end + 1
     if (text[end] !== ',') return -1
     at = end + 1

@@ -13,40 +13,13 @@ import type { Decomposed, Sink, Unusable } from '../backend.ts'
 import { readAnnotations } from './annotations.ts'
 import { RankWriter } from './rank.ts'
 import { endOfValue, incomplete, malformed, readInstant } from './scan.ts'
-
-/** What stands before the first series, with the flag that a cluster puts there; panes keep the flag as their frame. */
-export const envelopeWith = (flag: string): Buffer =>
-  Buffer.from(`{"status":"success"${flag},"data":{"resultType":"matrix","result":[`)
-const envelopes = ['', ',"isPartial":false', ',"isPartial":true'].map((flag) => ({
-  frame: Buffer.from(flag),
-  text: envelopeWith(flag),
-  isPartial: flag.endsWith('true'),
-}))
-const plainEnvelope = envelopes[0]!
-export const envelope = plainEnvelope.text
-const metric = Buffer.from('{"metric":{')
-/** What opens the list of each lane behind a series' labels. */
-export const openings = [Buffer.from(',"values":['), Buffer.from(',"histograms":[')] as const
+import { envelopes, openings, plainEnvelope, plainWire, seriesOpening, type Wire } from './wire.ts'
 
 const noBytes = Buffer.alloc(0)
 
 /** `more`: the element is not complete yet; scanning goes on there when more bytes are in. */
 type Step = 'next' | 'more' | 'failed'
 type State = 'envelope' | 'series' | 'points' | 'lane' | 'trailer'
-
-/** In what a database's answers differ from those of Prometheus. */
-export interface Wire {
-  /** Members of an answer that belong to one execution: they are left out. */
-  readonly executionMembers: readonly string[]
-  /** Whether a cluster says `isPartial` before `data`. */
-  readonly hasPartialFlag: boolean
-  /** Whether an instant has as many decimals as needed, and not always three. */
-  readonly hasShortInstants: boolean
-  /** Turns a rank by the order in which labels are printed into one by the order of the series, or cannot. */
-  readonly rankOf?: (rank: Buffer) => Buffer | undefined
-}
-
-const plainWire: Wire = { executionMembers: [], hasPartialFlag: false, hasShortInstants: false }
 
 export class MatrixSink implements Sink {
   readonly #interval: Interval
@@ -72,7 +45,7 @@ export class MatrixSink implements Sink {
     this.#lastUnit = wire.hasShortInstants ? 10 : 0
     this.#base = startOf(grid, interval.from)
     this.#step = grid.step
-    this.#bytes = ingestScratch.take(16_384)
+    this.#bytes = ingestScratch.acquire(16_384)
   }
 
   get held(): number {
@@ -93,7 +66,7 @@ export class MatrixSink implements Sink {
     const decomposed = this.#decomposed(fetchedAt)
     if ('unusable' in decomposed) this.#builder.abandon()
     // Whatever comes now is for nobody: the buffer is the next answer's.
-    ingestScratch.give(this.#bytes)
+    ingestScratch.release(this.#bytes)
     this.#bytes = noBytes
     this.#failure = 'the answer is over'
     return decomposed
@@ -152,11 +125,11 @@ export class MatrixSink implements Sink {
     const isFirst = this.#builder.columns === 0
     if (!isFirst && byte !== 0x2c) return this.#position < this.#length ? 'failed' : 'more'
     const at = isFirst ? this.#position : this.#position + 1
-    const step = this.#matches(metric, at)
+    const step = this.#matches(seriesOpening, at)
     if (step !== 'next') return step
-    const end = this.#labels(at + metric.length)
+    const end = this.#labels(at + seriesOpening.length)
     if (end > 0) return this.#openColumn(at, end)
-    const isIncomplete = endOfValue(this.#bytes, at + metric.length - 1) === incomplete
+    const isIncomplete = endOfValue(this.#bytes, at + seriesOpening.length - 1) === incomplete
     return isIncomplete ? 'more' : this.#fail('labels that cannot be read')
   }
 

@@ -13,11 +13,11 @@ import { parseStep, readRange, type TimeRange } from './time.ts'
 
 export interface RangeQuery {
   readonly request: WireRequest
-  readonly question: Question
+  readonly question: ParsedRange
 }
 
 /** What a request asks, whoever asks it. */
-interface Question extends TimeRange {
+interface ParsedRange extends TimeRange {
   /** The PromQL text as submitted. */
   readonly text: string
   readonly pairs: Pairs
@@ -76,7 +76,7 @@ export function createPlanner(options: PlannerOptions, rules: Rules): Planner {
   }
 }
 
-function read(pairs: Pairs | PromqlBypass): Question | PromqlBypass {
+function read(pairs: Pairs | PromqlBypass): ParsedRange | PromqlBypass {
   if ('bypass' in pairs) return pairs
   const text = firstValue(pairs, 'query')
   const start = firstValue(pairs, 'start')
@@ -101,7 +101,7 @@ class LayoutRules {
     this.#outsideTheQuestion = new Set(['query', 'start', 'end', 'step', 'timeout', ...rules.otherTerms])
   }
 
-  of(question: Question): Layout | PromqlBypass {
+  of(question: ParsedRange): Layout | PromqlBypass {
     const { text, pairs } = question
     const refusal = this.#rules.refuse(pairs) ?? refuseTimeout(pairs)
     if (refusal !== undefined) return refusal
@@ -126,7 +126,7 @@ class LayoutRules {
   }
 
   /** JSON, because it is unambiguous and people read it: path, PromQL, step in ms, then the other parameters. */
-  #shapeOf({ text, stepMs, pairs }: Question): string {
+  #shapeOf({ text, stepMs, pairs }: ParsedRange): string {
     return JSON.stringify([rangeQueryPath, text, stepMs, ...this.#otherParameters(pairs)])
   }
 

@@ -4,8 +4,8 @@ import { usedNoteSets } from '../../core/pane-join.ts'
 import { type ColumnMerge, columnIn, mergeColumns } from '../../core/pane-merge.ts'
 import type { AnswerListener, Recomposed, RecomposeOptions } from '../backend.ts'
 import { distinct, writeAnnotations } from './annotations.ts'
-import { envelope, envelopeWith, openings } from './decompose.ts'
 import { walkRows } from './walk.ts'
+import { envelope, envelopeWith, openings } from './wire.ts'
 
 const comma = 0x2c
 const closingBracket = 0x5d

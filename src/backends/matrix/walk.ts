@@ -2,7 +2,7 @@
 import type { Pane, PaneBody } from '../../core/pane.ts'
 import { type ColumnMerge, columnIn } from '../../core/pane-merge.ts'
 import type { AnswerListener, Run } from '../backend.ts'
-import { openings } from './decompose.ts'
+import { openings } from './wire.ts'
 
 export interface Rows {
   readonly panes: readonly Pane[]
@@ -15,7 +15,7 @@ export function walkRows(rows: Rows, listener: AnswerListener): void {
   const walker = new RowWalker(rows, listener)
   let isFirst = true
   for (let row = 0; row < rows.merge.count; row++) {
-    if (walker.tell(row, isFirst)) isFirst = false
+    if (walker.walk(row, isFirst)) isFirst = false
   }
 }
 
@@ -39,7 +39,7 @@ class RowWalker {
   }
 
   /** Returns false where the series has no point. */
-  tell(row: number, isFirst: boolean): boolean {
+  walk(row: number, isFirst: boolean): boolean {
     this.#row = row
     this.#isFirst = isFirst
     this.#hasHead = false

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { canonicalMatrix, printInstant, printMatrix } from '../../testing/matrix.ts'
-import { pick, type Random, wholeNumber } from '../../testing/random.ts'
+import { canonicalMatrix, printMatrix } from '../../testing/matrix.ts'
+import { type Random, wholeNumber } from '../../testing/random.ts'
+import { getRange as get, postRange as post, someRange } from '../../testing/range-requests.ts'
 import { testBackend } from '../../testing/test-backend.ts'
 import type { WireRequest } from '../backend.ts'
 import { prometheus } from './index.ts'
@@ -9,33 +10,14 @@ import { prometheus } from './index.ts'
 const path = '/api/v1/query_range'
 const backend = prometheus({ settledAgeMs: 86_400_000, maxBuckets: 11_001 })
 
-const get = (search: string): WireRequest => ({
-  method: 'GET',
-  path,
-  search,
-  headers: [],
-  body: new Uint8Array(),
-})
-
-const post = (body: string, search = ''): WireRequest => ({
-  method: 'POST',
-  path,
-  search,
-  headers: ['content-type', 'application/x-www-form-urlencoded'],
-  body: Buffer.from(body),
-})
-
 const queries = ['up', 'sum by (job) (rate(x_total[5m]))', 'histogram_quantile(0.9, h)', 'up{job="ü+ &"}']
 
-function request(random: Random): WireRequest {
-  const stepMs = pick(random, [1, 500, 1000, 15_000, 60_000, 86_400_000])
-  // Some windows end between two instants, and some grids begin at 1970.
-  const start = pick(random, [0, 1_435_781_451_100, 1_700_000_000_000, wholeNumber(random, 0, 1.7e12)])
-  const end = start + stepMs * wholeNumber(random, 0, 20) + Math.floor(random() * stepMs)
-  const query = encodeURIComponent(pick(random, queries))
-  const form = `query=${query}&start=${printInstant(start)}&end=${printInstant(end)}&step=${stepMs}ms`
-  return random() < 0.5 ? get(form) : post(form)
-}
+// Some grids begin at 1970.
+const request = (random: Random): WireRequest =>
+  someRange(random, {
+    queries,
+    starts: [0, 1_435_781_451_100, 1_700_000_000_000, wholeNumber(random, 0, 1.7e12)],
+  })
 
 const typical = 'query=up&start=1000&end=1600&step=60'
 

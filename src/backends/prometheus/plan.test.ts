@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { getRange as get, postRange as post } from '../../testing/range-requests.ts'
 import type { Plan, WireRequest } from '../backend.ts'
 import type { PromqlBypass } from '../matrix/reasons.ts'
 import { createPlanner } from './plan.ts'
@@ -12,22 +13,6 @@ const planner = createPlanner({ settledAgeMs: dayMs, maxBuckets: 11_001 })
 
 type Parameters = Readonly<Record<string, string>>
 const typical: Parameters = { query: 'up', start: '1000', end: '1600', step: '60' }
-
-const get = (search: string): WireRequest => ({
-  method: 'GET',
-  path,
-  search,
-  headers: [],
-  body: new Uint8Array(),
-})
-
-const post = (body: string, search = ''): WireRequest => ({
-  method: 'POST',
-  path,
-  search,
-  headers: ['content-type', 'application/x-www-form-urlencoded'],
-  body: new TextEncoder().encode(body),
-})
 
 function planOf(request: WireRequest): Plan | PromqlBypass | undefined {
   const query = planner.parse(request)
@@ -188,9 +173,9 @@ const question = fc.record({
   stepMs: fc.constantFrom(1000, 60_000),
   extras: fc.uniqueArray(fc.tuple(name, value), { selector: ([key]) => key }),
 })
-type Question = { query: string; stepMs: number; extras: [string, string][] }
+type RangeCase = { query: string; stepMs: number; extras: [string, string][] }
 
-const spell = ({ query, stepMs, extras }: Question, reverse: boolean): [string, string][] => {
+const spell = ({ query, stepMs, extras }: RangeCase, reverse: boolean): [string, string][] => {
   const pairs: [string, string][] = [
     ['query', query],
     ['step', reverse ? `${stepMs}ms` : `${stepMs / 1000}`],
@@ -198,7 +183,7 @@ const spell = ({ query, stepMs, extras }: Question, reverse: boolean): [string, 
   ]
   return [['start', '0'], ['end', '60'], ...(reverse ? pairs.reverse() : pairs)]
 }
-const canonical = (asked: Question): string =>
+const canonical = (asked: RangeCase): string =>
   JSON.stringify([asked.query, asked.stepMs, [...asked.extras].sort(([a], [b]) => (a < b ? -1 : 1))])
 
 test('equal shape if and only if equal question', () => {

@@ -2,42 +2,23 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gridThrough } from '../../core/grid.ts'
 import type { Interval } from '../../core/interval.ts'
-import { canonicalMatrix, printInstant, printMatrix } from '../../testing/matrix.ts'
-import { pick, type Random, wholeNumber } from '../../testing/random.ts'
+import { canonicalMatrix, printMatrix } from '../../testing/matrix.ts'
+import { type Random, wholeNumber } from '../../testing/random.ts'
+import { getRange as get, postRange as post, someRange } from '../../testing/range-requests.ts'
 import { testBackend } from '../../testing/test-backend.ts'
 import type { Decomposed, Plan, WireRequest } from '../backend.ts'
 import { victoriametrics } from './index.ts'
 
-const path = '/api/v1/query_range'
 const backend = victoriametrics({ settledAgeMs: 86_400_000, maxBuckets: 11_001 })
-
-const get = (search: string): WireRequest => ({
-  method: 'GET',
-  path,
-  search,
-  headers: [],
-  body: new Uint8Array(),
-})
-
-const post = (body: string, search = ''): WireRequest => ({
-  method: 'POST',
-  path,
-  search,
-  headers: ['content-type', 'application/x-www-form-urlencoded'],
-  body: Buffer.from(body),
-})
 
 // Behind aggregations the order of series is the one that the generated answers have.
 const queries = ['sum(up[5m])', 'sum by (job) (avg_over_time(x_total[5m]))', 'max(up{job="ü+ &"}[1m])']
 
-function request(random: Random): WireRequest {
-  const stepMs = pick(random, [1, 500, 1000, 15_000, 60_000, 86_400_000])
-  const start = pick(random, [1_435_781_451_100, 1_600_000_000_000, wholeNumber(random, 1e12, 1.6e12)])
-  const end = start + stepMs * wholeNumber(random, 0, 20) + Math.floor(random() * stepMs)
-  const query = encodeURIComponent(pick(random, queries))
-  const form = `query=${query}&start=${printInstant(start)}&end=${printInstant(end)}&step=${stepMs}ms`
-  return random() < 0.5 ? get(form) : post(form)
-}
+const request = (random: Random): WireRequest =>
+  someRange(random, {
+    queries,
+    starts: [1_435_781_451_100, 1_600_000_000_000, wholeNumber(random, 1e12, 1.6e12)],
+  })
 
 /** As VictoriaMetrics ends its answers. */
 function withStats(answer: Uint8Array): Buffer {

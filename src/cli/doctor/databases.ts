@@ -11,7 +11,7 @@ import { causeOf } from '../admin-client.ts'
 import { oneLine } from '../text.ts'
 
 /** One database at one URL. */
-interface Place {
+interface CheckedDatabase {
   readonly name: string
   readonly url: string
   readonly backend: BackendConfig
@@ -19,14 +19,14 @@ interface Place {
 }
 
 export async function checkDatabases(config: Config, clock: Clock): Promise<Finding[]> {
-  const places = Object.entries(config.backends).flatMap(([name, backend]) =>
-    backend.url.map((url): Place => ({ name, url, backend, config })),
+  const databases = Object.entries(config.backends).flatMap(([name, backend]) =>
+    backend.url.map((url): CheckedDatabase => ({ name, url, backend, config })),
   )
-  return (await Promise.all(places.map((place) => checkOne(place, clock)))).flat()
+  return (await Promise.all(databases.map((checked) => checkOne(checked, clock)))).flat()
 }
 
-async function checkOne(place: Place, clock: Clock): Promise<Finding[]> {
-  const { name, url, backend } = place
+async function checkOne(checked: CheckedDatabase, clock: Clock): Promise<Finding[]> {
+  const { name, url, backend } = checked
   const about = found(`database ${name}`)
   const shown = withoutCredentials(url)
   let database: ConnectedDatabase | undefined
@@ -39,7 +39,7 @@ async function checkOne(place: Place, clock: Clock): Promise<Finding[]> {
     const sentAt = clock.now()
     const { date } = await database.get(kind.flavour.path)
     const skew = skewFinding(name, date, { sentAt, receivedAt: clock.now() })
-    return [flavour, skew, ...(await kind.examine(subjectOf(place), database))]
+    return [flavour, skew, ...(await kind.examine(subjectOf(checked), database))]
   } catch (error) {
     return [
       about.fail(
@@ -52,7 +52,7 @@ async function checkOne(place: Place, clock: Clock): Promise<Finding[]> {
   }
 }
 
-function subjectOf({ name, backend, config }: Place): Subject {
+function subjectOf({ name, backend, config }: CheckedDatabase): Subject {
   const { ttl } = policyOf(config.policies[backend.policy]!)
   const { upstreamTimeoutMs } = config.limits
   return { name, own: backend, upstreamTimeoutMs, policy: { name: backend.policy, ttl } }

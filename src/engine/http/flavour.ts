@@ -60,7 +60,7 @@ export class FlavourWatch {
     let length = 0
     let status = 0
     return new Promise((resolve) => {
-      const over = () => {
+      const finish = () => {
         timer?.cancel()
         resolve()
       }
@@ -82,11 +82,11 @@ export class FlavourWatch {
             if (!this.#flavour.isKnown || status === 200) {
               this.#learn(this.#probe.read(status, Buffer.concat(body).toString()))
             }
-            over()
+            finish()
           },
           failed: ({ detail }) => {
             if (!this.#flavour.isKnown) this.#learn({ isKnown: false, label: `not reached: ${detail}` })
-            over()
+            finish()
           },
         },
       )

@@ -61,6 +61,19 @@ export const conditionalHeaders: ReadonlySet<string> = new Set([
   'range',
 ])
 
+/** About the body as the database sent it: ours is decoded, and may be of another length. */
+export const bodyHeaders: ReadonlySet<string> = new Set(['content-length', 'content-encoding'])
+
+/** Age, where the response does not say it already, and Cache-Status. */
+export function decisionHeaders(decision: Decision, given: HeaderList): string[] {
+  const list: string[] = []
+  if (decision.ageSeconds !== undefined && headerOf(given, 'age') === undefined) {
+    list.push('Age', String(decision.ageSeconds))
+  }
+  list.push('Cache-Status', cacheStatus(decision))
+  return list
+}
+
 /** RFC 9211. `detail` begins with outcome/reason; the rest of it is for people. */
 export function cacheStatus(decision: Decision): string {
   let text = 'windowpane'

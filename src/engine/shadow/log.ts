@@ -2,7 +2,7 @@
  * What shadow mode has found out: counts per database, the verdict, and the last mismatches with their bodies. Bounded in
  * number and, by the memory budget, in bytes; what is not explained outlives what is.
  */
-import type { Budget } from '../../core/budget.ts'
+import { type Budget, Reservation } from '../../core/budget.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import { type Cause, causes } from './causes.ts'
 import type { BucketDifference } from './compare.ts'
@@ -84,16 +84,17 @@ export class ShadowLog {
   readonly #figures = new Map<string, Figures>()
   /** Oldest first. */
   #mismatches: Mismatch[] = []
-  #held = 0
+  readonly #reservation: Reservation
   #ids = 0
 
   constructor(options: ShadowLogOptions) {
     this.#options = options
+    this.#reservation = new Reservation(options.budget)
   }
 
   /** Bytes of bodies that are kept. */
   get held(): number {
-    return this.#held
+    return this.#reservation.bytes
   }
 
   /** An answer was compared, and nothing differed. */
@@ -171,8 +172,7 @@ export class ShadowLog {
     const direct = short(bodies.direct)
     const bytes = (cached?.length ?? 0) + (direct?.length ?? 0)
     this.#makeRoom(bytes)
-    if (bytes === 0 || this.#held + bytes > maxBytes || !this.#options.budget.reserve(bytes)) return
-    this.#held += bytes
+    if (bytes === 0 || this.held + bytes > maxBytes || !this.#reservation.grow(bytes)) return
     const kept = {
       ...mismatch,
       cached: cached && Buffer.from(cached),
@@ -182,7 +182,7 @@ export class ShadowLog {
   }
 
   #makeRoom(bytes: number): void {
-    while (this.#held + bytes > maxBytes) {
+    while (this.held + bytes > maxBytes) {
       const victim = this.#victim(hasBodies)
       if (victim === undefined) return
       this.#release(victim)
@@ -204,8 +204,7 @@ export class ShadowLog {
 
   #release({ cached, direct }: Mismatch): void {
     const bytes = (cached?.length ?? 0) + (direct?.length ?? 0)
-    this.#held -= bytes
-    this.#options.budget.release(bytes)
+    this.#reservation.grow(-bytes)
   }
 
   #replace(old: Mismatch, mismatch: Mismatch): void {

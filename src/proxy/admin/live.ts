@@ -32,7 +32,7 @@ export class LiveRequests {
   /** Returns false, and writes nothing, where too many read already. */
   open(request: IncomingMessage, response: ServerResponse, query: ListQuery): boolean {
     const reader = new Reader(response, this.#clock, () => this.#dropped++)
-    const stop = this.#recorder.subscribe(query.filter, (recorded) => reader.take(recorded))
+    const stop = this.#recorder.subscribe(query.filter, (recorded) => reader.push(recorded))
     if (stop === undefined) return false
     this.#readers.add(reader)
     response.once('close', () => {
@@ -73,7 +73,7 @@ class Reader {
     this.#scheduleBeat()
   }
 
-  take(recorded: Recorded): void {
+  push(recorded: Recorded): void {
     if (this.#pending.length >= maxPending) this.#skipped++
     else this.#pending.push(recorded)
     this.#flush ??= this.#clock.after(flushEveryMs, () => this.#send())

@@ -135,8 +135,12 @@ export class BackendRuntime {
     const witness = isWatched ? new Witness() : undefined
     if (isWatched && witness !== undefined && known === undefined) {
       const watched = { backend: name, segments, settings: watch, upstream, clock, witness }
-      const tell = (vouched: Vouched) => onVouched?.(name, vouched)
-      this.#watcher = new SegmentWatcher({ ...watched, mark, onVouched: tell, log: telemetry?.log })
+      this.#watcher = new SegmentWatcher({
+        ...watched,
+        mark,
+        onVouched: (vouched) => onVouched?.(name, vouched),
+        log: telemetry?.log,
+      })
     }
     if (watch !== undefined && segments === undefined) {
       telemetry?.log.line('warn', 'segments are not watched: this database tells of none', { backend: name })

@@ -27,18 +27,22 @@ export interface TiersOptions {
   readonly onMarks?: ((store: string, marks: readonly Mark[]) => Promise<void>) | undefined
 }
 
+export interface StoreParts {
+  readonly marks: Marks
+  /** Where others, threads or nodes, fetch for it. */
+  readonly claims?: Claims | undefined
+  /** Where it has some that outlive this process or are shared. */
+  readonly cells?: Cells | undefined
+}
+
 /** The stores and marks of whoever serves requests. */
 export interface Storage {
   /** Of the far stores that there are. */
   readonly names: readonly string[]
   /** Memory alone where there is no such far store. */
   of(name: string | undefined): Store
-  /** The marks of those who use a store that `of` gave. */
-  marksOf(store: Store): Marks
-  /** Where others, threads or nodes, fetch for a store that `of` gave. */
-  claimsOf(store: Store): Claims | undefined
-  /** Of a store that `of` gave, where it has some that outlive this process or are shared. */
-  cellsOf(store: Store): Cells | undefined
+  /** What belongs to a store that `of` gave. */
+  partsOf(store: Store): StoreParts
   /** To be waited for before the first request: what was purged before a restart stays so. */
   loadMarks(): Promise<void>
   /** Memory first. */
@@ -52,14 +56,12 @@ export class Tiers implements Storage {
   readonly #opened: OpenedStore[] = []
   readonly #missing: NamedStore[] = []
   /** By store: who shares one shares its marks. */
-  readonly #marks = new Map<Store, Marks>()
-  readonly #claims = new Map<Store, Claims>()
-  readonly #cells = new Map<Store, Cells>()
+  readonly #parts = new Map<Store, StoreParts>()
 
   constructor({ clock, memory, farStores, telemetry, retentionMs, onMarks }: TiersOptions) {
-    const tell = (store: string) => onMarks && ((marks: readonly Mark[]) => onMarks(store, marks))
+    const onChangeOf = (store: string) => onMarks && ((marks: readonly Mark[]) => onMarks(store, marks))
     this.#memory = memory
-    this.#marks.set(memory, new Marks({ clock, retentionMs, onChange: tell('') }))
+    this.#parts.set(memory, { marks: new Marks({ clock, retentionMs, onChange: onChangeOf('') }) })
     for (const [name, far] of farStores) {
       if ('state' in far) this.#missing.push({ name: labelOf(name), health: far })
       else {
@@ -71,12 +73,10 @@ export class Tiers implements Storage {
           ...(onOperation && { onOperation }),
         })
         this.#tiers.set(name, tier)
-        this.#marks.set(tier, new Marks({ clock, retentionMs, cells, onChange: tell(name) }))
-        if (cells !== undefined) this.#cells.set(tier, cells)
-        if (cells?.capabilities.shared) {
-          const share = (...what: Parameters<TieredStore['share']>) => tier.share(...what)
-          this.#claims.set(tier, new CellClaims({ cells, clock, share }))
-        }
+        const marks = new Marks({ clock, retentionMs, cells, onChange: onChangeOf(name) })
+        const share = (...what: Parameters<TieredStore['share']>) => tier.share(...what)
+        const claims = cells?.capabilities.shared ? new CellClaims({ cells, clock, share }) : undefined
+        this.#parts.set(tier, { marks, claims, cells })
       }
     }
   }
@@ -89,20 +89,12 @@ export class Tiers implements Storage {
     return this.#tiers.get(name ?? '') ?? this.#memory
   }
 
-  marksOf(store: Store): Marks {
-    return this.#marks.get(store)!
-  }
-
-  claimsOf(store: Store): Claims | undefined {
-    return this.#claims.get(store)
-  }
-
-  cellsOf(store: Store): Cells | undefined {
-    return this.#cells.get(store)
+  partsOf(store: Store): StoreParts {
+    return this.#parts.get(store)!
   }
 
   async loadMarks(): Promise<void> {
-    await Promise.all([...this.#marks.values()].map((marks) => marks.load()))
+    await Promise.all([...this.#parts.values()].map(({ marks }) => marks.load()))
   }
 
   figures(): NamedStore[] {
@@ -111,7 +103,7 @@ export class Tiers implements Storage {
   }
 
   async close(): Promise<void> {
-    for (const marks of this.#marks.values()) marks.close()
+    for (const { marks } of this.#parts.values()) marks.close()
     await Promise.all([...this.#tiers.values()].map((tier) => tier.close()))
     await Promise.all(this.#opened.map((far) => far.close()))
     await this.#memory.close()

@@ -3,7 +3,7 @@
  * that were asked for in gzip, in another thread; they live in the one memory budget and are the first to leave it.
  */
 import type { Recomposed } from '../../backends/backend.ts'
-import type { Budget } from '../../core/budget.ts'
+import { type Budget, Reservation } from '../../core/budget.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Pane, PaneBody } from '../../core/pane.ts'
 import { type Block, blockBuckets, blocksInside, gather, rawBytes } from './pieces-block.ts'
@@ -36,26 +36,27 @@ interface PiecedBody {
 
 export class Pieces {
   readonly #budget: Budget
+  readonly #reservation: Reservation
   readonly #maker: PieceMaker
   /** By id, in order of use: the first is the one used longest ago. */
   readonly #bodies = new Map<number, PiecedBody>()
   /** What nobody has any more is not asked for again. */
   readonly #gone = new FinalizationRegistry<number>((id) => this.#forget(id))
-  #bytes = 0
   #uses = 0
 
   constructor(budget: Budget, maker: PieceMaker) {
     this.#budget = budget
+    this.#reservation = new Reservation(budget)
     this.#maker = maker
     budget.onPressure(
       (bytes) => this.#drop(bytes, 0),
-      () => this.#bytes,
+      () => this.held,
     )
   }
 
   /** What is held of the budget, jobs under way not counted. */
   get held(): number {
-    return this.#bytes
+    return this.#reservation.bytes
   }
 
   /** Whether an answer made of these panes may be worth putting together. */
@@ -142,7 +143,7 @@ export class Pieces {
     const { from, to } = wholeBlocks(body)
     const blocks = new Array<Block | undefined>(Math.max(0, to - from)).fill(undefined)
     const bytes = overhead + 8 * blocks.length
-    if (!this.#take(bytes)) return undefined
+    if (!this.#reserve(bytes)) return undefined
     const made = { first: from, blocks, kept: 0, bytes, isBeingMade: false, usedAt: ++this.#uses }
     this.#bodies.set(body.id, made)
     this.#gone.register(body, body.id)
@@ -154,23 +155,21 @@ export class Pieces {
     const isRoom = this.#makeRoom(size)
     const made = this.#bodies.get(id)
     if (!isRoom || made === undefined || made.blocks[number - made.first] !== undefined) return
-    if (!this.#take(size)) return
+    if (!this.#reserve(size)) return
     made.blocks[number - made.first] = block
     made.kept++
     made.bytes += size
   }
 
   /** Never at the cost of panes: pieces can be made again from them, not the other way round. */
-  #take(bytes: number): boolean {
-    if (this.#budget.used + bytes > this.#budget.limit || !this.#budget.reserve(bytes)) return false
-    this.#bytes += bytes
-    return true
+  #reserve(bytes: number): boolean {
+    return this.#budget.used + bytes <= this.#budget.limit && this.#reservation.grow(bytes)
   }
 
   #makeRoom(bytes: number): boolean {
     const most = this.#budget.limit * share
-    this.#drop(this.#bytes + bytes - most, patience * this.#bodies.size)
-    return this.#bytes + bytes <= most
+    this.#drop(this.held + bytes - most, patience * this.#bodies.size)
+    return this.held + bytes <= most
   }
 
   /** Drops bodies until so many bytes are free; none that was among the last so many uses. */
@@ -192,8 +191,7 @@ export class Pieces {
     const made = this.#bodies.get(id)
     if (made === undefined) return
     this.#bodies.delete(id)
-    this.#bytes -= made.bytes
-    this.#budget.release(made.bytes)
+    this.#reservation.grow(-made.bytes)
   }
 }
 

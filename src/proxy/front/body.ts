@@ -15,39 +15,39 @@ export type Body = Buffer | 'too long' | 'no room' | 'gone'
 /** Puts a body together and tells it, or why there is none, once. What comes after the limit is not taken. */
 class Gatherer {
   readonly #limits: BodyLimits
-  readonly #told: (body: Body) => void
+  readonly #onBody: (body: Body) => void
   readonly #chunks: Buffer[] = []
   #length = 0
   #isOver = false
 
   constructor(limits: BodyLimits, told: (body: Body) => void) {
     this.#limits = limits
-    this.#told = told
+    this.#onBody = told
   }
 
   /** Returns false where no more is wanted. */
-  take(chunk: Buffer): boolean {
+  add(chunk: Buffer): boolean {
     if (this.#isOver) return false
     this.#length += chunk.length
-    if (this.#length > this.#limits.maxBytes) this.#tell('too long')
-    else if (!this.#limits.hold(chunk.length)) this.#tell('no room')
+    if (this.#length > this.#limits.maxBytes) this.#deliver('too long')
+    else if (!this.#limits.hold(chunk.length)) this.#deliver('no room')
     else this.#chunks.push(chunk)
     return !this.#isOver
   }
 
   end(): void {
     const chunks = this.#chunks
-    this.#tell(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+    this.#deliver(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
   }
 
   gone(): void {
-    this.#tell('gone')
+    this.#deliver('gone')
   }
 
-  #tell(body: Body): void {
+  #deliver(body: Body): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#told(body)
+    this.#onBody(body)
   }
 }
 
@@ -61,17 +61,17 @@ export class GatheredMessage extends TappedMessage implements Asked {
   /** Tells at once what is there at once: most bodies come with their heads. */
   gather(limits: BodyLimits, told: (body: Body) => void): void {
     this.#gatherer = new Gatherer(limits, told)
-    this.tapBody((chunk) => this.#take(chunk))
+    this.tapBody((chunk) => this.#receive(chunk))
   }
 
   get unread(): this {
     return this
   }
 
-  #take(chunk: Buffer | null): boolean {
+  #receive(chunk: Buffer | null): boolean {
     const gatherer = this.#gatherer
     if (gatherer === undefined) return false
-    if (chunk !== null) return gatherer.take(chunk)
+    if (chunk !== null) return gatherer.add(chunk)
     // The connection remembers its last request: that must not keep the body.
     this.#gatherer = undefined
     gatherer.end()
@@ -104,11 +104,11 @@ export function bodyOf(message: IncomingMessage, maxBytes: number): Promise<Body
 }
 
 function gatherStream(message: IncomingMessage, gatherer: Gatherer): void {
-  const take = (chunk: Buffer) => {
-    if (!gatherer.take(chunk)) message.off('data', take).pause()
+  const receive = (chunk: Buffer) => {
+    if (!gatherer.add(chunk)) message.off('data', receive).pause()
   }
   // Without a listener for errors node:http emits none, and the close follows.
-  message.on('data', take).on('end', () => gatherer.end())
+  message.on('data', receive).on('end', () => gatherer.end())
   message.on('close', () => gatherer.gone())
 }
 

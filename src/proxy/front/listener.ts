@@ -104,7 +104,7 @@ const arrived = { complete: true }
 
 /** Puts a shortcut in front of node:http's reader; undefined where that cannot be done. */
 function shortcutOf(socket: Socket, options: ShortcutOptions): Shortcut | undefined {
-  const httpReader = replaceHttpReader(socket, (bytes) => shortcut?.take(bytes))
+  const httpReader = replaceHttpReader(socket, (bytes) => shortcut?.receive(bytes))
   const shortcut = httpReader && new Shortcut(socket, options, httpReader)
   if (shortcut === undefined) return undefined
   // Before node:http, which looks then whether something is left unfinished.

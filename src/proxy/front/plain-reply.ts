@@ -15,7 +15,7 @@ export interface Way {
   /** Has node:http read the request, and returns its response; undefined where the connection came to its end by that. */
   longWay(): ServerResponse | undefined
   /** The reply is over: everything was handed to the system, or nobody is there any more. */
-  over(reply: PlainReply): void
+  replyEnded(reply: PlainReply): void
 }
 
 export class PlainReply implements Reply {
@@ -126,30 +126,30 @@ export class PlainReply implements Reply {
 
   /** The socket is closed. */
   gone(): void {
-    this.#over()
+    this.#finish()
   }
 
   readonly #flushed = (error?: Error | null): void => {
     this.#isFlushed = error === undefined || error === null
-    this.#over()
+    this.#finish()
   }
 
   #longWay(): ServerResponse | undefined {
     if (this.#response === undefined && !this.#isOver) {
       this.#response = this.#way.longWay()
-      this.#response?.once('close', () => this.#over())
+      this.#response?.once('close', () => this.#finish())
     }
     return this.#response
   }
 
-  #over(): void {
+  #finish(): void {
     if (this.#isOver) return
     this.#isOver = true
     const listeners = this.#whenClosed
     // The connection remembers its last reply: that shall not keep whoever listened.
     this.#whenClosed = []
     for (const listener of listeners) listener()
-    this.#way.over(this)
+    this.#way.replyEnded(this)
   }
 }
 

@@ -56,7 +56,7 @@ export class Shortcut implements Way {
     return this.#waiting !== undefined || this.#isNodeReceiving
   }
 
-  take(bytes: Buffer): void {
+  receive(bytes: Buffer): void {
     if (this.#isLeft) {
       this.#pass(bytes)
       return
@@ -86,7 +86,7 @@ export class Shortcut implements Way {
     return this.#adopted
   }
 
-  over(reply: PlainReply): void {
+  replyEnded(reply: PlainReply): void {
     if (this.#current !== reply) return
     this.#current = undefined
     this.#currentBytes = undefined

@@ -25,7 +25,7 @@ export class Cancels {
     else waiting.add(outgoing)
   }
 
-  over(outgoing: Outgoing): void {
+  forget(outgoing: Outgoing): void {
     const queryId = outgoing.plan?.queryId
     const waiting = queryId === undefined ? undefined : this.#waiting.get(queryId)
     if (waiting?.delete(outgoing) && waiting.size === 0) this.#waiting.delete(queryId!)

@@ -1,7 +1,7 @@
 /** Hands every request of an address to the database that it is for. */
 import type { Asked, Reply } from '../front/exchange.ts'
 import type { Handler } from './handler.ts'
-import { isFor, placeOf, type Route, withoutPrefix } from './routes.ts'
+import { destinationOf, isFor, type Route, withoutPrefix } from './routes.ts'
 
 interface Claimant {
   /** Undefined: it takes what nobody else does. */
@@ -16,18 +16,18 @@ export function answererOf(group: readonly Claimant[]): (request: Asked, respons
   if (first !== undefined && first.route === undefined) {
     const { handler } = first.backendRuntime
     return (request, response) => {
-      if (request.url?.startsWith('/') !== true) request.url = placeOf(request).target
+      if (request.url?.startsWith('/') !== true) request.url = destinationOf(request).target
       void handler.handle(request, response)
     }
   }
   return (request, response) => {
-    const place = placeOf(request)
-    const found = group.find(({ route }) => route === undefined || isFor(route, place))
+    const destination = destinationOf(request)
+    const found = group.find(({ route }) => route === undefined || isFor(route, destination))
     if (found === undefined) {
       response.writeHead(404, [])
       response.end(Buffer.from(noDatabase(request)))
     } else {
-      request.url = withoutPrefix(found.route, place.target)
+      request.url = withoutPrefix(found.route, destination.target)
       void found.backendRuntime.handler.handle(request, response)
     }
   }

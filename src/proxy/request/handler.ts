@@ -76,12 +76,12 @@ export class Handler {
       const pending = answer()
       if (pending === 'later') return
       if (pending instanceof Promise) {
-        return pending.catch((error) => this.#fault(outgoing, error)).then(() => this.#over(outgoing))
+        return pending.catch((error) => this.#fault(outgoing, error)).then(() => this.#finish(outgoing))
       }
     } catch (error) {
       this.#fault(outgoing, error)
     }
-    this.#over(outgoing)
+    this.#finish(outgoing)
   }
 
   #fault(outgoing: Outgoing, error: unknown): void {
@@ -91,14 +91,14 @@ export class Handler {
     else this.#error(outgoing, 500, `windowpane: internal error: ${String(error)}`)
   }
 
-  #over(outgoing: Outgoing): void {
+  #finish(outgoing: Outgoing): void {
     this.#inFlight--
-    this.#cancels.over(outgoing)
-    this.#tell(outgoing)
+    this.#cancels.forget(outgoing)
+    this.#observe(outgoing)
   }
 
   /** Whoever looks on cannot break an answer. */
-  #tell(visit: Visit): void {
+  #observe(visit: Visit): void {
     try {
       this.#options.observe?.(visit)
     } catch {

@@ -1,31 +1,23 @@
 /** Everything that is written to a client: head with the decision in it, and body. */
 import type { ErrorAnswer, HeaderList, Plan, Recomposed, WireRequest } from '../../backends/backend.ts'
-import type { Budget } from '../../core/budget.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { type Decision, newDecision, resetDecision } from '../../core/decision.ts'
-import { headerOf } from '../../core/headers.ts'
 import type { Pane } from '../../core/pane.ts'
-import { type ScratchPool, type Written, writeOut } from '../../core/scratch.ts'
-import { cacheStatus, endToEnd, serverTiming } from '../../engine/http/headers.ts'
+import type { Written } from '../../core/scratch.ts'
+import { bodyHeaders, decisionHeaders, endToEnd, serverTiming } from '../../engine/http/headers.ts'
 import type { Encoding, StreamTarget } from '../../engine/ports.ts'
 import type { Answer, Client } from '../../engine/trip.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import type { SpanIds } from '../../telemetry/channels.ts'
 import type { Visit } from '../../telemetry/record.ts'
-import { compress, negotiate, type Packing, packingOf } from '../compression/encoding.ts'
-import type { PackedAnswers } from '../compression/packed.ts'
-import type { Pieces } from '../compression/pieces.ts'
-import { spliceRoom } from '../compression/pieces-splice.ts'
+import { negotiate, type Packing, packingOf } from '../compression/encoding.ts'
+import { type PackOptions, packAnswer, writeWhole } from '../compression/pack-answer.ts'
 import type { Asked, Reply } from '../front/exchange.ts'
-import { isShort, textOf } from '../front/plain-reply.ts'
 import { maxShortBytes, type ShortBody } from '../front/send-buffer.ts'
+import { memoryOf, sendWhole } from '../front/send-whole.ts'
 import { type Patience, StallWatch } from '../front/stall.ts'
 
-export interface OutgoingOptions extends Patience {
-  readonly scratch: ScratchPool
-  readonly packed: PackedAnswers
-  readonly pieces: Pieces
-  readonly budget: Budget
+export interface OutgoingOptions extends Patience, PackOptions {
   readonly via: string
   /** Says at its beginning whether a request is traced. */
   readonly trace?: (headers: HeaderList) => SpanIds | undefined
@@ -186,13 +178,11 @@ export class Outgoing implements Client, StreamTarget, Visit {
     const panes = (body.parts ?? 0) < manyParts ? undefined : answer.panes
     const kept = panes && packed.find(panes, 'identity')
     if (kept instanceof Buffer) {
-      this.#send(200, headers, { bytes: kept, release: () => {} })
-      this.#account(kept.length)
+      this.#sendKept(headers, kept)
       return true
     }
-    if (panes === undefined && (this.#sendShort(200, headers, body) || this.#sendViews(headers, body)))
-      return true
-    const written = writeOut(this.#options, body.length, (target) => writeWhole(body, target))
+    if (panes === undefined && (this.#sendShort(headers, body) || this.#sendViews(headers, body))) return true
+    const written = writeWhole(this.#options, body)
     if (written === undefined) return false
     if (panes !== undefined) packed.offer(panes, 'identity', written.bytes)
     this.#send(200, headers, written)
@@ -200,13 +190,13 @@ export class Outgoing implements Client, StreamTarget, Visit {
   }
 
   /** Returns false where it is not short, or node:http has to send it. */
-  #sendShort(status: number, headers: HeaderList, body: ShortBody): boolean {
+  #sendShort(headers: HeaderList, body: ShortBody): boolean {
     const response = this.#response
     if (body.length > maxShortBytes || response.sendWhole === undefined) return false
     if (this.isGone || this.hasBegun) return true
     const own = this.#ownHeaders(headers)
     own.push('Content-Length', String(body.length))
-    if (!response.sendWhole(status, { given: headers, own }, body)) return false
+    if (!response.sendWhole(200, { given: headers, own }, body)) return false
     this.bytes += body.length
     this.#stall.watch()
     return true
@@ -223,56 +213,34 @@ export class Outgoing implements Client, StreamTarget, Visit {
     return true
   }
 
-  /** All of it leaves with one system call, head included: a response is corked until its end. */
   #sendWhole(status: number, headers: HeaderList, body: readonly Uint8Array[]): void {
-    const response = this.#response
     let length = 0
     for (let i = 0; i < body.length; i++) length += body[i]!.length
     const own = this.#ownHeaders(headers)
     own.push('Content-Length', String(length))
     this.bytes += length
-    if (response.sendWhole?.(status, { given: headers, own }, body) !== true) {
-      response.writeHead(status, headers.concat(own))
-      const last = body.length - 1
-      for (let i = 0; i < last; i++) {
-        if (i === 0 && isShort(body[0]!)) response.write(textOf(body[0]!), 'latin1')
-        else response.write(body[i]!)
-      }
-      response.end(body[last])
-    }
+    sendWhole(this.#response, { status, given: headers, own }, body)
     this.#stall.watch()
   }
 
   async #pack(answer: PanesAnswer, packing: Exclude<Packing, 'identity'>): Promise<boolean> {
-    const { packed, pieces } = this.#options
     const { body, panes } = answer
     const headers = [...answer.headers, 'Content-Encoding', packing]
-    let bytes = panes && packed.find(panes, packing)
-    if (bytes === undefined) {
-      if (packing === 'gzip' && this.#splice({ headers, body, panes })) return true
-      const written = writeOut(this.#options, body.length, (target) => writeWhole(body, target))
-      if (written === undefined) return false
-      const make = () => compress(written.bytes, packing).finally(written.release)
-      bytes = panes === undefined ? make() : packed.make(panes, packing, make)
-      // Another thread is busy with this answer: time to order what the next window can be put together from.
-      if (packing === 'gzip' && panes !== undefined) pieces.want(panes, body)
+    const made = packAnswer(this.#options, answer, packing)
+    if (made === undefined) return false
+    if ('spliced' in made) {
+      this.#send(200, headers, made.spliced)
+      this.#options.pieces.want(panes!, body)
+      return true
     }
-    const whole = await bytes
-    this.#send(200, headers, { bytes: whole, release: () => {} })
-    this.#account(whole.length)
+    this.#sendKept(headers, await made.bytes)
     return true
   }
 
-  /** Sends an answer put together from compressed pieces, where there are enough of them. */
-  #splice({ headers, body, panes }: PanesAnswer): boolean {
-    const { packed, pieces } = this.#options
-    if (panes === undefined || !pieces.covers(panes, body)) return false
-    const written = writeOut(this.#options, spliceRoom(body.length), (target) => pieces.write(body, target))
-    if (written === undefined) return false
-    packed.offer(panes, 'gzip', written.bytes)
-    this.#send(200, headers, written)
-    pieces.want(panes, body)
-    return true
+  /** Sends bytes that other answers share: they count in the budget until this client has taken them, too. */
+  #sendKept(headers: HeaderList, bytes: Buffer): void {
+    this.#send(200, headers, { bytes, release: () => {} })
+    this.#account(bytes.length)
   }
 
   /** The client has cancelled its query, and is told so, if it has not been told anything else. */
@@ -287,7 +255,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
 
   /** A whole response: the database's own error, or ours. */
   whole(status: number, headers: HeaderList, body: Uint8Array): void {
-    const kept = endToEnd(headers, describingOtherBytes)
+    const kept = endToEnd(headers, bodyHeaders)
     this.#send(status, kept, { bytes: body, release: () => {} })
   }
 
@@ -301,7 +269,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.#sendWhole(status, headers, [body.bytes])
   }
 
-  /** Takes room in the budget for what the request itself needs, until its answer is over. */
+  /** Reserves memory until the answer is over. Returns false where the budget has no room. */
   hold(bytes: number): boolean {
     if (this.#response.closed || !this.#options.budget.reserve(bytes)) return false
     if (this.#held === 0) this.#response.once('close', () => this.#options.budget.release(this.#held))
@@ -309,41 +277,14 @@ export class Outgoing implements Client, StreamTarget, Visit {
     return true
   }
 
-  /** Puts bytes that the client has not taken yet into the budget, where there is room, until it has or is gone. */
+  /** Counts bytes that the client has not taken yet in the budget, where there is room. */
   #account(bytes: number): void {
-    const isUnsent = bytes > 0 && !this.#response.closed && !this.#response.writableFinished
-    if (!isUnsent || !this.#options.budget.reserve(bytes)) return
-    this.#response.once('close', () => this.#options.budget.release(bytes))
+    if (bytes > 0 && !this.#response.writableFinished) this.hold(bytes)
   }
 
   #ownHeaders(headers: HeaderList): string[] {
-    const { decision } = this
-    const list: string[] = []
-    if (decision.ageSeconds !== undefined && headerOf(headers, 'age') === undefined) {
-      list.push('Age', String(decision.ageSeconds))
-    }
-    const total = this.#options.clock.elapsed() - this.#began
-    list.push('Cache-Status', cacheStatus(decision), 'Server-Timing', serverTiming(decision, total))
-    list.push('Via', `1.1 ${this.#options.via}`)
+    const list = decisionHeaders(this.decision, headers)
+    list.push('Server-Timing', serverTiming(this.decision, this.totalMs), 'Via', `1.1 ${this.#options.via}`)
     return list
   }
 }
-
-/** How much cannot be given up while these are in use; neighbours often lie in the same memory. */
-function memoryOf(views: readonly Uint8Array[]): number {
-  let bytes = 0
-  let before: ArrayBufferLike | undefined
-  for (const { buffer } of views) {
-    if (buffer !== before) bytes += buffer.byteLength
-    before = buffer
-  }
-  return bytes
-}
-
-function writeWhole(body: Recomposed, target: Uint8Array): number {
-  body.write(target)
-  return body.length
-}
-
-/** Our body is decoded and of another length than the one these headers came with. */
-const describingOtherBytes = new Set(['content-length', 'content-encoding'])

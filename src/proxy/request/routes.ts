@@ -9,14 +9,14 @@ export interface Route {
 }
 
 /** Where a request says it goes. */
-export interface Place {
+export interface Destination {
   /** In lower case, without a port. */
   readonly host: string | undefined
   readonly target: string
 }
 
 /** A whole URL as the target says both, whatever the Host header says (RFC 9112 §3.2.2). */
-export function placeOf({ headers, url = '/' }: Pick<Asked, 'headers' | 'url'>): Place {
+export function destinationOf({ headers, url = '/' }: Pick<Asked, 'headers' | 'url'>): Destination {
   const whole = wholeUrl(url)
   return whole === undefined
     ? { host: hostName(headers.host), target: url }
@@ -34,7 +34,7 @@ export function wholeUrl(
   return { authority, target: rest.startsWith('/') ? rest : `/${rest}` }
 }
 
-export function isFor(route: Route, { host, target }: Place): boolean {
+export function isFor(route: Route, { host, target }: Destination): boolean {
   if (route.host !== undefined && host !== route.host) return false
   return route.path === undefined || isBelow(target, route.path)
 }

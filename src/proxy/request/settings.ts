@@ -85,7 +85,7 @@ export class ModeSwitch {
     // Other settings are another configuration: what was set before ends with the one before.
     if (configured !== this.#seen) {
       this.#seen = configured
-      this.#take(configured)
+      this.#apply(configured)
     }
     return this.#inForce
   }
@@ -102,11 +102,11 @@ export class ModeSwitch {
   /** Returns the mode that was in force. */
   set(mode: Mode): Mode {
     const was = this.settings.terms.mode
-    this.#take({ ...this.#seen, terms: { ...this.#seen.terms, mode }, override: mode })
+    this.#apply({ ...this.#seen, terms: { ...this.#seen.terms, mode }, override: mode })
     return was
   }
 
-  #take(settings: Settings): void {
+  #apply(settings: Settings): void {
     const was = this.#inForce.terms.mode
     this.#inForce = settings
     if (settings.terms.mode !== was) this.#onChange(settings.terms.mode)

@@ -57,7 +57,7 @@ export class RequestJourney implements Journey {
     const isTheirs = isFaultOf(error, this.#cargo.body)
     const meaning = failed.meaningOf(error)
     if (isTheirs) failed.health.failed(this.#isTrial, meaning)
-    this.over()
+    this.ended()
     const detail = this.#named(failed, meaning)
     const next = isTheirs ? this.#next(failed) : undefined
     if (next === undefined)
@@ -82,7 +82,7 @@ export class RequestJourney implements Journey {
     this.#endpoint?.health.failed(this.#isTrial, 'no answer in time')
   }
 
-  over(): void {
+  ended(): void {
     if (this.#endpoint === undefined) return
     if (this.#isTrial) this.#endpoint.health.endTrial()
     this.#endpoint = undefined

@@ -7,7 +7,7 @@ const KiB = 1024
 /** Readers that note when they read on. */
 function setUp() {
   const turns: (() => void)[] = []
-  const pace = new Pace({ nextTurn: (action) => turns.push(action) })
+  const pace = new Pace({ afterTurn: (action) => turns.push(action) })
   const done: string[] = []
   const readers = Array.from({ length: 20 }, (_, name) => ({
     proceed: () => void done.push(`read ${name}`),

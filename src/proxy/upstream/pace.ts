@@ -2,7 +2,7 @@
  * How much of the databases' responses one turn of the event loop reads. What comes later in a turn waits for the next ones, in
  * order: a hit then waits for a few pieces of large responses, not for all that has arrived.
  */
-import { scheduler } from 'node:timers/promises'
+import { type AfterTurn, NextTurn } from '../../core/next-turn.ts'
 
 export interface Paced {
   /** Its turn has come: it may read on. */
@@ -15,23 +15,22 @@ const turnBytes = 256 * 1024
 const turnBytesAlone = 1024 * 1024
 
 interface PaceOptions {
-  readonly nextTurn?: (action: () => void) => void
+  readonly afterTurn?: AfterTurn
   /** Told of all bytes that were read. */
   readonly onRead?: ((bytes: number) => void) | undefined
 }
 
 export class Pace {
-  readonly #nextTurn: (action: () => void) => void
+  readonly #nextTurn: NextTurn
   readonly #onRead: ((bytes: number) => void) | undefined
   /** Those that may not read on. */
   readonly #waiting = new Set<Paced>()
   #readBytes = 0
   /** Whoever read something in this turn, if nobody else did. */
   #only: Paced | undefined
-  #isTurning = false
 
-  constructor({ nextTurn = turnOver, onRead }: PaceOptions = {}) {
-    this.#nextTurn = nextTurn
+  constructor({ afterTurn, onRead }: PaceOptions = {}) {
+    this.#nextTurn = new NextTurn(() => this.#turn(), afterTurn)
     this.#onRead = onRead
   }
 
@@ -41,7 +40,7 @@ export class Pace {
     else if (this.#only !== reader) this.#only = undefined
     this.#readBytes += bytes
     this.#onRead?.(bytes)
-    this.#turnLater()
+    this.#nextTurn.want()
     if (this.#mayRead) return false
     this.#waiting.add(reader)
     return true
@@ -52,14 +51,7 @@ export class Pace {
     return this.#readBytes < (isAlone ? turnBytesAlone : turnBytes)
   }
 
-  #turnLater(): void {
-    if (this.#isTurning) return
-    this.#isTurning = true
-    this.#nextTurn(() => this.#turn())
-  }
-
   #turn(): void {
-    this.#isTurning = false
     this.#readBytes = 0
     this.#only = undefined
     for (const reader of [...this.#waiting]) {
@@ -67,8 +59,6 @@ export class Pace {
       this.#waiting.delete(reader)
       reader.proceed()
     }
-    if (this.#waiting.size > 0) this.#turnLater()
+    if (this.#waiting.size > 0) this.#nextTurn.want()
   }
 }
-
-const turnOver = (action: () => void): void => void scheduler.yield().then(action)

@@ -30,8 +30,8 @@ function setUp() {
     end: () => void told.push('end'),
     failed: () => void told.push('failed'),
   }
-  const journey = { answered() {}, failed: () => undefined, timedOut() {}, over() {} }
-  const pace = new Pace({ nextTurn: (action) => turns.push(action) })
+  const journey = { answered() {}, failed: () => undefined, timedOut() {}, ended() {} }
+  const pace = new Pace({ afterTurn: (action) => turns.push(action) })
   const clock = fakeClock()
   const reader = new ResponseReader(handler, {
     ...{ clock, pace, journey, idleTimeoutMs: 1000 },

@@ -19,7 +19,7 @@ export interface Journey {
   failed(error: Error): Broken | undefined
   timedOut(): void
   /** Nothing more will come. */
-  over(): void
+  ended(): void
 }
 
 export class ResponseReader implements Dispatcher.DispatchHandler, UpstreamCall, Paced {
@@ -131,7 +131,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, UpstreamCall,
     if (this.#isOver) return false
     this.#isOver = true
     this.#timer.cancel()
-    this.#options.journey.over()
+    this.#options.journey.ended()
     return true
   }
 }

@@ -3,7 +3,8 @@ import test from 'node:test'
 import type { Broken } from '../../engine/ports.ts'
 import { type Panel, SegmentRig, usualSegments } from '../../testing/segment-rig.ts'
 import { ladder } from '../../ttl/ladder.ts'
-import { type DatabaseOptions, retentionOf } from '../assembly/server.ts'
+import type { DatabaseOptions } from '../assembly/options.ts'
+import { retentionOf } from '../assembly/server.ts'
 import { limitsOf } from '../limits.ts'
 
 const second = 1000

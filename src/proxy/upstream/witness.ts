@@ -109,16 +109,16 @@ export class SegmentWatcher {
     let status = 0
     let bytes = 0
     let isOver = false
-    const over = (result: SegmentView | Unreadable) => {
+    const finish = (result: SegmentView | Unreadable) => {
       if (isOver || this.#isClosed) return
       isOver = true
       patience.cancel()
       this.#looks++
-      this.#take(askedAt, result)
+      this.#applyView(askedAt, result)
       this.#timer = clock.after(settings.everyMs, () => this.#look())
     }
     const giveUp = (unreadable: string) => {
-      over({ unreadable })
+      finish({ unreadable })
       this.#call?.cancel()
     }
     // An answer that takes longer is too old to be trusted when it comes.
@@ -133,19 +133,19 @@ export class SegmentWatcher {
         if (bytes > maxBytes) giveUp('the answer is too long')
         else reader.write(chunk)
       },
-      end: () => over(reader.end(status)),
-      failed: ({ detail }) => over({ unreadable: detail }),
+      end: () => finish(reader.end(status)),
+      failed: ({ detail }) => finish({ unreadable: detail }),
     })
   }
 
-  #take(askedAt: EpochMs, result: SegmentView | Unreadable): void {
+  #applyView(askedAt: EpochMs, result: SegmentView | Unreadable): void {
     if ('unreadable' in result) {
       this.#trouble = result.unreadable
-      this.#tell()
+      this.#logState()
       return
     }
     this.#trouble = undefined
-    this.#tell()
+    this.#logState()
     const changes = this.#seen === undefined ? [] : this.#options.segments.changes(this.#seen.view, result)
     // Whatever was asked for before the answer came may have been answered from the earlier segments.
     const at = this.#options.clock.now()
@@ -187,7 +187,7 @@ export class SegmentWatcher {
     onVouched?.(vouched)
   }
 
-  #tell(): void {
+  #logState(): void {
     const { backend, segments, log } = this.#options
     const topic = `segments of ${backend}`
     if (this.#trouble === undefined) log?.change(topic, { is: 'watched', isGood: true })

@@ -1,6 +1,15 @@
 /** Cells in the file: conditions are judged inside the write transaction, so that processes may share it. */
 import type { Clock, EpochMs } from '../../core/clock.ts'
-import { isCollected, publishOn, type Rows, refusalOfId, takeFrom, visible } from '../cell-rules.ts'
+import {
+  isCollected,
+  publishOn,
+  putOn,
+  type Rows,
+  refusalOfId,
+  removeFrom,
+  takeFrom,
+  visible,
+} from '../cell-rules.ts'
 import type {
   Cell,
   CellDraft,
@@ -83,16 +92,10 @@ export class LmdbCells implements Cells {
   }
 
   put(id: CellId, draft: CellDraft, condition: Condition): Promise<PutOutcome> {
-    return this.#change<PutOutcome>(
-      () => {
-        const outcome = publishOn(this.#rows, [{ id, put: draft, if: condition }])
-        if (outcome.ok) return { ok: true, rev: outcome.revs[0]! }
-        const isKnown = refusalOfId(id) === undefined
-        const current = isKnown ? visible(this.#rows.stored(id), draft.v, this.#rows.now) : undefined
-        return { ok: false, reason: outcome.reason, ...(current === undefined ? {} : { current }) }
-      },
-      { ok: false, reason: 'unavailable' },
-    )
+    return this.#change<PutOutcome>(() => putOn(this.#rows, { id, put: draft, if: condition }), {
+      ok: false,
+      reason: 'unavailable',
+    })
   }
 
   take(id: CellId, take: Take): Promise<TakeOutcome> {
@@ -103,10 +106,7 @@ export class LmdbCells implements Cells {
   }
 
   remove(id: CellId, condition: Condition): Promise<boolean> {
-    return this.#change(() => {
-      if (refusalOfId(id) !== undefined || this.#rows.stored(id) === undefined) return false
-      return publishOn(this.#rows, [{ id, remove: true, if: condition }]).ok
-    }, false)
+    return this.#change(() => removeFrom(this.#rows, id, condition), false)
   }
 
   publish(changes: readonly Change[]): Promise<PublishOutcome> {

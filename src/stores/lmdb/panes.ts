@@ -13,7 +13,7 @@ import { countBuckets, cutOut, everything } from '../tile.ts'
 import type { Tables } from './file.ts'
 import type { Keys } from './keys.ts'
 import { minuteOf, type Records } from './records.ts'
-import { type KnownKey, type KnownRow, knownRows, Remembered } from './remembered.ts'
+import { type KnownKey, type KnownRow, knownRows, newRemembered } from './remembered.ts'
 
 export interface PaneRules {
   readonly retentionMs: number
@@ -29,7 +29,7 @@ export class Panes {
   readonly #keys: Keys
   readonly #records: Records
   readonly #rules: PaneRules
-  readonly #remembered = new Remembered()
+  readonly #remembered = newRemembered()
 
   constructor(parts: { tables: Tables; keys: Keys; records: Records }, rules: PaneRules) {
     this.#tables = parts.tables
@@ -92,7 +92,7 @@ export class Panes {
   /** A key with its rows around an interval, as the current transaction shows them. */
   #know(key: Key, interval: Interval): KnownKey | undefined {
     const view = this.#records.view(key)
-    const before = this.#remembered.get(key)
+    const before = this.#remembered.use(key)
     const hasChanged = before === undefined || view === undefined || !isSame(before.sealed, view)
     if (!hasChanged && covers(before, interval)) return before
     const sealed = view && copied(view)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { PaneBody } from '../../core/pane.ts'
 import type { RowRef } from '../rows/row-key.ts'
-import { type KnownKey, knownRows, Remembered } from './remembered.ts'
+import { type KnownKey, knownRows, newRemembered } from './remembered.ts'
 
 const refOf = (from: number, bytes: number): RowRef => ({
   ...{ from, to: from + 128, newest: 0, isSettled: true, bytes },
@@ -14,41 +14,26 @@ function keyWith(rows: number, bytes: number): KnownKey {
   return { from: 0, to: 128 * rows, sealed: Buffer.alloc(10), record, rows: knownRows(refs, undefined, true) }
 }
 
-test('keys and rows are bounded: what was asked for longest ago leaves first', () => {
-  const remembered = new Remembered({ maxRows: 12, maxBytes: 1e9 })
+/** Of a key with two rows of 100 bytes each. */
+const twoRows = 3 * 512 + 2 * 100 + 3 * 10
+
+test('bodies, rows and keys are bounded: what was used longest ago leaves first', () => {
+  const remembered = newRemembered(4 * twoRows)
   for (const key of ['a', 'b', 'c', 'd']) remembered.set(key, keyWith(2, 100))
-  assert.deepEqual(remembered.size, { keys: 4, rows: 12, bytes: 4 * 230 })
-  remembered.get('a')
+  assert.deepEqual([remembered.size, remembered.weight], [4, 4 * twoRows])
+  remembered.use('a')
   remembered.set('e', keyWith(2, 100))
-  assert.equal(remembered.get('b'), undefined)
-  assert.ok(remembered.get('a') && remembered.get('c') && remembered.get('d') && remembered.get('e'))
-  remembered.set('f', keyWith(5, 100))
-  assert.equal(remembered.size.rows, 12)
+  assert.deepEqual([...remembered.keys()], ['c', 'd', 'a', 'e'])
   for (let i = 0; i < 1000; i++) remembered.set(`empty ${i}`, keyWith(0, 0))
-  assert.deepEqual([remembered.size.keys, remembered.size.rows], [12, 12])
+  assert.equal(remembered.size, Math.floor((4 * twoRows) / (512 + 30)))
 })
 
-test('bytes are bounded, and a key that is larger than all there may be is not kept', () => {
-  const remembered = new Remembered({ maxRows: 1e6, maxBytes: 1000 })
-  for (let i = 0; i < 100; i++) {
-    remembered.set(`${i}`, keyWith(1, 200))
-    assert.ok(remembered.size.bytes <= 1000)
-  }
-  assert.equal(remembered.size.keys, 4)
+test('a key that is larger than all there may be is not kept, nor what it was before, and the others stay', () => {
+  const remembered = newRemembered(4 * twoRows)
+  for (const key of ['a', 'b', 'c']) remembered.set(key, keyWith(2, 100))
   remembered.set('large', keyWith(10, 200))
-  assert.equal(remembered.get('large'), undefined)
-  assert.equal(remembered.size.keys, 4, 'the others stay')
-  remembered.set('99', keyWith(10, 200))
-  assert.deepEqual([remembered.get('99'), remembered.size.keys], [undefined, 3], 'nor what it was before')
-})
-
-test('a key that is set again or deleted is counted once or not at all', () => {
-  const remembered = new Remembered({ maxRows: 100, maxBytes: 1e6 })
-  for (const rows of [1, 5, 3]) remembered.set('a', keyWith(rows, 100))
-  assert.deepEqual(remembered.size, { keys: 1, rows: 4, bytes: 330 })
-  remembered.delete('a')
-  remembered.delete('a')
-  assert.deepEqual(remembered.size, { keys: 0, rows: 0, bytes: 0 })
+  remembered.set('c', keyWith(10, 2000))
+  assert.deepEqual([...remembered.keys()], ['a', 'b'])
 })
 
 test('rows of a key that has changed are not taken for what they were', () => {

@@ -3,6 +3,7 @@
  * seen in the current transaction: every change of its rows writes its record with the transaction's number, whichever
  * process makes it. Bodies are held weakly: they are found again while somebody has them or the collector has not come by.
  */
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import type { PaneBody } from '../../core/pane.ts'
@@ -25,68 +26,19 @@ export interface KnownKey extends Interval {
   readonly rows: readonly KnownRow[]
 }
 
-export interface RememberedBounds {
-  readonly maxRows: number
-  /** Of bodies, too: one that can be found waits for a thorough collection, where others go with the next quick one. */
-  readonly maxBytes: number
-}
-
-const usualBounds: RememberedBounds = { maxRows: 8192, maxBytes: 32 * 1024 * 1024 }
+/** Bodies count, too: one that can be found waits for a thorough collection, where others go with the next quick one. */
+const usualBytes = 32 * 1024 * 1024
+/** What a key and each of its rows take besides the bytes of the bodies. */
+const overhead = 512
 /** A record is kept as bytes and as what they say. */
 const recordFactor = 3
 
-export class Remembered {
-  readonly #bounds: RememberedBounds
-  /** Those asked for longest ago come first. */
-  readonly #keys = new Map<Key, KnownKey>()
-  #rows = 0
-  #bytes = 0
+export const newRemembered = (maxBytes = usualBytes): BoundedMap<Key, KnownKey> =>
+  new BoundedMap({ maxWeight: maxBytes, weightOf })
 
-  constructor(bounds: RememberedBounds = usualBounds) {
-    this.#bounds = bounds
-  }
-
-  get size(): { readonly keys: number; readonly rows: number; readonly bytes: number } {
-    return { keys: this.#keys.size, rows: this.#rows, bytes: this.#bytes }
-  }
-
-  get(key: Key): KnownKey | undefined {
-    const known = this.#keys.get(key)
-    if (known === undefined) return undefined
-    this.#keys.delete(key)
-    this.#keys.set(key, known)
-    return known
-  }
-
-  set(key: Key, known: KnownKey): void {
-    this.delete(key)
-    const { rows, bytes } = sizeOf(known)
-    const { maxRows, maxBytes } = this.#bounds
-    // One that takes it all would push out the others and be pushed out by the next.
-    if (rows > maxRows || bytes > maxBytes) return
-    this.#keys.set(key, known)
-    this.#rows += rows
-    this.#bytes += bytes
-    for (const oldest of this.#keys.keys()) {
-      if (this.#rows <= maxRows && this.#bytes <= maxBytes) return
-      this.delete(oldest)
-    }
-  }
-
-  delete(key: Key): void {
-    const known = this.#keys.get(key)
-    if (known === undefined) return
-    this.#keys.delete(key)
-    const { rows, bytes } = sizeOf(known)
-    this.#rows -= rows
-    this.#bytes -= bytes
-  }
-}
-
-/** A key without rows takes room as well. */
-function sizeOf({ sealed, rows }: KnownKey): { rows: number; bytes: number } {
+function weightOf({ sealed, rows }: KnownKey): number {
   const bodies = rows.reduce((sum, { ref }) => sum + ref.bytes, 0)
-  return { rows: rows.length + 1, bytes: bodies + recordFactor * sealed.length }
+  return bodies + recordFactor * sealed.length + overhead * (rows.length + 1)
 }
 
 /**

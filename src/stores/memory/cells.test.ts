@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { testCells } from '../../testing/test-store.ts'
-import { cellPath } from '../cells.ts'
 import { memoryCells } from './cells.ts'
 
 testCells({ name: 'memory', rounds: 300, create: ({ clock }) => ({ cells: memoryCells({ clock }) }) })
@@ -24,10 +23,4 @@ test('rows are bounded: collected ones leave first, then those written longest a
   assert.deepEqual(names(), ['a', 'c', 'd'])
   put('e', 'never')
   assert.deepEqual(names(), ['c', 'd', 'e'])
-})
-
-test('names with the delimiter are refused', () => {
-  assert.equal(cellPath('T', 'tenant', 'Q', 'hash'), 'T#tenant#Q#hash')
-  assert.equal(cellPath('T', 'a#Q', 'b'), undefined)
-  assert.equal(cellPath('T', 'a\0'), undefined)
 })

@@ -1,7 +1,7 @@
 /** Cells in this process: every operation is one synchronous section, which is what makes it atomic. */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Clock } from '../../core/clock.ts'
-import { isCollected, publishOn, type Rows, refusalOfId, takeFrom, visible } from '../cell-rules.ts'
+import { isCollected, publishOn, putOn, type Rows, removeFrom, takeFrom, visible } from '../cell-rules.ts'
 import type {
   Cell,
   CellDraft,
@@ -65,10 +65,7 @@ class MemoryCells implements Cells, Rows {
   }
 
   put(id: CellId, draft: CellDraft, condition: Condition): PutOutcome {
-    const outcome = this.publish([{ id, put: draft, if: condition }])
-    if (outcome.ok) return { ok: true, rev: outcome.revs[0]! }
-    const current = refusalOfId(id) === undefined ? this.get(id, draft.v) : undefined
-    return { ok: false, reason: outcome.reason, ...(current === undefined ? {} : { current }) }
+    return putOn(this, { id, put: draft, if: condition })
   }
 
   take(id: CellId, take: Take): TakeOutcome {
@@ -76,7 +73,7 @@ class MemoryCells implements Cells, Rows {
   }
 
   remove(id: CellId, condition: Condition): boolean {
-    return this.stored(id) !== undefined && this.publish([{ id, remove: true, if: condition }]).ok
+    return removeFrom(this, id, condition)
   }
 
   publish(changes: readonly Change[]): PublishOutcome {

@@ -216,12 +216,12 @@ class MemoryStore implements Store {
   }
 
   #opened<T>(slot: Slot, cold: ColdPanes, use: (thawed: Thawed) => MaybePromise<T>): MaybePromise<T> {
-    const take = (thawed: Thawed): MaybePromise<T> => {
+    const checked = (thawed: Thawed): MaybePromise<T> => {
       if (thawed === 'broken' && this.#slots.get(slot.key) === slot) this.#forget(slot.key)
       return use(thawed)
     }
     const thawed = this.#thawing.panesOf(cold)
-    return thawed instanceof Promise ? thawed.then(take) : take(thawed)
+    return thawed instanceof Promise ? thawed.then(checked) : checked(thawed)
   }
 }
 

@@ -350,15 +350,20 @@ test('memory that another thread takes while a pane is decompressed costs the pa
   assert.deepEqual([store.figures!().entries, own], [0, 0])
 })
 
+/** One key that lies compressed, or is held while it is being compressed; whatever comes next is held, too. */
+async function coolAndHold(stand: Bench, isHeldAtOnce: boolean): Promise<void> {
+  writeWanted(stand, 'a', paneOf('a', 0, 2000))
+  if (isHeldAtOnce) stand.packer.isLetting = false
+  await twoMinutes(stand)
+  stand.packer.isLetting = false
+}
+
 test('what is under way when the store is closed leaves nothing behind', async () => {
   for (const when of ['packing', 'reading', 'writing']) {
     const stand = bench()
     const { store, packer, budget } = stand
     const others = budget.used
-    writeWanted(stand, 'a', paneOf('a', 0, 2000))
-    if (when === 'packing') packer.isLetting = false
-    await twoMinutes(stand)
-    packer.isLetting = false
+    await coolAndHold(stand, when === 'packing')
     if (when === 'reading') void store.read('a', always)
     if (when === 'writing') void store.write('a', { pane: paneOf('b', 10), shape })
     await stand.clock.advance(0)
@@ -376,10 +381,7 @@ test('a removal during compression or decompression is final', async () => {
     const stand = bench()
     const { store, packer, budget } = stand
     const others = budget.used
-    writeWanted(stand, 'a', paneOf('a', 0, 2000))
-    if (when === 'packing') packer.isLetting = false
-    await twoMinutes(stand)
-    packer.isLetting = false
+    await coolAndHold(stand, when === 'packing')
     const reading = when === 'unpacking' ? store.read('a', always) : undefined
     const removing = store.remove('a')
     packer.letGo()

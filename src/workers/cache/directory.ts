@@ -90,7 +90,7 @@ export class Directory {
       const slot = this.#slotOf(key, ++this.#lastRevision)
       if (slot === undefined) this.#revisions.delete(key)
       else this.#revisions.set(key, this.#lastRevision)
-      for (const counter of this.#holders.get(key) ?? []) tell(counter, key, slot)
+      for (const counter of this.#holders.get(key) ?? []) sendSlot(counter, key, slot)
       if (slot === undefined) this.#holders.delete(key)
     }
   }
@@ -114,7 +114,7 @@ export class Directory {
   #hand(counter: Counter, key: Key): void {
     this.flush()
     this.#hold(counter, key)
-    tell(counter, key, this.#slotOf(key, this.#revisions.get(key) ?? 0))
+    sendSlot(counter, key, this.#slotOf(key, this.#revisions.get(key) ?? 0))
   }
 
   #write(counter: Counter, { write, store, key, pane, shape }: ToMainThread & { kind: 'write' }): void {
@@ -179,6 +179,6 @@ export class Directory {
   }
 }
 
-function tell({ send, written }: Counter, key: Key, slot: SharedSlot | undefined): void {
+function sendSlot({ send, written }: Counter, key: Key, slot: SharedSlot | undefined): void {
   send({ kind: 'slot', key, slot, written })
 }

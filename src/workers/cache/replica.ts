@@ -78,7 +78,7 @@ export class Replica {
   }
 
   receive(message: ToReplica): void {
-    if (message.kind === 'slot') this.#take(message)
+    if (message.kind === 'slot') this.#adoptSlot(message)
     else {
       const settle = this.#asks.get(message.ask)
       this.#asks.delete(message.ask)
@@ -147,7 +147,7 @@ export class Replica {
     })
   }
 
-  #take({ key, slot, written }: ToReplica & { kind: 'slot' }): void {
+  #adoptSlot({ key, slot, written }: ToReplica & { kind: 'slot' }): void {
     const known = [
       ...(this.#held.get(key)?.panes ?? []),
       ...(this.#pending.get(key) ?? []).map(({ pane }) => pane),

@@ -5,7 +5,7 @@ import {
   startWindowpane,
   type Windowpane,
   type WindowpaneOptions,
-} from '../../../src/proxy/assembly/server.ts'
+} from '../../../src/proxy/assembly/windowpane.ts'
 import { defaultLimits } from '../../../src/proxy/limits.ts'
 import { fixed } from '../../../src/ttl/fixed.ts'
 

@@ -6,7 +6,7 @@ import { copyFile, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eventually } from '../../wait.ts'
 import { isUnavailable, type Unavailable } from '../availability.ts'
-import { freePorts, type Place, type ServerProcess, startServer } from '../process.ts'
+import { freePorts, type ServerLocation, type ServerProcess, startServer } from '../process.ts'
 import { ask } from './ask.ts'
 import { type Installation, installDruid } from './install.ts'
 import {
@@ -69,7 +69,11 @@ function rolesOf(options: DruidOptions): DruidRole[] {
   return ['coordinator', 'historical', 'indexer', ...router, 'broker']
 }
 
-function jvmArguments(installation: Installation, { folder }: Place, roles: readonly DruidRole[]): string[] {
+function jvmArguments(
+  installation: Installation,
+  { folder }: ServerLocation,
+  roles: readonly DruidRole[],
+): string[] {
   const { jars, classes } = installation
   return [
     ...JVM_FLAGS,

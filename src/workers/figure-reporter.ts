@@ -2,20 +2,20 @@
 import type { Clock, Timer } from '../core/clock.ts'
 import type { WorkerFigures } from './messages.ts'
 
-export interface FigureTellerOptions {
+export interface FigureReporterOptions {
   readonly clock: Clock
   readonly figures: () => WorkerFigures
-  readonly tell: (figures: WorkerFigures) => void
+  readonly send: (figures: WorkerFigures) => void
 }
 
 const everyMs = 100
 
-export class FigureTeller {
-  readonly #options: FigureTellerOptions
-  #told = ''
+export class FigureReporter {
+  readonly #options: FigureReporterOptions
+  #sent = ''
   #timer: Timer
 
-  constructor(options: FigureTellerOptions) {
+  constructor(options: FigureReporterOptions) {
     this.#options = options
     this.#timer = this.#lookLater()
   }
@@ -28,8 +28,8 @@ export class FigureTeller {
     return this.#options.clock.after(everyMs, () => {
       const figures = this.#options.figures()
       const text = JSON.stringify([...figures.databases, figures.thread, figures.spans])
-      if (text !== this.#told) this.#options.tell(figures)
-      this.#told = text
+      if (text !== this.#sent) this.#options.send(figures)
+      this.#sent = text
       this.#timer = this.#lookLater()
     })
   }

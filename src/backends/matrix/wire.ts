@@ -1,0 +1,29 @@
+/** The bytes of a matrix response around its points, and in what the databases that speak Prometheus' API differ there. */
+
+/** In what a database's answers differ from those of Prometheus. */
+export interface Wire {
+  /** Members of an answer that belong to one execution: they are left out. */
+  readonly executionMembers: readonly string[]
+  /** Whether a cluster says `isPartial` before `data`. */
+  readonly hasPartialFlag: boolean
+  /** Whether an instant has as many decimals as needed, and not always three. */
+  readonly hasShortInstants: boolean
+  /** Turns a rank by the order in which labels are printed into one by the order of the series, or cannot. */
+  readonly rankOf?: (rank: Buffer) => Buffer | undefined
+}
+
+export const plainWire: Wire = { executionMembers: [], hasPartialFlag: false, hasShortInstants: false }
+
+/** What stands before the first series, with the flag that a cluster puts there; panes keep the flag as their frame. */
+export const envelopeWith = (flag: string): Buffer =>
+  Buffer.from(`{"status":"success"${flag},"data":{"resultType":"matrix","result":[`)
+export const envelopes = ['', ',"isPartial":false', ',"isPartial":true'].map((flag) => ({
+  frame: Buffer.from(flag),
+  text: envelopeWith(flag),
+  isPartial: flag.endsWith('true'),
+}))
+export const plainEnvelope = envelopes[0]!
+export const envelope = plainEnvelope.text
+export const seriesOpening = Buffer.from('{"metric":{')
+/** What opens the list of each lane behind a series' labels. */
+export const openings = [Buffer.from(',"values":['), Buffer.from(',"histograms":[')] as const

@@ -1,0 +1,104 @@
+/** What a request gets out of the flights it waited for: panes for its gaps, another answer, or another attempt. */
+import type { HeaderList } from '../backends/backend.ts'
+import { resetDecision } from '../core/decision.ts'
+import type { Intervals } from '../core/interval.ts'
+import type { Pane } from '../core/pane.ts'
+import type { DatabaseFailure, FetchedPanes, FetchResult } from './fetch.ts'
+import type { Flight } from './flights.ts'
+import { findStale, staleAnswerOf } from './stale.ts'
+import { partsOf } from './stored.ts'
+import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
+
+/** Panes for all gaps in time order; or another answer; or `again`: the failure was somebody else's. */
+export type Filled = FilledGaps | Answer | 'again'
+
+export interface FilledGaps {
+  readonly panes: readonly Pane[]
+  readonly headers: HeaderList
+}
+
+/** A flight, and what of it this request takes. */
+export interface JoinedFlight {
+  readonly flight: Flight
+  readonly brings: Intervals
+}
+
+/** What the flights that a request waited for came to. */
+interface Landed {
+  readonly taken: readonly JoinedFlight[]
+  /** The request's own flight, if it has one. */
+  readonly own: Flight | undefined
+  /** One for each of `taken`. */
+  readonly results: readonly FetchResult[]
+}
+
+/** Splices what the flights brought; the first flight that failed decides otherwise. */
+export function filledBy(
+  options: IntervalCacheOptions,
+  trip: Trip,
+  { taken, own, results }: Landed,
+): Filled | Promise<Filled> {
+  const panes: Pane[] = []
+  let headers: HeaderList = []
+  for (let i = 0; i < results.length; i++) {
+    const result = results[i]!
+    const { flight, brings } = taken[i]!
+    if (result.kind !== 'panes') return filledWithout(options, trip, { flight, result })
+    // The database does not allow its response to be shared: the other requests ask for themselves.
+    if (!result.shareable && flight !== own) return { kind: 'forward', reason: 'no_store' }
+    panes.push(...partsOf(result.panes, brings))
+    headers = result.headers
+  }
+  trip.decision.upstreamStatus = 200
+  return { panes: panes.sort((a, b) => a.from - b.from), headers }
+}
+
+interface FailedFlight {
+  readonly flight: Flight
+  readonly result: Exclude<FetchResult, FetchedPanes>
+}
+
+async function filledWithout(
+  options: IntervalCacheOptions,
+  trip: Trip,
+  { flight, result }: FailedFlight,
+): Promise<Filled> {
+  // A failure that another request's terms or disconnect caused is not this request's: it asks again.
+  if (result.kind === 'abandoned') return 'again'
+  if (result.kind === 'unusable') return { kind: 'forward', reason: result.reason, detail: result.detail }
+  if (result.kind === 'broken') {
+    if (isCausedByAnother(options, trip, { flight, result })) return 'again'
+    const usable = await findStale(options, trip)
+    if (usable === undefined) return broken(trip, result)
+    return staleAnswerOf(options, trip, { ...usable, why: result })
+  }
+  resetDecision(trip.decision)
+  trip.decision.outcome = 'error'
+  trip.decision.reason = 'database_refused'
+  trip.decision.upstreamStatus = result.response.status
+  return { kind: 'response', response: result.response }
+}
+
+/** Whether the database's error answers the terms of another request, or its cancellation by the id it gave. */
+function isCausedByAnother(
+  { backend }: IntervalCacheOptions,
+  { plan }: Trip,
+  { flight, result: { response } }: { readonly flight: Flight; readonly result: DatabaseFailure },
+): boolean {
+  if (response === undefined) return false
+  if (flight.terms !== plan.terms) return true
+  if (flight.queryId === undefined || flight.queryId === plan.queryId) return false
+  return backend.cancellation?.isCancellation(response.status, response.body) === true
+}
+
+function broken({ decision }: Trip, failure: DatabaseFailure): Answer {
+  // An error that was too long to keep: the client gets it from the database itself.
+  const isUnkept = failure.reason === 'database_error' && failure.response === undefined
+  if (isUnkept) return { kind: 'forward', reason: 'unusable_answer', detail: failure.detail }
+  resetDecision(decision)
+  decision.outcome = 'error'
+  decision.reason = failure.reason
+  decision.detail = failure.detail
+  if (failure.response !== undefined) decision.upstreamStatus = failure.response.status
+  return { kind: 'failure', failure }
+}

@@ -1,0 +1,59 @@
+/** What all databases of a server share, sized by `limits.memory`. */
+import { getHeapStatistics } from 'node:v8'
+import { Budget, spareOf } from '../../core/budget.ts'
+import { GarbageWatch } from '../../core/garbage.ts'
+import { allOn, garbageCollector, type RuntimeSwitches } from '../../core/runtime.ts'
+import { ingestScratch, ScratchPool } from '../../core/scratch.ts'
+import { Backlog } from '../../engine/backlog.ts'
+import { ShadowLog, type VerifyResult } from '../../engine/shadow/log.ts'
+import { PackedAnswers } from '../compression/packed.ts'
+import { Pieces } from '../compression/pieces.ts'
+import { ThreadMaker } from '../compression/pieces-maker.ts'
+import type { Limits } from '../limits.ts'
+import { Pace } from '../upstream/pace.ts'
+import type { Common } from './backend-runtime.ts'
+import type { ProxyServerOptions } from './options.ts'
+
+export function commonOf(options: ProxyServerOptions): Common {
+  const { clock, limits, runtime = allOn, telemetry, sampleRatio, parts = {} } = options
+  const budget = parts.budget ?? new Budget(limits.memoryBytes, { spare: spareOf(limits.memoryBytes) })
+  const onResult = (backend: string, result: VerifyResult) =>
+    telemetry?.metrics.observeVerify(backend, result)
+  const onBuffer = collectingInTime(limits, runtime)
+  ingestScratch.configure(Math.min(ingestBytes, unusedBytesOf(limits)), onBuffer)
+  return {
+    ...{ clock, limits, runtime, budget, telemetry, sampleRatio },
+    scratch: new ScratchPool(unusedBytesOf(limits), onBuffer),
+    packed: new PackedAnswers(budget),
+    pace: new Pace({ onRead: onBuffer }),
+    backlog: new Backlog(clock, { maxBytes: Math.min(8 * 2 ** 20, unusedBytesOf(limits)) }),
+    pieces: new Pieces(budget, new ThreadMaker()),
+    via: parts.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
+    shadowLog: parts.shadowLog ?? new ShadowLog({ clock, budget, onResult }),
+    hooks: parts.hooks ?? {},
+  }
+}
+
+/** What is in no budget, such as buffers that lie unused for the next answers, must be little beside it. */
+const unusedBytesOf = ({ memoryBytes }: Limits): number => Math.min(32 * 2 ** 20, memoryBytes / 32)
+
+/** What is unused of buffers for responses that are being split, however large the limit is. */
+const ingestBytes = 16 * 2 ** 20
+
+/** From here on, the default included, the limit has room for the garbage that V8 lets come, and hits wait for no collection. */
+const largeLimit = 512 * 2 ** 20
+
+/** Is told of every buffer: small limits have no room for as much garbage as V8 lets come. */
+function collectingInTime(
+  { memoryBytes }: Limits,
+  { gcOnDemand }: RuntimeSwitches,
+): ((bytes: number) => void) | undefined {
+  if (!gcOnDemand || memoryBytes >= largeLimit) return undefined
+  const collect = garbageCollector()
+  const watch = new GarbageWatch({
+    maxBytes: spareOf(memoryBytes) / 4,
+    bufferBytes: () => getHeapStatistics().external_memory,
+    collect: () => collect(),
+  })
+  return (bytes) => watch.count(bytes)
+}

@@ -1,0 +1,49 @@
+/** What a server is started with. */
+import type { Backend, SegmentSettings } from '../../backends/backend.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { RuntimeSwitches } from '../../core/runtime.ts'
+import type { MemoryStoreOptions } from '../../stores/memory/index.ts'
+import type { Store } from '../../stores/store.ts'
+import type { Observer } from '../../telemetry/telemetry.ts'
+import type { ListenerOptions } from '../front/listener.ts'
+import type { Limits } from '../limits.ts'
+import type { Route } from '../request/routes.ts'
+import type { Settings } from '../request/settings.ts'
+import type { DatabaseAddress } from './backend-runtime.ts'
+import type { ServerParts } from './parts.ts'
+import type { FarStore } from './tiers.ts'
+
+export interface ProxyServerOptions {
+  /** The address of the databases that have none of their own. */
+  readonly listen: string
+  readonly limits: Limits
+  /** All on where it is not given. */
+  readonly runtime?: RuntimeSwitches
+  readonly clock: Clock
+  readonly databases: readonly DatabaseOptions[]
+  /** Stores behind the memory of this process, by name; the server closes them. */
+  readonly farStores?: ReadonlyMap<string, FarStore>
+  /** Looks on. */
+  readonly telemetry?: Observer
+  /** Which share of the requests without a trace of their own is traced, while anybody listens. */
+  readonly sampleRatio?: () => number
+  /** TLS on all listeners. */
+  readonly tls?: ListenerOptions['tls']
+  /** Instead of the memory store, which would be made with these options. */
+  readonly store?: (options: MemoryStoreOptions) => Store
+  /** What it shares with others instead of having it to itself. */
+  readonly parts?: ServerParts
+}
+
+export interface DatabaseOptions {
+  readonly name: string
+  readonly backend: Backend
+  readonly upstream: DatabaseAddress
+  readonly listen?: string
+  readonly route?: Route
+  /** One of the server's far stores; without one, buckets are in memory only. */
+  readonly farStore?: string
+  readonly settings: () => Settings
+  /** Where its segments are to be watched. */
+  readonly segments?: SegmentSettings
+}

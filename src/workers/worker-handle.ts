@@ -1,0 +1,87 @@
+/** One worker thread, as the main thread starts it, sends it messages, and waits for what it is to do. */
+import { Worker } from 'node:worker_threads'
+import { WindowpaneError } from '../core/errors.ts'
+import { noFigures } from './figures.ts'
+import type { FromWorker, ToWorker, WorkerCommand, WorkerFigures, WorkerInit } from './messages.ts'
+
+/** V8's own young generation of 64 MB in every thread would be more than a small `limits.memory`. */
+const threadHeap = { maxYoungGenerationSizeMb: 16 }
+
+/** What is not about its start or its commands. */
+export type WorkerMessage = Exclude<FromWorker, { readonly kind: 'ready' | 'failed' | 'done' }>
+
+interface WorkerEvents {
+  readonly onMessage: (message: WorkerMessage) => void
+  readonly onExit: () => void
+}
+
+export class WorkerHandle {
+  readonly place: number
+  readonly threadId: number
+  readonly startedAt: number
+  figures: WorkerFigures = noFigures
+  /** Why it ended, where it said so. */
+  trouble: string | undefined
+  readonly #thread: Worker
+  /** What to call when a command has been carried out. */
+  readonly #commands = new Map<number, () => void>()
+  #lastCommand = 0
+
+  constructor(init: WorkerInit, startedAt: number) {
+    this.#thread = new Worker(workerFile, { workerData: init, resourceLimits: threadHeap })
+    this.place = init.place
+    this.threadId = this.#thread.threadId
+    this.startedAt = startedAt
+  }
+
+  /** Resolves with its URLs when it listens. */
+  start({ onMessage, onExit }: WorkerEvents): Promise<ReadonlyMap<string, string>> {
+    return new Promise((resolve, reject) => {
+      let failure: Error | undefined
+      this.#thread.on('message', (message: FromWorker) => {
+        if (message.kind === 'ready') resolve(message.urls)
+        else if (message.kind === 'failed') failure = failureOf(message)
+        else if (message.kind === 'done') this.#commands.get(message.id)?.()
+        else onMessage(message)
+      })
+      this.#thread.on('error', (error) => {
+        this.trouble = String(error)
+      })
+      this.#thread.on('exit', () => {
+        onExit()
+        for (const done of [...this.#commands.values()]) done()
+        const detail = this.trouble ?? 'no reason given'
+        reject(failure ?? new Error(`a worker ended while it was starting: ${detail}`))
+      })
+    })
+  }
+
+  send(message: ToWorker): void {
+    this.#thread.postMessage(message)
+  }
+
+  /** Resolves when it has been carried out, or the worker is no more. */
+  command(command: WorkerCommand): Promise<void> {
+    const id = ++this.#lastCommand
+    return new Promise((resolve) => {
+      this.#commands.set(id, () => {
+        this.#commands.delete(id)
+        resolve()
+      })
+      this.send({ kind: 'command', id, command })
+    })
+  }
+
+  /** Drains it. */
+  async close(): Promise<void> {
+    await this.command({ is: 'close' })
+    await this.#thread.terminate()
+  }
+}
+
+/** The compiler renames imports, not this. */
+const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
+
+function failureOf({ code, message, remedy }: FromWorker & { kind: 'failed' }): WindowpaneError {
+  return new WindowpaneError(code as WindowpaneError['code'], message, { remedy })
+}
