@@ -3,7 +3,6 @@
  * purpose: a header that is caught without need costs a hit, one that is missed shows one client another's data.
  * docs/reference/headers.md is generated from these lists.
  */
-import { Memo } from '../../core/memo.ts'
 
 /** Which data is meant, whoever asks: a database that serves several tenants reads these. */
 export const tenantHeaders: readonly string[] = [
@@ -81,12 +80,22 @@ export function headerMatcher(
   exceptions: readonly string[] = notIdentityHeaders,
 ): IsNamed {
   const [isListed, isExcepted] = [patterns.map(readPattern), exceptions.map(readPattern)]
-  const names = new Memo({ maxTexts: 1_000, maxCharacters: 64 << 10 }, (text) => {
+  const known = new Map<string, boolean>()
+  const learn: IsNamed = (text) => {
     const name = text.replaceAll('_', '-')
-    return isListed.some((matches) => matches(name)) && !isExcepted.some((matches) => matches(name))
-  })
-  return (name) => names.get(name)
+    const isMatch = isListed.some((matches) => matches(name)) && !isExcepted.some((matches) => matches(name))
+    if (known.size >= maxKnown) known.clear()
+    known.set(text, isMatch)
+    return isMatch
+  }
+  return (name) => known.get(name) ?? learn(name)
 }
+
+/** More names than clients send; a client that makes them up cannot fill memory with them. */
+const maxKnown = 1_000
+
+/** Longer names than any of these are not looked at: such a header keeps its client apart. */
+export const longestName = 128
 
 function readPattern(pattern: string): IsNamed {
   const word = pattern.replaceAll('*', '')

@@ -33,6 +33,17 @@ test('names that nobody has seen before are matched as the known ones are', () =
   }
 })
 
+test('a name that is longer than any known one keeps its client apart, whatever it says', () => {
+  for (const identity of ['separate', 'user'] as const) {
+    const long = { ['x'.repeat(100_000)]: 'a' }
+    assert.notEqual(of(long, identity), '')
+    assert.notEqual(
+      of({ ...long, authorization: '1' }, identity),
+      of({ ...long, authorization: '2' }, identity),
+    )
+  }
+})
+
 test('one user shares, whatever the token is, and within one tenant only', () => {
   const ann = { 'x-grafana-user': 'ann' }
   assert.equal(of({ ...ann, authorization: '1' }, 'user'), of({ ...ann, authorization: '2' }, 'user'))

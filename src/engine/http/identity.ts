@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { HeaderList } from '../../backends/backend.ts'
-import { headerMatcher, identityHeaders, tenantHeaders } from './identity-headers.ts'
+import { headerMatcher, identityHeaders, longestName, tenantHeaders } from './identity-headers.ts'
 
 /** Headers by which an authenticating proxy in front says who is asking. */
 export const userHeaders: readonly string[] = [
@@ -34,7 +34,7 @@ export function identityOf(headers: HeaderList, identity: Identity): string {
   let text = ''
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!
-    if (name === 'origin' || counts(name)) {
+    if (name === 'origin' || name.length > longestName || counts(name)) {
       text += `${name}:${headers[i + 1]!.length}:${headers[i + 1]!}\n`
     }
   }
@@ -45,5 +45,7 @@ function countingHeaders(headers: HeaderList, identity: Identity): (name: string
   if (identity === 'separate') return saysWho
   if (identity === 'shared') return isNone
   if (identity !== 'user') return (name) => identity.headers.includes(name)
-  return headers.some((name, i) => i % 2 === 0 && isUser(name)) ? isUserOrTenant : saysWho
+  return headers.some((name, i) => i % 2 === 0 && name.length <= longestName && isUser(name))
+    ? isUserOrTenant
+    : saysWho
 }
