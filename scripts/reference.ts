@@ -7,7 +7,8 @@ import { bypassReasons } from '../src/backends/kinds.ts'
 import { configurationPages } from '../src/config/pages.ts'
 import { errorReasons, missReasons, refusalReasons, staleReasons } from '../src/core/decision.ts'
 import { errorCodes } from '../src/core/errors.ts'
-import { identityHeaders } from '../src/engine/http/identity.ts'
+import { userHeaders } from '../src/engine/http/identity.ts'
+import { credentialHeaders, notIdentityHeaders, tenantHeaders } from '../src/engine/http/identity-headers.ts'
 import { keptHeaderNames } from '../src/engine/kept-headers.ts'
 import { causes } from '../src/engine/shadow/causes.ts'
 import { skipReasons } from '../src/engine/shadow/log.ts'
@@ -97,17 +98,46 @@ ${table(
 )}`
 }
 
+const listOf = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ')
+
 function headersPage(): string {
   return `${note}
 # Headers
 
 ## Identity
 
-Answers are shared only between requests that agree in all of these headers (and in \`Origin\`, because CORS headers
-depend on it). With \`--identity shared\` everybody shares. Headers that are not listed, such as those Grafana adds for
-panels, dashboards, rules and traces, are passed on and have no influence on what is shared.
+Answers are shared only between requests that agree in all headers that say who is asking (and in \`Origin\`, because
+CORS headers depend on it). With \`--identity shared\` everybody shares. A header says who is asking if its name matches
+one of these patterns, in any case; \`*\` stands for any characters, and \`_\` counts as \`-\`. The patterns err on the
+side of apart: a header that is caught without need costs hits, one that is missed would show one client another's data.
 
-${identityHeaders.map((name) => `- \`${name}\`\n`).join('')}
+Tenants: ${listOf(tenantHeaders)}.
+
+Users, credentials and client certificates: ${listOf(credentialHeaders)}.
+
+These match a pattern and do not count: ${listOf(notIdentityHeaders)}.
+
+- All other headers, such as those that Grafana adds for panels, dashboards, rules and traces, request ids and client
+  addresses, are passed on and have no influence on what is shared.
+- \`X-Csrf-Token\`, session ids and the signed assertions of some load balancers (\`X-Amzn-Oidc-Data\`,
+  \`X-Goog-Iap-Jwt-Assertion\`) change with the session or every few minutes. Each change begins with an empty cache:
+  \`windowpane doctor\` finds that, and \`identity: user\` or \`identity: headers\` avoids it.
+- \`X-Grafana-Org-Id\` does not count: Grafana sends it with the queries of dashboards and without it those of alert
+  rules, and neither Prometheus, VictoriaMetrics nor Druid reads it. Where a gateway between Windowpane and the database
+  does, use \`identity: headers\` and list it, together with every other header that the gateway reads.
+- \`Proxy-Authorization\` counts, though it is not passed on to the database.
+- \`identity: user\` counts ${listOf(userHeaders)} and the tenant headers. It believes what these headers say: only
+  Grafana, or the proxy that sets them, may reach the listener. Without any user header it is as \`separate\`.
+- \`identity: headers\` counts the listed headers alone.
+
+Unknown query parameters are part of the question, so unequal ones never share. The values of those that look like
+credentials (their names contain token, secret, passw, auth, jwt, signature, credential or session, end in key or sig,
+begin with \`X-Amz-\` or \`X-Goog-\`, or are pass, pwd or sid) go to the database as they came; shapes, recorded requests, logs,
+traces, explanations and stores have a fingerprint (\`***\` and a hash) or stars in their place.
+
+A query of Druid is cancelled here only by a request of the same partition with the same credentials; other cancel requests
+are passed on for Druid to decide.
+
 Credentials are hashed; they are never stored or shown. A stored answer is served to the same credentials without
 asking the database again: a credential that is revoked loses access when the buckets' TTL ends (where segments are
 watched, after \`segments.maxAge\` at the latest), or, while the database

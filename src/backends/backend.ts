@@ -140,6 +140,11 @@ export type AnswerDifference = 'none' | 'notes' | 'data'
 export interface Flavour {
   /** Whether its answers are known to follow the rules of this backend. */
   readonly isKnown: boolean
+  /**
+   * The response is none that such a server gives, but an error or the page of somebody in between: it says nothing
+   * about the database, and what was known before stays known.
+   */
+  readonly isUnreadable?: true
   /** For people: name and version. */
   readonly label: string
   /** Major, minor, patch, where it tells. */

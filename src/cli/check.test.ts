@@ -148,7 +148,7 @@ test('--connect says what each database is, and fails if one does not answer', a
 })
 
 test('--connect asks over the network with the credentials that are configured', async (t) => {
-  const data = { version: '3.5.0', revision: 'x', goVersion: 'go1.24' }
+  const data = { version: '3.5.0', revision: '8be3a95', goVersion: 'go1.24' }
   const server = createServer((request, response) => {
     const isKnown = request.headers.authorization === `Basic ${btoa('u:from file')}`
     response.statusCode = isKnown && request.url === '/p/api/v1/status/buildinfo' ? 200 : 401

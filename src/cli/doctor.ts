@@ -4,6 +4,7 @@ import { type Finding, type FindingState, found, states } from '../core/finding.
 import { addressFor, adminFlags, findAdmin } from './admin-client.ts'
 import { type Command, type CommandIo, type Given, json, misuse } from './command.ts'
 import { configFileName, readConfig } from './config-file.ts'
+import { checkIdentity } from './doctor/identity.ts'
 import { checkProxy } from './doctor/proxy.ts'
 import { checkStores } from './doctor/stores.ts'
 import { exitCode } from './exit-codes.ts'
@@ -37,6 +38,7 @@ async function run(given: Given, io: CommandIo): Promise<number> {
     const { checkDatabases } = await import('./doctor/databases.ts')
     const work = Promise.all([checkDatabases(inForce, io.clock), checkStores(inForce, io.clock)])
     findings.push(...(await withProgress(io, 'asking the databases', work)).flat())
+    findings.push(...checkIdentity(inForce))
   }
   findings.push(...(await proxyFindings(given, io, config.loaded)))
   io.out(given.has('json') ? json(reportOf(findings)) : textOf(findings, io))

@@ -97,7 +97,8 @@ export const headersHaveCollector: Check = {
 
 const hostOf = (address: string): string => address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
 const isFree = (address: string): boolean => address.endsWith(':0')
-const isLoopback = (address: string): boolean => /^(localhost|127(\.\d+){3}|::1)$/.test(hostOf(address))
+export const isLoopback = (address: string): boolean =>
+  /^(localhost|127(\.\d+){3}|::1)$/.test(hostOf(address))
 
 /** Two backends behind one address are told apart by host and path. */
 function routesDiffer({ listen, backends }: Config, report: Report): void {

@@ -6,7 +6,7 @@ import { type FakeClock, fakeClock } from '../testing/fake-clock.ts'
 import { detectKinds } from './detect.ts'
 import { loadConfig } from './load.ts'
 
-const buildInfo = { status: 'success', data: { version: '3.5.0', revision: 'x', goVersion: 'go1.24' } }
+const buildInfo = { status: 'success', data: { version: '3.5.0', revision: '8be3a95', goVersion: 'go1.24' } }
 const druidStatus = { version: '33.0.0', modules: [], memory: {} }
 
 const only =

@@ -3,8 +3,8 @@
  * password, not even one that stands where it must not, or under a misspelt key, or on the line above the mistake.
  */
 
+import { stars, withoutSecrets } from '../core/secrets.ts'
 import { distance } from '../core/suggest.ts'
-import { stars } from './secret.ts'
 
 const widest = 100
 /** A key and what follows it; also inside `{ … }`, after `- `, and as `? key`. */
@@ -39,19 +39,23 @@ export function maskedLines(text: string): string[] {
     }
     deeperThan = Number.POSITIVE_INFINITY
     const start = secretStart(line)
-    if (start < 0) return maskInline(line)
+    if (start < 0) return withoutSecrets(line)
     const value = line.slice(start).trim()
     // A value that begins on the next line may stand at any depth there.
     deeperThan = value === '' ? -1 : indentOf(line)
-    return value === '' ? line : `${line.slice(0, start)} ${stars}`
+    return value === '' ? withoutSecrets(line) : `${shownBefore(line, start)} ${stars}`
   })
 }
 
-/** Credentials inside other values: in URLs and in headers. */
-export const maskInline = (text: string): string =>
-  text
-    .replaceAll(/\/\/[^/?#\s"']*@/g, `//${stars}@`)
-    .replaceAll(/\b(Bearer|Basic)\s+[\w+/=.~-]+/gi, `$1 ${stars}`)
+/**
+ * What a line shows before the value of a secret key. The key may itself be a part of a URL's password, which then ends
+ * behind it: such a line is cut where the URL begins.
+ */
+function shownBefore(line: string, start: number): string {
+  const before = line.slice(0, start)
+  const url = before.search(/(?:\\?\/){2}/)
+  return url >= 0 && line.includes('@') ? before.slice(0, url) : withoutSecrets(before)
+}
 
 /** The line, its neighbours, and a caret; `line` and `column` count from 1. */
 export function frameOf(lines: readonly string[], line: number, column: number): string {

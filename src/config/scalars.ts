@@ -1,9 +1,10 @@
 /** The kinds of values that a key can have. */
 
+import { stars } from '../core/secrets.ts'
 import { withoutCredentials } from '../core/url.ts'
 import { zoneOf } from '../core/zone.ts'
 import type { Refusal, Scalar } from './definition.ts'
-import { Secret, stars } from './secret.ts'
+import { Secret } from './secret.ts'
 import {
   durationPattern,
   formatDuration,

@@ -115,7 +115,7 @@ const backend = section(
     route: nested(route, 'which requests of the common address are for this backend', { apply: 'restart' }),
     identity: key(identity, 'separate', {
       meaning:
-        'who shares answers. `separate`: those with equal credentials, cookies and tenants; `headers`: those who agree in `identityHeaders`; `user`: those with the same user name; `shared`: everybody',
+        'who shares answers. `separate`: those with equal credentials, cookies and tenants; `headers`: those who agree in `identityHeaders`; `user`: those with the same user name and tenant (only Grafana, or the proxy that sets the user header, may then reach the listener); `shared`: everybody',
     }),
     identityHeaders: key(list(headerName), [], { meaning: 'the headers for `identity: headers`' }),
     policy: key(nameOf('policies', 'policy'), 'default', { meaning: 'the TTL policy' }),

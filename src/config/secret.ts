@@ -1,7 +1,6 @@
 /** A value that prints as stars wherever it ends up: in text, in JSON, in a debugger's line. */
 import { inspect } from 'node:util'
-
-export const stars = '***'
+import { stars } from '../core/secrets.ts'
 
 export class Secret {
   readonly #value: string

@@ -92,6 +92,17 @@ for (const [name, text] of [
   ['in a URL', `backends:\n  main:\n    url: http://u:${secret}@a\n    mode: x\n`],
   ['in a broken URL', `backends:\n  main:\n    url: "htp://u:${secret}@a b"\n    mode: x\n`],
   ['in a header', `rules:\n  - match: { headers: [{ name: Authorization, equals: "Bearer ${secret}" }] }\n`],
+  [
+    'in a URL beside another secret',
+    `backends: { main: { url: "http://u:${secret}@a", token: x, mode: y } }\n`,
+  ],
+  [
+    'in a URL behind another secret',
+    `backends: { main: { token: x, url: "http://u:${secret}@a", mode: y } }\n`,
+  ],
+  ['in a URL that is escaped', `backends: { main: { url: "http:\\/\\/u:${secret}\\x40a", mode: y } }\n`],
+  ['in a URL without a scheme', `backends: { main: { url: "u:${secret}@a", mode: y } }\n`],
+  ['in a URL with a slash', `backends: { main: { url: "http://u:x/${secret}@a", mode: y } }\n`],
   ['in a file that is no YAML', `admin:\n  token: ${secret}\n\tlisten: 1\n`],
 ] as const) {
   test(`a secret in the file is not shown: ${name}`, () =>
@@ -119,5 +130,28 @@ test('a masked line is never longer than its line, and other lines stay as they 
     fc.property(fc.array(fc.constantFrom('a: 1', '  tokenFile: x', 'b:', '  - c', '', '# d')), (lines) => {
       assert.deepEqual(maskedLines(lines.join('\n')), lines.length === 0 ? [''] : lines)
     }),
+  )
+})
+
+test('the password of a URL is not shown, whatever else its line has', () => {
+  const password = fc
+    .array(fc.constantFrom(...'aZ0-_.~!$&()*+,;=:%?#/@ []{}'), { maxLength: 8 })
+    .map((characters) => `Kn0x${characters.join('')}Vw7q`)
+  const other = fc.constantFrom(
+    '',
+    'token: x',
+    'token: "a@b"',
+    'password: http://h',
+    '"secret": y',
+    'url: http://h',
+  )
+  const line = fc.tuple(other, password, other, fc.constantFrom('{ ', '- ', '', '  # '))
+  fc.assert(
+    fc.property(line, ([before, given, behind, start]) => {
+      const text = `${start}${before === '' ? '' : `${before}, `}url: http://u:${given}@h:1/x, ${behind}`
+      const [masked = ''] = maskedLines(text)
+      assert.ok(!/Kn0x|Vw7q/.test(masked), masked)
+    }),
+    { numRuns: 2_000 },
   )
 })

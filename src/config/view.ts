@@ -1,9 +1,9 @@
 /** A configuration as it may be shown: as lines of a file with the source of each value, as rows, as plain data. */
 import { parse } from 'yaml'
+import { stars } from '../core/secrets.ts'
 import { type Key, type Plain, propertyOf, type Type } from './definition.ts'
 import type { LoadedConfig } from './load.ts'
 import { definition } from './schema.ts'
-import { stars } from './secret.ts'
 import { byDefault, describeSource, type Source } from './source.ts'
 import { join } from './words.ts'
 

@@ -1,6 +1,6 @@
 /** How keys and values are named in messages: on one line, cut where long, without what may not be shown. */
+import { withoutSecrets } from '../core/secrets.ts'
 import { type List, namePattern, type Type } from './definition.ts'
-import { maskInline } from './frame.ts'
 import type { Raw } from './source.ts'
 
 export const join = (path: string, name: string): string =>
@@ -22,7 +22,7 @@ export const tidied = (name: string): string | undefined => {
 
 /** A key may be anything; a message stays on its line. */
 export const shownName = (name: string): string =>
-  maskInline(name)
+  withoutSecrets(name)
     .replaceAll(/\p{Cc}/gu, ' ')
     .slice(0, 60)
 
@@ -31,6 +31,6 @@ export function shownRaw(raw: Raw): string {
   if (raw.kind !== 'scalar') return raw.kind === 'map' ? 'a map' : 'a list'
   if (raw.value === null) return 'nothing'
   if (typeof raw.value !== 'string') return String(raw.value)
-  const text = maskInline(raw.value)
+  const text = withoutSecrets(raw.value)
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 }

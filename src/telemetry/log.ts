@@ -3,7 +3,8 @@
  * line that the reader is too slow for is dropped and counted: logging never holds a request.
  */
 import type { Clock } from '../core/clock.ts'
-import { bounded, withoutSecrets } from './texts.ts'
+import { withoutSecrets } from '../core/secrets.ts'
+import { bounded } from './texts.ts'
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]

@@ -27,10 +27,3 @@ const beginningOf = (body: Uint8Array): string =>
 /** Clients may ask for instants that no calendar has. */
 export const iso = (instant: EpochMs): string =>
   Math.abs(instant) <= 8.64e15 ? new Date(instant).toISOString() : String(instant)
-
-/** Credentials in URLs and of HTTP authentication become stars, wherever they stand. */
-export const withoutSecrets = (text: string): string =>
-  text
-    .replace(/\/\/[^/@\s"]*@/g, '//***@')
-    .replace(/\b(bearer|basic)\s+[\w+/=.~-]{6,}/gi, '$1 ***')
-    .replace(/\b(password|passwd|secret|token|api_?key)=[^&\s"]+/gi, '$1=***')

@@ -3,12 +3,15 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { runCommand } from '../../src/cli/command.ts'
 import { skewFinding } from '../../src/cli/doctor/databases.ts'
+import { checkIdentity } from '../../src/cli/doctor/identity.ts'
 import { readSamples } from '../../src/cli/doctor/samples.ts'
 import { memoryFinding } from '../../src/cli/doctor/stores.ts'
 import { bypassFinding, hitFinding, identityFindings, phaseFindings } from '../../src/cli/doctor/traffic.ts'
 import { doctor } from '../../src/cli/doctor.ts'
 import type { TopShape } from '../../src/cli/top-text.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import type { Finding } from '../../src/core/finding.ts'
+import { fingerprintOf } from '../../src/core/secrets.ts'
 import { version } from '../../src/version.ts'
 import { startFakeAdmin } from './fake-admin.ts'
 import { fakeIo } from './fake-io.ts'
@@ -79,6 +82,10 @@ test('one question on many grids, and one question of many people, are told apar
   const separate = [0, 1, 2].map((i) => row({ key: `k${i}` }))
   assert.equal(phaseFindings(separate)[0]!.status, 'ok')
   assert.match(identityFindings(separate)[0]!.sentence, /^"up" is kept 3 times/)
+  const of = (count: number) =>
+    identityFindings(Array.from({ length: count }, (_, i) => row({ key: `k${i}` })))
+  assert.doesNotMatch(of(100)[0]!.sentence, /More than 100/)
+  assert.deepEqual([of(101)[0]!.status, /More than 100: a token/.test(of(101)[0]!.sentence)], ['warn', true])
   const zones = ['Europe/Berlin', 'Europe/Paris', 'Europe/Rome', 'Europe/Oslo']
   const elsewhere = zones.map((zone) =>
     row({ key: zone, calendar: { unit: 'day', count: 1, zone, origin: 0 } }),
@@ -89,6 +96,33 @@ test('one question on many grids, and one question of many people, are told apar
   const cut = separate.map((each) => ({ ...each, shape: `${each.shape}…` }))
   assert.equal(identityFindings(cut)[0]!.status, 'ok')
   assert.deepEqual(phaseFindings([]), [])
+})
+
+test('access tokens in the query string are identities, too', () => {
+  const of = (token: string) =>
+    row({ key: token, shape: `["/api/v1/query_range","up",15000,["token","${fingerprintOf(token)}"]]` })
+  const [finding] = identityFindings(['a', 'b', 'c'].map(of))
+  assert.deepEqual([finding!.status, /kept 3 times/.test(finding!.sentence)], ['warn', true])
+})
+
+test('identity: user on a listener that others can reach is warned about', () => {
+  const found = (text: string) => {
+    const loaded = loadConfig({ file: { name: 'w.yaml', bytes: Buffer.from(text) } })
+    assert.ok('config' in loaded, JSON.stringify(loaded))
+    return checkIdentity(loaded.config).map(({ check, status, remedy }) =>
+      [check, status, remedy ?? ''].join(' '),
+    )
+  }
+  const url = 'url: "http://a:9090"'
+  const remedy = /Let only Grafana, or the proxy that sets the header, reach this listener/
+  assert.deepEqual(found(`backends: { main: { ${url} } }`), [])
+  assert.match(found(`listen: 0.0.0.0:9191\nbackends: { main: { ${url}, identity: user } }`)[0]!, remedy)
+  assert.deepEqual(found(`backends: { main: { ${url}, identity: user } }`), ['identity main ok '])
+  const rule = 'rules: [{ match: { backend: main }, identity: user }]'
+  const open = found(
+    `listen: :9191\nbackends: { main: { ${url} }, b: { ${url}, route: { path: /b } } }\n${rule}`,
+  )
+  assert.deepEqual([open.length, remedy.test(open[0] ?? '')], [1, true])
 })
 
 interface Figures {

@@ -36,5 +36,12 @@ function seriesOf({ host, value }: Series, { start, end, step }: Range): string[
 
 export const buildInfo = JSON.stringify({
   status: 'success',
-  data: { version: '3.5.0', revision: 'x', branch: 'x', buildUser: 'x', buildDate: 'x', goVersion: 'go1' },
+  data: {
+    version: '3.5.0',
+    revision: '8be3a95',
+    branch: 'x',
+    buildUser: 'x',
+    buildDate: 'x',
+    goVersion: 'go1',
+  },
 })

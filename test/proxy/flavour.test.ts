@@ -1,10 +1,14 @@
 /** Only a server that says it is Prometheus is cached; what it says is asked again. */
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
-import test from 'node:test'
+import test, { type TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import { startWindowpane } from '../../src/proxy/assembly/windowpane.ts'
+import { startServer } from '../../src/proxy/assembly/server.ts'
+import { defaultLimits } from '../../src/proxy/limits.ts'
+import { Telemetry } from '../../src/telemetry/telemetry.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { ladder } from '../../src/ttl/ladder.ts'
 import { ask, outcomeOf, statusOf, until } from './client.ts'
 import { rangePath } from './matrix.ts'
 import { json, prometheusBuildInfo, sent, startScriptedUpstream } from './scripted-upstream.ts'
@@ -18,6 +22,12 @@ const strangers = {
   'Mimir 2.14': success({ ...prometheusBuildInfo, application: 'Grafana Mimir', version: '2.14.0' }),
   'Thanos 0.37': success({ ...prometheusBuildInfo, version: '0.37.2' }),
   'Prometheus 1.8': success({ ...prometheusBuildInfo, version: '1.8.2' }),
+  'Google Managed Prometheus': success({
+    ...prometheusBuildInfo,
+    version: '2.55.0',
+    revision: 'gmp/v0.15.3',
+  }),
+  'a version with a suffix of its own': success({ ...prometheusBuildInfo, version: '3.5.0+ds1' }),
   'a server without build info': json(404, { status: 'error' }),
   'a server that wants credentials': json(401, {}),
   'a page that is not JSON': json(200, 'hello'),
@@ -39,10 +49,16 @@ for (const [name, buildInfo] of Object.entries(strangers)) {
   })
 }
 
-for (const version of ['2.53.5', '3.5.0', 'v3.12.1', '3.5.0+ds1']) {
-  test(`Prometheus ${version} is cached`, async (t) => {
+const { revision } = prometheusBuildInfo
+for (const build of [
+  { version: '2.53.5', revision },
+  { version: '3.5.0', revision },
+  { version: 'v3.12.1', revision },
+  { version: '3.5.0+ds1', revision: '3.5.0+ds1-2' },
+]) {
+  test(`Prometheus ${build.version} is cached`, async (t) => {
     const upstream = await startScriptedUpstream(t)
-    upstream.buildInfo = success({ ...prometheusBuildInfo, version })
+    upstream.buildInfo = success({ ...prometheusBuildInfo, ...build })
     const { url, windowpane } = await startStand(t, { upstream: upstream.url })
     assert.equal(windowpane.flavour.isKnown, true)
     assert.equal(outcomeOf(await ask(url, path)), 'miss/absent')
@@ -83,6 +99,75 @@ for (const status of [204, 302, 307, 400, 401, 403, 404, 405, 410, 429, 500, 503
     await ask(url, '/something')
     assert.equal(windowpane.flavour.isKnown, true)
     assert.equal(outcomeOf(await ask(url, path)), 'hit')
+  })
+}
+
+/** A proxy whose log lines the test can read. */
+async function startLogged(t: TestContext, upstream: string) {
+  const [clock, policy, lines] = [fakeClock(NOW), ladder(), [] as string[]]
+  const terms = { mode: 'on', identity: 'separate', policy, maxStaleMs: 0 } as const
+  const write = (line: string) => lines.push(line) > 0
+  const server = await startServer({
+    ...{ listen: '127.0.0.1:0', limits: defaultLimits, clock },
+    telemetry: new Telemetry({
+      ...{ clock, version: '1.2.3' },
+      log: { level: () => 'info', format: () => 'json', write },
+    }),
+    databases: [
+      {
+        name: 'main',
+        backend: prometheus({ settledAgeMs: policy.settledAgeMs, maxBuckets: 1000 }),
+        upstream: { urls: [upstream] },
+        settings: () => ({ terms, rules: [] }),
+      },
+    ],
+  })
+  t.after(async () => {
+    const closed = server.close()
+    await clock.advance(defaultLimits.drainMs)
+    await closed
+  })
+  return { server, clock, lines }
+}
+
+const loginPage: RequestListener = (_request, response) => {
+  response.writeHead(200, { 'Content-Type': 'text/html' })
+  response.end('<!doctype html><title>Sign in</title>')
+}
+
+for (const [name, listener] of Object.entries({
+  'a login page': loginPage,
+  'a redirect to one': ((_request, response) => {
+    response.writeHead(302, { Location: '/login' }).end()
+  }) satisfies RequestListener,
+  'a refusal (401)': json(401, {}),
+  'a refusal (403)': json(403, {}),
+  'JSON of somebody else': json(200, { message: 'please log in' }),
+})) {
+  test(`${name} at a later version check keeps the database known, with one warning in the log`, async (t) => {
+    const upstream = await startScriptedUpstream(t)
+    const { server, clock, lines } = await startLogged(t, upstream.url)
+    const { url } = server
+    await ask(url, path)
+    const usual = upstream.buildInfo
+    const recheck = async () => {
+      await clock.advance(60_000)
+      const asked = upstream.buildInfoRequests.length
+      assert.equal(outcomeOf(await ask(url, path)), 'hit')
+      await until(() => upstream.buildInfoRequests.length > asked)
+      await upstream.buildInfoRequests.at(-1)!.finished
+      await ask(url, '/something')
+    }
+    upstream.buildInfo = listener
+    for (let i = 0; i < 3; i++) await recheck()
+    assert.equal(server.databases[0]!.flavour.isKnown, true)
+    const about = () => lines.filter((line) => line.includes('version check of main'))
+    await until(() => about().length === 1)
+    assert.match(about()[0]!, /"level":"warn".*still taken for Prometheus 3\.5\.0/)
+    upstream.buildInfo = usual
+    await recheck()
+    await until(() => about().length === 2)
+    assert.match(about()[1]!, /"level":"info"/)
   })
 }
 

@@ -1,12 +1,13 @@
 /** Who shares answers with whom. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { identityHeaders } from '../../src/engine/http/identity.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { namesOfOthers, namesThatSayWho } from '../../src/testing/header-names.ts'
 import { END, MINUTE } from '../data/dataset.ts'
 import { requireServer, startFixture } from '../data/fixture.ts'
-import { ask, outcomeOf, values } from './client.ts'
+import { ask, outcomeOf, rawClient, values } from './client.ts'
 import { matrixFor, rangePath } from './matrix.ts'
+import { sent } from './scripted-upstream.ts'
 import { oldRange, startBoth, startStand } from './setup.ts'
 
 const path = rangePath(oldRange())
@@ -18,21 +19,53 @@ async function outcomes(url: string, all: readonly Record<string, string>[]): Pr
   return list
 }
 
-for (const name of identityHeaders) {
-  test(`${name} separates answers, and equal values share`, async (t) => {
-    const { url } = await startBoth(t)
-    const seen = await outcomes(url, [
-      { [name]: 'a' },
-      { [name]: 'b' },
-      {},
-      { [name]: 'a' },
-      { [name]: 'b' },
-      {},
-    ])
-    const miss = 'miss/absent'
-    assert.deepEqual(seen, [miss, miss, miss, 'hit', 'hit', 'hit'])
-  })
+/** What one raw request is answered: the shortcut reads those that keep the connection, node:http those that close it. */
+async function rawOutcome(url: string, reader: 'shortcut' | 'node:http', line?: string): Promise<string> {
+  const client = await rawClient(url)
+  const lines = [`GET ${path} HTTP/1.1`, 'Host: h', ...(line === undefined ? [] : [line])]
+  if (reader === 'node:http') lines.push('Connection: close')
+  client.write(`${lines.join('\r\n')}\r\n\r\n`)
+  await client.has(']}}')
+  client.socket.destroy()
+  return /^cache-status: .*detail="([^ "]+)/im.exec(client.received().toString('latin1'))![1]!
 }
+
+test('headers that say who is asking separate answers, whoever reads the request from the socket', async (t) => {
+  const { url } = await startBoth(t)
+  const miss = 'miss/absent'
+  assert.equal(await rawOutcome(url, 'shortcut'), miss)
+  for (const name of namesThatSayWho) {
+    assert.equal(await rawOutcome(url, 'shortcut', `${name}: a`), miss, `${name} a`)
+    assert.equal(await rawOutcome(url, 'node:http', `${name}: a`), 'hit', `${name} a again`)
+    assert.equal(await rawOutcome(url, 'node:http', `${name.toUpperCase()}: b`), miss, `${name} b`)
+    assert.equal(await rawOutcome(url, 'shortcut', `${name.toLowerCase()}: b`), 'hit', `${name} b again`)
+  }
+  assert.equal(await rawOutcome(url, 'node:http'), 'hit')
+})
+
+test('what says where a request came from does not separate', async (t) => {
+  const { url } = await startBoth(t)
+  assert.equal(await rawOutcome(url, 'shortcut'), 'miss/absent')
+  for (const name of namesOfOthers) {
+    assert.equal(await rawOutcome(url, 'shortcut', `${name}: a`), 'hit', name)
+    assert.equal(await rawOutcome(url, 'node:http', `${name}: b`), 'hit', name)
+  }
+})
+
+test('a panel and an alert rule of Grafana share: only the panel is sent with an organisation', async (t) => {
+  const { url, upstream } = await startBoth(t)
+  const panel = { 'X-Grafana-Org-Id': '1', 'X-Dashboard-Uid': 'd', 'X-Panel-Id': '2' }
+  const alert = { FromAlert: 'true', 'X-Rule-Uid': 'r' }
+  assert.deepEqual(await outcomes(url, [panel, alert, panel]), ['miss/absent', 'hit', 'hit'])
+  assert.deepEqual(sent(upstream.seen[0]!, 'x-grafana-org-id'), ['1'])
+})
+
+test('Proxy-Authorization separates, and is not sent to the database', async (t) => {
+  const { url, upstream } = await startBoth(t)
+  const of = (user: string) => ({ 'Proxy-Authorization': `Basic ${user}` })
+  assert.deepEqual(await outcomes(url, [of('a'), of('b'), of('a')]), ['miss/absent', 'miss/absent', 'hit'])
+  for (const seen of upstream.seen) assert.deepEqual(sent(seen, 'proxy-authorization'), [])
+})
 
 test('values cannot be moved from one identity header to another', async (t) => {
   const { url } = await startBoth(t)
@@ -65,34 +98,8 @@ test('a header that Connection names is not sent, and so says nothing about who 
 
 test('shared identity shares over all of them', async (t) => {
   const { url } = await startBoth(t, { identity: 'shared' })
-  const seen = await outcomes(url, [{}, ...identityHeaders.map((name) => ({ [name]: 'x' }))])
-  assert.deepEqual(seen, ['miss/absent', ...identityHeaders.map(() => 'hit')])
-})
-
-test('what says where a request came from does not separate', async (t) => {
-  const { url } = await startBoth(t)
-  const context = [
-    'X-Panel-Id',
-    'X-Dashboard-Uid',
-    'X-Datasource-Uid',
-    'X-Query-Group-Id',
-    'X-Panel-Plugin-Id',
-    'X-Grafana-From-Expr',
-    'X-Dashboard-Title',
-    'X-Panel-Title',
-    'FromAlert',
-    'X-Rule-Uid',
-    'traceparent',
-    'tracestate',
-    'User-Agent',
-    'Referer',
-    'X-Forwarded-For',
-    'Accept',
-    'Accept-Language',
-    'Via',
-  ]
-  const seen = await outcomes(url, [{}, ...context.map((name) => ({ [name]: 'x' }))])
-  assert.deepEqual(seen, ['miss/absent', ...context.map(() => 'hit')])
+  const seen = await outcomes(url, [{}, ...namesThatSayWho.map((name) => ({ [name]: 'x' }))])
+  assert.deepEqual(seen, ['miss/absent', ...namesThatSayWho.map(() => 'hit')])
 })
 
 test('unknown parameters separate; a timeout does not', async (t) => {

@@ -22,12 +22,13 @@ test('older ones, and those that count otherwise, are not', () => {
 })
 
 test('what is not the status of a Druid is said to be none', () => {
-  const none = { isKnown: false, label: 'no status of Druid (status 200)' }
+  const none = { isKnown: false, isUnreadable: true, label: 'no status of Druid (status 200)' }
   for (const body of ['', 'null', '[]', '"33.0.0"', '{"version":"33.0.0"}', '<html>', '{"modules":[]}']) {
     assert.deepEqual(flavour.read(200, body), none, body)
   }
   assert.deepEqual(flavour.read(401, status('33.0.0')), {
     isKnown: false,
+    isUnreadable: true,
     label: 'no status of Druid (status 401)',
   })
 })

@@ -12,7 +12,9 @@ const tooNew = 1000
 /** Brokers and routers alike tell their version and the list of their modules. */
 function read(status: number, body: string): Flavour {
   const told = status === 200 ? readStatus(body) : undefined
-  if (told === undefined) return { isKnown: false, label: `no status of Druid (status ${status})` }
+  if (told === undefined) {
+    return { isKnown: false, isUnreadable: true, label: `no status of Druid (status ${status})` }
+  }
   const version = numbersOf(told.version)
   const [major = 0] = version
   if (major >= oldest && major < tooNew) return { isKnown: true, label: `Druid ${told.version}`, version }

@@ -5,7 +5,7 @@ import { createNativePlanner, type Layout } from './native.ts'
 import { nativePath, sqlPath } from './paths.ts'
 import type { Bypass } from './reasons.ts'
 import { createSqlPlanner } from './sql.ts'
-import { refuseWire } from './wire.ts'
+import { refuseWire, shapeWith } from './wire.ts'
 
 export interface DruidOptions {
   /** The most buckets that one request may touch. */
@@ -45,10 +45,7 @@ export function createPlanner(options: DruidOptions): Planner {
     },
     plan({ request, layout }, now) {
       if (layout === undefined) return sql.plan(request, now)
-      const { search } = request
-      // Druid has no other parameters that matter here; those who send some do not share with others.
-      const shape = search === '' ? layout.shape : JSON.stringify([layout.shape, search])
-      return { ...layout, shape, request }
+      return { ...layout, shape: shapeWith(layout.shape, request), request }
     },
   }
 }

@@ -13,7 +13,7 @@ import { gridOf } from './granularity.ts'
 import type { Bypass } from './reasons.ts'
 import { type BodyKind, bodyKindOf } from './sql-body.ts'
 import { readQuestion, type SqlQuestion } from './sql-question.ts'
-import { bodyTextOf } from './wire.ts'
+import { bodyTextOf, shapeWith } from './wire.ts'
 
 export interface SqlPlannerOptions {
   /** The most buckets that one request may touch. */
@@ -114,8 +114,7 @@ function planOf(question: SqlQuestion, layout: Layout & Touched, request: WireRe
   const asking = { isSteady: question.isSteady, openEnd: open?.end }
   return {
     text,
-    // Druid has no parameters in the address that matter here; those who send some do not share with others.
-    shape: request.search === '' ? shape : JSON.stringify([shape, request.search]),
+    shape: shapeWith(shape, request),
     grid,
     window,
     whole,

@@ -1,6 +1,7 @@
 /** What of an HTTP request to Druid decides, besides its body, whether the answer can be cached. */
 import { isUtf8 } from 'node:buffer'
 import { headerOf } from '../../core/headers.ts'
+import { fingerprintOf, maskForm } from '../../core/secrets.ts'
 import type { HeaderList, WireRequest } from '../backend.ts'
 import type { Bypass } from './reasons.ts'
 
@@ -55,6 +56,13 @@ function decoded(text: string): string | undefined {
     return undefined
   }
 }
+
+/**
+ * Druid has no parameters in the query string that matter here; requests with some do not share with others. Shapes are
+ * shown and stored: of an access token only a fingerprint is part of them.
+ */
+export const shapeWith = (shape: string, { search }: Pick<WireRequest, 'search'>): string =>
+  search === '' ? shape : JSON.stringify([shape, maskForm(search, fingerprintOf)])
 
 export function bodyTextOf({ body }: Pick<WireRequest, 'body'>): string | Bypass {
   if (!isUtf8(body)) return malformed('a body that is not UTF-8')

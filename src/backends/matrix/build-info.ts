@@ -1,4 +1,5 @@
 /** What a server behind Prometheus' API says about its build. */
+import type { Flavour } from '../backend.ts'
 
 export const buildInfoPath = '/api/v1/status/buildinfo'
 
@@ -9,12 +10,19 @@ export interface BuildInfo {
   readonly application?: unknown
 }
 
+/** For a response without build info, such as an error or a login page. */
+export const noBuildInfo = (status: number): Flavour => ({
+  isKnown: false,
+  isUnreadable: true,
+  label: `no build info (status ${status})`,
+})
+
 /** Undefined where it says nothing that can be read. */
 export function readBuildInfo(status: number, body: string): BuildInfo | undefined {
   if (status !== 200) return undefined
   try {
-    const answer = JSON.parse(body) as { data?: unknown }
-    return typeof answer.data === 'object' && answer.data !== null ? answer.data : undefined
+    const { data } = JSON.parse(body) as { data?: BuildInfo | null }
+    return typeof data?.version === 'string' ? data : undefined
   } catch {
     return undefined
   }

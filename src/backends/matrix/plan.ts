@@ -3,6 +3,7 @@ import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt, gridThrough } from '../../core/grid.ts'
 import { lengthOf } from '../../core/interval.ts'
 import { Memo } from '../../core/memo.ts'
+import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
 import type { Plan, WireRequest } from '../backend.ts'
 import { firstValue, onlyForm, type Pairs, readForm, readPairs } from './form.ts'
 import { isRangeQuery, rangeQueryPath } from './paths.ts'
@@ -130,12 +131,16 @@ class LayoutRules {
     return JSON.stringify([rangeQueryPath, text, stepMs, ...this.#otherParameters(pairs)])
   }
 
-  /** Name and values of every parameter that may change the answer, by name, however the request was written. */
+  /**
+   * Name and values of every parameter that may change the answer, by name, however the request was written. Shapes are
+   * shown and stored: of an access token only a fingerprint is part of them.
+   */
   #otherParameters(pairs: Pairs): readonly (readonly string[])[] {
     const others = new Map<string, string[]>()
     for (let i = 0; i < pairs.length; i += 2) {
-      const [name, value] = [pairs[i]!, pairs[i + 1]!]
+      const name = pairs[i]!
       if (this.#outsideTheQuestion.has(name)) continue
+      const value = isSecretName(name) ? fingerprintOf(pairs[i + 1]!) : pairs[i + 1]!
       const entry = others.get(name)
       if (entry === undefined) others.set(name, [name, value])
       else if (name !== 'lookback_delta') entry.push(value)

@@ -1,24 +1,41 @@
 /** Which server answers behind the Prometheus API. Only Prometheus itself is known to be decomposable as planned here. */
 import type { Flavour, FlavourProbe } from '../backend.ts'
-import { buildInfoPath, readBuildInfo } from '../matrix/build-info.ts'
+import { type BuildInfo, buildInfoPath, noBuildInfo, readBuildInfo } from '../matrix/build-info.ts'
 
 export const flavour: FlavourProbe = { path: buildInfoPath, read }
 
 /**
  * Prometheus tells version (2 or 3), revision and Go version, and nothing of an application. Others that speak its
- * API leave some of it out (VictoriaMetrics), count from 0 (Thanos) or name themselves (Mimir, Cortex).
+ * API leave some of it out (VictoriaMetrics), count from 0 (Thanos), name themselves (Mimir, Cortex), or give the version
+ * of the Prometheus that they are compatible with and a revision of their own (Google's front-end: `gmp/…`).
  */
 function read(status: number, body: string): Flavour {
   const info = readBuildInfo(status, body)
-  if (info === undefined) return { isKnown: false, label: `no build info (status ${status})` }
+  if (info === undefined) return noBuildInfo(status)
   const version = String(info.version ?? 'of unknown version')
   if (info.application !== undefined)
     return { isKnown: false, label: `${String(info.application)} ${version}` }
-  const tellsAll = typeof info.revision === 'string' && typeof info.goVersion === 'string'
-  if (tellsAll && /^v?[23]\.\d/.test(version)) {
+  if (isPrometheus(info)) {
     return { isKnown: true, label: `Prometheus ${version}`, version: numbersOf(version) }
   }
-  return { isKnown: false, label: `not Prometheus (version ${version})` }
+  const revision =
+    typeof info.revision === 'string' ? `revision ${info.revision.slice(0, 60)}` : 'no revision'
+  return { isKnown: false, label: `not known to be Prometheus (version ${version}, ${revision})` }
+}
+
+/** As released; `3.5.0-rc.1` is a release candidate. */
+const released = /^v?[23]\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?$/
+/** With what distributions append, such as `+ds1`. */
+const packaged = /^v?[23]\.\d+\.\d+(?:[+~-][\w.+~-]+)?$/
+/** A commit of its repository; promu, which builds Prometheus, says `non-git` where it builds from an archive. */
+const ownRevision = /^(?:[0-9a-f]{7,64}(?:-modified)?|non-git)$/
+
+/** Version and revision must both say so. Distributions repeat the version of the package as the revision: `3.5.3+ds1-6`. */
+function isPrometheus({ version, revision, goVersion }: BuildInfo): boolean {
+  if (typeof version !== 'string' || typeof revision !== 'string' || typeof goVersion !== 'string')
+    return false
+  if (released.test(version) && ownRevision.test(revision)) return true
+  return packaged.test(version) && (revision === version || revision.startsWith(`${version}-`))
 }
 
 const numbersOf = (version: string): number[] => (version.match(/^v?(\d+)\.(\d+)/) ?? []).slice(1).map(Number)

@@ -1,6 +1,6 @@
 /** How VictoriaMetrics is told from the others that speak Prometheus' API. */
 import type { Flavour, FlavourProbe } from '../backend.ts'
-import { buildInfoPath, readBuildInfo } from '../matrix/build-info.ts'
+import { buildInfoPath, noBuildInfo, readBuildInfo } from '../matrix/build-info.ts'
 
 export const flavour: FlavourProbe = { path: buildInfoPath, read }
 
@@ -10,7 +10,7 @@ export const flavour: FlavourProbe = { path: buildInfoPath, read }
  */
 function read(status: number, body: string): Flavour {
   const info = readBuildInfo(status, body)
-  if (info === undefined) return { isKnown: false, label: `no build info (status ${status})` }
+  if (info === undefined) return noBuildInfo(status)
   const isOnlyMember = Object.keys(info).join() === 'version'
   if (isOnlyMember && /^2\.\d+\.\d+$/.test(String(info.version))) {
     return { isKnown: true, label: 'VictoriaMetrics' }

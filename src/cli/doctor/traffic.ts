@@ -1,6 +1,7 @@
 /** What the traffic of a proxy suggests: hit share, bypasses, dashboards off the grid, answers that nobody shares. */
 import { bypassReasons } from '../../backends/kinds.ts'
 import { type Finding, found } from '../../core/finding.ts'
+import { stars } from '../../core/secrets.ts'
 import { shapeText } from '../shape-text.ts'
 import { counted, percent, shorten } from '../text.ts'
 import type { TopShape } from '../top-text.ts'
@@ -72,6 +73,8 @@ interface Twins {
 
 const severalPhases = 4
 const severalIdentities = 3
+/** Nobody has so many tenants: a header that counts changes with every session or request. */
+const tooManyIdentities = 100
 
 /** Keys that agree in everything but the phase: a dashboard whose windows begin anywhere. */
 export function phaseFindings(rows: readonly TopShape[]): Finding[] {
@@ -91,14 +94,23 @@ export function phaseFindings(rows: readonly TopShape[]): Finding[] {
 
 /** Keys that agree in everything, the phase too: what is left to differ is who asks. */
 export function identityFindings(rows: readonly TopShape[]): Finding[] {
-  const grid = (row: TopShape) => [row.backend, row.shape, row.stepMs, row.phaseMs ?? 0, row.calendar]
+  const grid = (row: TopShape) => [row.backend, tokenless(row), row.stepMs, row.phaseMs ?? 0, row.calendar]
   const worst = twinsOf(rows, grid, (row) => row.key).find(({ count }) => count >= severalIdentities)
   const about = found('identity')
   if (worst === undefined) return rows.length === 0 ? [] : [about.ok('Equal questions share their answers.')]
   const sentence = `"${textOf(worst)}" is kept ${worst.count} times, for as many identities (${counted(worst.requests, 'request')}).`
-  const remedy = `If they may see the same, set backends.${worst.row.backend}.identity to user, headers or shared.`
-  return [about.warn(sentence, remedy)]
+  const key = `backends.${worst.row.backend}.identity`
+  if (worst.count <= tooManyIdentities) {
+    return [about.warn(sentence, `If they may see the same, set ${key} to user, headers or shared.`)]
+  }
+  const reason =
+    'More than 100: a token, a cookie or a session changes often, and each change begins with an empty cache.'
+  const remedy = `Find the header in docs/reference/headers.md; then set ${key} to user, headers or shared.`
+  return [about.warn(`${sentence} ${reason}`, remedy)]
 }
+
+/** An access token in the query string is an identity, too: shapes have its fingerprint (core/secrets.ts). */
+const tokenless = ({ shape }: TopShape): string => shape.replaceAll(/\*{3}[\w-]{22}/g, stars)
 
 const textOf = ({ row }: Twins): string => shorten(shapeText(row.shape), shownText)
 

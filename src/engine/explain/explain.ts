@@ -33,6 +33,7 @@ import type { CacheRequest, IntervalCacheOptions } from '../trip.ts'
 import { vouchedOver } from '../witness.ts'
 import { clocksOf, type Freshness, type Spread, ttlsOf } from './runs.ts'
 import { bypassSentence, fillSentence, hitSentence, refusedSentence } from './sentence.ts'
+import { type ShownQuery, shownQuery } from './shown-query.ts'
 
 export type ExplainedRequest = Omit<CacheRequest, 'client' | 'target'>
 
@@ -62,12 +63,7 @@ export interface ExplainedMark extends ExplainedInterval {
   readonly at: EpochMs
 }
 
-export interface ExplainedQuery extends ExplainedInterval {
-  readonly method: string
-  readonly path: string
-  readonly search: string
-  readonly body: string
-}
+export interface ExplainedQuery extends ExplainedInterval, ShownQuery {}
 
 export interface Explanation {
   /** What the outcome would be, if the database answers. */
@@ -105,7 +101,6 @@ export interface Explanation {
 
 const maxRuns = 500
 const maxMarks = 20
-const maxBodyChars = 65_536
 
 export async function explainPlan(
   options: IntervalCacheOptions,
@@ -234,9 +229,7 @@ class Explainer {
 
   #asked(asked: Intervals): ExplainedQuery {
     const { plan } = this.#request
-    const { method, path, search, body } = this.#options.backend.narrow(plan, asked)
-    const text = Buffer.from(body).toString('utf8').slice(0, maxBodyChars)
-    return { ...spanOfAll(plan.grid, asked), method, path, search, body: text }
+    return { ...spanOfAll(plan.grid, asked), ...shownQuery(this.#options.backend.narrow(plan, asked)) }
   }
 
   #ttls(asked: Intervals) {

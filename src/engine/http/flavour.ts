@@ -23,6 +23,8 @@ export class FlavourWatch {
   #hasAnswered = false
   /** Called when the database turns out to be another thing than was known. */
   onChange: (flavour: Flavour) => void = () => {}
+  /** Called after each check of a known database: with what came instead of an answer, or undefined. */
+  onRecheck: (instead: string | undefined) => void = () => {}
 
   constructor(probe: FlavourProbe, upstream: Upstream, clock: Clock) {
     this.#probe = probe
@@ -78,10 +80,7 @@ export class FlavourWatch {
           },
           end: () => {
             if (status < 500) this.#hasAnswered = true
-            // Anything but an answer is about one client or one moment: what is known stays known.
-            if (!this.#flavour.isKnown || status === 200) {
-              this.#learn(this.#probe.read(status, Buffer.concat(body).toString()))
-            }
+            this.#read(status, Buffer.concat(body).toString())
             finish()
           },
           failed: ({ detail }) => {
@@ -95,6 +94,14 @@ export class FlavourWatch {
         resolve()
       })
     })
+  }
+
+  /** A login page, a redirect or an error is about one client or one moment: what is known stays known. */
+  #read(status: number, body: string): void {
+    const found = this.#probe.read(status, body)
+    const isAnswer = status === 200 && found.isUnreadable !== true
+    if (this.#flavour.isKnown) this.onRecheck(isAnswer ? undefined : found.label)
+    if (isAnswer || !this.#flavour.isKnown) this.#learn(found)
   }
 
   #learn(flavour: Flavour): void {

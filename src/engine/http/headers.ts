@@ -29,13 +29,17 @@ export function endToEnd(headers: HeaderList, dropped: ReadonlySet<string> = non
   return kept
 }
 
-/** The same of a request, with names in lower case. */
+/**
+ * The same of a request, with names in lower case. Proxy-Authorization stays: it is not sent to the database (see
+ * `endToEnd`), but it says who is asking.
+ */
 export function requestHeaders(raw: HeaderList): HeaderList {
   const listed = namedByConnection(raw)
   const kept: string[] = []
   for (let i = 0; i < raw.length; i += 2) {
     const name = lowerCaseNames.get(raw[i]!)
-    if (!hopByHop.has(name) && !listed.has(name)) kept.push(name, raw[i + 1]!)
+    const isOfConnection = hopByHop.has(name) && name !== 'proxy-authorization'
+    if (!isOfConnection && !listed.has(name)) kept.push(name, raw[i + 1]!)
   }
   return kept
 }

@@ -4,40 +4,10 @@
  */
 import { hash } from 'node:crypto'
 import type { HeaderList } from '../../backends/backend.ts'
-
-/** Documented in docs/reference/headers.md, which is checked against this list. */
-export const identityHeaders: readonly string[] = [
-  'authorization',
-  'cookie',
-  'x-scope-orgid',
-  'thanos-tenant',
-  'x-grafana-user',
-  'x-grafana-id',
-  'x-grafana-org-id',
-  'x-id-token',
-  'x-access-token',
-  'x-api-key',
-  'x-auth-token',
-  'x-auth-request-user',
-  'x-auth-request-email',
-  'x-auth-request-groups',
-  'x-forwarded-user',
-  'x-forwarded-email',
-  'x-forwarded-groups',
-  'x-forwarded-access-token',
-  'x-remote-user',
-  'remote-user',
-  'x-webauth-user',
-  'x-prom-label-policy',
-  'x-tenant',
-  'x-tenant-id',
-  'tenant',
-  'accountid',
-  'projectid',
-]
+import { headerMatcher, identityHeaders, longestName, tenantHeaders } from './identity-headers.ts'
 
 /** Headers by which an authenticating proxy in front says who is asking. */
-const userHeaders = [
+export const userHeaders: readonly string[] = [
   'x-grafana-user',
   'x-auth-request-user',
   'x-forwarded-user',
@@ -48,30 +18,34 @@ const userHeaders = [
 
 /**
  * `separate`: equal credentials, cookies and tenants share. `shared`: everybody does. `headers`: those who agree in the
- * given ones. `user`: those whom a proxy in front calls by the same name; without such a header, as `separate`.
+ * given ones. `user`: those whom a proxy in front calls by the same name, within a tenant; without such a header, as
+ * `separate`.
  */
 export type Identity = 'separate' | 'shared' | 'user' | { readonly headers: readonly string[] }
 
-const listed = new Set(identityHeaders)
-const users = new Set(userHeaders)
-const none: ReadonlySet<string> = new Set()
+const saysWho = headerMatcher(identityHeaders)
+const isUser = headerMatcher(userHeaders)
+const isUserOrTenant = headerMatcher([...userHeaders, ...tenantHeaders])
+const isNone = () => false
 
 /** '' for the requests that say nothing about who is asking. Answers vary by Origin whoever asks (CORS). */
 export function identityOf(headers: HeaderList, identity: Identity): string {
-  const counting = countingHeaders(headers, identity)
+  const counts = countingHeaders(headers, identity)
   let text = ''
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!
-    if (name === 'origin' || counting.has(name)) {
+    if (name === 'origin' || name.length > longestName || counts(name)) {
       text += `${name}:${headers[i + 1]!.length}:${headers[i + 1]!}\n`
     }
   }
   return text === '' ? '' : hash('sha256', text, 'base64url')
 }
 
-function countingHeaders(headers: HeaderList, identity: Identity): ReadonlySet<string> {
-  if (identity === 'separate') return listed
-  if (identity === 'shared') return none
-  if (identity !== 'user') return new Set(identity.headers)
-  return headers.some((name, i) => i % 2 === 0 && users.has(name)) ? users : listed
+function countingHeaders(headers: HeaderList, identity: Identity): (name: string) => boolean {
+  if (identity === 'separate') return saysWho
+  if (identity === 'shared') return isNone
+  if (identity !== 'user') return (name) => identity.headers.includes(name)
+  return headers.some((name, i) => i % 2 === 0 && name.length <= longestName && isUser(name))
+    ? isUserOrTenant
+    : saysWho
 }

@@ -3,6 +3,7 @@ import { type IncomingMessage, validateHeaderName, validateHeaderValue } from 'n
 import type { Backend, Flavour, Plan, WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
 import { type Explanation, explainBypass } from '../../engine/explain/explain.ts'
+import { shownQuery } from '../../engine/explain/shown-query.ts'
 import { readDemands } from '../../engine/http/demands.ts'
 import { identityOf } from '../../engine/http/identity.ts'
 import { planRequest } from '../../engine/http/plan-request.ts'
@@ -45,22 +46,18 @@ export async function explainWire(parts: ExplainParts, wire: WireRequest): Promi
 
 /** The same, except that the database is asked for everything and that its answer is the client's. */
 function shadowed({ joined: _, ...explanation }: Explanation, plan: Plan): Explanation {
-  const { method, path, search, body } = plan.request
-  const asked = { method, path, search, body: Buffer.from(body).toString('utf8').slice(0, maxBodyChars) }
   return {
     ...explanation,
     outcome: 'bypass',
     reason: 'shadow',
     detail: `would be ${explanation.outcome}`,
-    ...(explanation.window && { asked: { ...explanation.window, ...asked } }),
+    ...(explanation.window && { asked: { ...explanation.window, ...shownQuery(plan.request) } }),
     sentence: `Shadow: the database would be asked as it came, and its answer would be the client's; ${plan.isVerbatim ? compared : notCompared}. Switched on: ${explanation.sentence}`,
   }
 }
 
 const compared = 'what the cache would say is compared with it'
 const notCompared = 'it holds less than its buckets do, or in another order, and cannot be compared'
-
-const maxBodyChars = 65_536
 
 const neverStored = 'Refused: the client accepts only a stored answer, and this is never stored.'
 

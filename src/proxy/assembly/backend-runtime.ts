@@ -17,6 +17,7 @@ import type { BackendMarks } from '../../engine/marks.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
 import { Witness } from '../../engine/witness.ts'
 import type { Store } from '../../stores/store.ts'
+import type { Log } from '../../telemetry/log.ts'
 import type { Observer } from '../../telemetry/telemetry.ts'
 import { Tracing } from '../../telemetry/tracing.ts'
 import { explainWire } from '../admin/explain.ts'
@@ -176,6 +177,7 @@ export class BackendRuntime {
     this.#flavour = flavour
     this.#upstream = upstream
     flavour.onChange = (found) => onFlavour?.(name, found)
+    flavour.onRecheck = (instead) => tellRecheck(telemetry?.log, { name, instead, flavour: flavour.current })
     this.#known = known?.flavour
     if (this.#known !== undefined) flavour.adopt(this.#known)
     this.#witness = witness
@@ -232,6 +234,22 @@ export class BackendRuntime {
     this.#watcher?.close()
     return this.#upstream.close()
   }
+}
+
+interface Recheck {
+  readonly name: string
+  /** What came instead of an answer. */
+  readonly instead: string | undefined
+  readonly flavour: Flavour
+}
+
+/** Says once that a database which is known cannot be asked again, and once that it can. */
+function tellRecheck(log: Pick<Log, 'change'> | undefined, { name, instead, flavour }: Recheck): void {
+  const is =
+    instead === undefined
+      ? 'answered'
+      : `answered otherwise: ${instead}; it is still taken for ${flavour.label}`
+  log?.change(`version check of ${name}`, { is, isGood: instead === undefined }, { backend: name })
 }
 
 function upstreamUrl(text: string): URL {

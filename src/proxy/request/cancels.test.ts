@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cancellation } from '../../backends/backend.ts'
+import type { Identity } from '../../engine/http/identity.ts'
 import { Cancels } from './cancels.ts'
 import type { Outgoing } from './outgoing.ts'
 
@@ -15,6 +16,8 @@ interface Query {
   readonly id: string
   readonly flight?: string
   readonly user?: string
+  readonly headers?: readonly string[]
+  readonly identity?: Identity
   readonly isForwarded?: boolean
 }
 
@@ -22,19 +25,19 @@ function scene() {
   const asked: string[] = []
   const cancelled: string[] = []
   const cancels = new Cancels({ cancellation }, { isAsking: (id) => asked.includes(id) })
-  const ask = (name: string, { id, flight, user = '', isForwarded = false }: Query): Outgoing => {
+  const ask = (name: string, { id, flight, user = '', isForwarded = false, ...query }: Query): Outgoing => {
     if (flight !== undefined && !asked.includes(flight)) asked.push(flight)
     const outgoing = {
       plan: { queryId: id },
-      wire: { headers: ['authorization', user] },
+      wire: { headers: query.headers ?? ['authorization', user] },
       isForwarded,
       cancel: () => void cancelled.push(name),
     } as unknown as Outgoing
-    cancels.note(outgoing)
+    cancels.note(outgoing, query.identity ?? 'separate')
     return outgoing
   }
-  const cancel = (id: string, user = ''): boolean =>
-    cancels.isSettledHere({ method: 'DELETE', path: `/${id}`, search: '', headers: ['authorization', user] })
+  const cancel = (id: string, user = '', headers: readonly string[] = ['authorization', user]): boolean =>
+    cancels.isSettledHere({ method: 'DELETE', path: `/${id}`, search: '', headers })
   return { asked, cancelled, cancels, ask, cancel }
 }
 
@@ -80,4 +83,36 @@ test('what is passed on, unknown, over, or of somebody else is for the database'
   ask('mine', { id: 'x', flight: 'x', user: 'me' })
   assert.equal(cancel('x', 'you'), false)
   assert.deepEqual(cancelled, ['forwarded', 'waiting'])
+})
+
+test('any header that says who is asking keeps others from cancelling', () => {
+  for (const name of [
+    'x-forwarded-user',
+    'x-auth-request-email',
+    'x-api-key',
+    'x-scope-orgid',
+    'x-ssl-client-dn',
+  ]) {
+    const { cancelled, ask, cancel } = scene()
+    ask('mine', { id: 'x', flight: 'x', headers: [name, 'me'] })
+    assert.equal(cancel('x', '', [name, 'you']), false, name)
+    assert.equal(cancel('x', '', []), false, name)
+    assert.deepEqual(cancelled, [], name)
+    assert.equal(cancel('x', '', ['accept', '*/*', name, 'me']), true, name)
+    assert.deepEqual(cancelled, ['mine'], name)
+  }
+})
+
+test('who shares answers may not cancel for others; who has the same credentials may not in another partition', () => {
+  for (const identity of ['shared', 'user', { headers: ['x-team'] }] as const) {
+    const { cancelled, ask, cancel } = scene()
+    const headers = ['x-team', 'a', 'x-grafana-user', 'ann', 'authorization', 'me']
+    ask('mine', { id: 'x', flight: 'x', identity, headers })
+    assert.equal(cancel('x', '', ['x-team', 'a', 'x-grafana-user', 'ann', 'authorization', 'you']), false)
+    if (typeof identity === 'object')
+      assert.equal(cancel('x', '', ['x-team', 'b', ...headers.slice(2)]), false)
+    assert.deepEqual(cancelled, [])
+    assert.equal(cancel('x', '', headers), true)
+    assert.deepEqual(cancelled, ['mine'])
+  }
 })

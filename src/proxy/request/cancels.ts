@@ -1,15 +1,18 @@
 /** Queries under way that their clients can cancel by the ids they gave them. */
-import type { Backend, Cancellation } from '../../backends/backend.ts'
-import { headerOf } from '../../core/headers.ts'
+import type { Backend, Cancellation, HeaderList } from '../../backends/backend.ts'
+import { type Identity, identityOf } from '../../engine/http/identity.ts'
 import type { IntervalCache } from '../../engine/interval-cache.ts'
 import type { Incoming } from './incoming.ts'
 import type { Outgoing } from './outgoing.ts'
+
+/** Queries of one id, each with what its partition is made of. */
+type Waiting = Map<Outgoing, Identity>
 
 export class Cancels {
   readonly #cancellation: Cancellation | undefined
   readonly #cache: Pick<IntervalCache, 'isAsking'>
   /** By id: nobody keeps clients from giving one id to several queries. */
-  readonly #waiting = new Map<string, Set<Outgoing>>()
+  readonly #waiting = new Map<string, Waiting>()
 
   constructor({ cancellation }: Pick<Backend, 'cancellation'>, cache: Pick<IntervalCache, 'isAsking'>) {
     this.#cancellation = cancellation
@@ -17,12 +20,12 @@ export class Cancels {
   }
 
   /** From now on until it is over, this query can be cancelled. */
-  note(outgoing: Outgoing): void {
+  note(outgoing: Outgoing, identity: Identity): void {
     const queryId = outgoing.plan?.queryId
     if (queryId === undefined) return
     const waiting = this.#waiting.get(queryId)
-    if (waiting === undefined) this.#waiting.set(queryId, new Set([outgoing]))
-    else waiting.add(outgoing)
+    if (waiting === undefined) this.#waiting.set(queryId, new Map([[outgoing, identity]]))
+    else waiting.set(outgoing, identity)
   }
 
   forget(outgoing: Outgoing): void {
@@ -32,13 +35,16 @@ export class Cancels {
   }
 
   /**
-   * Whether the database need not hear of it: others wait for what is fetched under this id, or nothing is. Who comes
-   * with other credentials than the query came with has the database decide.
+   * Whether the database need not hear of it: others wait for what is fetched under this id, or nothing is. A cancel
+   * request of another client is forwarded: the database decides whether that client may cancel the query.
    */
   isSettledHere({ method, path, headers }: Incoming): boolean {
     const queryId = this.#cancellation?.cancels(method, path)
-    if (queryId === undefined) return false
-    const own = [...(this.#waiting.get(queryId) ?? [])].filter((outgoing) => isSameClient(outgoing, headers))
+    const waiting = queryId === undefined ? undefined : this.#waiting.get(queryId)
+    if (queryId === undefined || waiting === undefined) return false
+    const own = [...waiting].flatMap(([outgoing, identity]) =>
+      isSameClient(outgoing.wire?.headers ?? [], headers, identity) ? [outgoing] : [],
+    )
     if (own.length === 0) return false
     const wasAsked = this.#cache.isAsking(queryId)
     const isPassedOn = own.some(({ isForwarded }) => isForwarded)
@@ -47,6 +53,10 @@ export class Cancels {
   }
 }
 
-const isSameClient = ({ wire }: Outgoing, headers: Incoming['headers']): boolean =>
-  headerOf(wire?.headers ?? [], 'authorization') === headerOf(headers, 'authorization') &&
-  headerOf(wire?.headers ?? [], 'cookie') === headerOf(headers, 'cookie')
+/**
+ * The same partition, and the same credentials. Where a partition holds several users, they may read each other's
+ * answers; cancelling each other's queries is for the database to allow.
+ */
+const isSameClient = (one: HeaderList, other: HeaderList, identity: Identity): boolean =>
+  identityOf(one, identity) === identityOf(other, identity) &&
+  identityOf(one, 'separate') === identityOf(other, 'separate')

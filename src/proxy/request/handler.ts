@@ -163,13 +163,13 @@ export class Handler {
       return this.#forward(outgoing, asForward(wire), plan)
     }
     outgoing.plan = plan
-    this.#cancels.note(outgoing)
     const terms = termsFor(this.#options.settings(), {
       path: wire.path,
       headers: wire.headers,
       query: plan.text,
     })
     const { mode, policy, maxStaleMs } = terms
+    this.#cancels.note(outgoing, terms.identity)
     if (mode === 'off') return this.#forward(outgoing, asForward(wire), { bypass: 'switched_off' })
     const identity = identityOf(wire.headers, terms.identity)
     const request = { plan, identity, demands, policy, maxStaleMs, target: outgoing, client: outgoing }

@@ -6,7 +6,7 @@ import { tracedHeaders } from '../../telemetry/tracing.ts'
 import type { Asked } from '../front/exchange.ts'
 import { wholeUrl } from './routes.ts'
 
-/** Headers of the connection end here: what is not passed on decides nothing, least of all who is asking. */
+/** Without the headers of the connection: what is not sent to the database decides nothing. Only Proxy-Authorization does. */
 export interface Incoming extends Omit<WireRequest, 'body'> {}
 
 /** Undefined where the request target cannot be forwarded. What is asked for it is part of its own span. */

@@ -1,0 +1,24 @@
+/** `identity: user` believes what a header says: who may set it? */
+import { isLoopback } from '../../config/checks.ts'
+import type { Config } from '../../config/schema.ts'
+import { type Finding, found } from '../../core/finding.ts'
+
+/** One finding for each backend whose clients are told apart by a user header. */
+export function checkIdentity(config: Config): Finding[] {
+  return Object.entries(config.backends).flatMap(([name, { identity, listen = config.listen }]) => {
+    const isRuled = config.rules.some((rule) => rule.identity === 'user' && appliesTo(rule, name))
+    return identity === 'user' || isRuled ? [userFinding(name, listen)] : []
+  })
+}
+
+const appliesTo = ({ match }: Config['rules'][number], name: string): boolean =>
+  match.backend === undefined || match.backend === name
+
+function userFinding(name: string, listen: string): Finding {
+  const about = found(`identity ${name}`)
+  const text = `identity: user trusts the user header of every client that reaches ${listen}`
+  if (isLoopback(listen)) return about.ok(`${text}, which is loopback.`)
+  const remedy =
+    'Let only Grafana, or the proxy that sets the header, reach this listener: bind it to loopback or filter its port.'
+  return about.warn(`${text}: whoever sets X-Grafana-User reads what is cached for that user.`, remedy)
+}

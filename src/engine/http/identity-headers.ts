@@ -1,0 +1,106 @@
+/**
+ * Which request headers say who is asking. `*` stands for any characters, `_` is read as `-`. The patterns are wide on
+ * purpose: a header that is caught without need costs a hit, one that is missed shows one client another's data.
+ * docs/reference/headers.md is generated from these lists.
+ */
+
+/** Which data is meant, whoever asks: a database that serves several tenants reads these. */
+export const tenantHeaders: readonly string[] = [
+  '*tenant*',
+  '*orgid*',
+  '*org-id*',
+  '*account*',
+  '*project*',
+  'x-prom-label-policy',
+]
+
+/** Users, groups, credentials and client certificates, as clients, gateways and authenticating proxies send them. */
+export const credentialHeaders: readonly string[] = [
+  '*auth*',
+  '*token*',
+  '*jwt*',
+  '*cookie*',
+  '*session*',
+  '*secret*',
+  '*password*',
+  '*credential*',
+  '*api-key*',
+  '*apikey*',
+  '*user*',
+  '*email*',
+  '*groups',
+  '*role*',
+  '*identity*',
+  '*principal*',
+  '*oidc*',
+  '*saml*',
+  '*client-cert*',
+  '*clientcert*',
+  '*ssl-client*',
+  '*tls-client*',
+  '*-dn',
+  '*consumer*',
+  'impersonate-*',
+  'remote-*',
+  'x-remote-*',
+  'x-goog-*',
+  'cf-access-*',
+  'x-pomerium-*',
+  'x-vouch-*',
+  'tailscale-*',
+  'x-grafana-id',
+]
+
+export const identityHeaders: readonly string[] = [...tenantHeaders, ...credentialHeaders]
+
+/** Caught by the patterns, and not about who is asking. */
+export const notIdentityHeaders: readonly string[] = [
+  // Of programs, hosts and browser gestures.
+  '*user-agent*',
+  '*authority*',
+  'sec-fetch-user',
+  // The address of the client, which X-Forwarded-For tells too.
+  'remote-addr',
+  'remote-host',
+  'remote-ip',
+  'remote-port',
+  'x-remote-addr',
+  'x-remote-host',
+  'x-remote-ip',
+  'x-remote-port',
+  // Grafana sends it for dashboards but not for alert rules, and no database that is cached here reads it.
+  'x-grafana-org-id',
+]
+
+type IsNamed = (name: string) => boolean
+
+/** Whether a header, by its name in lower case, is one of `patterns`. Clients send the same few names again and again. */
+export function headerMatcher(
+  patterns: readonly string[],
+  exceptions: readonly string[] = notIdentityHeaders,
+): IsNamed {
+  const [isListed, isExcepted] = [patterns.map(readPattern), exceptions.map(readPattern)]
+  const known = new Map<string, boolean>()
+  const learn: IsNamed = (text) => {
+    const name = text.replaceAll('_', '-')
+    const isMatch = isListed.some((matches) => matches(name)) && !isExcepted.some((matches) => matches(name))
+    if (known.size >= maxKnown) known.clear()
+    known.set(text, isMatch)
+    return isMatch
+  }
+  return (name) => known.get(name) ?? learn(name)
+}
+
+/** More names than clients send; a client that makes them up cannot fill memory with them. */
+const maxKnown = 1_000
+
+/** Longer names than any of these are not looked at: such a header keeps its client apart. */
+export const longestName = 128
+
+function readPattern(pattern: string): IsNamed {
+  const word = pattern.replaceAll('*', '')
+  const [isOpenBefore, isOpenBehind] = [pattern.startsWith('*'), pattern.endsWith('*')]
+  if (isOpenBefore && isOpenBehind) return (name) => name.includes(word)
+  if (isOpenBefore) return (name) => name.endsWith(word)
+  return isOpenBehind ? (name) => name.startsWith(word) : (name) => name === word
+}
