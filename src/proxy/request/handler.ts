@@ -6,6 +6,7 @@ import type { Backend, Bypass, Plan, WireRequest } from '../../backends/backend.
 import type { Clock } from '../../core/clock.ts'
 import { type RefusalReason, resetDecision } from '../../core/decision.ts'
 import { headerOf } from '../../core/headers.ts'
+import { climbingRefused, climbs } from '../../core/url.ts'
 import { newUuid } from '../../core/uuid.ts'
 import { readDemands } from '../../engine/http/demands.ts'
 import type { FlavourWatch } from '../../engine/http/flavour.ts'
@@ -110,6 +111,8 @@ export class Handler {
     const incoming = readTarget(request, outgoing.trace)
     if (incoming === undefined)
       return this.#refuse(outgoing, 'bad_request', 'the request target is not a path')
+    if (this.#options.upstream.hasPrefix && climbs(incoming.path))
+      return this.#refuse(outgoing, 'bad_request', climbingRefused)
     if (this.#inFlight > this.#options.maxRequests) {
       return this.#refuse(
         outgoing,
