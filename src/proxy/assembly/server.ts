@@ -24,6 +24,7 @@ import { ThreadMaker } from '../compression/pieces-maker.ts'
 import { type Listener, type ListenerOptions, openListener } from '../front/listener.ts'
 import { type Limits, limitsOf } from '../limits.ts'
 import { answererOf } from '../request/dispatch.ts'
+import { Planning } from '../request/planning.ts'
 import { narrowness, type Route } from '../request/routes.ts'
 import type { Settings } from '../request/settings.ts'
 import { Pace, type PaceOptions } from '../upstream/pace.ts'
@@ -183,6 +184,7 @@ function commonOf(options: ProxyServerOptions): Common {
     pace: new Pace(collectingInTime(limits, runtime)),
     backlog: new Backlog(clock, { maxBytes: Math.min(8 * 2 ** 20, unusedBytesOf(limits)) }),
     pieces: new Pieces(budget, new ThreadMaker()),
+    planning: new Planning({ clock, budget, planningMs: limits.planningMs }),
     via: parts.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
     shadowLog: parts.shadowLog ?? new ShadowLog({ clock, budget, onResult }),
     hooks: parts.hooks ?? {},
