@@ -182,7 +182,9 @@ Reaching a limit leads to a bypass, an eviction or a clear refusal, never to a c
 
 ${table(['limit', 'default', 'what happens'], rows)}
 Not to be set: connecting to the database may take 5 s, asking it what it is 5 s; idle client connections are closed
-after 120 s; an error body of the database is kept up to 1 MiB; a query text may have 32 KiB, and the verdicts on the last
+after 120 s; an error body of the database is kept up to 1 MiB; PromQL may have 32 KiB (192 KiB with its other
+parameters, encoded), SQL 128 KiB, the body of a query of Druid 1 MiB and 65 536 JSON values: what is longer is passed on, and what a parser makes of it
+is in the memory budget, up to 16 MiB; the verdicts on the last
 10 000 texts (8 MiB) and 4 000 requests (2 MiB) are remembered; one answer under way may take half of the memory, one question's buckets a quarter;
 32 MiB of spare buffers of up to 8 MiB each are kept for answers; compressed answers take an eighth of the memory at most; shadow mode compares answers of up to 16 MiB, lets 32
 comparisons wait, and keeps 50 mismatches with bodies of up to 1 MiB each, 16 MiB in all. Requests that are not HTTP are answered by Node

@@ -6,6 +6,7 @@ import { describeSource } from '../config/source.ts'
 import { leavesOf, printConfig } from '../config/view.ts'
 import { withoutCredentials } from '../core/url.ts'
 import { causeOf } from './admin-client.ts'
+import { refusedStores } from './check-stores.ts'
 import { type CommandWords, json, misuse, usageOf } from './command.ts'
 import { type Io, readConfig } from './config-file.ts'
 import { exitCode } from './exit-codes.ts'
@@ -54,6 +55,8 @@ export async function check(argv: readonly string[], io: CheckIo): Promise<numbe
   if (own.has('config') && !own.get('config')) return misused('--config needs the name of a file')
   const loaded = await readConfig({ own, flags, positionals }, io)
   if ('problems' in loaded) return refuse(loaded.problems, own.has('json'), io)
+  const stores = await refusedStores(loaded)
+  if (stores.length > 0) return refuse(stores, own.has('json'), io)
   const found = own.has('connect')
     ? await connectAll(loaded, io.connect ?? (await import('../config/probe.ts')).probe)
     : []

@@ -16,7 +16,7 @@ export async function openFarStores(config: Config, io: Io): Promise<ReadonlyMap
     const far = await kind.open(store, rulesFor(name, config))
     const say = (text: string): void => io.err(`windowpane: stores.${name}: ${text}\n`)
     if ('refused' in far) {
-      say(`${far.detail}; buckets are kept in memory only\n${far.remedy}`)
+      say(`${far.detail} (${far.refused}); buckets are kept in memory only\n${far.remedy}`)
       opened.set(name, { state: 'missing', trouble: far.refused, detail: far.detail })
     } else {
       if (far.notice !== undefined) say(far.notice)

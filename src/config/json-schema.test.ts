@@ -125,6 +125,7 @@ const beyondSchema = new Set([
     'a rule on credentials',
   ],
   'headers for no collector',
+  ...['a regular expression that looks ahead', 'a regular expression that refers back'],
   ...['a regular expression that is none', 'the admin listener on the address of the proxy'],
   ...[
     'an open admin listener that may write',

@@ -4,6 +4,7 @@ import { stars } from '../core/secrets.ts'
 import { withoutCredentials } from '../core/url.ts'
 import { zoneOf } from '../core/zone.ts'
 import type { Refusal, Scalar } from './definition.ts'
+import { Pattern } from './pattern.ts'
 import { Secret } from './secret.ts'
 import {
   durationPattern,
@@ -241,19 +242,19 @@ export const collectorUrl: Scalar<string, ''> = {
   credentials: (value) => (userInfo.test(String(value)) ? collectorCredentials : undefined),
 }
 
-export const pattern: Scalar<RegExp, ''> = {
+export const pattern: Scalar<Pattern, ''> = {
   kind: 'scalar',
   suffix: '',
   label: 'regular expression',
   expected: 'a regular expression',
   json: { type: 'string', pattern: '.' },
-  parse(value): RegExp | Refusal | undefined {
+  parse(value): Pattern | Refusal | undefined {
     if (typeof value !== 'string' || value === '') return undefined
     try {
-      return new RegExp(value, 'u')
+      return new Pattern(value)
     } catch (error) {
-      const reason = (error as Error).message.replace(/^Invalid regular expression: .*: /s, '')
-      return { refused: `expected a regular expression; this one is not: ${reason}` }
+      const reason = (error as Error).message.replace(/^error parsing regexp: /, '')
+      return { refused: `expected a regular expression in RE2 syntax; this one is not: ${reason}` }
     }
   },
   show: (value) => value.source,

@@ -137,7 +137,7 @@ const conditions = {
   contains: optional(text, 'a part of it'),
   regex: optional(
     pattern,
-    'a regular expression (JavaScript, Unicode) that is found in it; without a repetition inside a repetition, such as `(a+)+`, for which a client could write a text that holds up all requests',
+    'a regular expression in [RE2 syntax](https://github.com/google/re2/wiki/Syntax) that is found in it; matching takes linear time, so that no client can hold up all requests, and there are no backreferences and lookarounds. Requests with a text of more than 32 KiB (less for large patterns) to be matched are passed on uncached',
   ),
 }
 const matcher = section(conditions, { checks: [matcherIsOne] })

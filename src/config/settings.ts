@@ -76,22 +76,31 @@ function ruleOf(config: Config, rule: RuleConfig & { readonly name: string }): R
   }
 }
 
-/** All that is written must match. */
-function matches({ path, userAgent, query, headers }: RuleConfig['match'], subject: RuleSubject): boolean {
-  return (
-    fits(path, subject.path) &&
-    fits(userAgent, headerOf(subject.headers, 'user-agent')) &&
-    fits(query, subject.query) &&
+/** All that is written must match. Undefined where a text is too long to be matched and nothing else decides. */
+function matches(
+  { path, userAgent, query, headers }: RuleConfig['match'],
+  subject: RuleSubject,
+): boolean | undefined {
+  let verdict: boolean | undefined = true
+  const meets = (condition: MatcherConfig, text: string | undefined): boolean => {
+    const found = fits(condition, text)
+    if (found === undefined) verdict = undefined
+    return found !== false
+  }
+  const isPossible =
+    meets(path, subject.path) &&
+    meets(userAgent, headerOf(subject.headers, 'user-agent')) &&
+    meets(query, subject.query) &&
     headers.every(({ name, ...condition }) => {
       const value = headerOf(subject.headers, name.toLowerCase())
-      return value !== undefined && fits(condition, value)
+      return value !== undefined && meets(condition, value)
     })
-  )
+  return isPossible && verdict
 }
 
-function fits({ equals, contains, regex }: MatcherConfig, text: string | undefined): boolean {
+function fits({ equals, contains, regex }: MatcherConfig, text: string | undefined): boolean | undefined {
   if (equals !== undefined) return text === equals
   if (contains !== undefined) return text?.includes(contains) === true
-  if (regex !== undefined) return text !== undefined && new RegExp(regex, 'u').test(text)
+  if (regex !== undefined) return text !== undefined && regex.test(text)
   return true
 }

@@ -81,6 +81,11 @@ export const servingReasons = {
     meaning: 'the memory budget has no room for the answer in flight',
     remedy: 'Raise limits.memory, or ask for fewer series at once.',
   },
+  planning_budget: {
+    meaning: 'a long query of a client whose long queries took too much time to plan lately',
+    remedy:
+      'Find out with windowpane tail --reason planning_budget who sends so many different long queries; where they are meant, raise limits.planning.',
+  },
   store_failed: {
     meaning: 'the store failed: the request went straight to the database',
     remedy: 'Look at the log of the proxy: its store fails.',

@@ -1,3 +1,5 @@
+/** URLs: what may be printed of one, and whether a path stays below another. */
+
 /** What may be printed of a URL, or of what was meant to be one: everything but user and password. */
 export function withoutCredentials(text: string): string {
   const url = URL.parse(text)
@@ -6,3 +8,15 @@ export function withoutCredentials(text: string): string {
   url.password = ''
   return url.href
 }
+
+/**
+ * Whether a server, or a proxy before it, may read a path as one with a `..` segment, which leads out of the path of the database's
+ * URL. Servers differ in what they decode before they look for segments: `%2e`, `%2f` and `\\` count, also encoded several times
+ * (`%252e`), and so does `..` before `;` or any other character that a server may cut a segment at.
+ */
+export const climbs = (path: string): boolean =>
+  /[.%]/.test(path) && climbingSegment.test(path.replaceAll(/%(?:25)+/g, '%'))
+
+const climbingSegment = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){2}(?![\w.~-]|%2e)/i
+
+export const climbingRefused = 'a path with a ".." segment would leave the path of the database\'s URL'

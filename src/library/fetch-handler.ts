@@ -6,6 +6,7 @@ import type { Backend, Bypass, HeaderList, Plan, Recomposed, WireRequest } from 
 import { Budget, spareOf } from '../core/budget.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { type Decision, newDecision, type RefusalReason, resetDecision } from '../core/decision.ts'
+import { climbingRefused, climbs } from '../core/url.ts'
 import { newUuid } from '../core/uuid.ts'
 import { readDemands } from '../engine/http/demands.ts'
 import { FlavourWatch } from '../engine/http/flavour.ts'
@@ -52,6 +53,7 @@ export function fetchHandler(options: FetchHandlerOptions): FetchHandler {
 const refusals = {
   request_too_large: 413,
   only_if_cached: 504,
+  bad_request: 400,
 } as const satisfies Partial<Record<RefusalReason, number>>
 
 /** One request on its way. */
@@ -97,6 +99,8 @@ class Handler {
     const { signal } = request
     const visit = { wire: wireOf(request), signal, decision: newDecision() }
     signal.throwIfAborted()
+    if (this.#upstream.hasPrefix && climbs(visit.wire.path))
+      return this.#refuse(visit, 'bad_request', climbingRefused)
     if (!this.#backend.claims(visit.wire.method, visit.wire.path)) {
       return this.#passOn(visit, { bypass: 'not_a_query', body: request.body })
     }

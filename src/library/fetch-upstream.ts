@@ -18,6 +18,8 @@ const setByFetch = new Set(['host', 'accept-encoding', 'content-length', 'expect
 
 export class FetchUpstream implements Upstream {
   readonly preferredEncoding: Encoding
+  /** Whether the path of its URL goes before that of every request. */
+  readonly hasPrefix: boolean
   readonly #options: FetchUpstreamOptions
   readonly #base: string
 
@@ -25,6 +27,7 @@ export class FetchUpstream implements Upstream {
     const url = urlOf(options.url)
     this.#options = options
     this.#base = url.origin + url.pathname.replace(/\/+$/, '')
+    this.hasPrefix = url.pathname !== '/'
     // Compressing costs the database more than loopback saves.
     const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
     this.preferredEncoding = isLocal ? 'identity' : 'gzip'

@@ -7,6 +7,7 @@ export interface Limits {
   readonly maxRequestBytes: number
   readonly maxRequests: number
   readonly maxConnections: number
+  readonly planningMs: number
   readonly maxBuckets: number
   readonly maxBucketsPerShape: number
   readonly upstreamConnections: number
@@ -29,6 +30,8 @@ export const limitDescriptions: Readonly<Record<keyof Limits, string>> = {
   maxRequestBytes: 'the longest body of a query; longer ones are refused with 413',
   maxRequests: 'requests under way at once; further ones are refused with 503',
   maxConnections: 'open client connections; further ones are closed at once',
+  planningMs:
+    'planning time that the long queries (2 KiB and more) of one client address may take in a burst; a fortieth of it is refilled each second, and all clients together have twice as much; beyond, long queries are passed on',
   maxBuckets: 'buckets one request may ask for; above, it is passed on',
   maxBucketsPerShape: 'buckets kept of one question; above, the oldest leave',
   upstreamConnections: 'connections to the database; further requests wait',
@@ -53,6 +56,7 @@ export const defaultLimits: Limits = Object.freeze({
   maxRequestBytes: 10 * MiB,
   maxRequests: 1024,
   maxConnections: 10_000,
+  planningMs: 2_000,
   maxBuckets: 11_001,
   maxBucketsPerShape: 100_000,
   upstreamConnections: 64,

@@ -19,6 +19,8 @@ export interface StoreKind<C = unknown> {
   readonly timeoutMs: number
   /** Where the data lies, and the key that says so: no two stores may have the same place. */
   placeOf?(config: C): { readonly key: string; readonly place: string }
+  /** For `windowpane check`: why the store would be refused, as far as that shows without loading its engine. */
+  distrust?(config: C): Promise<Refused | undefined>
   /** For `windowpane doctor`: looks without leaving anything behind. */
   examine(config: C, clock: Clock): Promise<readonly StoreFinding[]>
   /** Loads the engine and opens the store; a value says why it cannot be used. */

@@ -15,6 +15,7 @@ import { ThreadMaker } from '../../src/proxy/compression/pieces-maker.ts'
 import { openListener } from '../../src/proxy/front/listener.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { Handler } from '../../src/proxy/request/handler.ts'
+import { Planning } from '../../src/proxy/request/planning.ts'
 import type { Settings } from '../../src/proxy/request/settings.ts'
 import { HttpUpstream } from '../../src/proxy/upstream/upstream.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
@@ -100,6 +101,7 @@ async function startData(t: TestContext, proxy: Omit<ProxyRig, 'url' | 'admin'>)
     scratch: new ScratchPool(),
     packed: new PackedAnswers(budget),
     pieces: new Pieces(budget, new ThreadMaker()),
+    planning: new Planning({ clock, budget, ...defaultLimits }),
     via,
     settings,
     runtime: allOn,

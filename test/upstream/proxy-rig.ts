@@ -17,6 +17,7 @@ import { ThreadMaker } from '../../src/proxy/compression/pieces-maker.ts'
 import { GatheredMessage } from '../../src/proxy/front/body.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { Handler } from '../../src/proxy/request/handler.ts'
+import { Planning } from '../../src/proxy/request/planning.ts'
 import {
   type ForwardRequest,
   HttpUpstream,
@@ -153,6 +154,7 @@ export async function startProxy(t: TestContext, { upstream, clock }: Rig): Prom
     scratch: new ScratchPool(),
     packed: new PackedAnswers(budget),
     pieces: new Pieces(budget, new ThreadMaker()),
+    planning: new Planning({ clock, budget, ...defaultLimits }),
     via: 'windowpane-test',
     settings,
     runtime: allOn,

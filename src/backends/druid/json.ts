@@ -42,6 +42,8 @@ export interface Malformed {
 
 /** Deeper queries than this are nobody's, and reading goes one call deeper for each level. */
 const maxDepth = 200
+/** A value takes 60 to 300 bytes of memory. More are nobody's dashboard; filters with 50 000 values are sent. */
+const maxValues = 65_536
 
 export function readJson(text: string): JsonNode | Malformed {
   const reader = new JsonReader(text)
@@ -66,19 +68,32 @@ export function plainOf(node: JsonNode): unknown {
 }
 
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
-const words: readonly (readonly [text: string, value: boolean | null])[] = [
-  ['true', true],
-  ['false', false],
-  ['null', null],
-]
+
+const words: ReadonlyMap<number, readonly [text: string, value: boolean | null]> = new Map([
+  [0x74, ['true', true]],
+  [0x66, ['false', false]],
+  [0x6e, ['null', null]],
+])
 
 const quote = 0x22
+const comma = 0x2c
+const colon = 0x3a
+const openBracket = 0x5b
 const backslash = 0x5c
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+
+/** One for all empty objects: an empty map takes many times the memory of its text. */
+const noMembers: ReadonlyMap<string, JsonNode> = new Map()
 
 class JsonReader {
   problem = 'not JSON'
   readonly #text: string
   #at = 0
+  #values = 0
+  /** Items of arrays that have not ended yet: an array that grows by itself has room for 17 items from the first one on. */
+  readonly #items: JsonNode[] = []
 
   constructor(text: string) {
     this.#text = text
@@ -92,13 +107,14 @@ class JsonReader {
   /** Undefined where no value can be read: then `problem` says why. */
   value(depth: number): JsonNode | undefined {
     if (depth > maxDepth) return this.#refuse('nested too deeply')
+    if (++this.#values > maxValues) return this.#refuse(`more than ${maxValues} values`)
     this.#skipSpace()
-    switch (this.#text[this.#at]) {
-      case '{':
+    switch (this.#text.charCodeAt(this.#at)) {
+      case openBrace:
         return this.#object(depth)
-      case '[':
+      case openBracket:
         return this.#array(depth)
-      case '"':
+      case quote:
         return this.#string()
       default:
         return this.#scalar()
@@ -106,40 +122,38 @@ class JsonReader {
   }
 
   #object(depth: number): JsonObject | undefined {
-    const start = this.#at
+    const start = this.#at++
+    if (this.#skip(closeBrace)) return { kind: 'object', members: noMembers, start, end: this.#at }
     const members = new Map<string, JsonNode>()
-    const isWhole = this.#list('}', () => {
-      this.#skipSpace()
-      const name = this.#text[this.#at] === '"' ? this.#string() : undefined
-      if (name === undefined || !this.#skip(':')) return false
-      const value = this.value(depth + 1)
-      if (value === undefined) return false
-      if (members.has(name.value)) return this.#refuse('the same member twice in one object') !== undefined
-      members.set(name.value, value)
-      return true
-    })
-    return isWhole ? { kind: 'object', members, start, end: this.#at } : undefined
+    do {
+      if (!this.#member(members, depth)) return undefined
+    } while (this.#skip(comma))
+    return this.#skip(closeBrace) ? { kind: 'object', members, start, end: this.#at } : undefined
+  }
+
+  #member(members: Map<string, JsonNode>, depth: number): boolean {
+    this.#skipSpace()
+    const name = this.#text.charCodeAt(this.#at) === quote ? this.#string() : undefined
+    if (name === undefined || !this.#skip(colon)) return false
+    const value = this.value(depth + 1)
+    if (value === undefined) return false
+    if (members.has(name.value)) return this.#refuse('the same member twice in one object') !== undefined
+    members.set(name.value, value)
+    return true
   }
 
   #array(depth: number): JsonArray | undefined {
-    const start = this.#at
-    const items: JsonNode[] = []
-    const isWhole = this.#list(']', () => {
-      const item = this.value(depth + 1)
-      if (item !== undefined) items.push(item)
-      return item !== undefined
-    })
-    return isWhole ? { kind: 'array', items, start, end: this.#at } : undefined
-  }
-
-  /** From an opening bracket to the closing one, with an element before and behind each comma. */
-  #list(closing: string, readElement: () => boolean): boolean {
-    this.#at++
-    if (this.#skip(closing)) return true
-    do {
-      if (!readElement()) return false
-    } while (this.#skip(','))
-    return this.#skip(closing)
+    const start = this.#at++
+    const first = this.#items.length
+    if (!this.#skip(closeBracket)) {
+      do {
+        const item = this.value(depth + 1)
+        if (item === undefined) return undefined
+        this.#items.push(item)
+      } while (this.#skip(comma))
+      if (!this.#skip(closeBracket)) return undefined
+    }
+    return { kind: 'array', items: this.#items.splice(first), start, end: this.#at }
   }
 
   #string(): JsonText | undefined {
@@ -154,21 +168,20 @@ class JsonReader {
 
   #scalar(): JsonNumber | JsonWord | undefined {
     const start = this.#at
-    const word = words.find(([text]) => this.#text.startsWith(text, start))
-    if (word !== undefined) {
-      this.#at += word[0].length
-      return { kind: 'word', value: word[1], start, end: this.#at }
+    const [word, value] = words.get(this.#text.charCodeAt(start)) ?? []
+    if (word !== undefined && value !== undefined && this.#text.startsWith(word, start)) {
+      this.#at += word.length
+      return { kind: 'word', value, start, end: this.#at }
     }
     number.lastIndex = start
-    const match = number.exec(this.#text)
-    if (match === null) return undefined
+    if (!number.test(this.#text)) return undefined
     this.#at = number.lastIndex
-    return { kind: 'number', text: match[0], start, end: this.#at }
+    return { kind: 'number', text: this.#text.slice(start, this.#at), start, end: this.#at }
   }
 
-  #skip(character: string): boolean {
+  #skip(character: number): boolean {
     this.#skipSpace()
-    if (this.#text[this.#at] !== character) return false
+    if (this.#text.charCodeAt(this.#at) !== character) return false
     this.#at++
     return true
   }

@@ -30,12 +30,15 @@ interface NativeQuestion extends NativeQuery {
 
 const remembered = { maxTexts: 4_000, maxCharacters: 4 << 20 }
 const longestRemembered = 16 << 10
+/** Long questions have a memory of their own, so that they do not push out the many short ones. */
+const rememberedLong = { maxTexts: 64, maxCharacters: 4 << 20 }
 
 export type NativePlanner = (body: Uint8Array) => Layout | Bypass
 
 export function createNativePlanner({ maxBuckets, ignoredContext }: NativeOptions): NativePlanner {
   const ignored = new Set(ignoredContext)
   const questions = new Memo(remembered, (text) => readQuestion(text, ignored))
+  const longQuestions = new Memo(rememberedLong, (text) => readQuestion(text, ignored))
   const layouts = new BytesMemo({ maxEntries: 4_000, maxBytes: 4 << 20 }, read)
   return (body) => {
     const bytes = bufferOf(body)
@@ -48,7 +51,7 @@ export function createNativePlanner({ maxBuckets, ignoredContext }: NativeOption
     const cut = cutIntervals(body)
     if (cut === undefined) return withoutIntervals(body)
     const isShort = cut.question.length <= longestRemembered
-    const question = isShort ? questions.get(cut.question) : readQuestion(cut.question, ignored)
+    const question = (isShort ? questions : longQuestions).get(cut.question)
     return 'bypass' in question ? question : layOut(question, cut, maxBuckets)
   }
 }

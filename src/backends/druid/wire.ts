@@ -64,7 +64,11 @@ function decoded(text: string): string | undefined {
 export const shapeWith = (shape: string, { search }: Pick<WireRequest, 'search'>): string =>
   search === '' ? shape : JSON.stringify([shape, maskForm(search, fingerprintOf)])
 
+/** Longer queries are nobody's dashboard. */
+const maxBodyBytes = 1 << 20
+
 export function bodyTextOf({ body }: Pick<WireRequest, 'body'>): string | Bypass {
+  if (body.length > maxBodyBytes) return { bypass: 'unparseable_query', detail: 'the query is too long' }
   if (!isUtf8(body)) return malformed('a body that is not UTF-8')
   return bufferOf(body).toString('utf8')
 }

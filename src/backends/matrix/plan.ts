@@ -7,7 +7,7 @@ import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
 import type { Plan, WireRequest } from '../backend.ts'
 import { firstValue, onlyForm, type Pairs, readForm, readPairs } from './form.ts'
 import { isRangeQuery, rangeQueryPath } from './paths.ts'
-import type { Examine, Examined } from './promql.ts'
+import { type Examine, type Examined, maxTextLength } from './promql.ts'
 import { lookbackOf } from './reach.ts'
 import type { PromqlBypass } from './reasons.ts'
 import { parseStep, readRange, type TimeRange } from './time.ts'
@@ -55,6 +55,9 @@ export interface Planner {
 /** Forms that are remembered as read: a panel is asked for by many viewers. */
 const remembered = { maxTexts: 4_000, maxCharacters: 2 << 20 }
 const longestRemembered = 8 << 10
+/** The longest text that is parsed, with every character escaped, and as much again for the other parameters. */
+const maxFormBytes = 2 * 3 * maxTextLength
+const tooLong: PromqlBypass = { bypass: 'unparseable_query', detail: 'the query is too long' }
 
 export function createPlanner(options: PlannerOptions, rules: Rules): Planner {
   const questions = new Memo(remembered, (form) => read(readPairs(form)))
@@ -62,6 +65,7 @@ export function createPlanner(options: PlannerOptions, rules: Rules): Planner {
   return {
     parse(request) {
       if (!isRangeQuery(request.method, request.path)) return undefined
+      if (request.search.length + request.body.length > maxFormBytes) return tooLong
       const form = onlyForm(request)
       const isRemembered = form !== undefined && form.length <= longestRemembered
       const question = isRemembered ? questions.get(form) : read(readForm(request))

@@ -26,7 +26,7 @@ export interface Examined {
 export type Examine = (text: string) => Examined | PromqlBypass
 
 /** The parser needs up to a tenth of a second for hostile text of this length. */
-const maxTextLength = 32 * 1024
+export const maxTextLength = 32 * 1024
 /** From about 2500 levels on the parser leaves nodes out of its tree. */
 const maxDepth = 1000
 /** Deep nesting is what makes the parser slow; no query that a person or a dashboard writes comes near. */

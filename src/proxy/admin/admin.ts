@@ -63,7 +63,13 @@ export interface Admin {
   close(): Promise<void>
 }
 
-const limits = limitsOf({ maxConnections: 128, maxHeaderBytes: 64 * 1024, drainMs: 2000 })
+/** Bodies are short, so a client that does not send one keeps a connection for seconds, not for a minute. */
+const limits = limitsOf({
+  maxConnections: 128,
+  maxHeaderBytes: 64 * 1024,
+  requestTimeoutMs: 10_000,
+  drainMs: 2000,
+})
 const maxBodyBytes = 1024 * 1024
 
 export async function startAdmin(options: AdminOptions): Promise<Admin> {

@@ -25,6 +25,7 @@ import type { PackedAnswers } from '../compression/packed.ts'
 import type { Pieces } from '../compression/pieces.ts'
 import type { Limits } from '../limits.ts'
 import { Handler } from '../request/handler.ts'
+import type { Planning } from '../request/planning.ts'
 import { ModeSwitch, type Settings } from '../request/settings.ts'
 import type { UpstreamState } from '../upstream/endpoint.ts'
 import type { Pace } from '../upstream/pace.ts'
@@ -44,6 +45,7 @@ export interface Common {
   readonly pace: Pace
   readonly backlog: Backlog
   readonly pieces: Pieces
+  readonly planning: Planning
   /** What this process calls itself in Via. */
   readonly via: string
   readonly shadowLog: ShadowLog
@@ -108,7 +110,7 @@ export class BackendRuntime {
 
   constructor(common: Common, { name, backend, store, marks, ...options }: BackendRuntimeOptions) {
     const { clock, limits, runtime, budget, scratch, packed, pace, backlog, pieces, via, telemetry } = common
-    const { shadowLog, sampleRatio } = common
+    const { shadowLog, sampleRatio, planning } = common
     const { onFlavour, onVouched } = common.hooks
     this.modes = new ModeSwitch(options.settings, (mode) => {
       // What was found out before may have been about another configuration.
@@ -168,6 +170,7 @@ export class BackendRuntime {
       scratch,
       packed,
       pieces,
+      planning,
       via,
       settings,
       runtime,

@@ -10,6 +10,7 @@ import { PackedAnswers } from '../compression/packed.ts'
 import { Pieces } from '../compression/pieces.ts'
 import { ThreadMaker } from '../compression/pieces-maker.ts'
 import type { Limits } from '../limits.ts'
+import { Planning } from '../request/planning.ts'
 import { Pace } from '../upstream/pace.ts'
 import type { Common } from './backend-runtime.ts'
 import type { ProxyServerOptions } from './options.ts'
@@ -28,6 +29,7 @@ export function commonOf(options: ProxyServerOptions): Common {
     pace: new Pace({ onRead: onBuffer }),
     backlog: new Backlog(clock, { maxBytes: Math.min(8 * 2 ** 20, unusedBytesOf(limits)) }),
     pieces: new Pieces(budget, new ThreadMaker()),
+    planning: new Planning({ clock, budget, planningMs: limits.planningMs }),
     via: parts.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
     shadowLog: parts.shadowLog ?? new ShadowLog({ clock, budget, onResult }),
     hooks: parts.hooks ?? {},

@@ -98,6 +98,8 @@ export class StreamedMessage extends IncomingMessage implements Asked {
 
 /** The body of any request, for those who can wait. */
 export function bodyOf(message: IncomingMessage, maxBytes: number): Promise<Body> {
+  // With `optimizeEmptyRequests` node:http emits neither `end` nor `close` for a request without a body.
+  if (!hasBody(message)) return Promise.resolve(noBytes)
   return new Promise((resolve) => {
     gatherStream(message, new Gatherer({ maxBytes, hold: () => true }, resolve))
   })
@@ -111,6 +113,8 @@ function gatherStream(message: IncomingMessage, gatherer: Gatherer): void {
   message.on('data', receive).on('end', () => gatherer.end())
   message.on('close', () => gatherer.gone())
 }
+
+const noBytes = Buffer.alloc(0)
 
 export function hasBody({ headers }: Pick<Asked, 'headers'>): boolean {
   const length = headers['content-length']

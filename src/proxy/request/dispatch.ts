@@ -1,7 +1,7 @@
 /** Hands every request of an address to the database that it is for. */
 import type { Asked, Reply } from '../front/exchange.ts'
 import type { Handler } from './handler.ts'
-import { destinationOf, isFor, type Route, withoutPrefix } from './routes.ts'
+import { type Destination, destinationOf, isFor, type Route, withoutPrefix } from './routes.ts'
 
 interface Claimant {
   /** Undefined: it takes what nobody else does. */
@@ -24,8 +24,8 @@ export function answererOf(group: readonly Claimant[]): (request: Asked, respons
     const destination = destinationOf(request)
     const found = group.find(({ route }) => route === undefined || isFor(route, destination))
     if (found === undefined) {
-      response.writeHead(404, [])
-      response.end(Buffer.from(noDatabase(request)))
+      response.writeHead(404, plainText)
+      response.end(Buffer.from(noDatabase(destination)))
     } else {
       request.url = withoutPrefix(found.route, destination.target)
       void found.backendRuntime.handler.handle(request, response)
@@ -33,5 +33,19 @@ export function answererOf(group: readonly Claimant[]): (request: Asked, respons
   }
 }
 
-const noDatabase = ({ url, headers }: Asked): string =>
-  `windowpane: no backend is configured for ${headers.host ?? ''}${url}; see backends.*.route\n`
+const plainText = ['Content-Type', 'text/plain; charset=utf-8', 'X-Content-Type-Options', 'nosniff']
+
+const noDatabase = ({ host = '', target }: Destination): string =>
+  `windowpane: no backend is configured for ${harmless(host + target)}; see backends.*.route\n`
+
+/**
+ * Text of a client as it may be repeated to it: without the query, which may hold secrets, and without characters that mean
+ * something to a browser or a terminal.
+ */
+const harmless = (text: string): string =>
+  text
+    .slice(0, maxRepeated)
+    .replace(/\?.*$/s, '')
+    .replaceAll(/[^\w./:~[\]-]/g, '_')
+
+const maxRepeated = 200

@@ -6,6 +6,7 @@ import type { Backend, Bypass, Plan, WireRequest } from '../../backends/backend.
 import type { Clock } from '../../core/clock.ts'
 import { type RefusalReason, resetDecision } from '../../core/decision.ts'
 import { headerOf } from '../../core/headers.ts'
+import { climbingRefused, climbs } from '../../core/url.ts'
 import { newUuid } from '../../core/uuid.ts'
 import { readDemands } from '../../engine/http/demands.ts'
 import type { FlavourWatch } from '../../engine/http/flavour.ts'
@@ -23,6 +24,7 @@ import { Cancels } from './cancels.ts'
 import { forward } from './forward.ts'
 import { type Incoming, readTarget } from './incoming.ts'
 import { Outgoing, type OutgoingOptions } from './outgoing.ts'
+import { isLong, type Planning, queryBytes } from './planning.ts'
 import { type Settings, termsFor } from './settings.ts'
 
 export interface HandlerOptions extends OutgoingOptions {
@@ -35,6 +37,8 @@ export interface HandlerOptions extends OutgoingOptions {
   readonly settings: () => Settings
   readonly maxRequestBytes: number
   readonly maxRequests: number
+  /** Shared by all databases of a thread. */
+  readonly planning: Planning
   /** Called once per request, when its answer is over; the visit is not valid afterwards. */
   readonly observe?: (visit: Visit) => void
 }
@@ -110,6 +114,8 @@ export class Handler {
     const incoming = readTarget(request, outgoing.trace)
     if (incoming === undefined)
       return this.#refuse(outgoing, 'bad_request', 'the request target is not a path')
+    if (this.#options.upstream.hasPrefix && climbs(incoming.path))
+      return this.#refuse(outgoing, 'bad_request', climbingRefused)
     if (this.#inFlight > this.#options.maxRequests) {
       return this.#refuse(
         outgoing,
@@ -155,7 +161,7 @@ export class Handler {
     const began = this.#options.clock.elapsed()
     outgoing.wire = wire
     const demands = readDemands(wire.headers, this.#options.clock.now())
-    const plan = demands.noStore ? { bypass: 'no_store' as const } : this.#plan(wire)
+    const plan = demands.noStore ? { bypass: 'no_store' as const } : this.#plan(outgoing, wire)
     outgoing.decision.timings.plan = this.#options.clock.elapsed() - began
     if ('bypass' in plan) {
       outgoing.question = this.#options.backend.presentation?.requestText?.(wire)
@@ -182,10 +188,12 @@ export class Handler {
       : this.#render(outgoing, wire, answer)
   }
 
-  #plan(wire: WireRequest): Plan | Bypass<string> {
-    const { backend, flavour, clock } = this.#options
+  #plan(outgoing: Outgoing, wire: WireRequest): Plan | Bypass<string> {
+    const { backend, flavour, clock, planning } = this.#options
     const context = { backend, now: clock.now(), flavour: () => flavour.noteRequest(wire.headers) }
-    return planRequest(context, wire)
+    const bytes = queryBytes(wire)
+    if (!isLong(bytes)) return planRequest(context, wire)
+    return planning.run({ bytes, address: outgoing.clientAddress }, () => planRequest(context, wire))
   }
 
   #render(outgoing: Outgoing, wire: WireRequest, answer: Answer): MaybePromise<void> {

@@ -104,6 +104,11 @@ export class Outgoing implements Client, StreamTarget, Visit {
     return this.#isCancelled
   }
 
+  /** Empty where the connection is closed already, or has none. */
+  get clientAddress(): string {
+    return this.#response.socket?.remoteAddress ?? ''
+  }
+
   /** 0 where no answer was begun. */
   get status(): number {
     return this.hasBegun ? this.#response.statusCode : 0

@@ -32,7 +32,8 @@ export interface Rule {
   /** What it is called in explanations. */
   readonly name: string
   readonly terms: Partial<Terms>
-  matches(subject: RuleSubject): boolean
+  /** Undefined where that cannot be told: a text is too long to be matched. */
+  matches(subject: RuleSubject): boolean | undefined
 }
 
 export interface RuledTerms extends Terms {
@@ -47,10 +48,19 @@ export interface Settings {
   readonly override?: Mode
 }
 
-/** The first rule that matches decides; what it does not say is as for everybody. */
+/**
+ * The first rule that matches decides; what it does not say is as for everybody. A request of which it cannot be told whether a rule
+ * matches is forwarded uncached.
+ */
 export function termsFor({ terms, rules, override }: Settings, subject: RuleSubject): RuledTerms {
-  const rule = rules.length === 0 ? undefined : rules.find((each) => each.matches(subject))
+  if (rules.length === 0) return terms
+  let verdict: boolean | undefined = false
+  const rule = rules.find((each) => {
+    verdict = each.matches(subject)
+    return verdict !== false
+  })
   if (rule === undefined) return terms
+  if (verdict === undefined) return { ...terms, mode: 'off', rule: rule.name }
   const own = { ...terms, ...rule.terms, rule: rule.name }
   return override === undefined ? own : { ...own, mode: moreCareful(own.mode, override) }
 }

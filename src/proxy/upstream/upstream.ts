@@ -61,6 +61,7 @@ export class HttpUpstream implements Upstream {
   #endpoints!: Endpoints
   #probeTimer: Timer | undefined
   #preferredEncoding: Encoding = 'gzip'
+  #hasPrefix = false
 
   constructor({ clock, via, pace = new Pace(), ...settings }: UpstreamOptions) {
     this.#clock = clock
@@ -73,12 +74,18 @@ export class HttpUpstream implements Upstream {
     return this.#preferredEncoding
   }
 
+  /** Whether the path of a URL goes before that of every request. */
+  get hasPrefix(): boolean {
+    return this.#hasPrefix
+  }
+
   /** From the next request on. Connections and health of URLs that stay are kept; requests under way finish. */
   configure(settings: UpstreamSettings): void {
     const before = this.#endpoints === undefined ? [] : [...this.#endpoints]
     const after = this.#endpointsOf(settings, before)
     for (const endpoint of before) if (!after.includes(endpoint)) this.#retire(endpoint)
     this.#settings = settings
+    this.#hasPrefix = [settings.url].flat().some(({ pathname }) => pathname !== '/')
     this.#credentials = new Credentials(settings.auth ?? {}, this.#clock)
     this.#endpoints = new Endpoints(after, settings.probe !== undefined)
     this.#preferredEncoding = after.every((each) => each.isLocal) ? 'identity' : 'gzip'

@@ -7,7 +7,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { StoreFinding } from '../kind.ts'
 import type { LmdbConfig } from './kind.ts'
 import { loadLibrary } from './library.ts'
-import { type Disk, dataFile, networkFileSystemOf, systemDisk } from './place.ts'
+import { type Disk, dataFile, distrust, networkFileSystemOf, systemDisk } from './place.ts'
 
 export async function examineLmdb(config: LmdbConfig, clock: Clock): Promise<StoreFinding[]> {
   const library = await loadLibrary()
@@ -15,6 +15,9 @@ export async function examineLmdb(config: LmdbConfig, clock: Clock): Promise<Sto
     const { detail, remedy } = library
     return [fail(`${sentence(detail)}: buckets are kept in memory only.`, remedy)]
   }
+  const distrusted = distrust(config.path)
+  if (distrusted !== undefined)
+    return [fail(`${distrusted.detail}: the store is refused.`, sentence(distrusted.remedy))]
   const directory = nearestExisting(config.path)
   const network = networkFileSystemOf(directory, systemDisk)
   if (network !== undefined) {

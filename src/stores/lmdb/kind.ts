@@ -28,6 +28,7 @@ export const lmdbKind: StoreKind<LmdbConfig> = {
   isFar: true,
   timeoutMs: 250,
   placeOf: (config) => ({ key: 'path', place: config.path }),
+  distrust: async (config) => (await import('./place.ts')).distrust(config.path),
   examine: async (config, clock) => (await import('./examine.ts')).examineLmdb(config, clock),
   open: openLmdb,
 }
