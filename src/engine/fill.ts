@@ -9,12 +9,13 @@ import { Backlog } from './backlog.ts'
 import type { DatabaseFailure, FetchedPanes, FetchResult } from './fetch.ts'
 import { type Flight, type FlightSpec, Flights, type Wish, wholeIn } from './flights.ts'
 import { askedBy } from './gaps.ts'
+import type { Forbidden } from './http/answer-terms.ts'
 import { Intake } from './intake.ts'
 import { marksOver } from './marks.ts'
 import { findStale, staleAnswerOf } from './stale.ts'
 import { partsOf } from './stored.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
-import { writeBack } from './write-back.ts'
+import { termsFor, writeBack } from './write-back.ts'
 
 /** Panes for all gaps in time order; or another answer; or `again`: the failure was somebody else's. */
 export type Filled = FilledGaps | Answer | 'again'
@@ -22,6 +23,8 @@ export type Filled = FilledGaps | Answer | 'again'
 export interface FilledGaps {
   readonly panes: readonly Pane[]
   readonly headers: HeaderList
+  /** Whether all of it may be stored. */
+  readonly isStorable: boolean
 }
 
 /** What filling gaps would take. */
@@ -145,6 +148,7 @@ export class GapFiller {
     }
     const fetch = new Intake({
       ...{ fetchedAt, budget, maxAnswerBytes, backlog: this.#backlog, target, land },
+      termsOf: termsFor(trip, backend, fetchedAt),
       newSink: () => backend.decompose(plan, intervals),
       onDelivered: () => void this.#unstored.set(fetch, trip.key),
     })
@@ -249,17 +253,26 @@ export class GapFiller {
   ): Filled | Promise<Filled> {
     const panes: Pane[] = []
     let headers: HeaderList = []
+    let isStorable = true
     for (let i = 0; i < results.length; i++) {
       const result = results[i]!
       const { flight, brings } = taken[i]!
       if (result.kind !== 'panes') return this.#failed(trip, flight, result)
-      // The database forbade that its answer be given to others: they ask for themselves.
-      if (!result.shareable && flight !== own) return { kind: 'forward', reason: 'no_store' }
+      const forbidden = flight === own ? undefined : this.#whyNotShared(result)
+      // The database forbids giving its answer to another request: that one asks for itself.
+      if (forbidden !== undefined) return { kind: 'forward', ...forbidden }
+      isStorable &&= result.storable
       panes.push(...partsOf(result.panes, brings))
       headers = result.headers
     }
     trip.decision.upstreamStatus = 200
-    return { panes: panes.sort((a, b) => a.from - b.from), headers }
+    return { panes: panes.sort((a, b) => a.from - b.from), headers, isStorable }
+  }
+
+  /** An answer that was stale when it came, by what the database says, is only for the request that asked for it. */
+  #whyNotShared({ forbidden, freshUntil }: FetchedPanes): Forbidden | undefined {
+    if (forbidden !== undefined || this.#options.clock.now() < freshUntil) return forbidden
+    return { reason: 'no_cache', detail: 'it took longer than the database lets it live' }
   }
 
   async #failed(trip: Trip, flight: Flight, result: Exclude<FetchResult, FetchedPanes>): Promise<Filled> {

@@ -75,3 +75,29 @@ function countingHeaders(headers: HeaderList, identity: Identity): ReadonlySet<s
   if (identity !== 'user') return new Set(identity.headers)
   return headers.some((name, i) => i % 2 === 0 && users.has(name)) ? users : listed
 }
+
+/** Whether requests with the same partition agree in a header, because it is a part of what keeps partitions apart. */
+export const isKeyed = (name: string, headers: HeaderList, identity: Identity): boolean =>
+  name === 'origin' || countingHeaders(headers, identity).has(name)
+
+/** Each value of these names one account. A cookie may, but many clients can have the same. */
+const personalHeaders: ReadonlySet<string> = new Set([
+  ...userHeaders,
+  'authorization',
+  'x-grafana-id',
+  'x-id-token',
+  'x-access-token',
+  'x-api-key',
+  'x-auth-token',
+  'x-auth-request-email',
+  'x-forwarded-email',
+  'x-forwarded-access-token',
+])
+
+/** Whether all requests of a partition come from one account: only they may share what is private. */
+export function isPersonal(headers: HeaderList, identity: Identity): boolean {
+  const counting = countingHeaders(headers, identity)
+  return headers.some(
+    (name, i) => i % 2 === 0 && personalHeaders.has(name) && counting.has(name) && headers[i + 1] !== '',
+  )
+}
