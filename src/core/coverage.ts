@@ -45,7 +45,7 @@ export interface LookupRules {
 export interface Coverage {
   /** In time order; together they are what was asked for. */
   readonly runs: readonly CoverageRun[]
-  /** The earliest clock of a fresh bucket, and when the first fresh bucket stops being so; Infinity without any. */
+  /** When the oldest fresh bucket was fetched, and when the first fresh bucket stops being so; Infinity without any. */
   readonly oldestFresh: EpochMs
   readonly freshUntil: EpochMs
 }
@@ -136,7 +136,7 @@ class Judge implements Coverage {
     const inner = Math.min(freshUntil, settledUntil)
     if (freshUntil > run.from) {
       const expiry = expiryOf(clock, freshUntil - 1, this.#rules)
-      this.oldestFresh = Math.min(this.oldestFresh, clock)
+      this.oldestFresh = Math.min(this.oldestFresh, fetchedAtOf(clock))
       this.freshUntil = Math.min(this.freshUntil, expiry)
     }
     if (run.from < inner) append(runs, { from: run.from, to: inner, state: 'fresh', settled: true })
@@ -165,7 +165,7 @@ class Judge implements Coverage {
       if (isEmpty(part) || !(run.since < clock)) continue
       append(this.runs, { from, to: part.from, state: 'stale', settled: true })
       append(this.runs, { ...part, state: 'fresh', settled: true, vouched: true })
-      this.oldestFresh = Math.min(this.oldestFresh, clock)
+      this.oldestFresh = Math.min(this.oldestFresh, fetchedAtOf(clock))
       this.freshUntil = Math.min(this.freshUntil, until)
       from = part.to
     }

@@ -80,8 +80,8 @@ function countingHeaders(headers: HeaderList, identity: Identity): ReadonlySet<s
 export const isKeyed = (name: string, headers: HeaderList, identity: Identity): boolean =>
   name === 'origin' || countingHeaders(headers, identity).has(name)
 
-/** Each value of these names one account. A cookie may, but many clients can have the same. */
-const personalHeaders: ReadonlySet<string> = new Set([
+/** Each value of these names one account. A cookie need not: many clients can have the same. */
+export const personalHeaders: readonly string[] = [
   ...userHeaders,
   'authorization',
   'x-grafana-id',
@@ -92,12 +92,14 @@ const personalHeaders: ReadonlySet<string> = new Set([
   'x-auth-request-email',
   'x-forwarded-email',
   'x-forwarded-access-token',
-])
+]
+
+const personal = new Set(personalHeaders)
 
 /** Whether all requests of a partition come from one account: only they may share what is private. */
 export function isPersonal(headers: HeaderList, identity: Identity): boolean {
   const counting = countingHeaders(headers, identity)
   return headers.some(
-    (name, i) => i % 2 === 0 && personalHeaders.has(name) && counting.has(name) && headers[i + 1] !== '',
+    (name, i) => i % 2 === 0 && personal.has(name) && counting.has(name) && headers[i + 1] !== '',
   )
 }
