@@ -7,7 +7,7 @@ import { bypassReasons } from '../src/backends/kinds.ts'
 import { configurationPages } from '../src/config/pages.ts'
 import { errorReasons, missReasons, refusalReasons, staleReasons } from '../src/core/decision.ts'
 import { errorCodes } from '../src/core/errors.ts'
-import { userHeaders } from '../src/engine/http/identity.ts'
+import { personalHeaders, userHeaders } from '../src/engine/http/identity.ts'
 import { credentialHeaders, notIdentityHeaders, tenantHeaders } from '../src/engine/http/identity-headers.ts'
 import { keptHeaderNames } from '../src/engine/kept-headers.ts'
 import { causes } from '../src/engine/shadow/causes.ts'
@@ -163,8 +163,41 @@ Such a request is never answered stale. Others see what they would have seen.
 | \`Age\` | seconds since the oldest stored bucket in the answer was fetched |
 | \`Via\` | \`1.1 windowpane-…\`; a request that carries it already is a loop and gets 508 |
 
-A response of the database with \`Cache-Control: no-store\` is not stored. A stored answer carries these headers of the
-database's last answer to the same question, and no others:
+\`detail\` begins with outcome and reason, and ends with \`unstored=REASON\` where the database forbids that its answer be stored.
+
+## Response Cache-Control and Vary
+
+What the database, or a gateway in front of it, forbids to store or to share (RFC 9111 §3, §4.1, §5.2.2) is neither stored nor given
+to requests that wait for the same query; those ask for themselves (outcome \`bypass\`, the same reason). What was stored
+before stays. Several lines of a header count together, names in any case, values quoted or not.
+
+| header | effect | reason |
+| --- | --- | --- |
+| \`Cache-Control: no-store\`, \`no-transform\` | not stored, not shared | \`no_store\` |
+| \`no-cache\`, \`max-age=0\`, \`s-maxage=0\`, a \`max-age\` that \`Age\` has used up, \`Expires\` in the past or unreadable; without Cache-Control: \`Pragma: no-cache\` | not stored, not shared | \`no_cache\` |
+| \`private\` | stored and shared only where the key is one account's: the request has one of the headers below, and it is part of the identity | \`private\` |
+| \`Vary\` with a header that is not part of the key, \`Vary: *\` | not stored, not shared | \`vary\` |
+| directives that cannot be read or contradict each other | not stored, not shared | \`malformed_cache_headers\` |
+| \`s-maxage=N\`, otherwise \`max-age=N\`, otherwise \`Expires\`; less \`Age\` | the buckets are fresh for N seconds at most. The TTL policy may make it less; nothing makes it more. Above 127 s it is rounded down by less than 1/64 | |
+| \`must-revalidate\`, \`proxy-revalidate\`, \`s-maxage\` | never served stale, not in an outage either | |
+| others, such as \`public\`, \`immutable\`, \`stale-while-revalidate\` | none | |
+
+With a list of fields, \`private\` and \`no-cache\` mean the same as without. Headers that name one account:
+${personalHeaders.map((name) => `\`${name}\``).join(', ')}.
+
+How this relates to the RFC:
+
+- A query by \`POST\` counts as a read, as the databases mean it.
+- §3.5 (\`Authorization\`) is met by identity: other credentials are another key. With \`identity: shared\`, \`headers\` or
+  \`user\` it is the operator who says that answers do not depend on them.
+- \`Vary: Accept-Encoding\` is met, because answers are stored decoded and encoded for each client; \`Vary: Origin\` and the
+  headers of the identity are met, because they are part of the key. Druid's web server adds \`User-Agent\` to \`Vary\` because it
+  does not compress for some old browsers: this is met like \`Accept-Encoding\`, in front of Druid only.
+- Without a limit of the database's own, the TTL policy decides (§4.2.2).
+
+## Headers of stored answers
+
+A stored answer carries these headers of the database's last answer to the same question, and no others:
 
 ${keptHeaderNames.map((name) => `- \`${name}\`\n`).join('')}`
 }

@@ -224,6 +224,8 @@ export interface BackendCapabilities {
   readonly severalIntervals: boolean
   /** Response headers, in lower case, that a stored answer carries besides the usual ones. */
   readonly keptHeaders: readonly string[]
+  /** Request headers, in lower case, that the database names in Vary although they only select the content encoding. */
+  readonly encodingHeaders?: readonly string[]
   /**
    * Execution members: members of a JSON answer that describe one execution of the query and not the data, such as
    * `stats` or `analysis`. `decompose` drops them, so they are neither stored nor compared; a recomposed answer leaves

@@ -12,7 +12,7 @@ export interface Timer {
 }
 
 export interface Clock {
-  /** The wall clock. */
+  /** The wall clock, in whole milliseconds. */
   now(): EpochMs
   /** Milliseconds, with fractions, on a scale that never goes back; for measuring durations only. */
   elapsed(): number

@@ -14,6 +14,7 @@ import {
 } from './coverage.ts'
 import { bucketAt, calendarGrid, startOf } from './grid.ts'
 import type { Interval } from './interval.ts'
+import { clockWith } from './lifetime.ts'
 import { type BucketMark, noMarks } from './mark.ts'
 import { clockOf, type Pane, slice } from './pane.ts'
 import { PaneBuilder } from './pane-builder.ts'
@@ -55,7 +56,7 @@ function someCase(dice: Dice): Case {
   for (let count = dice(0, 5); count > 0; count--) {
     const from = next + dice(0, 4)
     next = from + dice(1, 60)
-    panes.push(paneFetchedAt({ from, to: next }, now - dice(-2, 200) * 5000))
+    panes.push(paneFetchedAt({ from, to: next }, someClock(dice, now - dice(-2, 200) * 5000)))
   }
   const from = first + dice(0, 80)
   return {
@@ -71,6 +72,16 @@ function someCase(dice: Dice): Case {
     },
   }
 }
+
+/** Every third fetch has a limit that the database set; it is exact in a clock up to 127 s. */
+function someClock(dice: Dice, fetchedAt: number): number {
+  const seconds = dice(0, 2) > 0 ? Number.POSITIVE_INFINITY : dice(1, 127)
+  const clock = clockWith(fetchedAt, { seconds, mustRevalidate: dice(0, 1) === 0 })
+  fetches.set(clock, { fetchedAt, lifetimeMs: 1000 * seconds })
+  return clock
+}
+
+const fetches = new Map<number, { readonly fetchedAt: number; readonly lifetimeMs: number }>()
 
 /** Mostly in time; now and then lapsed, or of the future: then somebody has set the clock. */
 function someVouched(dice: Dice, first: number, now: number): LookupRules['vouched'] {
@@ -128,9 +139,10 @@ function naive({ window, panes, rules }: Case): Bucket[] {
   return Array.from({ length: window.to - window.from }, (_, i) => {
     const bucket = window.from + i
     const pane = panes.find(({ from, to }) => from <= bucket && bucket < to)
-    const clock = pane === undefined ? Number.NaN : clockOf(pane, bucket)
+    const stored = pane === undefined ? Number.NaN : clockOf(pane, bucket)
+    const { fetchedAt: clock, lifetimeMs } = fetches.get(stored) ?? { fetchedAt: stored, lifetimeMs: 0 }
     const end = grid.origin + bucket * grid.step + (grid.kind === 'cell' ? grid.step : 0)
-    const expiry = clock + policy.ttl(clock - end)
+    const expiry = clock + Math.min(policy.ttl(clock - end), lifetimeMs)
     const said = marks.filter(({ from, to, at }) => from <= bucket && bucket < to && clock <= at)
     const isPurged = said.some(({ kind }) => kind === 'purge')
     if (Number.isNaN(clock) || clock > now || isPurged)
@@ -138,7 +150,7 @@ function naive({ window, panes, rules }: Case): Bucket[] {
     const settled = clock - end >= policy.settledAgeMs
     const mayBe = clock >= notBefore && said.length === 0
     if (mayBe && now < expiry) return { bucket, state: 'fresh', settled, clock, expiry }
-    const until = settled ? wordUntil(vouched, bucket, clock) : 0
+    const until = settled ? Math.min(wordUntil(vouched, bucket, clock), clock + lifetimeMs) : 0
     const isVouchedFor = mayBe && now < until && vouched!.verifiedAt <= now
     if (isVouchedFor) return { bucket, state: 'fresh', settled, clock, expiry: until, vouched: true }
     return { bucket, state: 'stale', settled, clock, expiry }

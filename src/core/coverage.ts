@@ -5,6 +5,7 @@
 import type { EpochMs } from './clock.ts'
 import { bucketAt, endOf, type Grid } from './grid.ts'
 import { type Interval, type Intervals, intersect, isEmpty } from './interval.ts'
+import { fetchedAtOf, lifetimeMsOf } from './lifetime.ts'
 import { type BucketMark, markedRun } from './mark.ts'
 import type { Pane } from './pane.ts'
 import { type VouchedBuckets, vouchedUntil } from './witness.ts'
@@ -44,10 +45,20 @@ export interface LookupRules {
 export interface Coverage {
   /** In time order; together they are what was asked for. */
   readonly runs: readonly CoverageRun[]
-  /** The earliest clock of a fresh bucket, and when the first fresh bucket stops being so; Infinity without any. */
+  /** When the oldest fresh bucket was fetched, and when the first fresh bucket stops being so; Infinity without any. */
   readonly oldestFresh: EpochMs
   readonly freshUntil: EpochMs
 }
+
+/** When a bucket fetched at `clock` stops being fresh: after its TTL, or earlier where the database said so. */
+export function expiryOf(clock: EpochMs, bucket: number, { grid, policy }: Expiring): EpochMs {
+  const fetchedAt = fetchedAtOf(clock)
+  const ttl = policy.ttl(fetchedAt - endOf(grid, bucket))
+  // Nearly no clock has limits.
+  return fetchedAt + (fetchedAt === clock ? ttl : Math.min(ttl, lifetimeMsOf(clock)))
+}
+
+type Expiring = Pick<LookupRules, 'grid' | 'policy'>
 
 /** What is known of `windows`; `panes` are disjoint and in time order. */
 export function cover(windows: Intervals, panes: readonly Pane[], rules: LookupRules): Coverage {
@@ -114,18 +125,18 @@ class Judge implements Coverage {
    */
   #run(run: Interval, clock: EpochMs, mark?: BucketMark): void {
     const { runs } = this
-    const { grid, policy, now, notBefore } = this.#rules
+    const { now, notBefore } = this.#rules
     if (!(clock <= now)) {
       append(runs, { from: run.from, to: run.to, state: 'absent', settled: false })
       return
     }
-    const mayBeFresh = mark === undefined && clock >= notBefore
+    const mayBeFresh = mark === undefined && fetchedAtOf(clock) >= notBefore
     const freshUntil = mayBeFresh ? this.#firstNotFresh(run, clock) : run.from
     const settledUntil = this.#firstNotSettled(run, clock)
     const inner = Math.min(freshUntil, settledUntil)
     if (freshUntil > run.from) {
-      const expiry = clock + policy.ttl(clock - endOf(grid, freshUntil - 1))
-      this.oldestFresh = Math.min(this.oldestFresh, clock)
+      const expiry = expiryOf(clock, freshUntil - 1, this.#rules)
+      this.oldestFresh = Math.min(this.oldestFresh, fetchedAtOf(clock))
       this.freshUntil = Math.min(this.freshUntil, expiry)
     }
     if (run.from < inner) append(runs, { from: run.from, to: inner, state: 'fresh', settled: true })
@@ -154,7 +165,7 @@ class Judge implements Coverage {
       if (isEmpty(part) || !(run.since < clock)) continue
       append(this.runs, { from, to: part.from, state: 'stale', settled: true })
       append(this.runs, { ...part, state: 'fresh', settled: true, vouched: true })
-      this.oldestFresh = Math.min(this.oldestFresh, clock)
+      this.oldestFresh = Math.min(this.oldestFresh, fetchedAtOf(clock))
       this.freshUntil = Math.min(this.freshUntil, until)
       from = part.to
     }
@@ -162,17 +173,25 @@ class Judge implements Coverage {
   }
 
   #firstNotFresh(run: Interval, clock: EpochMs): number {
-    const { grid, policy, now, acceptFrom } = this.#rules
-    if (acceptFrom !== undefined && clock >= acceptFrom) return run.to
+    const { now } = this.#rules
+    if (this.#wasAwaited(clock)) return run.to
     // Nearly always all of a run is fresh, or none of it.
-    if (now < clock + policy.ttl(clock - endOf(grid, run.to - 1))) return run.to
-    return firstNot(run, (bucket) => now < clock + policy.ttl(clock - endOf(grid, bucket)))
+    if (now < expiryOf(clock, run.to - 1, this.#rules)) return run.to
+    return firstNot(run, (bucket) => now < expiryOf(clock, bucket, this.#rules))
+  }
+
+  /** What a request waited for is fresh enough for it, unless the database itself says that it no longer is. */
+  #wasAwaited(clock: EpochMs): boolean {
+    const { now, acceptFrom } = this.#rules
+    if (acceptFrom === undefined) return false
+    const fetchedAt = fetchedAtOf(clock)
+    return fetchedAt >= acceptFrom && now < fetchedAt + lifetimeMsOf(clock)
   }
 
   /** Ages fall by one step from bucket to bucket: no search is needed. */
   #firstNotSettled(run: Interval, clock: EpochMs): number {
     const { grid, policy } = this.#rules
-    const last = bucketAt(grid, clock - policy.settledAgeMs)
+    const last = bucketAt(grid, fetchedAtOf(clock) - policy.settledAgeMs)
     const until = grid.kind === 'point' ? last + 1 : last
     return Math.min(run.to, Math.max(run.from, until))
   }

@@ -66,8 +66,27 @@ export const servingReasons = {
     remedy: 'windowpane shadow report says whether it is safe to switch on.',
   },
   no_store: {
-    meaning: 'the client, or the database, asked that the answer be not stored',
+    meaning: 'the client asked that the answer be not stored, or the database did (no-store, no-transform)',
     remedy: 'Find out which client sends Cache-Control: no-store, or whether the database does.',
+  },
+  no_cache: {
+    meaning:
+      "the database's answer may not be used again without asking it (no-cache, max-age=0, s-maxage=0, Expires in the past)",
+    remedy: 'Have the database, or the gateway in front of it, send no such header with query answers.',
+  },
+  private: {
+    meaning: "the database's answer is for one user (private), and its key is not one user's",
+    remedy:
+      'Let requests carry credentials or a user header that is part of the identity, or have the database not send private.',
+  },
+  vary: {
+    meaning: "the database's answer depends on request headers that are not part of the key (Vary)",
+    remedy:
+      'Name the header in identityHeaders (identity: headers), or have the gateway not send it in Vary; windowpane tail --reason vary shows which it is.',
+  },
+  malformed_cache_headers: {
+    meaning: "Cache-Control, Age or Vary of the database's answer cannot be read",
+    remedy: 'Look at what the database answers with windowpane tail --reason malformed_cache_headers.',
   },
   unusable_answer: {
     meaning: 'the database answered in a form that cannot be cut into buckets',
@@ -92,6 +111,16 @@ export const servingReasons = {
   },
 } as const satisfies Readonly<Record<string, ReasonWords>>
 export type ServingReason = keyof typeof servingReasons
+
+/** Why the database forbids that its answer be stored or given to another request (RFC 9111). */
+export const unstoredReasons = [
+  'no_store',
+  'no_cache',
+  'private',
+  'vary',
+  'malformed_cache_headers',
+] as const satisfies readonly ServingReason[]
+export type UnstoredReason = (typeof unstoredReasons)[number]
 
 /** Why the database had to be asked although the query is eligible. */
 export const missReasons = {
@@ -147,6 +176,8 @@ export interface Decision {
   /** Part or all of the answer came from a flight that another request had opened. */
   collapsed?: boolean
   stored?: boolean
+  /** Why the database forbids that what this request fetched be stored. */
+  unstored?: UnstoredReason | undefined
   /** Status of the database's answer, where it was asked. */
   upstreamStatus?: number
   /** Seconds since the oldest stored bucket in the answer was fetched. */

@@ -5,7 +5,7 @@
  * Layout of the buffer (host byte order, every section 4- or 8-byte aligned up to `ranks`):
  *
  *   header    16 u32 words (see `word`); the first two are the number of the first bucket as one f64
- *   clocks    f64 per bucket: fetchedAt, NaN = absent
+ *   clocks    f64 per bucket: fetchedAt, with the database's own limits as a fraction (lifetime.ts); NaN = absent
  *   columns   per column: headStart, headEnd, rankEnd, then per lane: spanFrom, spanLength, table
  *   tables    per column and lane with bytes: spanLength + 1 offsets into the slab
  *   noteIndex u32 per bucket (only where there are notes): 0 = none, else index of a note set + 1

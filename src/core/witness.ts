@@ -5,6 +5,7 @@
 import type { EpochMs } from './clock.ts'
 import { bucketAt, bucketFrom, endOf, type Grid, startOf } from './grid.ts'
 import { type Interval, type Intervals, intersect, intersectAll, isEmpty, subtractAll } from './interval.ts'
+import { fetchedAtOf, lifetimeMsOf } from './lifetime.ts'
 
 /** Milliseconds, half-open; infinite where it has no end. In lists: in time order, disjoint, none of them empty. */
 export type TimeSpan = Interval
@@ -134,9 +135,11 @@ function runsOf(spans: readonly StillSpan[], grid: Grid, window: Interval): read
   return runs
 }
 
-/** Until when a witness keeps a settled bucket fresh that was fetched at `clock`. */
-export const vouchedUntil = ({ until, maxAgeMs }: VouchedBuckets, clock: EpochMs): EpochMs =>
-  Math.min(until, clock + maxAgeMs)
+/** Until when a witness keeps a settled bucket fresh that was fetched at `clock`; no longer than the database permits. */
+export function vouchedUntil({ until, maxAgeMs }: VouchedBuckets, clock: EpochMs): EpochMs {
+  const fetchedAt = fetchedAtOf(clock)
+  return Math.min(until, fetchedAt + maxAgeMs, fetchedAt + lifetimeMsOf(clock))
+}
 
 /** The run that vouches for a bucket fetched at `clock`. */
 export const runVouchingFor = (

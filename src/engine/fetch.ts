@@ -2,8 +2,9 @@
 import type { Decomposed, HeaderList, ResponseEnds, Sink, Unusable } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { ServingReason, StaleReason } from '../core/decision.ts'
-import { headerOf } from '../core/headers.ts'
+import { clockWith } from '../core/lifetime.ts'
 import type { Pane } from '../core/pane.ts'
+import type { AnswerTerms, Forbidden } from './http/answer-terms.ts'
 
 export type FetchResult = FetchedPanes | DatabaseRefusal | DatabaseFailure | UnusableAnswer | Abandoned
 
@@ -12,10 +13,12 @@ export interface FetchedPanes {
   /** One for each interval that was asked for, in time order. */
   readonly panes: readonly Pane[]
   readonly headers: HeaderList
-  /** False where the database or its answer forbids keeping it. */
+  /** False where the database forbids it, or the answer is not complete. */
   readonly storable: boolean
-  /** False where the database forbids giving it to anybody but the one who asked. */
-  readonly shareable: boolean
+  /** Why the database forbids storing it and giving it to another request. */
+  readonly forbidden?: Forbidden | undefined
+  /** Other requests may be given it before this instant. */
+  readonly freshUntil: EpochMs
 }
 
 /** The database's own answer that the query is wrong. */
@@ -51,15 +54,20 @@ export interface WholeResponse {
 }
 
 /** The panes of a sink that has been given all of a response. */
-export function fetchedBy(sink: Sink, fetchedAt: EpochMs, ends: ResponseEnds): FetchedPanes | UnusableAnswer {
-  const decomposed = endOf(sink, fetchedAt, ends)
+export function fetchedBy(
+  sink: Sink,
+  ends: ResponseEnds,
+  { fetchedAt, terms }: { readonly fetchedAt: EpochMs; readonly terms: AnswerTerms },
+): FetchedPanes | UnusableAnswer {
+  const { limits, forbidden } = terms
+  const decomposed = endOf(sink, clockWith(fetchedAt, limits), ends)
   if ('unusable' in decomposed) {
     return { kind: 'unusable', reason: 'unusable_answer', detail: decomposed.unusable }
   }
   const { headers } = ends
-  const shareable = !/\bno-store\b/i.test(headerOf(headers, 'cache-control') ?? '')
-  const storable = decomposed.storable && shareable
-  return { kind: 'panes', panes: decomposed.panes, headers, storable, shareable }
+  const storable = decomposed.storable && forbidden === undefined
+  const freshUntil = fetchedAt + 1000 * limits.seconds
+  return { kind: 'panes', panes: decomposed.panes, headers, storable, forbidden, freshUntil }
 }
 
 /** What a response without an answer in it means. */

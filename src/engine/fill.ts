@@ -11,7 +11,7 @@ import { Intake } from './intake.ts'
 import { marksOver } from './marks.ts'
 import { findStale, staleAnswerOf } from './stale.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
-import { writeBack } from './write-back.ts'
+import { termsFor, writeBack } from './write-back.ts'
 
 /** What filling gaps would take. */
 export interface Preview {
@@ -130,6 +130,7 @@ export class GapFiller {
     }
     const fetch = new Intake({
       ...{ fetchedAt, budget, maxAnswerBytes, backlog: this.#backlog, target, land },
+      termsOf: termsFor(trip, backend, fetchedAt),
       newSink: () => backend.decompose(plan, intervals),
       onDelivered: () => void this.#unstored.set(fetch, trip.key),
     })

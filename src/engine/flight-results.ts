@@ -5,6 +5,7 @@ import type { Intervals } from '../core/interval.ts'
 import type { Pane } from '../core/pane.ts'
 import type { DatabaseFailure, FetchedPanes, FetchResult } from './fetch.ts'
 import type { Flight } from './flights.ts'
+import type { Forbidden } from './http/answer-terms.ts'
 import { findStale, staleAnswerOf } from './stale.ts'
 import { partsOf } from './stored.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
@@ -15,6 +16,8 @@ export type Filled = FilledGaps | Answer | 'again'
 export interface FilledGaps {
   readonly panes: readonly Pane[]
   readonly headers: HeaderList
+  /** Whether all of it may be stored. */
+  readonly isStorable: boolean
 }
 
 /** A flight, and what of it this request takes. */
@@ -40,17 +43,29 @@ export function filledBy(
 ): Filled | Promise<Filled> {
   const panes: Pane[] = []
   let headers: HeaderList = []
+  let isStorable = true
   for (let i = 0; i < results.length; i++) {
     const result = results[i]!
     const { flight, brings } = taken[i]!
     if (result.kind !== 'panes') return filledWithout(options, trip, { flight, result })
-    // The database does not allow its response to be shared: the other requests ask for themselves.
-    if (!result.shareable && flight !== own) return { kind: 'forward', reason: 'no_store' }
+    const forbidden = flight === own ? undefined : whyNotShared(options, result)
+    // The database forbids giving its answer to another request: that one asks for itself.
+    if (forbidden !== undefined) return { kind: 'forward', ...forbidden }
+    isStorable &&= result.storable
     panes.push(...partsOf(result.panes, brings))
     headers = result.headers
   }
   trip.decision.upstreamStatus = 200
-  return { panes: panes.sort((a, b) => a.from - b.from), headers }
+  return { panes: panes.sort((a, b) => a.from - b.from), headers, isStorable }
+}
+
+/** An answer that was stale when it came, by what the database says, is only for the request that asked for it. */
+function whyNotShared(
+  { clock }: IntervalCacheOptions,
+  { forbidden, freshUntil }: FetchedPanes,
+): Forbidden | undefined {
+  if (forbidden !== undefined || clock.now() < freshUntil) return forbidden
+  return { reason: 'no_cache', detail: 'it took longer than the database lets it live' }
 }
 
 interface FailedFlight {

@@ -4,6 +4,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import type { Sink } from '../backends/backend.ts'
 import { Budget } from '../core/budget.ts'
+import { noLimits } from '../core/lifetime.ts'
 import { ListeningTarget } from '../testing/engine-rig.ts'
 import { Backlog } from './backlog.ts'
 import { Intake, type IntakeOptions } from './intake.ts'
@@ -30,6 +31,7 @@ function setUp(options: Partial<IntakeOptions> = {}) {
   const intake = new Intake({
     ...{ fetchedAt: 0, newSink: () => sink, budget, maxAnswerBytes: 64 * MiB, target },
     backlog: new Backlog({ elapsed: () => 0 }, { afterTurn: (action) => turns.push(action) }),
+    termsOf: () => ({ limits: noLimits }),
     onDelivered: () => void told.push('delivered'),
     land: async ({ kind }) => void told.push(kind),
     ...options,

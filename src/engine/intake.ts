@@ -12,11 +12,14 @@ import { BackPressure } from './back-pressure.ts'
 import type { Backlog, Backlogged } from './backlog.ts'
 import { decoderFor } from './decoder.ts'
 import { errorOf, type FetchResult, fetchedBy } from './fetch.ts'
+import type { AnswerTerms } from './http/answer-terms.ts'
 import type { Broken, ResponseHandler, StreamTarget, UpstreamCall } from './ports.ts'
 import { Tee } from './tee.ts'
 
 export interface IntakeOptions {
   readonly fetchedAt: EpochMs
+  /** Called when a successful response begins: what its headers permit. */
+  readonly termsOf: (headers: HeaderList) => AnswerTerms
   /** Called when a response begins: again where the first one broke off. */
   readonly newSink: () => Sink
   readonly budget: Budget
@@ -52,6 +55,7 @@ export class Intake implements ResponseHandler, Backlogged {
   #trailers: HeaderList = []
   #decoder: Transform | undefined
   #sink: Sink | undefined
+  #terms: AnswerTerms | undefined
   #errorBody: Uint8Array[] = []
   /** What has arrived and is not split yet. */
   #pieces: Uint8Array[] = []
@@ -116,6 +120,7 @@ export class Intake implements ResponseHandler, Backlogged {
     this.#status = status
     this.#headers = headers
     this.#remaining = Number(headerOf(headers, 'content-length') ?? Number.POSITIVE_INFINITY)
+    if (status === 200) this.#terms = this.#options.termsOf(headers)
     // A client that waits for an error of the server may be better served with what is stored.
     if (status < 500 || this.#options.isTransparent === true) this.#tee.head(status, headers)
     if (this.#isSettled) return
@@ -265,7 +270,7 @@ export class Intake implements ResponseHandler, Backlogged {
     this.#settle(
       sink === undefined
         ? errorOf({ status: this.#status, headers, body: Buffer.concat(this.#errorBody) })
-        : fetchedBy(sink, this.#options.fetchedAt, { headers, trailers }),
+        : fetchedBy(sink, { headers, trailers }, { fetchedAt: this.#options.fetchedAt, terms: this.#terms! }),
     )
   }
 

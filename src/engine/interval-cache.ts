@@ -9,6 +9,7 @@ import { type Coverage, cover } from '../core/coverage.ts'
 import { inTime } from '../core/deadline.ts'
 import { type Decision, resetDecision } from '../core/decision.ts'
 import { countOf, type Interval, type Intervals, nothing, subtractAll } from '../core/interval.ts'
+import { fetchedAtOf } from '../core/lifetime.ts'
 import { clockOf, type Pane } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
 import { readNear } from '../stores/peek.ts'
@@ -200,7 +201,11 @@ export class IntervalCache {
       trip.frame = frame
       return 'again'
     }
-    return this.#answer(plan, panes, keptHeaders(filled.headers, this.#options.backend.capabilities))
+    const { backend } = this.#options
+    const headers = keptHeaders(filled.headers, backend.capabilities)
+    // Compressed answers are kept by their panes: what may not be stored must not be kept there either.
+    if (!filled.isStorable) return { kind: 'panes', headers, body: backend.recompose(plan, panes) }
+    return this.#answer(plan, panes, headers)
   }
 
   #answer(plan: Plan, panes: readonly Pane[], headers: HeaderList): Answer {
@@ -223,8 +228,8 @@ function newestIn({ found, gaps }: Lookup): EpochMs {
   let newest = Number.NEGATIVE_INFINITY
   for (const pane of partsOf(found?.panes ?? [], gaps)) {
     for (let bucket = pane.from; bucket < pane.to; bucket++) {
-      const clock = clockOf(pane, bucket)
-      if (clock > newest) newest = clock
+      const fetchedAt = fetchedAtOf(clockOf(pane, bucket))
+      if (fetchedAt > newest) newest = fetchedAt
     }
   }
   return newest

@@ -15,5 +15,6 @@ describe('over a far tier that answers by promise', async () => {
   await import('./purge/purge-race.test.ts')
   await import('./shadow/shadow.test.ts')
   await import('./shadow/shadow-several.test.ts')
+  await import('./answer-rules.test.ts')
   await import('./simulation.test.ts')
 })

@@ -2,11 +2,12 @@
 
 import type { HeaderList, Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
-import type { Freshness } from '../core/coverage.ts'
+import { expiryOf, type Freshness } from '../core/coverage.ts'
 import { inTime } from '../core/deadline.ts'
 import { type Decision, resetDecision, type StaleReason } from '../core/decision.ts'
 import { endOf, type Grid, startOf } from '../core/grid.ts'
 import { countOf, hullOf, type Interval, type Intervals, intersectAll } from '../core/interval.ts'
+import { fetchedAtOf, mustRevalidate } from '../core/lifetime.ts'
 import { type BucketMark, markedRun } from '../core/mark.ts'
 import { clockOf, type Pane } from '../core/pane.ts'
 import { runVouchingFor, type VouchedBuckets, vouchedUntil } from '../core/witness.ts'
@@ -151,7 +152,7 @@ function usableBeginning(whole: Intervals, panes: readonly Pane[], rules: StaleR
     const lateness = latenessOf(clock, bucket, rules)
     if (!(lateness <= rules.maxStaleMs)) return false
     staleForMs = Math.max(staleForMs, lateness)
-    oldestClock = Math.min(oldestClock, clock)
+    oldestClock = Math.min(oldestClock, fetchedAtOf(clock))
     return true
   }
   const first = firstIn(whole, (bucket) => !isUsable(bucket))
@@ -174,23 +175,23 @@ function knownClock(bucket: number, panes: readonly Pane[], rules: StaleRules): 
   return rules.emptyEnds.find(({ from, to }) => bucket >= from && bucket < to)?.at ?? Number.NaN
 }
 
-/** Milliseconds since a bucket stopped being fresh (negative while it is); NaN where it is absent or purged. */
+/** Milliseconds since a bucket stopped being fresh (negative while it is); NaN where it is absent or may not be served. */
 function latenessOf(clock: EpochMs, bucket: number, rules: StaleRules): number {
   const { now, marks } = rules
   if (!(clock <= now)) return Number.NaN
   const lateness = now - freshUntil(clock, bucket, rules)
-  if (marks.length === 0) return lateness
-  const { mark } = markedRun(bucket, clock, marks)
-  if (mark === undefined) return lateness
+  const mark = marks.length === 0 ? undefined : markedRun(bucket, clock, marks).mark
+  if (mark?.kind === 'purge') return Number.NaN
+  // The database forbids serving it once it is not fresh (must-revalidate, proxy-revalidate, s-maxage).
+  if ((lateness >= 0 || mark !== undefined) && mustRevalidate(clock)) return Number.NaN
   // What was marked as changed was fresh until then at most: nobody may take it for a hit.
-  return mark.kind === 'purge' ? Number.NaN : Math.max(lateness, now - mark.at, 0)
+  return mark === undefined ? lateness : Math.max(lateness, now - mark.at, 0)
 }
 
 /** What a witness vouched for until the outage was fresh until then. */
 function freshUntil(clock: EpochMs, bucket: number, { grid, policy, vouched }: StaleRules): EpochMs {
-  const age = clock - endOf(grid, bucket)
-  const expiry = clock + policy.ttl(age)
-  const isSettled = age >= policy.settledAgeMs
+  const expiry = expiryOf(clock, bucket, { grid, policy })
+  const isSettled = fetchedAtOf(clock) - endOf(grid, bucket) >= policy.settledAgeMs
   const isVouchedFor =
     vouched !== undefined && isSettled && runVouchingFor(vouched, bucket, clock) !== undefined
   return isVouchedFor ? Math.max(expiry, vouchedUntil(vouched, clock)) : expiry

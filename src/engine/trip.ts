@@ -12,6 +12,7 @@ import type { TtlPolicy } from '../ttl/policy.ts'
 import type { Backlog } from './backlog.ts'
 import type { Claims } from './claims.ts'
 import type { DatabaseFailure, FetchResult, WholeResponse } from './fetch.ts'
+import type { Identity } from './http/identity.ts'
 import type { BackendMarks } from './marks.ts'
 import type { StreamTarget, Upstream } from './ports.ts'
 import type { ShadowLog } from './shadow/log.ts'
@@ -58,6 +59,8 @@ export interface FetchOver {
 export interface CacheRequest {
   readonly plan: Plan
   readonly identity: string
+  /** How the identity was found: which headers all requests with the same identity agree in. */
+  readonly partition: Identity
   /** What the client demands of stored answers (request Cache-Control). */
   readonly demands: Demands
   /** Where a full miss is streamed to; without one the answer is returned whole. */

@@ -1,19 +1,37 @@
 /** What of fetched panes is stored, and with which record. */
 
-import type { Plan } from '../backends/backend.ts'
+import type { Backend, HeaderList, Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { inTime } from '../core/deadline.ts'
 import { bucketAt } from '../core/grid.ts'
 import { type Intervals, intersectAll, nothing, subtractAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
+import { fetchedAtOf } from '../core/lifetime.ts'
 import { type BucketMark, markedRun } from '../core/mark.ts'
 import { clockOf, filledUntil, type Pane, slice } from '../core/pane.ts'
 import type { EmptyEnd, MaybePromise, ShapeRecord } from '../stores/store.ts'
 import type { FetchedPanes } from './fetch.ts'
+import { type AnswerTerms, termsOf } from './http/answer-terms.ts'
 import { keptHeaders } from './kept-headers.ts'
 import { marksOver } from './marks.ts'
 import { partsOf } from './stored.ts'
 import type { IntervalCacheOptions, Trip } from './trip.ts'
+
+/** What the headers of an answer permit, and, where that is nothing, why: the client that asked is told. */
+export function termsFor(
+  { plan, request, decision }: Trip,
+  { capabilities }: Pick<Backend, 'capabilities'>,
+  fetchedAt: EpochMs,
+): (headers: HeaderList) => AnswerTerms {
+  const { encodingHeaders = [] } = capabilities
+  const asker = { headers: plan.request.headers, partition: request.partition, encodingHeaders }
+  return (headers) => {
+    const terms = termsOf(headers, asker, fetchedAt)
+    decision.unstored = terms.forbidden?.reason
+    if (terms.forbidden !== undefined) decision.detail ??= terms.forbidden.detail
+    return terms
+  }
+}
 
 /** Resolves to whether it was kept. A store that fails costs the next request a fetch, never this one its answer. */
 export async function writeBack(
@@ -103,7 +121,7 @@ function withoutPurged(pane: Pane, marks: readonly BucketMark[]): readonly Pane[
 /** Trailing empty buckets that are not settled may only be late: they are not stored. */
 function untilUnsettledEnd(panes: readonly Pane[], { grid }: Plan, settledAgeMs: number): Intervals {
   const [first, last] = [panes[0]!, panes.at(-1)!]
-  const lastSettled = bucketAt(grid, clockOf(first, first.from) - settledAgeMs)
+  const lastSettled = bucketAt(grid, fetchedAtOf(clockOf(first, first.from)) - settledAgeMs)
   const settledUntil = grid.kind === 'point' ? lastSettled + 1 : lastSettled
   const filled = panes.findLast((pane) => filledUntil(pane) > pane.from)
   const to = Math.min(

@@ -97,6 +97,34 @@ test('who asks with other credentials shares nothing', async () => {
   )
 })
 
+test('what the database forbids to store or share is not', async () => {
+  for (const [reason, headers] of [
+    ['no_store', { 'cache-control': 'no-store' }],
+    ['no_cache', { 'cache-control': 'max-age=0' }],
+    ['private', { 'cache-control': 'private' }],
+    ['vary', { vary: 'x-team' }],
+  ] as const) {
+    const { server, ask } = setUp()
+    server.script = async (request) => new Response(await rows(request).text(), { headers })
+    const both = await Promise.all([ask([0, 10]), ask([0, 10])])
+    assert.deepEqual(both.map(detailOf), ['miss/absent', `bypass/${reason}`])
+    assert.match(both[0]!.headers.get('cache-status') ?? '', new RegExp(`unstored=${reason}`))
+    assert.equal(detailOf(await ask([0, 10])), 'miss/absent')
+    assert.equal(server.seen.length, 3)
+  }
+})
+
+test('max-age of the database shortens the TTL', async () => {
+  const { clock, server, ask } = setUp()
+  server.script = async (request) =>
+    new Response(await rows(request).text(), { headers: { 'cache-control': 'max-age=20' } })
+  await ask([0, 10])
+  await clock.advance(19_999)
+  assert.equal(detailOf(await ask([0, 10])), 'hit')
+  await clock.advance(1)
+  assert.equal(detailOf(await ask([0, 10])), 'miss/expired')
+})
+
 test('what is not a query is passed on with method, body and status', async () => {
   const { server, handle } = setUp()
   server.script = async (request) =>

@@ -119,8 +119,9 @@ class Handler {
       if (demands.onlyIfCached) return this.#refuse(visit, 'only_if_cached', 'this is never stored')
       return this.#passOn(visit, plan)
     }
-    const identity = identityOf(wire.headers, this.#identity)
-    const request = { plan, identity, demands, client: clientOf(signal) }
+    const partition = this.#identity
+    const identity = identityOf(wire.headers, partition)
+    const request = { plan, identity, partition, demands, client: clientOf(signal) }
     const answer = await Promise.race([this.#cache.serve(request, decision), abortedBy(signal)])
     return this.#render(visit, plan, answer)
   }

@@ -1,5 +1,5 @@
 /** The counters of one database, in flat arrays. */
-import { outcomes } from '../core/decision.ts'
+import { outcomes, unstoredReasons } from '../core/decision.ts'
 import { type VerifyResult, verifyResults } from '../engine/shadow/log.ts'
 import { sample } from './exposition.ts'
 import { families } from './families.ts'
@@ -22,6 +22,7 @@ export class BackendFigures {
   /** From the cache, from the database. */
   readonly #buckets = new Float64Array(2)
   readonly #origin = new Float64Array(originStatuses.length)
+  readonly #unstored = new Float64Array(unstoredReasons.length)
   readonly #verified = new Float64Array(verifyResults.length)
 
   constructor(name: string) {
@@ -34,6 +35,7 @@ export class BackendFigures {
     this.#buckets[0]! += bucketsOf(record, 'cache')
     this.#buckets[1]! += bucketsOf(record, 'origin')
     if (record.isForwarded) this.countOrigin(forwardStatus(record))
+    if (record.unstored !== undefined) this.#unstored[unstoredReasons.indexOf(record.unstored)]!++
   }
 
   countOrigin(status: OriginStatus): void {
@@ -68,6 +70,14 @@ export class BackendFigures {
     return ['cache', 'origin']
       .map((source, i) =>
         sample(families.buckets.name, ['backend', this.#name, 'source', source], this.#buckets[i]!),
+      )
+      .join('')
+  }
+
+  unstored(): string {
+    return unstoredReasons
+      .map((reason, i) =>
+        sample(families.unstored.name, ['backend', this.#name, 'reason', reason], this.#unstored[i]!),
       )
       .join('')
   }

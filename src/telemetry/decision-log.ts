@@ -66,6 +66,7 @@ function fieldsOf(record: RequestRecord): LogFields {
       cached,
       asked,
     }),
+    unstored: record.unstored,
     ageSeconds: record.ageSeconds,
     ttlSeconds: record.ttlSeconds,
     ms: Math.round(record.totalMs * 1000) / 1000,

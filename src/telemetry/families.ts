@@ -1,5 +1,5 @@
 /** Every metric with its type, labels and meaning: what is exposed, and what the reference page lists. */
-import { outcomes } from '../core/decision.ts'
+import { outcomes, unstoredReasons } from '../core/decision.ts'
 import { verifyResults } from '../engine/shadow/log.ts'
 import { evictionReasons, storeOperations } from '../stores/figures.ts'
 import type { Family } from './exposition.ts'
@@ -54,6 +54,14 @@ export const families = {
   origin: counter('windowpane_origin_requests_total', 'Queries to the database, by how they ended.', {
     labels: { ...backend, status: originStatuses },
   }),
+  unstored: counter(
+    'windowpane_unstored_total',
+    'Answers that were not stored because the database forbids it, by reason.',
+    {
+      labels: { ...backend, reason: unstoredReasons },
+      example: 'sum by (backend, reason) (rate(windowpane_unstored_total[5m])) > 0',
+    },
+  ),
   interval: counter(
     'windowpane_origin_interval_seconds_total',
     'Length of the windows clients asked for, and of those the database was asked for.',

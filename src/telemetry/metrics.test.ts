@@ -161,6 +161,19 @@ test('what is shown, to the letter', () => {
   ])
 })
 
+test('answers that may not be stored are counted by reason', () => {
+  const metrics = newMetrics()
+  const { decision } = visits.partial
+  for (const unstored of ['vary', 'vary', 'private'] as const) {
+    metrics.observe(recordOf('main', { ...visits.partial, decision: { ...decision, unstored } }))
+  }
+  const counted = render(metrics).match(/^windowpane_unstored_total\{.* [1-9]\d*$/gm)
+  assert.deepEqual(counted, [
+    'windowpane_unstored_total{backend="main",reason="private"} 1',
+    'windowpane_unstored_total{backend="main",reason="vary"} 2',
+  ])
+})
+
 test('every family is announced once, with its type and help, and nothing else', () => {
   const metrics = newMetrics()
   metrics.announce('main')

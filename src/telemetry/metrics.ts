@@ -110,6 +110,7 @@ export class Metrics {
     yield family(families.buckets, ...backends.map((each) => each.buckets()))
     yield family(families.resultBytes, ...this.#pair(families.resultBytes, 'source', this.#bytes))
     yield family(families.origin, ...backends.map((each) => each.origin()))
+    yield family(families.unstored, ...backends.map((each) => each.unstored()))
     yield family(families.interval, ...this.#intervals())
     yield family(families.age, this.#ages.lines(families.age.name, 0, []))
     yield single(families.joined, this.#joined)

@@ -6,7 +6,7 @@
 import type { Plan, WireRequest } from '../backends/backend.ts'
 import type { Calendar } from '../core/calendar.ts'
 import type { EpochMs } from '../core/clock.ts'
-import type { Decision, Outcome } from '../core/decision.ts'
+import type { Decision, Outcome, UnstoredReason } from '../core/decision.ts'
 import { bucketsBetween, startOf } from '../core/grid.ts'
 import { countOf, nothing } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
@@ -84,6 +84,8 @@ export interface RequestRecord {
   readonly isForwarded: boolean
   readonly isCollapsed: boolean
   readonly isStored: boolean
+  /** Why the database forbids that what it was asked for be stored. */
+  readonly unstored: UnstoredReason | undefined
 }
 
 export const maxShapeChars = 1024
@@ -138,6 +140,7 @@ export function recordOf(backend: string, visit: Visit): RequestRecord {
     isForwarded: visit.isForwarded,
     isCollapsed: decision.collapsed === true,
     isStored: decision.stored === true,
+    unstored: decision.unstored,
   }
 }
 

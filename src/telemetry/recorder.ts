@@ -97,8 +97,12 @@ export class Recorder {
 function matches(record: RequestRecord, filter: RecordFilter): boolean {
   const { outcomes, reasons, backend, shape, minMs } = filter
   if (outcomes !== undefined && !outcomes.has(record.outcome)) return false
-  if (reasons !== undefined && !reasons.has(record.reason ?? '')) return false
+  if (reasons !== undefined && !hasOne(record, reasons)) return false
   if (backend !== undefined && record.backend !== backend) return false
   if (minMs !== undefined && record.totalMs < minMs) return false
   return shape === undefined || record.shape.toLowerCase().includes(shape.toLowerCase())
 }
+
+/** Why a request was answered as it was, or why what it fetched was not stored. */
+const hasOne = ({ reason, unstored }: RequestRecord, reasons: ReadonlySet<string>): boolean =>
+  reasons.has(reason ?? '') || (unstored !== undefined && reasons.has(unstored))

@@ -6,6 +6,7 @@ import type { EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision } from '../core/decision.ts'
 import { CellClaims } from '../engine/cell-claims.ts'
 import type { ExplainedRequest, Explanation } from '../engine/explain/explain.ts'
+import type { Identity } from '../engine/http/identity.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
 import { Marks } from '../engine/marks.ts'
 import type { StreamTarget } from '../engine/ports.ts'
@@ -203,6 +204,7 @@ export const storeWith = (store: Store, replaced: Partial<Store>): Store => ({
 export interface AskOptions {
   readonly demands?: Partial<Demands>
   readonly identity?: string
+  readonly partition?: Identity
   readonly client?: Client
   /** Where a full miss, and whatever is shadowed, is streamed to. */
   readonly target?: ListeningTarget
@@ -239,9 +241,9 @@ export class ListeningTarget implements StreamTarget {
   }
 }
 
-const askedAs = (plan: Plan, { demands, identity = '' }: AskOptions): ExplainedRequest => ({
-  ...{ plan, identity },
-  demands: { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false, ...demands },
+const askedAs = (plan: Plan, how: AskOptions): ExplainedRequest => ({
+  ...{ plan, identity: how.identity ?? '', partition: how.partition ?? 'separate' },
+  demands: { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false, ...how.demands },
 })
 
 const patientClient: Client = { isGone: false, onGone() {} }

@@ -38,7 +38,7 @@ export function fakeClock(start: EpochMs = Date.UTC(2026, 0, 1)): FakeClock {
     return first
   }
   return {
-    now: () => now,
+    now: () => Math.floor(now),
     elapsed: () => elapsed,
     random() {
       seed = (seed * 48_271) % 0x7fffffff

@@ -5,7 +5,7 @@ import { druid } from '../backends/druid/index.ts'
 import { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision } from '../core/decision.ts'
-import type { Explanation } from '../engine/explain/explain.ts'
+import type { ExplainedRequest, Explanation } from '../engine/explain/explain.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
 import { Marks } from '../engine/marks.ts'
 import { Witness } from '../engine/witness.ts'
@@ -90,11 +90,8 @@ export class SegmentRig {
   async ask(panel: Panel): Promise<SeenPanel> {
     const decision = newDecision()
     const before = this.druid.asked.length
-    const demands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false }
-    const answer = await this.#cache.serve(
-      { plan: this.plan(panel), identity: '', demands, client: { isGone: false, onGone() {} } },
-      decision,
-    )
+    const client = { isGone: false, onGone() {} }
+    const answer = await this.#cache.serve({ ...this.#asked(panel), client }, decision)
     const asked = this.druid.asked.slice(before)
     assert.ok(answer.kind === 'panes', answer.kind)
     const target = Buffer.alloc(answer.body.length)
@@ -108,8 +105,12 @@ export class SegmentRig {
   }
 
   explain(panel: Panel): Promise<Explanation> {
+    return this.#cache.explain(this.#asked(panel))
+  }
+
+  #asked(panel: Panel): ExplainedRequest {
     const demands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false }
-    return this.#cache.explain({ plan: this.plan(panel), identity: '', demands })
+    return { plan: this.plan(panel), identity: '', partition: 'separate', demands }
   }
 
   plan({ granularity, from, to }: Panel): Plan {

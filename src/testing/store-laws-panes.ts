@@ -263,6 +263,15 @@ export const paneLaws: Readonly<Record<string, StoreLaw>> = {
     }
   },
 
+  async 'clocks come back exactly, fractions included'({ store, start }) {
+    for (const [bucket, fraction] of [1 / 2048, 0.5, 2047 / 2048].entries()) {
+      const interval = { from: bucket, to: bucket + 1 }
+      await write(store, paneOfFetch({ interval, fetchedAt: start - fraction, notes: [], columns: [] }))
+      const [pane] = (await read(store)).filter(({ from, to }) => from <= bucket && bucket < to)
+      assert.equal(pane && clockOf(pane, bucket), start - fraction)
+    }
+  },
+
   async 'a bucket is kept for the promised time'({ store, start, clock, capabilities }) {
     if (capabilities.retentionMs === undefined) return
     const old = fetchOf({ from: 5, to: 6 }, start)

@@ -186,7 +186,7 @@ export class ThreadRig {
     const client = { isGone: false, onGone() {} }
     const plan = this.#plan(search)
     const { cache } = this.#threads[place]!
-    const answer = await cache.serve({ plan, identity: '', demands, client }, decision)
+    const answer = await cache.serve({ plan, identity: '', partition: 'separate', demands, client }, decision)
     return { answer, decision, text: textOf(answer) }
   }
 

@@ -29,6 +29,7 @@ const fields = {
   ...{ planMs: instant, lookupMs: instant, fetchMs: instant, totalMs: instant },
   ...{ ageSeconds: maybe(fc.nat()), ttlSeconds: maybe(fc.integer()) },
   ...{ isForwarded: fc.boolean(), isCollapsed: fc.boolean(), isStored: fc.boolean() },
+  unstored: maybe(fc.constantFrom('vary', 'private')),
 }
 const records: fc.Arbitrary<RequestRecord> = fc.record(fields, plain)
 

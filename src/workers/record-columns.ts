@@ -9,7 +9,7 @@ const numberFields = [
   ...(['knownFrom', 'knownTo', 'missingBuckets', 'asked', 'bytes', 'status', 'upstreamStatus'] as const),
   ...(['planMs', 'lookupMs', 'fetchMs', 'totalMs', 'ageSeconds', 'ttlSeconds'] as const),
 ]
-const textFields = ['backend', 'method', 'outcome', 'reason', 'detail', 'shape', 'key'] as const
+const textFields = ['backend', 'method', 'outcome', 'reason', 'detail', 'shape', 'key', 'unstored'] as const
 const flagFields = ['isForwarded', 'isCollapsed', 'isStored'] as const
 
 type Field = (typeof numberFields | typeof textFields | typeof flagFields)[number]
@@ -127,5 +127,6 @@ function recordAt({ numbers, texts, rare }: RecordColumns, index: number): Reque
     isForwarded: flag('isForwarded'),
     isCollapsed: flag('isCollapsed'),
     isStored: flag('isStored'),
+    unstored: text('unstored') as RequestRecord['unstored'],
   }
 }

@@ -91,35 +91,80 @@ scene(
   },
 )
 
-/** An answer for one pair of eyes; each says which query it answers. */
-function forOneOnly({ response, range }: Asked, number: number): void {
-  response.writeHead(200, { 'cache-control': 'private, no-store' })
-  response.end(matrixOf(range).replace('"host":"a"', `"host":"a${number}"`))
+/** An answer for the request that asked for it; each says which query it answers. */
+const forOneOnly =
+  (headers: Readonly<Record<string, string>>) =>
+  ({ response, range }: Asked, number: number): void => {
+    response.writeHead(200, headers)
+    response.end(matrixOf(range).replace('"host":"a"', `"host":"a${number}"`))
+  }
+
+for (const [reason, headers] of [
+  ['no_store', { 'cache-control': 'private, no-store' }],
+  ['no_cache', { 'cache-control': 'no-cache' }],
+  ['no_cache', { 'cache-control': 'max-age=0' }],
+  ['private', { 'cache-control': 'private' }],
+  ['vary', { vary: 'X-Team' }],
+  ['vary', { vary: '*' }],
+  ['malformed_cache_headers', { 'cache-control': 'max-age=soon' }],
+] as const) {
+  for (const [what, stored] of [
+    ['all of it', undefined],
+    ['the rest', span(0, 60)],
+  ] as const) {
+    const name = `${JSON.stringify(headers)}: an answer is not given to those who wait with: ${what}`
+    scene(name, async (t) => {
+      const proxy = await openServer(t)
+      if (stored !== undefined) await proxy.ask(stored).answer
+      const before = proxy.asked.length
+      const answer = forOneOnly(headers)
+      proxy.upstream.script = silent
+      const leader = await proxy.askAndSettle(old)
+      const query = await proxy.upstream.untilAsked(before + 1)
+      const waiters = [await proxy.askAndSettle(old), await proxy.askAndSettle(old)]
+      proxy.upstream.script = (asked) => answer(asked, proxy.upstream.asked.length)
+      answer(query, before + 1)
+      assert.match((await leader.answer).body, new RegExp(`"a${before + 1}"`))
+      const answers = await Promise.all(waiters.map((waiter) => waiter.answer))
+      for (const given of answers) {
+        assert.deepEqual([given.status, outcomeOf(given)], [200, `bypass/${reason}`])
+        for (const [header, value] of Object.entries(headers)) assert.equal(given.headers[header], value)
+      }
+      const hosts = answers.map(({ body }) => /"(a\d)"/.exec(body)?.[1]).sort()
+      assert.deepEqual(hosts, [`a${before + 2}`, `a${before + 3}`])
+      assert.deepEqual(proxy.asked.slice(before + 1), [old, old])
+      await proxy.assertNothingLeft(old)
+    })
+  }
 }
 
-for (const [what, stored] of [
-  ['all of it', undefined],
-  ['the rest', span(0, 60)],
-] as const) {
-  scene(`an answer that may not be stored is not given to those who wait with: ${what}`, async (t) => {
+scene(
+  'an answer that took longer than the database lets it live is not given to those who wait',
+  async (t) => {
     const proxy = await openServer(t)
-    if (stored !== undefined) await proxy.ask(stored).answer
-    const before = proxy.asked.length
     proxy.upstream.script = silent
-    const leader = await proxy.askAndSettle(old)
-    const query = await proxy.upstream.untilAsked(before + 1)
-    const waiters = [await proxy.askAndSettle(old), await proxy.askAndSettle(old)]
-    proxy.upstream.script = (asked) => forOneOnly(asked, proxy.upstream.asked.length)
-    forOneOnly(query, before + 1)
-    assert.match((await leader.answer).body, new RegExp(`"a${before + 1}"`))
-    const answers = await Promise.all(waiters.map(({ answer }) => answer))
-    for (const answer of answers) {
-      assert.deepEqual([answer.status, outcomeOf(answer)], [200, 'bypass/no_store'])
-      assert.equal(answer.headers['cache-control'], 'private, no-store')
-    }
-    const hosts = answers.map(({ body }) => /"(a\d)"/.exec(body)?.[1]).sort()
-    assert.deepEqual(hosts, [`a${before + 2}`, `a${before + 3}`])
-    assert.deepEqual(proxy.asked.slice(before + 1), [old, old])
-    await proxy.assertNothingLeft(old)
-  })
-}
+    const visits = [await proxy.askAndSettle(old), await proxy.askAndSettle(old)]
+    const query = await proxy.upstream.untilAsked(1)
+    await proxy.clock.advance(2000)
+    proxy.upstream.script = (asked) => asked.answer()
+    query.response.setHeader('cache-control', 'max-age=2')
+    query.answer()
+    assert.deepEqual(await Promise.all(visits.map(async ({ answer }) => outcomeOf(await answer))), [
+      'miss/absent',
+      'bypass/no_cache',
+    ])
+  },
+)
+
+scene('those who wait are given an answer that is theirs too', async (t) => {
+  const proxy = await openServer(t)
+  proxy.upstream.script = silent
+  const headers = { authorization: 'Bearer anna' }
+  const visits = [await proxy.askAndSettle(old, { headers }), await proxy.askAndSettle(old, { headers })]
+  const query = await proxy.upstream.untilAsked(1)
+  query.response.setHeader('cache-control', 'private, max-age=60')
+  query.response.setHeader('vary', 'Authorization, Origin')
+  query.answer()
+  for (const { answer } of visits) assert.equal((await answer).body, direct(old))
+  assert.equal(proxy.asked.length, 1)
+})

@@ -7,6 +7,7 @@ import { deflateSync, gzipSync } from 'node:zlib'
 import type { HeaderList, ResponseEnds, Sink } from '../../src/backends/backend.ts'
 import { Budget } from '../../src/core/budget.ts'
 import { systemClock } from '../../src/core/clock.ts'
+import { noLimits } from '../../src/core/lifetime.ts'
 import { Backlog } from '../../src/engine/backlog.ts'
 import { Intake } from '../../src/engine/intake.ts'
 import type { Encoding } from '../../src/engine/ports.ts'
@@ -66,6 +67,7 @@ async function fetched(path: string, encoding: Encoding, target?: ListeningTarge
   const intake = new Intake({
     ...{ fetchedAt: 0, budget: new Budget(1 << 24), maxAnswerBytes: 1 << 20, target },
     ...{ backlog: new Backlog(systemClock), newSink: () => sink, isTransparent: target !== undefined },
+    termsOf: () => ({ limits: noLimits }),
     land: async () => {},
   })
   intake.sent(upstream.send(request(path), encoding, intake))

@@ -21,6 +21,8 @@ export function druid(options: DruidOptions): Backend<DruidQuery, DruidReason> {
     capabilities: {
       severalIntervals: true,
       keptHeaders: ['x-druid-response-context', 'x-druid-sql-header-included'],
+      // Jetty sends `Vary: Accept-Encoding, User-Agent`, because it does not compress for some old browsers.
+      encodingHeaders: ['user-agent'],
     },
     flavour,
     claims: isDruidQuery,

@@ -1,8 +1,9 @@
 /** What is said about runs of buckets: how old they are, how long they are still believed, which TTLs they would get. */
 import type { EpochMs } from '../../core/clock.ts'
-import type { CoverageRun } from '../../core/coverage.ts'
+import { type CoverageRun, expiryOf } from '../../core/coverage.ts'
 import { endOf, type Grid } from '../../core/grid.ts'
 import type { Interval } from '../../core/interval.ts'
+import { fetchedAtOf } from '../../core/lifetime.ts'
 import { clockOf, type Pane } from '../../core/pane.ts'
 import { type VouchedBuckets, vouchedUntil } from '../../core/witness.ts'
 import type { TtlPolicy } from '../../ttl/policy.ts'
@@ -32,8 +33,8 @@ export function clocksOf(
     const to = Math.min(pane.to, run.to)
     for (let bucket = Math.max(pane.from, run.from); bucket < to; bucket++) {
       const clock = clockOf(pane, bucket)
-      ages.add(now - clock)
-      const expiry = word ? vouchedUntil(word, clock) : clock + policy.ttl(clock - endOf(grid, bucket))
+      ages.add(now - fetchedAtOf(clock))
+      const expiry = word ? vouchedUntil(word, clock) : expiryOf(clock, bucket, { grid, policy })
       left.add(expiry - now)
     }
   }

@@ -103,6 +103,7 @@ function detailOf(decision: Decision): string {
   if (decision.asked !== undefined) text += ` asked=${decision.asked}`
   if (decision.buckets !== undefined) text += ` buckets=${decision.buckets}`
   if (decision.missing !== undefined) text += ` missing=${decision.missing}`
+  if (decision.unstored !== undefined) text += ` unstored=${decision.unstored}`
   if (decision.detail !== undefined) text += ` (${printable(decision.detail)})`
   return text
 }

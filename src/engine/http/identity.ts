@@ -49,3 +49,29 @@ function countingHeaders(headers: HeaderList, identity: Identity): (name: string
     ? isUserOrTenant
     : saysWho
 }
+
+/** Whether requests with the same partition agree in a header, because it is a part of what keeps partitions apart. */
+export const isKeyed = (name: string, headers: HeaderList, identity: Identity): boolean =>
+  name === 'origin' || name.length > longestName || countingHeaders(headers, identity)(name)
+
+/** Each value of these names one account. A cookie need not: many clients can have the same. */
+export const personalHeaders: readonly string[] = [
+  ...userHeaders,
+  'authorization',
+  'x-grafana-id',
+  'x-id-token',
+  'x-access-token',
+  'x-api-key',
+  'x-auth-token',
+  'x-auth-request-email',
+  'x-forwarded-email',
+  'x-forwarded-access-token',
+]
+
+const personal = new Set(personalHeaders)
+
+/** Whether all requests of a partition come from one account: only they may share what is private. */
+export function isPersonal(headers: HeaderList, identity: Identity): boolean {
+  const counts = countingHeaders(headers, identity)
+  return headers.some((name, i) => i % 2 === 0 && personal.has(name) && counts(name) && headers[i + 1] !== '')
+}

@@ -7,6 +7,7 @@ import type { EpochMs } from '../../core/clock.ts'
 import { endOf, type Grid, startOf } from '../../core/grid.ts'
 import { isEmpty } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
+import { fetchedAtOf } from '../../core/lifetime.ts'
 import { clockOf, type Pane, slice } from '../../core/pane.ts'
 import { type Cause, causes, gravest } from './causes.ts'
 import { type CellDifference, PanePair } from './cells.ts'
@@ -132,7 +133,8 @@ function judgementOf(comparison: Comparison, found: readonly Difference[]): Judg
 
 function bucketDifference(comparison: Comparison, { bucket, pane, pair }: Difference): BucketDifference {
   const { grid } = comparison
-  const fetchedAt = clockOf(pane, bucket)
+  const clock = clockOf(pane, bucket)
+  const fetchedAt = fetchedAtOf(clock)
   const cells = pair.cellsAt(bucket)
   const shown = cells.slice(0, maxColumns)
   const said = (of: (cell: CellDifference) => string): string => bounded(shown.map(of).join(' '))
@@ -140,7 +142,7 @@ function bucketDifference(comparison: Comparison, { bucket, pane, pair }: Differ
     at: startOf(grid, bucket),
     fetchedAt,
     ageMs: fetchedAt - endOf(grid, bucket),
-    cause: causeOf(comparison, { bucket, fetchedAt }, cells),
+    cause: causeOf(comparison, { bucket, clock }, cells),
     columns: shown.map(({ column }) => bounded(column)),
     cached: said(({ stored }) => stored),
     direct: said(({ fetched }) => fetched),
@@ -149,16 +151,16 @@ function bucketDifference(comparison: Comparison, { bucket, pane, pair }: Differ
 
 function causeOf(
   { key, grid, settledAgeMs, ledger, fetched }: Comparison,
-  { bucket, fetchedAt }: { bucket: number; fetchedAt: EpochMs },
+  { bucket, clock }: { bucket: number; clock: EpochMs },
   cells: readonly CellDifference[],
 ): Cause {
-  const said = ledger.sayingAt(key, bucket, fetchedAt)
+  const said = ledger.sayingAt(key, bucket, clock)
   if (said !== undefined && said === saidAt(fetched, bucket)) {
     return 'store_changed'
   }
   if (cells.every(({ stored, fetched: now }) => isSameInNumbers(stored, now))) return 'number_text'
-  if (fetchedAt - endOf(grid, bucket) < settledAgeMs) return 'late_data'
-  if (ledger.isWavering(key, bucket, fetchedAt)) return 'not_deterministic'
+  if (fetchedAtOf(clock) - endOf(grid, bucket) < settledAgeMs) return 'late_data'
+  if (ledger.isWavering(key, bucket, clock)) return 'not_deterministic'
   return cells.every(({ isLoneColumn }) => isLoneColumn) ? 'columns' : 'settled_change'
 }
 

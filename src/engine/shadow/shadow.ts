@@ -19,7 +19,7 @@ import { Intake } from '../intake.ts'
 import type { StreamTarget } from '../ports.ts'
 import { partsOf } from '../stored.ts'
 import type { Answer, CacheRequest, IntervalCacheOptions, Trip } from '../trip.ts'
-import { writeBack } from '../write-back.ts'
+import { termsFor, writeBack } from '../write-back.ts'
 import { BodySink } from './body-sink.ts'
 import { judge } from './compare.ts'
 import { ShadowLedger } from './ledger.ts'
@@ -94,11 +94,14 @@ export class Shadow {
   }
 
   /** The client is given whatever comes; what is split on the side is kept with its body, to be compared. */
-  #send({ plan, request }: Trip, target: StreamTarget): { intake: Intake; body: () => Buffer | undefined } {
+  #send(trip: Trip, target: StreamTarget): { intake: Intake; body: () => Buffer | undefined } {
     const { backend, upstream, clock, budget, maxAnswerBytes } = this.#options
+    const { plan, request } = trip
+    const fetchedAt = clock.now()
     let sink: BodySink | undefined
     const intake = new Intake({
-      ...{ fetchedAt: clock.now(), budget, maxAnswerBytes, backlog: this.#backlog, target },
+      ...{ fetchedAt, budget, maxAnswerBytes, backlog: this.#backlog, target },
+      termsOf: termsFor(trip, backend, fetchedAt),
       isTransparent: true,
       newSink: () => {
         sink = new BodySink(backend.decompose(plan, askedBy(plan)))

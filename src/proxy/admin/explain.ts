@@ -36,11 +36,12 @@ export async function explainWire(parts: ExplainParts, wire: WireRequest): Promi
       : explainBypass(plan, now, backend.presentation?.reasons)
   }
   const subject = { ...wire, query: plan.text }
-  const { mode, policy, maxStaleMs, identity: kind, rule } = termsFor(parts.settings(), subject)
+  const { mode, policy, maxStaleMs, identity: partition, rule } = termsFor(parts.settings(), subject)
   const ruled = rule === undefined ? {} : { rule }
   if (mode === 'off') return { ...explainBypass({ bypass: 'switched_off' }, now), ...ruled }
-  const identity = identityOf(wire.headers, kind)
-  const explanation = await parts.cache.explain({ plan, identity, demands, policy, maxStaleMs })
+  const identity = identityOf(wire.headers, partition)
+  const request = { plan, identity, partition, demands, policy, maxStaleMs }
+  const explanation = await parts.cache.explain(request)
   return { ...(mode === 'shadow' ? shadowed(explanation, plan) : explanation), ...ruled }
 }
 

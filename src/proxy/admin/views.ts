@@ -36,6 +36,7 @@ export function viewOfRecord({ id, record }: Recorded): object {
     ttlSeconds: record.ttlSeconds,
     collapsed: record.isCollapsed,
     stored: record.isStored,
+    unstored: record.unstored,
     ms: timingsOf(record),
   }
 }

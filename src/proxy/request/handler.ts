@@ -177,8 +177,18 @@ export class Handler {
     const { mode, policy, maxStaleMs } = terms
     this.#cancels.note(outgoing, terms.identity)
     if (mode === 'off') return this.#forward(outgoing, asForward(wire), { bypass: 'switched_off' })
-    const identity = identityOf(wire.headers, terms.identity)
-    const request = { plan, identity, demands, policy, maxStaleMs, target: outgoing, client: outgoing }
+    const { identity: partition } = terms
+    const identity = identityOf(wire.headers, partition)
+    const request = {
+      plan,
+      identity,
+      partition,
+      demands,
+      policy,
+      maxStaleMs,
+      target: outgoing,
+      client: outgoing,
+    }
     const { cache } = this.#options
     outgoing.isForwarded = mode === 'shadow'
     const answer =

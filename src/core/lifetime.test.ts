@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { clockWith, fetchedAtOf, lifetimeMsOf, mustRevalidate, noLimits } from './lifetime.ts'
+
+const instants = [1, 1_234_567, Date.UTC(2026, 0, 1), Date.UTC(2108, 0, 1)]
+
+test('a clock without limits is the instant itself', () => {
+  for (const at of instants) {
+    assert.equal(clockWith(at, noLimits), at)
+    assert.deepEqual(
+      [fetchedAtOf(at), lifetimeMsOf(at), mustRevalidate(at)],
+      [at, Number.POSITIVE_INFINITY, false],
+    )
+  }
+  assert.ok(Number.isNaN(fetchedAtOf(Number.NaN)))
+})
+
+test('limits are kept in the clock: exactly up to 127 s, and never exceeded', () => {
+  const all = [...Array(4096).keys()].slice(1)
+  const longer = [3600, 7200, 86_400, 604_799, 2_080_767, 2_080_768, 1e9, 2 ** 31, Number.MAX_SAFE_INTEGER]
+  for (const fetchedAt of instants) {
+    for (const seconds of [...all, ...longer]) {
+      for (const isStrict of [false, true]) {
+        const clock = clockWith(fetchedAt, { seconds, mustRevalidate: isStrict })
+        assert.equal(fetchedAtOf(clock), fetchedAt)
+        assert.equal(mustRevalidate(clock), isStrict)
+        const kept = lifetimeMsOf(clock) / 1000
+        const most = Math.min(seconds, 2_080_768)
+        assert.ok(kept <= most && kept > most * (63 / 64), `${kept} for ${seconds}`)
+        if (seconds <= 127) assert.equal(kept, seconds)
+      }
+    }
+  }
+})
+
+test('an answer that must be revalidated may have no limit of its own', () => {
+  const clock = clockWith(1000, { seconds: Number.POSITIVE_INFINITY, mustRevalidate: true })
+  assert.deepEqual([lifetimeMsOf(clock), mustRevalidate(clock)], [Number.POSITIVE_INFINITY, true])
+})
+
+test('order against whole instants and between fetches does not change', () => {
+  const limits = [noLimits, { seconds: 1, mustRevalidate: false }, { seconds: 1e9, mustRevalidate: true }]
+  for (const fetchedAt of instants) {
+    for (const limit of limits) {
+      const clock = clockWith(fetchedAt, limit)
+      for (const at of [fetchedAt - 1, fetchedAt, fetchedAt + 1]) {
+        assert.equal(clock <= at, fetchedAt <= at)
+        assert.equal(clock > at, fetchedAt > at)
+      }
+      for (const other of limits) assert.ok(clock < clockWith(fetchedAt + 1, other))
+    }
+  }
+})
