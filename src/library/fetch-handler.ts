@@ -98,7 +98,7 @@ class Handler {
     const visit = { wire: wireOf(request), signal, decision: newDecision() }
     signal.throwIfAborted()
     if (!this.#backend.claims(visit.wire.method, visit.wire.path)) {
-      return this.#passOn(visit, { bypass: 'not_a_query', body: request.body })
+      return this.#passOn(visit, { bypass: 'not_a_range_query', body: request.body })
     }
     const body = await readBody(request.body, this.#maxRequestBytes)
     if (body === 'too long') {

@@ -51,15 +51,15 @@ const requests = (counts: Readonly<Record<string, number>>): string =>
 
 test('shares are of queries, and few queries say nothing', () => {
   const good = readSamples(
-    requests({ hit: 80, 'miss/absent': 15, 'bypass/sorting': 5, 'bypass/not_a_query': 1e6 }),
+    requests({ hit: 80, 'miss/absent': 15, 'bypass/sorting': 5, 'bypass/not_a_range_query': 1e6 }),
   )
   assert.deepEqual([hitFinding(good).status, bypassFinding(good).status], ['ok', 'ok'])
-  assert.match(hitFinding(good).sentence, /^80 % of 100 queries/)
+  assert.match(hitFinding(good).sentence, /^80 % of 100 range queries/)
   const bad = readSamples(requests({ 'miss/absent': 60, 'bypass/limit': 30, 'bypass/sorting': 10 }))
   assert.deepEqual([hitFinding(bad).status, bypassFinding(bad).status], ['warn', 'warn'])
   assert.match(
     bypassFinding(bad).sentence,
-    /40 % of 100 queries were passed on uncached: limit 30 %, sorting 10 %/,
+    /40 % of 100 range queries were passed on uncached: limit 30 %, sorting 10 %/,
   )
   assert.match(bypassFinding(bad).remedy!, /limit parameter/)
   assert.equal(hitFinding(readSamples(requests({ 'miss/absent': 3 }))).status, 'skip')
