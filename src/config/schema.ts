@@ -197,7 +197,9 @@ const traces = section(
 
 const telemetry = section({
   logLevel: key(choice('debug', 'info', 'warn', 'error', 'silent'), 'info', { meaning: 'what is logged' }),
-  logFormat: key(choice('json', 'text'), 'json', { meaning: 'how it is written' }),
+  logFormat: key(choice('auto', 'json', 'text'), 'auto', {
+    meaning: 'how it is written; `auto`: as text where stderr is a terminal, as JSON elsewhere',
+  }),
   traces: nested(traces, 'traces of requests'),
 })
 

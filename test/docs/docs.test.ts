@@ -35,10 +35,10 @@ async function startShown(t: TestContext, command: string, fixture: Fixture): Pr
   })
   t.after(() => process.kill(-child.pid!, 'SIGTERM'))
   for await (const output of createInterface({ input: child.stdout })) {
-    const ready = /is ready: (\S+) → /.exec(output)
+    const ready = /is listening: (\S+) → /.exec(output)
     if (ready !== null) return ready[1]!
   }
-  throw new Error(`${command} ended without saying that it is ready`)
+  throw new Error(`${command} ended without saying that it listens`)
 }
 
 test('every command that the documentation shows works', async (whole) => {
