@@ -23,7 +23,7 @@ test('doctor: a healthy proxy and its database', async (t) => {
   assert.match(out, /^ok {4}configuration +What was given can be used\.$/m)
   assert.match(out, /^ok {4}database main +http:\S+ is Prometheus 3\.5\.0\.$/m)
   assert.match(out, /^ok {4}clock main /m)
-  assert.match(out, /^ok {4}proxy +Windowpane \S+ answers at /m)
+  assert.match(out, /^ok {4}proxy +Windowpane \S+ at \S+ \(pid \d+, configuration flags, main → \S+\), up /m)
   assert.match(out, /^ok {4}readiness /m)
   assert.match(out, /\n\d+ ok, 0 warn, 0 fail, \d+ skip\n$/)
   assert.ok(!out.includes('\u001b'))
