@@ -50,7 +50,7 @@ test('an assumption is told as one, with the key that ends it', () => {
   const [assumed] = lines(routerYaml, { main: { ...lost, isGuessed: true } })
   assert.match(
     assumed!,
-    /\(not reached: [^;]*:8888; assuming Druid, by its port \(backends\.main\.type says it\); not ready: /,
+    /\(not reached: [^;]*:8888; assuming Druid, by its port \(set backends\.main\.type to be certain\); not ready: /,
   )
   const [written] = lines(routerYaml, { main: { ...lost, isGuessed: false } })
   assert.match(written!, /:8888; not ready: requests fail until it answers\)$/)

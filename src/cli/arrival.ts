@@ -47,7 +47,9 @@ export function placeOf(
 ) {
   const { kind, isGuessed } = found.get(database.name)!
   const { label } = kinds[kind]
-  const assumed = isGuessed ? `; assuming ${label}, by its port (backends.${database.name}.type says it)` : ''
+  const assumed = isGuessed
+    ? `; assuming ${label}, by its port (set backends.${database.name}.type to be certain)`
+    : ''
   return {
     address: addressOf(config, database),
     target: new URL(config.backends[database.name]!.url[0]!).href,

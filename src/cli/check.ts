@@ -30,9 +30,10 @@ export const checkWords = {
   flags: [
     { name: 'config', value: 'FILE', about: 'the file; without it there is none', env: 'WINDOWPANE_CONFIG' },
     { name: 'print', about: 'every value in force, with where it came from, as a file' },
-    { name: 'connect', about: 'ask each database what it is' },
+    { name: 'connect', about: 'ask each database what it is; fail where one is none' },
     { name: 'json', about: 'for programs' },
   ],
+  about: `It also looks for the files and folders that the configuration names, on this machine.`,
   takesKeys: true,
   exits: [exitCode.failed],
 } as const satisfies CommandWords

@@ -11,7 +11,7 @@ const usualPatienceMs = 5_000
 export interface Recognised {
   readonly kind: KindName
   readonly flavour: Flavour
-  /** It did not tell: its port had to do. */
+  /** The type is assumed by the port: the database did not tell. */
   readonly isGuessed: boolean
   /** What it said when it was asked as one of that kind. */
   readonly answer: DatabaseAnswer

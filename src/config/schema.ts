@@ -96,7 +96,7 @@ const route = section({
 const backend = section(
   {
     type: key(choice('auto', ...kindNames), 'auto', {
-      meaning: `the kind of database; \`auto\`: it is asked at the start, and where it does not tell, ${portRule}`,
+      meaning: `the kind of database; \`auto\`: it is asked at the start, and where it does not tell, assumed by its port: ${portRule}`,
       apply: 'restart',
     }),
     url: required(

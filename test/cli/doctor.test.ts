@@ -95,13 +95,14 @@ interface Figures {
   readonly shadow?: object
   readonly metrics?: string
   readonly memory?: object
+  readonly configuration?: object
 }
 
 async function examine(t: Parameters<typeof startFakeAdmin>[0], given: Figures): Promise<Finding[]> {
   const text = (body: string) => (_: unknown, response: { end(text: string): void }) => response.end(body)
   const memory = given.memory ?? { used: 1, limit: 100 }
   const admin = await startFakeAdmin(t, {
-    '/-/status': { version, uptimeSeconds: 5, memory },
+    '/-/status': { version, uptimeSeconds: 5, memory, configuration: given.configuration },
     '/-/ready': text('ready\n'),
     '/-/shapes': [],
     '/-/metrics': text(given.metrics ?? ''),
@@ -138,6 +139,14 @@ test('a mode that was left on, a store in trouble, memory that is full and a ref
     'store disk',
     'segments druid',
   ])
+})
+
+test('a reload that was refused is told with its reason, which check may not find', async (t) => {
+  const configuration = { lastReload: { ok: false, message: 'these changes need a restart: listen' } }
+  const metrics = 'windowpane_config_last_reload_successful 0\n'
+  const [reload] = (await examine(t, { configuration, metrics })).filter(({ check }) => check === 'reload')
+  assert.match(reload!.sentence, /was refused: these changes need a restart: listen$/)
+  assert.match(reload!.remedy!, /restart the proxy where a change needs that/)
 })
 
 test('whose segments are watched is told, and how that goes', async (t) => {

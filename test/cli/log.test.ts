@@ -186,6 +186,19 @@ test('an admin port that is taken is told with what it means, and the proxy serv
   assert.match(warning!['detail'] as string, /EADDRINUSE/)
 })
 
+test('a fault that nobody caught is told as the end, and ends the process', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  const fault = "process.on('SIGUSR2',()=>{throw(new(Error)('a fault of the test'))})"
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(fault)}` }
+  const child = startCommand(t, [upstream.url, ...quiet], { env })
+  await readyAddress(child)
+  child.process.kill('SIGUSR2')
+  assert.equal(await child.exit, 1)
+  const [ended] = linesAbout(child, 'ended')
+  assert.equal(ended!.level, 'error')
+  assert.match(ended!['detail'] as string, /^a fault of Windowpane: Error: a fault of the test\n/)
+})
+
 test('a second signal is told as the end', async (t) => {
   const upstream = await startScriptedUpstream(t)
   upstream.script = (_request, response) => void response.write('first half,')

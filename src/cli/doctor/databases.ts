@@ -6,6 +6,7 @@ import { policyOf } from '../../config/policy-types.ts'
 import { connectTo } from '../../config/probe.ts'
 import type { BackendConfig, Config } from '../../config/schema.ts'
 import type { Clock } from '../../core/clock.ts'
+import { fileSentence } from '../../core/file-error.ts'
 import { type Finding, found } from '../../core/finding.ts'
 import { withoutCredentials } from '../../core/url.ts'
 import { causeOf } from '../admin-client.ts'
@@ -44,12 +45,13 @@ async function checkOne(place: Place, clock: Clock): Promise<Finding[]> {
     const skew = skewFinding(name, date, { sentAt, receivedAt: clock.now() })
     return [flavour, skew, ...(await kind.examine(subjectOf(place), database))]
   } catch (error) {
-    return [
-      about.fail(
-        `${shown} does not answer: ${causeOf(error)}.`,
-        `Check backends.${name}.url, the network and TLS.`,
-      ),
-    ]
+    const { syscall, path = '' } = error as NodeJS.ErrnoException
+    if (syscall === 'open') {
+      const sentence = `${shown} was not asked: ${fileSentence(path, error)}.`
+      return [about.fail(sentence, `Check backends.${name}.tls and backends.${name}.auth.`)]
+    }
+    const remedy = `Check backends.${name}.url, the network and TLS.`
+    return [about.fail(`${shown} does not answer: ${causeOf(error)}.`, remedy)]
   } finally {
     await database?.close()
   }

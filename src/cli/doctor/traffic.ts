@@ -40,7 +40,7 @@ export function hitFinding(samples: readonly Sample[]): Finding {
   const served = sumOf(tallies.filter(({ outcome }) => ['hit', 'partial', 'stale'].includes(outcome)))
   const text = `${percent(served / total)} of ${total} range queries were answered from the cache, at least in part`
   if (served >= lowHitShare * total) return about.ok(`${text}.`)
-  const remedy = 'windowpane top --by asked shows what reaches the database; the checks below say why.'
+  const remedy = 'windowpane top --by asked shows what reaches the database, and windowpane explain why.'
   return about.warn(`${text}: few.`, remedy)
 }
 
