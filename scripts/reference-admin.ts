@@ -27,8 +27,8 @@ sentence that says what to change, a missing token 401, a write that is not allo
 method 405, a body over 1 MiB 413.
 
 \`/-/ready\` is 200 once every database has answered, whatever it is: one that is not known is passed through. Until
-then each request for it looks again. \`/-/status\` says since when the configuration is in force and what came of the
-last reload, and of each URL of a database whether it is well and what its last error was. \`?run=1\` of
+then each request for it looks again. \`/-/status\` says which process it is (\`pid\`), where its configuration comes from, since when that is
+in force and what came of the last reload, and of each URL of a database whether it is well and what its last error was. \`?run=1\` of
 \`/-/explain\` runs queries and nothing else.
 
 ## Explain

@@ -21,8 +21,9 @@ export const commandLinePage = (): string => `${note}
 ${fenced(mainHelp)}
 What begins like a URL or a flag starts the proxy. From a checkout: \`npm run -s windowpane -- http://prometheus:9090\`.
 
-When the proxy is ready it says one line per database, then what to change in Grafana and where to look; the first lines
-stay as they are for programs that read them.
+When the proxy listens it says one line per database, \`windowpane VERSION is listening: ADDRESS → DATABASE (STATE)\`, then what to
+change in Grafana and where to look. STATE ends with whether caching is on, and says *not ready* where \`/-/ready\` does. These
+lines are on stdout; stderr has log lines only (\`telemetry.logFormat\`).
 
 ## Exit codes
 
@@ -35,7 +36,8 @@ ${codeRows()}
 \`--admin\`, else of \`WINDOWPANE_ADMIN\`, else \`admin.listen\` of the configuration that \`--config\` or
 \`WINDOWPANE_CONFIG\` names, else 127.0.0.1:9192. The token is in the file of \`--token-file\`, in
 \`WINDOWPANE_ADMIN_TOKEN\`, or where the configuration says. A value of \`WINDOWPANE_ADMIN\` that is a YAML map is the
-section \`admin\` of the configuration instead.
+section \`admin\` of the configuration instead. \`purge\` and \`mode\` first name the proxy that answers there, on stderr, and change
+nothing where it is no Windowpane.
 
 Output for people may change; that of \`--json\` only grows. Texts that clients sent are shown without control characters.
 

@@ -4,6 +4,8 @@
  */
 import { writeFile } from 'node:fs/promises'
 import { bypassReasons } from '../src/backends/kinds.ts'
+import { limitsSection } from '../src/config/limits-section.ts'
+import { rowsOf } from '../src/config/names.ts'
 import { configurationPages } from '../src/config/pages.ts'
 import { errorReasons, missReasons, refusalReasons, staleReasons } from '../src/core/decision.ts'
 import { errorCodes } from '../src/core/errors.ts'
@@ -13,7 +15,6 @@ import { keptHeaderNames } from '../src/engine/kept-headers.ts'
 import { causes } from '../src/engine/shadow/causes.ts'
 import { skipReasons } from '../src/engine/shadow/log.ts'
 import { neededComparisons, neededFromCache } from '../src/engine/shadow/verdict.ts'
-import { defaultLimits, limitDescriptions } from '../src/proxy/limits.ts'
 import { adminPage } from './reference-admin.ts'
 import { commandLinePage } from './reference-commands.ts'
 import { metricsPage } from './reference-metrics.ts'
@@ -203,10 +204,10 @@ ${keptHeaderNames.map((name) => `- \`${name}\`\n`).join('')}`
 }
 
 function limitsPage(): string {
-  const rows = Object.entries(limitDescriptions).map(([name, meaning]) => [
-    `\`${name}\``,
-    shown(defaultLimits[name as keyof typeof defaultLimits]),
-    meaning,
+  const rows = rowsOf(limitsSection, 'limits').map(({ path, key }) => [
+    `\`${path}\``,
+    key.type.kind === 'scalar' ? String(key.type.show(key.fallback)) : '',
+    key.meaning,
   ])
   return `${note}
 # Limits
@@ -219,14 +220,11 @@ after 120 s; an error body of the database is kept up to 1 MiB; PromQL may have 
 parameters, encoded), SQL 128 KiB, the body of a query of Druid 1 MiB and 65 536 JSON values: what is longer is passed on, and what a parser makes of it
 is in the memory budget, up to 16 MiB; the verdicts on the last
 10 000 texts (8 MiB) and 4 000 requests (2 MiB) are remembered; one answer under way may take half of the memory, one question's buckets a quarter;
-32 MiB of spare buffers of up to 8 MiB each are kept for answers; compressed answers take an eighth of the memory at most; shadow mode compares answers of up to 16 MiB, lets 32
+a thirty-second of the memory, 32 MiB at most, is kept as spare buffers of up to 8 MiB each; compressed answers and compressed pieces of answers take an eighth of the memory each at most; shadow mode compares answers of up to 16 MiB, lets 32
 comparisons wait, and keeps 50 mismatches with bodies of up to 1 MiB each, 16 MiB in all. Requests that are not HTTP are answered by Node
 itself (400, 408, 431), without the headers described elsewhere.
 `
 }
-
-const shown = (value: number | { slow: number; down: number }): string =>
-  typeof value === 'number' ? value.toLocaleString('en-US') : `${shown(value.slow)} / ${shown(value.down)}`
 
 export const pages = (): ReadonlyMap<string, string> =>
   new Map([

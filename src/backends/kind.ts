@@ -25,6 +25,8 @@ export interface DatabaseKind<Reason extends string = string, Own = unknown> {
   clientLines(here: ClientAddress): readonly string[]
   /** A shape of this database as people recognise it; undefined where it is none. */
   shapeText(shape: string): string | undefined
+  /** Whether a server that is not known to be of this kind speaks its API. Never rejects. */
+  isSpokenBy(database: ConnectedDatabase): Promise<boolean>
   /** For `windowpane doctor`: what only this kind can be asked. */
   examine(subject: Subject<Own>, database: ConnectedDatabase): Promise<readonly Finding[]>
   load(): Promise<BackendFactory<Own>>

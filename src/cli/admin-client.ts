@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import type { LoadedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
+import { fileSentence } from '../core/file-error.ts'
 import { withoutCredentials } from '../core/url.ts'
 import type { CommandIo, FlagWords, Given } from './command.ts'
 import { adminVariable, configFileName, isAddress, readConfig } from './config-file.ts'
@@ -125,7 +126,7 @@ async function tokenOf(
   try {
     return (await readFile(file, 'utf8')).trim()
   } catch (error) {
-    const sentence = `the token cannot be read: ${(error as Error).message}`
+    const sentence = `the token cannot be read: ${fileSentence(file, error)}`
     return { code: exitCode.misused, sentence, remedy: 'Name a file that can be read with --token-file.' }
   }
 }

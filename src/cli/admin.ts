@@ -16,23 +16,30 @@ import { iso } from '../telemetry/texts.ts'
 import { version } from '../version.ts'
 import type { ReloadState, Reloads } from './reload.ts'
 
+/** Why there is no admin listener although there should be, as sentences for people. */
+export interface AdminTrouble {
+  readonly trouble: string
+}
+
 export interface Running {
   readonly server: ProxyServer
   readonly telemetry: Telemetry
   /** The configuration in force. */
   readonly loaded: () => LoadedConfig
   readonly reloads: Pick<Reloads, 'run' | 'state'>
+  /** Where the configuration comes from: the name of its file, or `flags`. */
+  readonly configuration: string
   /** What each database is. */
   readonly kindOf: (name: string) => KindName
 }
 
-/** Resolves to undefined where there is to be none, or none can be: that costs a view, not the proxy. */
-export async function openAdmin(running: Running): Promise<Admin | undefined> {
-  const { server, telemetry, loaded, reloads, kindOf } = running
+/** Resolves to undefined where the configuration wants none. Without one the proxy still serves. */
+export async function openAdmin(running: Running): Promise<Admin | AdminTrouble | undefined> {
+  const { server, telemetry, loaded, reloads, configuration, kindOf } = running
   const { admin } = loaded().config
   if (!admin.enabled) return undefined
   try {
-    const opened = await startAdmin({
+    return await startAdmin({
       listen: admin.listen,
       clock: systemClock,
       version,
@@ -40,7 +47,10 @@ export async function openAdmin(running: Running): Promise<Admin | undefined> {
       token: () => tokenOf(admin),
       allowsWrites: () => admin.allowWrites,
       unready: () => silentDatabases(server),
-      status: () => ({ configuration: configurationOf(reloads.state), ...statusOf(server, kindOf) }),
+      status: () => ({
+        configuration: { source: configuration, ...configurationOf(reloads.state) },
+        ...statusOf(server, kindOf),
+      }),
       config: (mode) =>
         leavesOf(loaded()).filter(({ source }) => mode === 'effective' || source !== 'default'),
       reload: () => reloads.run(),
@@ -51,15 +61,21 @@ export async function openAdmin(running: Running): Promise<Admin | undefined> {
         modes: new Map(server.databases.map(({ name, modes }) => [name, modes])),
       },
     })
-    telemetry.log.line('info', 'look here for status, metrics and explanations', { url: `${opened.url}/-/` })
-    return opened
   } catch (error) {
     if (!(error instanceof WindowpaneError)) throw error
-    telemetry.log.line('warn', `there is no admin listener: ${error.message}`, {
-      remedy: 'Set admin.listen.',
-    })
-    return undefined
+    const trouble = troubleOf(admin.listen, error)
+    telemetry.log.line('warn', `there is no admin listener: ${trouble}`, { detail: error.message })
+    return { trouble }
   }
+}
+
+/** What it means, too: commands that take the usual address would reach somebody else's proxy. */
+function troubleOf(address: string, { message, cause }: WindowpaneError): string {
+  const isTaken = (cause as NodeJS.ErrnoException | undefined)?.code === 'EADDRINUSE'
+  const why = isTaken
+    ? `${address} is taken by another process, and commands such as windowpane top and purge reach that one`
+    : message
+  return `${why}. The proxy serves without it; choose another address with --admin.listen HOST:PORT.`
 }
 
 /** An empty text lets nobody in: a token that cannot be read must not open the door. */

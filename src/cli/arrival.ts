@@ -1,58 +1,94 @@
-/** What is said once the proxy is ready: what was found, where to look, and what to change at the clients. */
+/** What is said once the proxy listens: what was found, where to look, and what to change at the clients. */
 import { hostname } from 'node:os'
+import type { Flavour } from '../backends/backend.ts'
 import { kinds } from '../backends/kinds.ts'
 import type { DetectedKinds } from '../config/detect.ts'
 import type { Config } from '../config/schema.ts'
-import type { ProxyServer } from '../proxy/assembly/server.ts'
+import type { Mode } from '../proxy/request/settings.ts'
 import { version } from '../version.ts'
 
-type Database = Pick<ProxyServer['databases'][number], 'name' | 'url' | 'flavour'>
+export interface ArrivedDatabase {
+  readonly name: string
+  /** Where its requests are answered, without the path of its route. */
+  readonly url: string
+  readonly flavour: Flavour
+  /** As `/-/ready` says. */
+  readonly isReady: boolean
+  readonly mode: Mode
+}
 
 export interface Arrived {
   readonly config: Config
   /** What the databases are. */
   readonly kinds: DetectedKinds
-  readonly databases: readonly Database[]
-  readonly adminUrl: string | undefined
+  readonly databases: readonly ArrivedDatabase[]
+  /** The URL of the admin listener, or why there is none although there should be. */
+  readonly admin: { readonly url: string } | { readonly trouble: string } | undefined
 }
 
-/** The first lines say that each database is ready; programs read those, the others are for people. */
+/** One line per database comes first: programs read those, the others are for people. */
 export function arrivalLines(arrived: Arrived): string[] {
-  const { config, databases, adminUrl } = arrived
   return [
-    ...databases.map((database) => readyLine(arrived, database)),
-    ...databases.flatMap((database) => clientLines(arrived, database)),
-    ...(adminUrl === undefined ? [] : [lookLine(config, adminUrl)]),
+    ...arrived.databases.map((database) => listeningLine(arrived, database)),
+    ...arrived.databases.flatMap((database) => clientLines(arrived, database)),
+    ...adminLines(arrived),
   ]
 }
 
-function readyLine({ config, kinds: found }: Arrived, { name, url, flavour }: Database): string {
-  const { kind, isGuessed } = found.get(name)!
+function listeningLine(arrived: Arrived, database: ArrivedDatabase): string {
+  const { address, target, state } = placeOf(arrived, database)
+  return `windowpane ${version} is listening: ${address} → ${target} (${state})`
+}
+
+/** Where a database is reached, from where it is asked, and whether it is cached. */
+export function placeOf(
+  { config, kinds: found }: Pick<Arrived, 'config' | 'kinds'>,
+  database: ArrivedDatabase,
+) {
+  const { kind, isGuessed } = found.get(database.name)!
   const { label } = kinds[kind]
-  const guess = isGuessed ? `taken for ${label} by its port (backends.${name}.type can say better); ` : ''
-  const state = flavour.isKnown
-    ? flavour.label
-    : `${flavour.label}: ${guess}requests are passed on uncached until it is known to be ${label}`
-  const target = new URL(config.backends[name]!.url[0]!).href
-  return `windowpane ${version} is ready: ${addressOf(config, { name, url })} → ${target} (${state})`
+  const assumed = isGuessed
+    ? `; assuming ${label}, by its port (set backends.${database.name}.type to be certain)`
+    : ''
+  return {
+    address: addressOf(config, database),
+    target: new URL(config.backends[database.name]!.url[0]!).href,
+    state: `${database.flavour.label}${assumed}; ${cachingOf(database, label)}`,
+  }
+}
+
+const cachingIn: Readonly<Record<Mode, string>> = {
+  on: 'caching is on',
+  shadow: 'caching is in shadow mode: the database answers, and the cache is compared',
+  off: 'caching is off: mode off',
+}
+
+function cachingOf({ flavour, isReady, mode }: ArrivedDatabase, label: string): string {
+  if (!isReady) return 'not ready: requests fail until it answers'
+  if (flavour.isKnown || mode === 'off') return cachingIn[mode]
+  return `caching is off until it is known to be ${label}: requests are passed on`
 }
 
 function clientLines(
   { config, kinds: found, databases }: Arrived,
-  { name, url }: Database,
+  database: ArrivedDatabase,
 ): readonly string[] {
+  const { name, url } = database
   const which = databases.length > 1 ? ` of ${name}` : ''
   const address = addressOf(config, { name, url: reachable(url) })
   return kinds[found.get(name)!.kind].clientLines({ url: address, which })
 }
 
-function lookLine({ admin }: Config, url: string): string {
-  const isUsual = admin.listen === '127.0.0.1:9192'
-  return `Look inside: ${reachable(url)}/-/ or windowpane top${isUsual ? '' : ` --admin ${reachable(url)}`}`
+function adminLines({ config, admin }: Arrived): string[] {
+  if (admin === undefined) return []
+  if ('trouble' in admin) return [`There is no admin listener: ${admin.trouble}`]
+  const isUsual = config.admin.listen === '127.0.0.1:9192'
+  const url = reachable(admin.url)
+  return [`Look inside: ${url}/-/ or windowpane top${isUsual ? '' : ` --admin ${url}`}`]
 }
 
 /** With the name and the path by which requests for this database are known. */
-function addressOf({ backends }: Config, { name, url }: Pick<Database, 'name' | 'url'>): string {
+function addressOf({ backends }: Config, { name, url }: Pick<ArrivedDatabase, 'name' | 'url'>): string {
   const { host, path = '' } = backends[name]!.route
   return `${host === undefined ? url : url.replace(/\/\/.*(?=:\d+$)/, `//${host}`)}${path}`
 }

@@ -4,9 +4,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import test from 'node:test'
+import test, { type TestContext } from 'node:test'
+import type { Connector } from '../config/judge.ts'
 import { loadConfig } from '../config/load.ts'
-import type { Connector } from '../config/probe.ts'
 import { type CheckIo, check, checkWords } from './check.ts'
 import { usageOf } from './command.ts'
 
@@ -35,7 +35,7 @@ async function run(argv: readonly string[], { files, env = {}, connect }: Given 
 
 function fileIn(files: Readonly<Record<string, string>>, path: string): Buffer {
   const text = files[path]
-  if (text === undefined) throw new Error('ENOENT: no such file')
+  if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' })
   return Buffer.from(text)
 }
 
@@ -58,7 +58,7 @@ test('all problems are told at once, on stderr, each with its frame', async () =
   assert.equal(out, '')
   assert.equal(
     err,
-    `--listen: listen: expected host:port, such as 127.0.0.1:9191 or [::]:9191, got "x"
+    `--listen: expected host:port, such as 127.0.0.1:9191 or [::]:9191, got "x"
 
 w.yaml:4:5: backends.main.mod: unknown key; did you mean "mode"?
   3 |     url: http://a:9090
@@ -129,7 +129,7 @@ test('--json shows the same', async () => {
 test('--connect says what each database is, and fails if one does not answer', async () => {
   const connect: Connector = async (_, url) => {
     if (url.includes('b')) throw new Error('connect ECONNREFUSED')
-    return 'Prometheus 3.5.0'
+    return { verdict: 'known', found: 'Prometheus 3.5.0' }
   }
   const one = await run(['http://a:9090', '--connect'], { connect })
   assert.deepEqual(one, { out: 'main http://a:9090: Prometheus 3.5.0\nok\n', err: '', code: 0 })
@@ -137,13 +137,13 @@ test('--connect says what each database is, and fails if one does not answer', a
   assert.equal(two.code, 1)
   assert.match(
     two.out,
-    /main http:\/\/b: no connection: connect ECONNREFUSED\nthe configuration can be used; 1 of 2 databases does not answer\n$/,
+    /main http:\/\/b: no connection: connect ECONNREFUSED\nthe configuration is sound, but 1 of 2 databases does not answer\n$/,
   )
   const data = await run(['--connect', '--json', '--backends.main.url=http://b'], { connect })
   assert.equal(data.code, 1)
   assert.equal((JSON.parse(data.out) as { ok: boolean }).ok, false)
   assert.deepEqual((JSON.parse(data.out) as { connections: unknown }).connections, [
-    { backend: 'main', url: 'http://b', ok: false, found: 'connect ECONNREFUSED' },
+    { backend: 'main', url: 'http://b', ok: false, answers: false, found: 'connect ECONNREFUSED' },
   ])
 })
 
@@ -171,11 +171,141 @@ test('--connect asks over the network with the credentials that are configured',
   })
   const refused = await run([url, '--connect'])
   assert.deepEqual(refused, {
-    out: `main ${url}: no connection: refuses the credentials (status 401)\nthe configuration can be used; 1 of 1 database does not answer\n`,
+    out: `main ${url}: asks for credentials (status 401). Set the auth of this backend, or rely on the credentials that clients bring.\nthe configuration is sound, but 1 of 1 database cannot be used\n`,
     err: '',
     code: 1,
   })
   assert.equal((await run(['http://127.0.0.1:1', '--connect'])).code, 1)
+})
+
+/** A server of one answer, or of one answer per path; its URL has no slash at the end. */
+async function serverOf(
+  t: TestContext,
+  answer: string | ((path: string) => string | undefined),
+): Promise<string> {
+  const server = createServer((request, response) => {
+    const text = typeof answer === 'string' ? answer : answer(request.url!)
+    response.statusCode = text === undefined ? 404 : 200
+    response.end(text ?? '404 page not found\n')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const buildInfo = JSON.stringify({
+  status: 'success',
+  data: { version: '3.5.0', revision: 'abc', goVersion: 'go1.24' },
+})
+
+test('--connect: what is no database is refused, with what to change', async (t) => {
+  const pages = {
+    'the page of a web server': '<html><title>Welcome to nginx!</title></html>',
+    'a login page': '<form action="/login"><input type="password"></form>',
+    'some other API': '{"version":"1.2.3"}',
+    'an answer that is empty': '',
+  }
+  for (const [name, page] of Object.entries(pages)) {
+    const url = await serverOf(t, page)
+    const { out, code } = await run([url, '--connect'])
+    assert.equal(code, 1, name)
+    assert.match(
+      out,
+      /: something answers that is not a database: .*\. Give the URL of the database as a Grafana/,
+    )
+    assert.match(out, /\nthe configuration is sound, but 1 of 1 database cannot be used\n$/)
+    const typed = await run([url, '--connect', '--backends.main.type=druid'])
+    assert.equal(typed.code, 1, name)
+    assert.match(typed.out, /something answers that is not Druid/)
+  }
+})
+
+test('--connect: a URL with the path of a page or an endpoint is refused with the one that is meant', async (t) => {
+  const url = await serverOf(t, (path) => (path === '/p/api/v1/status/buildinfo' ? buildInfo : undefined))
+  for (const path of ['/p/api/v1', '/p/api/v1/', '/p/graph', '/p/query', '/p/api/v1/query_range']) {
+    const { out, code } = await run([`${url}${path}`, '--connect'])
+    assert.equal(code, 1, path)
+    assert.ok(out.includes(`. Use ${url}/p instead: that is Prometheus 3.5.0.\n`), `${path}: ${out}`)
+  }
+  assert.equal((await run([`${url}/p`, '--connect'])).code, 0)
+})
+
+test('--connect: a server that speaks the API but is not known is told as passed on, and is no failure', async (t) => {
+  const url = await serverOf(t, (path) =>
+    path.startsWith('/api/v1/query?') ? '{"status":"success"}' : undefined,
+  )
+  const { out, code } = await run([url, '--connect'])
+  assert.equal(code, 0)
+  assert.match(
+    out,
+    /: no build info \(status 404\); assuming Prometheus, by its port; requests are passed on uncached\nok\n$/,
+  )
+})
+
+test('the files that are named are looked for', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'windowpane-files-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const there = join(folder, 'there')
+  await writeFile(there, 'x')
+  const at = (name: string) => join(folder, name)
+  const files = {
+    'w.yaml': `backends:
+  main:
+    url: https://a:9090
+    store: disk
+    socket: ${there}
+    tls: { ca: ${at('ca.pem')} }
+    auth: { tokenFile: ${at('token')} }
+tls: { cert: ${there}, key: ${folder} }
+admin: { tokenFile: ${there} }
+stores: { disk: { type: lmdb, path: ${there}/panes } }
+`,
+  }
+  const { out, code, err } = await run(['--config', 'w.yaml'], { files })
+  assert.deepEqual([code, err], [1, ''])
+  assert.deepEqual(out.split('\n'), [
+    `w.yaml:8:${21 + there.length}: tls.key: ${folder} is not a file`,
+    `w.yaml:10:37: stores.disk.path: ${there} is not a folder`,
+    `w.yaml:5:13: backends.main.socket: ${there} is not a socket`,
+    `w.yaml:6:16: backends.main.tls.ca: there is no file ${at('ca.pem')}`,
+    `w.yaml:7:24: backends.main.auth.tokenFile: there is no file ${at('token')}`,
+    'the configuration is sound, but 5 of the files that it names cannot be used',
+    '',
+  ])
+  const data = JSON.parse((await run(['--config', 'w.yaml', '--json'], { files })).out) as {
+    ok: boolean
+    problems: { path: string }[]
+  }
+  assert.deepEqual([data.ok, data.problems.length], [false, 5])
+  const flag = await run(['http://a:9090', `--tls.cert=${at('c')}`, `--tls.key=${there}`])
+  assert.equal(flag.out.split('\n')[0], `--tls.cert: there is no file ${at('c')}`)
+  const folders = ['--backends.main.store=disk', `--stores.disk.url=lmdb:${at('new/panes')}`]
+  assert.equal((await run(['http://a:9090', ...folders])).code, 0)
+})
+
+test('errors name the flag that was typed', async () => {
+  const { err, code } = await run(['http://a', '--memory', 'lots', '--ttl-cap=never', '--limits.drain=soon'])
+  assert.equal(code, 2)
+  assert.match(err, /^--memory: expected a size/m)
+  assert.match(err, /^--ttl-cap: expected a duration/m)
+  assert.match(err, /^--limits\.drain: expected a duration/m)
+  const small = await run(['http://a', '--memory', '32MiB'])
+  assert.match(small.err, /^--memory: is less than limits\.maxAnswer, 64MiB: raise it, or lower that too$/m)
+  const part = await run(['--backends.main={ url: "http://a", mod: on }'])
+  assert.match(part.err, /^--backends\.main: backends\.main\.mod: unknown key/m)
+  const url = await run(['prometheus:9090'])
+  assert.match(
+    url.err,
+    /^the URL given: expected the URL of a database.* did you mean "http:\/\/prometheus:9090"/,
+  )
+})
+
+test('a file that is given as a URL, or is missing, is told as a file', async () => {
+  const there = await run(['w.yaml'], { files: good })
+  assert.equal(there.code, 2)
+  assert.match(there.err, /w\.yaml is a file, not the URL of a database; .* --config w\.yaml$/m)
+  const missing = await run(['/etc/w.yaml'], { files: {} })
+  assert.match(missing.err, /there is no file \/etc\/w\.yaml, and a database is named by its URL/)
 })
 
 test('what cannot be understood is refused with the usage', async () => {
@@ -187,7 +317,7 @@ test('what cannot be understood is refused with the usage', async () => {
   )
   const missing = await run(['--config', 'nowhere.yaml'], { files: {} })
   assert.equal(missing.code, 2)
-  assert.match(missing.err, /nowhere.yaml: cannot be read: ENOENT/)
+  assert.match(missing.err, /configuration: there is no file nowhere\.yaml/)
   const unknown = await run(['http://a', '--prnt'])
   assert.equal(unknown.code, 2)
   assert.match(unknown.err, /--prnt: no key of the configuration has this flag/)

@@ -1,7 +1,9 @@
-/** `windowpane check`: says whether a configuration can be used, what is in force and why, and what answers. */
+/** `windowpane check`: says whether a configuration and the files it names can be used, what is in force, and what answers. */
+
+import { fileProblems } from '../config/files.ts'
 import { splitArguments } from '../config/flags.ts'
+import type { Connector } from '../config/judge.ts'
 import { type ConfigProblem, describeProblem, type LoadedConfig } from '../config/load.ts'
-import type { Connector } from '../config/probe.ts'
 import { describeSource } from '../config/source.ts'
 import { leavesOf, printConfig } from '../config/view.ts'
 import { withoutCredentials } from '../core/url.ts'
@@ -10,6 +12,7 @@ import { refusedStores } from './check-stores.ts'
 import { type CommandWords, json, misuse, usageOf } from './command.ts'
 import { type Io, readConfig } from './config-file.ts'
 import { exitCode } from './exit-codes.ts'
+import { counted, oneLine } from './text.ts'
 
 export interface CheckIo extends Io {
   /** Instead of asking over the network. */
@@ -28,9 +31,10 @@ export const checkWords = {
   flags: [
     { name: 'config', value: 'FILE', about: 'the file; without it there is none', env: 'WINDOWPANE_CONFIG' },
     { name: 'print', about: 'every value in force, with where it came from, as a file' },
-    { name: 'connect', about: 'ask each database what it is' },
+    { name: 'connect', about: 'ask each database what it is; fail where one is none' },
     { name: 'json', about: 'for programs' },
   ],
+  about: `It also looks for the files and folders that the configuration names, on this machine.`,
   takesKeys: true,
   exits: [exitCode.failed],
 } as const satisfies CommandWords
@@ -55,19 +59,14 @@ export async function check(argv: readonly string[], io: CheckIo): Promise<numbe
   if (own.has('config') && !own.get('config')) return misused('--config needs the name of a file')
   const loaded = await readConfig({ own, flags, positionals }, io)
   if ('problems' in loaded) return refuse(loaded.problems, own.has('json'), io)
-  const stores = await refusedStores(loaded)
-  if (stores.length > 0) return refuse(stores, own.has('json'), io)
-  const found = own.has('connect')
-    ? await connectAll(loaded, io.connect ?? (await import('../config/probe.ts')).probe)
-    : []
-  const isOk = found.every((one) => one.ok)
-  if (own.has('json'))
-    say(
-      io,
-      json({ ok: isOk, values: leavesOf(loaded), ...(own.has('connect') ? { connections: found } : {}) }),
-    )
-  else say(io, accepted(loaded, found, own.has('print')))
-  return isOk ? 0 : 1
+  const problems = [...(await fileProblems(loaded)), ...(await refusedStores(loaded))]
+  const connections = own.has('connect') ? await connectAll(loaded, io) : undefined
+  const isOk = problems.length === 0 && (connections ?? []).every((one) => one.ok)
+  if (own.has('json')) {
+    const data = { ok: isOk, values: leavesOf(loaded), problems: problems.map(problemData), connections }
+    say(io, json(data))
+  } else say(io, accepted(loaded, { problems, connections: connections ?? [] }, own.has('print')))
+  return isOk ? exitCode.ok : exitCode.failed
 }
 
 function refuse(problems: readonly ConfigProblem[], isJson: boolean, io: CheckIo): number {
@@ -90,37 +89,61 @@ interface Connection {
   readonly backend: string
   readonly url: string
   readonly ok: boolean
+  /** Whether anything answers there at all. */
+  readonly answers: boolean
   readonly found: string
+  /** What to change. */
+  readonly remedy?: string
 }
 
-function connectAll({ config }: LoadedConfig, connect: Connector): Promise<Connection[]> {
+async function connectAll({ config }: LoadedConfig, io: CheckIo): Promise<Connection[]> {
+  const connect = io.connect ?? (await import('../config/judge.ts')).connect
   const targets = Object.entries(config.backends).flatMap(([name, backend]) =>
     backend.url.map(async (url): Promise<Connection> => {
       const about = { backend: name, url }
       return connect(backend, url).then(
-        (found) => ({ ...about, ok: true, found }),
-        (error: unknown) => ({ ...about, ok: false, found: causeOf(error) }),
+        ({ verdict, found, remedy }) => {
+          const ok = verdict === 'known' || verdict === 'uncached'
+          return { ...about, ok, answers: true, found, ...(remedy !== undefined && { remedy }) }
+        },
+        (error: unknown) => ({ ...about, ok: false, answers: false, found: causeOf(error) }),
       )
     }),
   )
   return Promise.all(targets)
 }
 
-function accepted(loaded: LoadedConfig, found: readonly Connection[], isPrinted: boolean): string {
-  // What is printed can be loaded again: everything else in it is a comment.
-  const mark = isPrinted ? '# ' : ''
-  const lines = found.map(
-    ({ backend, url, ok, found: what }) =>
-      `${mark}${backend} ${url}: ${ok ? what : `no connection: ${what}`}\n`,
-  )
-  return `${isPrinted ? printConfig(loaded) : ''}${lines.join('')}${mark}${verdictOn(found)}\n`
+interface Looked {
+  readonly problems: readonly ConfigProblem[]
+  readonly connections: readonly Connection[]
 }
 
-function verdictOn(found: readonly Connection[]): string {
-  const silent = found.filter(({ ok }) => !ok).length
-  if (silent === 0) return 'ok'
-  const databases = `${silent} of ${found.length} ${found.length === 1 ? 'database' : 'databases'}`
-  return `the configuration can be used; ${databases} ${silent === 1 ? 'does' : 'do'} not answer`
+function accepted(loaded: LoadedConfig, { problems, connections }: Looked, isPrinted: boolean): string {
+  const lines = [
+    ...problems.map(describeProblem),
+    ...connections.map(connectionLine),
+    verdictOn({ problems, connections }),
+  ]
+  // What is printed can be loaded again: everything else in it is a comment.
+  const mark = isPrinted ? '# ' : ''
+  return `${isPrinted ? printConfig(loaded) : ''}${lines.map((line) => `${mark}${line}\n`).join('')}`
+}
+
+function connectionLine({ backend, url, answers, found, remedy }: Connection): string {
+  const what = answers ? found : `no connection: ${found}`
+  return `${backend} ${url}: ${oneLine(what)}${remedy === undefined ? '' : `. ${remedy}`}`
+}
+
+function verdictOn({ problems, connections }: Looked): string {
+  const silent = connections.filter(({ answers }) => !answers).length
+  const wrong = connections.filter(({ ok, answers }) => answers && !ok).length
+  const all = counted(connections.length, 'database')
+  const troubles = [
+    ...(problems.length === 0 ? [] : [`${problems.length} of the files that it names cannot be used`]),
+    ...(silent === 0 ? [] : [`${silent} of ${all} ${silent === 1 ? 'does' : 'do'} not answer`]),
+    ...(wrong === 0 ? [] : [`${wrong} of ${all} cannot be used`]),
+  ]
+  return troubles.length === 0 ? 'ok' : `the configuration is sound, but ${troubles.join(', ')}`
 }
 
 function say(io: CheckIo, text: string): number {

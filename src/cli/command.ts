@@ -78,7 +78,7 @@ function readArguments(words: CommandWords, argv: readonly string[]): Given | Mi
   const kinds = words.flags.map(({ name, value }) => [name, value === undefined ? 'switch' : 'value'])
   const split = splitArguments(before, Object.fromEntries(kinds))
   const stranger = words.takesKeys ? undefined : split.flags[0]
-  if (stranger !== undefined) return { mistake: unknownFlag(words, stranger.name) }
+  if (stranger !== undefined) return { mistake: unknownFlag(words, stranger.typed ?? stranger.name) }
   const empty = words.flags.find(({ name, value }) => value !== undefined && isEmpty(split, name))
   if (empty !== undefined) return { mistake: `--${empty.name} needs a value: --${empty.name} ${empty.value}` }
   return {

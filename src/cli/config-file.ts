@@ -2,6 +2,8 @@
 import { readFile } from 'node:fs/promises'
 import type { SplitArguments } from '../config/flags.ts'
 import { type LoadedConfig, type LoadOptions, loadConfig, type RefusedConfig } from '../config/load.ts'
+import { byDefault } from '../config/source.ts'
+import { fileSentence } from '../core/file-error.ts'
 
 /** What a command gets from the process it runs in. */
 export interface Io {
@@ -38,12 +40,28 @@ export async function readConfig(split: SplitArguments, io: Io): Promise<ReadCon
     flags: split.flags,
     ...(upstream !== undefined && { upstream }),
   }
+  const read = io.readFile ?? readFile
+  if (upstream !== undefined && isFileName(upstream)) return refused(await notAUrl(upstream, read))
   if (name === undefined) return configOf(given)
   try {
-    return configOf({ ...given, file: { name, bytes: await (io.readFile ?? readFile)(name) } })
+    return configOf({ ...given, file: { name, bytes: await read(name) } })
   } catch (error) {
-    const message = `${name}: cannot be read: ${(error as Error).message}`
-    return { problems: [{ path: '', source: { kind: 'default' }, message }] }
+    return refused(fileSentence(name, error))
+  }
+}
+
+/** Written as a path, or with the extension of a configuration: no URL looks like that, with or without its scheme. */
+const isFileName = (text: string): boolean => /^(?:~|\.{0,2})\/|^[^:]*\.(?:ya?ml|json)$/i.test(text)
+
+const refused = (message: string): RefusedConfig => ({ problems: [{ path: '', source: byDefault, message }] })
+
+/** `windowpane windowpane.yaml`: what was meant is told from whether there is such a file. */
+async function notAUrl(name: string, read: NonNullable<Io['readFile']>): Promise<string> {
+  try {
+    await read(name)
+    return `${name} is a file, not the URL of a database; a configuration is named with --config ${name}`
+  } catch (error) {
+    return `${fileSentence(name, error)}, and a database is named by its URL, such as http://prometheus:9090`
   }
 }
 

@@ -1,5 +1,6 @@
 /** `windowpane doctor`: looks at configuration, databases, stores and the running proxy, and says what to do. */
-import type { LoadedConfig } from '../config/load.ts'
+import { fileProblems } from '../config/files.ts'
+import { type LoadedConfig, problemLine } from '../config/load.ts'
 import { type Finding, type FindingState, found, states } from '../core/finding.ts'
 import { addressFor, adminFlags, findAdmin } from './admin-client.ts'
 import { type Command, type CommandIo, type Given, json, misuse } from './command.ts'
@@ -66,6 +67,11 @@ async function configOf(given: Given, io: CommandIo): Promise<Examined> {
   if ('problems' in loaded) {
     const sentence = `It cannot be used:\n${problemsIn(loaded)}`
     return { finding: about.fail(sentence, 'Mend it; windowpane check shows the same.') }
+  }
+  const missing = await fileProblems(loaded)
+  if (missing.length > 0) {
+    const sentence = `It names files that cannot be used:\n${missing.map(problemLine).join('\n')}`
+    return { finding: about.fail(sentence, 'Put them there, or let this user read them.'), loaded }
   }
   return { finding: about.ok(`${file ?? 'What was given'} can be used.`), loaded }
 }

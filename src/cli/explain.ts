@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { ExplainReader } from '../backends/kind.ts'
 import { kindNames, kinds } from '../backends/kinds.ts'
 import { parseDuration } from '../config/units.ts'
+import { fileSentence } from '../core/file-error.ts'
 import { withoutCredentials } from '../core/url.ts'
 import { readTime, timeForms } from '../proxy/admin/time.ts'
 import { type AdminReply, adminFlags, askAdmin, fetchJson, findAdmin, refusalOf } from './admin-client.ts'
@@ -73,8 +74,15 @@ async function run(given: Given, io: CommandIo): Promise<number> {
   const reply = await askAdmin(address, pathOf(given), asked)
   const refusal = 'code' in reply ? reply : refusalOf(reply)
   if (refusal !== undefined) return complain(io, refusal)
-  io.out(`${read.note}${note}${withoutControls((reply as AdminReply).text)}`)
+  io.out(withNotes(withoutControls((reply as AdminReply).text), `${read.note}${note}`))
   return exitCode.ok
+}
+
+/** The verdict comes first; what was assumed stands before the rows that follow from it. */
+function withNotes(text: string, notes: string): string {
+  if (notes === '') return text
+  const end = text.indexOf('\n\n')
+  return end < 0 ? `${text}\n${notes}` : `${text.slice(0, end + 2)}${notes}${text.slice(end + 2)}`
 }
 
 function pathOf(given: Given): string {
@@ -111,19 +119,25 @@ async function dataOf(data: string, io: CommandIo): Promise<GivenText | Mistake>
   try {
     return { text: await contentOf(name, io), note: '' }
   } catch (error) {
-    return { mistake: `--data ${oneLine(data)} cannot be read: ${(error as Error).message}` }
+    return { mistake: `--data: ${fileSentence(oneLine(name), error)}` }
   }
 }
 
 /** A text that no file is called is the query itself; which of both it was taken for is said. */
-async function textOf(named: string, io: CommandIo): Promise<GivenText> {
+async function textOf(named: string, io: CommandIo): Promise<GivenText | Mistake> {
   if (named === '-') return { text: await io.readInput(), note: '' }
   try {
     return { text: await contentOf(named, io), note: `file     ${oneLine(named)}\n` }
-  } catch {
+  } catch (error) {
+    const isThere = (error as NodeJS.ErrnoException).code === 'EACCES'
+    if (isThere || isFileName(named)) return { mistake: fileSentence(oneLine(named), error) }
     return { text: named, note: '' }
   }
 }
+
+/** Written as a path, or with an extension: no query looks like that. */
+const isFileName = (text: string): boolean =>
+  /^(?:~|\.{0,2})\/\S*$/.test(text) || /^[^\s:(){}[\]"'=&*+,]+\.[a-z]\w*$/i.test(text)
 
 const contentOf = async (name: string, io: CommandIo): Promise<string> =>
   Buffer.from(await (io.readFile ?? readFile)(name)).toString()

@@ -3,6 +3,7 @@ import { type Mode, modes } from '../proxy/request/settings.ts'
 import { adminFlags, fetchJson, findAdmin } from './admin-client.ts'
 import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
 import { exitCode } from './exit-codes.ts'
+import { nameProxy } from './proxy-identity.ts'
 import { oneLine } from './text.ts'
 
 const words = {
@@ -26,6 +27,8 @@ async function run(given: Given, io: CommandIo): Promise<number> {
     return misuse(words, `mode "${oneLine(mode)}" is none of ${modes.join(', ')}`, io)
   const address = await findAdmin(given, io)
   if ('code' in address) return complain(io, address)
+  const unnamed = await nameProxy(address, io)
+  if (unnamed !== undefined) return complain(io, unnamed)
   const body = JSON.stringify({ backend, mode })
   const answer = await fetchJson<{ backend: string; mode: string; was: string }>(address, '/-/mode', {
     ...{ io, method: 'POST', body, type: 'application/json' },

@@ -3,6 +3,7 @@ import { timeForms } from '../proxy/admin/time.ts'
 import { type AdminAddress, adminFlags, fetchJson, findAdmin } from './admin-client.ts'
 import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
 import { exitCode, type Failure } from './exit-codes.ts'
+import { nameProxy } from './proxy-identity.ts'
 import { shapeText } from './shape-text.ts'
 import { counted, oneLine, shorten, tableLines } from './text.ts'
 
@@ -54,6 +55,8 @@ async function run(given: Given, io: CommandIo): Promise<number> {
   if (typeof selection === 'string') return misuse(words, selection, io)
   const address = await findAdmin(given, io)
   if ('code' in address) return complain(io, address)
+  const unnamed = await nameProxy(address, io)
+  if (unnamed !== undefined) return complain(io, unnamed)
   const desk = new Desk(address, selection, { io, isJson: given.has('json') })
   if (given.has('yes') && !given.has('dry-run')) return desk.purge()
   const counted = await desk.count()

@@ -29,7 +29,7 @@ function stand() {
       loaded = fresh
       taken.push(fresh.config.backends['main']!.mode)
     },
-    report: () => {},
+    onReload: () => {},
   })
   return { reloads, readings, taken, clock }
 }

@@ -1,7 +1,6 @@
 /** Reading the configuration again while the proxy runs: taken as a whole, or refused as a whole. */
 import { type Change, diffConfig } from '../config/diff.ts'
 import { describeProblem, type LoadedConfig, type RefusedConfig } from '../config/load.ts'
-import type { Config } from '../config/schema.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { ReloadReport } from '../proxy/admin/admin.ts'
 import type { ReadConfig } from './config-file.ts'
@@ -13,8 +12,8 @@ export interface ReloadOptions {
   readonly read: () => Promise<ReadConfig | RefusedConfig>
   /** Resolves when it is in force. */
   readonly apply: (fresh: ReadConfig) => Promise<void>
-  /** Told what came of it; the sentence says what was wrong. */
-  readonly report: (isOk: boolean, sentence: string) => void
+  /** Told what came of it: the message says what was wrong, `changes` counts the keys that differ. */
+  readonly onReload: (report: ReloadReport, changes: number) => void
 }
 
 export interface ReloadState {
@@ -51,25 +50,20 @@ export class Reloads {
   }
 
   async #reload(): Promise<ReloadReport> {
-    const { clock, loaded, read, apply, report } = this.#options
+    const { clock, loaded, read, apply, onReload } = this.#options
     const fresh = await read()
-    const refusal = refusalOf(loaded().config, fresh)
+    const changes = 'config' in fresh ? diffConfig(loaded().config, fresh.config) : []
+    const refusal = 'problems' in fresh ? problemsIn(fresh) : restartNeeded(changes)
     if (refusal === undefined && 'config' in fresh) await apply(fresh)
-    const isOk = refusal === undefined
-    const message = refusal ?? 'the configuration was reloaded'
+    const report = { isOk: refusal === undefined, message: refusal ?? 'the configuration was reloaded' }
     const at = clock.now()
-    this.#state = { inForceSince: isOk ? at : this.#state.inForceSince, last: { isOk, at, message } }
-    report(isOk, message)
-    return { isOk, message }
+    this.#state = { inForceSince: report.isOk ? at : this.#state.inForceSince, last: { ...report, at } }
+    onReload(report, changes.length)
+    return report
   }
 }
 
 export const problemsIn = ({ problems }: RefusedConfig): string => problems.map(describeProblem).join('\n\n')
-
-/** Why a configuration cannot take the place of the one in force. */
-function refusalOf(inForce: Config, fresh: LoadedConfig | RefusedConfig): string | undefined {
-  return 'problems' in fresh ? problemsIn(fresh) : restartNeeded(diffConfig(inForce, fresh.config))
-}
 
 /** A change that cannot be applied at run time must not be half applied. */
 function restartNeeded(changes: readonly Change[]): string | undefined {

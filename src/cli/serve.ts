@@ -1,24 +1,17 @@
 /** `windowpane <url>` and `windowpane --config FILE`: what was asked for, and whether it can be started. */
-import { type SplitArguments, splitArguments } from '../config/flags.ts'
+import { type SplitArguments, shortFlags, splitArguments } from '../config/flags.ts'
+import { type LoadedConfig, problemLine, type RefusedConfig } from '../config/load.ts'
 import { environmentName } from '../config/names.ts'
 import { WindowpaneError } from '../core/errors.ts'
+import { Log, type LogFormat } from '../telemetry/log.ts'
 import { version } from '../version.ts'
-import { type CommandWords, type FlagWords, usageOf } from './command.ts'
+import { type CommandIo, type CommandWords, type FlagWords, usageOf } from './command.ts'
 import { configFileName, type Io, readConfig } from './config-file.ts'
 import { exitCode } from './exit-codes.ts'
+import { logFormatOf } from './log-format.ts'
 import { problemsIn } from './reload.ts'
 
 const ownFlags = { config: 'value', help: 'switch', version: 'switch' } as const
-
-/** Short names for what is set most often. */
-const shortFlags: Readonly<Record<string, string>> = {
-  memory: 'limits.memory',
-  'max-stale': 'limits.max-stale',
-  identity: 'backends.main.identity',
-  'ttl-floor': 'policies.default.floor',
-  'ttl-doubling': 'policies.default.doubling',
-  'ttl-cap': 'policies.default.cap',
-}
 
 const isolated = 'separate: credentials, cookies and tenants do not share answers'
 
@@ -55,20 +48,17 @@ function keyFlag(name: string, value: string, about: string): FlagWords {
 }
 
 /** Resolves to an exit code, or to undefined while the proxy runs. */
-export async function serve(argv: readonly string[], io: Io): Promise<number | undefined> {
-  const split = splitArguments(argv.map(inFull), ownFlags)
+export async function serve(argv: readonly string[], io: CommandIo): Promise<number | undefined> {
+  const split = splitArguments(argv, ownFlags)
   if (split.own.has('help')) return say(io, usageOf(serveWords))
   if (split.own.has('version')) return say(io, `windowpane ${version}\n`)
-  if (split.positionals.length > 1) return complain(io, 'expected one URL only', usageOf(serveWords))
+  if (split.positionals.length > 1) return misuse(io, 'expected one URL only')
   if (isNothingGiven(split, io)) {
-    return complain(
-      io,
-      'the URL of the database is missing, such as http://prometheus:9090 or http://druid-router:8888',
-      usageOf(serveWords),
-    )
+    const example = 'such as http://prometheus:9090 or http://druid-router:8888'
+    return misuse(io, `the URL of the database is missing, ${example}`)
   }
   const loaded = await readConfig(split, io)
-  if ('problems' in loaded) return complain(io, problemsIn(loaded))
+  if ('problems' in loaded) return refuse(loaded, io)
   try {
     // Commands that only ask need not wait until everything of the proxy is loaded.
     const { start } = await import('./start.ts')
@@ -76,14 +66,41 @@ export async function serve(argv: readonly string[], io: Io): Promise<number | u
     return undefined
   } catch (error) {
     if (!(error instanceof WindowpaneError)) throw error
-    return complain(io, `${error.message} (${error.code})\n${error.remedy}`)
+    return giveUp(error, loaded, io)
   }
 }
 
-const inFull = (text: string): string =>
-  text.replace(/^--([a-z-]+)(?==|$)/, (flag, name: string) =>
-    name in shortFlags ? `--${shortFlags[name]}` : flag,
-  )
+/** People at a terminal see each problem with its lines of the file; whatever else reads stderr gets one log line per problem. */
+function refuse(refused: RefusedConfig, io: CommandIo): number {
+  if (io.isErrTerminal) io.err(`windowpane: ${problemsIn(refused)}\n`)
+  else {
+    const log = startLog('json', io)
+    for (const { frame, ...problem } of refused.problems) {
+      log.line('error', `cannot start: ${problemLine(problem)}`, { version, frame })
+    }
+  }
+  return exitCode.misused
+}
+
+function giveUp({ message, code, remedy }: WindowpaneError, { config }: LoadedConfig, io: CommandIo): number {
+  startLog(logFormatOf(config, io), io).line('error', `cannot start: ${message} (${code})`, {
+    version,
+    remedy,
+  })
+  return exitCode.misused
+}
+
+/** A proxy that does not start says so whatever its log level is. */
+const startLog = (format: LogFormat, { clock, err }: CommandIo): Log =>
+  new Log({
+    clock,
+    level: () => 'error',
+    format: () => format,
+    write(line) {
+      err(line)
+      return true
+    },
+  })
 
 function isNothingGiven(split: SplitArguments, io: Io): boolean {
   if (split.positionals.length > 0 || configFileName(split, io) !== undefined) return false
@@ -96,7 +113,7 @@ function say(io: Io, text: string): number {
   return 0
 }
 
-function complain(io: Io, message: string, explanation = ''): number {
-  io.err(`windowpane: ${message}\n${explanation === '' ? '' : `\n${explanation}`}`)
-  return 2
+function misuse(io: Io, message: string): number {
+  io.err(`windowpane: ${message}\n\n${usageOf(serveWords)}`)
+  return exitCode.misused
 }

@@ -6,22 +6,26 @@ import { databasesOf, settingsOf } from '../config/settings.ts'
 import { openTraces, type Traces } from '../config/traces.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Admin } from '../proxy/admin/admin.ts'
-import { type ProxyServer, startServer } from '../proxy/assembly/server.ts'
-import { toStream } from '../telemetry/log.ts'
+import { type DatabaseState, type ProxyServer, startServer } from '../proxy/assembly/server.ts'
+import { type LogFormat, logWarnings, toStream } from '../telemetry/log.ts'
 import { type ThreadFigures, watchProcess, withThreads } from '../telemetry/process-figures.ts'
 import type { WatchedSegments } from '../telemetry/segment-families.ts'
 import { Telemetry } from '../telemetry/telemetry.ts'
 import { version } from '../version.ts'
 import { type RunningWorkerPool, startWorkerPool } from '../workers/main-thread.ts'
+import { workersOf } from '../workers/shares.ts'
 import { openAdmin } from './admin.ts'
-import { arrivalLines } from './arrival.ts'
+import { type Arrived, type ArrivedDatabase, arrivalLines, placeOf } from './arrival.ts'
 import { tameCollector } from './collections.ts'
-import { configFileName, type Io, type ReadConfig, readConfig } from './config-file.ts'
+import type { CommandIo } from './command.ts'
+import { configFileName, type ReadConfig, readConfig } from './config-file.ts'
+import { LifeLog } from './life-log.ts'
+import { logFormatOf } from './log-format.ts'
 import { Reloads } from './reload.ts'
 import { openFarStores } from './stores.ts'
 import { watchFile } from './watch-file.ts'
 
-export async function start(first: ReadConfig, split: SplitArguments, io: Io): Promise<void> {
+export async function start(first: ReadConfig, split: SplitArguments, io: CommandIo): Promise<void> {
   const { config } = first
   const { cert, key } = config.tls
   let loaded = first
@@ -31,10 +35,16 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Io): P
   let traces: Traces | undefined
   const telemetry = telemetryOf({
     config: () => loaded.config,
+    format: () => logFormatOf(loaded.config, io),
     server: () => server,
     spans: () => pool?.spans ?? traces?.figures,
     threads: () => pool?.threads ?? [],
   })
+  const { log } = telemetry
+  logWarnings(log)
+  const file = configFileName(split, io)
+  const configuration = file ?? 'flags'
+  const life = new LifeLog({ clock: systemClock, telemetry, configuration })
   const kinds = await detectKinds(config, systemClock)
   const kindOf = (name: string) => kinds.get(name)!.kind
   pool = await startWorkerPool({ config, kinds, given: () => loaded.given, telemetry })
@@ -49,7 +59,7 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Io): P
     telemetry,
     sampleRatio: () => loaded.config.telemetry.traces.sampleRatio,
     databases: await databasesOf(config, { kindOf, settings: () => settings }),
-    farStores: await openFarStores(config, io),
+    farStores: await openFarStores(config, log),
     ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
     ...pool?.server,
   })
@@ -62,28 +72,53 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Io): P
       settings = settingsOf(fresh.config)
       await pool?.applyConfig(fresh.given)
     },
-    report: (isOk, sentence) => {
-      telemetry.noteReload(isOk, isOk ? undefined : sentence)
-      io.err(`windowpane: ${isOk ? '' : 'the new configuration is refused: '}${sentence}\n`)
+    onReload: (report, changes) => {
+      telemetry.metrics.noteReload(report.isOk)
+      life.reloaded(report, changes)
     },
   })
-  const admin = await openAdmin({ server, telemetry, loaded: () => loaded, reloads, kindOf })
-  stopOnSignal(server, admin, traces)
+  const running = { server, telemetry, loaded: () => loaded, reloads, configuration, kindOf }
+  const admin = await openAdmin(running)
+  endInOrder({ server, admin: admin && 'close' in admin ? admin : undefined, traces, life })
   process.on('SIGHUP', () => void reloads.run())
-  const file = configFileName(split, io)
   if (file !== undefined) watchFile(file, () => void reloads.run())
-  const arrived = { config, kinds, databases: server.databases, adminUrl: admin?.url }
+  const workers = pool === undefined ? 1 : workersOf(config)
+  announce({ config, kinds, databases: server.databases.map(arrivedOf), admin }, { life, io, workers })
+}
+
+const arrivedOf = ({ name, url, flavour, modes, backendRuntime }: DatabaseState): ArrivedDatabase => ({
+  ...{ name, url, flavour, mode: modes.state.mode },
+  isReady: backendRuntime.isReady(),
+})
+
+interface Announcing {
+  readonly life: LifeLog
+  readonly io: CommandIo
+  readonly workers: number
+}
+
+function announce(arrived: Arrived, { life, io, workers }: Announcing): void {
+  const { databases, admin } = arrived
+  const common = {
+    ...{ databases: databases.length, workers },
+    ...(admin !== undefined && 'url' in admin && { admin: `${admin.url}/-/` }),
+  }
+  for (const database of databases) {
+    const { address: url, target, state } = placeOf(arrived, database)
+    life.listening({ backend: database.name, url, database: target, state, ...common })
+  }
   for (const line of arrivalLines(arrived)) io.out(`${line}\n`)
 }
 
 interface Watched {
   readonly config: () => Config
+  readonly format: () => LogFormat
   readonly server: () => ProxyServer | undefined
   readonly spans: () => Pick<Traces['figures'], 'sent' | 'dropped'> | undefined
   readonly threads: () => readonly ThreadFigures[]
 }
 
-function telemetryOf({ config, server, spans, threads }: Watched): Telemetry {
+function telemetryOf({ config, format, server, spans, threads }: Watched): Telemetry {
   const sum = (of: 'flights' | 'requests') =>
     server()?.databases.reduce((total, database) => total + database.figures()[of], 0) ?? 0
   const watch = watchProcess(systemClock)
@@ -98,7 +133,7 @@ function telemetryOf({ config, server, spans, threads }: Watched): Telemetry {
   }
   const log = {
     level: () => config().telemetry.logLevel,
-    format: () => config().telemetry.logFormat,
+    format,
     write: toStream(process.stderr),
   }
   return new Telemetry({ clock: systemClock, version, log, sources })
@@ -109,16 +144,33 @@ const watchedSegments = (databases: ProxyServer['databases']): WatchedSegments[]
     segments === undefined ? [] : [{ backend: name, ...segments, ageSeconds: segments.ageMs / 1000 }],
   )
 
-/** The first signal drains; a second one does not wait. */
-function stopOnSignal(server: ProxyServer, admin: Admin | undefined, traces: Traces | undefined): void {
+interface Ending {
+  readonly server: ProxyServer
+  readonly admin: Admin | undefined
+  readonly traces: Traces | undefined
+  readonly life: LifeLog
+}
+
+/** The first signal drains; a second one does not wait. A fault that nobody caught ends the process, as Node would. */
+function endInOrder({ server, admin, traces, life }: Ending): void {
   let isStopping = false
-  const stop = () => {
-    if (isStopping) process.exit(1)
+  const stop = (signal: NodeJS.Signals) => {
+    const requestsInFlight = server.databases.reduce((sum, { figures }) => sum + figures().requests, 0)
+    if (isStopping) {
+      life.ended('warn', { signal, detail: 'a second signal does not wait', requestsInFlight })
+      process.exit(1)
+    }
     isStopping = true
+    life.draining(signal, requestsInFlight)
     void Promise.all([admin?.close(), server.close()])
       .then(() => traces?.close())
+      .then(() => life.ended('info', { signal }))
       .then(() => process.exit(0))
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
+  process.on('uncaughtException', (error) => {
+    life.ended('error', { detail: `a fault of Windowpane: ${error.stack ?? error}` })
+    process.exit(1)
+  })
 }

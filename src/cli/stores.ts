@@ -5,21 +5,23 @@ import { systemClock } from '../core/clock.ts'
 import type { FarStore } from '../proxy/assembly/tiers.ts'
 import type { StoreRules } from '../stores/kind.ts'
 import { kindOfStore } from '../stores/kinds.ts'
-import type { Io } from './config-file.ts'
+import type { Log } from '../telemetry/log.ts'
 
-export async function openFarStores(config: Config, io: Io): Promise<ReadonlyMap<string, FarStore>> {
+export async function openFarStores(config: Config, log: Log): Promise<ReadonlyMap<string, FarStore>> {
   const opened = new Map<string, FarStore>()
   const used = new Set(Object.values(config.backends).map((backend) => backend.store))
   for (const [name, store] of Object.entries(config.stores)) {
     const kind = kindOfStore(store)
     if (!kind.isFar || !used.has(name)) continue
     const far = await kind.open(store, rulesFor(name, config))
-    const say = (text: string): void => io.err(`windowpane: stores.${name}: ${text}\n`)
     if ('refused' in far) {
-      say(`${far.detail} (${far.refused}); buckets are kept in memory only\n${far.remedy}`)
+      const { detail, remedy } = far
+      log.line('warn', `stores.${name}: ${detail} (${far.refused}); buckets are kept in memory only`, {
+        remedy,
+      })
       opened.set(name, { state: 'missing', trouble: far.refused, detail: far.detail })
     } else {
-      if (far.notice !== undefined) say(far.notice)
+      if (far.notice !== undefined) log.line('warn', `stores.${name}: ${far.notice}`)
       opened.set(name, { ...far, timeoutMs: kind.timeoutMs })
     }
   }

@@ -6,7 +6,7 @@ import type { BackendConfig, Config } from './schema.ts'
 
 export interface Detected {
   readonly kind: KindName
-  /** Nobody said so, and it could not be asked or did not tell: its port had to do. */
+  /** The type is assumed by the port: it is not written, and the database could not be asked or did not tell. */
   readonly isGuessed: boolean
 }
 

@@ -10,6 +10,16 @@ export interface SplitArguments {
   readonly positionals: readonly string[]
 }
 
+/** Short names for the keys that are set most often. */
+export const shortFlags: Readonly<Record<string, string>> = {
+  memory: 'limits.memory',
+  'max-stale': 'limits.max-stale',
+  identity: 'backends.main.identity',
+  'ttl-floor': 'policies.default.floor',
+  'ttl-doubling': 'policies.default.doubling',
+  'ttl-cap': 'policies.default.cap',
+}
+
 /**
  * `--key value` and `--key=value`. `own` says which flags belong to the command, and whether they take a value.
  * Whatever else begins with two dashes is taken for a key: the loader knows them all, and what was meant.
@@ -29,11 +39,12 @@ export function splitArguments(
       found.positionals.push(text)
       continue
     }
-    const [, name, , inline] = /^--([^=]*)(=(.*))?$/s.exec(text)!
-    const kind = Object.hasOwn(own, name!) ? own[name!]! : undefined
-    const value = inline ?? (takesNext(kind, name!, argv[i + 1]) ? argv[++i] : undefined)
-    if (kind === undefined) found.flags.push({ name: name!, value })
-    else found.own.set(name!, kind === 'switch' ? '' : value)
+    const [, typed = '', , inline] = /^--([^=]*)(=(.*))?$/s.exec(text)!
+    const kind = Object.hasOwn(own, typed) ? own[typed]! : undefined
+    const name = Object.hasOwn(shortFlags, typed) ? shortFlags[typed]! : typed
+    const value = inline ?? (takesNext(kind, name, argv[i + 1]) ? argv[++i] : undefined)
+    if (kind === undefined) found.flags.push({ name, value, ...(name !== typed && { typed }) })
+    else found.own.set(typed, kind === 'switch' ? '' : value)
   }
   return found
 }

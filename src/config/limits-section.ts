@@ -2,8 +2,10 @@
 import { defaultLimits, type Limits, limitDescriptions } from '../proxy/limits.ts'
 import { type Key, key, nested, type Section, section } from './definition.ts'
 import { count, duration, longestTimer, size } from './scalars.ts'
+import { formatSize } from './units.ts'
 
 const MiB = 2 ** 20
+const usualAnswer = formatSize(defaultLimits.maxAnswerBytes)
 
 /** Where the usual bounds (above 0; for durations, what a timer can hold) are not right. */
 const bounds: Partial<Record<keyof Limits, { readonly min?: number; readonly max?: number }>> = {
@@ -56,8 +58,11 @@ export const limitsSection = section(Object.fromEntries(keys), {
   checks: [
     {
       run(value: Limits, report) {
-        if (value.maxAnswerBytes > value.memoryBytes)
+        if (value.maxAnswerBytes <= value.memoryBytes) return
+        // The one that was set is at fault.
+        if (value.maxAnswerBytes !== defaultLimits.maxAnswerBytes)
           report('maxAnswer', 'is larger than limits.memory: such an answer could never be kept')
+        else report('memory', `is less than limits.maxAnswer, ${usualAnswer}: raise it, or lower that too`)
       },
     },
   ],

@@ -212,9 +212,9 @@ test('what is wrong in the environment and in flags is told by their names', () 
     'WINDOWPANE_LIMTS_DRAIN: no key of the configuration has this variable; did you mean "WINDOWPANE_LIMITS_DRAIN"?',
     'WINDOWPANE_RULES: rules: a bracket, a quote or a comma is missing before this',
     '--limits.max-bucket: no key of the configuration has this flag; did you mean "--limits.max-buckets"?',
-    '--listen: listen: needs a value',
+    '--listen: needs a value',
     'WINDOWPANE_RULES_3_BYPASS: rules.3.bypass: there is no entry 3: the next one is 0',
-    '--limits.memory: limits.memory: expected a size such as 64MiB or 2GB, at least 16MiB, got "lots"',
+    '--limits.memory: expected a size such as 64MiB or 2GB, at least 16MiB, got "lots"',
     'WINDOWPANE_LIMITS_DRAIN: limits.drain: expected a duration such as 500ms, 5s, 15m or 1h30m, above 0, at most 24d, got "5"; did you mean "5s"?',
   ])
 })

@@ -122,7 +122,7 @@ const argumentOverride = (upstream: string | undefined): Override[] =>
             kind: 'scalar',
             value: upstream,
             isText: true,
-            source: { kind: 'argument', name: 'the URL given' },
+            source: { kind: 'argument', name: 'the URL given', key: 'backends.main.url' },
           },
         },
       ]
@@ -153,9 +153,15 @@ function deepFreeze<T>(value: T): T {
 }
 
 /** One problem as text: where, which key, what is wrong, what was probably meant; then its frame. */
-export function describeProblem({ path, source, message, suggestion, frame }: ConfigProblem): string {
+export function describeProblem({ frame, ...problem }: ConfigProblem): string {
+  const line = problemLine(problem)
+  return frame === undefined ? line : `${line}\n${frame}`
+}
+
+/** The same without the frame. A flag names its key by itself. */
+export function problemLine({ path, source, message, suggestion }: Problem): string {
   const where = source.kind === 'default' ? 'configuration' : describeSource(source)
   const meant = suggestion === undefined ? '' : `; did you mean "${suggestion}"?`
-  const line = [where, ...(path === '' ? [] : [path]), `${message}${meant}`].join(': ')
-  return frame === undefined ? line : `${line}\n${frame}`
+  const isNamed = path === '' || ('key' in source && path.replace(/\.\d+$/, '') === source.key)
+  return [where, ...(isNamed ? [] : [path]), `${message}${meant}`].join(': ')
 }

@@ -19,9 +19,11 @@ export interface Override {
   readonly raw: Raw
 }
 
-/** A flag as it was written, without its dashes. */
 export interface Flag {
+  /** The key that is meant, without dashes. */
   readonly name: string
+  /** What was typed, where that is a shorter name for the key. */
+  readonly typed?: string
   /** Undefined where nothing followed. */
   readonly value: string | undefined
 }
@@ -76,9 +78,10 @@ function unknownVariable(
 export function flagOverrides(definition: Section, flags: readonly Flag[], names: Names): Overrides {
   const found: Override[] = []
   const problems: Problem[] = []
-  for (const { name, value } of flags) {
-    const source: Source = { kind: 'flag', name: `--${name.slice(0, 80)}` }
+  for (const { name, typed = name, value } of flags) {
     const target = flagTarget(definition, name.split('.'))
+    const key = target === undefined ? {} : { key: target.path.join('.') }
+    const source: Source = { kind: 'flag', name: `--${typed.slice(0, 80)}`, ...key }
     const isSwitch = target?.type.kind === 'scalar' && target.type.label === 'true or false'
     const text = value ?? (isSwitch ? 'true' : undefined)
     if (target === undefined) problems.push(unknownFlag(definition, source, { name, names }))

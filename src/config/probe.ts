@@ -6,27 +6,12 @@ import type { ConnectedDatabase, DatabaseAnswer } from '../backends/kind.ts'
 import { type KindName, kindByPort, kindNames, kinds } from '../backends/kinds.ts'
 import type { BackendConfig } from './schema.ts'
 
-/** Resolves to what was found, for people; rejects where nothing answers. */
-export type Connector = (backend: BackendConfig, url: string) => Promise<string>
-
 const usualPatienceMs = 5_000
-
-export const probe: Connector = async (backend, url) => {
-  const database = await connectTo(backend, url)
-  try {
-    const { kind, flavour, isGuessed, answer } = await recognise(database, backend, url)
-    const { status } = answer
-    if (status === 401 || status === 403) throw new Error(`refuses the credentials (status ${status})`)
-    return isGuessed ? `${flavour.label}; taken for ${kinds[kind].label} by its port` : flavour.label
-  } finally {
-    await database.close()
-  }
-}
 
 export interface Recognised {
   readonly kind: KindName
   readonly flavour: Flavour
-  /** It did not tell: its port had to do. */
+  /** The type is assumed by the port: the database did not tell. */
   readonly isGuessed: boolean
   /** What it said when it was asked as one of that kind. */
   readonly answer: DatabaseAnswer

@@ -96,7 +96,7 @@ const route = section({
 const backend = section(
   {
     type: key(choice('auto', ...kindNames), 'auto', {
-      meaning: `the kind of database; \`auto\`: it is asked at the start, and where it does not tell, ${portRule}`,
+      meaning: `the kind of database; \`auto\`: it is asked at the start, and where it does not tell, assumed by its port: ${portRule}`,
       apply: 'restart',
     }),
     url: required(
@@ -197,7 +197,9 @@ const traces = section(
 
 const telemetry = section({
   logLevel: key(choice('debug', 'info', 'warn', 'error', 'silent'), 'info', { meaning: 'what is logged' }),
-  logFormat: key(choice('json', 'text'), 'json', { meaning: 'how it is written' }),
+  logFormat: key(choice('auto', 'json', 'text'), 'auto', {
+    meaning: 'how it is written; `auto`: as text where stderr is a terminal, as JSON elsewhere',
+  }),
   traces: nested(traces, 'traces of requests'),
 })
 

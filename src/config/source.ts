@@ -4,9 +4,10 @@ export type Source =
   | { readonly kind: 'default' }
   | { readonly kind: 'file'; readonly file: string; readonly line: number; readonly column: number }
   | { readonly kind: 'env'; readonly name: string }
-  | { readonly kind: 'flag'; readonly name: string }
+  /** As it was typed, and the key that it stands for. */
+  | { readonly kind: 'flag'; readonly name: string; readonly key?: string }
   /** What stood on the command line by itself. */
-  | { readonly kind: 'argument'; readonly name: string }
+  | { readonly kind: 'argument'; readonly name: string; readonly key?: string }
 
 export const byDefault: Source = { kind: 'default' }
 

@@ -23,9 +23,9 @@ const lookAt = (reason: string): string =>
  * backends/kinds.ts has the closed list of all.
  */
 export const planningReasons = {
-  not_a_query: {
-    meaning: 'not a range query: forwarded untouched',
-    remedy: 'Nothing: it is not a range query.',
+  not_a_range_query: {
+    meaning: 'not a query over a time range (instant queries, labels, metadata, pages): forwarded untouched',
+    remedy: 'Nothing: only queries over a time range are cached.',
   },
   malformed_request: {
     meaning:

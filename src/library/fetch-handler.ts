@@ -102,7 +102,7 @@ class Handler {
     if (this.#upstream.hasPrefix && climbs(visit.wire.path))
       return this.#refuse(visit, 'bad_request', climbingRefused)
     if (!this.#backend.claims(visit.wire.method, visit.wire.path)) {
-      return this.#passOn(visit, { bypass: 'not_a_query', body: request.body })
+      return this.#passOn(visit, { bypass: 'not_a_range_query', body: request.body })
     }
     const body = await readBody(request.body, this.#maxRequestBytes)
     if (body === 'too long') {

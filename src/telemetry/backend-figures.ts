@@ -1,5 +1,5 @@
 /** The counters of one database, in flat arrays. */
-import { outcomes, unstoredReasons } from '../core/decision.ts'
+import { type Outcome, outcomes, unstoredReasons } from '../core/decision.ts'
 import { type VerifyResult, verifyResults } from '../engine/shadow/log.ts'
 import { sample } from './exposition.ts'
 import { families } from './families.ts'
@@ -44,6 +44,11 @@ export class BackendFigures {
 
   countVerified(result: VerifyResult): void {
     this.#verified[verifyResults.indexOf(result)]!++
+  }
+
+  /** Adds the number of requests of each outcome. */
+  addTo(totals: Record<Outcome, number>): void {
+    for (const [i, { outcome }] of outcomeReasons.entries()) totals[outcome] += this.#requests[i]!
   }
 
   requests(): string {

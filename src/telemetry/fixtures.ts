@@ -81,7 +81,7 @@ export const visits = {
     timings: { ...timings, fetch: 9 },
   }),
   bypass: sampleVisit(
-    { outcome: 'bypass', reason: 'not_a_query', upstreamStatus: 404 },
+    { outcome: 'bypass', reason: 'not_a_range_query', upstreamStatus: 404 },
     { plan: undefined, wire: undefined, isForwarded: true, path: '/api/v1/labels', status: 404, bytes: 100 },
   ),
   refused: sampleVisit({ outcome: 'refused', reason: 'overloaded' }, { plan: undefined, status: 503 }),

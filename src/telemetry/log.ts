@@ -100,6 +100,14 @@ const quoted = (text: string): string => (/^[\w./:+-]+$/.test(text) ? text : onO
 const onOneLine = (text: string): string =>
   text.replace(/\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
+/** Puts the warnings of Node itself into the log; by default Node prints them in a form of its own. */
+export function logWarnings(log: Pick<Log, 'change'>): void {
+  process.removeAllListeners('warning')
+  process.on('warning', ({ name, message }) =>
+    log.change('warning of Node', { is: `${name}: ${message}`, isGood: false }),
+  )
+}
+
 /** What a stream holds back at most before lines are dropped. */
 const maxWaitingBytes = 1024 * 1024
 

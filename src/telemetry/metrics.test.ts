@@ -97,7 +97,7 @@ test('what is shown, to the letter', () => {
     'windowpane_requests_total{backend="main",outcome="partial",reason="expired"} 1',
     'windowpane_requests_total{backend="main",outcome="miss",reason="absent"} 1',
     'windowpane_requests_total{backend="main",outcome="stale",reason="database_unreachable"} 1',
-    'windowpane_requests_total{backend="main",outcome="bypass",reason="not_a_query"} 1',
+    'windowpane_requests_total{backend="main",outcome="bypass",reason="not_a_range_query"} 1',
     'windowpane_requests_total{backend="main",outcome="refused",reason="overloaded"} 1',
     'windowpane_requests_total{backend="main",outcome="error",reason="client_gone"} 1',
     'windowpane_request_duration_seconds_sum{backend="main",outcome="hit"} 0.0005',

@@ -3,6 +3,7 @@
  * number is bounded whatever clients send. Rendering goes family by family: the caller may let others in between.
  */
 import type { Clock } from '../core/clock.ts'
+import { type Outcome, outcomes } from '../core/decision.ts'
 import type { VerifyResult } from '../engine/shadow/log.ts'
 import type { StoreOperation } from '../stores/figures.ts'
 import { BackendFigures } from './backend-figures.ts'
@@ -96,6 +97,13 @@ export class Metrics {
 
   announceStore(store: string): void {
     this.#storeTimes.announce(store)
+  }
+
+  /** Requests answered since the start, by outcome. */
+  counts(): Record<Outcome, number> {
+    const totals = Object.fromEntries(outcomes.map((outcome) => [outcome, 0])) as Record<Outcome, number>
+    for (const backend of this.#backends.values()) backend.addTo(totals)
+    return totals
   }
 
   /** One text per family; what was counted meanwhile shows in those that follow. */

@@ -71,14 +71,6 @@ export class Telemetry implements Observer {
     this.metrics.announceStore(store)
     return (operation, ms) => this.metrics.observeStore(store, operation, ms)
   }
-
-  /** What became of reading a configuration; the sentence says what was wrong with it. */
-  noteReload(isOk: boolean, sentence?: string): void {
-    this.metrics.noteReload(isOk)
-    // A file that is read again and again is refused once, unless something else is wrong with it.
-    if (!isOk) this.log.change('configuration', { is: `refused, ${sentence}`, isGood: false })
-    else this.log.change('configuration', { is: 'in force', isGood: true })
-  }
 }
 
 export function originFetchOf(backend: string, { result, intervals, grid }: FetchOver): OriginFetch {

@@ -88,9 +88,13 @@ function canShareAddresses(): Promise<boolean> {
 
 /** Workers would share an address with another Windowpane that has some, too: then requests went to either. */
 async function findTaken({ listen, backends, limits }: Config): Promise<void> {
-  const addresses = new Set(Object.values(backends).map((backend) => backend.listen ?? listen))
-  for (const address of addresses) {
-    const listener = await openListener({ address, limits, clock }, () => {})
+  const flags = new Map(
+    Object.entries(backends).map(([name, { listen: own }]) =>
+      own === undefined ? [listen, '--listen'] : [own, `--backends.${name}.listen`],
+    ),
+  )
+  for (const [address, flag] of flags) {
+    const listener = await openListener({ address, flag, limits, clock }, () => {})
     await listener.close()
   }
 }

@@ -9,6 +9,7 @@ import { WindowpaneError } from '../core/errors.ts'
 import type { DatabaseOptions } from '../proxy/assembly/options.ts'
 import { type ProxyServer, retentionOf, startServer } from '../proxy/assembly/server.ts'
 import type { Settings } from '../proxy/request/settings.ts'
+import { logWarnings } from '../telemetry/log.ts'
 import { watchThread } from '../telemetry/process-figures.ts'
 import { Replica } from './cache/replica.ts'
 import { RemoteCells } from './cells.ts'
@@ -58,6 +59,7 @@ class ServingThread {
     this.#settings = settingsOf(this.#loaded.config)
     const send = (message: FromWorker) => this.#send(message)
     this.#relay = new Relay({ clock, send })
+    logWarnings(this.#relay.log)
     this.#replica = new Replica({
       ...{ send, clock, budget: this.#budget, onBytes },
       maxPaneBytes: maxPaneBytesOf(limits),

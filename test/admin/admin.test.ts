@@ -83,7 +83,7 @@ test('requests that were answered show in the list, the shapes and the metrics',
   const list = json(await askPlainly(admin, '/-/requests'))
   assert.deepEqual(
     list.map(({ outcome, reason }: Record<string, string>) => `${outcome} ${reason ?? ''}`.trim()),
-    ['bypass sorting', 'bypass not_a_query', 'partial expired', 'hit', 'hit', 'miss absent'],
+    ['bypass sorting', 'bypass not_a_range_query', 'partial expired', 'hit', 'hit', 'miss absent'],
   )
   const [, , partial] = list
   assert.deepEqual(

@@ -52,7 +52,7 @@ test(
     const { one, two, url, admin, out } = await startTwo(t, '{ host: two.example }', tls)
     const named = `https://two.example:${new URL(url).port}`
     assert.match(out(), new RegExp(`data source of other to ${named}$`, 'm'))
-    assert.match(out(), new RegExp(`is ready: ${named} → `))
+    assert.match(out(), new RegExp(`is listening: ${named} → `))
     const answer = await askPlainly(admin, '/-/explain?run=1&backend=other', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

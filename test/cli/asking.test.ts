@@ -21,7 +21,9 @@ test('at its start it says what it found, what to change in Grafana and where to
   ])
   assert.match(
     child.out(),
-    new RegExp(`^windowpane \\S+ is ready: ${url} → ${upstream.url}/ \\(Prometheus 3\\.5\\.0\\)\\n`),
+    new RegExp(
+      `^windowpane \\S+ is listening: ${url} → ${upstream.url}/ \\(Prometheus 3\\.5\\.0; caching is on\\)\\n`,
+    ),
   )
 })
 
@@ -74,14 +76,13 @@ test('explain: a query, a form, a URL, a request, from an argument, a file or th
   ])
   assert.match(
     plain.out,
-    /^asked {4}the last hour, step 15s; --start, --end and --step choose another window\nshape/,
+    /^Miss: no bucket of 241 is fresh[^\n]*\n\nasked {4}the last hour, step 15s; --start, --end and --step choose another window\nshape/,
   )
-  assert.match(plain.out, /Miss: no bucket of 241 is fresh[^\n]*\n$/)
-  assert.match(byForm.out, /\nHit: all 11 buckets are fresh[^\n]*\n$/)
-  assert.match(byUrl.out, /\nHit: [\s\S]*\nran {6}status 200, \d+ bytes[\s\S]*\nreply /)
-  assert.match(byInput.out, /\nHit: all 11/)
-  assert.match(byFile.out, /^file {5}panel\nshape[\s\S]*\nHit: all 11/)
-  assert.match(bypass.out, /^\nBypass: sort functions/)
+  assert.match(byForm.out, /^Hit: all 11 buckets are fresh[^\n]*\n\nshape/)
+  assert.match(byUrl.out, /^Hit: [\s\S]*\nran {6}status 200, \d+ bytes[\s\S]*\nreply /)
+  assert.match(byInput.out, /^Hit: all 11/)
+  assert.match(byFile.out, /^Hit: all 11[^\n]*\n\nfile {5}panel\nshape/)
+  assert.match(bypass.out, /^Bypass: sort functions/)
   assert.equal((JSON.parse(asData.out) as { outcome: string }).outcome, 'hit')
   for (const { code, err } of [plain, byForm, byUrl, byInput, byFile, bypass, asData])
     assert.deepEqual([code, err], [0, ''])
@@ -95,6 +96,10 @@ test('explain: what cannot be asked is told', async (t) => {
     [['explain', 'up', '--start', 'yesterday'], /--start yesterday: expected RFC 3339/],
     [['explain', 'query=up&start=1', '--start', '-1h'], /--start goes with PromQL/],
     [['explain', '  '], /the query is empty/],
+    [['explain', 'panel.promql'], /explain: there is no file panel\.promql\n/],
+    [['explain', './queries/up'], /explain: there is no file \.\/queries\/up\n/],
+    [['explain', '--data', '@body.json'], /explain: --data: there is no file body\.json\n/],
+    [['nowhere.yaml'], /there is no file nowhere\.yaml, and a database is named by its URL/],
     [['explain', 'a', 'b'], /put quotes around it/],
     [['explain', 'up', '--backend', 'other'], /there is no backend "other"; there are: main/],
   ] as const) {

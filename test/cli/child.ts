@@ -66,9 +66,9 @@ function watch(child: ChildProcess): Child {
   return { process: child, out: () => said.out, err: () => said.err, says, exit }
 }
 
-/** The address of a proxy that was started, once it is ready. */
+/** The address of a proxy that was started, once it listens. */
 export async function readyAddress(child: Child): Promise<string> {
-  const [, url] = await child.says(/is ready: (https?:\/\/[^/\s]+)[/\s]/)
+  const [, url] = await child.says(/is listening: (https?:\/\/[^/\s]+)[/\s]/)
   return url!
 }
 

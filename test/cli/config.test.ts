@@ -38,7 +38,7 @@ async function run(t: TestContext, ...argv: string[]): Promise<Running> {
 }
 
 const config = (main: ScriptedUpstream, more = ''): string =>
-  `listen: 127.0.0.1:0\nadmin: { enabled: false }\ntelemetry: { logLevel: silent }\nbackends:\n  main:\n    url: ${main.url}\n${more}`
+  `listen: 127.0.0.1:0\nadmin: { enabled: false }\ntelemetry: { logLevel: info }\nbackends:\n  main:\n    url: ${main.url}\n${more}`
 
 test('two databases on one address: each has its own path and its own buckets', async (t) => {
   const [one, two] = [await startScriptedUpstream(t), await startScriptedUpstream(t)]
@@ -163,7 +163,7 @@ test('a damaged durable store is set aside, and that is said', async (t) => {
   const running = await run(t, '--config', file)
   assert.match(
     running.err(),
-    /^windowpane: stores\.disk: its file could not be trusted \(damaged\) and was set aside; /m,
+    /"level":"warn","message":"stores\.disk: its file could not be trusted \(damaged\) and was set aside; /,
   )
   await running.stop()
 })
@@ -173,8 +173,14 @@ test('a configuration that cannot be used is told in full, with its places', asy
   await writeFile(file, 'listen: nowhere\nbackend: {}\n')
   const { code, err } = await runToEnd(t, ['--config', file])
   assert.equal(code, 2)
-  assert.match(err, /windowpane\.yaml:1:9: listen: /)
-  assert.match(err, /windowpane\.yaml:2:1: backend: [\s\S]*did you mean "?backends/)
+  const problems = err
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { level: string; message: string; frame: string })
+  assert.match(problems[1]!.message, /^cannot start: \S*windowpane\.yaml:1:9: listen: /)
+  assert.match(problems[2]!.message, /windowpane\.yaml:2:1: backend: .*did you mean "backends"/)
+  assert.match(problems[2]!.frame, /\n> 2 \| backend: \{\}\n/)
+  assert.ok(problems.every(({ level }) => level === 'error'))
 })
 
 async function fetchPlainly(url: string, target: string): Promise<{ status: number; body: string }> {
@@ -190,7 +196,7 @@ test('the admin listener shows status, metrics and explanations of the running p
     `listen: 127.0.0.1:0\nadmin: { listen: "127.0.0.1:0" }\nbackends: { main: { url: "${upstream.url}" } }\n`,
   )
   const running = await run(t, '--config', file)
-  const [, admin = ''] = await running.says(/"url":"(http:[^"]*)\/-\/"/, 'err')
+  const [, admin = ''] = await running.says(/"admin":"(http:[^"]*)\/-\/"/, 'err')
   await ask(running.url, path)
   await ask(running.url, path)
   const metrics = await fetchPlainly(admin, '/-/metrics')

@@ -23,7 +23,7 @@ test('doctor: a healthy proxy and its database', async (t) => {
   assert.match(out, /^ok {4}configuration +What was given can be used\.$/m)
   assert.match(out, /^ok {4}database main +http:\S+ is Prometheus 3\.5\.0\.$/m)
   assert.match(out, /^ok {4}clock main /m)
-  assert.match(out, /^ok {4}proxy +Windowpane \S+ answers at /m)
+  assert.match(out, /^ok {4}proxy +Windowpane \S+ at \S+ \(pid \d+, configuration flags, main → \S+\), up /m)
   assert.match(out, /^ok {4}readiness /m)
   assert.match(out, /\n\d+ ok, 0 warn, 0 fail, \d+ skip\n$/)
   assert.ok(!out.includes('\u001b'))
@@ -85,6 +85,47 @@ test('doctor: failures end with 1, and what cannot be looked at is skipped', asy
   assert.match(nothing.out, /^skip {2}configuration +No configuration was named/)
   const named = await runToEnd(t, ['doctor', '--admin', upstream.url])
   assert.equal(named.code, 1)
+})
+
+test('doctor: what is no database fails, and nothing else is said about it', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  upstream.buildInfo = (_request, response) => void response.end('<html>Welcome to nginx!</html>')
+  upstream.script = upstream.buildInfo
+  const { code, out } = await runToEnd(t, ['doctor', upstream.url, '--json', '--admin.enabled=false'])
+  assert.equal(code, 1)
+  const { findings } = JSON.parse(out) as Report
+  const about = findings.filter(({ check }) => check.endsWith(' main'))
+  assert.deepEqual(
+    about.map(({ check, status }) => [check, status]),
+    [['database main', 'fail']],
+  )
+  assert.match(about[0]!.sentence, /^At \S+ something answers that is not a database: /)
+  assert.match(about[0]!.remedy!, /^backends\.main\.url: Give the URL of the database/)
+})
+
+test('doctor: an outage after the start is one, although the proxy stays ready', async (t) => {
+  const { upstream, url, admin } = await startProxy(t)
+  await upstream.close()
+  assert.equal((await ask(url, path)).status, 502)
+  const { code, out } = await runToEnd(t, ['doctor', upstream.url, '--admin', admin])
+  assert.equal(code, 1)
+  assert.match(out, /^fail {2}database main +\S+ does not answer: /m)
+  assert.match(out, /^ok {4}readiness +It is ready: every database has answered since it started\.$/m)
+  assert.match(out, /^warn {2}upstream main +The proxy cannot reach \S+ now: .*ECONNREFUSED/m)
+})
+
+test('doctor: a file that is missing is the finding, not the database', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  const missing = '/nowhere/windowpane-token'
+  const flags = [`--backends.main.auth.token-file=${missing}`, '--admin.enabled=false']
+  const { code, out } = await runToEnd(t, ['doctor', upstream.url, ...flags])
+  assert.equal(code, 1)
+  assert.match(out, /^fail {2}configuration +It names files that cannot be used:$/m)
+  assert.match(out, /^ +--backends\.main\.auth\.token-file: there is no file \/nowhere\/windowpane-token$/m)
+  assert.match(
+    out,
+    /^fail {2}database main +\S+ was not asked: there is no file \/nowhere\/windowpane-token\.$/m,
+  )
 })
 
 test('doctor: a real Prometheus tells what matters', async (t) => {

@@ -54,15 +54,15 @@ const requests = (counts: Readonly<Record<string, number>>): string =>
 
 test('shares are of queries, and few queries say nothing', () => {
   const good = readSamples(
-    requests({ hit: 80, 'miss/absent': 15, 'bypass/sorting': 5, 'bypass/not_a_query': 1e6 }),
+    requests({ hit: 80, 'miss/absent': 15, 'bypass/sorting': 5, 'bypass/not_a_range_query': 1e6 }),
   )
   assert.deepEqual([hitFinding(good).status, bypassFinding(good).status], ['ok', 'ok'])
-  assert.match(hitFinding(good).sentence, /^80 % of 100 queries/)
+  assert.match(hitFinding(good).sentence, /^80 % of 100 range queries/)
   const bad = readSamples(requests({ 'miss/absent': 60, 'bypass/limit': 30, 'bypass/sorting': 10 }))
   assert.deepEqual([hitFinding(bad).status, bypassFinding(bad).status], ['warn', 'warn'])
   assert.match(
     bypassFinding(bad).sentence,
-    /40 % of 100 queries were passed on uncached: limit 30 %, sorting 10 %/,
+    /40 % of 100 range queries were passed on uncached: limit 30 %, sorting 10 %/,
   )
   assert.match(bypassFinding(bad).remedy!, /limit parameter/)
   assert.equal(hitFinding(readSamples(requests({ 'miss/absent': 3 }))).status, 'skip')
@@ -129,13 +129,14 @@ interface Figures {
   readonly shadow?: object
   readonly metrics?: string
   readonly memory?: object
+  readonly configuration?: object
 }
 
 async function examine(t: Parameters<typeof startFakeAdmin>[0], given: Figures): Promise<Finding[]> {
   const text = (body: string) => (_: unknown, response: { end(text: string): void }) => response.end(body)
   const memory = given.memory ?? { used: 1, limit: 100 }
   const admin = await startFakeAdmin(t, {
-    '/-/status': { version, uptimeSeconds: 5, memory },
+    '/-/status': { version, uptimeSeconds: 5, memory, configuration: given.configuration },
     '/-/ready': text('ready\n'),
     '/-/shapes': [],
     '/-/metrics': text(given.metrics ?? ''),
@@ -172,6 +173,14 @@ test('a mode that was left on, a store in trouble, memory that is full and a ref
     'store disk',
     'segments druid',
   ])
+})
+
+test('a reload that was refused is told with its reason, which check may not find', async (t) => {
+  const configuration = { lastReload: { ok: false, message: 'these changes need a restart: listen' } }
+  const metrics = 'windowpane_config_last_reload_successful 0\n'
+  const [reload] = (await examine(t, { configuration, metrics })).filter(({ check }) => check === 'reload')
+  assert.match(reload!.sentence, /was refused: these changes need a restart: listen$/)
+  assert.match(reload!.remedy!, /restart the proxy where a change needs that/)
 })
 
 test('whose segments are watched is told, and how that goes', async (t) => {

@@ -46,7 +46,7 @@ test('one URL is enough: it is found out, announced and cached', async (t) => {
     `In Grafana, set the URL of the Druid data source to ${url}`,
     `In Superset, set the SQLAlchemy URI of the database to ${url.replace('http', 'druid')}/druid/v2/sql/`,
   ])
-  assert.match(out(), new RegExp(`→ ${druid.url}/ \\(Druid 33\\.0\\.0\\)\\n`))
+  assert.match(out(), new RegExp(`→ ${druid.url}/ \\(Druid 33\\.0\\.0; caching is on\\)\\n`))
   const [first, second] = [await post(url, text), await post(url, text)]
   assert.deepEqual([outcomeOf(first), outcomeOf(second)], ['miss/absent', 'hit'])
   assert.deepEqual(second.body, first.body)
@@ -78,7 +78,7 @@ test('explain: the body of a query, as curl takes it', async (t) => {
       ...fakeIo(),
       readInput: async () => input,
       readFile: async (name: string) => {
-        if (name !== 'query.json') throw new Error('ENOENT: no such file')
+        if (name !== 'query.json') throw Object.assign(new Error('no such file'), { code: 'ENOENT' })
         return Buffer.from(JSON.stringify(query, null, 2))
       },
     }
@@ -97,15 +97,15 @@ test('explain: the body of a query, as curl takes it', async (t) => {
   ] as const) {
     const { code, out, err } = await explain(argv, input)
     assert.deepEqual([code, err], [0, ''], out)
-    assert.match(out, /\nHit: all 8 buckets are fresh/, argv.join(' '))
+    assert.match(out, /^Hit: all 8 buckets are fresh/, argv.join(' '))
   }
   const asData = await explain(['--data', text, '--json'])
   assert.equal((JSON.parse(asData.out) as { outcome: string }).outcome, 'hit')
-  assert.match((await explain([sql])).out, /^\nBypass: /)
+  assert.match((await explain([sql])).out, /^Bypass: /)
   assert.match((await explain(['--data', text, '--run'])).out, /\nran {6}status 200/)
   assert.equal(druid.queries.length, 1)
   for (const [argv, said] of [
-    [['--data', '@nowhere.json'], /--data @nowhere\.json cannot be read: ENOENT/],
+    [['--data', '@nowhere.json'], /--data: there is no file nowhere\.json/],
     [['up', '--data', text], /a query or --data, not both/],
     [['--data', text, '--step', '5'], /--step goes with PromQL/],
     [['--data', '{"queryType":'], /the body is not JSON/],
@@ -128,7 +128,7 @@ test('explain: the admin listener takes the body itself, called JSON or nothing'
   assert.equal((await explain(text, 'application/json')).outcome, 'hit')
   assert.equal((await explain(text, 'application/x-www-form-urlencoded')).outcome, 'hit')
   assert.equal((await explain(text, 'text/plain')).reason, 'malformed_request')
-  assert.equal((await explain(text, 'application/json', '?path=/status')).reason, 'not_a_query')
+  assert.equal((await explain(text, 'application/json', '?path=/status')).reason, 'not_a_range_query')
   assert.equal((await explain(JSON.stringify({ query: sql }), 'application/json')).outcome, 'bypass')
 })
 
@@ -184,13 +184,20 @@ test('doctor: a Druid is asked what a Druid knows', async (t) => {
   assert.match(mute.out, /^warn {2}SQL main +SQL does not answer \(status 404\)\.\n.*Broker or a Router/m)
 })
 
-test('check --connect: a Druid is found, and what is neither is told with the guess', async (t) => {
+test('check --connect: a Druid is found, a wrong type is told with the right one, and what is neither is refused', async (t) => {
   const druid = await startFakeDruid(t)
   const check = (...flags: string[]) => runToEnd(t, ['check', druid.url, '--connect', ...flags])
   assert.equal((await check()).out, `main ${druid.url}: Druid 33.0.0\nok\n`)
-  assert.match((await check('--backends.main.type=prometheus')).out, /: no build info \(status 404\)\nok\n$/)
+  const mistaken = await check('--backends.main.type=prometheus')
+  assert.equal(mistaken.code, 1)
+  assert.match(
+    mistaken.out,
+    /: this is Druid 33\.0\.0, not Prometheus\. Set its type to druid, or to auto\.\n/,
+  )
   druid.answers.set('/status', {})
-  assert.match((await check()).out, /: no build info \(status 404\); taken for Prometheus by its port\nok\n$/)
+  const neither = await check()
+  assert.equal(neither.code, 1)
+  assert.match(neither.out, /: something answers that is not a database: no build info \(status 404\)\. /)
 })
 
 test('init: a file for a Druid can be used', async (t) => {

@@ -13,19 +13,32 @@ export interface Asked {
 
 export interface FakeAdmin {
   readonly url: string
+  /** Without what was asked only to name the proxy. */
   readonly asked: Asked[]
   /** By path, without parameters: what is answered, as JSON with 200, or by a listener. */
   readonly answers: Map<string, unknown>
   close(): Promise<void>
 }
 
+const upstreams = [{ url: 'http://prometheus:9090/', healthy: true, failures: 0 }]
+
+const fakeStatus = {
+  ...{ version: '9.8.7', pid: 4711, configuration: { source: 'flags' } },
+  backends: [{ name: 'main', upstreams }],
+}
+
+/** What a command that changes something says first. */
+export const talkingTo = ({ url }: FakeAdmin): string =>
+  `windowpane: talking to Windowpane 9.8.7 at ${url} (pid 4711, configuration flags, main → http://prometheus:9090/)\n`
+
 export async function startFakeAdmin(
   t: TestContext,
   answers: Readonly<Record<string, unknown>>,
 ): Promise<FakeAdmin> {
   const server = createServer(async (request, response) => {
-    fake.asked.push(await askedOf(request))
     const path = request.url!.split('?')[0]!
+    const asked = await askedOf(request)
+    if (path !== '/-/status') fake.asked.push(asked)
     const answer = fake.answers.get(path)
     if (typeof answer === 'function') (answer as RequestListener)(request, response)
     else if (answer === undefined) response.writeHead(404).end('windowpane: there is nothing here\n')
@@ -35,7 +48,7 @@ export async function startFakeAdmin(
   const fake: FakeAdmin = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked: [],
-    answers: new Map(Object.entries(answers)),
+    answers: new Map([['/-/status', fakeStatus], ...Object.entries(answers)]),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

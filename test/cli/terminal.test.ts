@@ -8,7 +8,7 @@ import { tail } from '../../src/cli/tail.ts'
 import { type TailRequest, tailLine } from '../../src/cli/tail-text.ts'
 import { top } from '../../src/cli/top.ts'
 import { until } from '../proxy/client.ts'
-import { startFakeAdmin } from './fake-admin.ts'
+import { startFakeAdmin, talkingTo } from './fake-admin.ts'
 import { fakeIo } from './fake-io.ts'
 
 const terminal = { columns: 100, rows: 24, hasColour: true }
@@ -31,7 +31,7 @@ test('purge asks, and does what the answer says', async (t) => {
       targets,
     )
     assert.match(io.said.out, /^Selected: 7 buckets of 1 shape \(all\)\.\n/)
-    if (!answer) assert.equal(io.said.err, 'windowpane: nothing was purged\n')
+    if (!answer) assert.equal(io.said.err, `${talkingTo(admin)}windowpane: nothing was purged\n`)
   }
 })
 
@@ -39,7 +39,7 @@ test('a purge that the store could not keep is said so', async (t) => {
   const admin = await startFakeAdmin(t, { '/-/purge': { ...counts, dryRun: false, note: 'Purge again.' } })
   const io = fakeIo()
   assert.equal(await runCommand(purge, ['--all', '--yes', '--admin', admin.url], io), 0)
-  assert.equal(io.said.err, 'windowpane: Purge again.\n')
+  assert.equal(io.said.err, `${talkingTo(admin)}windowpane: Purge again.\n`)
 })
 
 const shape = {

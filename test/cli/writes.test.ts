@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { runToEnd } from './child.ts'
-import { startFakeAdmin } from './fake-admin.ts'
+import { startFakeAdmin, talkingTo } from './fake-admin.ts'
 
 const answerOf = (dryRun: boolean) => ({
   dryRun,
@@ -35,7 +35,7 @@ test('a dry run counts, and is all that happens', async (t) => {
     admin.url,
   ]
   const { code, out, err } = await runToEnd(t, argv)
-  assert.deepEqual([code, err], [0, ''])
+  assert.deepEqual([code, err], [0, talkingTo(admin)])
   assert.equal(
     out,
     `Selected: 3,456 buckets of 12 shapes (source http_requests_total, from 2026-01-01T00:00:00.000Z).
@@ -61,9 +61,23 @@ test('without a terminal nothing is purged unless --yes is given', async (t) => 
   assert.deepEqual([asData.code, JSON.parse(asData.out)], [4, answerOf(true)])
   assert.ok(admin.asked.every(({ target }) => target === '/-/purge?dryRun=1'))
   const done = await runToEnd(t, ['purge', '--all', '--yes', '--admin', admin.url])
-  assert.deepEqual([done.code, done.err], [0, ''])
+  assert.deepEqual([done.code, done.err], [0, talkingTo(admin)])
   assert.match(done.out, /^Purged 3,456 buckets of 12 shapes/)
   assert.deepEqual([admin.asked.at(-1)!.target, admin.asked.at(-1)!.body], ['/-/purge', '{"all":true}'])
+})
+
+test('nothing is purged where what answers is no proxy', async (t) => {
+  const admin = await startPurge(t)
+  for (const [status, code] of [
+    [{ ok: true }, 3],
+    [undefined, 1],
+  ] as const) {
+    admin.answers.set('/-/status', status)
+    const { code: ended, err } = await runToEnd(t, ['purge', '--all', '--yes', '--admin', admin.url])
+    assert.equal(ended, code)
+    assert.match(err, /what answers there is no Windowpane|another version of Windowpane, or another server/)
+  }
+  assert.deepEqual(admin.asked, [])
 })
 
 test('a purge of nothing in particular is a mistake', async (t) => {
@@ -164,7 +178,8 @@ test('one mismatch is shown with both bodies, or one of them as it was', async (
 
 test('a mode is switched and said', async (t) => {
   const admin = await startFakeAdmin(t, { '/-/mode': { backend: 'main', mode: 'shadow', was: 'on' } })
-  const { out } = await runToEnd(t, ['mode', 'main', 'shadow', '--admin', admin.url])
+  const { out, err } = await runToEnd(t, ['mode', 'main', 'shadow', '--admin', admin.url])
+  assert.equal(err, talkingTo(admin))
   assert.equal(out, 'main is shadow (it was on) until the configuration is reloaded.\n')
   const asData = await runToEnd(t, ['mode', 'main', 'shadow', '--json', '--admin', admin.url])
   assert.deepEqual(JSON.parse(asData.out), { backend: 'main', mode: 'shadow', was: 'on' })

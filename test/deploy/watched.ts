@@ -76,7 +76,7 @@ export async function startWatched(t: TestContext, database: string): Promise<Wa
 }
 
 const readyUrl = (proxy: ServerProcess): string | undefined =>
-  /is ready: (http:\/\/[^/\s]+)/.exec(proxy.log())?.[1]
+  /is listening: (http:\/\/[^/\s]+)/.exec(proxy.log())?.[1]
 
 /** A hit, a partial answer, a miss, a bypass of each kind and an error, some of them more than once. */
 async function runTraffic(url: string): Promise<string[]> {

@@ -35,10 +35,10 @@ async function startShown(t: TestContext, command: string, fixture: Fixture): Pr
   })
   t.after(() => process.kill(-child.pid!, 'SIGTERM'))
   for await (const output of createInterface({ input: child.stdout })) {
-    const ready = /is ready: (\S+) → /.exec(output)
+    const ready = /is listening: (\S+) → /.exec(output)
     if (ready !== null) return ready[1]!
   }
-  throw new Error(`${command} ended without saying that it is ready`)
+  throw new Error(`${command} ended without saying that it listens`)
 }
 
 test('every command that the documentation shows works', async (whole) => {
@@ -100,7 +100,7 @@ async function startOperated(t: TestContext, fixture: Fixture): Promise<Operated
     ...['--listen', '127.0.0.1:0', '--admin.listen', '127.0.0.1:0', '--admin.allow-writes=true'],
   ])
   const proxy = await readyAddress(child)
-  const [, admin = ''] = await child.says(/"url":"(http:[^"]*)\/-\/"/, 'err')
+  const [, admin = ''] = await child.says(/"admin":"(http:[^"]*)\/-\/"/, 'err')
   return { proxy, admin }
 }
 
@@ -114,7 +114,7 @@ async function explainShown(t: TestContext, command: string, fixture: Fixture): 
   })
   t.after(() => child.kill())
   for await (const line of createInterface({ input: child.stderr })) {
-    const admin = /"url":"(http:[^"]*)\/-\/"/.exec(line)?.[1]
+    const admin = /"admin":"(http:[^"]*)\/-\/"/.exec(line)?.[1]
     if (admin === undefined) continue
     const { stdout } = await run('sh', ['-c', command.replace('http://127.0.0.1:9192', admin)])
     assert.match(stdout, /241/)

@@ -24,7 +24,7 @@ async function start(t: TestContext, druid: string): Promise<Places> {
   const child = startCommand(t, [druid, ...flags])
   const proxy = await readyAddress(child)
   const admin = await adminAddress(child)
-  await child.says(/→ http:\S+ \(Druid \d+\.\d+\.\d+\)\n.*the Druid data source/)
+  await child.says(/→ http:\S+ \(Druid \d+\.\d+\.\d+; caching is on\)\n.*the Druid data source/)
   await child.says(/SQLAlchemy URI of the database to druid:\/\/127\.0\.0\.1:\d+\/druid\/v2\/sql\/\n/)
   return { proxy, druid, admin }
 }
@@ -39,8 +39,8 @@ async function askTwice(command: string, { proxy }: Places): Promise<void> {
 
 /** What the pages say about each. */
 const outcomes = new Map([
-  ['explain --data', /\nMiss: no bucket of 24 is fresh/],
-  ['explain SELECT', /\nBypass: no time buckets/],
+  ['explain --data', /^Miss: no bucket of 24 is fresh/],
+  ['explain SELECT', /^Bypass: no time buckets/],
   ['top', / timeseries wiki: added\n/],
   ['doctor', /\nok +SQL main +SQL answers/],
   ['purge', /^Selected: 48 buckets of 2 shapes/],

@@ -32,7 +32,7 @@ export async function startInstalled(t: TestContext, { app }: Package, args: str
     return exit
   }
   for await (const line of createInterface({ input: child.stdout })) {
-    const url = /is ready: (\S+) → /.exec(line)?.[1]
+    const url = /is listening: (\S+) → /.exec(line)?.[1]
     if (url !== undefined) return { url, err: () => err, stop }
   }
   throw new Error(`it ended before it was ready: ${err}`)

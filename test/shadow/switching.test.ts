@@ -100,7 +100,7 @@ async function start(t: TestContext, database: string) {
   await write('off')
   const process = startCommand(t, ['--config', file])
   const url = await readyAddress(process)
-  const [, admin = ''] = await process.says(/"url":"(http:[^"]*)\/-\/"/, 'err')
+  const [, admin = ''] = await process.says(/"admin":"(http:[^"]*)\/-\/"/, 'err')
   const shownMode = async () => {
     const status = JSON.parse((await askPlainly(admin, '/-/status')).body.toString())
     const { mode, overridden, configuredMode } = status.backends[0]

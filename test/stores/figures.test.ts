@@ -9,6 +9,7 @@ import type { StoreOperation } from '../../src/stores/figures.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { tieredStore } from '../../src/stores/tiered.ts'
+import { Log } from '../../src/telemetry/log.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
 import { scratchStore } from './scratch.ts'
 import { entryOf, keyNumber } from './truth.ts'
@@ -118,10 +119,12 @@ stores: { disk: { type: lmdb, path: /dev/null/panes } }`
   const loaded = loadConfig({ file: { name: 'test.yaml', bytes: Buffer.from(text) } })
   assert.ok('config' in loaded)
   let said = ''
-  const err = (line: string) => {
+  const write = (line: string): boolean => {
     said += line
+    return true
   }
-  const disk = (await openFarStores(loaded.config, { env: {}, out: () => {}, err })).get('disk')!
+  const log = new Log({ clock: fakeClock(0), level: () => 'warn', format: () => 'text', write })
+  const disk = (await openFarStores(loaded.config, log)).get('disk')!
   assert.ok('state' in disk)
   assert.deepEqual([disk.state, disk.trouble], ['missing', 'not_writable'])
   assert.match(said, /stores\.disk: .* kept in memory only/)

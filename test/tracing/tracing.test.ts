@@ -118,7 +118,7 @@ test('a collector that is down, or refuses, is nothing that a client can see', a
   }
   // By now it has been tried, and found to be down.
   await until(() => proxy.failures() > 0)
-  assert.equal(outcomeOf(await ask(proxy.url, '/api/v1/labels')), 'bypass/not_a_query')
+  assert.equal(outcomeOf(await ask(proxy.url, '/api/v1/labels')), 'bypass/not_a_range_query')
   const { sent: taken, dropped, queued } = proxy.exporter.figures
   assert.deepEqual([taken, dropped], [0, refused])
   assert.ok(queued >= 51 * 2, `${queued} spans wait`)

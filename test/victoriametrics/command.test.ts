@@ -16,7 +16,9 @@ test('the command of the guide finds VictoriaMetrics, caches what it says, and p
     assert.deepEqual([start, url, flags[0]], ['--', 'http://127.0.0.1:8428', '--listen'])
     const child = startCommand(t, [server.url, '--listen', '127.0.0.1:0', '--admin.enabled=false'])
     const proxy = await readyAddress(child)
-    await child.says(/→ http:\S+ \(VictoriaMetrics\)\n.*Prometheus or VictoriaMetrics data source/)
+    await child.says(
+      /→ http:\S+ \(VictoriaMetrics; caching is on\)\n.*Prometheus or VictoriaMetrics data source/,
+    )
     const range = `start=${START / 1000 + 600}&end=${START / 1000 + 1200}&step=60`
     const outcome = async (query: string) =>
       outcomeOf(await ask(proxy, `/api/v1/query_range?query=${encodeURIComponent(query)}&${range}`))

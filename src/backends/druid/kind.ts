@@ -1,5 +1,5 @@
 /** Druid, as far as it is known without its backend. */
-import type { BackendFactory, DatabaseKind, QueryBody } from '../kind.ts'
+import type { BackendFactory, ConnectedDatabase, DatabaseKind, QueryBody } from '../kind.ts'
 import { flavour } from './flavour.ts'
 import { nativePath, sqlPath } from './paths.ts'
 import { type DruidReason, druidReasons } from './reasons.ts'
@@ -20,8 +20,20 @@ export const druidKind: DatabaseKind<DruidReason, DruidConfig> = {
     `In Superset, set the SQLAlchemy URI of the database${which} to ${sqlalchemyUri(url)}`,
   ],
   shapeText,
+  isSpokenBy,
   examine: async (subject, database) => (await import('./examine.ts')).examineDruid(subject, database),
   load,
+}
+
+/** Every version tells its version at the same path, also those that are not cached. */
+async function isSpokenBy(database: ConnectedDatabase): Promise<boolean> {
+  try {
+    const { text } = await database.get(flavour.path)
+    const answer = JSON.parse(text) as { readonly version?: unknown; readonly modules?: unknown } | null
+    return typeof answer?.version === 'string' && Array.isArray(answer.modules)
+  } catch {
+    return false
+  }
 }
 
 async function load(): Promise<BackendFactory<DruidConfig>> {

@@ -5,6 +5,7 @@ import { explainRanges } from '../matrix/explain.ts'
 import { rangeQueryPath } from '../matrix/paths.ts'
 import { type PromqlReason, promqlReasons } from '../matrix/reasons.ts'
 import { shapeText } from '../matrix/shape-text.ts'
+import { speaksPrometheus } from '../matrix/spoken.ts'
 import { flavour } from './flavour.ts'
 
 export const prometheusKind: DatabaseKind<PromqlReason> = {
@@ -19,6 +20,7 @@ export const prometheusKind: DatabaseKind<PromqlReason> = {
     `In Grafana, set the URL of the Prometheus data source${which} to ${url}`,
   ],
   shapeText,
+  isSpokenBy: speaksPrometheus,
   examine: async (subject, database) => (await import('./examine.ts')).examinePrometheus(subject, database),
   load: async () => {
     const { prometheus } = await import('./index.ts')

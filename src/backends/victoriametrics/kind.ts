@@ -4,6 +4,7 @@ import type { DatabaseKind } from '../kind.ts'
 import { explainRanges } from '../matrix/explain.ts'
 import { rangeQueryPath } from '../matrix/paths.ts'
 import { type PromqlReason, promqlReasons } from '../matrix/reasons.ts'
+import { speaksPrometheus } from '../matrix/spoken.ts'
 import { flavour } from './flavour.ts'
 
 export const victoriametricsKind: DatabaseKind<PromqlReason> = {
@@ -20,6 +21,7 @@ export const victoriametricsKind: DatabaseKind<PromqlReason> = {
   ],
   // A shape is the same as one of Prometheus, whose kind reads it.
   shapeText: () => undefined,
+  isSpokenBy: speaksPrometheus,
   examine: async () => [],
   load: async () => {
     const { victoriametrics } = await import('./index.ts')

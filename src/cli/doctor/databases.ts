@@ -1,10 +1,12 @@
 /** Do the databases answer, are they what they should be, is their clock right, and do their settings fit ours? */
 import type { ConnectedDatabase, DatabaseKind, Subject } from '../../backends/kind.ts'
 import { kinds, knownDatabases } from '../../backends/kinds.ts'
+import { type Judgement, judge } from '../../config/judge.ts'
 import { policyOf } from '../../config/policy-types.ts'
-import { connectTo, type Recognised, recognise } from '../../config/probe.ts'
+import { connectTo } from '../../config/probe.ts'
 import type { BackendConfig, Config } from '../../config/schema.ts'
 import type { Clock } from '../../core/clock.ts'
+import { fileSentence } from '../../core/file-error.ts'
 import { type Finding, found } from '../../core/finding.ts'
 import { withoutCredentials } from '../../core/url.ts'
 import { causeOf } from '../admin-client.ts'
@@ -32,21 +34,24 @@ async function checkOne(checked: CheckedDatabase, clock: Clock): Promise<Finding
   let database: ConnectedDatabase | undefined
   try {
     database = await connectTo(backend, url)
-    const recognised = await recognise(database, backend, url)
-    const flavour = flavourFinding(name, shown, recognised)
-    const kind: DatabaseKind = kinds[recognised.kind]
+    const judgement = await judge(database, backend, url)
+    const flavour = flavourFinding(name, shown, judgement)
+    // Whatever else could be asked, a server that is no database has no true answer to it.
+    if (judgement.verdict === 'other') return [flavour]
+    const kind: DatabaseKind = kinds[judgement.recognised.kind]
     // Asked once more: how long all questions together took says less about the clock.
     const sentAt = clock.now()
     const { date } = await database.get(kind.flavour.path)
     const skew = skewFinding(name, date, { sentAt, receivedAt: clock.now() })
     return [flavour, skew, ...(await kind.examine(subjectOf(checked), database))]
   } catch (error) {
-    return [
-      about.fail(
-        `${shown} does not answer: ${causeOf(error)}.`,
-        `Check backends.${name}.url, the network and TLS.`,
-      ),
-    ]
+    const { syscall, path = '' } = error as NodeJS.ErrnoException
+    if (syscall === 'open') {
+      const sentence = `${shown} was not asked: ${fileSentence(path, error)}.`
+      return [about.fail(sentence, `Check backends.${name}.tls and backends.${name}.auth.`)]
+    }
+    const remedy = `Check backends.${name}.url, the network and TLS.`
+    return [about.fail(`${shown} does not answer: ${causeOf(error)}.`, remedy)]
   } finally {
     await database?.close()
   }
@@ -58,19 +63,14 @@ function subjectOf({ name, backend, config }: CheckedDatabase): Subject {
   return { name, own: backend, upstreamTimeoutMs, policy: { name: backend.policy, ttl } }
 }
 
-function flavourFinding(name: string, url: string, recognised: Recognised): Finding {
+function flavourFinding(name: string, url: string, { verdict, found: what, remedy }: Judgement): Finding {
   const about = found(`database ${name}`)
-  const { kind, flavour, isGuessed, answer } = recognised
-  const { status } = answer
-  if (status === 401 || status === 403) {
-    const remedy = `Set backends.${name}.auth, or rely on the credentials that clients bring.`
-    return about.warn(`${url} answers, but not without credentials (status ${status}).`, remedy)
-  }
-  const label = oneLine(flavour.label)
-  if (flavour.isKnown) return about.ok(`${url} is ${label}.`)
-  const remedy = `Only ${knownDatabases} are known to be decomposable; others are passed through.`
-  const guess = isGuessed ? `; it is taken for ${kinds[kind].label} by its port` : ''
-  return about.warn(`${url} answers but is not cached: ${label}${guess}.`, remedy)
+  const said = oneLine(what)
+  if (verdict === 'known') return about.ok(`${url} is ${said}.`)
+  if (verdict === 'other') return about.fail(`At ${url} ${said}.`, `backends.${name}.url: ${remedy}`)
+  if (verdict === 'closed') return about.warn(`${url} ${said}.`, `backends.${name}.auth: ${remedy}`)
+  const passed = `Only ${knownDatabases} are known to be decomposable; others are passed through.`
+  return about.warn(`${url} answers: ${said}.`, passed)
 }
 
 /** Date headers are cut to whole seconds. */

@@ -4,14 +4,14 @@ import { type Finding, found } from '../../core/finding.ts'
 import { version } from '../../version.ts'
 import { type AdminAddress, askAdmin, fetchJson } from '../admin-client.ts'
 import type { CommandIo } from '../command.ts'
+import { type ProxyIdentity, proxyText, type UpstreamStatus } from '../proxy-identity.ts'
 import type { ShadowBackend, ShadowReport } from '../shadow-text.ts'
 import { bytesText, oneLine, secondsText } from '../text.ts'
 import type { TopShape } from '../top-text.ts'
 import { readSamples, type Sample } from './samples.ts'
 import { bypassFinding, hitFinding, identityFindings, phaseFindings } from './traffic.ts'
 
-interface ProxyStatus {
-  readonly version: string
+interface ProxyStatus extends ProxyIdentity {
   readonly uptimeSeconds: number
   readonly memory?: { readonly used: number; readonly limit: number }
 }
@@ -37,7 +37,8 @@ export async function checkProxy(address: AdminAddress, io: CommandIo): Promise<
   return [
     versionFinding(status.data, address),
     readyFinding(ready),
-    ...reloadFindings(samples),
+    ...outageFindings(status.data),
+    ...reloadFindings(status.data, samples),
     ...pressureFindings(status.data, samples),
     ...storeFindings(samples),
     ...segmentFindings(samples),
@@ -49,10 +50,10 @@ export async function checkProxy(address: AdminAddress, io: CommandIo): Promise<
   ]
 }
 
-function versionFinding({ version: theirs, uptimeSeconds }: ProxyStatus, { url }: AdminAddress): Finding {
+function versionFinding(status: ProxyStatus, address: AdminAddress): Finding {
   const about = found('proxy')
-  const text = `Windowpane ${oneLine(theirs)} answers at ${url}, up ${secondsText(uptimeSeconds)}`
-  if (theirs === version) return about.ok(`${text}.`)
+  const text = `${proxyText(address, status)}, up ${secondsText(status.uptimeSeconds)}`
+  if (status.version === version) return about.ok(`${text}.`)
   return about.warn(
     `${text}; this command is ${version}.`,
     'Use the command of the same version, or restart the proxy.',
@@ -61,18 +62,34 @@ function versionFinding({ version: theirs, uptimeSeconds }: ProxyStatus, { url }
 
 function readyFinding(ready: Awaited<ReturnType<typeof askAdmin>>): Finding {
   const about = found('readiness')
-  if (!('code' in ready) && ready.status === 200) return about.ok('It is ready: every database has answered.')
-  const said = 'code' in ready ? ready.sentence : oneLine(ready.text)
-  return about.fail(`It is ${said.replace(/^it is /, '')}.`, 'Until then requests fail; check the database.')
+  if ('code' in ready) return about.fail(`It does not say: ${ready.sentence}.`, 'Look at its log.')
+  if (ready.status === 200) return about.ok('It is ready: every database has answered since it started.')
+  return about.fail(`It is ${oneLine(ready.text)}.`, 'Until then requests fail; check the database.')
+}
+
+/** Once ready, a proxy stays so: what is stored is served in an outage. That there is one is said here. */
+function outageFindings({ backends = [] }: ProxyStatus): Finding[] {
+  const silent = (upstream: UpstreamStatus): boolean => upstream.healthy === false || upstream.failures > 0
+  return backends.flatMap(({ name, upstreams }) =>
+    upstreams.filter(silent).map(({ url, lastError = 'no answer' }) => {
+      const sentence = `The proxy cannot reach ${url} now: ${oneLine(lastError)}.`
+      const remedy =
+        'What is stored is served for as long as maxStale allows; check the database and the network.'
+      return found(`upstream ${name}`).warn(sentence, remedy)
+    }),
+  )
 }
 
 const gauge = (samples: readonly Sample[], name: string): number | undefined =>
   samples.find((sample) => sample.name === name)?.value
 
-function reloadFindings(samples: readonly Sample[]): Finding[] {
+/** Why, too: a file that `check` finds nothing wrong with is refused where a change needs a restart. */
+function reloadFindings({ configuration }: ProxyStatus, samples: readonly Sample[]): Finding[] {
   if (gauge(samples, 'windowpane_config_last_reload_successful') !== 0) return []
-  const remedy = 'windowpane check --config FILE says what is wrong; the earlier configuration is in force.'
-  return [found('reload').warn('The last configuration that was read was refused.', remedy)]
+  const why = configuration?.lastReload?.message
+  const sentence = `The last configuration that was read was refused${why === undefined ? '' : `: ${why}`}`
+  const remedy = 'The earlier one is in force. Mend the file, or restart the proxy where a change needs that.'
+  return [found('reload').warn(sentence, remedy)]
 }
 
 const fullShare = 0.95

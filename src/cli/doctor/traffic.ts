@@ -19,10 +19,12 @@ interface Tally {
   readonly count: number
 }
 
-/** Queries only: what is no query is none of the cache's business. */
+/** Queries over a time range only: instant queries, labels and pages are never cached. */
 const talliesOf = (samples: readonly Sample[]): Tally[] =>
   samples
-    .filter(({ name, labels }) => name === 'windowpane_requests_total' && labels['reason'] !== 'not_a_query')
+    .filter(
+      ({ name, labels }) => name === 'windowpane_requests_total' && labels['reason'] !== 'not_a_range_query',
+    )
     .map(({ labels, value }) => ({
       outcome: labels['outcome']!,
       reason: labels['reason'] ?? '',
@@ -35,11 +37,11 @@ export function hitFinding(samples: readonly Sample[]): Finding {
   const about = found('hit share')
   const tallies = talliesOf(samples)
   const total = sumOf(tallies)
-  if (total < fewestQueries) return about.skip(`Too few queries so far: ${total}.`)
+  if (total < fewestQueries) return about.skip(`Too few range queries so far: ${total}.`)
   const served = sumOf(tallies.filter(({ outcome }) => ['hit', 'partial', 'stale'].includes(outcome)))
-  const text = `${percent(served / total)} of ${total} queries were answered from the cache, at least in part`
+  const text = `${percent(served / total)} of ${total} range queries were answered from the cache, at least in part`
   if (served >= lowHitShare * total) return about.ok(`${text}.`)
-  const remedy = 'windowpane top --by asked shows what reaches the database; the checks below say why.'
+  const remedy = 'windowpane top --by asked shows what reaches the database, and windowpane explain why.'
   return about.warn(`${text}: few.`, remedy)
 }
 
@@ -52,14 +54,14 @@ export function bypassFinding(samples: readonly Sample[]): Finding {
   const about = found('bypass')
   const tallies = talliesOf(samples)
   const total = sumOf(tallies)
-  if (total < fewestQueries) return about.skip(`Too few queries so far: ${total}.`)
+  if (total < fewestQueries) return about.skip(`Too few range queries so far: ${total}.`)
   const bypassed = tallies
     .filter(({ outcome, count }) => outcome === 'bypass' && count > 0)
     .toSorted((a, b) => b.count - a.count)
   const share = sumOf(bypassed) / total
   const reasons = bypassed.slice(0, 3).map(({ reason, count }) => `${reason} ${percent(count / total)}`)
   const list = reasons.length === 0 ? '' : `: ${reasons.join(', ')}`
-  const text = `${percent(share)} of ${total} queries were passed on uncached${list}`
+  const text = `${percent(share)} of ${total} range queries were passed on uncached${list}`
   if (share <= highBypassShare) return about.ok(`${text}.`)
   return about.warn(`${text}.`, remedies.get(bypassed[0]!.reason) ?? 'See docs/reference/outcomes.md.')
 }

@@ -21,6 +21,7 @@ export class FlavourWatch {
   #flavour: Flavour = { isKnown: false, label: 'not asked yet' }
   #askedAt = Number.NEGATIVE_INFINITY
   #hasAnswered = false
+  #isReached = false
   /** Called when the database turns out to be another thing than was known. */
   onChange: (flavour: Flavour) => void = () => {}
   /** Called after each check of a known database: with what came instead of an answer, or undefined. */
@@ -41,11 +42,17 @@ export class FlavourWatch {
     return this.#hasAnswered
   }
 
+  /** Whether the last question got any response, a server error included. */
+  get isReached(): boolean {
+    return this.#isReached
+  }
+
   /** What another thread has found out. */
   adopt(flavour: Flavour): void {
     this.#flavour = flavour
     this.#askedAt = this.#clock.now()
     this.#hasAnswered = true
+    this.#isReached = true
   }
 
   /** What is known now; asks again in the background when that is due. */
@@ -79,11 +86,13 @@ export class FlavourWatch {
             if (length <= maxBytes) body.push(Buffer.from(chunk))
           },
           end: () => {
+            this.#isReached = true
             if (status < 500) this.#hasAnswered = true
             this.#read(status, Buffer.concat(body).toString())
             finish()
           },
           failed: ({ detail }) => {
+            this.#isReached = false
             if (!this.#flavour.isKnown) this.#learn({ isKnown: false, label: `not reached: ${detail}` })
             finish()
           },
@@ -91,6 +100,9 @@ export class FlavourWatch {
       )
       timer = this.#clock.after(patienceMs, () => {
         call.cancel()
+        this.#isReached = false
+        const label = `no answer within ${patienceMs / 1000} s`
+        if (!this.#flavour.isKnown) this.#learn({ isKnown: false, label })
         resolve()
       })
     })

@@ -13,7 +13,7 @@ export function planRequest(context: PlanContext, wire: WireRequest): Plan | Byp
   const { backend, now } = context
   try {
     const query = backend.parse(wire)
-    if (query === undefined) return { bypass: 'not_a_query' }
+    if (query === undefined) return { bypass: 'not_a_range_query' }
     if (isBypass(query)) return query
     const flavour = context.flavour()
     if (!flavour.isKnown) return { bypass: 'unknown_flavour', detail: flavour.label }

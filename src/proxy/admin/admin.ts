@@ -77,9 +77,12 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const guard = new Guard({ listen, names: options.names ?? [], token: options.token })
   const live = new LiveRequests(telemetry.recorder, clock)
   const desk = new Desk(options, guard, pagesOf(options, live))
-  const listener = await openListener({ address: listen, limits, clock }, (request, response) => {
-    void desk.answer(request, response)
-  })
+  const listener = await openListener(
+    { address: listen, flag: '--admin.listen', limits, clock },
+    (request, response) => {
+      void desk.answer(request, response)
+    },
+  )
   if (!guard.isLocal && options.token() === undefined) {
     telemetry.log.line(
       'warn',

@@ -1,4 +1,4 @@
-/** An explanation as people read it at a terminal. */
+/** An explanation as people read it at a terminal: the verdict first, then what it was made of. */
 import { calendarText } from '../../core/calendar.ts'
 import type { Grid } from '../../core/grid.ts'
 import type { ExplainedInterval, ExplainedRun, Explanation } from '../../engine/explain/explain.ts'
@@ -27,9 +27,11 @@ export function explanationText(explanation: Explanation, run: RunReport | undef
     row('', [`${asked.method} ${asked.path}`, asked.search, asked.body].filter(Boolean).join(' '))
   }
   for (const each of ttls) row('gives', `${spreadOf(each.ttlMs)} to ${spanOf(each)}`)
-  lines.push('', explanation.sentence)
-  if (run !== undefined) lines.push('', ...runLines(run))
-  return lines.join('\n')
+  const parts = [[explanation.sentence], lines, run === undefined ? [] : runLines(run)]
+  return parts
+    .filter((part) => part.length > 0)
+    .map((part) => part.join('\n'))
+    .join('\n\n')
 }
 
 const gridText = ({ kind, step, origin, calendar }: Grid): string =>

@@ -25,7 +25,7 @@ export interface ExplainParts {
 export async function explainWire(parts: ExplainParts, wire: WireRequest): Promise<Explanation> {
   const { backend, flavour } = parts
   const now = parts.clock.now()
-  if (!backend.claims(wire.method, wire.path)) return explainBypass({ bypass: 'not_a_query' }, now)
+  if (!backend.claims(wire.method, wire.path)) return explainBypass({ bypass: 'not_a_range_query' }, now)
   const demands = readDemands(wire.headers, now)
   const plan = demands.noStore
     ? { bypass: 'no_store' as const }

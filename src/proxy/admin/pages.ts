@@ -119,6 +119,7 @@ async function status({ version, clock, status: own, telemetry }: AdminOptions):
   const { recorder, shapes: top, log } = telemetry
   return json({
     version,
+    pid: process.pid,
     node: process.versions.node,
     now: new Date(clock.now()).toISOString(),
     uptimeSeconds: Math.floor(process.uptime()),
@@ -170,7 +171,7 @@ async function explain(options: AdminOptions, call: AdminCall): Promise<AdminAns
   const explanation = await database.explain(wire)
   const isRun = parameters.get('run') === '1'
   // Anything else could change the database, from a listener that is read-only.
-  if (isRun && explanation.reason === 'not_a_query') return mistake(onlyQueries)
+  if (isRun && explanation.reason === 'not_a_range_query') return mistake(onlyQueries)
   const run = isRun ? await database.run(wire).catch(asProblem) : undefined
   if (run !== undefined && 'problem' in run)
     return text(502, `windowpane: it could not be run: ${run.problem}`)
@@ -180,7 +181,7 @@ async function explain(options: AdminOptions, call: AdminCall): Promise<AdminAns
 
 const asProblem = (error: unknown): { readonly problem: string } => ({ problem: (error as Error).message })
 
-const onlyQueries = 'only queries are run, and this is none; without run=1 it is explained'
+const onlyQueries = 'only queries over a time range are run; without run=1 this is explained'
 
 function databaseOf(options: AdminOptions, name: string | null): AdminDatabase | { mistake: string } {
   const databases = options.databases()

@@ -179,8 +179,11 @@ export class BackendRuntime {
     this.explain = (wire) => explainWire({ backend, flavour, cache, settings, clock }, wire)
     this.#flavour = flavour
     this.#upstream = upstream
-    flavour.onChange = (found) => onFlavour?.(name, found)
     flavour.onRecheck = (instead) => tellRecheck(telemetry?.log, { name, instead, flavour: flavour.current })
+    flavour.onChange = (found) => {
+      onFlavour?.(name, found)
+      if (telemetry !== undefined) noteFlavour(flavour, { name, url: urls[0]!, log: telemetry.log })
+    }
     this.#known = known?.flavour
     if (this.#known !== undefined) flavour.adopt(this.#known)
     this.#witness = witness
@@ -253,6 +256,27 @@ function tellRecheck(log: Pick<Log, 'change'> | undefined, { name, instead, flav
       ? 'answered'
       : `answered otherwise: ${instead}; it is still taken for ${flavour.label}`
   log?.change(`version check of ${name}`, { is, isGood: instead === undefined }, { backend: name })
+}
+
+interface Noted {
+  readonly name: string
+  readonly url: string
+  readonly log: Observer['log']
+}
+
+/** The topic of outages is that of the decision log: a database that cannot be reached is one warning, whoever notices. */
+function noteFlavour(flavour: FlavourWatch, { name, url, log }: Noted): void {
+  const { isKnown, label } = flavour.current
+  const told = { detail: label, url: withoutCredentials(url) }
+  if (!flavour.hasAnswered) {
+    const is = flavour.isReached ? 'answers with a server error' : 'cannot be reached'
+    log.change(`database ${name}`, { is, isGood: false }, told)
+    return
+  }
+  log.change(`database ${name}`, { is: 'answers', isGood: true })
+  const is = isKnown ? label : 'not known, so that requests are passed on uncached'
+  const remedy = 'windowpane check --connect says what answers'
+  log.change(`flavour of ${name}`, { is, isGood: isKnown }, isKnown ? {} : { ...told, remedy })
 }
 
 function upstreamUrl(text: string): URL {

@@ -22,7 +22,9 @@ export async function openListeners(
   for (const [address, group] of Map.groupBy(byClaim, (database) => database.listen ?? listen)) {
     const secure = tls && { tls, onCertificate }
     const reusePort = parts?.reusePort === true
-    const listening = { address, limits, runtime, clock, reusePort, ...secure }
+    const { name, listen: own } = group[0]!
+    const flag = own === undefined ? '--listen' : `--backends.${name}.listen`
+    const listening = { address, flag, limits, runtime, clock, reusePort, ...secure }
     const answer = answererOf(group)
     const listener = openListener(listening, answer, answer)
     listeners.set(address, await listener.catch((error) => closeAll(listeners, error)))

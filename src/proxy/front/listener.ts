@@ -20,6 +20,8 @@ export interface Listener {
 export interface ListenerOptions {
   /** host:port; port 0 takes a free one. */
   readonly address: string
+  /** The flag that chooses the address, for messages; `--listen` where it is not given. */
+  readonly flag?: string
   readonly limits: Limits
   readonly clock: Clock
   /** All on where it is not given. */
@@ -125,7 +127,10 @@ function socketsOf(server: AnyServer): ReadonlySet<Socket> {
 
 type AnyServer = Server | SecureListener['server']
 
-async function listen(server: AnyServer, { address, reusePort = false }: ListenerOptions): Promise<string> {
+async function listen(
+  server: AnyServer,
+  { address, flag = '--listen', reusePort = false }: ListenerOptions,
+): Promise<string> {
   const match = /^(.*):(\d+)$/.exec(address)
   if (match === null) {
     throw new WindowpaneError('WINDOWPANE_BAD_OPTION', `"${address}" is not an address to listen on`, {
@@ -137,7 +142,7 @@ async function listen(server: AnyServer, { address, reusePort = false }: Listene
     server.once('error', (cause) =>
       reject(
         new WindowpaneError('WINDOWPANE_LISTEN_FAILED', `cannot listen on ${address}: ${cause.message}`, {
-          remedy: 'Choose another address with --listen.',
+          remedy: `Choose another address with ${flag}.`,
           cause,
         }),
       ),

@@ -133,7 +133,7 @@ export class Handler {
     if (!this.#options.backend.claims(incoming.method, incoming.path)) {
       if (this.#cancels.isSettledHere(incoming)) return this.#settled(outgoing)
       const body = hasBody(request) ? request.unread : null
-      return this.#forward(outgoing, { ...incoming, body }, { bypass: 'not_a_query' })
+      return this.#forward(outgoing, { ...incoming, body }, { bypass: 'not_a_range_query' })
     }
     if (!hasBody(request)) return this.#query(outgoing, withBody(incoming, noBytes))
     const limits = {
@@ -266,7 +266,7 @@ export class Handler {
   /** A cancelled query that goes on for others, or has none of its own: the database is not told. */
   #settled(outgoing: Outgoing): void {
     outgoing.decision.outcome = 'bypass'
-    outgoing.decision.reason = 'not_a_query'
+    outgoing.decision.reason = 'not_a_range_query'
     outgoing.decision.detail = 'the database has no query of this client alone'
     outgoing.whole(202, [], noBytes)
   }
