@@ -295,7 +295,7 @@ export class Intake implements ResponseHandler, Backlogged {
 
   #block(obstacle: Obstacle): void {
     this.#obstacles.add(obstacle)
-    this.#call?.pause()
+    this.#call?.pause(obstacle === 'client')
   }
 
   #clear(obstacle: Obstacle): void {

@@ -1,7 +1,7 @@
 /** A proxy in front of a scripted database, its telemetry, and an admin listener, on a clock that only the test moves. */
 import type { TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
-import { Budget } from '../../src/core/budget.ts'
+import { Budget, BudgetShare } from '../../src/core/budget.ts'
 import { allOn } from '../../src/core/runtime.ts'
 import { ScratchPool } from '../../src/core/scratch.ts'
 import { FlavourWatch } from '../../src/engine/http/flavour.ts'
@@ -12,6 +12,7 @@ import { runThrough } from '../../src/proxy/admin/run.ts'
 import { PackedAnswers } from '../../src/proxy/compression/packed.ts'
 import { Pieces } from '../../src/proxy/compression/pieces.ts'
 import { ThreadMaker } from '../../src/proxy/compression/pieces-maker.ts'
+import { Arrivals } from '../../src/proxy/front/arrivals.ts'
 import { openListener } from '../../src/proxy/front/listener.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { Handler } from '../../src/proxy/request/handler.ts'
@@ -92,6 +93,8 @@ async function startData(t: TestContext, proxy: Omit<ProxyRig, 'url' | 'admin'>)
     ...parts,
     cache,
     flavour,
+    arrivals: new Arrivals(budget, defaultLimits.maxRequestBytes),
+    forwardBuffers: new BudgetShare(budget, budget.limit / 8),
     scratch: new ScratchPool(),
     packed: new PackedAnswers(budget),
     pieces: new Pieces(budget, new ThreadMaker()),

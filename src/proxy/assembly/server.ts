@@ -1,8 +1,9 @@
 /** Starts Windowpane: puts stores, databases and listeners together, and takes them down in order. */
 import { getHeapStatistics } from 'node:v8'
 import type { Backend, Flavour, SegmentSettings } from '../../backends/backend.ts'
-import { Budget, spareOf } from '../../core/budget.ts'
+import { Budget, BudgetShare, spareOf } from '../../core/budget.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
+import type { CutReason } from '../../core/decision.ts'
 import { GarbageWatch } from '../../core/garbage.ts'
 import type { Mark } from '../../core/mark.ts'
 import { allOn, garbageCollector, type RuntimeSwitches } from '../../core/runtime.ts'
@@ -21,6 +22,7 @@ import type { SwitchableMode } from '../admin/shadow.ts'
 import { PackedAnswers } from '../compression/packed.ts'
 import { Pieces } from '../compression/pieces.ts'
 import { ThreadMaker } from '../compression/pieces-maker.ts'
+import { Arrivals } from '../front/arrivals.ts'
 import { type Listener, type ListenerOptions, openListener } from '../front/listener.ts'
 import { type Limits, limitsOf } from '../limits.ts'
 import { answererOf } from '../request/dispatch.ts'
@@ -136,7 +138,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     via,
     shadowLog,
   }
-  const opening = parts.openListeners?.(inside) ?? openAll(options, backendRuntimes)
+  const opening = parts.openListeners?.(inside) ?? openAll(options, backendRuntimes, common.arrivals)
   const listeners = await opening.catch(async (error) => {
     await closeBehindListeners()
     throw error
@@ -178,6 +180,8 @@ function commonOf(options: ProxyServerOptions): Common {
   ingestScratch.keepAtMost(Math.min(ingestBytes, unusedBytesOf(limits)))
   return {
     ...{ clock, limits, runtime, budget, telemetry, sampleRatio },
+    arrivals: new Arrivals(budget, limits.maxRequestBytes + limits.maxHeaderBytes),
+    forwardBuffers: new BudgetShare(budget, limits.memoryBytes * forwardShare),
     scratch: new ScratchPool(unusedBytesOf(limits)),
     packed: new PackedAnswers(budget),
     pace: new Pace(collectingInTime(limits, runtime)),
@@ -188,6 +192,9 @@ function commonOf(options: ProxyServerOptions): Common {
     hooks: parts.hooks ?? {},
   }
 }
+
+/** Of the memory, what forwarded answers may take that clients have not taken yet. */
+const forwardShare = 1 / 8
 
 /** What is in no budget, such as buffers that lie unused for the next answers, must be little beside it. */
 const unusedBytesOf = ({ memoryBytes }: Limits): number => Math.min(32 * 2 ** 20, memoryBytes / 32)
@@ -241,6 +248,7 @@ type PlacedSite = DatabaseOptions & { readonly backendRuntime: BackendRuntime }
 async function openAll(
   { listen, limits, runtime = allOn, clock, tls, telemetry, parts }: ProxyServerOptions,
   backendRuntimes: readonly PlacedSite[],
+  arrivals: Arrivals,
 ): Promise<Map<string, Listener>> {
   const listeners = new Map<string, Listener>()
   const onCertificate = (error: string | undefined) =>
@@ -252,7 +260,8 @@ async function openAll(
   for (const [address, group] of Map.groupBy(byClaim, (backendRuntime) => backendRuntime.listen ?? listen)) {
     const secure = tls && { tls, onCertificate }
     const reusePort = parts?.reusePort === true
-    const listening = { address, limits, runtime, clock, reusePort, ...secure }
+    const onCut = (reason: CutReason) => telemetry?.metrics.observeCut(reason)
+    const listening = { address, limits, runtime, clock, reusePort, arrivals, onCut, ...secure }
     const answer = answererOf(group)
     const listener = openListener(listening, answer, answer)
     listeners.set(address, await listener.catch((error) => closeAll(listeners, error)))

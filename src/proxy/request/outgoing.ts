@@ -1,6 +1,6 @@
 /** Everything that is written to a client: head with the decision in it, and body. */
 import type { ErrorAnswer, HeaderList, Plan, Recomposed, WireRequest } from '../../backends/backend.ts'
-import type { Budget } from '../../core/budget.ts'
+import { type Budget, type BudgetShare, Reservation } from '../../core/budget.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { type Decision, newDecision, resetDecision } from '../../core/decision.ts'
 import { headerOf } from '../../core/headers.ts'
@@ -26,6 +26,8 @@ export interface OutgoingOptions extends Patience {
   readonly packed: PackedAnswers
   readonly pieces: Pieces
   readonly budget: Budget
+  /** For forwarded answers that their clients have not taken yet. */
+  readonly forwardBuffers: BudgetShare
   readonly via: string
   /** Says at its beginning whether a request is traced. */
   readonly trace?: (headers: HeaderList) => SpanIds | undefined
@@ -43,6 +45,9 @@ const manyParts = 2_000
 /** Less is copied as quickly. */
 const leastViewed = 32 * 1024
 
+/** So much of a forwarded answer is kept for a reader that is slower than the database. */
+const maxKeptUnsent = 1024 * 1024
+
 /** One response, as a client the engine can wait with, a target it can stream to, and a visit to look back on. */
 export class Outgoing implements Client, StreamTarget, Visit {
   readonly encoding: Encoding
@@ -52,6 +57,8 @@ export class Outgoing implements Client, StreamTarget, Visit {
   wire: WireRequest | undefined
   question: string | undefined
   isForwarded = false
+  /** Whether it counts as a request under way. */
+  isCounted = false
   bytes = 0
   readonly #request: Asked
   readonly #response: Reply
@@ -62,6 +69,9 @@ export class Outgoing implements Client, StreamTarget, Visit {
   readonly #stall: StallWatch
   #isBroken = false
   #held = 0
+  /** Room for what the client has not taken of a forwarded answer: as much as it ever was. */
+  #kept: Reservation | undefined
+  #keptBytes = 0
   #isCancelled = false
   readonly #onCancelled: (() => void)[] = []
 
@@ -162,9 +172,24 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.#response.once('drain', resume)
   }
 
+  /** Whether what the client has not taken yet of a forwarded answer is kept in memory: the database need not wait for it. */
+  keepsUnsent(): boolean {
+    const { unsent } = this
+    if (unsent <= this.#keptBytes) return true
+    if (unsent > maxKeptUnsent || this.#response.closed) return false
+    if (this.#kept === undefined) {
+      const kept = new Reservation(this.#options.forwardBuffers)
+      this.#response.once('close', () => kept.free())
+      this.#kept = kept
+    }
+    if (!this.#kept.resize(unsent)) return false
+    this.#keptBytes = unsent
+    return true
+  }
+
   end(): void {
     this.#response.end()
-    this.#account(this.unsent)
+    this.#account(this.unsent - this.#keptBytes)
     this.#stall.watch()
   }
 
