@@ -17,6 +17,7 @@ import { openListener } from '../../src/proxy/front/listener.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { Handler } from '../../src/proxy/request/handler.ts'
 import type { Settings } from '../../src/proxy/request/settings.ts'
+import { SharedAnswers } from '../../src/proxy/request/shared-answers.ts'
 import { HttpUpstream } from '../../src/proxy/upstream/upstream.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { Telemetry } from '../../src/telemetry/telemetry.ts'
@@ -95,6 +96,7 @@ async function startData(t: TestContext, proxy: Omit<ProxyRig, 'url' | 'admin'>)
     flavour,
     arrivals: new Arrivals(budget, defaultLimits.maxRequestBytes),
     forwardBuffers: new BudgetShare(budget, budget.limit / 8),
+    shared: new SharedAnswers(budget),
     scratch: new ScratchPool(),
     packed: new PackedAnswers(budget),
     pieces: new Pieces(budget, new ThreadMaker()),

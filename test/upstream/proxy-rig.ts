@@ -18,6 +18,7 @@ import { Arrivals } from '../../src/proxy/front/arrivals.ts'
 import { GatheredMessage } from '../../src/proxy/front/body.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { Handler } from '../../src/proxy/request/handler.ts'
+import { SharedAnswers } from '../../src/proxy/request/shared-answers.ts'
 import {
   type ForwardRequest,
   HttpUpstream,
@@ -153,6 +154,7 @@ export async function startProxy(t: TestContext, { upstream, clock }: Rig): Prom
     flavour,
     arrivals: new Arrivals(budget, defaultLimits.maxRequestBytes),
     forwardBuffers: new BudgetShare(budget, budget.limit / 8),
+    shared: new SharedAnswers(budget),
     scratch: new ScratchPool(),
     packed: new PackedAnswers(budget),
     pieces: new Pieces(budget, new ThreadMaker()),

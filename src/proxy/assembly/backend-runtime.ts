@@ -26,6 +26,7 @@ import type { Arrivals } from '../front/arrivals.ts'
 import type { Limits } from '../limits.ts'
 import { Handler } from '../request/handler.ts'
 import { ModeSwitch, type Settings } from '../request/settings.ts'
+import type { SharedAnswers } from '../request/shared-answers.ts'
 import type { UpstreamState } from '../upstream/endpoint.ts'
 import type { Pace } from '../upstream/pace.ts'
 import { onlyServer, TracedUpstream } from '../upstream/traced.ts'
@@ -43,6 +44,7 @@ export interface Common {
   readonly arrivals: Arrivals
   /** Memory of forwarded answers that their clients have not taken yet. */
   readonly forwardBuffers: BudgetShare
+  readonly shared: SharedAnswers
   readonly scratch: ScratchPool
   readonly packed: PackedAnswers
   readonly pace: Pace
@@ -112,7 +114,7 @@ export class BackendRuntime {
 
   constructor(common: Common, { name, backend, store, marks, ...options }: BackendRuntimeOptions) {
     const { clock, limits, runtime, budget, scratch, packed, pace, backlog, pieces, via, telemetry } = common
-    const { shadowLog, sampleRatio, arrivals, forwardBuffers } = common
+    const { shadowLog, sampleRatio, arrivals, forwardBuffers, shared } = common
     const { onFlavour, onVouched } = common.hooks
     this.modes = new ModeSwitch(options.settings, (mode) => {
       // What was found out before may have been about another configuration.
@@ -169,6 +171,7 @@ export class BackendRuntime {
       flavour,
       arrivals,
       forwardBuffers,
+      shared,
       onSlowReader,
       scratch,
       packed,

@@ -28,6 +28,7 @@ import { type Limits, limitsOf } from '../limits.ts'
 import { answererOf } from '../request/dispatch.ts'
 import { narrowness, type Route } from '../request/routes.ts'
 import type { Settings } from '../request/settings.ts'
+import { SharedAnswers } from '../request/shared-answers.ts'
 import { Pace, type PaceOptions } from '../upstream/pace.ts'
 import type { SegmentFigures } from '../upstream/witness.ts'
 import {
@@ -182,6 +183,7 @@ function commonOf(options: ProxyServerOptions): Common {
     ...{ clock, limits, runtime, budget, telemetry, sampleRatio },
     arrivals: new Arrivals(budget, limits.maxRequestBytes + limits.maxHeaderBytes),
     forwardBuffers: new BudgetShare(budget, limits.memoryBytes * forwardShare),
+    shared: new SharedAnswers(budget),
     scratch: new ScratchPool(unusedBytesOf(limits)),
     packed: new PackedAnswers(budget),
     pace: new Pace(collectingInTime(limits, runtime)),

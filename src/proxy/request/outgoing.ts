@@ -13,13 +13,14 @@ import type { MaybePromise } from '../../stores/store.ts'
 import type { SpanIds } from '../../telemetry/channels.ts'
 import type { Visit } from '../../telemetry/record.ts'
 import { compress, negotiate, type Packing, packingOf } from '../compression/encoding.ts'
-import type { PackedAnswers } from '../compression/packed.ts'
+import { nameOf, type PackedAnswers } from '../compression/packed.ts'
 import type { Pieces } from '../compression/pieces.ts'
 import { spliceRoom } from '../compression/pieces-splice.ts'
 import type { Asked, Reply } from '../front/exchange.ts'
 import { isShort, textOf } from '../front/plain-reply.ts'
 import { maxShortBytes, type ShortBody } from '../front/send-buffer.ts'
 import { type Patience, StallWatch } from '../front/stall.ts'
+import type { SharedAnswers } from './shared-answers.ts'
 
 export interface OutgoingOptions extends Patience {
   readonly scratch: ScratchPool
@@ -28,6 +29,7 @@ export interface OutgoingOptions extends Patience {
   readonly budget: Budget
   /** For forwarded answers that their clients have not taken yet. */
   readonly forwardBuffers: BudgetShare
+  readonly shared: SharedAnswers
   readonly via: string
   /** Says at its beginning whether a request is traced. */
   readonly trace?: (headers: HeaderList) => SpanIds | undefined
@@ -44,6 +46,9 @@ const manyParts = 2_000
 
 /** Less is copied as quickly. */
 const leastViewed = 32 * 1024
+
+/** A shorter answer is copied for each client: what many slow readers of it take is little. */
+const leastShared = 256 * 1024
 
 /** So much of a forwarded answer is kept for a reader that is slower than the database. */
 const maxKeptUnsent = 1024 * 1024
@@ -211,16 +216,36 @@ export class Outgoing implements Client, StreamTarget, Visit {
     const panes = (body.parts ?? 0) < manyParts ? undefined : answer.panes
     const kept = panes && packed.find(panes, 'identity')
     if (kept instanceof Buffer) {
-      this.#send(200, headers, { bytes: kept, release: () => {} })
-      this.#account(kept.length)
+      this.#sendKept(headers, kept)
       return true
     }
     if (panes === undefined && (this.#sendShort(200, headers, body) || this.#sendViews(headers, body)))
       return true
-    const written = writeOut(this.#options, body.length, (target) => writeWhole(body, target))
+    const written = this.#written(answer)
     if (written === undefined) return false
     if (panes !== undefined) packed.offer(panes, 'identity', written.bytes)
     this.#send(200, headers, written)
+    return true
+  }
+
+  #written({ body, panes }: PanesAnswer): Written | undefined {
+    const write = () => writeOut(this.#options, body.length, (target) => writeWhole(body, target))
+    if (panes === undefined || body.length < leastShared) return write()
+    return this.#options.shared.use(nameOf(panes, 'identity'), write)
+  }
+
+  /** Sends an answer that is kept for others too. */
+  #sendKept(headers: HeaderList, bytes: Buffer): void {
+    this.#send(200, headers, { bytes, release: () => {} })
+    const isUnsent = !this.#response.closed && !this.#response.writableFinished
+    if (isUnsent) this.#holdShared([bytes.buffer])
+  }
+
+  /** Takes room in the budget for memory that others use too, until the answer is over. */
+  #holdShared(memory: readonly ArrayBufferLike[]): boolean {
+    const { shared } = this.#options
+    if (this.#response.closed || !shared.hold(memory)) return false
+    this.#response.once('close', () => shared.release(memory))
     return true
   }
 
@@ -241,8 +266,9 @@ export class Outgoing implements Client, StreamTarget, Visit {
   #sendViews(headers: HeaderList, body: Recomposed): boolean {
     const views = body.length < leastViewed ? undefined : body.views?.()
     if (views === undefined) return false
-    const kept = memoryOf(views)
-    if (kept > 2 * body.length || !this.hold(kept)) return false
+    const memory = memoryOf(views)
+    const kept = memory.reduce((bytes, { byteLength }) => bytes + byteLength, 0)
+    if (kept > 2 * body.length || !this.#holdShared(memory)) return false
     if (this.isGone || this.hasBegun) return true
     this.#sendWhole(200, headers, views)
     return true
@@ -282,9 +308,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
       // Another thread is busy with this answer: time to order what the next window can be put together from.
       if (packing === 'gzip' && panes !== undefined) pieces.want(panes, body)
     }
-    const whole = await bytes
-    this.#send(200, headers, { bytes: whole, release: () => {} })
-    this.#account(whole.length)
+    this.#sendKept(headers, await bytes)
     return true
   }
 
@@ -354,15 +378,11 @@ export class Outgoing implements Client, StreamTarget, Visit {
   }
 }
 
-/** How much cannot be given up while these are in use; neighbours often lie in the same memory. */
-function memoryOf(views: readonly Uint8Array[]): number {
-  let bytes = 0
-  let before: ArrayBufferLike | undefined
-  for (const { buffer } of views) {
-    if (buffer !== before) bytes += buffer.byteLength
-    before = buffer
-  }
-  return bytes
+/** What cannot be given up while these are in use; neighbours often lie in the same memory. */
+function memoryOf(views: readonly Uint8Array[]): ArrayBufferLike[] {
+  const memory: ArrayBufferLike[] = []
+  for (const { buffer } of views) if (buffer !== memory.at(-1)) memory.push(buffer)
+  return memory
 }
 
 function writeWhole(body: Recomposed, target: Uint8Array): number {
