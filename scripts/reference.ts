@@ -7,7 +7,7 @@ import { bypassReasons } from '../src/backends/kinds.ts'
 import { limitsSection } from '../src/config/limits-section.ts'
 import { rowsOf } from '../src/config/names.ts'
 import { configurationPages } from '../src/config/pages.ts'
-import { errorReasons, missReasons, refusalReasons, staleReasons } from '../src/core/decision.ts'
+import { cutReasons, errorReasons, missReasons, refusalReasons, staleReasons } from '../src/core/decision.ts'
 import { errorCodes } from '../src/core/errors.ts'
 import { personalHeaders, userHeaders } from '../src/engine/http/identity.ts'
 import { credentialHeaders, notIdentityHeaders, tenantHeaders } from '../src/engine/http/identity-headers.ts'
@@ -71,6 +71,12 @@ ${reasons(refusalReasons)}
 The database's own error, or none at all.
 
 ${reasons(errorReasons)}
+## Connections that are closed
+
+A client that is too slow, or one of too many, is not answered as described above: its connection is closed, with a short 408 or 503
+where no answer has begun. \`windowpane_connections_cut_total\` counts them by reason.
+
+${reasons(cutReasons)}
 ## Shadow mode
 
 In mode \`shadow\` every answer is the database's own, and is compared with what the cache would have said
@@ -223,6 +229,21 @@ is in the memory budget, up to 16 MiB; the verdicts on the last
 a thirty-second of the memory, 32 MiB at most, is kept as spare buffers of up to 8 MiB each; compressed answers and compressed pieces of answers take an eighth of the memory each at most; shadow mode compares answers of up to 16 MiB, lets 32
 comparisons wait, and keeps 50 mismatches with bodies of up to 1 MiB each, 16 MiB in all. Requests that are not HTTP are answered by Node
 itself (400, 408, 431), without the headers described elsewhere.
+
+## Slow clients
+
+A slow client uses nothing that others need:
+
+- A request counts against \`maxRequests\` when all of it has arrived.
+- What has arrived of incomplete requests, heads included, takes an eighth of the memory at most. Above, the largest are closed with 503.
+- A body of up to 1 MiB that is passed on is complete before the database hears of it; longer ones are streamed.
+- Of \`upstreamConnections\`, requests that are passed on use three quarters at most, and bodies that are still arriving a quarter. The
+  rest is kept for queries of the cache. Further ones wait.
+- Up to 1 MiB of an answer that is passed on is kept in memory for a slow reader, in an eighth of the memory at most, so that its
+  connection to the database is free again. A reader that takes nothing for 2 s loses that connection, and its own, when
+  other requests wait for one.
+- Many readers of the same large answer share one copy of it.
+- A TLS handshake may take 10 s.
 `
 }
 

@@ -1,6 +1,7 @@
 /**
  * Runs the tests: `npm test [-- pattern …] [--test-name-pattern=…]`. Without a pattern it runs the checks and then all tests. A
- * pattern is a file, a folder, a glob or a part of a path; options of `node --test` are passed on. One Prometheus and one Druid with
+ * pattern is a file, a folder, a glob or a part of a path; options of `node --test` are passed on. All tests end with those of the proxy on the
+ * lowest Node that is supported (lowest-node.ts). One Prometheus and one Druid with
  * the test data serve all test files that need them. A server that cannot be had is said so, and its tests skip; under CI=true that
  * fails the run.
  */
@@ -25,7 +26,8 @@ async function main(args: readonly string[]): Promise<number> {
     return 1
   }
   if (patterns.length > 0) return runFiles([...new Set(selected.flat())], options)
-  return (await run('npm', ['run', '-s', 'check'])) || runFiles(all, options)
+  const code = (await run('npm', ['run', '-s', 'check'])) || (await runFiles(all, options))
+  return code || run(process.execPath, ['test/lowest-node.ts'])
 }
 
 async function runFiles(files: readonly string[], options: readonly string[]): Promise<number> {

@@ -12,6 +12,7 @@ const bounds: Partial<Record<keyof Limits, { readonly min?: number; readonly max
   memoryBytes: { min: 16 * MiB },
   maxHeaderBytes: { min: 1024, max: 64 * MiB },
   maxRequestBytes: { min: 1024 },
+  minRateBytes: { min: 0 },
   maxStaleMs: { min: 0 },
   retentionMs: { min: 1 },
 }

@@ -71,12 +71,36 @@ export class Budget {
   }
 }
 
+/** A part of a budget for one kind of use, so that this use alone cannot evict everything else. */
+export class BudgetShare {
+  readonly #budget: Budget
+  readonly #maxBytes: number
+  #used = 0
+
+  constructor(budget: Budget, maxBytes: number) {
+    this.#budget = budget
+    this.#maxBytes = maxBytes
+  }
+
+  /** Returns false, and takes nothing, where this part or the budget has no room. */
+  reserve(bytes: number): boolean {
+    if (this.#used + bytes > this.#maxBytes || !this.#budget.reserve(bytes)) return false
+    this.#used += bytes
+    return true
+  }
+
+  release(bytes: number): void {
+    this.#used -= bytes
+    this.#budget.release(bytes)
+  }
+}
+
 /** One holder's part of a budget. */
 export class Reservation {
-  readonly #budget: Budget
+  readonly #budget: Pick<Budget, 'reserve' | 'release'>
   #bytes = 0
 
-  constructor(budget: Budget) {
+  constructor(budget: Pick<Budget, 'reserve' | 'release'>) {
     this.#budget = budget
   }
 

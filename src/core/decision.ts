@@ -159,6 +159,23 @@ export const errorReasons = {
   internal: 'a fault in Windowpane itself',
 } as const
 
+/** Why Windowpane closed a client's connection before its request or its answer was complete. Metric labels. */
+export const cutReasons = {
+  request_timeout: 'the request was not complete after `limits.requestTimeout`',
+  slow_sender: 'the request arrived more slowly than `limits.minRate`',
+  slow_reader:
+    'the client took its answer more slowly than `limits.minRate`, or nothing for `limits.writeTimeout`',
+  held_connection:
+    'the client read a forwarded answer more slowly than the database sent it, while other requests waited for a connection to the database',
+  incomplete_memory:
+    'incomplete requests took more than their share of `limits.memory`: the largest are closed',
+  incomplete_per_address:
+    'more than `limits.maxIncompletePerAddress` requests of one address were incomplete',
+  connections: 'more than `limits.maxConnections` were open',
+  connections_per_address: 'more than `limits.maxConnectionsPerAddress` of one address were open',
+} as const
+export type CutReason = keyof typeof cutReasons
+
 /** Filled on the way of a request. Durations in milliseconds. */
 export interface Decision {
   outcome: Outcome

@@ -2,7 +2,7 @@
  * Everything that relies on how Node or V8 work inside, beyond what they document. Each piece has a test that fails when a new
  * version works differently, and a switch in the configuration (section `runtime`) that does without it.
  */
-import { IncomingMessage } from 'node:http'
+import { IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -75,6 +75,18 @@ export class TappedMessage extends IncomingMessage {
   override push(chunk: Buffer | null): boolean {
     return this.#tap === undefined ? super.push(chunk) : this.#tap(chunk)
   }
+}
+
+/**
+ * Closes a response that waits behind another one on a connection that is gone. Node 22 emits no `close` for it; Node 24 does, and
+ * does not do so again after this.
+ */
+export function closeWaiting(response: ServerResponse): void {
+  const state = response as ServerResponse & { _closed: boolean }
+  if (state._closed) return
+  state.destroyed = true
+  state._closed = true
+  response.emit('close')
 }
 
 /** How many bytes of writes under way the system has not taken; undefined where the handle does not tell. */

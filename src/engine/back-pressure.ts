@@ -18,7 +18,7 @@ export class BackPressure {
 
   block(obstacle: Obstacle): void {
     this.#obstacles.add(obstacle)
-    this.#call?.pause()
+    this.#call?.pause(obstacle === 'client')
   }
 
   /** The response goes on when nothing else is in its way. */

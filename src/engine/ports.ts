@@ -24,7 +24,8 @@ export interface Broken {
 export interface UpstreamCall {
   /** Gives the request up; the handler is not called again. */
   cancel(): void
-  pause(): void
+  /** `isForClient`: a client is slower than the database. It may lose its connection when others wait for one. */
+  pause(isForClient?: boolean): void
   resume(): void
 }
 

@@ -8,12 +8,15 @@ export interface Limits {
   readonly maxRequests: number
   readonly maxConnections: number
   readonly planningMs: number
+  readonly maxConnectionsPerAddress: number
+  readonly maxIncompletePerAddress: number
   readonly maxBuckets: number
   readonly maxBucketsPerShape: number
   readonly upstreamConnections: number
   readonly upstreamTimeoutMs: number
   readonly requestTimeoutMs: number
   readonly writeTimeoutMs: number
+  readonly minRateBytes: number
   readonly maxStaleMs: number
   readonly patienceMs: { readonly slow: number; readonly down: number }
   readonly storeTimeoutMs: number
@@ -28,16 +31,22 @@ export const limitDescriptions: Readonly<Record<keyof Limits, string>> = {
   maxAnswerBytes: 'the longest answer that is cut and kept; longer ones are passed on',
   maxHeaderBytes: 'the longest head of a request, and so its longest URL: as long as Prometheus reads',
   maxRequestBytes: 'the longest body of a query; longer ones are refused with 413',
-  maxRequests: 'requests under way at once; further ones are refused with 503',
+  maxRequests: 'complete requests under way at once; further ones are refused with 503',
   maxConnections: 'open client connections; further ones are closed at once',
   planningMs:
     'planning time that the long queries (2 KiB and more) of one client address may take in a burst; a fortieth of it is refilled each second, and all clients together have twice as much; beyond, long queries are passed on',
+  maxConnectionsPerAddress:
+    'open connections of one client address; further ones are answered 503 and closed. All clients behind one NAT or load balancer have one address',
+  maxIncompletePerAddress:
+    'requests of one client address that have not arrived in full; above, the oldest are answered 408 and closed',
   maxBuckets: 'buckets one request may ask for; above, it is passed on',
   maxBucketsPerShape: 'buckets kept of one question; above, the oldest leave',
   upstreamConnections: 'connections to the database; further requests wait',
   upstreamTimeoutMs: 'a database that sends nothing for this long has failed: 504, or a stale answer',
   requestTimeoutMs: 'a client that has not sent its request after this long is cut off',
   writeTimeoutMs: 'a client that takes nothing of its answer for this long is cut off',
+  minRateBytes:
+    'bytes per second: a client that sends its request more slowly, over 10 s or more, is answered 408 and closed; one that takes its answer more slowly, over the write timeout, is cut off; 0 allows any rate',
   maxStaleMs: 'how long after its TTL a bucket may be served when the database does not answer',
   patienceMs:
     'how long a request that could be answered stale waits for a database that is slow / known to be down',
@@ -57,12 +66,15 @@ export const defaultLimits: Limits = Object.freeze({
   maxRequests: 1024,
   maxConnections: 10_000,
   planningMs: 2_000,
+  maxConnectionsPerAddress: 5_000,
+  maxIncompletePerAddress: 512,
   maxBuckets: 11_001,
   maxBucketsPerShape: 100_000,
   upstreamConnections: 64,
   upstreamTimeoutMs: 2.5 * minute,
   requestTimeoutMs: minute,
   writeTimeoutMs: minute,
+  minRateBytes: 1024,
   maxStaleMs: 15 * minute,
   patienceMs: { slow: 10_000, down: 1_000 },
   storeTimeoutMs: 1_000,

@@ -1,5 +1,5 @@
 /** Every metric with its type, labels and meaning: what is exposed, and what the reference page lists. */
-import { outcomes, unstoredReasons } from '../core/decision.ts'
+import { cutReasons, outcomes, unstoredReasons } from '../core/decision.ts'
 import { verifyResults } from '../engine/shadow/log.ts'
 import { evictionReasons, storeOperations } from '../stores/figures.ts'
 import type { Family } from './exposition.ts'
@@ -110,7 +110,15 @@ export const families = {
     'Intervals that were marked as changed because their segments had.',
     { labels: backend, example: 'sum by (backend) (increase(windowpane_segments_marked_total[1h]))' },
   ),
-  inFlight: gauge('windowpane_requests_in_flight', 'Requests being answered.'),
+  inFlight: gauge('windowpane_requests_in_flight', 'Complete requests that are being answered.'),
+  cut: counter(
+    'windowpane_connections_cut_total',
+    'Client connections that were closed because of a limit, by [reason](outcomes.md#connections-that-are-closed).',
+    {
+      labels: { reason: Object.keys(cutReasons) },
+      example: 'sum by (reason) (rate(windowpane_connections_cut_total[5m]))',
+    },
+  ),
   flights: gauge('windowpane_flights', 'Queries to the database under way for the cache.'),
   memoryUsed: gauge('windowpane_memory_used_bytes', 'Buckets, bodies in flight and unsent answers.'),
   memoryLimit: gauge('windowpane_memory_limit_bytes', 'What they may take together.'),

@@ -3,7 +3,7 @@
  * number is bounded whatever clients send. Rendering goes family by family: the caller may let others in between.
  */
 import type { Clock } from '../core/clock.ts'
-import { type Outcome, outcomes } from '../core/decision.ts'
+import { type CutReason, cutReasons, type Outcome, outcomes } from '../core/decision.ts'
 import type { VerifyResult } from '../engine/shadow/log.ts'
 import type { StoreOperation } from '../stores/figures.ts'
 import { BackendFigures } from './backend-figures.ts'
@@ -53,6 +53,7 @@ export class Metrics {
   /** Bytes from cache and database; milliseconds asked and fetched; joined. */
   readonly #bytes = new Float64Array(2)
   readonly #intervalMs = new Float64Array(2)
+  readonly #cuts = new Map(Object.keys(cutReasons).map((reason) => [reason, 0]))
   #joined = 0
   #reload: { isOk: boolean; succeededAt: number }
 
@@ -79,6 +80,11 @@ export class Metrics {
 
   observeVerify(backend: string, result: VerifyResult): void {
     this.#backend(backend).countVerified(result)
+  }
+
+  /** `count` connections were closed because of a limit. */
+  observeCut(reason: CutReason, count = 1): void {
+    this.#cuts.set(reason, this.#cuts.get(reason)! + count)
   }
 
   observeStore(store: string, operation: StoreOperation, ms: number): void {
@@ -123,6 +129,10 @@ export class Metrics {
     yield family(families.age, this.#ages.lines(families.age.name, 0, []))
     yield single(families.joined, this.#joined)
     yield family(families.verify, ...backends.map((each) => each.verified()))
+    const cuts = [...this.#cuts].map(([reason, count]) =>
+      sample(families.cut.name, ['reason', reason], count),
+    )
+    yield family(families.cut, ...cuts)
     yield* this.#fromSources()
     yield single(families.reloadOk, this.#reload.isOk ? 1 : 0)
     yield single(families.reloadTime, this.#reload.succeededAt / 1000)

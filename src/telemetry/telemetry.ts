@@ -27,7 +27,7 @@ export interface TelemetryOptions {
 export interface Observer {
   hooks(backend: string): BackendHooks
   storeHook(store: string): (operation: StoreOperation, ms: number) => void
-  readonly metrics: Pick<Metrics, 'observeVerify'>
+  readonly metrics: Pick<Metrics, 'observeVerify' | 'observeCut'>
   readonly log: Pick<Log, 'line' | 'change'>
 }
 

@@ -4,6 +4,7 @@
  * caught up: what is left out by then is counted.
  */
 import type { Clock } from '../core/clock.ts'
+import type { CutReason } from '../core/decision.ts'
 import type { Log, LogFields } from '../telemetry/log.ts'
 import type { OriginFetch } from '../telemetry/metrics.ts'
 import { recordOf } from '../telemetry/record.ts'
@@ -14,6 +15,8 @@ export interface Batch {
   readonly kind: 'batch'
   readonly records: RecordColumns
   readonly fetches: readonly OriginFetch[]
+  /** Connections that were closed because of a limit. */
+  readonly cuts: ReadonlyMap<CutReason, number>
   /** Requests that were not told of since the last batch. */
   readonly leftOut: number
 }
@@ -39,12 +42,19 @@ const longBatch = 512
 const maxUntaken = 64
 
 export class Relay implements Observer {
-  /** What shadow mode finds out is told by itself. */
-  readonly metrics = { observeVerify: () => {} }
+  readonly metrics: Observer['metrics'] = {
+    /** What shadow mode finds out is told by itself. */
+    observeVerify: () => {},
+    observeCut: (reason) => {
+      this.#cuts.set(reason, (this.#cuts.get(reason) ?? 0) + 1)
+      this.#later()
+    },
+  }
   readonly log: Observer['log']
   readonly #options: RelayOptions
   readonly #records = new RecordWriter(longBatch)
   #fetches: OriginFetch[] = []
+  #cuts = new Map<CutReason, number>()
   #untaken = 0
   #leftOut = 0
   #isWaiting = false
@@ -84,15 +94,17 @@ export class Relay implements Observer {
   }
 
   flush(): void {
-    if (this.#records.count + this.#fetches.length + this.#leftOut === 0) return
+    if (this.#records.count + this.#fetches.length + this.#cuts.size + this.#leftOut === 0) return
     this.#untaken++
     this.#options.send({
       kind: 'batch',
       records: this.#records.drain(),
       fetches: this.#fetches,
+      cuts: this.#cuts,
       leftOut: this.#leftOut,
     })
     this.#fetches = []
+    this.#cuts = new Map()
     this.#leftOut = 0
   }
 

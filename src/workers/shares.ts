@@ -23,6 +23,8 @@ export const limitsOfOne = (limits: Limits, workers: number): Limits => {
     ...limits,
     maxRequests: part(limits.maxRequests),
     maxConnections: part(limits.maxConnections),
+    maxConnectionsPerAddress: part(limits.maxConnectionsPerAddress),
+    maxIncompletePerAddress: part(limits.maxIncompletePerAddress),
     upstreamConnections: part(limits.upstreamConnections),
   }
 }

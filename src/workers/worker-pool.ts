@@ -203,9 +203,10 @@ export class WorkerPool {
 
   #observeBatch(worker: WorkerHandle, batch: Batch): void {
     const { telemetry } = this.#options
-    const { fetches, leftOut } = batch
+    const { fetches, cuts, leftOut } = batch
     for (const record of recordsIn(batch.records)) telemetry.observe(record)
     for (const fetch of fetches) telemetry.metrics.observeFetch(fetch)
+    for (const [reason, count] of cuts) telemetry.metrics.observeCut(reason, count)
     if (leftOut > 0) {
       telemetry.log.line('warn', 'requests were served that are in no metric and no log', {
         requests: leftOut,

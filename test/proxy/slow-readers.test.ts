@@ -52,7 +52,8 @@ for (const [size, readers] of [
       const name = names[i % names.length]!
       clients.push([name, await stopped(url, name)])
     }
-    const held = readers * bodies.get('anna')!.length
+    // Readers of one answer share its bytes.
+    const held = names.length * bodies.get('anna')!.length
     await until(() => budget.used >= before + held)
     for (const [name, client] of clients) {
       client.socket.resume()

@@ -6,6 +6,7 @@ import test from 'node:test'
 import { garbageCollector } from '../../src/core/runtime.ts'
 import { rawClient, steady, until } from './client.ts'
 import { matrix, rangePath, series } from './matrix.ts'
+import { bodyOf } from './scripted-upstream.ts'
 import { oldRange, startBoth } from './setup.ts'
 
 const MiB = 2 ** 20
@@ -14,8 +15,9 @@ function open(
   url: string,
   path: string,
   method: string,
+  headers: Readonly<Record<string, string>> = {},
 ): { request: ClientRequest; answer: Promise<IncomingMessage> } {
-  const request = httpRequest(`${url}${path}`, { method, agent: false })
+  const request = httpRequest(`${url}${path}`, { method, headers, agent: false })
   const answer = new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve)
     request.once('error', reject)
@@ -59,17 +61,58 @@ test('the first byte of a range query’s answer arrives before the last is sent
   assert.equal(Buffer.concat(chunks).toString(), text)
 })
 
-test('the first byte of a request reaches the database before the last is sent', async (t) => {
+/** Longer than what is gathered before the database hears of it. */
+const long = { 'Content-Length': String(2 * MiB) }
+
+test('the first byte of a long request reaches the database before the last is sent', async (t) => {
   const { upstream, url } = await startBoth(t)
   upstream.script = () => {}
-  const { request, answer } = open(url, '/api/v1/write', 'POST')
+  const { request, answer } = open(url, '/api/v1/write', 'POST', long)
   request.write('first')
   const seen = await upstream.next()
   assert.equal((await firstByte(seen.request)).toString(), 'first')
-  request.end('last')
-  assert.equal((await firstByte(seen.request)).toString(), 'last')
+  const rest = Buffer.alloc(2 * MiB - 5)
+  request.end(rest)
+  let length = 0
+  seen.request.on('data', (chunk: Buffer) => {
+    length += chunk.length
+  })
+  await until(() => length === rest.length)
   seen.response.end('done')
   assert.equal((await firstByte(await answer)).toString(), 'done')
+})
+
+for (const [what, headers] of [
+  ['of known length', { 'Content-Length': '9' }],
+  ['in chunks', {}],
+] as const) {
+  test(`the database hears of a request with a small body ${what} when that is complete`, async (t) => {
+    const { upstream, url } = await startBoth(t)
+    upstream.script = async (request, response) => void response.end(await bodyOf(request))
+    const { request, answer } = open(url, '/api/v1/write', 'POST', headers)
+    request.write('first')
+    await steady(() => upstream.seen.length)
+    assert.equal(upstream.seen.length, 0)
+    request.end('last')
+    assert.equal((await firstByte(await answer)).toString(), 'firstlast')
+  })
+}
+
+test('a body of unknown length becomes a stream when it is no longer small', async (t) => {
+  const { upstream, url } = await startBoth(t)
+  upstream.script = () => {}
+  const { request, answer } = open(url, '/api/v1/write', 'POST')
+  const pieces = [Buffer.alloc(MiB, 'a'), Buffer.alloc(MiB, 'b')]
+  request.write(pieces[0])
+  const next = upstream.next()
+  request.write(pieces[1])
+  const seen = await next
+  const received: Buffer[] = []
+  seen.request.on('data', (chunk: Buffer) => received.push(chunk))
+  await until(() => received.reduce((sum, { length }) => sum + length, 0) === 2 * MiB)
+  assert.ok(Buffer.concat(received).equals(Buffer.concat(pieces)))
+  request.destroy()
+  await assert.rejects(answer)
 })
 
 test('150 MB pass in each direction without being gathered', async (t) => {
@@ -201,7 +244,7 @@ test('a database may answer before it has read the request', async (t) => {
   upstream.script = (_request, response) => {
     response.writeHead(429, { 'Retry-After': '7', Connection: 'close' }).end('slow down')
   }
-  const { request, answer } = open(url, '/api/v1/write', 'POST')
+  const { request, answer } = open(url, '/api/v1/write', 'POST', long)
   request.on('error', () => {})
   request.write(Buffer.alloc(1000))
   const response = await answer

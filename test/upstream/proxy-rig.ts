@@ -5,7 +5,7 @@ import { createServer as createSecureServer, type ServerOptions } from 'node:htt
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
-import { Budget } from '../../src/core/budget.ts'
+import { Budget, BudgetShare } from '../../src/core/budget.ts'
 import { allOn } from '../../src/core/runtime.ts'
 import { ScratchPool } from '../../src/core/scratch.ts'
 import { FlavourWatch } from '../../src/engine/http/flavour.ts'
@@ -14,10 +14,12 @@ import type { Broken } from '../../src/engine/ports.ts'
 import { PackedAnswers } from '../../src/proxy/compression/packed.ts'
 import { Pieces } from '../../src/proxy/compression/pieces.ts'
 import { ThreadMaker } from '../../src/proxy/compression/pieces-maker.ts'
+import { Arrivals } from '../../src/proxy/front/arrivals.ts'
 import { GatheredMessage } from '../../src/proxy/front/body.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { Handler } from '../../src/proxy/request/handler.ts'
 import { Planning } from '../../src/proxy/request/planning.ts'
+import { SharedAnswers } from '../../src/proxy/request/shared-answers.ts'
 import {
   type ForwardRequest,
   HttpUpstream,
@@ -151,6 +153,9 @@ export async function startProxy(t: TestContext, { upstream, clock }: Rig): Prom
   const own = {
     cache,
     flavour,
+    arrivals: new Arrivals(budget, defaultLimits.maxRequestBytes),
+    forwardBuffers: new BudgetShare(budget, budget.limit / 8),
+    shared: new SharedAnswers(budget),
     scratch: new ScratchPool(),
     packed: new PackedAnswers(budget),
     pieces: new Pieces(budget, new ThreadMaker()),

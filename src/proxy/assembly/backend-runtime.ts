@@ -1,6 +1,6 @@
 /** One database behind the proxy: its connections, what it says it is, its cache, and how its requests are handled. */
 import type { Backend, Flavour, SegmentSettings, WireRequest } from '../../backends/backend.ts'
-import type { Budget } from '../../core/budget.ts'
+import type { Budget, BudgetShare } from '../../core/budget.ts'
 import type { Clock } from '../../core/clock.ts'
 import { WindowpaneError } from '../../core/errors.ts'
 import type { Mark } from '../../core/mark.ts'
@@ -23,10 +23,12 @@ import { Tracing } from '../../telemetry/tracing.ts'
 import { explainWire } from '../admin/explain.ts'
 import type { PackedAnswers } from '../compression/packed.ts'
 import type { Pieces } from '../compression/pieces.ts'
+import type { Arrivals } from '../front/arrivals.ts'
 import type { Limits } from '../limits.ts'
 import { Handler } from '../request/handler.ts'
 import type { Planning } from '../request/planning.ts'
 import { ModeSwitch, type Settings } from '../request/settings.ts'
+import type { SharedAnswers } from '../request/shared-answers.ts'
 import type { UpstreamState } from '../upstream/endpoint.ts'
 import type { Pace } from '../upstream/pace.ts'
 import { onlyServer, TracedUpstream } from '../upstream/traced.ts'
@@ -40,6 +42,11 @@ export interface Common {
   readonly limits: Limits
   readonly runtime: RuntimeSwitches
   readonly budget: Budget
+  /** Memory of requests that are not complete. */
+  readonly arrivals: Arrivals
+  /** Memory of forwarded answers that their clients have not taken yet. */
+  readonly forwardBuffers: BudgetShare
+  readonly shared: SharedAnswers
   readonly scratch: ScratchPool
   readonly packed: PackedAnswers
   readonly pace: Pace
@@ -110,7 +117,7 @@ export class BackendRuntime {
 
   constructor(common: Common, { name, backend, store, marks, ...options }: BackendRuntimeOptions) {
     const { clock, limits, runtime, budget, scratch, packed, pace, backlog, pieces, via, telemetry } = common
-    const { shadowLog, sampleRatio, planning } = common
+    const { shadowLog, sampleRatio, planning, arrivals, forwardBuffers, shared } = common
     const { onFlavour, onVouched } = common.hooks
     this.modes = new ModeSwitch(options.settings, (mode) => {
       // What was found out before may have been about another configuration.
@@ -124,10 +131,12 @@ export class BackendRuntime {
     const tracing = new Tracing({ clock, backend: name, server: onlyServer(url), sampleRatio })
     const hooks = tracing.around(telemetry?.hooks(name))
     const connections = { connections: limits.upstreamConnections, idleTimeoutMs: limits.upstreamTimeoutMs }
+    const onHeldCut = () => telemetry?.metrics.observeCut('held_connection')
+    const onSlowReader = () => telemetry?.metrics.observeCut('slow_reader')
     // With one database there is nothing to choose: asking it is the probe.
     const probe = urls.length > 1 && { probe: { path: backend.flavour.path, intervalMs: probeMs } }
     const upstream = new TracedUpstream(
-      { ...address, ...connections, ...probe, url, clock, pace, via },
+      { ...address, ...connections, ...probe, url, clock, pace, via, onHeldCut },
       tracing,
     )
     const flavour = new FlavourWatch(backend.flavour, upstream, clock)
@@ -167,6 +176,10 @@ export class BackendRuntime {
       ...hooks,
       cache,
       flavour,
+      arrivals,
+      forwardBuffers,
+      shared,
+      onSlowReader,
       scratch,
       packed,
       pieces,

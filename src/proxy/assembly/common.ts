@@ -1,6 +1,6 @@
 /** What all databases of a server share, sized by `limits.memory`. */
 import { getHeapStatistics } from 'node:v8'
-import { Budget, spareOf } from '../../core/budget.ts'
+import { Budget, BudgetShare, spareOf } from '../../core/budget.ts'
 import { GarbageWatch } from '../../core/garbage.ts'
 import { allOn, garbageCollector, type RuntimeSwitches } from '../../core/runtime.ts'
 import { ingestScratch, ScratchPool } from '../../core/scratch.ts'
@@ -9,8 +9,10 @@ import { ShadowLog, type VerifyResult } from '../../engine/shadow/log.ts'
 import { PackedAnswers } from '../compression/packed.ts'
 import { Pieces } from '../compression/pieces.ts'
 import { ThreadMaker } from '../compression/pieces-maker.ts'
+import { Arrivals } from '../front/arrivals.ts'
 import type { Limits } from '../limits.ts'
 import { Planning } from '../request/planning.ts'
+import { SharedAnswers } from '../request/shared-answers.ts'
 import { Pace } from '../upstream/pace.ts'
 import type { Common } from './backend-runtime.ts'
 import type { ProxyServerOptions } from './options.ts'
@@ -24,6 +26,9 @@ export function commonOf(options: ProxyServerOptions): Common {
   ingestScratch.configure(Math.min(ingestBytes, unusedBytesOf(limits)), onBuffer)
   return {
     ...{ clock, limits, runtime, budget, telemetry, sampleRatio },
+    arrivals: new Arrivals(budget, limits.maxRequestBytes + limits.maxHeaderBytes),
+    forwardBuffers: new BudgetShare(budget, limits.memoryBytes * forwardShare),
+    shared: new SharedAnswers(budget),
     scratch: new ScratchPool(unusedBytesOf(limits), onBuffer),
     packed: new PackedAnswers(budget),
     pace: new Pace({ onRead: onBuffer }),
@@ -35,6 +40,9 @@ export function commonOf(options: ProxyServerOptions): Common {
     hooks: parts.hooks ?? {},
   }
 }
+
+/** Of the memory, what forwarded answers may take that clients have not taken yet. */
+const forwardShare = 1 / 8
 
 /** What is in no budget, such as buffers that lie unused for the next answers, must be little beside it. */
 const unusedBytesOf = ({ memoryBytes }: Limits): number => Math.min(32 * 2 ** 20, memoryBytes / 32)

@@ -1,5 +1,7 @@
 /** The listeners of a server: one per address, each with the databases that are to be reached there. */
+import type { CutReason } from '../../core/decision.ts'
 import { allOn } from '../../core/runtime.ts'
+import type { Arrivals } from '../front/arrivals.ts'
 import { type Listener, openListener } from '../front/listener.ts'
 import { answererOf } from '../request/dispatch.ts'
 import { narrowness } from '../request/routes.ts'
@@ -11,6 +13,7 @@ type ServedDatabase = DatabaseOptions & { readonly backendRuntime: BackendRuntim
 export async function openListeners(
   { listen, limits, runtime = allOn, clock, tls, telemetry, parts }: ProxyServerOptions,
   databases: readonly ServedDatabase[],
+  arrivals: Arrivals,
 ): Promise<Map<string, Listener>> {
   const listeners = new Map<string, Listener>()
   const onCertificate = (error: string | undefined) =>
@@ -18,13 +21,14 @@ export async function openListeners(
       is: error ?? 'in force',
       isGood: error === undefined,
     })
+  const onCut = (reason: CutReason) => telemetry?.metrics.observeCut(reason)
   const byClaim = databases.toSorted((a, b) => narrowness(b.route) - narrowness(a.route))
   for (const [address, group] of Map.groupBy(byClaim, (database) => database.listen ?? listen)) {
     const secure = tls && { tls, onCertificate }
     const reusePort = parts?.reusePort === true
     const { name, listen: own } = group[0]!
     const flag = own === undefined ? '--listen' : `--backends.${name}.listen`
-    const listening = { address, flag, limits, runtime, clock, reusePort, ...secure }
+    const listening = { address, flag, limits, runtime, clock, reusePort, arrivals, onCut, ...secure }
     const answer = answererOf(group)
     const listener = openListener(listening, answer, answer)
     listeners.set(address, await listener.catch((error) => closeAll(listeners, error)))

@@ -79,7 +79,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     via,
     shadowLog,
   }
-  const opening = parts.openListeners?.(inside) ?? openListeners(options, backendRuntimes)
+  const opening = parts.openListeners?.(inside) ?? openListeners(options, backendRuntimes, common.arrivals)
   const listeners = await opening.catch(async (error) => {
     await closeBehindListeners()
     throw error

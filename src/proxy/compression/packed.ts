@@ -79,7 +79,8 @@ export class PackedAnswers {
 
 const sizeOf = (packed: Buffer, name: string): number => packed.length + 2 * name.length + entryOverhead
 
-function nameOf(panes: readonly Pane[], packing: Packing): string {
+/** Equal for answers of equal bytes. */
+export function nameOf(panes: readonly Pane[], packing: Packing): string {
   let name: string = packing
   for (const { body, from, to } of panes) name += ` ${body.id} ${from} ${to}`
   return name

@@ -1,12 +1,16 @@
 /** The body of a request: gathered within limits, as a stream where somebody can wait, and without one where nobody should. */
 import { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
 import { TappedMessage } from '../../core/runtime.ts'
+import type { Arrival, Arrivals } from './arrivals.ts'
 import type { Asked } from './exchange.ts'
 
 export interface BodyLimits {
   readonly maxBytes: number
-  /** Takes room in memory; false where there is none. */
+  /** Takes room in memory for a body that is complete; false where there is none. */
   hold(bytes: number): boolean
+  /** Where bodies are counted until they are complete. */
+  readonly arrivals?: Arrivals
 }
 
 /** A body, or why there is none: the client may have gone before its end. */
@@ -16,13 +20,15 @@ export type Body = Buffer | 'too long' | 'no room' | 'gone'
 class Gatherer {
   readonly #limits: BodyLimits
   readonly #onBody: (body: Body) => void
-  readonly #chunks: Buffer[] = []
+  readonly #arrival: Arrival | undefined
+  #chunks: Buffer[] = []
   #length = 0
   #isOver = false
 
   constructor(limits: BodyLimits, told: (body: Body) => void) {
     this.#limits = limits
     this.#onBody = told
+    this.#arrival = limits.arrivals?.begin(() => this.#deliver('no room'))
   }
 
   /** Returns false where no more is wanted. */
@@ -30,14 +36,16 @@ class Gatherer {
     if (this.#isOver) return false
     this.#length += chunk.length
     if (this.#length > this.#limits.maxBytes) this.#deliver('too long')
-    else if (!this.#limits.hold(chunk.length)) this.#deliver('no room')
+    else if (this.#arrival?.grow(chunk.length) === false) this.#deliver('no room')
     else this.#chunks.push(chunk)
     return !this.#isOver
   }
 
   end(): void {
     const chunks = this.#chunks
-    this.#deliver(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+    const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+    this.#arrival?.end()
+    this.#deliver(this.#limits.hold(body.length) ? body : 'no room')
   }
 
   gone(): void {
@@ -47,6 +55,8 @@ class Gatherer {
   #deliver(body: Body): void {
     if (this.#isOver) return
     this.#isOver = true
+    this.#chunks = []
+    this.#arrival?.end()
     this.#onBody(body)
   }
 }
@@ -115,6 +125,55 @@ function gatherStream(message: IncomingMessage, gatherer: Gatherer): void {
 }
 
 const noBytes = Buffer.alloc(0)
+
+/** A longer body is passed on while it arrives. */
+const maxSmallBodyBytes = 1024 * 1024
+
+/** `no room`: it was given up because incomplete requests take too much memory. */
+export type ForwardBody = Buffer | Readable | 'no room' | 'gone'
+
+/**
+ * The body of a request that is passed on: in full where it is small, so that no connection to the database waits for a slow client;
+ * otherwise as the stream that it came as.
+ */
+export function smallBodyOf(
+  message: Readable & Pick<Asked, 'headers'>,
+  { hold, arrivals }: Pick<BodyLimits, 'hold' | 'arrivals'>,
+  told: (body: ForwardBody) => void,
+): void {
+  if (Number(message.headers['content-length'] ?? 0) > maxSmallBodyBytes) {
+    told(message)
+    return
+  }
+  const chunks: Buffer[] = []
+  let length = 0
+  const deliver = (body: ForwardBody) => {
+    message.off('data', receive).off('end', end).off('close', gone)
+    told(body)
+  }
+  const arrival = arrivals?.begin(() => deliver('no room'))
+  const receive = (chunk: Buffer) => {
+    chunks.push(chunk)
+    length += chunk.length
+    if (arrival?.grow(chunk.length) === false || length <= maxSmallBodyBytes) return
+    message.pause()
+    message.unshift(Buffer.concat(chunks))
+    // What was put back is in memory until the database takes it.
+    message.once('close', () => arrival?.end())
+    deliver(message)
+  }
+  const end = () => {
+    arrival?.end()
+    // It is small and complete: it is passed on, whether or not the budget has room.
+    hold(length)
+    deliver(Buffer.concat(chunks))
+  }
+  const gone = () => {
+    arrival?.end()
+    deliver('gone')
+  }
+  message.on('data', receive).on('end', end).on('close', gone)
+}
 
 export function hasBody({ headers }: Pick<Asked, 'headers'>): boolean {
   const length = headers['content-length']

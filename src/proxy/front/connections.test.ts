@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import test from 'node:test'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { Connections } from './connections.ts'
+import { type ClientLimits, Connections } from './connections.ts'
 
 class FakeSocket extends EventEmitter {
   bytesRead = 0
@@ -18,9 +18,11 @@ class FakeSocket extends EventEmitter {
   }
 }
 
+const limits = { requestMs: 60_000, idleMs: 120_000, minRate: 0, maxIncomplete: 1000 }
+
 function setUp() {
   const clock = fakeClock()
-  const connections = new Connections(clock, { requestMs: 60_000, idleMs: 120_000 })
+  const connections = new Connections(clock, limits)
   const socket = new FakeSocket()
   const shortcut = { isReceiving: false, adopts: () => false }
   connections.add(socket as unknown as Socket, shortcut)
@@ -118,4 +120,93 @@ test('the end of a listener: unused connections are closed, answers under way ar
   assert.deepEqual([...connections.answering()], [used.response])
   used.response.closed = true
   assert.deepEqual([...connections.answering()], [])
+})
+
+/** Connections with these limits, and a way to open more of them, each from an address. */
+function setUpLimited(given: Partial<ClientLimits>) {
+  const clock = fakeClock()
+  const cut: string[] = []
+  const connections = new Connections(clock, { ...limits, ...given, onCut: (reason) => cut.push(reason) })
+  const open = (remoteAddress = '10.0.0.1') => {
+    const socket = Object.assign(new FakeSocket(), { remoteAddress })
+    connections.add(socket as unknown as Socket, { isReceiving: false, adopts: () => false })
+    return socket
+  }
+  return { clock, cut, connections, open }
+}
+
+test('a request that arrives more slowly than the minimum rate is refused with a sentence', async () => {
+  const { clock, cut, open } = setUpLimited({ minRate: 1000 })
+  const [slow, fast] = [open(), open()]
+  for (let second = 0; second < 15; second++) {
+    slow.bytesRead += 900
+    fast.bytesRead += 1100
+    await clock.advance(1_000)
+  }
+  assert.ok(slow.isDestroyed)
+  assert.match(slow.written, /^HTTP\/1\.1 408 [\s\S]*\r\n\r\nwindowpane: .*limits\.minRate\n$/)
+  assert.ok(!fast.isDestroyed)
+  assert.deepEqual(cut, ['slow_sender'])
+})
+
+test('a connection that was opened ahead of its first request has no rate', async () => {
+  const { clock, open } = setUpLimited({ minRate: 1000 })
+  const socket = open()
+  await clock.advance(55_000)
+  assert.ok(!socket.isDestroyed)
+})
+
+test('a body that we do not read is not the fault of its sender', async () => {
+  const { clock, connections, open } = setUpLimited({ minRate: 1000 })
+  const [unread, read] = [open(), open()]
+  const response = () => ({ closed: false, once: () => {}, headersSent: false, socket: null })
+  for (const [socket, readableLength] of [
+    [unread, 65_536],
+    [read, 0],
+  ] as const) {
+    socket.bytesRead = 100
+    connections.began(socket as unknown as Socket, { complete: false, readableLength }, response())
+  }
+  await clock.advance(30_000)
+  assert.ok(!unread.isDestroyed)
+  assert.ok(read.isDestroyed)
+})
+
+test('the sender of a body that does not come is answered where it is the turn of that answer', async () => {
+  const { clock, connections, open } = setUpLimited({ minRate: 1000 })
+  const [inTurn, behind] = [open(), open()]
+  const request = { complete: false }
+  const response = { closed: false, once: () => {}, headersSent: false }
+  for (const [socket, assigned] of [
+    [inTurn, inTurn],
+    [behind, null],
+  ] as const) {
+    const at = { ...response, socket: assigned as unknown as Socket | null }
+    connections.began(socket as unknown as Socket, request, at)
+  }
+  await clock.advance(30_000)
+  assert.match(inTurn.written, /^HTTP\/1\.1 408 /)
+  assert.ok(behind.isDestroyed)
+  assert.equal(behind.written, '')
+})
+
+test('of too many incomplete requests of one address the oldest are refused', async () => {
+  const { clock, cut, open } = setUpLimited({ maxIncomplete: 2 })
+  const other = open('10.0.0.2')
+  other.bytesRead++
+  const sockets = []
+  for (let i = 0; i < 4; i++) {
+    const socket = open()
+    socket.bytesRead++
+    sockets.push(socket)
+    await clock.advance(500)
+  }
+  await clock.advance(3_000)
+  assert.deepEqual(
+    sockets.map(({ isDestroyed }) => isDestroyed),
+    [true, true, false, false],
+  )
+  assert.match(sockets[0]!.written, /^HTTP\/1\.1 408 [\s\S]*limits\.maxIncompletePerAddress/)
+  assert.ok(!other.isDestroyed)
+  assert.deepEqual(cut, ['incomplete_per_address', 'incomplete_per_address'])
 })

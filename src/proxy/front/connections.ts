@@ -1,49 +1,69 @@
 /**
- * The connections of one listener. Clients that do not send their request, and connections that nobody uses, are found by
- * looking at all of them now and then: a timer per request, as node:http has it, costs more than a small answer.
+ * The connections of one listener. Clients that send their request too slowly or not at all, and connections that nobody uses, are
+ * found by looking at all connections every few seconds: a timer per request, as node:http has it, costs more than a small answer.
  */
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../../core/clock.ts'
+import type { CutReason } from '../../core/decision.ts'
+import { closeWaiting } from '../../core/runtime.ts'
 import type { Asked, Reply } from './exchange.ts'
+import { writeRefusal } from './refusal.ts'
 import type { Shortcut } from './shortcut.ts'
 
-export interface Patience {
+export interface ClientLimits {
   /** For a request to arrive in full, from its first byte or from the opening of the connection. */
   readonly requestMs: number
   /** For the next request. */
   readonly idleMs: number
+  /** Bytes per second that a request must arrive with on average, after the first seconds; 0: any rate. */
+  readonly minRate: number
+  /** Requests of one address that may be incomplete. */
+  readonly maxIncomplete: number
+  /** Called for every connection that is closed because of these limits. */
+  readonly onCut?: ((reason: CutReason) => void) | undefined
 }
+
+/** A request may be slower than the minimum rate at its beginning. */
+const rateGraceMs = 10_000
 
 interface Connection {
   readonly shortcut: Pick<Shortcut, 'isReceiving' | 'adopts'>
   /** The last request that began; answers leave in order, so that its answer is the last one too. */
-  request: Pick<Asked, 'complete'> | undefined
+  request: Arriving | undefined
   response: Ending | undefined
   requests: number
+  /** Answers that node:http keeps until those before them are sent. */
+  waiting: Set<ServerResponse> | undefined
   /** What it was seen doing at the last look, since when, and what it had sent by then. */
   doing: Doing
   since: number
+  sinceBytes: number
   seenRequests: number
   seenBytes: number
 }
 
-/** When an answer is over. */
-export type Ending = Pick<Reply, 'closed' | 'once'>
+/** Bytes that have arrived and that nobody reads (`readableLength`) show that the client is not the slow one. */
+type Arriving = Pick<Asked, 'complete'> & { readonly readableLength?: number }
+
+/** When an answer is over, and whether it has begun. */
+export type Ending = Pick<Reply, 'closed' | 'once'> & Partial<Pick<Reply, 'headersSent' | 'socket'>>
 
 /** A connection that node:http alone reads: the beginning of a request is not seen then. */
 export const noShortcut: Connection['shortcut'] = { isReceiving: false, adopts: () => false }
 
 type Doing = 'sending' | 'waiting' | 'idle'
+type Sender = readonly [Socket, Connection]
 
 export class Connections {
   readonly #clock: Clock
-  readonly #patience: Patience
+  readonly #limits: ClientLimits
   readonly #all = new Map<Socket, Connection>()
   #timer: Timer | undefined
 
-  constructor(clock: Clock, patience: Patience) {
+  constructor(clock: Clock, limits: ClientLimits) {
     this.#clock = clock
-    this.#patience = patience
+    this.#limits = limits
   }
 
   add(socket: Socket, shortcut: Connection['shortcut']): void {
@@ -52,8 +72,10 @@ export class Connections {
       request: undefined,
       response: undefined,
       requests: 0,
+      waiting: undefined,
       doing: 'sending',
       since: this.#clock.elapsed(),
+      sinceBytes: socket.bytesRead,
       seenRequests: 0,
       seenBytes: socket.bytesRead,
     })
@@ -62,12 +84,22 @@ export class Connections {
   }
 
   /** Called for every request. */
-  began(socket: Socket, request: Pick<Asked, 'complete'>, response: Ending): void {
+  began(socket: Socket, request: Arriving, response: Ending): void {
     const connection = this.#all.get(socket)
     if (connection === undefined) return
     connection.request = request
     connection.response = response
     connection.requests++
+  }
+
+  /** An answer that waits behind others is closed with its connection. */
+  waits(socket: Socket, response: ServerResponse): void {
+    const connection = this.#all.get(socket)
+    if (connection === undefined) return
+    connection.waiting ??= new Set()
+    const { waiting } = connection
+    waiting.add(response)
+    response.once('close', () => waiting.delete(response))
   }
 
   /** Answers that are not over. */
@@ -87,11 +119,24 @@ export class Connections {
     }
   }
 
+  /** Closes a connection whose request is not complete, with an answer where one can be given. */
+  cut(socket: Socket, reason: CutReason): void {
+    if (socket.destroyed) return
+    this.#limits.onCut?.(reason)
+    const response = this.#all.get(socket)?.response
+    const isSilent = response === undefined || response.closed
+    // The answer to a body that does not come, unless others go before it on this connection.
+    const isInTurn = response?.headersSent === false && response.socket !== null
+    if (isSilent || isInTurn) writeRefusal(socket, reason)
+    socket.destroy()
+  }
+
   stop(): void {
     this.#timer?.cancel()
   }
 
   #remove(socket: Socket): void {
+    for (const response of this.#all.get(socket)?.waiting ?? []) closeWaiting(response)
     this.#all.delete(socket)
     if (this.#all.size > 0) return
     this.#timer?.cancel()
@@ -99,23 +144,53 @@ export class Connections {
   }
 
   #lookAgain(): Timer {
-    const { requestMs, idleMs } = this.#patience
+    const { requestMs, idleMs } = this.#limits
     return this.#clock.after(Math.max(1, Math.min(requestMs, idleMs) / 20), () => {
-      for (const [socket, connection] of this.#all) this.#look(socket, connection)
+      const senders: Sender[] = []
+      for (const [socket, connection] of this.#all) {
+        if (this.#look(socket, connection)) senders.push([socket, connection])
+      }
+      if (senders.length > this.#limits.maxIncomplete) this.#cutSurplus(senders)
       this.#timer = this.#all.size === 0 ? undefined : this.#lookAgain()
     })
   }
 
-  #look(socket: Socket, connection: Connection): void {
+  /** Returns whether it goes on sending a request. */
+  #look(socket: Socket, connection: Connection): boolean {
     const now = this.#clock.elapsed()
     const doing = doingOf(socket, connection)
-    if (doing !== connection.doing || connection.requests !== connection.seenRequests) connection.since = now
+    if (doing !== connection.doing || connection.requests !== connection.seenRequests) {
+      connection.since = now
+      connection.sinceBytes = connection.seenBytes
+    }
     connection.doing = doing
     connection.seenRequests = connection.requests
     connection.seenBytes = socket.bytesRead
     const forMs = now - connection.since
-    if (doing === 'sending' && forMs >= this.#patience.requestMs) refuse(socket, connection)
-    if (doing === 'idle' && forMs >= this.#patience.idleMs) socket.destroy()
+    if (doing === 'idle' && forMs >= this.#limits.idleMs) socket.destroy()
+    if (doing !== 'sending') return false
+    const reason = this.#faultOf(socket, connection, forMs)
+    if (reason !== undefined) this.cut(socket, reason)
+    return reason === undefined && hasBegun(socket, connection)
+  }
+
+  #faultOf(socket: Socket, connection: Connection, forMs: number): CutReason | undefined {
+    const { requestMs, minRate } = this.#limits
+    if (forMs >= requestMs) return 'request_timeout'
+    if (forMs < rateGraceMs || !hasBegun(socket, connection)) return undefined
+    const isUnread = (connection.request?.readableLength ?? 0) > 0
+    const isSlow = (socket.bytesRead - connection.sinceBytes) * 1000 < minRate * forMs
+    return isSlow && !isUnread ? 'slow_sender' : undefined
+  }
+
+  /** Of each address, the requests that have been arriving longest. */
+  #cutSurplus(senders: readonly Sender[]): void {
+    const { maxIncomplete } = this.#limits
+    for (const ofOne of Map.groupBy(senders, ([socket]) => socket.remoteAddress).values()) {
+      if (ofOne.length <= maxIncomplete) continue
+      const oldestFirst = ofOne.toSorted(([, a], [, b]) => a.since - b.since)
+      for (const [socket] of oldestFirst.slice(0, -maxIncomplete)) this.cut(socket, 'incomplete_per_address')
+    }
   }
 }
 
@@ -129,9 +204,6 @@ function doingOf(socket: Socket, connection: Connection): Doing {
   return isSending ? 'sending' : 'idle'
 }
 
-function refuse(socket: Socket, { response }: Connection): void {
-  if (response === undefined || response.closed) {
-    socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
-  }
-  socket.destroy()
-}
+/** A connection that was only opened has nothing to send yet. */
+const hasBegun = (socket: Socket, { request, sinceBytes, shortcut }: Connection): boolean =>
+  request?.complete === false || socket.bytesRead > sinceBytes || shortcut.isReceiving

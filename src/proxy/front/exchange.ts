@@ -23,7 +23,7 @@ export interface Asked {
   /** Tells the body, or why there is none, once. */
   gather(limits: BodyLimits, told: (body: Body) => void): void
   /** The body, for whoever passes it on without a look at it. */
-  readonly unread: Readable | Uint8Array
+  readonly unread: (Readable & Pick<Asked, 'headers'>) | Uint8Array
 }
 
 /** What is used of node:http's own response, which is one. */

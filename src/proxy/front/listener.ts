@@ -1,14 +1,19 @@
 /** A listening socket: opened with a clear error, closed by draining. */
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
+import { Budget } from '../../core/budget.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
+import type { CutReason } from '../../core/decision.ts'
 import { WindowpaneError } from '../../core/errors.ts'
 import { allOn, type RuntimeSwitches, replaceHttpReader } from '../../core/runtime.ts'
 import type { Limits } from '../limits.ts'
+import { AddressCounts } from './addresses.ts'
+import { Arrivals } from './arrivals.ts'
 import { GatheredMessage, type HttpRequest, StreamedMessage } from './body.ts'
 import { Connections, type Ending, noShortcut } from './connections.ts'
 import type { Asked, Reply } from './exchange.ts'
 import { type ListenerTlsState, type SecureListener, secureListener } from './listener-tls.ts'
+import { writeRefusal } from './refusal.ts'
 import { Shortcut, type ShortcutOptions } from './shortcut.ts'
 
 export interface Listener {
@@ -32,6 +37,10 @@ export interface ListenerOptions {
   readonly tls?: { readonly cert: string; readonly key: string }
   /** Why what is in those files now is not in force; undefined where it is. Called when that changes. */
   readonly onCertificate?: (error: string | undefined) => void
+  /** Counts what has arrived of requests that are not complete; of this listener alone where it is not given. */
+  readonly arrivals?: Arrivals
+  /** Called for every connection that is closed because of a limit. */
+  readonly onCut?: (reason: CutReason) => void
 }
 
 const idleMs = 120_000
@@ -44,34 +53,52 @@ export async function openListener(
   answer: Answerer,
   answerPlain?: (request: Asked, reply: Reply) => void,
 ): Promise<Listener> {
-  const { limits, clock, tls, runtime = allOn } = options
+  const { limits, clock, tls, runtime = allOn, onCut } = options
   const { maxHeaderBytes } = limits
+  const arrivals = options.arrivals ?? new Arrivals(new Budget(limits.memoryBytes), maxHeaderBytes)
   const onChange = ({ error }: ListenerTlsState) => options.onCertificate?.(error)
-  const IncomingMessage = runtime.pushedBodies ? GatheredMessage : StreamedMessage
-  const serverOptions = { ...withoutTimers, maxHeaderSize: maxHeaderBytes, IncomingMessage }
+  const Message = runtime.pushedBodies ? GatheredMessage : StreamedMessage
+  const serverOptions = { ...withoutTimers, maxHeaderSize: maxHeaderBytes, IncomingMessage: Message }
   const secure = tls && secureListener({ ...tls, clock, onChange }, serverOptions)
   const server = secure?.server ?? createServer(serverOptions)
   server.maxConnections = limits.maxConnections
-  const connections = new Connections(clock, { requestMs: limits.requestTimeoutMs, idleMs })
+  server.on('drop', () => onCut?.('connections'))
+  const connections = new Connections(clock, {
+    requestMs: limits.requestTimeoutMs,
+    idleMs,
+    minRate: limits.minRateBytes,
+    maxIncomplete: limits.maxIncompletePerAddress,
+    onCut,
+  })
+  const sockets = socketsOf(server, new AddressCounts(limits.maxConnectionsPerAddress), onCut)
   const began = (socket: Socket, request: Pick<Asked, 'complete'>, response: Reply): void => {
     connections.began(socket, request, response)
     if (!server.listening) closeAfter(connections, response)
   }
   server.on(secure === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+    if (socket.destroyed) return
     const begin =
       answerPlain &&
       ((request: Asked, reply: Reply) => {
         began(socket, arrived, reply)
         answerPlain(request, reply)
       })
-    const shortcut = runtime.shortcut ? shortcutOf(socket, { clock, maxHeaderBytes, begin }) : undefined
+    const arrival = arrivals.begin(() => connections.cut(socket, 'incomplete_memory'))
+    const shortcut = runtime.shortcut
+      ? shortcutOf(socket, { clock, maxHeaderBytes, begin, arrival })
+      : undefined
     connections.add(socket, shortcut ?? noShortcut)
   })
-  const sockets = socketsOf(server)
-  server.on('request', (request, response) => {
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+    if (response.socket === null) connections.waits(request.socket, response)
     if (connections.shortcutOf(request.socket)?.adopts(request, response)) return
     began(request.socket, request, response)
     answer(request as HttpRequest, response)
+  }
+  server.on('request', onRequest)
+  server.on('checkContinue', (request, response) => {
+    continueInTurn(response)
+    onRequest(request, response)
   })
   const address = await listen(server, options).catch((error) => {
     secure?.stop()
@@ -92,13 +119,31 @@ export async function openListener(
   }
 }
 
-/** Slow and idle clients are looked after by Connections, at no cost per request. */
+/**
+ * Connections looks after slow and idle clients, at no cost per request. The timers of node:http must stay off: it would take a
+ * connection whose requests are all read by the shortcut for one that never sent a head.
+ */
 const withoutTimers = {
   requestTimeout: 0,
   headersTimeout: 0,
   keepAliveTimeout: 0,
   connectionsCheckingInterval: 24 * 3_600_000,
   optimizeEmptyRequests: true,
+  /** TLS only. */
+  handshakeTimeout: 10_000,
+}
+
+/**
+ * Asks for the body of a request with `Expect: 100-continue`. Where its answer waits behind others, that is done in its turn:
+ * node:http would write the 100 between the head and the body of the answer.
+ */
+function continueInTurn(response: ServerResponse): void {
+  if (response.socket !== null) response.writeContinue()
+  else {
+    response.once('socket', () => {
+      if (!response.headersSent) response.writeContinue()
+    })
+  }
 }
 
 /** A plain request, as a connection remembers it: without its body. */
@@ -116,11 +161,25 @@ function shortcutOf(socket: Socket, options: ShortcutOptions): Shortcut | undefi
 }
 
 /** Those too that are still agreeing on TLS: node:http does not know them, and waits for them all the same. */
-function socketsOf(server: AnyServer): ReadonlySet<Socket> {
+function socketsOf(
+  server: AnyServer,
+  addresses: AddressCounts,
+  onCut: ((reason: CutReason) => void) | undefined,
+): ReadonlySet<Socket> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
+    const address = socket.remoteAddress ?? ''
+    if (!addresses.enter(address)) {
+      onCut?.('connections_per_address')
+      if (!('setSecureContext' in server)) writeRefusal(socket, 'connections_per_address')
+      socket.destroy()
+      return
+    }
     sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
+    socket.once('close', () => {
+      sockets.delete(socket)
+      addresses.leave(address)
+    })
   })
   return sockets
 }

@@ -19,13 +19,9 @@ export function sendWhole(
   reply.end(body[last])
 }
 
-/** How much memory views keep from being freed; neighbours often lie in the same buffer. */
-export function memoryOf(views: readonly Uint8Array[]): number {
-  let bytes = 0
-  let before: ArrayBufferLike | undefined
-  for (const { buffer } of views) {
-    if (buffer !== before) bytes += buffer.byteLength
-    before = buffer
-  }
-  return bytes
+/** What cannot be given up while views are in use; neighbours often lie in the same memory. */
+export function memoryOf(views: readonly Uint8Array[]): ArrayBufferLike[] {
+  const memory: ArrayBufferLike[] = []
+  for (const { buffer } of views) if (buffer !== memory.at(-1)) memory.push(buffer)
+  return memory
 }

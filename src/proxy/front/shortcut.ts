@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../core/clock.ts'
+import type { Arrival } from './arrivals.ts'
 import type { Asked, Reply } from './exchange.ts'
 import { PlainReply, type Way } from './plain-reply.ts'
 import { readPlain } from './plain-request.ts'
@@ -15,10 +16,14 @@ export interface ShortcutOptions {
   readonly maxHeaderBytes: number
   /** Takes a request that was read here; without it none is. */
   readonly begin: ((request: Asked, reply: Reply) => void) | undefined
+  /** Counts what has arrived of a request that is not complete. */
+  readonly arrival: Arrival
 }
 
 /** A head that comes in more pieces than this is left to node:http. */
 export const maxPieces = 8
+/** The beginning of a longer head is left to node:http: reading all of it again with each piece takes too long. */
+const maxPartialBytes = 16 * 1024
 /** Who sends more than this without having taken the answer before is not read on. */
 const maxWaitingBytes = 64 * 1024
 
@@ -41,6 +46,8 @@ export class Shortcut implements Way {
   /** The last request that node:http has read. */
   #last: IncomingMessage | undefined
   #isNodeReceiving = false
+  /** What node:http has of a head that is not complete. */
+  #nodeBytes = 0
 
   /** `toNode` hands bytes to node:http's reader. */
   constructor(socket: Socket, options: ShortcutOptions, toNode: (bytes: Buffer) => void) {
@@ -104,6 +111,7 @@ export class Shortcut implements Way {
   /** The socket is closed. */
   closed(): void {
     this.#waiting = undefined
+    this.#options.arrival.end()
     this.#current?.gone()
   }
 
@@ -116,7 +124,7 @@ export class Shortcut implements Way {
     while (this.#waiting !== undefined && this.#current === undefined) {
       const bytes: Buffer = this.#waiting
       const request = readPlain(bytes, this.#options.maxHeaderBytes)
-      if (request === 'partial' && ++this.#pieces <= maxPieces) break
+      if (request === 'partial' && bytes.length <= maxPartialBytes && ++this.#pieces <= maxPieces) break
       this.#pieces = 0
       if (typeof request === 'string') {
         this.#leave(bytes)
@@ -130,6 +138,14 @@ export class Shortcut implements Way {
       if (this.#waiting !== undefined && this.#current !== undefined) this.#queueBehind(this.#current)
     }
     this.#isReading = false
+    this.#count()
+  }
+
+  /** Most connections never have anything to count. */
+  #count(): void {
+    const { arrival } = this.#options
+    const bytes = this.#waiting?.length ?? this.#nodeBytes
+    if (bytes !== arrival.bytes && !arrival.resize(bytes)) arrival.giveUp()
   }
 
   /** What is sent ahead waits until the answer before it has gone out; with one that is still awaited, node:http takes over. */
@@ -139,6 +155,7 @@ export class Shortcut implements Way {
       reply.goLong()
       this.#leave(bytes)
     } else if (bytes.length > maxWaitingBytes) this.socket.pause()
+    this.#count()
   }
 
   #leave(bytes: Buffer): void {
@@ -154,6 +171,8 @@ export class Shortcut implements Way {
     this.#handOver(bytes)
     const isBegun = this.#isNodeReceiving || !isBlank(bytes)
     this.#isNodeReceiving = isBegun && wasComplete && this.#last === before
+    this.#nodeBytes = this.#isNodeReceiving ? this.#nodeBytes + bytes.length : 0
+    this.#count()
   }
 
   /** While it has stopped the socket, node:http takes bytes for a fault of its own, which would end the process. */

@@ -1,4 +1,4 @@
-/** Clients that take nothing: an answer whose bytes wait in the socket without getting fewer is given up. */
+/** Clients that take their answer too slowly, or not at all: one whose bytes wait in the socket is given up. */
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { type RuntimeSwitches, writeQueueOf } from '../../core/runtime.ts'
@@ -6,9 +6,13 @@ import type { Reply } from './exchange.ts'
 
 export interface Patience {
   readonly clock: Clock
-  /** A client that takes nothing for this long is cut off. */
+  /** A client that takes nothing for this long, or less than the minimum rate over this long, is cut off. */
   readonly writeTimeoutMs: number
+  /** Bytes per second. */
+  readonly minRateBytes: number
   readonly runtime: RuntimeSwitches
+  /** Called for every client that is cut off. */
+  readonly onSlowReader?: (() => void) | undefined
 }
 
 export class StallWatch {
@@ -28,21 +32,38 @@ export class StallWatch {
     if (this.#timer !== undefined || socket === null || socket.writableLength === 0) return
     if (!this.#isWatched) this.#reply.once('close', () => this.#timer?.cancel())
     this.#isWatched = true
-    const { clock, writeTimeoutMs, runtime } = this.#patience
-    const taken = progressOf(socket, runtime)
+    const { clock, writeTimeoutMs, minRateBytes, runtime } = this.#patience
+    const before = progressOf(socket, runtime)
+    const least = Math.max(1, (minRateBytes * writeTimeoutMs) / 1000)
     this.#timer = clock.after(writeTimeoutMs, () => {
       this.#timer = undefined
       if (socket.destroyed || socket.writableLength === 0) return
-      if (progressOf(socket, runtime) === taken) this.#reply.destroy()
-      else this.watch()
+      if (takenBetween(before, progressOf(socket, runtime)) >= least) {
+        this.watch()
+        return
+      }
+      this.#patience.onSlowReader?.()
+      this.#reply.destroy()
     })
   }
 }
 
 /**
- * Changes whenever a client takes something. Node counts only completed writes, and many megabytes can be one write: how
- * much of it is left is known to the socket's write queue alone.
+ * Node counts only completed writes, and many megabytes can be one write: how much of it is left is known to the socket's write
+ * queue alone.
  */
-function progressOf(socket: Socket, { writeQueue }: RuntimeSwitches): string {
-  return `${socket.bytesWritten - socket.writableLength} ${writeQueue ? writeQueueOf(socket) : ''}`
+interface Progress {
+  readonly completed: number
+  readonly queued: number
+}
+
+const progressOf = (socket: Socket, { writeQueue }: RuntimeSwitches): Progress => ({
+  completed: socket.bytesWritten - socket.writableLength,
+  queued: writeQueue ? (writeQueueOf(socket) ?? 0) : 0,
+})
+
+/** While no write was completed, it is the same one that is in the queue. */
+function takenBetween(before: Progress, after: Progress): number {
+  const completed = after.completed - before.completed
+  return completed > 0 ? completed : before.queued - after.queued
 }

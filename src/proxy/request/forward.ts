@@ -1,4 +1,7 @@
-/** Everything that is not answered from the cache: passed on untouched, streamed both ways at the slower side's pace. */
+/**
+ * Everything that is not answered from the cache: passed on untouched. A small answer is kept for a slow reader, so that the
+ * connection to the database is free again; a larger one is streamed at the slower side's pace.
+ */
 import type { HeaderList } from '../../backends/backend.ts'
 import type { Broken, ResponseHandler, UpstreamCall } from '../../engine/ports.ts'
 import { Tee } from '../../engine/tee.ts'
@@ -12,7 +15,7 @@ export function forward(
   outgoing: Outgoing,
 ): Promise<Broken | undefined> {
   return new Promise((resolve) => {
-    const passing = new Passing(new Tee(outgoing), resolve)
+    const passing = new Passing(outgoing, resolve)
     const call = upstream.forward(request, passing)
     passing.sent(call)
     outgoing.onGone(() => {
@@ -23,12 +26,14 @@ export function forward(
 }
 
 class Passing implements ResponseHandler {
+  readonly #outgoing: Outgoing
   readonly #tee: Tee
   readonly #resolve: (broken: Broken | undefined) => void
   #call: UpstreamCall | undefined
 
-  constructor(tee: Tee, resolve: (broken: Broken | undefined) => void) {
-    this.#tee = tee
+  constructor(outgoing: Outgoing, resolve: (broken: Broken | undefined) => void) {
+    this.#outgoing = outgoing
+    this.#tee = new Tee(outgoing)
     this.#resolve = resolve
   }
 
@@ -41,8 +46,8 @@ class Passing implements ResponseHandler {
   }
 
   data(chunk: Uint8Array): void {
-    if (this.#tee.write(chunk)) return
-    this.#call?.pause()
+    if (this.#tee.write(chunk) || this.#outgoing.keepsUnsent()) return
+    this.#call?.pause(true)
     this.#tee.onDrain(() => this.#call?.resume())
   }
 

@@ -17,7 +17,8 @@ import type { Broken } from '../../engine/ports.ts'
 import type { Answer } from '../../engine/trip.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import type { Visit } from '../../telemetry/record.ts'
-import { type Body, hasBody } from '../front/body.ts'
+import type { Arrivals } from '../front/arrivals.ts'
+import { type Body, type ForwardBody, hasBody, smallBodyOf } from '../front/body.ts'
 import type { Asked, Reply } from '../front/exchange.ts'
 import type { ForwardRequest, HttpUpstream } from '../upstream/upstream.ts'
 import { Cancels } from './cancels.ts'
@@ -36,9 +37,12 @@ export interface HandlerOptions extends OutgoingOptions {
   /** Read once per request. */
   readonly settings: () => Settings
   readonly maxRequestBytes: number
+  /** Complete requests under way. */
   readonly maxRequests: number
   /** Shared by all databases of a thread. */
   readonly planning: Planning
+  /** Counts bodies until they are complete. */
+  readonly arrivals: Arrivals
   /** Called once per request, when its answer is over; the visit is not valid afterwards. */
   readonly observe?: (visit: Visit) => void
 }
@@ -63,6 +67,7 @@ export class Handler {
     this.#newId = () => newUuid(() => options.clock.random())
   }
 
+  /** Complete requests that are being answered. */
   get inFlight(): number {
     return this.#inFlight
   }
@@ -70,7 +75,6 @@ export class Handler {
   /** What can be answered at once is: a promise is made only where something has to be waited for. */
   handle(request: Asked, response: Reply): MaybePromise<void> {
     const outgoing = new Outgoing(request, response, this.#options)
-    this.#inFlight++
     return this.#run(outgoing, () => this.#answer(request, outgoing))
   }
 
@@ -96,7 +100,7 @@ export class Handler {
   }
 
   #finish(outgoing: Outgoing): void {
-    this.#inFlight--
+    if (outgoing.isCounted) this.#inFlight--
     this.#cancels.forget(outgoing)
     this.#observe(outgoing)
   }
@@ -116,13 +120,6 @@ export class Handler {
       return this.#refuse(outgoing, 'bad_request', 'the request target is not a path')
     if (this.#options.upstream.hasPrefix && climbs(incoming.path))
       return this.#refuse(outgoing, 'bad_request', climbingRefused)
-    if (this.#inFlight > this.#options.maxRequests) {
-      return this.#refuse(
-        outgoing,
-        'overloaded',
-        `more than ${this.#options.maxRequests} requests at once; try again`,
-      )
-    }
     if (isLoop(incoming, this.#options.via)) {
       return this.#refuse(
         outgoing,
@@ -130,31 +127,74 @@ export class Handler {
         'the upstream URL leads back to this Windowpane; point it to the database',
       )
     }
-    if (!this.#options.backend.claims(incoming.method, incoming.path)) {
-      if (this.#cancels.isSettledHere(incoming)) return this.#settled(outgoing)
-      const body = hasBody(request) ? request.unread : null
-      return this.#forward(outgoing, { ...incoming, body }, { bypass: 'not_a_range_query' })
+    const isQuery = this.#options.backend.claims(incoming.method, incoming.path)
+    if (!isQuery && this.#cancels.isSettledHere(incoming)) return this.#settled(outgoing)
+    if (hasBody(request)) return this.#gather(request, outgoing, { incoming, isQuery })
+    if (this.#isOneTooMany(outgoing)) return this.#overloaded(outgoing)
+    if (isQuery) return this.#query(outgoing, withBody(incoming, noBytes))
+    return this.#forward(outgoing, { ...incoming, body: null }, notARangeQuery)
+  }
+
+  /** Requests are counted when they are complete: slow clients do not use up what others need. */
+  #isOneTooMany(outgoing: Outgoing): boolean {
+    outgoing.isCounted = true
+    this.#inFlight++
+    return this.#inFlight > this.#options.maxRequests
+  }
+
+  #overloaded(outgoing: Outgoing): void {
+    const { maxRequests } = this.#options
+    const message = `more than ${maxRequests} requests at once; try again, or raise limits.maxRequests`
+    this.#refuse(outgoing, 'overloaded', message)
+  }
+
+  #gather(
+    request: Asked,
+    outgoing: Outgoing,
+    { incoming, isQuery }: { readonly incoming: Incoming; readonly isQuery: boolean },
+  ): MaybePromise<void> | 'later' {
+    const { maxRequestBytes: maxBytes, arrivals } = this.#options
+    const limits = { maxBytes, arrivals, hold: (bytes: number) => outgoing.hold(bytes) }
+    const { unread } = request
+    if (isQuery) {
+      request.gather(limits, (body) => {
+        void this.#run(outgoing, () => this.#queryWithBody(outgoing, incoming, body))
+      })
+    } else if (unread instanceof Uint8Array) return this.#forwardWithBody(outgoing, incoming, unread)
+    else {
+      smallBodyOf(unread, limits, (body) => {
+        void this.#run(outgoing, () => this.#forwardWithBody(outgoing, incoming, body))
+      })
     }
-    if (!hasBody(request)) return this.#query(outgoing, withBody(incoming, noBytes))
-    const limits = {
-      maxBytes: this.#options.maxRequestBytes,
-      hold: (bytes: number) => outgoing.hold(bytes),
-    }
-    request.gather(limits, (body) => {
-      void this.#run(outgoing, () => this.#queryWithBody(outgoing, incoming, body))
-    })
     return 'later'
   }
 
   #queryWithBody(outgoing: Outgoing, incoming: Incoming, body: Body): MaybePromise<void> {
-    if (body instanceof Buffer) return this.#query(outgoing, withBody(incoming, body))
-    if (body === 'gone') return this.#gone(outgoing)
-    if (body === 'too long') {
-      const { maxRequestBytes } = this.#options
-      return this.#refuse(outgoing, 'request_too_large', `a query may have ${maxRequestBytes} bytes`)
+    if (body instanceof Buffer) {
+      if (this.#isOneTooMany(outgoing)) return this.#overloaded(outgoing)
+      return this.#query(outgoing, withBody(incoming, body))
     }
+    if (body === 'gone') return this.#gone(outgoing)
+    if (body === 'no room') return this.#noRoom(outgoing)
+    const { maxRequestBytes } = this.#options
+    this.#refuse(outgoing, 'request_too_large', `a query may have ${maxRequestBytes} bytes`)
+  }
+
+  /** A body that is still arriving has its own limit: see slots.ts. */
+  #forwardWithBody(
+    outgoing: Outgoing,
+    incoming: Incoming,
+    body: Uint8Array | ForwardBody,
+  ): MaybePromise<void> {
+    if (body === 'gone') return this.#gone(outgoing)
+    if (body === 'no room') return this.#noRoom(outgoing)
+    if (body instanceof Uint8Array && this.#isOneTooMany(outgoing)) return this.#overloaded(outgoing)
+    return this.#forward(outgoing, { ...incoming, body }, notARangeQuery)
+  }
+
+  #noRoom(outgoing: Outgoing): void {
     outgoing.closeAfterResponse()
-    return this.#refuse(outgoing, 'overloaded', 'no memory is left for the query')
+    this.#refuse(outgoing, 'overloaded', 'no memory is left for the request; raise limits.memory')
   }
 
   #query(outgoing: Outgoing, wire: WireRequest): MaybePromise<void> {
@@ -288,6 +328,7 @@ export class Handler {
 }
 
 const noBytes = Buffer.alloc(0)
+const notARangeQuery = { bypass: 'not_a_range_query' } as const
 
 /** Without a spread, which costs more than the rest of it. */
 const withBody = ({ method, path, search, headers }: Incoming, body: Uint8Array): WireRequest => ({

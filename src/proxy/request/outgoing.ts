@@ -1,5 +1,6 @@
 /** Everything that is written to a client: head with the decision in it, and body. */
 import type { ErrorAnswer, HeaderList, Plan, Recomposed, WireRequest } from '../../backends/backend.ts'
+import { type BudgetShare, Reservation } from '../../core/budget.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { type Decision, newDecision, resetDecision } from '../../core/decision.ts'
 import type { Pane } from '../../core/pane.ts'
@@ -12,12 +13,17 @@ import type { SpanIds } from '../../telemetry/channels.ts'
 import type { Visit } from '../../telemetry/record.ts'
 import { negotiate, type Packing, packingOf } from '../compression/encoding.ts'
 import { type PackOptions, packAnswer, writeWhole } from '../compression/pack-answer.ts'
+import { nameOf } from '../compression/packed.ts'
 import type { Asked, Reply } from '../front/exchange.ts'
 import { maxShortBytes, type ShortBody } from '../front/send-buffer.ts'
 import { memoryOf, sendWhole } from '../front/send-whole.ts'
 import { type Patience, StallWatch } from '../front/stall.ts'
+import type { SharedAnswers } from './shared-answers.ts'
 
 export interface OutgoingOptions extends Patience, PackOptions {
+  /** For forwarded answers that their clients have not taken yet. */
+  readonly forwardBuffers: BudgetShare
+  readonly shared: SharedAnswers
   readonly via: string
   /** Says at its beginning whether a request is traced. */
   readonly trace?: (headers: HeaderList) => SpanIds | undefined
@@ -35,6 +41,12 @@ const manyParts = 2_000
 /** Less is copied as quickly. */
 const leastViewed = 32 * 1024
 
+/** A shorter answer is copied for each client: what many slow readers of it take is little. */
+const leastShared = 256 * 1024
+
+/** So much of a forwarded answer is kept for a reader that is slower than the database. */
+const maxKeptUnsent = 1024 * 1024
+
 /** One response, as a client the engine can wait with, a target it can stream to, and a visit to look back on. */
 export class Outgoing implements Client, StreamTarget, Visit {
   readonly encoding: Encoding
@@ -44,6 +56,8 @@ export class Outgoing implements Client, StreamTarget, Visit {
   wire: WireRequest | undefined
   question: string | undefined
   isForwarded = false
+  /** Whether it counts as a request under way. */
+  isCounted = false
   bytes = 0
   readonly #request: Asked
   readonly #response: Reply
@@ -54,6 +68,9 @@ export class Outgoing implements Client, StreamTarget, Visit {
   readonly #stall: StallWatch
   #isBroken = false
   #held = 0
+  /** Room for what the client has not taken of a forwarded answer: as much as it ever was. */
+  #kept: Reservation | undefined
+  #keptBytes = 0
   #isCancelled = false
   readonly #onCancelled: (() => void)[] = []
 
@@ -159,9 +176,24 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.#response.once('drain', resume)
   }
 
+  /** Whether what the client has not taken yet of a forwarded answer is kept in memory: the database need not wait for it. */
+  keepsUnsent(): boolean {
+    const { unsent } = this
+    if (unsent <= this.#keptBytes) return true
+    if (unsent > maxKeptUnsent || this.#response.closed) return false
+    if (this.#kept === undefined) {
+      const kept = new Reservation(this.#options.forwardBuffers)
+      this.#response.once('close', () => kept.free())
+      this.#kept = kept
+    }
+    if (!this.#kept.resize(unsent)) return false
+    this.#keptBytes = unsent
+    return true
+  }
+
   end(): void {
     this.#response.end()
-    this.#account(this.unsent)
+    this.#account(this.unsent - this.#keptBytes)
     this.#stall.watch()
   }
 
@@ -187,10 +219,31 @@ export class Outgoing implements Client, StreamTarget, Visit {
       return true
     }
     if (panes === undefined && (this.#sendShort(headers, body) || this.#sendViews(headers, body))) return true
-    const written = writeWhole(this.#options, body)
+    const written = this.#written(answer)
     if (written === undefined) return false
     if (panes !== undefined) packed.offer(panes, 'identity', written.bytes)
     this.#send(200, headers, written)
+    return true
+  }
+
+  #written({ body, panes }: PanesAnswer): Written | undefined {
+    const write = () => writeWhole(this.#options, body)
+    if (panes === undefined || body.length < leastShared) return write()
+    return this.#options.shared.use(nameOf(panes, 'identity'), write)
+  }
+
+  /** Sends an answer that is kept for others too. */
+  #sendKept(headers: HeaderList, bytes: Buffer): void {
+    this.#send(200, headers, { bytes, release: () => {} })
+    const isUnsent = !this.#response.closed && !this.#response.writableFinished
+    if (isUnsent) this.#holdShared([bytes.buffer])
+  }
+
+  /** Takes room in the budget for memory that others use too, until the answer is over. */
+  #holdShared(memory: readonly ArrayBufferLike[]): boolean {
+    const { shared } = this.#options
+    if (this.#response.closed || !shared.hold(memory)) return false
+    this.#response.once('close', () => shared.release(memory))
     return true
   }
 
@@ -211,8 +264,9 @@ export class Outgoing implements Client, StreamTarget, Visit {
   #sendViews(headers: HeaderList, body: Recomposed): boolean {
     const views = body.length < leastViewed ? undefined : body.views?.()
     if (views === undefined) return false
-    const kept = memoryOf(views)
-    if (kept > 2 * body.length || !this.hold(kept)) return false
+    const memory = memoryOf(views)
+    const kept = memory.reduce((bytes, { byteLength }) => bytes + byteLength, 0)
+    if (kept > 2 * body.length || !this.#holdShared(memory)) return false
     if (this.isGone || this.hasBegun) return true
     this.#sendWhole(200, headers, views)
     return true
@@ -240,12 +294,6 @@ export class Outgoing implements Client, StreamTarget, Visit {
     }
     this.#sendKept(headers, await made.bytes)
     return true
-  }
-
-  /** Sends bytes that other answers share: they count in the budget until this client has taken them, too. */
-  #sendKept(headers: HeaderList, bytes: Buffer): void {
-    this.#send(200, headers, { bytes, release: () => {} })
-    this.#account(bytes.length)
   }
 
   /** The client has cancelled its query, and is told so, if it has not been told anything else. */

@@ -6,6 +6,7 @@ import type { Choice, Endpoints } from './choice.ts'
 import type { Endpoint } from './endpoint.ts'
 import { isFaultOf } from './errors.ts'
 import type { Journey, ResponseReader } from './response.ts'
+import type { SlotKind } from './slots.ts'
 
 export interface Cargo {
   readonly method: string
@@ -16,6 +17,8 @@ export interface Cargo {
   readonly isSafe: boolean
   /** How long it may take until the next byte, if not as long as usual. */
   readonly patienceMs?: number
+  /** Which part of the connections it may use; those of the cache, where nothing is said. */
+  readonly slot?: SlotKind
   /** Asks nothing but how the database is: a server error is a bad sign. */
   readonly isProbe?: boolean
   /** Its headers for one of the databases, with the credentials for that one; or why there are none. */

@@ -34,7 +34,7 @@ function setUp() {
   const pace = new Pace({ afterTurn: (action) => turns.push(action) })
   const clock = fakeClock()
   const reader = new ResponseReader(handler, {
-    ...{ clock, pace, journey, idleTimeoutMs: 1000 },
+    ...{ clock, pace, journey, idleTimeoutMs: 1000, slot: { leave() {}, hold() {}, proceed() {} } },
   })
   const own = controller as unknown as Dispatcher.DispatchController
   reader.onRequestStart(own)

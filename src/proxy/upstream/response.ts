@@ -3,12 +3,15 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../../core/clock.ts'
 import type { Broken, ResponseHandler, UpstreamCall } from '../../engine/ports.ts'
 import type { Pace, Paced } from './pace.ts'
+import type { Slot } from './slots.ts'
 
 export interface ReaderOptions {
   readonly clock: Clock
   readonly idleTimeoutMs: number
   readonly journey: Journey
   readonly pace: Pace
+  /** Its connection. */
+  readonly slot: Pick<Slot, 'leave' | 'hold' | 'proceed'>
 }
 
 /** The attempts that one request takes. */
@@ -45,13 +48,22 @@ export class ResponseReader implements Dispatcher.DispatchHandler, UpstreamCall,
     if (this.#finish()) this.#controller?.abort(new Error('given up'))
   }
 
-  pause(): void {
+  /** Gives the connection up for requests that wait for one. */
+  cut(): void {
+    if (this.#isOver) return
+    this.fail({ reason: 'database_timeout', detail: 'the client reads too slowly' })
+    this.#controller?.abort(new Error('given up'))
+  }
+
+  pause(isForClient = false): void {
     this.#isHeld = true
+    if (isForClient && !this.#isOver) this.#options.slot.hold()
     this.#controller?.pause()
   }
 
   resume(): void {
     this.#isHeld = false
+    this.#options.slot.proceed()
     this.#goOn()
   }
 
@@ -132,6 +144,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, UpstreamCall,
     this.#isOver = true
     this.#timer.cancel()
     this.#options.journey.ended()
+    this.#options.slot.leave()
     return true
   }
 }

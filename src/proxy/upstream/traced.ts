@@ -73,8 +73,8 @@ class Watched implements ResponseHandler, UpstreamCall {
     this.#call.cancel()
   }
 
-  pause(): void {
-    this.#call.pause()
+  pause(isForClient?: boolean): void {
+    this.#call.pause(isForClient)
   }
 
   resume(): void {

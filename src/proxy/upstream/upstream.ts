@@ -1,5 +1,5 @@
 /** The database over HTTP: which of its URLs is asked, with what headers, and what is done when that one is down. */
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { HeaderList, WireRequest } from '../../backends/backend.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { headerOf } from '../../core/headers.ts'
@@ -11,6 +11,7 @@ import { Endpoint, type UpstreamState, type UpstreamTls } from './endpoint.ts'
 import { type Cargo, RequestJourney } from './journey.ts'
 import { Pace } from './pace.ts'
 import { ResponseReader } from './response.ts'
+import { Slot, type SlotKind, Slots } from './slots.ts'
 
 export interface ProbeOptions {
   /** A path that every database of this kind answers, such as that of a flavour probe. */
@@ -40,6 +41,8 @@ export interface UpstreamOptions extends UpstreamSettings {
   readonly via: string
   /** Shared by all databases of a process. */
   readonly pace?: Pace | undefined
+  /** Called when a slow reader loses its connection to others that wait for one. */
+  readonly onHeldCut?: (() => void) | undefined
 }
 
 /** A query has been read whole, for planning; the body of anything else may still be arriving. */
@@ -55,6 +58,8 @@ export class HttpUpstream implements Upstream {
   readonly #clock: Clock
   readonly #via: string
   readonly #pace: Pace
+  readonly #slots: Slots
+  readonly #onHeldCut: (() => void) | undefined
   readonly #retired = new Set<Endpoint>()
   #settings!: UpstreamSettings
   #credentials!: Credentials
@@ -63,8 +68,10 @@ export class HttpUpstream implements Upstream {
   #preferredEncoding: Encoding = 'gzip'
   #hasPrefix = false
 
-  constructor({ clock, via, pace = new Pace(), ...settings }: UpstreamOptions) {
+  constructor({ clock, via, pace = new Pace(), onHeldCut, ...settings }: UpstreamOptions) {
     this.#clock = clock
+    this.#slots = new Slots(clock, settings.connections)
+    this.#onHeldCut = onHeldCut
     this.#pace = pace
     this.#via = via
     this.configure(settings)
@@ -86,6 +93,7 @@ export class HttpUpstream implements Upstream {
     for (const endpoint of before) if (!after.includes(endpoint)) this.#retire(endpoint)
     this.#settings = settings
     this.#hasPrefix = [settings.url].flat().some(({ pathname }) => pathname !== '/')
+    this.#slots.configure(settings.connections)
     this.#credentials = new Credentials(settings.auth ?? {}, this.#clock)
     this.#endpoints = new Endpoints(after, settings.probe !== undefined)
     this.#preferredEncoding = after.every((each) => each.isLocal) ? 'identity' : 'gzip'
@@ -118,7 +126,7 @@ export class HttpUpstream implements Upstream {
     if (length !== undefined && request.body !== null) headers.push('content-length', length)
     return this.#begin(
       this.#endpoints,
-      { ...this.#cargo(request, headers), isSafe: isSafe(request) },
+      { ...this.#cargo(request, headers), isSafe: isSafe(request), slot: slotOf(request) },
       handler,
     )
   }
@@ -161,8 +169,15 @@ export class HttpUpstream implements Upstream {
     const journey = new RequestJourney(endpoints, cargo)
     const idleTimeoutMs = cargo.patienceMs ?? this.#settings.idleTimeoutMs
     const [clock, pace] = [this.#clock, this.#pace]
-    const reader = new ResponseReader(handler, { clock, idleTimeoutMs, journey, pace })
-    journey.begin(reader)
+    const slot = new Slot(this.#slots, cargo.slot ?? 'fetch', {
+      start: () => journey.begin(reader),
+      cut: () => {
+        reader.cut()
+        this.#onHeldCut?.()
+      },
+    })
+    const reader = new ResponseReader(handler, { clock, idleTimeoutMs, journey, pace, slot })
+    slot.enter()
     return reader
   }
 
@@ -196,6 +211,8 @@ export class HttpUpstream implements Upstream {
 const maxProbeMs = 5_000
 const authorization = new Set(['authorization'])
 const deaf: ResponseHandler = { head() {}, data() {}, end() {}, failed() {} }
+
+const slotOf = ({ body }: ForwardRequest): SlotKind => (body instanceof Readable ? 'upload' : 'forward')
 
 /** A body that streams is gone once it was sent; and what is neither a query nor GET may have been done already. */
 const isSafe = ({ method, body, isQuery = false }: ForwardRequest): boolean =>

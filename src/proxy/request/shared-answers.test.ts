@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Budget } from '../../core/budget.ts'
+import { ScratchPool, writeOut } from '../../core/scratch.ts'
+import { SharedAnswers } from './shared-answers.ts'
+
+function setUp(limit = 1000) {
+  const budget = new Budget(limit)
+  const shared = new SharedAnswers(budget)
+  const options = { budget, scratch: new ScratchPool() }
+  const use = (name: string) => shared.use(name, () => writeOut(options, 600, () => 600))
+  return { budget, shared, use }
+}
+
+test('one answer for several clients is written once, and released with the last of them', () => {
+  const { budget, use } = setUp()
+  const [one, two] = [use('a')!, use('a')!]
+  assert.equal(one.bytes, two.bytes)
+  assert.equal(budget.used, 600)
+  one.release()
+  assert.equal(budget.used, 600)
+  two.release()
+  assert.equal(budget.used, 0)
+  const three = use('a')!
+  assert.equal(budget.used, 600)
+  three.release()
+})
+
+test('another answer has bytes of its own; none without room', () => {
+  const { budget, use } = setUp()
+  use('a')
+  assert.equal(use('b'), undefined)
+  assert.equal(budget.used, 600)
+})
+
+test('memory of others is counted once, however many answers are sent from it', () => {
+  const { budget, shared } = setUp()
+  const [pane, head, huge] = [new ArrayBuffer(500), new ArrayBuffer(10), new ArrayBuffer(900)]
+  assert.ok(shared.hold([head, pane]))
+  assert.ok(shared.hold([pane]))
+  assert.equal(budget.used, 510)
+  assert.ok(!shared.hold([head, huge]))
+  assert.equal(budget.used, 510)
+  shared.release([pane])
+  assert.equal(budget.used, 510)
+  shared.release([head, pane])
+  assert.equal(budget.used, 0)
+})
