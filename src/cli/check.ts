@@ -1,4 +1,5 @@
 /** `windowpane check`: says whether a configuration can be used, what is in force and why, and what answers. */
+import { adminWarning } from '../config/checks.ts'
 import { splitArguments } from '../config/flags.ts'
 import { type ConfigProblem, describeProblem, type LoadedConfig } from '../config/load.ts'
 import type { Connector } from '../config/probe.ts'
@@ -58,10 +59,16 @@ export async function check(argv: readonly string[], io: CheckIo): Promise<numbe
     ? await connectAll(loaded, io.connect ?? (await import('../config/probe.ts')).probe)
     : []
   const isOk = found.every((one) => one.ok)
+  const warning = adminWarning(loaded.config)
   if (own.has('json'))
     say(
       io,
-      json({ ok: isOk, values: leavesOf(loaded), ...(own.has('connect') ? { connections: found } : {}) }),
+      json({
+        ok: isOk,
+        values: leavesOf(loaded),
+        ...(warning !== undefined && { warnings: [warning] }),
+        ...(own.has('connect') && { connections: found }),
+      }),
     )
   else say(io, accepted(loaded, found, own.has('print')))
   return isOk ? 0 : 1
@@ -110,6 +117,8 @@ function accepted(loaded: LoadedConfig, found: readonly Connection[], isPrinted:
     ({ backend, url, ok, found: what }) =>
       `${mark}${backend} ${url}: ${ok ? what : `no connection: ${what}`}\n`,
   )
+  const warning = adminWarning(loaded.config)
+  if (warning !== undefined) lines.push(`${mark}warning: ${warning}; set admin.tokenFile\n`)
   return `${isPrinted ? printConfig(loaded) : ''}${lines.join('')}${mark}${verdictOn(found)}\n`
 }
 
