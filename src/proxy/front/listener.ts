@@ -47,7 +47,9 @@ export async function openListener(
   const onChange = ({ error }: ListenerTlsState) => options.onCertificate?.(error)
   const IncomingMessage = runtime.pushedBodies ? GatheredMessage : StreamedMessage
   const serverOptions = { ...withoutTimers, maxHeaderSize: maxHeaderBytes, IncomingMessage }
-  const secure = tls && secureListener({ ...tls, clock, onChange }, serverOptions)
+  // Node waits for a handshake for two minutes, whatever the limits say.
+  const tlsOptions = { ...serverOptions, handshakeTimeout: limits.requestTimeoutMs }
+  const secure = tls && secureListener({ ...tls, clock, onChange }, tlsOptions)
   const server = secure?.server ?? createServer(serverOptions)
   server.maxConnections = limits.maxConnections
   const connections = new Connections(clock, { requestMs: limits.requestTimeoutMs, idleMs })
