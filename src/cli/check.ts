@@ -1,5 +1,5 @@
 /** `windowpane check`: says whether a configuration and the files it names can be used, what is in force, and what answers. */
-
+import { adminWarning } from '../config/checks.ts'
 import { fileProblems } from '../config/files.ts'
 import { splitArguments } from '../config/flags.ts'
 import type { Connector } from '../config/judge.ts'
@@ -63,7 +63,11 @@ export async function check(argv: readonly string[], io: CheckIo): Promise<numbe
   const connections = own.has('connect') ? await connectAll(loaded, io) : undefined
   const isOk = problems.length === 0 && (connections ?? []).every((one) => one.ok)
   if (own.has('json')) {
-    const data = { ok: isOk, values: leavesOf(loaded), problems: problems.map(problemData), connections }
+    const warning = adminWarning(loaded.config)
+    const data = {
+      ...{ ok: isOk, values: leavesOf(loaded), problems: problems.map(problemData), connections },
+      ...(warning !== undefined && { warnings: [warning] }),
+    }
     say(io, json(data))
   } else say(io, accepted(loaded, { problems, connections: connections ?? [] }, own.has('print')))
   return isOk ? exitCode.ok : exitCode.failed
@@ -119,9 +123,11 @@ interface Looked {
 }
 
 function accepted(loaded: LoadedConfig, { problems, connections }: Looked, isPrinted: boolean): string {
+  const warning = adminWarning(loaded.config)
   const lines = [
     ...problems.map(describeProblem),
     ...connections.map(connectionLine),
+    ...(warning === undefined ? [] : [`warning: ${warning}; set admin.tokenFile`]),
     verdictOn({ problems, connections }),
   ]
   // What is printed can be loaded again: everything else in it is a comment.

@@ -1,6 +1,8 @@
 /** `windowpane doctor`: looks at configuration, databases, stores and the running proxy, and says what to do. */
+import { adminWarning } from '../config/checks.ts'
 import { fileProblems } from '../config/files.ts'
 import { type LoadedConfig, problemLine } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
 import { type Finding, type FindingState, found, states } from '../core/finding.ts'
 import { addressFor, adminFlags, findAdmin } from './admin-client.ts'
 import { type Command, type CommandIo, type Given, json, misuse } from './command.ts'
@@ -38,6 +40,7 @@ async function run(given: Given, io: CommandIo): Promise<number> {
     const { config: inForce } = config.loaded
     const { checkDatabases } = await import('./doctor/databases.ts')
     const work = Promise.all([checkDatabases(inForce, io.clock), checkStores(inForce, io.clock)])
+    findings.push(...adminFindings(inForce))
     findings.push(...(await withProgress(io, 'asking the databases', work)).flat())
     findings.push(...checkIdentity(inForce))
   }
@@ -74,6 +77,13 @@ async function configOf(given: Given, io: CommandIo): Promise<Examined> {
     return { finding: about.fail(sentence, 'Put them there, or let this user read them.'), loaded }
   }
   return { finding: about.ok(`${file ?? 'What was given'} can be used.`), loaded }
+}
+
+function adminFindings(config: Config): Finding[] {
+  const warning = adminWarning(config)
+  if (warning === undefined) return []
+  const sentence = `${warning[0]!.toUpperCase()}${warning.slice(1)}.`
+  return [found('admin').warn(sentence, 'Set admin.tokenFile, or let it listen on 127.0.0.1.')]
 }
 
 async function proxyFindings(

@@ -115,6 +115,16 @@ function routesDiffer({ listen, backends }: Config, report: Report): void {
   }
 }
 
+/** Other machines reach the admin listener, and are asked for no token. */
+const isOpenToOthers = ({ enabled, listen, token, tokenFile }: Config['admin']): boolean =>
+  enabled && token === undefined && tokenFile === undefined && !isLoopback(listen)
+
+/** What a configuration that can be used should not be used with; undefined where there is nothing. */
+export const adminWarning = ({ admin }: Config): string | undefined =>
+  isOpenToOthers(admin)
+    ? `the admin listener on ${admin.listen} can be reached from other machines and asks for no token: it shows the texts of queries, and a page in somebody's browser can be made to read it`
+    : undefined
+
 function adminIsApart({ listen, backends, admin }: Config, report: Report): void {
   if (!admin.enabled) return
   const taken = [listen, ...Object.values(backends).map((backend) => backend.listen)]
@@ -123,8 +133,7 @@ function adminIsApart({ listen, backends, admin }: Config, report: Report): void
       'admin.listen',
       `${admin.listen} is an address of the proxy already: the admin listener is kept apart`,
     )
-  const isOpen = admin.token === undefined && admin.tokenFile === undefined
-  if (admin.allowWrites && isOpen && !isLoopback(admin.listen)) {
+  if (admin.allowWrites && isOpenToOthers(admin)) {
     report('admin.allowWrites', `would let anybody who reaches ${admin.listen} purge: set "tokenFile" too`)
   }
   if (admin.token !== undefined && admin.tokenFile !== undefined)

@@ -1,4 +1,4 @@
-/** Byte order of ranks. */
+/** Byte order of ranks, and bytes that hold no more memory than they need. */
 
 export interface ByteRange {
   readonly bytes: Buffer
@@ -23,4 +23,11 @@ export function compareBytes(a: ByteRange, b: ByteRange): number {
     j++
   }
   return i < end ? aBytes[i]! - bBytes[j]! : a.end - a.start - (b.end - b.start)
+}
+
+/** A copy for whoever keeps it: short buffers are parts of a pool, and what a compressor returns is part of its output buffer. */
+export function ownMemory(bytes: Uint8Array): Buffer {
+  const own = Buffer.allocUnsafeSlow(bytes.length)
+  own.set(bytes)
+  return own
 }

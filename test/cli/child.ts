@@ -22,17 +22,24 @@ export interface ChildOptions {
   /** What it can read; without it there is nothing. */
   readonly input?: string
   readonly cwd?: string
+  /** Another build of the program; the sources unless told. */
+  readonly main?: string
+}
+
+/** Where endings are registered: a test, or a command that runs them itself. */
+export interface Cleanup {
+  after(ending: () => void | Promise<void>): unknown
 }
 
 /** Starts the command; it is killed at the end of the test at the latest. */
-export function startCommand(t: TestContext, argv: readonly string[], options: ChildOptions = {}): Child {
-  const child = spawn(process.execPath, [main, ...argv], {
+export function startCommand(t: Cleanup, argv: readonly string[], options: ChildOptions = {}): Child {
+  const child = spawn(process.execPath, [options.main ?? main, ...argv], {
     stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },
     cwd: options.cwd,
   })
   child.stdin?.end(options.input)
-  t.after(() => child.kill('SIGKILL'))
+  t.after(() => void child.kill('SIGKILL'))
   return watch(child)
 }
 

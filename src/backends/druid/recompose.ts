@@ -1,4 +1,5 @@
 /** Puts an answer of rows together from panes: one copy per pane, of the database's own bytes. */
+import { ownMemory } from '../../core/bytes.ts'
 import { Memo } from '../../core/memo.ts'
 import { type Pane, type PaneBody, slice } from '../../core/pane.ts'
 import type { AnswerListener, Recomposed } from '../backend.ts'
@@ -21,18 +22,12 @@ interface Content {
 /** More pieces cost more to send than their bytes to copy. */
 const maxViews = 8
 
+// What is sent keeps the memory it lies in: a byte in a pool would keep the pool.
 const opening = ownMemory(Buffer.from('['))
 const noBytes = Buffer.alloc(0)
 
 /** Few texts, and the same ones again and again. */
 const closings = new Memo({ maxTexts: 100, maxCharacters: 1_000 }, (text) => ownMemory(Buffer.from(text)))
-
-/** What is sent keeps the memory it lies in: a byte in a pool would keep the pool. */
-function ownMemory(bytes: Buffer): Buffer {
-  const own = Buffer.allocUnsafeSlow(bytes.length)
-  bytes.copy(own)
-  return own
-}
 
 class RowAnswer implements Recomposed {
   readonly length: number

@@ -30,7 +30,13 @@ function firstKnown(acceptEncoding: string): Encoding {
   return 'identity'
 }
 
-const zstdLevel = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+const zstdLevel = { [constants.ZSTD_c_compressionLevel]: 1 }
+/** Node makes room for 128 KiB of output at once, however short the input is: for small panels that is 60 times too much garbage. */
+const maxChunkBytes = 128 * 1024
+const zstdOptions = (bytes: number) => ({
+  params: zstdLevel,
+  chunkSize: Math.min(maxChunkBytes, bytes + 512),
+})
 const fastest = { level: 1 }
 const [gzipAsync, deflateAsync] = [promisify(gzip), promisify(deflate)]
 
@@ -42,6 +48,8 @@ export function compress(bytes: Uint8Array, packing: Exclude<Packing, 'identity'
 
 function zstdAsync(bytes: Uint8Array): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    zstdCompress(bytes, zstdLevel, (error, packed) => (error === null ? resolve(packed) : reject(error)))
+    zstdCompress(bytes, zstdOptions(bytes.length), (error, packed) =>
+      error === null ? resolve(packed) : reject(error),
+    )
   })
 }

@@ -42,6 +42,19 @@ test('an answer of the same panes in the same packing is made once', async () =>
   assert.equal(packed.find([newPane()], 'gzip'), undefined)
 })
 
+test('what is kept lies in memory of its own: a part of a pool or of a compressor’s output would hold all of it', async () => {
+  const packed = new PackedAnswers(new Budget(1_000_000))
+  const [made, offered] = [newPane(), newPane()]
+  const partOfMore = Buffer.alloc(100_000, 1).subarray(0, 100)
+  await packed.make([made], 'zstd', async () => partOfMore)
+  for (let i = 0; i < 2; i++) packed.offer([offered], 'gzip', partOfMore)
+  for (const kept of [packed.find([made], 'zstd'), packed.find([offered], 'gzip')]) {
+    assert.ok(kept instanceof Buffer)
+    assert.equal(kept.buffer.byteLength, 100)
+    assert.ok(kept.equals(partOfMore))
+  }
+})
+
 test('who asks while it is being made waits for the same; a failure is kept by nobody', async () => {
   const packed = new PackedAnswers(new Budget(1_000_000))
   const pane = newPane()

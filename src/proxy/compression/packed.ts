@@ -4,6 +4,7 @@
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Budget } from '../../core/budget.ts'
+import { ownMemory } from '../../core/bytes.ts'
 import type { Pane } from '../../core/pane.ts'
 import type { Packing } from './encoding.ts'
 
@@ -44,7 +45,7 @@ export class PackedAnswers {
   /** Keeps what `pack` makes, if there is room for it. */
   async make(panes: readonly Pane[], packing: Packing, pack: () => Promise<Buffer>): Promise<Buffer> {
     const name = nameOf(panes, packing)
-    const pending = pack()
+    const pending = pack().then(ownMemory)
     this.#pending.set(name, pending)
     try {
       const packed = await pending
@@ -59,7 +60,7 @@ export class PackedAnswers {
   offer(panes: readonly Pane[], packing: Packing, packed: Uint8Array): void {
     const name = nameOf(panes, packing)
     if (this.#once.delete(name)) {
-      this.#keep(name, Buffer.from(packed))
+      this.#keep(name, ownMemory(packed))
       return
     }
     this.#once.set(name, true)

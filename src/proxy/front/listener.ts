@@ -59,7 +59,9 @@ export async function openListener(
   const onChange = ({ error }: ListenerTlsState) => options.onCertificate?.(error)
   const Message = runtime.pushedBodies ? GatheredMessage : StreamedMessage
   const serverOptions = { ...withoutTimers, maxHeaderSize: maxHeaderBytes, IncomingMessage: Message }
-  const secure = tls && secureListener({ ...tls, clock, onChange }, serverOptions)
+  // Node waits for a handshake for two minutes, whatever the limits say.
+  const handshakeTimeout = Math.min(handshakeMs, limits.requestTimeoutMs)
+  const secure = tls && secureListener({ ...tls, clock, onChange }, { ...serverOptions, handshakeTimeout })
   const server = secure?.server ?? createServer(serverOptions)
   server.maxConnections = limits.maxConnections
   server.on('drop', () => onCut?.('connections'))
@@ -129,9 +131,9 @@ const withoutTimers = {
   keepAliveTimeout: 0,
   connectionsCheckingInterval: 24 * 3_600_000,
   optimizeEmptyRequests: true,
-  /** TLS only. */
-  handshakeTimeout: 10_000,
 }
+
+const handshakeMs = 10_000
 
 /**
  * Asks for the body of a request with `Expect: 100-continue`. Where its answer waits behind others, that is done in its turn:

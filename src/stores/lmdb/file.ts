@@ -2,6 +2,7 @@
  * The open file: its tables, one writer that gathers what is to be changed into few transactions, and how much room
  * there is. Commits are synced before they count (never `noSync`); a worker thread waits for the disk, not this one.
  */
+import { closeSync, fstatSync, openSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { type Database, type Environment, type LmdbLibrary, pagesOf } from './library.ts'
 import { dataFile, fileMode } from './place.ts'
@@ -30,6 +31,10 @@ export class StoreFile {
   readonly tables: Tables
   readonly #environment: Environment
   readonly #path: string
+  /** Of the file that is mapped, whatever its name leads to later. */
+  readonly #descriptor: number
+  #seenBytes = 0
+  #isCut = false
   #queue: Job[] = []
   #queuedBytes = 0
   #pumping: Promise<void> | undefined
@@ -56,6 +61,19 @@ export class StoreFile {
       uses: table('uses'),
       cells: table('cells'),
     }
+    // Not of the lock file: closing any descriptor of that one would release LMDB's locks on it.
+    this.#descriptor = openSync(this.#path, 'r')
+  }
+
+  /**
+   * Whether another program has cut the file short, which LMDB never does. Pages that are mapped and gone end the process when they are
+   * read, so this is asked before every read and every transaction.
+   */
+  get isCut(): boolean {
+    const { size } = fstatSync(this.#descriptor)
+    if (size < this.#seenBytes) this.#isCut = true
+    this.#seenBytes = size
+    return this.#isCut
   }
 
   get queuedBytes(): number {
@@ -108,6 +126,7 @@ export class StoreFile {
 
   async close(): Promise<void> {
     await this.#pumping
+    closeSync(this.#descriptor)
     await this.#environment.close()
   }
 
@@ -132,6 +151,7 @@ export class StoreFile {
   async #commit(batch: readonly Job[]): Promise<void> {
     let failure: { readonly error: unknown } | undefined
     try {
+      if (this.isCut) throw new Error(cutShort)
       await this.#environment.childTransaction(() => {
         for (const job of batch) job.run()
       })
@@ -142,6 +162,9 @@ export class StoreFile {
     for (const job of batch) job.resolve(failure === undefined, failure?.error)
   }
 }
+
+/** In the words of LMDB, whose codes say how bad it is. */
+export const cutShort = 'MDB_CORRUPTED: another program has cut the file short'
 
 const binary = { encoding: 'binary', keyEncoding: 'binary' } as const
 

@@ -1,5 +1,6 @@
 /** How the store is: what an operator watches, and what decides whether a query still asks it. */
 import type { Clock, EpochMs } from '../../core/clock.ts'
+import { cutShort } from './file.ts'
 import { nameOfError } from './library.ts'
 import type { SetAsideReason } from './marker.ts'
 
@@ -29,6 +30,14 @@ export interface StoreCounters {
   deadReaders: number
 }
 
+/** What the file system says about the file. */
+export interface Signs {
+  /** A write that did not fit is reported as any input or output error. */
+  isDiskFull(): boolean
+  /** Another program has cut the file short. */
+  isCut(): boolean
+}
+
 const retryMs = 10_000
 const damageCodes = /MDB_(CORRUPTED|PAGE_NOTFOUND|PANIC|INVALID|VERSION_MISMATCH|BAD_TXN|CURSOR_FULL|PROBLEM)/
 const fullCodes = /ENOSPC|EDQUOT|EFBIG|No space left|quota|File too large/i
@@ -43,16 +52,15 @@ export class Health {
     deadReaders: 0,
   }
   readonly #clock: Clock
-  readonly #isDiskFull: () => boolean
+  readonly #signs: Signs
   readonly #setAside: SetAsideReason | undefined
   #trouble: { readonly kind: Trouble; readonly since: EpochMs; readonly detail: string } | undefined
   #retryAt = 0
   isClosed = false
 
-  /** `isDiskFull`: a write that did not fit is reported as any input or output error. */
-  constructor(clock: Clock, isDiskFull: () => boolean, setAside: SetAsideReason | undefined) {
+  constructor(clock: Clock, signs: Signs, setAside: SetAsideReason | undefined) {
     this.#clock = clock
-    this.#isDiskFull = isDiskFull
+    this.#signs = signs
     this.#setAside = setAside
   }
 
@@ -68,8 +76,12 @@ export class Health {
     return this.#trouble?.kind === 'damaged'
   }
 
+  /** Asked before the file is touched in any way. */
   get isReadable(): boolean {
-    return !this.isClosed && !this.isDamaged
+    if (this.isClosed || this.isDamaged) return false
+    if (!this.#signs.isCut()) return true
+    this.fail(new Error(cutShort))
+    return false
   }
 
   /** While something is wrong, one write every now and then finds out whether it still is. */
@@ -81,7 +93,7 @@ export class Health {
     this.counters.failures++
     const detail = nameOfError(error)
     if (damageCodes.test(detail)) this.trouble('damaged', detail)
-    else this.trouble(fullCodes.test(detail) || this.#isDiskFull() ? 'disk_full' : 'failing', detail)
+    else this.trouble(fullCodes.test(detail) || this.#signs.isDiskFull() ? 'disk_full' : 'failing', detail)
   }
 
   trouble(kind: Trouble, detail: string): void {

@@ -109,7 +109,8 @@ class FileStore implements LmdbStore {
     this.#file = opened.file
     this.#markers = opened.markers
     const disk = outside?.disk ?? systemDisk
-    this.#health = new Health(clock, () => disk.freeBytes(directory) < almostNothing, opened.setAside)
+    const isDiskFull = (): boolean => disk.freeBytes(directory) < almostNothing
+    this.#health = new Health(clock, { isDiskFull, isCut: () => this.#file.isCut }, opened.setAside)
     this.#keys = new Keys(versionBytes(outside?.paneVersion ?? paneVersion))
     const { tables } = this.#file
     this.#records = new Records(tables, this.#keys)

@@ -5,6 +5,7 @@
 import { scheduler } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdDecompress, zstdDecompressSync } from 'node:zlib'
+import { ownMemory } from '../../core/bytes.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Origin, Pane, PaneBody } from '../../core/pane.ts'
 import { atOnce, bodyOfCompressible, compressible, inTurns } from '../../core/pane-pack.ts'
@@ -99,13 +100,6 @@ const bodiesOf = ({ panes }: Pick<ColdPanes, 'panes'>): ColdBody[] => [
 const panesWith = ({ panes }: ColdPanes, bodies: ReadonlyMap<ColdBody, PaneBody>): Pane[] =>
   panes.map(({ body, from, to }) => ({ body: bodies.get(body)!, from, to }))
 
-/** In memory of its own: what a compressor returns is part of something longer. */
-function owned(bytes: Buffer): Buffer {
-  const own = Buffer.allocUnsafeSlow(bytes.length)
-  bytes.copy(own)
-  return own
-}
-
 const pack = promisify(zstdCompress)
 const unpack = promisify(zstdDecompress)
 /** The level that is quickest; higher ones make digits longer. */
@@ -116,7 +110,8 @@ const inOnePiece = (length: number) => ({ maxOutputLength: length, chunkSize: Ma
 export const zstd: Packer = {
   smallest: 4096,
   longestNow: 256 * 1024,
-  pack: async (bytes) => owned(await pack(bytes, { params, chunkSize: Math.max(4096, bytes.length >> 1) })),
+  pack: async (bytes) =>
+    ownMemory(await pack(bytes, { params, chunkSize: Math.max(4096, bytes.length >> 1) })),
   unpack: (packed, length) => unpack(packed, inOnePiece(length)),
   unpackNow: (packed, length) => zstdDecompressSync(packed, inOnePiece(length)),
   turn: () => scheduler.yield(),
