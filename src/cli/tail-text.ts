@@ -9,6 +9,7 @@ export interface TailRequest {
   readonly backend: string
   readonly outcome: string
   readonly reason?: string
+  readonly unstored?: string
   readonly shape: string
   readonly window?: { readonly from: string; readonly to: string; readonly buckets: number }
   readonly runs?: readonly { readonly source: string; readonly from: string; readonly to: string }[]
@@ -40,7 +41,8 @@ export function tailLine(request: TailRequest, look: Look): string {
   ].join(' ')
   const width = look.terminal?.columns()
   const painted = head.length - plainLength(head)
-  const text = `${head} ${shapeText(shape)}`
+  const note = request.unstored === undefined ? '' : `(unstored: ${oneLine(request.unstored)}) `
+  const text = `${head} ${note}${shapeText(shape)}`
   return width === undefined ? text : shorten(text, Math.max(width + painted, head.length))
 }
 

@@ -82,7 +82,7 @@ export const servingReasons = {
   vary: {
     meaning: "the database's answer depends on request headers that are not part of the key (Vary)",
     remedy:
-      'Name the header in identityHeaders (identity: headers), or have the gateway not send it in Vary; windowpane tail --reason vary shows which it is.',
+      'Name the header in identityHeaders (identity: headers), or have the gateway not send it in Vary; windowpane tail --json --reason vary shows which it is.',
   },
   malformed_cache_headers: {
     meaning: "Cache-Control, Age or Vary of the database's answer cannot be read",

@@ -133,6 +133,32 @@ test('a purge at the instant of the fetch takes what has limits, too', async () 
   assert.equal((await rig.explain(10, to)).reason, 'purged')
 })
 
+test('after an answer that may not be shared nobody waits for the next, until one may be', async () => {
+  const rig = new EngineRig()
+  const to = rig.openCell - dayMs
+  rig.database.headers = ['Cache-Control', 'no-store']
+  rig.database.lagMs = 100
+  const both = async () => {
+    const asking = [rig.ask(10, to), rig.ask(10, to)]
+    await rig.clock.advance(100)
+    return Promise.all(asking)
+  }
+  assert.deepEqual(
+    (await both()).map(({ answer }) => answer.kind),
+    ['panes', 'forward'],
+  )
+  for (const { answer, decision } of await both()) {
+    assert.deepEqual([answer.kind, decision.unstored, decision.collapsed], ['panes', 'no_store', false])
+  }
+  rig.database.headers = []
+  await both()
+  await rig.clock.advance(3_600_000)
+  assert.deepEqual(
+    (await both()).map(({ decision }) => decision.collapsed),
+    [false, true],
+  )
+})
+
 test('explain, the decision and the answer agree about what is not stored', async () => {
   const rig = new EngineRig()
   const to = rig.openCell - dayMs
@@ -145,5 +171,8 @@ test('explain, the decision and the answer agree about what is not stored', asyn
   )
   assert.equal(text, rig.truth(12, to + 2 * minuteMs))
   assert.ok(answer.kind === 'panes' && answer.panes === undefined, 'nothing keeps it compressed')
+  const told = await rig.explain(12, to + 2 * minuteMs)
+  assert.deepEqual([told.outcome, told.unstored], ['partial', { reason: 'vary', detail: 'Vary: X-Team' }])
+  assert.match(told.sentence, /would be asked for\. The last answer was not stored: .* \(Vary: X-Team\)\.$/)
   assert.equal((await rig.ask(10, to)).decision.outcome, 'hit')
 })

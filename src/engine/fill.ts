@@ -1,4 +1,5 @@
 /** Gets gaps from flights under way, by a flight of its own, or both. */
+import { BoundedMap } from '../core/bounded-map.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { countOf, type Intervals, nothing, subtractAll, uniteAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
@@ -7,6 +8,7 @@ import type { FetchResult } from './fetch.ts'
 import { type Filled, filledBy, type JoinedFlight } from './flight-results.ts'
 import { type Flight, type FlightSpec, Flights, type Wish, wholeIn } from './flights.ts'
 import { askedBy } from './gaps.ts'
+import type { Forbidden } from './http/answer-terms.ts'
 import { Intake } from './intake.ts'
 import { marksOver } from './marks.ts'
 import { findStale, staleAnswerOf } from './stale.ts'
@@ -34,6 +36,8 @@ interface PendingQuery {
 
 const slow = { reason: 'database_slow', detail: 'still waiting' } as const
 
+const maxForbidden = 1_000
+
 /** After so many waits for other threads or nodes a request goes its own way. */
 const maxLooks = 3
 
@@ -43,6 +47,8 @@ export class GapFiller {
   readonly #backlog: Backlog
   /** Responses that their clients have and that are not stored yet. */
   readonly #unstored = new Map<Intake, Key>()
+  /** Keys whose last answer the database forbade to share: waiting for another such answer would be for nothing. */
+  readonly #forbidden = new BoundedMap<Key, Forbidden>({ maxEntries: maxForbidden })
   #isDatabaseDown = false
 
   constructor(options: IntervalCacheOptions) {
@@ -73,6 +79,11 @@ export class GapFiller {
     return pending.length === 0 ? undefined : Promise.all(pending.map(([fetch]) => fetch.result))
   }
 
+  /** Why the last answer that was fetched for a key was not stored, where the database forbade it. */
+  whyUnstored(key: Key): Forbidden | undefined {
+    return this.#forbidden.get(key)
+  }
+
   /** Fetches under way. */
   get flights(): number {
     return this.#flights.count
@@ -98,7 +109,8 @@ export class GapFiller {
   ): { joined: readonly JoinedFlight[]; rest: Intervals } {
     const along = countOf(subtractAll(lapsing, gaps))
     const wish = { ...this.#wishOf({ key, request }), along }
-    const first = this.#options.coalescing ? this.#flights.join(key, gaps, wish) : undefined
+    const mayJoin = this.#options.coalescing && !this.#forbidden.has(key)
+    const first = mayJoin ? this.#flights.join(key, gaps, wish) : undefined
     if (first === undefined) return { joined: [], rest: gaps }
     const { rest } = first
     const second = rest.length === 0 ? undefined : this.#flights.joinForRest(key, rest, wish)
@@ -152,7 +164,7 @@ export class GapFiller {
   /** Where other threads or nodes fetch too, one of them fetches; the others look again once that has landed. */
   #whenClaimed(trip: Trip, spec: FlightSpec, { fetch, send }: PendingQuery): void {
     const { claims } = this.#options
-    const isStorable = wholeIn(spec.intervals, spec.edges).length > 0
+    const isStorable = wholeIn(spec.intervals, spec.edges).length > 0 && !this.#forbidden.has(spec.key)
     if (claims === undefined || !isStorable) {
       send()
       return
@@ -184,7 +196,10 @@ export class GapFiller {
     if (result.kind !== 'abandoned') {
       this.#isDatabaseDown = result.kind === 'broken' && result.reason !== 'database_error'
     }
-    if (result.kind === 'panes') trip.decision.stored = await writeBack(this.#options, trip, result)
+    if (result.kind !== 'panes') return
+    if (result.forbidden === undefined) this.#forbidden.delete(trip.key)
+    else this.#forbidden.set(trip.key, result.forbidden)
+    trip.decision.stored = await writeBack(this.#options, trip, result)
   }
 
   /** Waits for all flights, but not longer than its patience where a stale answer is at hand. */

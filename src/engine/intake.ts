@@ -35,6 +35,11 @@ export interface IntakeOptions {
   readonly land: (result: FetchResult) => Promise<void>
 }
 
+/**
+ * An encoded response this short is decoded before its client gets any of it, a longer one in its beginning: where it turns out
+ * to be broken, the client can still be given another answer.
+ */
+const provenBytes = 16 * 1024
 /** Error bodies are small; a longer one is not kept. */
 const maxErrorBytes = 1024 * 1024
 /** A response this short is split as soon as it has arrived: putting it off would cost more. */
@@ -125,10 +130,14 @@ export class Intake implements ResponseHandler, Backlogged {
     if (status < 500 || this.#options.isTransparent === true) this.#tee.head(status, headers)
     if (this.#isSettled) return
     this.#decoder = decoderFor(headers, {
-      data: (chunk) => this.#split(chunk),
+      data: (chunk) => {
+        if (this.#tee.heldBytes > provenBytes) this.#release()
+        this.#split(chunk)
+      },
       end: () => this.#decoded(),
       undecodable: (detail) => this.#undecodable(detail),
     })
+    if (this.#decoder !== undefined && this.#options.isTransparent !== true) this.#tee.hold()
     if (status === 200) this.#sink = this.#options.newSink()
   }
 
@@ -136,7 +145,7 @@ export class Intake implements ResponseHandler, Backlogged {
     const isKeepingUp = this.#tee.write(chunk)
     this.#remaining -= chunk.length
     // A client that was told the length has all of it now. `end` comes later, when the decoder has caught up.
-    if (this.#remaining <= 0) this.#deliver()
+    if (this.#remaining <= 0 && !this.#tee.isHolding) this.#deliver()
     if (!this.#isSettled) this.#keep(chunk)
     // While the response is kept, the database sets the pace, and what the client has not taken counts in the budget.
     if (isKeepingUp || !this.#isSettled) return
@@ -237,9 +246,15 @@ export class Intake implements ResponseHandler, Backlogged {
 
   /** Members go their own way at once; only a client that has a part of the response waits for the rest. */
   #giveUp(reason: ServingReason, detail = `after ${this.#received} bytes`): void {
+    this.#tee.release()
     this.#settle({ kind: 'unusable', reason, detail })
     if (!this.#tee.isOpen) this.#pressure.cancel()
     else if (this.#hasArrived) this.#tee.end()
+  }
+
+  #release(): void {
+    this.#tee.release()
+    if (this.#remaining <= 0) this.#deliver()
   }
 
   #deliver(): void {

@@ -15,6 +15,9 @@ export class Tee {
   readonly finished: Promise<void>
   #target: StreamTarget | undefined
   #head: Head | undefined
+  /** Chunks that are kept from the client for now. */
+  #held: Uint8Array[] | undefined
+  #heldBytes = 0
   #hasBegun = false
   #isOver = false
   #resolve!: () => void
@@ -38,7 +41,27 @@ export class Tee {
 
   /** Bytes that were written and that the client has not taken. */
   get unsent(): number {
-    return this.#target?.unsent ?? 0
+    return this.#heldBytes + (this.#target?.unsent ?? 0)
+  }
+
+  get isHolding(): boolean {
+    return this.#held !== undefined
+  }
+
+  /** Bytes that were written and are kept from the client. */
+  get heldBytes(): number {
+    return this.#heldBytes
+  }
+
+  /** What is written from now on is kept from the client until `release`, or until the end. */
+  hold(): void {
+    this.#held = []
+  }
+
+  release(): void {
+    const held = this.#held ?? []
+    this.#dropHeld()
+    for (const chunk of held) this.write(chunk)
   }
 
   head(status: number, headers: HeaderList): void {
@@ -48,6 +71,11 @@ export class Tee {
   /** Returns false where the client is slower than the database. */
   write(chunk: Uint8Array): boolean {
     if (!this.isOpen) return true
+    if (this.#held !== undefined) {
+      this.#held.push(chunk)
+      this.#heldBytes += chunk.length
+      return true
+    }
     this.#begin()
     return this.#target!.write(chunk)
   }
@@ -60,6 +88,7 @@ export class Tee {
   /** The response is whole. */
   end(): void {
     if (this.isOpen) {
+      this.release()
       this.#begin()
       this.#target!.end()
     }
@@ -81,6 +110,7 @@ export class Tee {
   /** Forgets the head: another one will come. */
   restart(): void {
     this.#head = undefined
+    this.#dropHeld()
   }
 
   #begin(): void {
@@ -91,6 +121,12 @@ export class Tee {
 
   #finish(): void {
     this.#isOver = true
+    this.#dropHeld()
     this.#resolve()
+  }
+
+  #dropHeld(): void {
+    this.#held = undefined
+    this.#heldBytes = 0
   }
 }

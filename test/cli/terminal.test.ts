@@ -113,6 +113,7 @@ test('a decision is a line with its window as a bar, cut where the terminal ends
   const coloured = tailLine(request, fakeIo({ terminal }))
   assert.equal(coloured.replaceAll(escapes, ''), line)
   assert.ok(tailLine(request, fakeIo()).includes(`${'#'.repeat(19)}+`))
+  assert.match(tailLine({ ...request, unstored: 'vary' }, fakeIo()), / ms \(unstored: vary\) sum\(rate/)
 })
 
 test('what a query contains cannot reach the terminal', () => {

@@ -136,13 +136,20 @@ export const faults: readonly Fault[] = [
     response.writeHead(200, { ...headers, 'content-length': body.length + 10 })
     response.write(body, () => response.socket!.end())
   }),
-  breaking('garbage for gzip', ({ response, range }) => {
-    response.writeHead(200, { ...headers, 'content-encoding': 'gzip' }).end(matrixOf(range))
-  }),
-  breaking('gzip that ends early, in the right frame', ({ response, range }) => {
-    const packed = gzipSync(matrixOf(range))
-    response.writeHead(200, { ...headers, 'content-encoding': 'gzip' }).end(packed.subarray(0, -20))
-  }),
+  breaking(
+    'garbage for gzip',
+    ({ response, range }) =>
+      void response.writeHead(200, { ...headers, 'content-encoding': 'gzip' }).end(matrixOf(range)),
+    'error 502',
+  ),
+  breaking(
+    'gzip that ends early, in the right frame',
+    ({ response, range }) => {
+      const packed = gzipSync(matrixOf(range))
+      response.writeHead(200, { ...headers, 'content-encoding': 'gzip' }).end(packed.subarray(0, -20))
+    },
+    'error 502',
+  ),
   {
     name: 'a stall before the head',
     script: () => {},

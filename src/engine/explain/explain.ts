@@ -26,6 +26,7 @@ import { peekInto } from '../../stores/peek.ts'
 import type { Found } from '../../stores/store.ts'
 import type { GapFiller } from '../fill.ts'
 import { askedBy, gapsIn, lapsingIn } from '../gaps.ts'
+import type { Forbidden } from '../http/answer-terms.ts'
 import { marksOver } from '../marks.ts'
 import { missOf } from '../miss.ts'
 import { readRuns, withOneFrame } from '../stored.ts'
@@ -94,6 +95,8 @@ export interface Explanation {
   readonly joined?: readonly (ExplainedInterval & { readonly startedAt: EpochMs })[]
   /** The query that would be sent to the database. */
   readonly asked?: ExplainedQuery
+  /** Why the last answer to the question was not stored, where the database forbade it. */
+  readonly unstored?: Forbidden
   /** The TTLs that its buckets would get. */
   readonly ttls?: readonly (ExplainedInterval & { readonly ttlMs: Spread })[]
   readonly sentence: string
@@ -105,7 +108,7 @@ const maxMarks = 20
 export async function explainPlan(
   options: IntervalCacheOptions,
   request: ExplainedRequest,
-  filler: Pick<GapFiller, 'preview'>,
+  filler: Pick<GapFiller, 'preview' | 'whyUnstored'>,
 ): Promise<Explanation> {
   const { plan, identity } = request
   const key = keyOf({ backend: options.name, identity, shape: plan.shape, grid: plan.grid })
@@ -159,10 +162,14 @@ const spanOfAll = (grid: Grid, intervals: Intervals): ExplainedInterval => ({
 class Explainer {
   readonly #options: IntervalCacheOptions
   readonly #request: ExplainedRequest
-  readonly #filler: Pick<GapFiller, 'preview'>
+  readonly #filler: Pick<GapFiller, 'preview' | 'whyUnstored'>
   readonly #rules: Freshness
 
-  constructor(options: IntervalCacheOptions, request: ExplainedRequest, filler: Pick<GapFiller, 'preview'>) {
+  constructor(
+    options: IntervalCacheOptions,
+    request: ExplainedRequest,
+    filler: Pick<GapFiller, 'preview' | 'whyUnstored'>,
+  ) {
     this.#options = options
     this.#request = request
     this.#filler = filler
@@ -220,10 +227,12 @@ class Explainer {
     const { grid } = this.#rules
     const request = { ...this.#request, client: nobody }
     const { joined, asked } = this.#filler.preview({ key, request }, gaps, lapsing)
+    const unstored = this.#filler.whyUnstored(key)
     return {
       gap: spanOfAll(grid, gaps),
       joined: joined.map(({ intervals, startedAt }) => ({ ...spanOfAll(grid, intervals), startedAt })),
       ...(asked.length > 0 && { asked: this.#asked(asked), ttls: this.#ttls(asked) }),
+      ...(unstored && { unstored }),
     }
   }
 

@@ -37,14 +37,22 @@ export function refusedSentence(runs: Runs, parts: number): string {
   return `Refused: the client accepts only a stored answer, and ${why}.`
 }
 
-interface Filling extends Miss, Pick<Explanation, 'joined' | 'asked'> {
+interface Filling extends Miss, Pick<Explanation, 'joined' | 'asked' | 'unstored'> {
   readonly runs: Runs
   /** Buckets of which only a part is wanted. */
   readonly parts: number
 }
 
 /** `Partial: 354 of 360 buckets are fresh; the last 6 expired 2 s ago and would be asked for.` */
-export function fillSentence(filling: Filling): string {
+export const fillSentence = (filling: Filling): string =>
+  `${gapsSentence(filling)}${unstoredSentence(filling)}`
+
+function unstoredSentence({ unstored }: Filling): string {
+  if (unstored === undefined) return ''
+  return ` The last answer was not stored: ${generalReasons[unstored.reason]!.meaning} (${unstored.detail}).`
+}
+
+function gapsSentence(filling: Filling): string {
   const { outcome, reason, runs, parts, joined = [], asked } = filling
   if (reason === 'edge') return partsSentence(filling)
   const [total, fresh] = [countOf(runs), countOf(runs, 'fresh')]

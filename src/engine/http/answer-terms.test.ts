@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import type { UnstoredReason } from '../../core/decision.ts'
+import { headerOf } from '../../core/headers.ts'
 import { type Asker, termsOf } from './answer-terms.ts'
+import { type Identity, identityOf, isKeyed } from './identity.ts'
 
 const now = Date.UTC(2026, 0, 1)
 const anybody: Asker = { headers: [], partition: 'separate', encodingHeaders: [] }
@@ -272,5 +274,36 @@ test('no header whatsoever makes it throw', () => {
       const headers = ['Cache-Control', one, 'Vary', other, 'Age', one, 'Expires', other, 'Pragma', one]
       assert.ok(reasons.includes(termsOf(headers, anybody, now).forbidden?.reason))
     }),
+  )
+})
+
+const names = ['authorization', 'cookie', 'origin', 'x-grafana-user', 'x-team', 'x-scope-orgid']
+const partitions = fc.constantFrom<Identity>(
+  ...(['separate', 'shared', 'user', { headers: ['x-team'] }, { headers: ['authorization'] }] as const),
+)
+const requests = fc
+  .record(
+    {
+      values: fc.dictionary(fc.constantFrom(...names), fc.constantFrom('1', '2'), { maxKeys: 3, ...plain }),
+      partition: partitions,
+    },
+    plain,
+  )
+  .map(({ values, partition }) => ({
+    headers: names.flatMap((name) => (values[name] === undefined ? [] : [name, values[name]])),
+    partition,
+  }))
+
+test('whoever gets to the same key agrees in every header that the key is said to meet, whatever rule led there', () => {
+  fc.assert(
+    fc.property(requests, requests, (one, other) => {
+      if (identityOf(one.headers, one.partition) !== identityOf(other.headers, other.partition)) return
+      for (const name of names) {
+        if (!isKeyed(name, one.headers, one.partition)) continue
+        const message = JSON.stringify([one, other, name])
+        assert.equal(headerOf(one.headers, name), headerOf(other.headers, name), message)
+      }
+    }),
+    { numRuns: 5000 },
   )
 })

@@ -152,8 +152,10 @@ function readDirectives(text: string): Directives | undefined {
   return directives
 }
 
+const maxDetail = 200
+
 function forbidden(reason: UnstoredReason, headers: HeaderList, names: readonly string[]): AnswerTerms {
   const told = names.map((name) => [name, headerOf(headers, name.toLowerCase())] as const)
   const lines = told.filter(([, value]) => value !== undefined).map(([name, value]) => `${name}: ${value}`)
-  return { forbidden: { reason, detail: lines.join('; ') }, limits: noLimits }
+  return { forbidden: { reason, detail: lines.join('; ').slice(0, maxDetail) }, limits: noLimits }
 }

@@ -28,7 +28,11 @@ const isUser = headerMatcher(userHeaders)
 const isUserOrTenant = headerMatcher([...userHeaders, ...tenantHeaders])
 const isNone = () => false
 
-/** '' for the requests that say nothing about who is asking. Answers vary by Origin whoever asks (CORS). */
+/**
+ * '' for requests that say nothing about who is asking. Answers vary by Origin whoever asks (CORS). Where other headers count
+ * than usual, identities are apart from the usual ones: rules may lead to one shape by several ways, and what was stored for
+ * nobody in particular must not be found by everybody.
+ */
 export function identityOf(headers: HeaderList, identity: Identity): string {
   const counts = countingHeaders(headers, identity)
   let text = ''
@@ -38,8 +42,13 @@ export function identityOf(headers: HeaderList, identity: Identity): string {
       text += `${name}:${headers[i + 1]!.length}:${headers[i + 1]!}\n`
     }
   }
-  return text === '' ? '' : hash('sha256', text, 'base64url')
+  const way = counts === saysWho ? '' : wayOf(identity)
+  if (text === '') return way
+  return hash('sha256', way === '' ? text : `${way}\n${text}`, 'base64url')
 }
+
+const wayOf = (identity: Identity): string =>
+  typeof identity === 'string' ? identity : `headers ${identity.headers.join()}`
 
 function countingHeaders(headers: HeaderList, identity: Identity): (name: string) => boolean {
   if (identity === 'separate') return saysWho
