@@ -9,6 +9,7 @@ import { rowsOf } from '../src/config/names.ts'
 import { configurationPages } from '../src/config/pages.ts'
 import { cutReasons, errorReasons, missReasons, refusalReasons, staleReasons } from '../src/core/decision.ts'
 import { errorCodes } from '../src/core/errors.ts'
+import { secretNames } from '../src/core/secrets.ts'
 import { personalHeaders, userHeaders } from '../src/engine/http/identity.ts'
 import { credentialHeaders, notIdentityHeaders, tenantHeaders } from '../src/engine/http/identity-headers.ts'
 import { keptHeaderNames } from '../src/engine/kept-headers.ts'
@@ -129,18 +130,19 @@ These match a pattern and do not count: ${listOf(notIdentityHeaders)}.
 - \`X-Csrf-Token\`, session ids and the signed assertions of some load balancers (\`X-Amzn-Oidc-Data\`,
   \`X-Goog-Iap-Jwt-Assertion\`) change with the session or every few minutes. Each change begins with an empty cache:
   \`windowpane doctor\` finds that, and \`identity: user\` or \`identity: headers\` avoids it.
-- \`X-Grafana-Org-Id\` does not count: Grafana sends it with the queries of dashboards and without it those of alert
-  rules, and neither Prometheus, VictoriaMetrics nor Druid reads it. Where a gateway between Windowpane and the database
+- \`X-Grafana-Org-Id\` does not count: Grafana sends it for dashboards but not for alert rules, and neither
+  Prometheus, VictoriaMetrics nor Druid reads it. Where a gateway between Windowpane and the database
   does, use \`identity: headers\` and list it, together with every other header that the gateway reads.
 - \`Proxy-Authorization\` counts, though it is not passed on to the database.
-- \`identity: user\` counts ${listOf(userHeaders)} and the tenant headers. It believes what these headers say: only
-  Grafana, or the proxy that sets them, may reach the listener. Without any user header it is as \`separate\`.
+- \`identity: user\` counts ${listOf(userHeaders)}
+  and the tenant headers. It believes what these headers say: only Grafana, or the proxy that sets them, may reach the
+  listener. Without any user header it is as \`separate\`.
 - \`identity: headers\` counts the listed headers alone.
 
 Unknown query parameters are part of the question, so unequal ones never share. The values of those that look like
-credentials (their names contain token, secret, passw, auth, jwt, signature, credential or session, end in key or sig,
-begin with \`X-Amz-\` or \`X-Goog-\`, or are pass, pwd or sid) go to the database as they came; shapes, recorded requests, logs,
-traces, explanations and stores have a fingerprint (\`***\` and a hash) or stars in their place.
+credentials go to the database as they came; shapes, recorded requests, logs, traces, explanations and stores have a
+fingerprint (\`***\` and a hash) or stars in their place. Their names, without everything but letters and digits, are
+${listOf(secretNames)}.
 
 A query of Druid is cancelled here only by a request of the same partition with the same credentials; other cancel requests
 are passed on for Druid to decide.

@@ -3,16 +3,37 @@
  * such as `access_token`. Wide on purpose: hiding too much costs a reader a word, hiding too little costs a password.
  */
 import { hash } from 'node:crypto'
+import { namedLike } from './name-pattern.ts'
 
 export const stars = '***'
 
-const secretWords =
-  /token|secret|passw|passphrase|pwd|auth|jwt|signature|credential|session|bearer|^pass$|^sid$|sig$|key$|^xamz|^xgoog/
+/** Parameters whose values are secrets, by their letters and digits in lower case. In docs/reference/headers.md, too. */
+export const secretNames: readonly string[] = [
+  '*token*',
+  '*secret*',
+  '*passw*',
+  '*passphrase*',
+  '*pwd*',
+  '*auth*',
+  '*jwt*',
+  '*signature*',
+  '*credential*',
+  '*session*',
+  '*bearer*',
+  '*sig',
+  '*key',
+  'pass',
+  'sid',
+  'xamz*',
+  'xgoog*',
+]
 
-/** Whether the value of a parameter of this name, in any spelling, is a secret. docs/reference/headers.md says which. */
+const isListed = namedLike(secretNames)
+
+/** Whether the value of a parameter of this name, in any spelling, is a secret. The name of a file is none. */
 export function isSecretName(name: string): boolean {
   const word = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
-  return secretWords.test(word) && !word.endsWith('file')
+  return isListed(word) && !word.endsWith('file')
 }
 
 /** Stands for a secret where unequal ones must stay unequal, as in a shape. */

@@ -3,6 +3,7 @@
  * purpose: a header that is caught without need costs a hit, one that is missed shows one client another's data.
  * docs/reference/headers.md is generated from these lists.
  */
+import { type IsNamed, namedLike } from '../../core/name-pattern.ts'
 
 /** Which data is meant, whoever asks: a database that serves several tenants reads these. */
 export const tenantHeaders: readonly string[] = [
@@ -72,18 +73,16 @@ export const notIdentityHeaders: readonly string[] = [
   'x-grafana-org-id',
 ]
 
-type IsNamed = (name: string) => boolean
-
 /** Whether a header, by its name in lower case, is one of `patterns`. Clients send the same few names again and again. */
 export function headerMatcher(
   patterns: readonly string[],
   exceptions: readonly string[] = notIdentityHeaders,
 ): IsNamed {
-  const [isListed, isExcepted] = [patterns.map(readPattern), exceptions.map(readPattern)]
+  const [isListed, isExcepted] = [namedLike(patterns), namedLike(exceptions)]
   const known = new Map<string, boolean>()
   const learn: IsNamed = (text) => {
     const name = text.replaceAll('_', '-')
-    const isMatch = isListed.some((matches) => matches(name)) && !isExcepted.some((matches) => matches(name))
+    const isMatch = isListed(name) && !isExcepted(name)
     if (known.size >= maxKnown) known.clear()
     known.set(text, isMatch)
     return isMatch
@@ -96,11 +95,3 @@ const maxKnown = 1_000
 
 /** Longer names than any of these are not looked at: such a header keeps its client apart. */
 export const longestName = 128
-
-function readPattern(pattern: string): IsNamed {
-  const word = pattern.replaceAll('*', '')
-  const [isOpenBefore, isOpenBehind] = [pattern.startsWith('*'), pattern.endsWith('*')]
-  if (isOpenBefore && isOpenBehind) return (name) => name.includes(word)
-  if (isOpenBefore) return (name) => name.endsWith(word)
-  return isOpenBehind ? (name) => name.startsWith(word) : (name) => name === word
-}
