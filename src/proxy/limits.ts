@@ -31,7 +31,7 @@ export const limitDescriptions: Readonly<Record<keyof Limits, string>> = {
   maxRequests: 'requests under way at once; further ones are refused with 503',
   maxConnections: 'open client connections; further ones are closed at once',
   planningMs:
-    'planning time that the long queries (2 KiB and more) of one client address may take in a burst; a fortieth of it is refilled each second, and all clients together have twice as much; beyond, long queries are passed on',
+    'planning time that the long queries (2 KiB and more) of one client address may take in a burst; a fortieth of it is refilled each second, and all clients together have twice as much, with each worker; beyond, long queries are passed on',
   maxBuckets: 'buckets one request may ask for; above, it is passed on',
   maxBucketsPerShape: 'buckets kept of one question; above, the oldest leave',
   upstreamConnections: 'connections to the database; further requests wait',
