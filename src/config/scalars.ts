@@ -242,6 +242,9 @@ export const collectorUrl: Scalar<string, ''> = {
   credentials: (value) => (userInfo.test(String(value)) ? collectorCredentials : undefined),
 }
 
+/** Lookarounds and backreferences, as people know them from other engines. */
+const notLinear = /\(\?<?[=!]|\\(?:[1-9]|k<)/
+
 export const pattern: Scalar<Pattern, ''> = {
   kind: 'scalar',
   suffix: '',
@@ -254,7 +257,8 @@ export const pattern: Scalar<Pattern, ''> = {
       return new Pattern(value)
     } catch (error) {
       const reason = (error as Error).message.replace(/^error parsing regexp: /, '')
-      return { refused: `expected a regular expression in RE2 syntax; this one is not: ${reason}` }
+      const why = notLinear.test(value) ? '; lookarounds and backreferences take more than linear time' : ''
+      return { refused: `expected a regular expression in RE2 syntax; this one is not: ${reason}${why}` }
     }
   },
   show: (value) => value.source,

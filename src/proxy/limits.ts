@@ -34,7 +34,7 @@ export const limitDescriptions: Readonly<Record<keyof Limits, string>> = {
   maxRequests: 'complete requests under way at once; further ones are refused with 503',
   maxConnections: 'open client connections; further ones are closed at once',
   planningMs:
-    'planning time that the long queries (2 KiB and more) of one client address may take in a burst; a fortieth of it is refilled each second, and all clients together have twice as much; beyond, long queries are passed on',
+    'planning time that the long queries (2 KiB and more) of one client address may take in a burst; a fortieth of it is refilled each second, and all clients together have twice as much, with each worker; beyond, long queries are passed on',
   maxConnectionsPerAddress:
     'open connections of one client address; further ones are answered 503 and closed. All clients behind one NAT or load balancer have one address',
   maxIncompletePerAddress:
