@@ -18,6 +18,16 @@ test('a header value with many spaces inside is read at once', async (t) => {
   }
 })
 
+test('a Cache-Control that is too long to be read is taken for no-store', async (t) => {
+  const { url } = await startBoth(t)
+  const client = await rawClient(url)
+  client.write(
+    `GET ${rangePath(oldRange())} HTTP/1.1\r\nHost: a\r\nCache-Control: ${','.repeat(900_000)}\r\n\r\n`,
+  )
+  await client.has('bypass/no_store')
+  client.socket.destroy()
+})
+
 /** The shortest of some runs, so that other load on the machine does not count. It ends early where the time is short enough. */
 function quickest(body: Buffer, enough: number): number {
   let best = Number.POSITIVE_INFINITY
