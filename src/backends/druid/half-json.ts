@@ -17,13 +17,13 @@ function parsed(text: string | undefined): unknown {
 /** Up to the end of the last member or item that is whole, with what is open closed. */
 function closed(text: string): string | undefined {
   const open: string[] = []
-  let end: { readonly at: number; readonly open: string } | undefined
+  let end: number | undefined
   for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]/gs)) {
     if (token === '{' || token === '[') open.push(token === '{' ? '}' : ']')
     else if (token === '}' || token === ']') open.pop()
     else if (token !== ',') continue
-    const isSeparator = token === ','
-    end = { at: isSeparator ? index : index + 1, open: open.toReversed().join('') }
+    end = token === ',' ? index : index + 1
   }
-  return end && `${text.slice(0, end.at)}${end.open}`
+  if (end === undefined) return undefined
+  return `${text.slice(0, end)}${open.toReversed().join('')}`
 }

@@ -10,6 +10,9 @@ export interface RequestDemands extends Demands {
 
 const nothing: RequestDemands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false, noStore: false }
 
+/** Reading a megabyte of directives takes a second. Nobody has that much to say, and whoever does is forwarded. */
+const longestRead = 4096
+
 export function readDemands(headers: HeaderList, now: EpochMs): RequestDemands {
   // Most requests have neither: one pass finds that out.
   if (!hasEither(headers, 'cache-control', 'pragma')) return nothing
@@ -18,6 +21,7 @@ export function readDemands(headers: HeaderList, now: EpochMs): RequestDemands {
     const isReload = headerOf(headers, 'pragma')?.toLowerCase().includes('no-cache') === true
     return isReload ? { ...nothing, notBefore: now } : nothing
   }
+  if (text.length > longestRead) return { ...nothing, noStore: true }
   const directives = new Map(text.split(',').map((part) => readDirective(part)))
   const maxAge = directives.get('max-age')
   return {

@@ -119,7 +119,7 @@ function readHead(text: string): PlainHead | 'other' {
   for (const line of lines) {
     const colon = line.indexOf(':')
     const name = line.slice(0, Math.max(0, colon))
-    const value = line.slice(colon + 1).replace(/^[\t ]+|[\t ]+$/g, '')
+    const value = withoutSpaceAround(line, colon + 1)
     const lowerCase = name.toLowerCase()
     const isPlain = token.test(name) && plainValue.test(value) && !unusual.has(lowerCase)
     // What several lines of one name mean is for node:http to say.
@@ -137,6 +137,17 @@ function readHead(text: string): PlainHead | 'other' {
     length: length === undefined ? undefined : Number(length),
   }
 }
+
+/** What stands from `from` on. Not by a regular expression: for many spaces inside a value it takes quadratic time. */
+function withoutSpaceAround(line: string, from: number): string {
+  let start = from
+  let end = line.length
+  while (start < end && isSpace(line.charCodeAt(start))) start++
+  while (end > start && isSpace(line.charCodeAt(end - 1))) end--
+  return line.slice(start, end)
+}
+
+const isSpace = (code: number): boolean => code === 0x20 || code === 0x09
 
 /** Whether a head may go on like this. What node:http would refuse at once is not waited for. */
 function isBeginning(text: string): boolean {
