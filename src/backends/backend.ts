@@ -149,6 +149,8 @@ export interface Flavour {
   readonly label: string
   /** Major, minor, patch, where it tells. */
   readonly version?: readonly number[]
+  /** Why it has not answered at all; set by those who ask it, not by backends. */
+  readonly silence?: 'unreachable' | 'server_error'
 }
 
 export interface ErrorAnswer {

@@ -1,5 +1,6 @@
 /** Finds the admin listener of a running proxy and asks it. */
 import { readFile } from 'node:fs/promises'
+import { usualAdminAddress } from '../config/checks.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { fileSentence } from '../core/file-error.ts'
@@ -91,7 +92,7 @@ function urlOf(named: string | undefined, config: Config['admin'] | undefined): 
       remedy: 'Set admin.enabled: true.',
     }
   }
-  const text = named ?? config?.listen ?? usualAddress
+  const text = named ?? config?.listen ?? usualAdminAddress
   const url = URL.parse(text.includes('://') ? text : `http://${fromHere(text)}`)
   if (url === null || url.hostname === '' || !/^https?:$/.test(url.protocol)) {
     const sentence = `"${oneLine(withoutCredentials(text))}" is no address of an admin listener`
@@ -107,8 +108,6 @@ function urlOf(named: string | undefined, config: Config['admin'] | undefined): 
   }
   return `${url.origin}${url.pathname}`.replace(/\/+(?:-\/*)?$/, '')
 }
-
-const usualAddress = '127.0.0.1:9192'
 
 /** What means all addresses of a machine when listening means none when connecting. */
 const fromHere = (address: string): string =>

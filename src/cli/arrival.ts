@@ -2,6 +2,7 @@
 import { hostname } from 'node:os'
 import type { Flavour } from '../backends/backend.ts'
 import { kinds } from '../backends/kinds.ts'
+import { usualAdminAddress } from '../config/checks.ts'
 import type { DetectedKinds } from '../config/detect.ts'
 import type { Config } from '../config/schema.ts'
 import type { Mode } from '../proxy/request/settings.ts'
@@ -82,7 +83,7 @@ function clientLines(
 function adminLines({ config, admin }: Arrived): string[] {
   if (admin === undefined) return []
   if ('trouble' in admin) return [`There is no admin listener: ${admin.trouble}`]
-  const isUsual = config.admin.listen === '127.0.0.1:9192'
+  const isUsual = config.admin.listen === usualAdminAddress
   const url = reachable(admin.url)
   return [`Look inside: ${url}/-/ or windowpane top${isUsual ? '' : ` --admin ${url}`}`]
 }

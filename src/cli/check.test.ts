@@ -291,6 +291,11 @@ test('errors name the flag that was typed', async () => {
   assert.match(err, /^--limits\.drain: expected a duration/m)
   const small = await run(['http://a', '--memory', '32MiB'])
   assert.match(small.err, /^--memory: is less than limits\.maxAnswer, 64MiB: raise it, or lower that too$/m)
+  const taken = await run(['http://a', '--listen', '127.0.0.1:9192'])
+  assert.match(
+    taken.err,
+    /^--listen: 127\.0\.0\.1:9192 is the address of the admin listener: choose another, or/m,
+  )
   const part = await run(['--backends.main={ url: "http://a", mod: on }'])
   assert.match(part.err, /^--backends\.main: backends\.main\.mod: unknown key/m)
   const url = await run(['prometheus:9090'])

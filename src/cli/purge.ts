@@ -1,5 +1,5 @@
 /** `windowpane purge`: makes stored buckets unusable; first says how many. */
-import { timeForms } from '../proxy/admin/time.ts'
+import { readTime, timeForms } from '../proxy/admin/time.ts'
 import { type AdminAddress, adminFlags, fetchJson, findAdmin } from './admin-client.ts'
 import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
 import { exitCode, type Failure } from './exit-codes.ts'
@@ -51,7 +51,7 @@ interface PurgeAnswer {
 type Selection = Readonly<Record<string, string | true>>
 
 async function run(given: Given, io: CommandIo): Promise<number> {
-  const selection = selectionOf(given)
+  const selection = oddTime(given, io) ?? selectionOf(given)
   if (typeof selection === 'string') return misuse(words, selection, io)
   const address = await findAdmin(given, io)
   if ('code' in address) return complain(io, address)
@@ -73,6 +73,15 @@ async function confirmed(desk: Desk, { buckets }: PurgeAnswer, io: CommandIo): P
   if (await io.confirm(`Purge ${counted(buckets, 'bucket')}?`)) return desk.purge()
   io.err('windowpane: nothing was purged\n')
   return exitCode.unconfirmed
+}
+
+/** Told here, by the flag that was typed. */
+function oddTime(given: Given, { clock }: CommandIo): string | undefined {
+  const odd = ['from', 'to'].find((name) => {
+    const value = given.flag(name)
+    return value !== undefined && readTime(value, clock.now()) === undefined
+  })
+  return odd && `--${odd} ${oneLine(given.flag(odd)!)}: expected ${timeForms}`
 }
 
 const fields = ['backend', 'shape', 'source', 'from', 'to'] as const

@@ -4,6 +4,7 @@ import { type Command, type CommandIo, complain, type Given, misuse } from './co
 import { readEvents } from './events.ts'
 import { exitCode, type Failure } from './exit-codes.ts'
 import { type TailRequest, tailLine } from './tail-text.ts'
+import { oneLine } from './text.ts'
 
 const words = {
   name: 'tail',
@@ -37,6 +38,9 @@ const filters = {
 
 async function run(given: Given, io: CommandIo): Promise<number> {
   if (given.positionals.length > 0) return misuse(words, `"${given.positionals[0]}" is not understood`, io)
+  const minMs = given.flag('min-ms')
+  if (minMs !== undefined && !/^\d+(?:\.\d+)?$/.test(minMs))
+    return misuse(words, `--min-ms ${oneLine(minMs)}: expected a number of milliseconds`, io)
   const address = await findAdmin(given, io)
   if ('code' in address) return complain(io, address)
   const parameters = new URLSearchParams()

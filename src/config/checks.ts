@@ -96,6 +96,9 @@ export const headersHaveCollector: Check = {
 }
 
 const hostOf = (address: string): string => address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
+/** The default of `admin.listen`. */
+export const usualAdminAddress = '127.0.0.1:9192'
+
 const isFree = (address: string): boolean => address.endsWith(':0')
 export const isLoopback = (address: string): boolean =>
   /^(localhost|127(\.\d+){3}|::1)$/.test(hostOf(address))
@@ -128,7 +131,10 @@ export const adminWarning = ({ admin }: Config): string | undefined =>
 function adminIsApart({ listen, backends, admin }: Config, report: Report): void {
   if (!admin.enabled) return
   const taken = [listen, ...Object.values(backends).map((backend) => backend.listen)]
-  if (!isFree(admin.listen) && taken.includes(admin.listen))
+  // The address that was set is at fault, not the default.
+  if (admin.listen === usualAdminAddress && listen === admin.listen)
+    report('listen', `${listen} is the address of the admin listener: choose another, or set admin.listen`)
+  else if (!isFree(admin.listen) && taken.includes(admin.listen))
     report(
       'admin.listen',
       `${admin.listen} is an address of the proxy already: the admin listener is kept apart`,

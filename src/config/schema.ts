@@ -13,6 +13,7 @@ import {
   matcherIsOne,
   ruleDoesSomething,
   socketHasOneUrl,
+  usualAdminAddress,
   wholeConfigurationChecks,
 } from './checks.ts'
 import {
@@ -170,7 +171,7 @@ const rule = section(
 
 const admin = section({
   enabled: key(bool, true, { meaning: 'whether there is an admin listener', apply: 'restart' }),
-  listen: key(address, '127.0.0.1:9192', { meaning: 'its address', apply: 'restart' }),
+  listen: key(address, usualAdminAddress, { meaning: 'its address', apply: 'restart' }),
   allowWrites: key(bool, false, { meaning: 'whether it may purge, reload and switch modes' }),
   tokenFile: optional(path, 'the file with the bearer token that it asks for'),
   token: secret(hidden, 'the bearer token itself'),

@@ -62,6 +62,8 @@ test('an unknown command is told with what was probably meant, an unknown flag t
     [['mode', 'main', 'sometimes'], /mode "sometimes" is none of off, shadow, on/],
     [['shadow', 'repord'], /expected report, or show/],
     [['top', '--by', 'size'], /--by size is none of/],
+    [['tail', '--min-ms', 'soon'], /--min-ms soon: expected a number of milliseconds/],
+    [['purge', '--all', '--from', 'soon'], /--from soon: expected RFC 3339/],
     [['tail', '--admin', 'not an address'], /is no address of an admin listener/],
     [['top', '--admin', 'ftp://user:hunter2@h:1'], /"ftp:\/\/h:1\/" is no address of an admin listener/],
   ] as const) {

@@ -279,10 +279,10 @@ interface Noted {
 
 /** The topic of outages is that of the decision log: a database that cannot be reached is one warning, whoever notices. */
 function noteFlavour(flavour: FlavourWatch, { name, url, log }: Noted): void {
-  const { isKnown, label } = flavour.current
+  const { isKnown, label, silence } = flavour.current
   const told = { detail: label, url: withoutCredentials(url) }
   if (!flavour.hasAnswered) {
-    const is = flavour.isReached ? 'answers with a server error' : 'cannot be reached'
+    const is = silence === 'server_error' ? 'answers with a server error' : 'cannot be reached'
     log.change(`database ${name}`, { is, isGood: false }, told)
     return
   }
