@@ -143,15 +143,18 @@ export function smallBodyOf(
   }
   const chunks: Buffer[] = []
   let length = 0
+  let isTold = false
   const tell = (body: ForwardBody) => {
+    isTold = true
     message.off('data', take).off('end', end).off('close', gone)
     told(body)
   }
-  const arrival = arrivals?.begin(() => tell('no room'))
+  const arrival = arrivals?.begin(() => (isTold ? message.destroy() : tell('no room')))
   const take = (chunk: Buffer) => {
     chunks.push(chunk)
     length += chunk.length
-    if (arrival?.grow(chunk.length) === false || length <= maxSmallBodyBytes) return
+    const isKept = arrival?.grow(chunk.length) !== false
+    if (isTold || (isKept && length <= maxSmallBodyBytes)) return
     message.pause()
     message.unshift(Buffer.concat(chunks))
     // What was put back is in memory until the database takes it.
