@@ -156,7 +156,7 @@ export function smallBodyOf(
     const isKept = arrival?.grow(chunk.length) !== false
     if (isTold || (isKept && length <= maxSmallBodyBytes)) return
     message.pause()
-    message.unshift(Buffer.concat(chunks))
+    message.unshift(Buffer.concat(chunks.splice(0)))
     // What was put back is in memory until the database takes it.
     message.once('close', () => arrival?.end())
     tell(message)
