@@ -3,6 +3,7 @@
  * (`*.test.ts`) and the long ones (`npm run test:hostile`) use the same attacks.
  */
 import { connect, type Socket } from 'node:net'
+import { systemClock } from '../../src/core/clock.ts'
 import { rangePath } from '../proxy/matrix.ts'
 import { largeQuery, settled } from './database.ts'
 
@@ -69,15 +70,15 @@ export interface Attackers {
 
 export interface LaunchOptions {
   readonly clients: number
-  /** Who is cut off comes again. */
-  readonly comesAgain?: boolean
+  /** Who is cut off comes again after this long. */
+  readonly comesAgainMs?: number
 }
 
 /** Resolves when all clients are connected and have sent their opening, as far as the system takes it. */
 export async function launch(
   url: string,
   { opening, drip, isDeaf = false }: Attack,
-  { clients, comesAgain = false }: LaunchOptions,
+  { clients, comesAgainMs }: LaunchOptions,
 ): Promise<Attackers> {
   const port = Number(new URL(url).port)
   const sockets = new Set<Socket>()
@@ -96,7 +97,7 @@ export async function launch(
       socket.once('close', () => {
         sockets.delete(socket)
         resolve()
-        if (comesAgain && !isStopped) void join()
+        if (comesAgainMs !== undefined) systemClock.after(comesAgainMs, () => isStopped || void join())
       })
     })
     return begun

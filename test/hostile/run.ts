@@ -36,12 +36,17 @@ interface Seen {
   readonly wrong: string[]
 }
 
+const children: ChildProcess[] = []
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
 /** A program that prints where it listens. */
 async function start(
   args: readonly string[],
 ): Promise<{ readonly url: string; readonly child: ChildProcess }> {
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], cwd: root })
-  process.on('exit', () => child.kill('SIGKILL'))
+  children.push(child)
   for await (const line of createInterface({ input: child.stdout! })) {
     const url = /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0]
     if (url === undefined) continue
@@ -131,8 +136,10 @@ async function tried(name: string, attack: Attack): Promise<Record<string, strin
     database.url,
     '--listen',
     '127.0.0.1:0',
-    '--admin-enabled',
+    '--admin.enabled',
     'false',
+    '--telemetry.log-level',
+    'warn',
   ])
   const client = new NormalClient(proxy.url)
   await client.warm()

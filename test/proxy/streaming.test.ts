@@ -27,7 +27,9 @@ function open(
 
 const collectGarbage = garbageCollector()
 
+/** Buffers are swept by another thread: the second collection waits for that of the first. */
 function heldBytes(): number {
+  collectGarbage()
   collectGarbage()
   return process.memoryUsage().arrayBuffers
 }

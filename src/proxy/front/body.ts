@@ -147,17 +147,20 @@ export function smallBodyOf(
   }
   const chunks: Buffer[] = []
   let length = 0
+  let isDelivered = false
   const deliver = (body: ForwardBody) => {
+    isDelivered = true
     message.off('data', receive).off('end', end).off('close', gone)
     told(body)
   }
-  const arrival = arrivals?.begin(() => deliver('no room'))
+  const arrival = arrivals?.begin(() => (isDelivered ? message.destroy() : deliver('no room')))
   const receive = (chunk: Buffer) => {
     chunks.push(chunk)
     length += chunk.length
-    if (arrival?.grow(chunk.length) === false || length <= maxSmallBodyBytes) return
+    const isKept = arrival?.grow(chunk.length) !== false
+    if (isDelivered || (isKept && length <= maxSmallBodyBytes)) return
     message.pause()
-    message.unshift(Buffer.concat(chunks))
+    message.unshift(Buffer.concat(chunks.splice(0)))
     // What was put back is in memory until the database takes it.
     message.once('close', () => arrival?.end())
     deliver(message)

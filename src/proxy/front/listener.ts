@@ -12,6 +12,7 @@ import { Arrivals } from './arrivals.ts'
 import { GatheredMessage, type HttpRequest, StreamedMessage } from './body.ts'
 import { Connections, type Ending, noShortcut } from './connections.ts'
 import type { Asked, Reply } from './exchange.ts'
+import { HeadTurns } from './head-turns.ts'
 import { type ListenerTlsState, type SecureListener, secureListener } from './listener-tls.ts'
 import { writeRefusal } from './refusal.ts'
 import { Shortcut, type ShortcutOptions } from './shortcut.ts'
@@ -73,6 +74,7 @@ export async function openListener(
     onCut,
   })
   const sockets = socketsOf(server, new AddressCounts(limits.maxConnectionsPerAddress), onCut)
+  const headTurns = new HeadTurns()
   const began = (socket: Socket, request: Pick<Asked, 'complete'>, response: Reply): void => {
     connections.began(socket, request, response)
     if (!server.listening) closeAfter(connections, response)
@@ -87,7 +89,7 @@ export async function openListener(
       })
     const arrival = arrivals.begin(() => connections.cut(socket, 'incomplete_memory'))
     const shortcut = runtime.shortcut
-      ? shortcutOf(socket, { clock, maxHeaderBytes, begin, arrival })
+      ? shortcutOf(socket, { clock, maxHeaderBytes, begin, arrival, headTurns })
       : undefined
     connections.add(socket, shortcut ?? noShortcut)
   })

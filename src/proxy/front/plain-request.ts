@@ -30,8 +30,8 @@ interface BodyBytes {
   readonly end: number
 }
 
-/** `partial`: the beginning of a head that may be plain. */
-export type PlainRead = PlainRequest | 'partial' | 'other'
+/** `partial`: the beginning of a head that may be plain. `long`: of one that is longer than heads are read here. */
+export type PlainRead = PlainRequest | 'partial' | 'long' | 'other'
 
 export class PlainRequest implements Asked {
   readonly method: 'GET' | 'POST'
@@ -64,10 +64,16 @@ export class PlainRequest implements Asked {
 
 const maxHeaders = 100
 
+/** The beginning of a longer head is left to node:http: reading all of it again with each piece takes too long. */
+export const maxPartialBytes = 16 * 1024
+
 export function readPlain(bytes: Buffer, maxHeaderBytes: number): PlainRead {
   const text = bytes.toString('latin1', 0, Math.min(bytes.length, maxHeaderBytes))
   const headEnd = text.indexOf('\r\n\r\n')
-  if (headEnd < 0) return bytes.length < maxHeaderBytes && isBeginning(text) ? 'partial' : 'other'
+  if (headEnd < 0) {
+    if (bytes.length > maxPartialBytes) return 'long'
+    return bytes.length < maxHeaderBytes && isBeginning(text) ? 'partial' : 'other'
+  }
   const lineEnd = text.indexOf('\r\n')
   const line = lineEnd === headEnd ? undefined : readLine(text, lineEnd)
   if (line === undefined) return 'other'

@@ -8,8 +8,9 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../core/clock.ts'
 import type { Arrival } from './arrivals.ts'
 import type { Asked, Reply } from './exchange.ts'
+import type { HeadTurns } from './head-turns.ts'
 import { PlainReply, type Way } from './plain-reply.ts'
-import { readPlain } from './plain-request.ts'
+import { maxPartialBytes, readPlain } from './plain-request.ts'
 
 export interface ShortcutOptions {
   readonly clock: Clock
@@ -18,12 +19,11 @@ export interface ShortcutOptions {
   readonly begin: ((request: Asked, reply: Reply) => void) | undefined
   /** Counts what has arrived of a request that is not complete. */
   readonly arrival: Arrival
+  readonly headTurns: HeadTurns
 }
 
 /** A head that comes in more pieces than this is left to node:http. */
 export const maxPieces = 8
-/** The beginning of a longer head is left to node:http: reading all of it again with each piece takes too long. */
-const maxPartialBytes = 16 * 1024
 /** Who sends more than this without having taken the answer before is not read on. */
 const maxWaitingBytes = 64 * 1024
 
@@ -48,6 +48,8 @@ export class Shortcut implements Way {
   #isNodeReceiving = false
   /** What node:http has of a head that is not complete. */
   #nodeBytes = 0
+  /** A piece of a long head that waits for its turn. */
+  #late: Buffer | undefined
 
   /** `toNode` hands bytes to node:http's reader. */
   constructor(socket: Socket, options: ShortcutOptions, toNode: (bytes: Buffer) => void) {
@@ -60,12 +62,13 @@ export class Shortcut implements Way {
 
   /** Whether the next request has begun to arrive. */
   get isReceiving(): boolean {
-    return this.#waiting !== undefined || this.#isNodeReceiving
+    return this.#waiting !== undefined || this.#late !== undefined || this.#isNodeReceiving
   }
 
   receive(bytes: Buffer): void {
     if (this.#isLeft) {
-      this.#pass(bytes)
+      if (this.#nodeBytes > maxPartialBytes) this.#passInTurn(bytes)
+      else this.#pass(bytes)
       return
     }
     this.#waiting = this.#waiting === undefined ? bytes : Buffer.concat([this.#waiting, bytes])
@@ -124,8 +127,14 @@ export class Shortcut implements Way {
     while (this.#waiting !== undefined && this.#current === undefined) {
       const bytes: Buffer = this.#waiting
       const request = readPlain(bytes, this.#options.maxHeaderBytes)
-      if (request === 'partial' && bytes.length <= maxPartialBytes && ++this.#pieces <= maxPieces) break
+      if (request === 'partial' && ++this.#pieces <= maxPieces) break
       this.#pieces = 0
+      if (request === 'long') {
+        this.#isLeft = true
+        this.#waiting = undefined
+        this.#passInTurn(bytes)
+        break
+      }
       if (typeof request === 'string') {
         this.#leave(bytes)
         break
@@ -144,7 +153,7 @@ export class Shortcut implements Way {
   /** Most connections never have anything to count. */
   #count(): void {
     const { arrival } = this.#options
-    const bytes = this.#waiting?.length ?? this.#nodeBytes
+    const bytes = (this.#waiting?.length ?? this.#nodeBytes) + (this.#late?.length ?? 0)
     if (bytes !== arrival.bytes && !arrival.resize(bytes)) arrival.giveUp()
   }
 
@@ -173,6 +182,19 @@ export class Shortcut implements Way {
     this.#isNodeReceiving = isBegun && wasComplete && this.#last === before
     this.#nodeBytes = this.#isNodeReceiving ? this.#nodeBytes + bytes.length : 0
     this.#count()
+  }
+
+  /** A piece of a head that others should not wait for. Nothing more is read from the socket until then. */
+  #passInTurn(bytes: Buffer): void {
+    this.#late = bytes
+    this.socket.pause()
+    this.#count()
+    this.#options.headTurns.wait(() => {
+      this.#late = undefined
+      if (this.socket.destroyed) return
+      this.socket.resume()
+      this.#pass(bytes)
+    })
   }
 
   /** While it has stopped the socket, node:http takes bytes for a fault of its own, which would end the process. */
