@@ -89,7 +89,6 @@ test('who does not agree on TLS in time is cut off', needsOpenssl, async (t) => 
     return closing(socket)
   })
   await Promise.all(sockets)
-  await serves(target)
 })
 
 test(
