@@ -195,7 +195,7 @@ async function serverOf(
 
 const buildInfo = JSON.stringify({
   status: 'success',
-  data: { version: '3.5.0', revision: 'abc', goVersion: 'go1.24' },
+  data: { version: '3.5.0', revision: '8be3a95', goVersion: 'go1.24' },
 })
 
 test('--connect: what is no database is refused, with what to change', async (t) => {

@@ -12,7 +12,7 @@ for (const name of namesThatSayWho) {
     assert.notEqual(of({ [lower]: 'a' }), of({}))
     assert.notEqual(of({ [lower]: 'a' }), of({ [lower]: 'b' }))
     assert.equal(of({ [lower]: 'a' }), of({ [lower]: 'a' }))
-    assert.equal(of({ [lower]: 'a' }, 'shared'), '')
+    assert.equal(of({ [lower]: 'a' }, 'shared'), of({}, 'shared'))
   })
 }
 
@@ -57,7 +57,7 @@ test('without a user header, user is as separate', () => {
 
 test('given headers alone decide', () => {
   const identity = { headers: ['x-team'] }
-  assert.equal(of({ authorization: '1' }, identity), '')
+  assert.equal(of({ authorization: '1' }, identity), of({}, identity))
   assert.notEqual(of({ 'x-team': 'a' }, identity), of({ 'x-team': 'b' }, identity))
 })
 
