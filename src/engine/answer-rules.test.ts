@@ -144,20 +144,14 @@ test('after an answer that may not be shared nobody waits for the next, until on
     await rig.clock.advance(100)
     return Promise.all(asking)
   }
-  assert.deepEqual(
-    (await both()).map(({ answer }) => answer.kind).toSorted(),
-    ['forward', 'panes'],
-  )
+  assert.deepEqual((await both()).map(({ answer }) => answer.kind).sort(), ['forward', 'panes'])
   for (const { answer, decision } of await both()) {
     assert.deepEqual([answer.kind, decision.unstored, decision.collapsed], ['panes', 'no_store', false])
   }
   rig.database.headers = []
   await both()
   await rig.clock.advance(3_600_000)
-  assert.deepEqual(
-    (await both()).map(({ decision }) => decision.collapsed).toSorted(),
-    [false, true],
-  )
+  assert.deepEqual((await both()).map(({ decision }) => decision.collapsed).sort(), [false, true])
 })
 
 test('explain, the decision and the answer agree about what is not stored', async () => {
