@@ -107,7 +107,8 @@ export type Given = Partial<UpstreamSettings> & Pick<UpstreamSettings, 'url'>
 
 export function startUpstream(t: TestContext, given: Given): Rig {
   const clock = fakeClock(NOW)
-  const base = { connections: 8, idleTimeoutMs: 60_000, ...given }
+  // Forwarded requests use three quarters of them at most.
+  const base = { connections: 16, idleTimeoutMs: 60_000, ...given }
   const upstream = new HttpUpstream({ ...base, clock, via: 'windowpane-test' })
   t.after(() => upstream.close())
   return { upstream, clock, settings: (changed) => ({ ...base, ...changed }) }
