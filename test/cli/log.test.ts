@@ -161,13 +161,13 @@ test('a server that is not known is one warning, with what it means', async (t) 
     [
       [
         'flavour of main: not known, so that requests are passed on uncached',
-        'not Prometheus (version 0.36.1)',
+        'not known to be Prometheus (version 0.36.1, no revision)',
       ],
     ],
   )
   assert.match(
     child.out(),
-    /\(not Prometheus \(version 0\.36\.1\); assuming .*; caching is off until it is known to be/,
+    /\(not known to be Prometheus \(version 0\.36\.1, no revision\); assuming .*; caching is off until it is known to be/,
   )
 })
 
