@@ -59,7 +59,7 @@ export const families = {
     'Answers that were not stored because the database forbids it, by reason.',
     {
       labels: { ...backend, reason: unstoredReasons },
-      example: 'sum by (backend, reason) (rate(windowpane_unstored_total[5m])) > 0',
+      example: 'sum by (backend, reason) (rate(windowpane_unstored_total[5m]))',
     },
   ),
   interval: counter(
