@@ -176,13 +176,14 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
 function commonOf(options: ProxyServerOptions): Common {
   const { clock, limits, runtime = allOn, telemetry, sampleRatio, parts = {} } = options
   const budget = parts.budget ?? ownBudget(limits)
+  const ofThread = limits.memoryBytes / (parts.threads ?? 1)
   const onResult = (backend: string, result: VerifyResult) =>
     telemetry?.metrics.observeVerify(backend, result)
   ingestScratch.keepAtMost(Math.min(ingestBytes, unusedBytesOf(limits)))
   return {
     ...{ clock, limits, runtime, budget, telemetry, sampleRatio },
-    arrivals: new Arrivals(budget, limits.maxRequestBytes + limits.maxHeaderBytes),
-    forwardBuffers: new BudgetShare(budget, limits.memoryBytes * forwardShare),
+    arrivals: new Arrivals(budget, limits.maxRequestBytes + limits.maxHeaderBytes, ofThread),
+    forwardBuffers: new BudgetShare(budget, ofThread * forwardShare),
     shared: new SharedAnswers(budget),
     scratch: new ScratchPool(unusedBytesOf(limits)),
     packed: new PackedAnswers(budget),
