@@ -263,3 +263,12 @@ test('a reload that failed leaves the time of the last good one', async () => {
   assert.equal(shown.get(families.reloadOk.name)![0]!.value, 0)
   assert.equal(shown.get(families.reloadTime.name)![0]!.value, NOW / 1000 + 5)
 })
+
+test('closed connections are counted by reason, and every reason is there from the beginning', () => {
+  const metrics = newMetrics()
+  metrics.observeCut('slow_sender')
+  metrics.observeCut('slow_sender', 2)
+  const text = [...metrics.render()].join('')
+  assert.match(text, /^windowpane_connections_cut_total\{reason="slow_sender"\} 3$/m)
+  assert.match(text, /^windowpane_connections_cut_total\{reason="held_connection"\} 0$/m)
+})

@@ -97,7 +97,7 @@ class ServingThread {
       sampleRatio: () => this.#loaded.config.telemetry.traces.sampleRatio,
       ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
       parts: {
-        ...{ storage, via, known, reusePort: true, budget: this.#budget },
+        ...{ storage, via, known, reusePort: true, budget: this.#budget, threads: workers },
         shadowLog: new RelayedShadowLog({ clock, budget: this.#budget }, (found) => this.#send(found)),
         hooks: { onFlavour: (backend, flavour) => this.#send({ kind: 'flavour', backend, flavour }) },
       },

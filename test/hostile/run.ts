@@ -22,8 +22,6 @@ const { values: options } = parseArgs({
   options: { only: { type: 'string' }, seconds: { type: 'string', default: '15' } },
 })
 const measuredMs = Number(options.seconds) * 1000
-/** The attack has got what it can get by then. */
-const settleMs = 3000
 const mostTimes = 5
 const memoryMb = 512 * 1.048576
 const mostMb = 1.3 * memoryMb + 80
@@ -145,8 +143,8 @@ async function tried(name: string, attack: Attack): Promise<Record<string, strin
   await client.warm()
   await client.ask(1000)
   const quiet = await client.ask(measuredMs)
-  const attackers = await start([join(import.meta.dirname, 'attackers.ts'), proxy.url, name])
-  await scheduler.wait(settleMs)
+  // From the first connection of the attack on.
+  const attackers = start([join(import.meta.dirname, 'attackers.ts'), proxy.url, name])
   let peak = 0
   let isOver = false
   const watch = (async () => {
@@ -158,7 +156,7 @@ async function tried(name: string, attack: Attack): Promise<Record<string, strin
   const attacked = await client.ask(measuredMs)
   isOver = true
   await watch
-  for (const { child } of [attackers, proxy, database]) child.kill('SIGKILL')
+  for (const { child } of [await attackers, proxy, database]) child.kill('SIGKILL')
   return judged(attack, { quiet, attacked, peak })
 }
 

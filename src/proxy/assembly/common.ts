@@ -20,14 +20,15 @@ import type { ProxyServerOptions } from './options.ts'
 export function commonOf(options: ProxyServerOptions): Common {
   const { clock, limits, runtime = allOn, telemetry, sampleRatio, parts = {} } = options
   const budget = parts.budget ?? new Budget(limits.memoryBytes, { spare: spareOf(limits.memoryBytes) })
+  const ofThread = limits.memoryBytes / (parts.threads ?? 1)
   const onResult = (backend: string, result: VerifyResult) =>
     telemetry?.metrics.observeVerify(backend, result)
   const onBuffer = collectingInTime(limits, runtime)
   ingestScratch.configure(Math.min(ingestBytes, unusedBytesOf(limits)), onBuffer)
   return {
     ...{ clock, limits, runtime, budget, telemetry, sampleRatio },
-    arrivals: new Arrivals(budget, limits.maxRequestBytes + limits.maxHeaderBytes),
-    forwardBuffers: new BudgetShare(budget, limits.memoryBytes * forwardShare),
+    arrivals: new Arrivals(budget, limits.maxRequestBytes + limits.maxHeaderBytes, ofThread),
+    forwardBuffers: new BudgetShare(budget, ofThread * forwardShare),
     shared: new SharedAnswers(budget),
     scratch: new ScratchPool(unusedBytesOf(limits), onBuffer),
     packed: new PackedAnswers(budget),

@@ -14,6 +14,8 @@ import type { Storage } from './tiers.ts'
 
 export interface ServerParts {
   readonly budget?: Budget
+  /** How many threads share that budget. */
+  readonly threads?: number
   /** Instead of memory and far stores of its own. */
   readonly storage?: Storage
   /** What it calls itself in Via. */

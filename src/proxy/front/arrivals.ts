@@ -16,10 +16,10 @@ export class Arrivals {
   readonly #all = new Set<Arrival>()
   #bytes = 0
 
-  /** `largest`: bytes of the largest request that is permitted. */
-  constructor(budget: Budget, largest: number) {
+  /** `largest`: bytes of the largest request that is permitted. `memory`: what of the budget's limit is for this thread. */
+  constructor(budget: Budget, largest: number, memory = budget.limit) {
     this.#budget = budget
-    this.#maxBytes = Math.max(share * budget.limit, Math.min(mostOfOne * budget.limit, largest))
+    this.#maxBytes = Math.max(share * memory, Math.min(mostOfOne * memory, largest))
   }
 
   /** `giveUp` is called at most once, when the bytes are released already. */

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { allOn } from '../../core/runtime.ts'
+import { fakeClock } from '../../testing/fake-clock.ts'
+import type { Reply } from './exchange.ts'
+import { StallWatch } from './stall.ts'
+
+/** One write of 10 MB, of which the client takes what the test says; 1000 B/s over 60 s are wanted. */
+function setUp(minRateBytes = 1000) {
+  const clock = fakeClock()
+  const handle = { writeQueueSize: 10e6 }
+  const socket = { bytesWritten: 10e6, writableLength: 10e6, destroyed: false, _handle: handle }
+  const cut: string[] = []
+  const reply = { socket, once: () => {}, destroy: () => cut.push('destroyed') }
+  const patience = { clock, writeTimeoutMs: 60_000, minRateBytes, runtime: allOn }
+  const onSlowReader = () => cut.push('counted')
+  new StallWatch(reply as unknown as Reply, { ...patience, onSlowReader }).watch()
+  const take = (bytes: number) => {
+    handle.writeQueueSize -= bytes
+    return clock.advance(60_000)
+  }
+  return { take, cut, socket }
+}
+
+test('a client that takes less than the minimum rate is cut off, and counted', async () => {
+  const { take, cut } = setUp()
+  await take(60_000)
+  await take(60_000)
+  assert.deepEqual(cut, [])
+  await take(59_999)
+  assert.deepEqual(cut, ['counted', 'destroyed'])
+})
+
+test('without a minimum rate one byte is enough', async () => {
+  const { take, cut } = setUp(0)
+  await take(1)
+  assert.deepEqual(cut, [])
+  await take(0)
+  assert.deepEqual(cut, ['counted', 'destroyed'])
+})
+
+test('a client that has taken everything is left alone', async () => {
+  const { take, cut, socket } = setUp()
+  socket.writableLength = 0
+  await take(10e6)
+  await take(0)
+  assert.deepEqual(cut, [])
+})
