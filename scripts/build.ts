@@ -4,10 +4,12 @@
  */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 // What an earlier build left would be published too.
 rmSync(dist, { recursive: true, force: true })
@@ -21,5 +23,20 @@ for (const emit of [['--emitDeclarationOnly'], ['--declaration', 'false', '--rem
 for (const name of globSync('**/*.d.ts', { cwd: dist })) {
   const path = join(dist, name)
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/(['"])(\.\.?\/[^'"]+)\.ts\1/g, '$1$2.js$1'))
+}
+// Declarations that no import of the package leads to are of no use to anybody.
+const offered = Object.values<{ types?: string } | string>(manifest.exports).flatMap((entry) =>
+  typeof entry === 'string' ? [] : globSync(entry.types ?? '', { cwd: root }),
+)
+const reached = new Set<string>()
+const left = offered.map((path) => join(root, path))
+for (let path = left.pop(); path !== undefined; path = left.pop()) {
+  if (reached.has(path)) continue
+  reached.add(path)
+  for (const [, target] of readFileSync(path, 'utf8').matchAll(/['"](\.\.?\/[^'"]+)\.js['"]/g))
+    left.push(join(dirname(path), `${target}.d.ts`))
+}
+for (const name of globSync('**/*.d.ts', { cwd: dist })) {
+  if (!reached.has(join(dist, name))) rmSync(join(dist, name))
 }
 chmodSync(join(dist, 'cli/bin.js'), 0o755)

@@ -78,7 +78,7 @@ export function simulate(workload: Workload, rule: Rule, seed: number): Cost {
   const measuredFrom = begin + warmUpHours * hour
   const end = begin + hours * hour
   for (let turn = begin; turn < end; turn += refreshMs) {
-    for (const phase of phases) cache.ask(turn + phase, turn + phase >= measuredFrom)
+    for (const phase of phases) cache.ask(Math.floor(turn + phase), turn + phase >= measuredFrom)
   }
   return { ...cache.cost, minutes: (end - measuredFrom) / minute }
 }

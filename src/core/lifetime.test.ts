@@ -15,6 +15,10 @@ test('a clock without limits is the instant itself', () => {
   assert.ok(Number.isNaN(fetchedAtOf(Number.NaN)))
 })
 
+test('a part of a millisecond is not taken for a limit', () => {
+  assert.equal(clockWith(1234.56, noLimits), 1234)
+})
+
 test('limits are kept in the clock: exactly up to 127 s, and never exceeded', () => {
   const all = [...Array(4096).keys()].slice(1)
   const longer = [3600, 7200, 86_400, 604_799, 2_080_767, 2_080_768, 1e9, 2 ** 31, Number.MAX_SAFE_INTEGER]

@@ -20,10 +20,10 @@ export const noLimits: Limits = { seconds: Number.POSITIVE_INFINITY, mustRevalid
 /** Fractions are multiples of this: exact in a double until the year 2109. */
 const steps = 2048
 
-/** The clock of an answer that was asked for at `fetchedAt`, a whole instant. */
+/** The clock of an answer that was asked for at `fetchedAt`; a part of a millisecond, which some clocks have, is dropped. */
 export function clockWith(fetchedAt: EpochMs, { seconds, mustRevalidate }: Limits): EpochMs {
   const level = seconds === Number.POSITIVE_INFINITY ? 0 : levelOf(seconds)
-  return fetchedAt - (2 * level + (mustRevalidate ? 1 : 0)) / steps
+  return Math.floor(fetchedAt) - (2 * level + (mustRevalidate ? 1 : 0)) / steps
 }
 
 /** NaN where the bucket is absent. */

@@ -113,8 +113,8 @@ for (const { what, refused, message, prepare, skip = false } of cases) {
     const io = fakeIo()
     const argv = ['http://a:9090', `--stores.disk.url=lmdb:${directory}`, '--backends.main.store=disk']
     assert.notEqual(await check(argv, io), 0)
-    assert.match(io.said.err, message)
-    assert.match(io.said.err, new RegExp(`stores\\.disk\\.path: .*\\(${refused}\\)`))
+    assert.match(io.said.out, message)
+    assert.match(io.said.out, new RegExp(`stores\\.disk\\.path: .*\\(${refused}\\)`))
 
     assert.equal(readFileSync(victim, 'utf8'), 'precious')
     assert.ok(!existsSync(join(scratch, 'nowhere')))
@@ -132,7 +132,7 @@ test('a folder of this user alone is used, also through a link, or where its own
     await store.close()
     const io = fakeIo()
     const argv = ['http://a:9090', `--stores.disk.url=lmdb:${link}`, '--backends.main.store=disk']
-    assert.equal(await check(argv, io), 0, io.said.err)
+    assert.equal(await check(argv, io), 0, io.said.out)
   }
 })
 

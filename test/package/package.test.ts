@@ -55,6 +55,8 @@ test('nothing that a module imports is missing, and all code is reached from wha
     const isForTypes = types.files.has(path.replace(/\.js$/, '.d.ts')) || isWithoutCode(await it.text(path))
     assert.ok(isForTypes, `nothing imports ${path}`)
   }
+  for (const path of published.filter((path) => path.endsWith('.d.ts')))
+    assert.ok(types.files.has(path), `nothing leads to ${path}`)
 })
 
 test('a proxy that is started loads nothing of the demo', async () => {
