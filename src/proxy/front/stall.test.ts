@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { allOn } from '../../core/runtime.ts'
+import { socketWith } from '../../core/runtime-rig.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import type { Reply } from './exchange.ts'
 import { StallWatch } from './stall.ts'
@@ -9,7 +10,7 @@ import { StallWatch } from './stall.ts'
 function setUp(minRateBytes = 1000) {
   const clock = fakeClock()
   const handle = { writeQueueSize: 10e6 }
-  const socket = { bytesWritten: 10e6, writableLength: 10e6, destroyed: false, _handle: handle }
+  const socket = socketWith(handle)
   const cut: string[] = []
   const reply = { socket, once: () => {}, destroy: () => cut.push('destroyed') }
   const patience = { clock, writeTimeoutMs: 60_000, minRateBytes, runtime: allOn }
