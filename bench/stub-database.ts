@@ -8,7 +8,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '../src/core/clock.ts'
 
-const buildInfo = '{"status":"success","data":{"version":"3.5.3","revision":"","goVersion":"go1.24"}}'
+const buildInfo = '{"status":"success","data":{"version":"3.5.3","revision":"8be3a95","goVersion":"go1.24"}}'
 const answers = new Map<string, Buffer>()
 
 function answerTo(search: URLSearchParams): Buffer {

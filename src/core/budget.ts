@@ -133,7 +133,7 @@ const mostSpare = 256 * MiB
 
 /** What a process that may take `limit` bytes leaves to memory that is given up and not collected yet. */
 export const spareOf = (limit: number): number =>
-  Math.min(Math.floor(limit / 2), Math.max(leastSpare, Math.min(mostSpare, Math.floor(limit / 8))))
+  Math.min(Math.floor(0.4 * limit), Math.max(leastSpare, Math.min(mostSpare, Math.floor(limit / 8))))
 
 function ownMeter(): Meter {
   let used = 0

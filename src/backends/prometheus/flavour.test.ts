@@ -16,6 +16,7 @@ test('Prometheus 2 and 3 are known', () => {
     ['3.0.0-rc.1', own.revision.slice(0, 9)],
     ['v3.14.0', `${own.revision}-modified`],
     ['3.5.0', 'non-git'],
+    ['3.5.0', 'unknown'],
     // Debian and Arch.
     ['2.42.0+ds', '2.42.0+ds-5+b5'],
     ['3.5.3+ds1', '3.5.3+ds1-6'],
@@ -41,7 +42,7 @@ const others: Record<string, readonly [status: number, body: string]> = {
   'a version with a suffix': [200, info({ ...own, version: '2.55.0-gmp.1' })],
   'a version with a suffix that the revision does not repeat': [200, info({ ...own, version: '3.5.3+ds1' })],
   'a revision of another version': [200, info({ ...own, version: '3.5.3+ds1', revision: '3.5.3+ds10' })],
-  'a revision that is none': [200, info({ ...own, revision: 'unknown' })],
+  'a revision that is none': [200, info({ ...own, revision: 'main' })],
   'an empty revision': [200, info({ ...own, revision: '' })],
   'an error': [404, 'not found'],
   'an error with good data': [500, info(own)],

@@ -27,8 +27,8 @@ function read(status: number, body: string): Flavour {
 const released = /^v?[23]\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?$/
 /** With what distributions append, such as `+ds1`. */
 const packaged = /^v?[23]\.\d+\.\d+(?:[+~-][\w.+~-]+)?$/
-/** A commit of its repository; promu, which builds Prometheus, says `non-git` where it builds from an archive. */
-const ownRevision = /^(?:[0-9a-f]{7,64}(?:-modified)?|non-git)$/
+/** A commit of its repository. Builds from an archive say `non-git` (promu) or `unknown` (Nix and others). */
+const ownRevision = /^(?:[0-9a-f]{1,64}(?:-modified)?|non-git|unknown)$/
 
 /** Version and revision must both say so. Distributions repeat the version of the package as the revision: `3.5.3+ds1-6`. */
 function isPrometheus({ version, revision, goVersion }: BuildInfo): boolean {
