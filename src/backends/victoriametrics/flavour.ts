@@ -11,9 +11,7 @@ export const flavour: FlavourProbe = { path: buildInfoPath, read }
 function read(status: number, body: string): Flavour {
   const info = readBuildInfo(status, body)
   if (info === undefined) return noBuildInfo(status)
-  const isOnlyMember = Object.keys(info).join() === 'version'
-  if (isOnlyMember && /^2\.\d+\.\d+$/.test(String(info.version))) {
-    return { isKnown: true, label: 'VictoriaMetrics' }
-  }
+  const isIt = Object.keys(info).join() === 'version' && /^2\.\d+\.\d+$/.test(String(info.version))
+  if (isIt) return { isKnown: true, label: 'VictoriaMetrics' }
   return { isKnown: false, label: `not VictoriaMetrics (version ${String(info.version)})` }
 }
