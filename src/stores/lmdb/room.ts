@@ -19,8 +19,10 @@ export interface RoomOptions {
 }
 
 /** Above this share of its bound the store lets keys go until it is below the lower one. */
-const highShare = 0.7
-const lowShare = 0.55
+const highShare = 0.6
+const lowShare = 0.5
+/** A long value needs free pages side by side, so the file grows although enough of it is free: by 7 % in a soak. That needs room, too. */
+const fileShare = 7 / 8
 /** One transaction lets go of at most so many keys, so that writers do not wait long. */
 const keysAtOnce = 64
 /** A value may take twice the pages of its bytes: what it replaces is free only after the next commit. */
@@ -52,7 +54,7 @@ export class Room {
     }
     const { liveBytes, fileBytes } = this.#file.room()
     if (liveBytes + wanted > highShare * maxBytes) void this.makeRoom(wanted)
-    const isRoomy = fileBytes + pageFactor * wanted <= maxBytes
+    const isRoomy = fileBytes + pageFactor * wanted <= fileShare * maxBytes
     // Pages that are free but scattered do not hold a long value: some slack is asked for.
     if (isRoomy || fileBytes - liveBytes >= 2 * pageFactor * wanted) return true
     this.#health.trouble('store_full', 'the store holds as much as it may')

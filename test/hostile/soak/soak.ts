@@ -64,7 +64,7 @@ export async function soak(cleanup: Cleanup, options: SoakOptions): Promise<Soak
   })
   const child = startCommand(cleanup, [relay.url, ...flagsOf(options, directory)], {
     // As the container and the systemd unit start it.
-    env: { MALLOC_ARENA_MAX: '1', NODE_OPTIONS: '--max-semi-space-size=4' },
+    env: { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072', NODE_OPTIONS: '--max-semi-space-size=4' },
     ...(options.main !== undefined && { main: options.main }),
   })
   const [url, admin] = [await readyAddress(child), await adminAddress(child)]
