@@ -180,7 +180,7 @@ class Judge implements Coverage {
     return firstNot(run, (bucket) => now < expiryOf(clock, bucket, this.#rules))
   }
 
-  /** What a request waited for is fresh enough for it, unless the database itself says that it no longer is. */
+  /** Whether the request waited for this fetch. It accepts the buckets although their TTL has expired, but not beyond the lifetime that the database set. */
   #wasAwaited(clock: EpochMs): boolean {
     const { now, acceptFrom } = this.#rules
     if (acceptFrom === undefined) return false

@@ -4,12 +4,13 @@
  */
 import type { Transform } from 'node:stream'
 import type { HeaderList, Sink } from '../backends/backend.ts'
-import { type Budget, Reservation } from '../core/budget.ts'
+import type { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { ServingReason } from '../core/decision.ts'
 import { headerOf } from '../core/headers.ts'
 import { BackPressure } from './back-pressure.ts'
 import type { Backlog, Backlogged } from './backlog.ts'
+import { DecodedBody } from './decoded-body.ts'
 import { decoderFor } from './decoder.ts'
 import { errorOf, type FetchResult, fetchedBy } from './fetch.ts'
 import type { AnswerTerms } from './http/answer-terms.ts'
@@ -40,8 +41,6 @@ export interface IntakeOptions {
  * to be broken, the client can still be given another answer.
  */
 const provenBytes = 16 * 1024
-/** Error bodies are small; a longer one is not kept. */
-const maxErrorBytes = 1024 * 1024
 /** A response this short is split as soon as it has arrived: putting it off would cost more. */
 const shortBytes = 64 * 1024
 /** Of one response, not split yet: a request that waits for it to be stored waits for so much at most. */
@@ -52,21 +51,17 @@ export class Intake implements ResponseHandler, Backlogged {
   readonly result: Promise<FetchResult>
   readonly #options: IntakeOptions
   readonly #tee: Tee
-  readonly #reservation: Reservation
   readonly #pressure = new BackPressure()
   #resolve!: (result: FetchResult) => void
   #status = 0
   #headers: HeaderList = []
   #trailers: HeaderList = []
   #decoder: Transform | undefined
-  #sink: Sink | undefined
+  #body: DecodedBody | undefined
   #terms: AnswerTerms | undefined
-  #errorBody: Uint8Array[] = []
   /** What has arrived and is not split yet. */
   #pieces: Uint8Array[] = []
   #heldBytes = 0
-  /** Decoded bytes so far. */
-  #received = 0
   /** Wire bytes still to come, where the database said how many. */
   #remaining = Number.POSITIVE_INFINITY
   #hasArrived = false
@@ -75,7 +70,6 @@ export class Intake implements ResponseHandler, Backlogged {
   constructor(options: IntakeOptions) {
     this.#options = options
     this.#tee = new Tee(options.target)
-    this.#reservation = new Reservation(options.budget)
     this.result = new Promise((resolve) => {
       this.#resolve = resolve
     })
@@ -138,7 +132,8 @@ export class Intake implements ResponseHandler, Backlogged {
       undecodable: (detail) => this.#undecodable(detail),
     })
     if (this.#decoder !== undefined && this.#options.isTransparent !== true) this.#tee.hold()
-    if (status === 200) this.#sink = this.#options.newSink()
+    const { budget, maxAnswerBytes, newSink } = this.#options
+    this.#body = new DecodedBody({ budget, maxAnswerBytes, sink: status === 200 ? newSink() : undefined })
   }
 
   data(chunk: Uint8Array): void {
@@ -175,7 +170,6 @@ export class Intake implements ResponseHandler, Backlogged {
     this.#tee.restart()
     this.#dropKept()
     this.#status = 0
-    this.#received = 0
     return true
   }
 
@@ -215,27 +209,9 @@ export class Intake implements ResponseHandler, Backlogged {
 
   #split(chunk: Uint8Array): void {
     if (this.#isSettled) return
-    this.#received += chunk.length
-    if (this.#sink === undefined) this.#keepError(chunk)
-    else if (this.#received > this.#options.maxAnswerBytes) this.#giveUp('answer_too_large')
-    else this.#write(this.#sink, chunk)
-  }
-
-  #write(sink: Sink, chunk: Uint8Array): void {
-    try {
-      sink.write(chunk)
-    } catch (error) {
-      this.#giveUp('unusable_answer', String(error))
-      return
-    }
-    // A short response of many sparse series can be long in memory: one response may not push out all others.
-    if (sink.held > this.#options.budget.limit / 2) this.#giveUp('answer_too_large')
-    else if (!this.#reservation.resize(sink.held + this.#tee.unsent)) this.#giveUp('memory_exhausted')
-  }
-
-  #keepError(chunk: Uint8Array): void {
-    if (this.#received <= maxErrorBytes) this.#errorBody.push(Uint8Array.prototype.slice.call(chunk))
-    else if (this.#tee.isOpen) this.#giveUp('unusable_answer')
+    const unkept = this.#body!.write(chunk, this.#tee.unsent)
+    if (unkept === undefined) return
+    if (this.#status === 200 || this.#tee.isOpen) this.#giveUp(unkept.reason, unkept.detail)
     else {
       // A server error that does not end is a server error.
       this.#pressure.cancel()
@@ -245,7 +221,7 @@ export class Intake implements ResponseHandler, Backlogged {
   }
 
   /** Members go their own way at once; only a client that has a part of the response waits for the rest. */
-  #giveUp(reason: ServingReason, detail = `after ${this.#received} bytes`): void {
+  #giveUp(reason: ServingReason, detail: string): void {
     this.#tee.release()
     this.#settle({ kind: 'unusable', reason, detail })
     if (!this.#tee.isOpen) this.#pressure.cancel()
@@ -281,10 +257,11 @@ export class Intake implements ResponseHandler, Backlogged {
   #endIfSplit(): void {
     const isSplit = this.#hasArrived && this.#decoder === undefined && !this.isHolding
     if (!isSplit || this.#isSettled) return
-    const [sink, headers, trailers] = [this.#sink, this.#headers, this.#trailers]
+    const [headers, trailers] = [this.#headers, this.#trailers]
+    const { sink, error } = this.#body!
     this.#settle(
       sink === undefined
-        ? errorOf({ status: this.#status, headers, body: Buffer.concat(this.#errorBody) })
+        ? errorOf({ status: this.#status, headers, body: error })
         : fetchedBy(sink, { headers, trailers }, { fetchedAt: this.#options.fetchedAt, terms: this.#terms! }),
     )
   }
@@ -298,9 +275,8 @@ export class Intake implements ResponseHandler, Backlogged {
   }
 
   #dropKept(): void {
-    this.#reservation.free()
-    this.#sink = undefined
-    this.#errorBody = []
+    this.#body?.drop()
+    this.#body = undefined
     this.#decoder?.destroy()
     this.#decoder = undefined
     this.#pieces = []

@@ -53,7 +53,7 @@ export class Tee {
     return this.#heldBytes
   }
 
-  /** What is written from now on is kept from the client until `release`, or until the end. */
+  /** Keeps later writes from the client until `release` or `end` is called. */
   hold(): void {
     this.#held = []
   }

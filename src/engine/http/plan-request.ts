@@ -5,7 +5,7 @@ import type { EpochMs } from '../../core/clock.ts'
 export interface PlanContext {
   readonly backend: Backend
   readonly now: EpochMs
-  /** What the database is known to be; called only for its queries. */
+  /** Returns the flavour of the database. It is called only for queries that this backend claims. */
   readonly flavour: () => Flavour
 }
 

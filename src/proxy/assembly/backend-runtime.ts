@@ -1,67 +1,27 @@
 /** One database behind the proxy: its connections, what it says it is, its cache, and how its requests are handled. */
 import type { Backend, Flavour, SegmentSettings, WireRequest } from '../../backends/backend.ts'
-import type { Budget, BudgetShare } from '../../core/budget.ts'
-import type { Clock } from '../../core/clock.ts'
 import { WindowpaneError } from '../../core/errors.ts'
 import type { Mark } from '../../core/mark.ts'
-import type { RuntimeSwitches } from '../../core/runtime.ts'
-import type { ScratchPool } from '../../core/scratch.ts'
 import { withoutCredentials } from '../../core/url.ts'
 import type { Vouched } from '../../core/witness.ts'
-import type { Backlog } from '../../engine/backlog.ts'
 import type { Claims } from '../../engine/claims.ts'
 import type { Explanation } from '../../engine/explain/explain.ts'
 import { FlavourWatch } from '../../engine/http/flavour.ts'
 import { IntervalCache } from '../../engine/interval-cache.ts'
 import type { BackendMarks } from '../../engine/marks.ts'
-import type { ShadowLog } from '../../engine/shadow/log.ts'
 import { Witness } from '../../engine/witness.ts'
 import type { Store } from '../../stores/store.ts'
-import type { Log } from '../../telemetry/log.ts'
-import type { Observer } from '../../telemetry/telemetry.ts'
 import { Tracing } from '../../telemetry/tracing.ts'
 import { explainWire } from '../admin/explain.ts'
-import type { PackedAnswers } from '../compression/packed.ts'
-import type { Pieces } from '../compression/pieces.ts'
-import type { Arrivals } from '../front/arrivals.ts'
-import type { Limits } from '../limits.ts'
 import { Handler } from '../request/handler.ts'
-import type { Planning } from '../request/planning.ts'
 import { ModeSwitch, type Settings } from '../request/settings.ts'
-import type { SharedAnswers } from '../request/shared-answers.ts'
 import type { UpstreamState } from '../upstream/endpoint.ts'
-import type { Pace } from '../upstream/pace.ts'
 import { onlyServer, TracedUpstream } from '../upstream/traced.ts'
 import type { HttpUpstream, UpstreamSettings } from '../upstream/upstream.ts'
 import { type SegmentFigures, SegmentWatcher } from '../upstream/witness.ts'
-import type { KnownDatabase, ServerHooks } from './parts.ts'
-
-/** What all databases of one process share. */
-export interface Common {
-  readonly clock: Clock
-  readonly limits: Limits
-  readonly runtime: RuntimeSwitches
-  readonly budget: Budget
-  /** Memory of requests that are not complete. */
-  readonly arrivals: Arrivals
-  /** Memory of forwarded answers that their clients have not taken yet. */
-  readonly forwardBuffers: BudgetShare
-  readonly shared: SharedAnswers
-  readonly scratch: ScratchPool
-  readonly packed: PackedAnswers
-  readonly pace: Pace
-  readonly backlog: Backlog
-  readonly pieces: Pieces
-  readonly planning: Planning
-  /** What this process calls itself in Via. */
-  readonly via: string
-  readonly shadowLog: ShadowLog
-  /** Looks on. */
-  readonly telemetry?: Observer | undefined
-  /** Which share of the requests without a trace of their own is traced, while anybody listens. */
-  readonly sampleRatio?: (() => number) | undefined
-  readonly hooks: ServerHooks
-}
+import type { Common } from './common.ts'
+import { logFlavour, logRecheck } from './flavour-log.ts'
+import type { KnownDatabase } from './parts.ts'
 
 /** What is going on at a database. */
 export interface BackendRuntimeFigures {
@@ -192,10 +152,10 @@ export class BackendRuntime {
     this.explain = (wire) => explainWire({ backend, flavour, cache, settings, clock }, wire)
     this.#flavour = flavour
     this.#upstream = upstream
-    flavour.onRecheck = (instead) => tellRecheck(telemetry?.log, { name, instead, flavour: flavour.current })
+    flavour.onRecheck = (instead) => logRecheck(telemetry?.log, { name, instead, flavour: flavour.current })
     flavour.onChange = (found) => {
       onFlavour?.(name, found)
-      if (telemetry !== undefined) noteFlavour(flavour, { name, url: urls[0]!, log: telemetry.log })
+      if (telemetry !== undefined) logFlavour(flavour, { name, url: urls[0]!, log: telemetry.log })
     }
     this.#known = known?.flavour
     if (this.#known !== undefined) flavour.adopt(this.#known)
@@ -253,43 +213,6 @@ export class BackendRuntime {
     this.#watcher?.close()
     return this.#upstream.close()
   }
-}
-
-interface Recheck {
-  readonly name: string
-  /** What came instead of an answer. */
-  readonly instead: string | undefined
-  readonly flavour: Flavour
-}
-
-/** Says once that a database which is known cannot be asked again, and once that it can. */
-function tellRecheck(log: Pick<Log, 'change'> | undefined, { name, instead, flavour }: Recheck): void {
-  const is =
-    instead === undefined
-      ? 'answered'
-      : `answered otherwise: ${instead}; it is still taken for ${flavour.label}`
-  log?.change(`version check of ${name}`, { is, isGood: instead === undefined }, { backend: name })
-}
-
-interface Noted {
-  readonly name: string
-  readonly url: string
-  readonly log: Observer['log']
-}
-
-/** The topic of outages is that of the decision log: a database that cannot be reached is one warning, whoever notices. */
-function noteFlavour(flavour: FlavourWatch, { name, url, log }: Noted): void {
-  const { isKnown, label, silence } = flavour.current
-  const told = { detail: label, url: withoutCredentials(url) }
-  if (!flavour.hasAnswered) {
-    const is = silence === 'server_error' ? 'answers with a server error' : 'cannot be reached'
-    log.change(`database ${name}`, { is, isGood: false }, told)
-    return
-  }
-  log.change(`database ${name}`, { is: 'answers', isGood: true })
-  const is = isKnown ? label : 'not known, so that requests are passed on uncached'
-  const remedy = 'windowpane check --connect says what answers'
-  log.change(`flavour of ${name}`, { is, isGood: isKnown }, isKnown ? {} : { ...told, remedy })
 }
 
 function upstreamUrl(text: string): URL {

@@ -1,11 +1,13 @@
 /** What all databases of a server share, sized by `limits.memory`. */
 import { getHeapStatistics } from 'node:v8'
 import { Budget, BudgetShare, spareOf } from '../../core/budget.ts'
+import type { Clock } from '../../core/clock.ts'
 import { GarbageWatch } from '../../core/garbage.ts'
 import { allOn, garbageCollector, type RuntimeSwitches } from '../../core/runtime.ts'
 import { ingestScratch, ScratchPool } from '../../core/scratch.ts'
 import { Backlog } from '../../engine/backlog.ts'
 import { ShadowLog, type VerifyResult } from '../../engine/shadow/log.ts'
+import type { Observer } from '../../telemetry/telemetry.ts'
 import { PackedAnswers } from '../compression/packed.ts'
 import { Pieces } from '../compression/pieces.ts'
 import { ThreadMaker } from '../compression/pieces-maker.ts'
@@ -14,10 +16,42 @@ import type { Limits } from '../limits.ts'
 import { Planning } from '../request/planning.ts'
 import { SharedAnswers } from '../request/shared-answers.ts'
 import { Pace } from '../upstream/pace.ts'
-import type { Common } from './backend-runtime.ts'
 import type { ProxyServerOptions } from './options.ts'
+import type { ServerHooks } from './parts.ts'
 
-export function commonOf(options: ProxyServerOptions): Common {
+/** What all databases of one process share. */
+export interface Common {
+  readonly clock: Clock
+  readonly limits: Limits
+  readonly runtime: RuntimeSwitches
+  readonly budget: Budget
+  /** Memory of requests that are not complete. */
+  readonly arrivals: Arrivals
+  /** Memory of forwarded answers that their clients have not taken yet. */
+  readonly forwardBuffers: BudgetShare
+  readonly shared: SharedAnswers
+  readonly scratch: ScratchPool
+  readonly packed: PackedAnswers
+  readonly pace: Pace
+  readonly backlog: Backlog
+  readonly pieces: Pieces
+  readonly planning: Planning
+  /** What this process calls itself in Via. */
+  readonly via: string
+  readonly shadowLog: ShadowLog
+  /** Looks on. */
+  readonly telemetry?: Observer | undefined
+  /** Which share of the requests without a trace of their own is traced, while anybody listens. */
+  readonly sampleRatio?: (() => number) | undefined
+  readonly hooks: ServerHooks
+}
+
+type CommonOptions = Pick<
+  ProxyServerOptions,
+  'clock' | 'limits' | 'runtime' | 'telemetry' | 'sampleRatio' | 'parts'
+>
+
+export function commonOf(options: CommonOptions): Common {
   const { clock, limits, runtime = allOn, telemetry, sampleRatio, parts = {} } = options
   const budget = parts.budget ?? new Budget(limits.memoryBytes, { spare: spareOf(limits.memoryBytes) })
   const ofThread = limits.memoryBytes / (parts.threads ?? 1)
@@ -48,7 +82,7 @@ const forwardShare = 1 / 8
 /** What is in no budget, such as buffers that lie unused for the next answers, must be little beside it. */
 const unusedBytesOf = ({ memoryBytes }: Limits): number => Math.min(32 * 2 ** 20, memoryBytes / 32)
 
-/** What is unused of buffers for responses that are being split, however large the limit is. */
+/** The ingest pool keeps at most this many free bytes, however large the memory limit is. */
 const ingestBytes = 16 * 2 ** 20
 
 /** From here on, the default included, the limit has room for the garbage that V8 lets come, and hits wait for no collection. */

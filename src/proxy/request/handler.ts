@@ -4,16 +4,15 @@
  */
 import type { Backend, Bypass, Plan, WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
-import { type RefusalReason, resetDecision } from '../../core/decision.ts'
+import { resetDecision } from '../../core/decision.ts'
 import { headerOf } from '../../core/headers.ts'
 import { climbingRefused, climbs } from '../../core/url.ts'
 import { newUuid } from '../../core/uuid.ts'
 import { readDemands } from '../../engine/http/demands.ts'
 import type { FlavourWatch } from '../../engine/http/flavour.ts'
 import { identityOf } from '../../engine/http/identity.ts'
-import { errorAnswerOf, failureMessage, planRequest } from '../../engine/http/plan-request.ts'
+import { planRequest } from '../../engine/http/plan-request.ts'
 import type { IntervalCache } from '../../engine/interval-cache.ts'
-import type { Broken } from '../../engine/ports.ts'
 import type { Answer } from '../../engine/trip.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import type { Visit } from '../../telemetry/record.ts'
@@ -25,6 +24,7 @@ import { Cancels } from './cancels.ts'
 import { forward } from './forward.ts'
 import { type Incoming, readTarget } from './incoming.ts'
 import { Outgoing, type OutgoingOptions } from './outgoing.ts'
+import { OwnAnswers } from './own-answers.ts'
 import { isLong, type Planning, queryBytes } from './planning.ts'
 import { type Settings, termsFor } from './settings.ts'
 
@@ -47,23 +47,17 @@ export interface HandlerOptions extends OutgoingOptions {
   readonly observe?: (visit: Visit) => void
 }
 
-const statusOf: Record<RefusalReason, number> = {
-  overloaded: 503,
-  request_too_large: 413,
-  loop: 508,
-  only_if_cached: 504,
-  bad_request: 400,
-}
-
 export class Handler {
   readonly #options: HandlerOptions
   readonly #cancels: Cancels
+  readonly #own: OwnAnswers
   readonly #newId: () => string
   #inFlight = 0
 
   constructor(options: HandlerOptions) {
     this.#options = options
     this.#cancels = new Cancels(options.backend, options.cache)
+    this.#own = new OwnAnswers(options.backend)
     this.#newId = () => newUuid(() => options.clock.random())
   }
 
@@ -84,19 +78,12 @@ export class Handler {
       const pending = answer()
       if (pending === 'later') return
       if (pending instanceof Promise) {
-        return pending.catch((error) => this.#fault(outgoing, error)).then(() => this.#finish(outgoing))
+        return pending.catch((error) => this.#own.fault(outgoing, error)).then(() => this.#finish(outgoing))
       }
     } catch (error) {
-      this.#fault(outgoing, error)
+      this.#own.fault(outgoing, error)
     }
     this.#finish(outgoing)
-  }
-
-  #fault(outgoing: Outgoing, error: unknown): void {
-    resetDecision(outgoing.decision)
-    outgoing.decision.reason = 'internal'
-    if (outgoing.hasBegun) outgoing.abort()
-    else this.#error(outgoing, 500, `windowpane: internal error: ${String(error)}`)
   }
 
   #finish(outgoing: Outgoing): void {
@@ -117,18 +104,18 @@ export class Handler {
   #answer(request: Asked, outgoing: Outgoing): MaybePromise<void> | 'later' {
     const incoming = readTarget(request, outgoing.trace)
     if (incoming === undefined)
-      return this.#refuse(outgoing, 'bad_request', 'the request target is not a path')
+      return this.#own.refuse(outgoing, 'bad_request', 'the request target is not a path')
     if (this.#options.upstream.hasPrefix && climbs(incoming.path))
-      return this.#refuse(outgoing, 'bad_request', climbingRefused)
+      return this.#own.refuse(outgoing, 'bad_request', climbingRefused)
     if (isLoop(incoming, this.#options.via)) {
-      return this.#refuse(
+      return this.#own.refuse(
         outgoing,
         'loop',
         'the upstream URL leads back to this Windowpane; point it to the database',
       )
     }
     const isQuery = this.#options.backend.claims(incoming.method, incoming.path)
-    if (!isQuery && this.#cancels.isSettledHere(incoming)) return this.#settled(outgoing)
+    if (!isQuery && this.#cancels.isSettledHere(incoming)) return this.#own.cancelled(outgoing)
     if (hasBody(request)) return this.#gather(request, outgoing, { incoming, isQuery })
     if (this.#isOneTooMany(outgoing)) return this.#overloaded(outgoing)
     if (isQuery) return this.#query(outgoing, withBody(incoming, noBytes))
@@ -145,7 +132,7 @@ export class Handler {
   #overloaded(outgoing: Outgoing): void {
     const { maxRequests } = this.#options
     const message = `more than ${maxRequests} requests at once; try again, or raise limits.maxRequests`
-    this.#refuse(outgoing, 'overloaded', message)
+    this.#own.refuse(outgoing, 'overloaded', message)
   }
 
   #gather(
@@ -174,10 +161,10 @@ export class Handler {
       if (this.#isOneTooMany(outgoing)) return this.#overloaded(outgoing)
       return this.#query(outgoing, withBody(incoming, body))
     }
-    if (body === 'gone') return this.#gone(outgoing)
+    if (body === 'gone') return this.#own.clientGone(outgoing)
     if (body === 'no room') return this.#noRoom(outgoing)
     const { maxRequestBytes } = this.#options
-    this.#refuse(outgoing, 'request_too_large', `a query may have ${maxRequestBytes} bytes`)
+    this.#own.refuse(outgoing, 'request_too_large', `a query may have ${maxRequestBytes} bytes`)
   }
 
   /** A body that is still arriving has its own limit: see slots.ts. */
@@ -186,7 +173,7 @@ export class Handler {
     incoming: Incoming,
     body: Uint8Array | ForwardBody,
   ): MaybePromise<void> {
-    if (body === 'gone') return this.#gone(outgoing)
+    if (body === 'gone') return this.#own.clientGone(outgoing)
     if (body === 'no room') return this.#noRoom(outgoing)
     if (body instanceof Uint8Array && this.#isOneTooMany(outgoing)) return this.#overloaded(outgoing)
     return this.#forward(outgoing, { ...incoming, body }, notARangeQuery)
@@ -194,7 +181,7 @@ export class Handler {
 
   #noRoom(outgoing: Outgoing): void {
     outgoing.closeAfterResponse()
-    this.#refuse(outgoing, 'overloaded', 'no memory is left for the request; raise limits.memory')
+    this.#own.refuse(outgoing, 'overloaded', 'no memory is left for the request; raise limits.memory')
   }
 
   #query(outgoing: Outgoing, wire: WireRequest): MaybePromise<void> {
@@ -205,7 +192,7 @@ export class Handler {
     outgoing.decision.timings.plan = this.#options.clock.elapsed() - began
     if ('bypass' in plan) {
       outgoing.question = this.#options.backend.presentation?.requestText?.(wire)
-      if (demands.onlyIfCached) return this.#refuse(outgoing, 'only_if_cached', 'this is never stored')
+      if (demands.onlyIfCached) return this.#own.refuse(outgoing, 'only_if_cached', 'this is never stored')
       return this.#forward(outgoing, asForward(wire), plan)
     }
     outgoing.plan = plan
@@ -261,7 +248,7 @@ export class Handler {
         return outgoing.whole(answer.response.status, answer.response.headers, answer.response.body)
       case 'failure': {
         const { response } = answer.failure
-        if (response === undefined) return this.#broken(outgoing, answer.failure)
+        if (response === undefined) return this.#own.broken(outgoing, answer.failure)
         return outgoing.whole(response.status, response.headers, response.body)
       }
       case 'forward':
@@ -270,17 +257,12 @@ export class Handler {
           ...(answer.detail !== undefined && { detail: answer.detail }),
         })
       case 'not-cached':
-        return this.#refuse(outgoing, 'only_if_cached', 'the answer is not stored as a whole')
+        return this.#own.refuse(outgoing, 'only_if_cached', 'the answer is not stored as a whole')
       case 'client-gone':
-        return outgoing.isCancelled ? undefined : this.#gone(outgoing)
+        return outgoing.isCancelled ? undefined : this.#own.clientGone(outgoing)
       default:
         return undefined
     }
-  }
-
-  #gone({ decision }: Outgoing): void {
-    resetDecision(decision)
-    decision.reason = 'client_gone'
   }
 
   async #forward(outgoing: Outgoing, request: ForwardRequest, why: Bypass<string>): Promise<void> {
@@ -291,39 +273,7 @@ export class Handler {
     decision.reason = why.bypass
     if (why.detail !== undefined) decision.detail = why.detail
     const broken = await forward(this.#options.upstream, request, outgoing)
-    if (broken !== undefined) this.#broken(outgoing, broken)
-  }
-
-  #broken(outgoing: Outgoing, broken: Broken): void {
-    const { decision } = outgoing
-    const { status, reason, message } = failureMessage(broken)
-    resetDecision(decision)
-    decision.reason = reason
-    decision.detail = broken.detail
-    this.#error(outgoing, status, message)
-  }
-
-  /** A cancelled query that goes on for others, or has none of its own: the database is not told. */
-  #settled(outgoing: Outgoing): void {
-    outgoing.decision.outcome = 'bypass'
-    outgoing.decision.reason = 'not_a_range_query'
-    outgoing.decision.detail = 'the database has no query of this client alone'
-    outgoing.whole(202, [], noBytes)
-  }
-
-  #refuse(outgoing: Outgoing, reason: RefusalReason, message: string): void {
-    resetDecision(outgoing.decision)
-    outgoing.decision.outcome = 'refused'
-    outgoing.decision.reason = reason
-    this.#error(outgoing, statusOf[reason], `windowpane: ${message}`)
-  }
-
-  #error(outgoing: Outgoing, status: number, message: string): void {
-    const { contentType, body } = errorAnswerOf(this.#options.backend, status, message)
-    const headers = ['Content-Type', contentType]
-    if (status === 503) headers.push('Retry-After', '1')
-    if (status === 413 || status === 400) outgoing.closeAfterResponse()
-    outgoing.whole(status, headers, Buffer.from(body))
+    if (broken !== undefined) this.#own.broken(outgoing, broken)
   }
 }
 

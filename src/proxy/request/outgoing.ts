@@ -1,6 +1,5 @@
 /** Everything that is written to a client: head with the decision in it, and body. */
 import type { ErrorAnswer, HeaderList, Plan, Recomposed, WireRequest } from '../../backends/backend.ts'
-import { type BudgetShare, Reservation } from '../../core/budget.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { type Decision, newDecision, resetDecision } from '../../core/decision.ts'
 import type { Pane } from '../../core/pane.ts'
@@ -18,12 +17,9 @@ import type { Asked, Reply } from '../front/exchange.ts'
 import { maxShortBytes, type ShortBody } from '../front/send-buffer.ts'
 import { memoryOf, sendWhole } from '../front/send-whole.ts'
 import { type Patience, StallWatch } from '../front/stall.ts'
-import type { SharedAnswers } from './shared-answers.ts'
+import { type MemoryOptions, ReplyMemory } from './reply-memory.ts'
 
-export interface OutgoingOptions extends Patience, PackOptions {
-  /** For forwarded answers that their clients have not taken yet. */
-  readonly forwardBuffers: BudgetShare
-  readonly shared: SharedAnswers
+export interface OutgoingOptions extends Patience, PackOptions, MemoryOptions {
   readonly via: string
   /** Says at its beginning whether a request is traced. */
   readonly trace?: (headers: HeaderList) => SpanIds | undefined
@@ -43,9 +39,6 @@ const leastViewed = 32 * 1024
 
 /** A shorter answer is copied for each client: what many slow readers of it take is little. */
 const leastShared = 256 * 1024
-
-/** So much of a forwarded answer is kept for a reader that is slower than the database. */
-const maxKeptUnsent = 1024 * 1024
 
 /** One response, as a client the engine can wait with, a target it can stream to, and a visit to look back on. */
 export class Outgoing implements Client, StreamTarget, Visit {
@@ -67,10 +60,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
   readonly #packing: Packing
   readonly #stall: StallWatch
   #isBroken = false
-  #held = 0
-  /** Room for what the client has not taken of a forwarded answer: as much as it ever was. */
-  #kept: Reservation | undefined
-  #keptBytes = 0
+  readonly #memory: ReplyMemory
   #isCancelled = false
   readonly #onCancelled: (() => void)[] = []
 
@@ -79,6 +69,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.#response = response
     this.#options = options
     this.#stall = new StallWatch(response, options)
+    this.#memory = new ReplyMemory(response, options)
     this.#began = options.clock.elapsed()
     this.trace = options.trace?.(request.rawHeaders)
     const accepted = request.headers['accept-encoding'] as string | undefined
@@ -178,22 +169,12 @@ export class Outgoing implements Client, StreamTarget, Visit {
 
   /** Whether what the client has not taken yet of a forwarded answer is kept in memory: the database need not wait for it. */
   keepsUnsent(): boolean {
-    const { unsent } = this
-    if (unsent <= this.#keptBytes) return true
-    if (unsent > maxKeptUnsent || this.#response.closed) return false
-    if (this.#kept === undefined) {
-      const kept = new Reservation(this.#options.forwardBuffers)
-      this.#response.once('close', () => kept.free())
-      this.#kept = kept
-    }
-    if (!this.#kept.resize(unsent)) return false
-    this.#keptBytes = unsent
-    return true
+    return this.#memory.keepUnsent()
   }
 
   end(): void {
     this.#response.end()
-    this.#account(this.unsent - this.#keptBytes)
+    this.#memory.holdUnsent()
     this.#stall.watch()
   }
 
@@ -236,15 +217,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
   #sendKept(headers: HeaderList, bytes: Buffer): void {
     this.#send(200, headers, { bytes, release: () => {} })
     const isUnsent = !this.#response.closed && !this.#response.writableFinished
-    if (isUnsent) this.#holdShared([bytes.buffer])
-  }
-
-  /** Takes room in the budget for memory that others use too, until the answer is over. */
-  #holdShared(memory: readonly ArrayBufferLike[]): boolean {
-    const { shared } = this.#options
-    if (this.#response.closed || !shared.hold(memory)) return false
-    this.#response.once('close', () => shared.release(memory))
-    return true
+    if (isUnsent) this.#memory.holdShared([bytes.buffer])
   }
 
   /** Returns false where it is not short, or node:http has to send it. */
@@ -266,7 +239,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
     if (views === undefined) return false
     const memory = memoryOf(views)
     const kept = memory.reduce((bytes, { byteLength }) => bytes + byteLength, 0)
-    if (kept > 2 * body.length || !this.#holdShared(memory)) return false
+    if (kept > 2 * body.length || !this.#memory.holdShared(memory)) return false
     if (this.isGone || this.hasBegun) return true
     this.#sendWhole(200, headers, views)
     return true
@@ -324,15 +297,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
 
   /** Reserves memory until the answer is over. Returns false where the budget has no room. */
   hold(bytes: number): boolean {
-    if (this.#response.closed || !this.#options.budget.reserve(bytes)) return false
-    if (this.#held === 0) this.#response.once('close', () => this.#options.budget.release(this.#held))
-    this.#held += bytes
-    return true
-  }
-
-  /** Counts bytes that the client has not taken yet in the budget, where there is room. */
-  #account(bytes: number): void {
-    if (bytes > 0 && !this.#response.writableFinished) this.hold(bytes)
+    return this.#memory.hold(bytes)
   }
 
   #ownHeaders(headers: HeaderList): string[] {

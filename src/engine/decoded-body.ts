@@ -1,0 +1,70 @@
+/** The decoded body of one response: counted in the budget, and split by a sink, or kept as it is where it is an error. */
+import type { Sink } from '../backends/backend.ts'
+import { type Budget, Reservation } from '../core/budget.ts'
+import type { ServingReason } from '../core/decision.ts'
+
+interface BodyOptions {
+  readonly budget: Budget
+  readonly maxAnswerBytes: number
+  /** Undefined where the response is an error. */
+  readonly sink: Sink | undefined
+}
+
+/** Why no more of a body is kept. */
+interface Unkept {
+  readonly reason: ServingReason
+  readonly detail: string
+}
+
+/** Error bodies are small; a longer one is not kept. */
+const maxErrorBytes = 1024 * 1024
+
+export class DecodedBody {
+  readonly sink: Sink | undefined
+  readonly #options: BodyOptions
+  readonly #reservation: Reservation
+  #error: Uint8Array[] = []
+  #received = 0
+
+  constructor(options: BodyOptions) {
+    this.#options = options
+    this.sink = options.sink
+    this.#reservation = new Reservation(options.budget)
+  }
+
+  /** The body of an error. */
+  get error(): Buffer {
+    return Buffer.concat(this.#error)
+  }
+
+  /** `unsent`: what the client has not taken of it yet, which counts in the budget too. */
+  write(chunk: Uint8Array, unsent: number): Unkept | undefined {
+    this.#received += chunk.length
+    if (this.sink === undefined) return this.#keepError(chunk)
+    if (this.#received > this.#options.maxAnswerBytes) return this.#unkept('answer_too_large')
+    try {
+      this.sink.write(chunk)
+    } catch (error) {
+      return { reason: 'unusable_answer', detail: String(error) }
+    }
+    const { held } = this.sink
+    // A short response of many sparse series can be long in memory: one response may not push out all others.
+    if (held > this.#options.budget.limit / 2) return this.#unkept('answer_too_large')
+    return this.#reservation.resize(held + unsent) ? undefined : this.#unkept('memory_exhausted')
+  }
+
+  drop(): void {
+    this.#reservation.free()
+    this.#error = []
+  }
+
+  #keepError(chunk: Uint8Array): Unkept | undefined {
+    if (this.#received > maxErrorBytes) return this.#unkept('unusable_answer')
+    this.#error.push(Uint8Array.prototype.slice.call(chunk))
+    return undefined
+  }
+
+  #unkept(reason: ServingReason): Unkept {
+    return { reason, detail: `after ${this.#received} bytes` }
+  }
+}

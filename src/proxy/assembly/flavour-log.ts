@@ -1,0 +1,43 @@
+/** Log lines about what a database turns out to be, and whether it can be reached. */
+import type { Flavour } from '../../backends/backend.ts'
+import { withoutCredentials } from '../../core/url.ts'
+import type { FlavourWatch } from '../../engine/http/flavour.ts'
+import type { Log } from '../../telemetry/log.ts'
+import type { Observer } from '../../telemetry/telemetry.ts'
+
+interface Recheck {
+  readonly name: string
+  /** What came instead of an answer. */
+  readonly instead: string | undefined
+  readonly flavour: Flavour
+}
+
+/** Says once that a database which is known cannot be asked again, and once that it can. */
+export function logRecheck(log: Pick<Log, 'change'> | undefined, { name, instead, flavour }: Recheck): void {
+  const is =
+    instead === undefined
+      ? 'answered'
+      : `answered otherwise: ${instead}; it is still taken for ${flavour.label}`
+  log?.change(`version check of ${name}`, { is, isGood: instead === undefined }, { backend: name })
+}
+
+interface Noted {
+  readonly name: string
+  readonly url: string
+  readonly log: Observer['log']
+}
+
+/** The topic of outages is that of the decision log: a database that cannot be reached is one warning, whoever notices. */
+export function logFlavour(flavour: FlavourWatch, { name, url, log }: Noted): void {
+  const { isKnown, label, silence } = flavour.current
+  const told = { detail: label, url: withoutCredentials(url) }
+  if (!flavour.hasAnswered) {
+    const is = silence === 'server_error' ? 'answers with a server error' : 'cannot be reached'
+    log.change(`database ${name}`, { is, isGood: false }, told)
+    return
+  }
+  log.change(`database ${name}`, { is: 'answers', isGood: true })
+  const is = isKnown ? label : 'not known, so that requests are passed on uncached'
+  const remedy = 'windowpane check --connect says what answers'
+  log.change(`flavour of ${name}`, { is, isGood: isKnown }, isKnown ? {} : { ...told, remedy })
+}

@@ -1,0 +1,66 @@
+/** Memory that an answer takes in the budget until its client has it, or is gone. */
+import { type Budget, type BudgetShare, Reservation } from '../../core/budget.ts'
+import type { Reply } from '../front/exchange.ts'
+import type { SharedAnswers } from './shared-answers.ts'
+
+export interface MemoryOptions {
+  readonly budget: Budget
+  /** For forwarded answers that their clients have not taken yet. */
+  readonly forwardBuffers: BudgetShare
+  readonly shared: SharedAnswers
+}
+
+/** So much of a forwarded answer is kept for a reader that is slower than the database. */
+const maxKeptUnsent = 1024 * 1024
+
+export class ReplyMemory {
+  readonly #reply: Reply
+  readonly #options: MemoryOptions
+  #held = 0
+  /** Room for what the client has not taken of a forwarded answer: as much as it ever was. */
+  #kept: Reservation | undefined
+  #keptBytes = 0
+
+  constructor(reply: Reply, options: MemoryOptions) {
+    this.#reply = reply
+    this.#options = options
+  }
+
+  /** Reserves memory until the answer is over. Returns false where the budget has no room. */
+  hold(bytes: number): boolean {
+    const { budget } = this.#options
+    if (this.#reply.closed || !budget.reserve(bytes)) return false
+    if (this.#held === 0) this.#reply.once('close', () => budget.release(this.#held))
+    this.#held += bytes
+    return true
+  }
+
+  /** As `hold`, for memory that other answers use too: it counts once. */
+  holdShared(memory: readonly ArrayBufferLike[]): boolean {
+    const { shared } = this.#options
+    if (this.#reply.closed || !shared.hold(memory)) return false
+    this.#reply.once('close', () => shared.release(memory))
+    return true
+  }
+
+  /** Counts what the client has not taken of an answer that has ended, where the budget has room. */
+  holdUnsent(): void {
+    const bytes = this.#reply.writableLength - this.#keptBytes
+    if (bytes > 0 && !this.#reply.writableFinished) this.hold(bytes)
+  }
+
+  /** Keeps what the client has not taken yet of a forwarded answer. Returns false where that is too much. */
+  keepUnsent(): boolean {
+    const unsent = this.#reply.writableLength
+    if (unsent <= this.#keptBytes) return true
+    if (unsent > maxKeptUnsent || this.#reply.closed) return false
+    if (this.#kept === undefined) {
+      const kept = new Reservation(this.#options.forwardBuffers)
+      this.#reply.once('close', () => kept.free())
+      this.#kept = kept
+    }
+    if (!this.#kept.resize(unsent)) return false
+    this.#keptBytes = unsent
+    return true
+  }
+}
