@@ -1,24 +1,17 @@
 /** A proxy in front of a scripted database, its telemetry, and an admin listener, on a clock that only the test moves. */
 import type { TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
-import { Budget, BudgetShare } from '../../src/core/budget.ts'
-import { allOn } from '../../src/core/runtime.ts'
-import { ScratchPool } from '../../src/core/scratch.ts'
+import { Budget } from '../../src/core/budget.ts'
 import { FlavourWatch } from '../../src/engine/http/flavour.ts'
 import { IntervalCache } from '../../src/engine/interval-cache.ts'
 import { type AdminOptions, startAdmin } from '../../src/proxy/admin/admin.ts'
 import { explainWire } from '../../src/proxy/admin/explain.ts'
 import { runThrough } from '../../src/proxy/admin/run.ts'
-import { PackedAnswers } from '../../src/proxy/compression/packed.ts'
-import { Pieces } from '../../src/proxy/compression/pieces.ts'
-import { ThreadMaker } from '../../src/proxy/compression/pieces-maker.ts'
-import { Arrivals } from '../../src/proxy/front/arrivals.ts'
+import { commonOf } from '../../src/proxy/assembly/common.ts'
 import { openListener } from '../../src/proxy/front/listener.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { Handler } from '../../src/proxy/request/handler.ts'
-import { Planning } from '../../src/proxy/request/planning.ts'
 import type { Settings } from '../../src/proxy/request/settings.ts'
-import { SharedAnswers } from '../../src/proxy/request/shared-answers.ts'
 import { HttpUpstream } from '../../src/proxy/upstream/upstream.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { Telemetry } from '../../src/telemetry/telemetry.ts'
@@ -100,16 +93,8 @@ async function startData(t: TestContext, proxy: Omit<ProxyRig, 'url' | 'admin'>)
     ...parts,
     cache,
     flavour,
-    arrivals: new Arrivals(budget, defaultLimits.maxRequestBytes),
-    forwardBuffers: new BudgetShare(budget, budget.limit / 8),
-    shared: new SharedAnswers(budget),
-    scratch: new ScratchPool(),
-    packed: new PackedAnswers(budget),
-    pieces: new Pieces(budget, new ThreadMaker()),
-    planning: new Planning({ clock, budget, ...defaultLimits }),
-    via,
+    ...commonOf({ limits: defaultLimits, clock, parts: { budget, via } }),
     settings,
-    runtime: allOn,
   })
   const listener = await openListener(
     { address: '127.0.0.1:0', limits: defaultLimits, clock },

@@ -1,6 +1,6 @@
 /** Requests with `Expect: 100-continue`: the 100 comes before the answer, in the turn of that answer, or not at all. */
 import assert from 'node:assert/strict'
-import test from 'node:test'
+import test, { type TestContext } from 'node:test'
 import { rawClient, until } from './client.ts'
 import { matrixFor, rangeSearch } from './matrix.ts'
 import { bodyOf } from './scripted-upstream.ts'
@@ -27,18 +27,24 @@ test('the body is asked for, and answered', async (t) => {
   }
 })
 
+/** A client whose first request is being answered, slowly. */
+async function behindAnother(t: TestContext) {
+  const { url, upstream } = await startBoth(t)
+  const matrix = upstream.script
+  upstream.script = async (request, response) => {
+    if (request.url === '/first') return
+    if (request.url === '/api/v1/write') response.end(await bodyOf(request))
+    else matrix(request, response)
+  }
+  const client = await rawClient(url)
+  client.write('GET /first HTTP/1.1\r\nHost: h\r\n\r\n')
+  await until(() => upstream.seen.length === 1)
+  return { client, upstream }
+}
+
 for (const path of ['/api/v1/query_range', '/api/v1/write']) {
   test(`behind another request the 100 waits for its turn: ${path}`, async (t) => {
-    const { url, upstream } = await startBoth(t)
-    const matrix = upstream.script
-    upstream.script = async (request, response) => {
-      if (request.url === '/first') return
-      if (request.url === '/api/v1/write') response.end(await bodyOf(request))
-      else matrix(request, response)
-    }
-    const client = await rawClient(url)
-    client.write('GET /first HTTP/1.1\r\nHost: h\r\n\r\n')
-    await until(() => upstream.seen.length === 1)
+    const { client, upstream } = await behindAnother(t)
     client.write(head(path, form.length))
     upstream.seen[0]!.response.end('first')
     await client.has(goOn)
@@ -53,16 +59,7 @@ for (const path of ['/api/v1/query_range', '/api/v1/write']) {
   })
 
   test(`an answer that is there before its turn comes whole, without a 100 in it: ${path}`, async (t) => {
-    const { url, upstream } = await startBoth(t)
-    const matrix = upstream.script
-    upstream.script = async (request, response) => {
-      if (request.url === '/first') return
-      if (request.url === '/api/v1/write') response.end(await bodyOf(request))
-      else matrix(request, response)
-    }
-    const client = await rawClient(url)
-    client.write('GET /first HTTP/1.1\r\nHost: h\r\n\r\n')
-    await until(() => upstream.seen.length === 1)
+    const { client, upstream } = await behindAnother(t)
     // It does not wait for the 100.
     client.write(head(path, form.length) + form)
     await until(() => upstream.seen.length === 2)

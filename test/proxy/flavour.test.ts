@@ -7,11 +7,17 @@ import { startServer } from '../../src/proxy/assembly/server.ts'
 import { startWindowpane } from '../../src/proxy/assembly/windowpane.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { Telemetry } from '../../src/telemetry/telemetry.ts'
-import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
 import { ladder } from '../../src/ttl/ladder.ts'
 import { ask, outcomeOf, statusOf, until } from './client.ts'
 import { rangePath } from './matrix.ts'
-import { json, prometheusBuildInfo, sent, startScriptedUpstream } from './scripted-upstream.ts'
+import {
+  json,
+  prometheusBuildInfo,
+  type ScriptedUpstream,
+  sent,
+  startScriptedUpstream,
+} from './scripted-upstream.ts'
 import { NOW, oldRange, startStand } from './setup.ts'
 
 const path = rangePath(oldRange())
@@ -85,18 +91,29 @@ test('a server that wants credentials is asked with the client’s', async (t) =
   assert.equal(outcomeOf(await ask(url, path, good)), 'hit')
 })
 
+interface Rechecked {
+  readonly url: string
+  readonly clock: FakeClock
+  readonly upstream: ScriptedUpstream
+}
+
+/** A minute later the next request has the database asked again; resolves when that is over. */
+async function recheck({ url, clock, upstream }: Rechecked): Promise<void> {
+  await clock.advance(60_000)
+  const asked = upstream.buildInfoRequests.length
+  assert.equal(outcomeOf(await ask(url, path)), 'hit')
+  await until(() => upstream.buildInfoRequests.length > asked)
+  await upstream.buildInfoRequests.at(-1)!.finished
+  await ask(url, '/something')
+}
+
 for (const status of [204, 302, 307, 400, 401, 403, 404, 405, 410, 429, 500, 503]) {
   test(`a client that is answered ${status} does not unmake what is known for others`, async (t) => {
     const upstream = await startScriptedUpstream(t)
     const { url, clock, windowpane } = await startStand(t, { upstream: upstream.url })
     await ask(url, path)
     upstream.buildInfo = json(status, {})
-    await clock.advance(60_000)
-    const asked = upstream.buildInfoRequests.length
-    assert.equal(outcomeOf(await ask(url, path)), 'hit')
-    await until(() => upstream.buildInfoRequests.length > asked)
-    await upstream.buildInfoRequests.at(-1)!.finished
-    await ask(url, '/something')
+    await recheck({ url, clock, upstream })
     assert.equal(windowpane.flavour.isKnown, true)
     assert.equal(outcomeOf(await ask(url, path)), 'hit')
   })
@@ -150,22 +167,14 @@ for (const [name, listener] of Object.entries({
     const { url } = server
     await ask(url, path)
     const usual = upstream.buildInfo
-    const recheck = async () => {
-      await clock.advance(60_000)
-      const asked = upstream.buildInfoRequests.length
-      assert.equal(outcomeOf(await ask(url, path)), 'hit')
-      await until(() => upstream.buildInfoRequests.length > asked)
-      await upstream.buildInfoRequests.at(-1)!.finished
-      await ask(url, '/something')
-    }
     upstream.buildInfo = listener
-    for (let i = 0; i < 3; i++) await recheck()
+    for (let i = 0; i < 3; i++) await recheck({ url, clock, upstream })
     assert.equal(server.databases[0]!.flavour.isKnown, true)
     const about = () => lines.filter((line) => line.includes('version check of main'))
     await until(() => about().length === 1)
     assert.match(about()[0]!, /"level":"warn".*still taken for Prometheus 3\.5\.0/)
     upstream.buildInfo = usual
-    await recheck()
+    await recheck({ url, clock, upstream })
     await until(() => about().length === 2)
     assert.match(about()[1]!, /"level":"info"/)
   })

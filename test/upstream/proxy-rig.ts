@@ -5,21 +5,14 @@ import { createServer as createSecureServer, type ServerOptions } from 'node:htt
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
-import { Budget, BudgetShare } from '../../src/core/budget.ts'
-import { allOn } from '../../src/core/runtime.ts'
-import { ScratchPool } from '../../src/core/scratch.ts'
+import { Budget } from '../../src/core/budget.ts'
 import { FlavourWatch } from '../../src/engine/http/flavour.ts'
 import { IntervalCache } from '../../src/engine/interval-cache.ts'
 import type { Broken } from '../../src/engine/ports.ts'
-import { PackedAnswers } from '../../src/proxy/compression/packed.ts'
-import { Pieces } from '../../src/proxy/compression/pieces.ts'
-import { ThreadMaker } from '../../src/proxy/compression/pieces-maker.ts'
-import { Arrivals } from '../../src/proxy/front/arrivals.ts'
+import { commonOf } from '../../src/proxy/assembly/common.ts'
 import { GatheredMessage } from '../../src/proxy/front/body.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { Handler } from '../../src/proxy/request/handler.ts'
-import { Planning } from '../../src/proxy/request/planning.ts'
-import { SharedAnswers } from '../../src/proxy/request/shared-answers.ts'
 import {
   type ForwardRequest,
   HttpUpstream,
@@ -154,16 +147,8 @@ export async function startProxy(t: TestContext, { upstream, clock }: Rig): Prom
   const own = {
     cache,
     flavour,
-    arrivals: new Arrivals(budget, defaultLimits.maxRequestBytes),
-    forwardBuffers: new BudgetShare(budget, budget.limit / 8),
-    shared: new SharedAnswers(budget),
-    scratch: new ScratchPool(),
-    packed: new PackedAnswers(budget),
-    pieces: new Pieces(budget, new ThreadMaker()),
-    planning: new Planning({ clock, budget, ...defaultLimits }),
-    via: 'windowpane-test',
+    ...commonOf({ limits: defaultLimits, clock, parts: { budget, via: 'windowpane-test' } }),
     settings,
-    runtime: allOn,
   }
   const handler = new Handler({ ...defaultLimits, ...parts, ...own })
   const kind = { IncomingMessage: GatheredMessage }
