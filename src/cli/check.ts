@@ -62,14 +62,14 @@ export async function check(argv: readonly string[], io: CheckIo): Promise<numbe
   const problems = [...(await fileProblems(loaded)), ...(await refusedStores(loaded))]
   const connections = own.has('connect') ? await connectAll(loaded, io) : undefined
   const isOk = problems.length === 0 && (connections ?? []).every((one) => one.ok)
+  const warning = adminWarning(loaded.config)
   if (own.has('json')) {
-    const warning = adminWarning(loaded.config)
     const data = {
       ...{ ok: isOk, values: leavesOf(loaded), problems: problems.map(problemData), connections },
       ...(warning !== undefined && { warnings: [warning] }),
     }
     say(io, json(data))
-  } else say(io, accepted(loaded, { problems, connections: connections ?? [] }, own.has('print')))
+  } else say(io, accepted(loaded, { problems, connections: connections ?? [], warning }, own.has('print')))
   return isOk ? exitCode.ok : exitCode.failed
 }
 
@@ -120,15 +120,16 @@ async function connectAll({ config }: LoadedConfig, io: CheckIo): Promise<Connec
 interface Looked {
   readonly problems: readonly ConfigProblem[]
   readonly connections: readonly Connection[]
+  readonly warning: string | undefined
 }
 
-function accepted(loaded: LoadedConfig, { problems, connections }: Looked, isPrinted: boolean): string {
-  const warning = adminWarning(loaded.config)
+function accepted(loaded: LoadedConfig, looked: Looked, isPrinted: boolean): string {
+  const { problems, connections, warning } = looked
   const lines = [
     ...problems.map(describeProblem),
     ...connections.map(connectionLine),
     ...(warning === undefined ? [] : [`warning: ${warning}; set admin.tokenFile`]),
-    verdictOn({ problems, connections }),
+    verdictOn(looked),
   ]
   // What is printed can be loaded again: everything else in it is a comment.
   const mark = isPrinted ? '# ' : ''

@@ -2,7 +2,7 @@
  * The memory of requests that have not arrived in full. It is counted in the budget, and limited to a part of it, so that clients
  * that send without end cannot evict what others are served from. Beyond that part the largest incomplete requests are given up.
  */
-import type { Budget } from '../../core/budget.ts'
+import { type Budget, Reservation } from '../../core/budget.ts'
 
 /** Part of the budget. One request of the largest permitted size fits, where that is no more than a quarter. */
 const share = 1 / 8
@@ -24,16 +24,14 @@ export class Arrivals {
 
   /** `giveUp` is called at most once, when the bytes are released already. */
   begin(giveUp: () => void): Arrival {
-    return new Arrival(this, giveUp)
+    return new Arrival(this, new Reservation(this.#budget), giveUp)
   }
 
   /** Makes it so many bytes. Returns false where the budget has no room, or this is the request that is given up. */
   resize(arrival: Arrival, bytes: number): boolean {
     const more = bytes - arrival.bytes
-    if (more > 0 && !this.#budget.reserve(more)) return false
-    if (more < 0) this.#budget.release(-more)
+    if (!arrival.reservation.resize(bytes)) return false
     this.#bytes += more
-    arrival.bytes = bytes
     if (bytes === 0) this.#all.delete(arrival)
     else this.#all.add(arrival)
     if (this.#bytes > this.#maxBytes) this.#giveUpLargest()
@@ -54,12 +52,17 @@ export class Arrivals {
 export class Arrival {
   readonly giveUp: () => void
   /** Changed by `resize` only. */
-  bytes = 0
+  readonly reservation: Reservation
   readonly #arrivals: Arrivals
 
-  constructor(arrivals: Arrivals, giveUp: () => void) {
+  constructor(arrivals: Arrivals, reservation: Reservation, giveUp: () => void) {
     this.#arrivals = arrivals
+    this.reservation = reservation
     this.giveUp = giveUp
+  }
+
+  get bytes(): number {
+    return this.reservation.bytes
   }
 
   /** Counts what is kept of it. Returns false where it may not be kept. */

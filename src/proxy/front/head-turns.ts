@@ -2,28 +2,24 @@
  * Long heads are read in turns. Each piece of one, of up to 64 KiB, costs more than a hit, and hundreds of them can be there at once:
  * one is read in one turn of the event loop, so that others do not wait for all of them.
  */
-import { scheduler } from 'node:timers/promises'
+import { type AfterTurn, NextTurn } from '../../core/next-turn.ts'
 
 export class HeadTurns {
-  readonly #nextTurn: (action: () => void) => void
+  readonly #nextTurn: NextTurn
   readonly #waiting: (() => void)[] = []
 
-  constructor(nextTurn: (action: () => void) => void = turnOver) {
-    this.#nextTurn = nextTurn
+  constructor(afterTurn?: AfterTurn) {
+    this.#nextTurn = new NextTurn(() => this.#turn(), afterTurn)
   }
 
   /** Calls back when it is the turn of this piece. */
   wait(read: () => void): void {
     this.#waiting.push(read)
-    if (this.#waiting.length === 1) this.#nextTurn(() => this.#turn())
+    this.#nextTurn.want()
   }
 
   #turn(): void {
-    // Before it is removed, so that one that waits again does not begin a second turn.
-    this.#waiting[0]!()
-    this.#waiting.shift()
-    if (this.#waiting.length > 0) this.#nextTurn(() => this.#turn())
+    this.#waiting.shift()!()
+    if (this.#waiting.length > 0) this.#nextTurn.want()
   }
 }
-
-const turnOver = (action: () => void): void => void scheduler.yield().then(action)
