@@ -1,4 +1,5 @@
 /** A URL from the environment or the command line may hold user and password: they move to where secrets are kept. */
+import { percentDecoded } from '../core/url.ts'
 import type { BackendConfig, Config } from './schema.ts'
 import { Secret } from './secret.ts'
 import type { Source } from './source.ts'
@@ -25,15 +26,10 @@ function apart(backend: BackendConfig, at: number): BackendConfig {
   const url = backend.url.map((text) => text.replace(/\/\/[^/]*@/, '//'))
   // What was configured on purpose goes before what a URL happens to hold.
   if (Object.values(backend.auth).some((value) => value !== undefined)) return { ...backend, url }
-  const auth = { ...backend.auth, username: decoded(username), password: new Secret(decoded(password)) }
-  return { ...backend, url, auth }
-}
-
-/** As a browser does: what is not percent-encoded text stands for itself. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
+  const auth = {
+    ...backend.auth,
+    username: percentDecoded(username) ?? username,
+    password: new Secret(percentDecoded(password) ?? password),
   }
+  return { ...backend, url, auth }
 }

@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import { namedLike } from './name-pattern.ts'
+import { percentDecoded } from './url.ts'
 
 export const stars = '***'
 
@@ -47,19 +48,13 @@ export function maskForm(form: string, mask: (value: string) => string = () => s
     .split('&')
     .map((pair) => {
       const equals = pair.indexOf('=')
-      if (equals < 0 || !isSecretName(decoded(pair.slice(0, equals)))) return pair
+      if (equals < 0 || !isSecretName(decodedName(pair.slice(0, equals)))) return pair
       return `${pair.slice(0, equals + 1)}${mask(pair.slice(equals + 1))}`
     })
     .join('&')
 }
 
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
+const decodedName = (name: string): string => percentDecoded(name) ?? name
 
 /** A text of any kind, on one line or several, with stars in the place of every secret that it may hold. */
 export const withoutSecrets = (text: string): string =>
@@ -72,5 +67,5 @@ export const withoutSecrets = (text: string): string =>
     .replaceAll(/(^|[\s"'=,;([{])[^\s"'@/:=]+:(?!\/\/)[^\s"'@]+@/gm, `$1${stars}@`)
     .replaceAll(/\b(bearer|basic)\s+[\w+/=.~-]{6,}/gi, `$1 ${stars}`)
     .replaceAll(/([\w.%[\]-]+)=([^&\s"'\\~=][^&\s"']*)/g, (pair, name: string) =>
-      isSecretName(decoded(name)) ? `${name}=${stars}` : pair,
+      isSecretName(decodedName(name)) ? `${name}=${stars}` : pair,
     )

@@ -1,4 +1,14 @@
-/** URLs: what may be printed of one, and whether a path stays below another. */
+/** URLs: what may be printed of one, how parts of one are decoded, and whether a path stays below another. */
+
+/** Undefined for an invalid escape, and for bytes that are not UTF-8. */
+export function percentDecoded(text: string): string | undefined {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
 
 /** What may be printed of a URL, or of what was meant to be one: everything but user and password. */
 export function withoutCredentials(text: string): string {

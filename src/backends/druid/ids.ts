@@ -1,4 +1,5 @@
 /** Ids of queries: by which clients cancel them, and which every answer names. */
+import { percentDecoded } from '../../core/url.ts'
 import type { Cancellation, HeaderList, Plan } from '../backend.ts'
 
 const cancelPath = /^\/druid\/v2\/(?:sql\/)?([^/]+)$/
@@ -6,15 +7,7 @@ const cancelPath = /^\/druid\/v2\/(?:sql\/)?([^/]+)$/
 /** `DELETE /druid/v2/{id}` and `DELETE /druid/v2/sql/{id}`. */
 export function cancels(method: string, path: string): string | undefined {
   const id = method === 'DELETE' ? cancelPath.exec(path)?.[1] : undefined
-  return id === undefined || !id.includes('%') ? id : decoded(id)
-}
-
-function decoded(id: string): string | undefined {
-  try {
-    return decodeURIComponent(id)
-  } catch {
-    return undefined
-  }
+  return id && percentDecoded(id)
 }
 
 /** As Druid puts it; `host` is that of a server of its own. */

@@ -1,4 +1,5 @@
 /** The body of a SQL request: JSON with the query and how it is to be answered in it, or the query alone. */
+import { percentDecoded } from '../../core/url.ts'
 import type { WireRequest } from '../backend.ts'
 import { canonicalText } from './canonical.ts'
 import type { RowFormat } from './druid-plan.ts'
@@ -73,20 +74,12 @@ function readTextBody(text: string): SqlBody | Bypass {
 /** The whole body is one value without a name. */
 function readFormBody(text: string): SqlBody | Bypass {
   if (/[^!-~]|[=&;]/.test(text)) return malformed('a form that is not one value')
-  const query = decoded(text.replaceAll('+', ' '))
+  const query = percentDecoded(text.replaceAll('+', ' '))
   if (query === undefined) return malformed('a form with bad escapes')
   return {
     ...bare,
     query,
     splice: (head, tail) => ({ head: encodeURIComponent(head), tail: encodeURIComponent(tail) }),
-  }
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
   }
 }
 

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import { headerOf } from '../../core/headers.ts'
 import { fingerprintOf, maskForm } from '../../core/secrets.ts'
+import { percentDecoded } from '../../core/url.ts'
 import type { HeaderList, WireRequest } from '../backend.ts'
 import type { Bypass } from './reasons.ts'
 
@@ -42,19 +43,11 @@ function refuseAccept(headers: HeaderList): Bypass | undefined {
 function refuseSearch(search: string): Bypass | undefined {
   if (search === '') return undefined
   for (const pair of search.split('&')) {
-    const name = decoded(pair.split('=', 1)[0]!)
+    const name = percentDecoded(pair.split('=', 1)[0]!.replaceAll('+', ' '))
     if (name === undefined) return malformed('a query string with bad escapes')
     if (name === 'pretty') return { bypass: 'other_encoding', detail: 'pretty' }
   }
   return undefined
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    return undefined
-  }
 }
 
 /**

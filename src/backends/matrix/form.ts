@@ -2,6 +2,7 @@
  * The parameters of a query request, read as Go's net/http FormValue reads them: body parameters come before URL
  * parameters and the first value counts. Whatever Go may read differently from us is refused, never guessed.
  */
+import { percentDecoded } from '../../core/url.ts'
 import type { Bypass, HeaderList, WireRequest } from '../backend.ts'
 
 /** Decoded name, value, name, value …: body pairs first, then URL pairs, each in the order sent. */
@@ -119,13 +120,5 @@ function appendPair(pair: string, into: string[]): boolean {
   return true
 }
 
-/** Returns undefined for an invalid escape, and for bytes that are not UTF-8. */
-function decode(text: string): string | undefined {
-  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
-  if (!spaced.includes('%')) return spaced
-  try {
-    return decodeURIComponent(spaced)
-  } catch {
-    return undefined
-  }
-}
+const decode = (text: string): string | undefined =>
+  percentDecoded(text.includes('+') ? text.replaceAll('+', ' ') : text)

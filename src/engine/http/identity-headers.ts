@@ -3,6 +3,7 @@
  * purpose: a header that is caught without need costs a hit, one that is missed shows one client another's data.
  * docs/reference/headers.md is generated from these lists.
  */
+import { BoundedMap } from '../../core/bounded-map.ts'
 import { type IsNamed, namedLike } from '../../core/name-pattern.ts'
 
 /** Which data is meant, whoever asks: a database that serves several tenants reads these. */
@@ -79,11 +80,10 @@ export function headerMatcher(
   exceptions: readonly string[] = notIdentityHeaders,
 ): IsNamed {
   const [isListed, isExcepted] = [namedLike(patterns), namedLike(exceptions)]
-  const known = new Map<string, boolean>()
+  const known = new BoundedMap<string, boolean>({ maxEntries: maxKnown })
   const learn: IsNamed = (text) => {
     const name = text.replaceAll('_', '-')
     const isMatch = isListed(name) && !isExcepted(name)
-    if (known.size >= maxKnown) known.clear()
     known.set(text, isMatch)
     return isMatch
   }

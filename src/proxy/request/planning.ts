@@ -73,8 +73,8 @@ export class Planning {
     const share = this.#clients.get(address) ?? new Share(this.#options.planningMs)
     // Set again: the newest entry is evicted last.
     this.#clients.set(address, share)
-    share.take(ms, now)
-    this.#all.take(ms, now)
+    share.charge(ms, now)
+    this.#all.charge(ms, now)
   }
 }
 
@@ -95,7 +95,7 @@ class Share {
   }
 
   /** What a query took is known only afterwards, so the last one may take more than is left. */
-  take(ms: number, now: number): void {
+  charge(ms: number, now: number): void {
     this.#refill(now)
     this.#leftMs -= ms
   }

@@ -1,5 +1,6 @@
 /** How Windowpane itself logs in to a database. Files are looked at on every use, because tokens are rotated. */
 import type { Clock } from '../../core/clock.ts'
+import { percentDecoded } from '../../core/url.ts'
 import { WatchedFile } from '../watched-file.ts'
 
 /** A value that does not print itself. */
@@ -90,14 +91,8 @@ export function authorizationOf({ username, password }: URL): string | undefined
   return username === '' && password === '' ? undefined : basic(decoded(username), decoded(password))
 }
 
+/** As a browser does: what is not percent-encoded text stands for itself. */
+const decoded = (text: string): string => percentDecoded(text) ?? text
+
 const basic = (username: string, password: string): string =>
   `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
-
-/** As a browser does: what is not percent-encoded text stands for itself. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
