@@ -67,6 +67,15 @@ export class MemoryRowEngine implements RowEngine {
     for (const [key, { record }] of [...this.#keys]) if (record !== undefined) yield [key, record.value]
   }
 
+  /** What lies there now, values only. */
+  sizes(): { readonly stored: number; readonly rows: number } {
+    const keys = [...this.#keys.values()]
+    const rows = keys.flatMap((key) => [...key.rows.values()])
+    const records = keys.flatMap(({ record, stamp }) => [record, stamp]).filter((part) => part !== undefined)
+    const stored = [...rows, ...records].reduce((sum, { value }) => sum + value.length, 0)
+    return { stored, rows: rows.length }
+  }
+
   async close(): Promise<void> {}
 }
 
