@@ -41,8 +41,8 @@ function sample(path: string, { type }: Key): string {
 
 /** What a key needs beside itself, by the end of its path. */
 const companions: readonly [RegExp, Readonly<Record<string, string>>][] = [
-  [/tls\.cert$/, { key: 'k' }],
-  [/tls\.key$/, { cert: 'c' }],
+  [/\.cert$/, { key: 'k' }],
+  [/\.key$/, { cert: 'c' }],
   [/auth\.username$/, { passwordFile: 'p' }],
   [/auth\.password(File)?$/, { username: 'u' }],
   [/identityHeaders$/, { identity: 'headers' }],
@@ -54,6 +54,7 @@ const required: Readonly<Record<string, string>> = {
   fixed: ', ttl: 5s',
   steps: ', steps: [{ age: 1m, ttl: 1m }]',
   lmdb: ', path: x',
+  redis: ', hosts: h',
 }
 
 const pathOf = ({ path }: Row): string =>

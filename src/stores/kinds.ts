@@ -2,10 +2,12 @@
 import type { StoreKind } from './kind.ts'
 import { lmdbKind } from './lmdb/kind.ts'
 import { memoryKind } from './memory/kind.ts'
+import { redisKind } from './redis/kind.ts'
 
 export const storeKinds = {
   memory: memoryKind,
   lmdb: lmdbKind,
+  redis: redisKind,
 } as const satisfies Readonly<Record<string, StoreKind>>
 
 export type StoreKindName = keyof typeof storeKinds
