@@ -1,4 +1,5 @@
 /** The stores that there are: one file or folder and one line each. */
+import { cassandraKind } from './cassandra/kind.ts'
 import type { StoreKind } from './kind.ts'
 import { lmdbKind } from './lmdb/kind.ts'
 import { memoryKind } from './memory/kind.ts'
@@ -8,6 +9,7 @@ export const storeKinds = {
   memory: memoryKind,
   lmdb: lmdbKind,
   redis: redisKind,
+  cassandra: cassandraKind,
 } as const satisfies Readonly<Record<string, StoreKind>>
 
 export type StoreKindName = keyof typeof storeKinds
