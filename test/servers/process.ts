@@ -1,11 +1,11 @@
 /**
- * A server as a child process on loopback: own port, own temporary folder, ready when it answers over HTTP.
+ * A server as a child process on loopback: own port, own temporary folder, ready when it answers.
  * Nothing outlives the parent: children are stopped and folders removed when it exits, also on a signal.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -30,8 +30,8 @@ export interface ServerSpec {
   readonly name: string
   readonly program: string
   readonly args: (place: ServerLocation) => readonly string[]
-  /** Any answer below 300 to a GET of this path means ready. */
-  readonly readyPath: string
+  /** Any answer below 300 to a GET of this path means ready; without it, an accepted connection does. */
+  readonly readyPath?: string
   /** Fills the folder before the first start. */
   readonly prepare?: (place: ServerLocation) => Promise<void>
   readonly readyDeadlineMs?: number
@@ -164,10 +164,20 @@ async function untilReady(spec: ServerSpec, place: ServerLocation, child: Child)
   const started = systemClock.elapsed()
   while (systemClock.elapsed() - started < deadlineMs) {
     if (hasEnded(child)) throw new Error(`${spec.name} ended before it was ready`)
-    if (await answers(`${baseUrl(place)}${spec.readyPath}`)) return
+    if (await isReady(spec, place)) return
     await scheduler.wait(READY_POLL_MS)
   }
   throw new Error(`${spec.name} was not ready after ${deadlineMs} ms`)
+}
+
+function isReady({ readyPath }: ServerSpec, place: ServerLocation): Promise<boolean> {
+  return readyPath === undefined ? accepts(place.port) : answers(`${baseUrl(place)}${readyPath}`)
+}
+
+function accepts(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const socket = connect(port, '127.0.0.1', () => resolve(true)).once('error', () => resolve(false))
+  return promise.finally(() => socket.destroy())
 }
 
 async function answers(url: string): Promise<boolean> {
