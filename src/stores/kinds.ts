@@ -1,4 +1,5 @@
 /** The stores that there are: one file or folder and one line each. */
+import { dynamoDbKind } from './dynamodb/kind.ts'
 import type { StoreKind } from './kind.ts'
 import { lmdbKind } from './lmdb/kind.ts'
 import { memoryKind } from './memory/kind.ts'
@@ -6,6 +7,7 @@ import { memoryKind } from './memory/kind.ts'
 export const storeKinds = {
   memory: memoryKind,
   lmdb: lmdbKind,
+  dynamodb: dynamoDbKind,
 } as const satisfies Readonly<Record<string, StoreKind>>
 
 export type StoreKindName = keyof typeof storeKinds
