@@ -54,6 +54,7 @@ const required: Readonly<Record<string, string>> = {
   fixed: ', ttl: 5s',
   steps: ', steps: [{ age: 1m, ttl: 1m }]',
   lmdb: ', path: x',
+  dynamodb: ', table: panes',
 }
 
 const pathOf = ({ path }: Row): string =>
