@@ -63,6 +63,7 @@ const required: Readonly<Record<string, string>> = {
   lmdb: ', path: x',
   redis: ', hosts: h',
   cassandra: ', hosts: h',
+  dynamodb: ', table: panes',
 }
 
 const pathOf = ({ path }: Row): string =>

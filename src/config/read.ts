@@ -236,8 +236,5 @@ export class Reader {
   }
 }
 
-/** Files are copied about, and flags are seen by everybody on the machine. */
-const mayHoldSecrets = ({ kind }: Source): boolean => kind === 'env' || kind === 'argument'
-
 const isRefusal = (value: unknown): value is Refusal =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, 'refused')

@@ -138,6 +138,11 @@ export const families = {
     'Operations of a store behind the memory that failed or took too long.',
     { labels: store },
   ),
+  storeThrottled: counter(
+    'windowpane_store_throttled_total',
+    'Requests that a store behind the memory refused because there were too many (DynamoDB); they are repeated within its timeout.',
+    { labels: store, example: 'sum by (store) (rate(windowpane_store_throttled_total[5m]))' },
+  ),
   storeDropped: counter(
     'windowpane_store_dropped_total',
     'Panes that a store behind the memory did not take; each costs a query after a restart.',
