@@ -5,10 +5,12 @@ import type { ShapeRow } from '../../telemetry/shapes.ts'
 import { asynchronous } from '../../testing/asynchronous.ts'
 import { sharedStore } from '../../testing/engine-rig.ts'
 import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
-import { Fleet, type FleetView } from './fleet.ts'
+import { beatMs, Fleet, type FleetView } from './fleet.ts'
 import { mergeFigures, mergeShapes, quantileOf } from './merge.ts'
-import { beatMs, leaseMs, NodeRows } from './node-rows.ts'
+import { NodeRows } from './node-rows.ts'
 import { encodeSummary, maxSummaryBytes, type NodeSummary, summaryIn } from './summary.ts'
+
+const leaseMs = 4 * beatMs
 
 const summaryAt = (at: number): NodeSummary => ({
   at,
@@ -146,14 +148,18 @@ test('a store that only this process has open is not written to', async () => {
   assert.deepEqual(fleet.figures(), { nodes: { up: 1, missing: 0 }, isConnected: true })
 })
 
-test('of a thousand nodes each reads at most ten rows per second', async () => {
+test('of a thousand nodes each reads at most ten rows per second, and they write fifty together', async () => {
   const nodes = new Nodes()
   const { clock } = nodes
   const rows = new NodeRows({ cells: nodes.cellsOf('a'), clock })
   for (let i = 0; i < 1000; i++) {
-    await rows.beat({ id: `n${i}`, name: `n${i}`, admin: undefined, version: '1', pid: 1, startedAt: 0 })
+    await rows.beat(
+      { id: `n${i}`, name: `n${i}`, admin: undefined, version: '1', pid: 1, startedAt: 0 },
+      beatMs,
+    )
   }
   let listed = 0
+  let beats = 0
   const cells = nodes.cellsOf('a')
   const counting: Cells = {
     ...cells,
@@ -162,6 +168,10 @@ test('of a thousand nodes each reads at most ten rows per second', async () => {
       listed += found.length
       return found
     },
+    put: (id, draft, condition) => {
+      if (id.pk === 'nodes') beats++
+      return cells.put(id, draft, condition)
+    },
   }
   const facts = { id: 'a', name: 'a', admin: undefined, version: '1', pid: 1, startedAt: 0 }
   const stores = [{ name: 's', nodes: new NodeRows({ cells: counting, clock }) }]
@@ -169,9 +179,11 @@ test('of a thousand nodes each reads at most ten rows per second', async () => {
   await fleet.start()
   assert.equal(fleet.figures()!.nodes.up, 1001)
   const before = listed
+  beats = 0
   const seconds = 600
   await clock.advance(seconds * 1000)
   assert.ok(listed - before <= 10 * seconds, `${(listed - before) / seconds} rows per second`)
+  assert.ok(1000 * beats <= 50 * 1.1 * seconds, `${beats} beats in ${seconds} s`)
 })
 
 test('a summary is bounded, whatever there is to tell', () => {

@@ -7,7 +7,7 @@ import type { Clock, EpochMs, Timer } from '../../core/clock.ts'
 import { inTime } from '../../core/deadline.ts'
 import type { FleetFigures } from '../../telemetry/fleet-families.ts'
 import type { NodeState } from '../../telemetry/labels.ts'
-import { beatMs, type NodeFacts, type NodeRow, type NodeRows } from './node-rows.ts'
+import type { NodeFacts, NodeRow, NodeRows } from './node-rows.ts'
 import type { NodeSummary } from './summary.ts'
 
 /** A store that several nodes can share. */
@@ -38,10 +38,13 @@ export interface FleetView {
   readonly trouble: string | undefined
 }
 
+export const beatMs = 5000
+/** All nodes write to one partition, and some engines change a partition only so often: fifty beats per second at most. */
+const beatMsPerNode = 20
+/** Every node reads the rows of all: ten rows per second at most. */
+const readMsPerNode = 100
 /** Summaries are written with every second heartbeat, and read at most once in this time. */
 const viewMs = 2000
-/** All nodes together must not read more than the store can bear: each looks at ten rows per second at most. */
-const readMsPerNode = 100
 const leaveMs = 1000
 
 export class Fleet {
@@ -62,10 +65,11 @@ export class Fleet {
 
   /** Begins with a heartbeat; resolves when that is written. */
   async start(): Promise<void> {
-    this.#beating = this.#beat()
+    const nextMs = Math.max(beatMs, beatMsPerNode * this.#seen.length)
+    this.#beating = this.#beat(nextMs)
     await this.#beating
     if (this.#isClosed) return
-    this.#timer = this.#options.clock.after(beatMs, () => void this.start())
+    this.#timer = this.#options.clock.after(nextMs, () => void this.start())
   }
 
   /** Undefined where no store can be shared. */
@@ -95,10 +99,11 @@ export class Fleet {
     await inTime(this.#beating.then(leave), clock, leaveMs).catch(() => {})
   }
 
-  async #beat(): Promise<void> {
+  /** The next one is due after `nextMs`. */
+  async #beat(nextMs: number): Promise<void> {
     const { stores, clock } = this.#options
     const withSummary = this.#beats++ % 2 === 0
-    const failing = await Promise.all(stores.map((store) => this.#beatAt(store, withSummary)))
+    const failing = await Promise.all(stores.map((store) => this.#beatAt(store, nextMs, withSummary)))
     this.#failing = failing.filter((name) => name !== undefined)
     const dueAt = this.#seenAt + Math.max(beatMs, readMsPerNode * this.#seen.length)
     if (clock.now() < dueAt) return
@@ -111,12 +116,16 @@ export class Fleet {
   }
 
   /** Returns the name of a store that fails. */
-  async #beatAt({ name, nodes }: SharedStore, withSummary: boolean): Promise<string | undefined> {
+  async #beatAt(
+    { name, nodes }: SharedStore,
+    nextMs: number,
+    withSummary: boolean,
+  ): Promise<string | undefined> {
     const { facts, summary } = this.#options
     // With nobody to read it, nothing is written: an idle process leaves the disk alone.
     if (nodes.isAlone) return undefined
     const own = facts()
-    const isWritten = await nodes.beat(own)
+    const isWritten = await nodes.beat(own, nextMs)
     if (isWritten && withSummary) await nodes.summarize(own.id, summary())
     return isWritten ? undefined : name
   }

@@ -4,7 +4,7 @@
  */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import { inTime } from '../../core/deadline.ts'
-import type { Cell, CellDraft, Cells, Condition } from '../../stores/cells.ts'
+import type { Cell, CellAttributes, CellDraft, Cells, Condition } from '../../stores/cells.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import { encodeSummary, type NodeSummary, summaryIn } from './summary.ts'
 
@@ -31,9 +31,8 @@ export interface NodeRowsOptions {
   readonly clock: Clock
 }
 
-export const beatMs = 5000
 /** Three beats may be lost, or the clocks of two nodes may differ by some seconds, before a node counts as missing. */
-export const leaseMs = 20_000
+const beatsPerLease = 4
 /** A node that ended without removing its row is shown as missing for this long. */
 const forgetMs = 3_600_000
 
@@ -63,12 +62,12 @@ export class NodeRows {
     return (await this.list()).every(({ leaseUntil }) => leaseUntil <= now)
   }
 
-  /** Resolves to whether other nodes can see it. */
-  beat(facts: NodeFacts): Promise<boolean> {
-    const beatAt = this.#options.clock.now()
-    const leaseUntil = beatAt + leaseMs
-    const value = Buffer.from(JSON.stringify({ ...facts, beatAt }))
-    return this.#put(nodesPk, facts.id, { kind: 'node', clocks: { leaseUntil }, value })
+  /** Says that the node runs, and beats again within `nextMs`. Resolves to whether other nodes can see it. */
+  beat(facts: NodeFacts, nextMs: number): Promise<boolean> {
+    const beatAt = Math.round(this.#options.clock.now())
+    const leaseUntil = beatAt + beatsPerLease * nextMs
+    const attributes = attributesOf({ ...facts, beatAt, leaseUntil })
+    return this.#put(nodesPk, facts.id, { kind: 'node', clocks: { leaseUntil }, value: noBytes, attributes })
   }
 
   summarize(id: string, summary: NodeSummary): Promise<boolean> {
@@ -98,7 +97,7 @@ export class NodeRows {
     await Promise.allSettled(removals)
   }
 
-  async #put(pk: string, sk: string, row: Pick<CellDraft, 'kind' | 'clocks' | 'value'>): Promise<boolean> {
+  async #put(pk: string, sk: string, row: Omit<CellDraft, 'v' | 'collectAt'>): Promise<boolean> {
     const { cells, clock } = this.#options
     const collectAt = Math.ceil((clock.now() + forgetMs) / 1000)
     try {
@@ -114,20 +113,29 @@ export class NodeRows {
   }
 }
 
+const noBytes = new Uint8Array(0)
+const maxNameChars = 200
+
+const attributesOf = ({ name, admin, version, pid, startedAt, beatAt }: NodeRow): CellAttributes => ({
+  name: name.slice(0, maxNameChars),
+  ...(admin !== undefined && { admin: admin.slice(0, maxNameChars) }),
+  ...{ version, pid, started_at: Math.round(startedAt), beat_at: beatAt },
+})
+
 /** Undefined where it is none that this version understands. */
-function rowIn(id: string, { value, clocks }: Cell): NodeRow | undefined {
-  try {
-    const { name, admin, version, pid, startedAt, beatAt } = JSON.parse(
-      Buffer.from(value).toString(),
-    ) as NodeRow
-    if (typeof name !== 'string' || typeof version !== 'string') return undefined
-    if (admin !== undefined && typeof admin !== 'string') return undefined
-    if (![pid, startedAt, beatAt].every(isInstant)) return undefined
-    return { id, name, admin, version, pid, startedAt, beatAt, leaseUntil: clocks.leaseUntil ?? 0 }
-  } catch {
-    return undefined
+function rowIn(id: string, { attributes = {}, clocks }: Cell): NodeRow | undefined {
+  const { name, admin, version, pid, started_at: startedAt, beat_at: beatAt } = attributes
+  if (typeof name !== 'string' || typeof version !== 'string') return undefined
+  if (typeof pid !== 'number' || typeof startedAt !== 'number' || typeof beatAt !== 'number') return undefined
+  const leaseUntil = clocks.leaseUntil ?? 0
+  return {
+    id,
+    name,
+    admin: admin === undefined ? undefined : String(admin),
+    version,
+    pid,
+    startedAt,
+    beatAt,
+    leaseUntil,
   }
 }
-
-/** Far beyond, a date cannot be printed. */
-const isInstant = (value: unknown): boolean => typeof value === 'number' && Math.abs(value) < 8.64e15
