@@ -54,7 +54,7 @@ export class Fleet {
   #seenAt = Number.NEGATIVE_INFINITY
   /** Stores whose last heartbeat failed. */
   #failing: readonly string[] = []
-  #view: { readonly at: EpochMs; readonly reading: Promise<FleetView> } | undefined
+  #last: { readonly at: EpochMs; readonly reading: Promise<FleetView> } | undefined
   #beating: Promise<void> = Promise.resolve()
   #timer: Timer | undefined
   #isClosed = false
@@ -80,13 +80,12 @@ export class Fleet {
     return { nodes: { up: 1 + up, missing: others.length - up }, isConnected: this.#failing.length === 0 }
   }
 
-  /** Reads the rows of all nodes, unless that was done just now. */
-  view(): Promise<FleetView> {
-    const now = this.#options.clock.now()
-    if (this.#view === undefined || now >= this.#view.at + viewMs || now < this.#view.at) {
-      this.#view = { at: now, reading: this.#read() }
-    }
-    return this.#view.reading
+  /** What is known of the others may be some seconds old; of this node it is what is true now. */
+  async view(): Promise<FleetView> {
+    const { facts, summary, clock } = this.#options
+    const { nodes, trouble } = await this.#readOthers()
+    const own = { ...facts(), isSelf: true, state: 'up', beatAt: clock.now(), summary: summary() } as const
+    return { nodes: [own, ...nodes], trouble }
   }
 
   /** Leaves: the others need not wait until the lease has run out. */
@@ -151,12 +150,19 @@ export class Fleet {
     this.#seen = this.#seen.filter((row) => !left.includes(row))
   }
 
+  /** Several who ask at about the same time are answered by one reading. */
+  #readOthers(): Promise<FleetView> {
+    const now = this.#options.clock.now()
+    if (this.#last === undefined || now >= this.#last.at + viewMs || now < this.#last.at) {
+      this.#last = { at: now, reading: this.#read() }
+    }
+    return this.#last.reading
+  }
+
   async #read(): Promise<FleetView> {
-    const { stores, facts, summary, clock } = this.#options
-    const own = { ...facts(), isSelf: true, state: 'up', beatAt: clock.now(), summary: summary() } as const
-    if (stores.length === 0) return { nodes: [own], trouble: undefined }
+    if (this.#options.stores.length === 0) return { nodes: [], trouble: undefined }
     const [{ rows, failing }, summaries] = await Promise.all([this.#list(), this.#summaries()])
-    const others = this.#others(rows).map((row) => ({
+    const nodes = this.#others(rows).map((row) => ({
       ...row,
       isSelf: false,
       state: this.#stateOf(row),
@@ -164,7 +170,7 @@ export class Fleet {
     }))
     const troubled = [...new Set([...failing, ...this.#failing])]
     return {
-      nodes: [own, ...others.sort((a, b) => (a.name < b.name ? -1 : 1))],
+      nodes: nodes.sort((a, b) => (a.name < b.name ? -1 : 1)),
       trouble: troubled.length === 0 ? undefined : troubleOf(troubled),
     }
   }
