@@ -158,12 +158,12 @@ export const families = {
   fleetNodes: gauge(
     'windowpane_fleet_nodes',
     'Nodes that share a store with this one, itself included: `missing` ones ended without leaving, or cannot reach the store, and are shown for an hour.',
-    { labels: { state: nodeStates }, example: 'max(windowpane_fleet_nodes{state="missing"}) > 0' },
+    { labels: { state: nodeStates }, example: 'max by (state) (windowpane_fleet_nodes)' },
   ),
   fleetConnected: gauge(
     'windowpane_fleet_connected',
     '1 while this node and those that share its stores can see each other; 0 where a shared store does not answer.',
-    { example: 'windowpane_fleet_connected == 0' },
+    { example: 'min(windowpane_fleet_connected)' },
   ),
   spansSent: counter('windowpane_trace_spans_sent_total', 'Spans that the collector took.'),
   spansDropped: counter(
