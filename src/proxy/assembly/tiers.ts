@@ -14,8 +14,15 @@ import type { Observer } from '../../telemetry/telemetry.ts'
 import { ModeRow } from '../fleet/mode-row.ts'
 import { NodeRows } from '../fleet/node-rows.ts'
 
-/** An open store and how long one operation of it may take, or why there is none. */
-export type FarStore = (OpenedStore & { readonly timeoutMs: number }) | StoreCondition
+/** An open store and how it is used, or why there is none. */
+export type FarStore = (OpenedStore & FarTerms) | StoreCondition
+
+export interface FarTerms {
+  /** How long one operation of it may take. */
+  readonly timeoutMs: number
+  /** See `TieredStoreOptions`. */
+  readonly noticeMs?: number | undefined
+}
 
 export interface TiersOptions {
   readonly clock: Clock
@@ -75,10 +82,11 @@ export class Tiers implements Storage {
       if ('state' in far) this.#missing.push({ name: labelOf(name), health: far })
       else {
         const onOperation = telemetry?.storeHook(labelOf(name))
-        const { panes, cells, timeoutMs } = far
+        const { panes, cells, timeoutMs, noticeMs } = far
         this.#opened.push(far)
         const tier = tieredStore({
           ...{ clock, near: memory, far: panes, farTimeoutMs: timeoutMs },
+          ...(noticeMs !== undefined && { noticeMs }),
           ...(onOperation && { onOperation }),
         })
         this.#tiers.set(name, tier)
