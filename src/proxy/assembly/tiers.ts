@@ -11,6 +11,8 @@ import type { Store } from '../../stores/store.ts'
 import { type TieredStore, tieredStore } from '../../stores/tiered.ts'
 import type { NamedStore } from '../../telemetry/store-families.ts'
 import type { Observer } from '../../telemetry/telemetry.ts'
+import { ModeRow } from '../fleet/mode-row.ts'
+import { NodeRows } from '../fleet/node-rows.ts'
 
 /** An open store and how it is used, or why there is none. */
 export type FarStore = (OpenedStore & FarTerms) | StoreCondition
@@ -40,6 +42,13 @@ export interface StoreParts {
   readonly claims?: Claims | undefined
   /** Where it has some that outlive this process or are shared. */
   readonly cells?: Cells | undefined
+  /** What nodes that share the store tell each other; only in the thread that has the store. */
+  readonly fleet?: FleetRows | undefined
+}
+
+export interface FleetRows {
+  readonly nodes: NodeRows
+  readonly modes: ModeRow
 }
 
 /** The stores and marks of whoever serves requests. */
@@ -83,8 +92,10 @@ export class Tiers implements Storage {
         this.#tiers.set(name, tier)
         const marks = new Marks({ clock, retentionMs, cells, onChange: onChangeOf(name) })
         const share = (...what: Parameters<TieredStore['share']>) => tier.share(...what)
-        const claims = cells?.capabilities.shared ? new CellClaims({ cells, clock, share }) : undefined
-        this.#parts.set(tier, { marks, claims, cells })
+        const shared = cells?.capabilities.shared ? cells : undefined
+        const claims = shared && new CellClaims({ cells: shared, clock, share })
+        const fleet = shared && fleetRows(shared, clock)
+        this.#parts.set(tier, { marks, claims, cells, fleet })
       }
     }
   }
@@ -117,6 +128,11 @@ export class Tiers implements Storage {
     await this.#memory.close()
   }
 }
+
+const fleetRows = (cells: Cells, clock: Clock): FleetRows => ({
+  nodes: new NodeRows({ cells, clock }),
+  modes: new ModeRow({ cells, clock }),
+})
 
 /** A far store may be configured under the name of the memory in front of it. */
 const labelOf = (name: string): string => (name === 'memory' ? 'memory-far' : name)
