@@ -1,8 +1,10 @@
 /** The section of a store: the keys of its kind, which a URL may set as well. */
 import { withoutCredentials } from '../core/url.ts'
+import type { StoreKind } from '../stores/kind.ts'
 import { type StoreKindName, storeKindNames, storeKinds } from '../stores/kinds.ts'
 import { keysOfStoreUrl, storeUrlForms } from '../stores/url.ts'
-import { optional, type Scalar, type Section, section, type TypeValue, variants } from './definition.ts'
+import { key, optional, type Scalar, type Section, section, type TypeValue, variants } from './definition.ts'
+import { duration } from './scalars.ts'
 
 const userInfo = /^[^/?#]*\/\/[^/?#]*@/
 
@@ -23,15 +25,28 @@ const storeUrl = (schemes: readonly string[]): Scalar<string, ''> => ({
 
 const meaning = `the type and its keys in one: ${storeUrlForms.map((form) => `\`${form}\``).join(', ')}`
 
-type WithUrl<S> = Section<TypeValue<S> & { readonly url: string | undefined }>
-type Cases = { readonly [N in StoreKindName]: WithUrl<(typeof storeKinds)[N]['section']> }
+const timeouts = { min: 10, max: 60_000 }
+const timeoutMeaning =
+  'what a request waits for one operation of the store at most; a store that is slower for half of its operations, or three times in a row, is left alone for a while'
+
+/** Keys of every store besides those of its kind. */
+export interface CommonStoreKeys {
+  readonly url: string | undefined
+  /** Not of stores that are memory themselves. */
+  readonly timeoutMs?: number
+}
+
+type WithCommon<S> = Section<TypeValue<S> & CommonStoreKeys>
+type Cases = { readonly [N in StoreKindName]: WithCommon<(typeof storeKinds)[N]['section']> }
 
 const cases = Object.fromEntries(
   storeKindNames.map((name) => {
-    const { schemes, section: own } = storeKinds[name]
+    const kind: StoreKind = storeKinds[name]
+    const { schemes, section: own } = kind
     const { keys, checks, refused } = own
     const url = optional(storeUrl(schemes), meaning, { apply: 'restart' })
-    return [name, section({ url, ...keys }, { checks, refused })]
+    const timeout = key(duration(timeouts), kind.timeoutMs, { meaning: timeoutMeaning, apply: 'restart' })
+    return [name, section({ url, ...keys, ...(kind.isFar && { timeout }) }, { checks, refused })]
   }),
 ) as unknown as Cases
 

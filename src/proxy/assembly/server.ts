@@ -2,6 +2,7 @@
 import type { Flavour } from '../../backends/backend.ts'
 import type { Budget } from '../../core/budget.ts'
 import type { Mark } from '../../core/mark.ts'
+import type { ClaimCounters } from '../../engine/cell-claims.ts'
 import { Purge } from '../../engine/purge/purge.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
 import { memoryStore } from '../../stores/memory/index.ts'
@@ -22,6 +23,7 @@ export interface ProxyServer {
   readonly memory: { readonly used: number; readonly limit: number }
   /** Memory first, then the far stores, also those that could not be opened. */
   stores(): readonly NamedStore[]
+  leases(): Readonly<ClaimCounters>
   readonly purge: Purge
   /** What shadow mode has found out about any of them. */
   readonly shadowLog: ShadowLog
@@ -91,6 +93,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
       return { used: budget.used, limit: options.limits.memoryBytes }
     },
     stores: () => storage.figures(),
+    leases: () => storage.leases(),
     purge,
     shadowLog,
     databases: backendRuntimes.map((each) => ({
