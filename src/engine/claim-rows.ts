@@ -3,7 +3,7 @@ import type { Edges } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
-import type { CellDraft, CellId, Cells, Condition } from '../stores/cells.ts'
+import type { CellDraft, CellId, Cells, Condition, Revision } from '../stores/cells.ts'
 
 /** A flight of any node, as its row says. */
 export interface ClaimedFlight {
@@ -24,7 +24,7 @@ export interface ClaimRow {
   readonly key: Key
   readonly flights: readonly ClaimedFlight[]
   /** Undefined where there is no row. */
-  readonly rev: number | undefined
+  readonly rev: Revision | undefined
 }
 
 export interface ClaimRowsOptions {

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import type { EpochMs } from '../core/clock.ts'
 import type { Mark } from '../core/mark.ts'
-import type { Cell, CellDraft, CellId, Cells, Change, Condition } from '../stores/cells.ts'
+import type { Cell, CellDraft, CellId, Cells, Change, Condition, Revision } from '../stores/cells.ts'
 
 export interface MarkRowsOptions {
   /** Limited in time by their guard: they reject where the store fails, is late, or is left alone. */
@@ -27,7 +27,7 @@ export const maxMarksPerSave = 50
 
 export class MarkRows {
   readonly #options: MarkRowsOptions
-  #seenRevision: Cell['rev'] | undefined
+  #seenRevision: Revision | undefined
   /** The rows of the last listing, by `sk`. */
   #listed: ReadonlySet<string> = new Set()
 
