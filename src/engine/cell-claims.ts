@@ -170,13 +170,15 @@ class Lease {
     for (let delayMs = firstPollMs; ; delayMs = Math.min(maxPollMs, 2 * delayMs)) {
       await new Promise<void>((resolve) => void clock.after(delayMs, resolve))
       if (this.#isOver) return { outcome: 'waited', acceptFrom: startedAt }
-      const { flights } = await rows.read(wanted.key)
-      const flight = flights.find((each) => each.token === token)
+      const row = await rows.read(wanted.key)
+      const flight = row.flights.find((each) => each.token === token)
       if (flight?.landed !== undefined) return { outcome: 'waited', acceptFrom: startedAt }
       // A flight that is gone without a trace was given up, unless its lease has run out.
       if (flight === undefined)
         return { outcome: clock.now() < until ? 'waited' : 'expired', acceptFrom: startedAt }
       until = flight.leaseUntil
+      // The note may have been lost, and the holder would not share what it brings.
+      await this.#note(row, flight)
     }
   }
 
@@ -194,7 +196,7 @@ class Lease {
     })
   }
 
-  /** Whoever notes itself while this is under way changes the row, and is seen at the next attempt. */
+  /** A node that notes itself while this is under way changes the row, and is seen at the next attempt. */
   async #end(isStored: boolean): Promise<void> {
     const { rows, wanted, clock, share } = this.#options
     for (let attempt = 0; attempt < maxAttempts; attempt++) {

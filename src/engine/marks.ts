@@ -31,7 +31,9 @@ export interface MarksOptions {
 
 /** How soon the marks of other processes are heard of. */
 const pollMs = 1000
-/** Marks that could not be read for this long are not current. */
+/** How soon they are read again where that failed: until then the store's buckets are not used. */
+const retryMs = 250
+/** Marks that nobody has read for this long are not current, also where reading has not failed yet. */
 const maxUnreadMs = 5000
 /** How long a mark of this node that was seen in the store is looked for again: a replica that took over may not have it. */
 const watchedMs = 10 * 60_000
@@ -136,7 +138,8 @@ export class Marks {
 
   #listen(rows: MarkRows): void {
     if (this.#isClosed) return
-    this.#timer = this.#options.clock.after(pollMs, () => {
+    const delayMs = this.#lastRead === undefined ? retryMs : pollMs
+    this.#timer = this.#options.clock.after(delayMs, () => {
       void this.#look(rows).then(() => this.#listen(rows))
     })
   }
@@ -144,7 +147,8 @@ export class Marks {
   async #look(rows: MarkRows): Promise<void> {
     const began = { at: this.#options.clock.elapsed(), openings: this.#openings }
     const kept = await rows.look([...this.#own].some((mark) => !rows.hasListed(mark)))
-    if (kept !== undefined) {
+    if (kept === undefined) this.#lastRead = undefined
+    else {
       const before = this.#marks
       // What is no longer kept stays in force here: a row that is gone proves nothing.
       const folds = this.#adopt(kept)
