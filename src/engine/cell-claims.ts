@@ -6,6 +6,7 @@
  * they fail, every node fetches for itself.
  */
 import type { Clock } from '../core/clock.ts'
+import { inTime } from '../core/deadline.ts'
 import { hullOf, type Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { newUuid } from '../core/uuid.ts'
@@ -15,22 +16,30 @@ import type { Claim, Claims, Look, Verdict, Wanted } from './claims.ts'
 import { isWorthAwaiting } from './flights.ts'
 
 export interface CellClaimsOptions {
+  /** Limited in time by their guard. */
   readonly cells: Cells
   readonly clock: Clock
+  /** What a request waits for the outcome of its claim at most, besides the flight of another node. */
+  readonly timeoutMs: number
   /** See `Store.share`. */
   readonly share: (key: Key, interval: Interval, isAwaited: boolean) => Promise<boolean>
 }
 
-export interface ClaimCounters {
+/** What became of a claim; also the metric label. */
+export const leaseResults = ['won', 'waited', 'expired', 'unavailable'] as const
+
+export interface ClaimCounters extends Record<(typeof leaseResults)[number], number> {
   /** Claims that this node got. */
   won: number
   /** Waits that ended because the flight landed or was given up. */
   waited: number
   /** Waits that ended because the holder's lease ran out. */
   expired: number
-  /** Queries sent without a claim, because the store failed, was late or was too busy. */
+  /** Queries sent without a claim, because the store failed, was late or too busy, or its breaker was open. */
   unavailable: number
 }
+
+export const noLeases: Readonly<ClaimCounters> = { won: 0, waited: 0, expired: 0, unavailable: 0 }
 
 /** A holder that is not heard of for this long is replaced; it exceeds the clock skew that nodes are expected to have. */
 export const leaseMs = 15_000
@@ -39,16 +48,12 @@ const maxPollMs = 100
 /** A flight that landed longer ago than this has been found by every lookup since. */
 const newsMs = 5000
 const maxAttempts = 4
-const failuresInARow = 3
-const pauseMs = 5000
 
 export class CellClaims implements Claims {
-  readonly counters: ClaimCounters = { won: 0, waited: 0, expired: 0, unavailable: 0 }
+  readonly counters: ClaimCounters = { ...noLeases }
   readonly #options: CellClaimsOptions
   readonly #rows: ClaimRows
   readonly #node: string
-  #failures = 0
-  #pausedUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: CellClaimsOptions) {
     this.#options = options
@@ -58,21 +63,22 @@ export class CellClaims implements Claims {
 
   claim(wanted: Wanted): Claim {
     const { clock, share, cells } = this.#options
-    const isAvailable = cells.isAlone?.() !== true && clock.now() >= this.#pausedUntil
-    if (!isAvailable) return { verdict: Promise.resolve('go'), release() {} }
+    if (cells.isAlone?.() === true) return { verdict: Promise.resolve('go'), release() {} }
     const lease = new Lease({ wanted, clock, share, rows: this.#rows, node: this.#node })
-    return { verdict: this.#count(lease.decide()), release: (isStored) => void lease.release(isStored) }
+    return { verdict: this.#decide(lease), release: (isStored) => void lease.release(isStored) }
   }
 
-  async #count(deciding: Promise<Decided>): Promise<Verdict> {
-    const { outcome, acceptFrom } = await deciding.catch(() => unavailable)
-    this.#failures = outcome === 'unavailable' ? this.#failures + 1 : 0
-    if (this.#failures >= failuresInARow) {
-      this.#failures = 0
-      this.#pausedUntil = this.#options.clock.now() + pauseMs
-    }
+  async #decide(lease: Lease): Promise<Verdict> {
+    const { outcome, acceptFrom } = await this.#outcomeOf(lease).catch(() => unavailable)
     if (outcome !== 'news') this.counters[outcome]++
     return outcome === 'won' || outcome === 'unavailable' ? 'go' : { acceptFrom }
+  }
+
+  /** A claim that is won only after the query went out without it is held all the same, until its release. */
+  async #outcomeOf(lease: Lease): Promise<Decided> {
+    const { clock, timeoutMs } = this.#options
+    const claimed = await inTime(lease.claim(), clock, timeoutMs)
+    return 'awaited' in claimed ? lease.waitFor(claimed.awaited) : claimed
   }
 }
 
@@ -95,7 +101,8 @@ class Lease {
   readonly #token: string
   /** Other nodes have asked for this shape lately. */
   #isKnownElsewhere = false
-  #isWon = false
+  /** The row may say that this node fetches: also where the outcome of writing it is unknown. */
+  #mayHold = false
   #isOver = false
   #timer = { cancel(): void {} }
 
@@ -104,7 +111,7 @@ class Lease {
     this.#token = newUuid(options.clock.random)
   }
 
-  async decide(): Promise<Decided> {
+  async claim(): Promise<Decided | { readonly awaited: ClaimedFlight }> {
     const { rows, wanted, node } = this.#options
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const row = await rows.read(wanted.key)
@@ -113,9 +120,8 @@ class Lease {
       const other = wanted.isImpatient ? undefined : others.find((flight) => this.#isWorthAwaiting(flight))
       if (other?.landed !== undefined) return { outcome: 'news', acceptFrom: nothingAwaited }
       if (other !== undefined) {
-        if (await this.#note(row, other)) return this.#waitFor(other)
-      } else if (await rows.write(row, [...row.flights, this.#flight()])) {
-        this.#isWon = true
+        if (await this.#note(row, other)) return { awaited: other }
+      } else if (await this.#write(row)) {
         if (this.#isOver) await this.#end(false)
         else this.#renewLater()
         return { outcome: 'won', acceptFrom: nothingAwaited }
@@ -124,11 +130,17 @@ class Lease {
     return unavailable
   }
 
+  async #write(row: ClaimRow): Promise<boolean> {
+    this.#mayHold = true
+    this.#mayHold = await this.#options.rows.write(row, [...row.flights, this.#flight()])
+    return this.#mayHold
+  }
+
   async release(isStored: boolean): Promise<void> {
     this.#isOver = true
     this.#timer.cancel()
     // A store that fails keeps the row: its lease runs out.
-    if (this.#isWon) await this.#end(isStored).catch(() => {})
+    if (this.#mayHold) await this.#end(isStored).catch(() => {})
   }
 
   #isWorthAwaiting(flight: ClaimedFlight): boolean {
@@ -152,19 +164,21 @@ class Lease {
     return this.#options.rows.write(row, replaced(row, { ...other, isAwaited: true }))
   }
 
-  async #waitFor({ token, startedAt, leaseUntil }: ClaimedFlight): Promise<Decided> {
+  async waitFor({ token, startedAt, leaseUntil }: ClaimedFlight): Promise<Decided> {
     const { rows, wanted, clock } = this.#options
     let until = leaseUntil
     for (let delayMs = firstPollMs; ; delayMs = Math.min(maxPollMs, 2 * delayMs)) {
       await new Promise<void>((resolve) => void clock.after(delayMs, resolve))
       if (this.#isOver) return { outcome: 'waited', acceptFrom: startedAt }
-      const { flights } = await rows.read(wanted.key)
-      const flight = flights.find((each) => each.token === token)
+      const row = await rows.read(wanted.key)
+      const flight = row.flights.find((each) => each.token === token)
       if (flight?.landed !== undefined) return { outcome: 'waited', acceptFrom: startedAt }
       // A flight that is gone without a trace was given up, unless its lease has run out.
       if (flight === undefined)
         return { outcome: clock.now() < until ? 'waited' : 'expired', acceptFrom: startedAt }
       until = flight.leaseUntil
+      // The note may have been lost, and the holder would not share what it brings.
+      await this.#note(row, flight)
     }
   }
 
@@ -182,7 +196,7 @@ class Lease {
     })
   }
 
-  /** Whoever notes itself while this is under way changes the row, and is seen at the next attempt. */
+  /** A node that notes itself while this is under way changes the row, and is seen at the next attempt. */
   async #end(isStored: boolean): Promise<void> {
     const { rows, wanted, clock, share } = this.#options
     for (let attempt = 0; attempt < maxAttempts; attempt++) {

@@ -1,11 +1,9 @@
 /** Claims as rows: per key one cell that lists the flights of all nodes, changed only at the revision that was read. */
 import type { Edges } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
-import { inTime } from '../core/deadline.ts'
 import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { CellDraft, CellId, Cells, Condition, Revision } from '../stores/cells.ts'
-import type { MaybePromise } from '../stores/store.ts'
 
 /** A flight of any node, as its row says. */
 export interface ClaimedFlight {
@@ -30,12 +28,11 @@ export interface ClaimRow {
 }
 
 export interface ClaimRowsOptions {
+  /** Limited in time by their guard: they reject where the store fails, is late, or is left alone. */
   readonly cells: Cells
   readonly clock: Clock
 }
 
-/** What an operation may take before a query goes on without claims. */
-const timeoutMs = 250
 const schema = 1
 const kind = 'claim'
 /** Landed flights say that a shape is asked for by several nodes, and that there is news for whoever looked before. */
@@ -51,7 +48,7 @@ export class ClaimRows {
 
   /** Rejects where the store fails or is late. */
   async read(key: Key): Promise<ClaimRow> {
-    const cell = await this.#inTime(this.#options.cells.get(idOf(key), schema))
+    const cell = await this.#options.cells.get(idOf(key), schema)
     if (cell === undefined) return { key, flights: [], rev: undefined }
     return { key, flights: this.#current(flightsIn(cell.value)), rev: cell.rev }
   }
@@ -62,8 +59,8 @@ export class ClaimRows {
     const id = idOf(row.key)
     const condition: Condition = row.rev === undefined ? { is: 'absent' } : { is: 'revision', rev: row.rev }
     const kept = this.#current(flights)
-    if (kept.length === 0) return row.rev === undefined || this.#inTime(cells.remove(id, condition))
-    const outcome = await this.#inTime(cells.put(id, this.#draftOf(kept), condition))
+    if (kept.length === 0) return row.rev === undefined || cells.remove(id, condition)
+    const outcome = await cells.put(id, this.#draftOf(kept), condition)
     if (!outcome.ok && outcome.reason !== 'condition')
       throw new Error(`a claim was refused: ${outcome.reason}`)
     return outcome.ok
@@ -85,10 +82,6 @@ export class ClaimRows {
     const until = Math.max(leaseUntil, this.#options.clock.now() + historyMs)
     const value = Buffer.from(JSON.stringify(flights))
     return { kind, v: schema, clocks: { leaseUntil }, collectAt: Math.ceil(until / 1000), value }
-  }
-
-  async #inTime<T>(pending: MaybePromise<T>): Promise<T> {
-    return await inTime(pending, this.#options.clock, timeoutMs)
   }
 }
 

@@ -29,7 +29,7 @@ interface Result {
 }
 
 async function simulate({ nodes, isShared, lagMs, failures }: Case, seed: number): Promise<Result> {
-  const fleet = new FleetRig({ nodes, seed, ...(failures && { failures }) })
+  const fleet = new FleetRig({ nodes, seed, ...(failures && { network: { failures } }) })
   const { clock, database } = fleet
   const apart = isShared ? undefined : fleet.nodes.map(() => new EngineRig({ clock, database }))
   const engines = apart ?? fleet.nodes
@@ -203,9 +203,7 @@ test('slow, then failing: a stale answer after the patience, wherever the bucket
 /** Nodes that hear of each other's marks, each of which has half an hour in its memory. */
 async function loadedFleet(nodes: number): Promise<FleetRig> {
   const fleet = new FleetRig({ nodes })
-  const loading = Promise.all(fleet.nodes.map(({ marks }) => marks.load()))
-  await fleet.clock.advance(1000)
-  await loading
+  await fleet.loadMarks()
   for (let node = 0; node < nodes; node++) await fleet.ask(node, 30)
   await fleet.clock.advance(1)
   fleet.database.asked.length = 0
