@@ -13,6 +13,8 @@ export interface AsynchronousOptions {
   readonly random?: Random
   /** Each way takes up to this long on the clock; 0, unless told: some turns of the microtask queue, and no time. */
   readonly maxDelayMs?: number
+  /** How long each way takes, where that is no uniform distribution. */
+  readonly delayMs?: () => number
   /** The share of operations that fail; none unless told. Half of them were done all the same. */
   readonly failures?: () => number
   /** Nothing arrives any more, in either direction, and every operation fails. */
@@ -69,9 +71,10 @@ class Network {
   }
 
   async #travel(): Promise<void> {
-    const { clock, maxDelayMs = 0 } = this.#options
-    if (maxDelayMs > 0) {
-      await new Promise<void>((resolve) => void clock.after(maxDelayMs * this.#random(), resolve))
+    const { clock, maxDelayMs = 0, delayMs } = this.#options
+    if (delayMs !== undefined || maxDelayMs > 0) {
+      const delay = delayMs?.() ?? maxDelayMs * this.#random()
+      await new Promise<void>((resolve) => void clock.after(delay, resolve))
     } else for (let turns = wholeNumber(this.#random, 0, 5); turns > 0; turns--) await Promise.resolve()
   }
 }
