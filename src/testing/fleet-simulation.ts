@@ -44,6 +44,8 @@ export interface FleetResult {
   readonly hits: number
   /** Answers that the database did not give at any instant that the TTL permits. */
   readonly wrong: number
+  /** Answers that are marked as stale, because the database was slower than the patience of a request. */
+  readonly stale: number
   /** Requests without an answer from panes. */
   readonly failed: number
   readonly queries: number
@@ -72,6 +74,8 @@ export const fleetDefaults = {
 }
 
 const slowMs = 2000
+/** Without it, refreshes of exactly a TTL lock in to each other, as they do not in a browser. */
+const jitterMs = 100
 
 export async function simulateFleet(options: FleetCase): Promise<FleetResult> {
   return new FleetSimulation(options).run()
@@ -85,7 +89,7 @@ class FleetSimulation {
   readonly #nodes: readonly EngineRig[]
   readonly #traffic = noTraffic()
   readonly #viewersOf: number[]
-  readonly #tally = { requests: 0, hits: 0, wrong: 0, failed: 0 }
+  readonly #tally = { requests: 0, hits: 0, wrong: 0, stale: 0, failed: 0 }
   #isOver = false
 
   constructor(options: FleetCase) {
@@ -126,8 +130,7 @@ class FleetSimulation {
     return {
       ...difference(after, before),
       traffic: difference(after.traffic, before.traffic),
-      wrong: this.#tally.wrong,
-      failed: this.#tally.failed,
+      ...{ wrong: this.#tally.wrong, stale: this.#tally.stale, failed: this.#tally.failed },
       farHits: this.#nodes.map(({ tiered }) => tiered?.far.found ?? 0),
       viewersOf: this.#viewersOf,
       minutes: measuredMs / minuteMs,
@@ -137,7 +140,8 @@ class FleetSimulation {
   #refresh(question: string): void {
     if (this.#isOver) return
     void this.#look(pick(this.#random, this.#nodes), question)
-    this.#clock.after(this.#case.refreshMs, () => this.#refresh(question))
+    const delay = this.#case.refreshMs + jitterMs * (2 * this.#random() - 1)
+    this.#clock.after(delay, () => this.#refresh(question))
   }
 
   async #look(node: EngineRig, question: string): Promise<void> {
@@ -148,7 +152,8 @@ class FleetSimulation {
     this.#tally.requests++
     const { answer, decision, text } = await node.serve(plan)
     if (decision.outcome === 'hit') this.#tally.hits++
-    if (answer.kind !== 'panes') this.#tally.failed++
+    if (decision.outcome === 'stale') this.#tally.stale++
+    else if (answer.kind !== 'panes') this.#tally.failed++
     else if (!this.#database.isRight(text, { question, from, to, askedAt, ttlMs })) this.#tally.wrong++
   }
 
