@@ -4,7 +4,7 @@ import type { Clock, EpochMs } from '../core/clock.ts'
 import { inTime } from '../core/deadline.ts'
 import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
-import type { CellDraft, CellId, Cells, Condition } from '../stores/cells.ts'
+import type { CellDraft, CellId, Cells, Condition, Revision } from '../stores/cells.ts'
 import type { MaybePromise } from '../stores/store.ts'
 
 /** A flight of any node, as its row says. */
@@ -26,7 +26,7 @@ export interface ClaimRow {
   readonly key: Key
   readonly flights: readonly ClaimedFlight[]
   /** Undefined where there is no row. */
-  readonly rev: number | undefined
+  readonly rev: Revision | undefined
 }
 
 export interface ClaimRowsOptions {

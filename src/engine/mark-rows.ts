@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { inTime } from '../core/deadline.ts'
 import type { Mark } from '../core/mark.ts'
-import type { Cell, CellDraft, CellId, Cells, Change, Condition } from '../stores/cells.ts'
+import type { Cell, CellDraft, CellId, Cells, Change, Condition, Revision } from '../stores/cells.ts'
 
 export interface MarkRowsOptions {
   readonly cells: Cells
@@ -27,7 +27,7 @@ const maxChanges = 100
 
 export class MarkRows {
   readonly #options: MarkRowsOptions
-  #seenRevision = 0
+  #seenRevision: Revision | undefined
 
   constructor(options: MarkRowsOptions) {
     this.#options = options

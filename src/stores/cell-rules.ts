@@ -2,6 +2,7 @@
 import type { EpochMs } from '../core/clock.ts'
 import type {
   Cell,
+  CellAttributes,
   CellDraft,
   CellId,
   CellRefusal,
@@ -10,6 +11,7 @@ import type {
   Deadline,
   PublishOutcome,
   PutOutcome,
+  Revision,
   Take,
   TakeOutcome,
 } from './cells.ts'
@@ -46,7 +48,37 @@ export function refusalOfId({ pk, sk }: CellId): CellRefusal | undefined {
 /** Why a draft cannot be stored whatever is there, or undefined. */
 function refusalOfDraft(draft: CellDraft, maxValueBytes: number): CellRefusal | undefined {
   if (draft.value.byteLength > maxValueBytes || draft.kind.length > maxKindLength) return 'too_large'
-  return haveOrder(draft) ? undefined : 'clocks'
+  if (!haveOrder(draft)) return 'clocks'
+  return areFlat(draft.attributes ?? {}) ? undefined : 'attributes'
+}
+
+/** What engines call the members of a row themselves. */
+const reservedNames: ReadonlySet<string> = new Set([
+  'pk',
+  'sk',
+  'kind',
+  'v',
+  'rev',
+  'value',
+  'level',
+  'ttl',
+  'fresh_until',
+  'stale_until',
+  'error_until',
+  'lease_until',
+  'refilled_at',
+])
+const maxAttributes = 32
+const maxAttributeLength = 1024
+
+function areFlat(attributes: CellAttributes): boolean {
+  const entries = Object.entries(attributes)
+  return entries.length <= maxAttributes && entries.every(([name, value]) => isFlat(name, value))
+}
+
+function isFlat(name: string, value: string | number): boolean {
+  if (!/^[a-z][a-z0-9_]{0,63}$/.test(name) || reservedNames.has(name)) return false
+  return typeof value === 'string' ? value.length <= maxAttributeLength : Number.isSafeInteger(value)
 }
 
 function haveOrder({ clocks, collectAt }: CellDraft): boolean {
@@ -118,7 +150,7 @@ export interface Rows {
   /** The row that is stored, collected or not. */
   stored(id: CellId): Cell | undefined
   /** Returns its revision. */
-  store(id: CellId, row: Omit<Cell, 'rev'>): number
+  store(id: CellId, row: Omit<Cell, 'rev'>): Revision
   drop(id: CellId): void
 }
 
@@ -137,6 +169,7 @@ export function publishOn(rows: Rows, changes: readonly Change[]): PublishOutcom
 function refusalOf(rows: Rows, changes: readonly Change[], index: number): CellRefusal | undefined {
   if (index >= maxChanges) return 'too_large'
   const change = changes[index]!
+  if (change.id.pk !== changes[0]!.id.pk) return 'partition'
   const first = changes.findIndex(({ id }) => id.pk === change.id.pk && id.sk === change.id.sk)
   if (first !== index) return 'duplicate'
   const refusal = refusalOfId(change.id)

@@ -14,6 +14,9 @@ export interface CellId {
   readonly sk: string
 }
 
+/** Names one state of one row: unique, never used again, and compared for equality only. */
+export type Revision = string
+
 /** Whole seconds since 1970: what the coarsest engine can keep. */
 export type EpochSeconds = number
 
@@ -37,11 +40,15 @@ export interface CellDraft {
   /** Garbage collection only. "Never" is a value of its own; 0 is refused. */
   readonly collectAt: EpochSeconds | 'never'
   readonly value: Uint8Array
+  /** Facts that readers in other languages find under their own names, next to the members of the row. */
+  readonly attributes?: CellAttributes
 }
 
+/** Text or whole numbers. Names are in lower case (`generated_at`) and none of `reservedNames` in cell-rules.ts. */
+export type CellAttributes = Readonly<Record<string, string | number>>
+
 export interface Cell extends CellDraft {
-  /** Grows with every change and is never used twice, not even for a row that was deleted in between. */
-  readonly rev: number
+  readonly rev: Revision
   /** What is left in a token bucket, in the units of its takes; below 0 is debt. */
   readonly level?: number
 }
@@ -51,12 +58,21 @@ export type Condition =
   /** Absent, or this clock has been reached (or was never set). */
   | { readonly is: 'expired'; readonly deadline: Deadline }
   /** Present at this revision and, where asked, before this clock is reached: an expired holder may not publish. */
-  | { readonly is: 'revision'; readonly rev: number; readonly before?: Deadline }
+  | { readonly is: 'revision'; readonly rev: Revision; readonly before?: Deadline }
 
-export type CellRefusal = 'condition' | 'clocks' | 'id' | 'too_large' | 'duplicate' | 'unavailable'
+export type CellRefusal =
+  | 'condition'
+  | 'clocks'
+  | 'id'
+  | 'attributes'
+  | 'too_large'
+  | 'duplicate'
+  /** The changes concern several partitions: no engine could make all of them or none. */
+  | 'partition'
+  | 'unavailable'
 
 export type PutOutcome =
-  | { readonly ok: true; readonly rev: number }
+  | { readonly ok: true; readonly rev: Revision }
   /** `current` is the row that stood in the way. */
   | { readonly ok: false; readonly reason: CellRefusal; readonly current?: Cell }
 
@@ -83,7 +99,7 @@ export type Change =
   | { readonly id: CellId; readonly remove: true; readonly if: Condition }
 
 export type PublishOutcome =
-  | { readonly ok: true; readonly revs: readonly (number | undefined)[] }
+  | { readonly ok: true; readonly revs: readonly (Revision | undefined)[] }
   /** The first change that could not be made; none was. */
   | { readonly ok: false; readonly reason: CellRefusal; readonly failed: number }
 
@@ -107,7 +123,7 @@ export interface Cells {
   take(id: CellId, take: Take): MaybePromise<TakeOutcome>
   /** Returns whether the row was there and the condition held. */
   remove(id: CellId, condition: Condition): MaybePromise<boolean>
-  /** All changes or none; no row may occur twice. */
+  /** All changes or none. They concern rows of one `pk`, each at most once. */
   publish(changes: readonly Change[]): MaybePromise<PublishOutcome>
   close(): MaybePromise<void>
 }

@@ -15,6 +15,7 @@ export interface StoreKind<C = unknown> {
   readUrl(url: StoreUrl): UrlKeys | RefusedUrl
   /** Whether memory stands in front of it. The memory of this process is the only kind that needs none. */
   readonly isFar: boolean
+  readonly capabilities: StoreAbilities
   /** How long one read or write may take before requests go on without it. */
   readonly timeoutMs: number
   /** Where the data lies, and the key that says so: no two stores may have the same place. */
@@ -23,8 +24,39 @@ export interface StoreKind<C = unknown> {
   distrust?(config: C): Promise<Refused | undefined>
   /** For `windowpane doctor`: looks without leaving anything behind. */
   examine(config: C, clock: Clock): Promise<readonly StoreFinding[]>
-  /** Loads the engine and opens the store; a value says why it cannot be used. */
+  /** For `windowpane store check`: asks the engine itself. */
+  inspect(config: C, clock: Clock): Promise<Inspected | Refused>
+  /** For `windowpane store init`, where an engine needs tables before it can be used. */
+  readonly setup?: StoreSetup<C>
+  /**
+   * Loads the engine and opens the store; a value says why it cannot be used. A server that is down is no reason: the
+   * operations of the store fail until it is back.
+   */
   open(config: C, rules: StoreRules): Promise<OpenedStore | Refused>
+}
+
+/** What the engine does by itself. */
+export interface StoreAbilities {
+  /** Whether it has small rows under conditions: leases, marks, quotas. */
+  readonly cells: boolean
+  /** How precisely it expires rows by its own clock. */
+  readonly ttl: 'ms' | 's' | 'none'
+  /** Whether nodes learn of each other's writes at once. */
+  readonly pubsub: boolean
+}
+
+export interface Inspected {
+  /** Of the engine. */
+  readonly version: string
+  /** Tables and the like that have to be created first. */
+  readonly missing: readonly string[]
+}
+
+export interface StoreSetup<C> {
+  /** The statements or definitions by which an operator creates what the store needs. */
+  definition(config: C): string
+  /** Creates what is missing, and changes nothing that is there. */
+  create(config: C, clock: Clock): Promise<{ readonly created: readonly string[] } | Refused>
 }
 
 export interface StoreUrl {

@@ -50,6 +50,8 @@ export interface Entry {
 /** Engines in this process answer at once; others return a promise. */
 export type MaybePromise<T> = T | Promise<T>
 
+export type NewsListener = (key: Key, interval: Interval) => void
+
 export interface Store {
   readonly name: string
   /** Small rows under conditions, where the engine has them too. */
@@ -88,6 +90,10 @@ export interface Store {
   remove(key: Key, interval?: Interval, fetchedUntil?: EpochMs): MaybePromise<number>
   /** Every key with its record. */
   shapes(): Iterable<readonly [Key, ShapeRecord]> | AsyncIterable<readonly [Key, ShapeRecord]>
+  /** Whether another node has changed the key since this was last asked. Engines that cannot tell leave it out. */
+  hasNews?(key: Key): MaybePromise<boolean>
+  /** Calls back when another node has written buckets of a key. Returns false where the engine cannot tell. */
+  onNews?(listener: NewsListener): boolean
   /** How the store is; never asks anybody else. */
   figures?(): StoreFigures
   close(): MaybePromise<void>

@@ -127,7 +127,7 @@ function subtract(pane: Pane, holes: readonly Interval[]): Pane[] {
 }
 
 /** Joins neighbours while they are short, and copies what is left of a body of which most is no longer wanted. */
-function consolidate(panes: readonly Pane[]): Pane[] {
+export function consolidate(panes: readonly Pane[]): Pane[] {
   const groups: Pane[][] = []
   for (const pane of panes) {
     const group = groups[groups.length - 1]

@@ -3,7 +3,7 @@
  * is there afterwards must be what some order of them, one after the other, would have given (linearizability).
  */
 import assert from 'node:assert/strict'
-import type { CellId, Cells, Condition } from '../stores/cells.ts'
+import type { CellId, Cells, Condition, Revision } from '../stores/cells.ts'
 import { pick, type Random, seededRandom, wholeNumber } from './random.ts'
 import { draftOf, textOf } from './store-laws-cells.ts'
 import type { CellLaw } from './test-store.ts'
@@ -89,7 +89,7 @@ function* explanations(before: Model, batch: Batch): Iterable<Model> {
 async function perform(
   cells: Cells,
   op: Operation,
-  given: { text: string; revs: readonly number[] },
+  given: { text: string; revs: readonly Revision[] },
 ): Promise<boolean> {
   const condition = (index: number, is: When): Condition => {
     if (is === 'absent') return { is }
@@ -112,7 +112,7 @@ async function checkHistory(cells: Cells, batches: readonly (readonly Operation[
   let model: Model = [undefined, undefined]
   for (const [b, operations] of batches.entries()) {
     const rows = await Promise.all(ids.map((id) => cells.get(id, 1)))
-    const revs = rows.map((cell) => cell?.rev ?? -1)
+    const revs = rows.map((cell) => cell?.rev ?? 'none')
     const texts = operations.map((_, i) => `${b}.${i}`)
     const results = await Promise.all(
       operations.map((op, i) => perform(cells, op, { text: texts[i]!, revs })),

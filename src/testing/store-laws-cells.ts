@@ -1,6 +1,6 @@
 /** Laws of cells about rows, their conditions and their clocks; see test-store.ts. */
 import assert from 'node:assert/strict'
-import type { Cell, CellDraft, Cells } from '../stores/cells.ts'
+import type { Cell, CellDraft, Cells, Revision } from '../stores/cells.ts'
 import type { FakeClock } from './fake-clock.ts'
 import type { CellLaw } from './test-store.ts'
 
@@ -24,7 +24,7 @@ async function mustPut(
   at: typeof id,
   draft: CellDraft,
   condition: Parameters<Cells['put']>[2] = absent,
-): Promise<number> {
+): Promise<Revision> {
   const outcome = await cells.put(at, draft, condition)
   assert.ok(outcome.ok, `refused: ${outcome.ok ? '' : outcome.reason}`)
   return outcome.rev
@@ -41,6 +41,7 @@ export const cellRowLaws: Readonly<Record<string, CellLaw>> = {
       clocks: { freshUntil: now + 1, staleUntil: now + 2, errorUntil: now + 3, leaseUntil: now + 1.5 },
       collectAt: secondsAfter(clock, 60),
       value: Uint8Array.from({ length: 256 }, (_, i) => i),
+      attributes: { generated_at: Math.floor(now / 1000), etag: '"é"', empty: '', below: -5 },
     })
     const rev = await mustPut(cells, id, draft)
     const { value, ...rest } = (await cells.get(id, 7))!
@@ -96,12 +97,12 @@ export const cellRowLaws: Readonly<Record<string, CellLaw>> = {
   async 'publish makes all changes or none'({ cells }) {
     const ids = ['a', 'b', 'c'].map((sk) => ({ pk: 'p', sk }))
     const rev = await mustPut(cells, ids[2]!, draftOf('old'))
-    const changes = (last: number) => [
+    const changes = (last: Revision) => [
       { id: ids[0]!, put: draftOf('A'), if: absent },
       { id: ids[1]!, put: draftOf('B'), if: absent },
       { id: ids[2]!, remove: true as const, if: { is: 'revision' as const, rev: last } },
     ]
-    assert.deepEqual(await cells.publish(changes(rev + 1)), { ok: false, reason: 'condition', failed: 2 })
+    assert.deepEqual(await cells.publish(changes(`${rev}1`)), { ok: false, reason: 'condition', failed: 2 })
     assert.deepEqual(
       (await cells.list('p', 1)).map(([sk]) => sk),
       ['c'],
@@ -158,6 +159,29 @@ export const cellRowLaws: Readonly<Record<string, CellLaw>> = {
     for (const given of bad)
       assert.deepEqual(await cells.put(id, draftOf('x', given), absent), { ok: false, reason: 'clocks' })
     await mustPut(cells, id, draftOf('x', { clocks: { errorUntil: end * 1000 }, collectAt: end }))
+  },
+
+  async 'attributes that are not flat, or have names of the row itself, are refused'({ cells }) {
+    const bad = [
+      { ttl: 1 },
+      { rev: 'x' },
+      { Name: 1 },
+      { '': 1 },
+      { a: 1.5 },
+      { a: Number.NaN },
+      { a: 'x'.repeat(1025) },
+    ]
+    for (const attributes of bad)
+      assert.deepEqual(await cells.put(id, draftOf('x', { attributes }), absent), {
+        ok: false,
+        reason: 'attributes',
+      })
+  },
+
+  async 'publish binds the rows of one partition'({ cells }) {
+    const changes = ['p', 'q'].map((pk) => ({ id: { pk, sk: 'a' }, put: draftOf('x'), if: absent }))
+    assert.deepEqual(await cells.publish(changes), { ok: false, reason: 'partition', failed: 1 })
+    assert.equal(await cells.get({ pk: 'p', sk: 'a' }, 1), undefined)
   },
 
   async 'the largest value is kept whole, one byte more is refused'({ cells }) {

@@ -165,7 +165,7 @@ function rowsOn(file: StoreFile, clock: Clock, maxValueBytes: number): Rows {
       const rev = nextRevision(file)
       const at = idBytes(id)
       cells.put(at, seal(at, encode({ ...row, rev })))
-      return rev
+      return String(rev)
     },
     drop: (id) => void cells.remove(idBytes(id)),
   }
@@ -187,7 +187,10 @@ function storedAt(file: StoreFile, at: Buffer): Cell | undefined {
   return payload === undefined ? undefined : decode(payload)
 }
 
-function encode({ value, ...rest }: Cell): Buffer {
+/** In the file a revision is a number, as it was in earlier releases. */
+type StoredCell = Omit<Cell, 'rev'> & { readonly rev: number }
+
+function encode({ value, ...rest }: StoredCell): Buffer {
   const head = Buffer.from(JSON.stringify(rest))
   const length = Buffer.alloc(4)
   length.writeUInt32LE(head.length)
@@ -196,6 +199,6 @@ function encode({ value, ...rest }: Cell): Buffer {
 
 function decode(payload: Buffer): Cell {
   const valueAt = 4 + payload.readUInt32LE(0)
-  const rest = JSON.parse(payload.toString('utf8', 4, valueAt)) as Omit<Cell, 'value'>
-  return { ...rest, value: Uint8Array.from(payload.subarray(valueAt)) }
+  const rest = JSON.parse(payload.toString('utf8', 4, valueAt)) as Omit<StoredCell, 'value'>
+  return { ...rest, rev: String(rest.rev), value: Uint8Array.from(payload.subarray(valueAt)) }
 }

@@ -4,9 +4,9 @@ import { open, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { bytesText } from '../../config/units.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { StoreFinding } from '../kind.ts'
+import type { Inspected, Refused, StoreFinding } from '../kind.ts'
 import type { LmdbConfig } from './kind.ts'
-import { loadLibrary } from './library.ts'
+import { libraryVersion, loadLibrary } from './library.ts'
 import { type Disk, dataFile, distrust, networkFileSystemOf, systemDisk } from './place.ts'
 
 export async function examineLmdb(config: LmdbConfig, clock: Clock): Promise<StoreFinding[]> {
@@ -26,6 +26,13 @@ export async function examineLmdb(config: LmdbConfig, clock: Clock): Promise<Sto
   }
   const speed = await writeFinding(directory, clock)
   return speed.status === 'fail' ? [speed] : [speed, await roomFinding(config, systemDisk)]
+}
+
+/** The folder is made when the store is opened, so that nothing can be missing. */
+export async function inspectLmdb({ path }: LmdbConfig): Promise<Inspected | Refused> {
+  const library = await loadLibrary()
+  if ('refused' in library) return library
+  return distrust(path) ?? { version: libraryVersion, missing: [] }
 }
 
 const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}`

@@ -26,10 +26,12 @@ export const lmdbKind: StoreKind<LmdbConfig> = {
   section: lmdbSection,
   readUrl: folderOf,
   isFar: true,
+  capabilities: { cells: true, ttl: 'none', pubsub: false },
   timeoutMs: 250,
   placeOf: (config) => ({ key: 'path', place: config.path }),
   distrust: async (config) => (await import('./place.ts')).distrust(config.path),
   examine: async (config, clock) => (await import('./examine.ts')).examineLmdb(config, clock),
+  inspect: async (config) => (await import('./examine.ts')).inspectLmdb(config),
   open: openLmdb,
 }
 

@@ -41,10 +41,12 @@ export interface LmdbLibrary {
   open(options: Record<string, unknown>): Environment
 }
 
-/** The version is the one that package.json asks for. */
+/** The one that package.json asks for. */
+export const libraryVersion = '3.5.6'
+
 export const loadLibrary = (
   load: () => Promise<unknown> = () => import('lmdb'),
-): Promise<LmdbLibrary | Refused> => loadClient('lmdb', '3.5.6', load)
+): Promise<LmdbLibrary | Refused> => loadClient('lmdb', libraryVersion, load)
 
 export const pagesOf = (counts: PageCounts): number =>
   counts.treeBranchPageCount + counts.treeLeafPageCount + counts.overflowPages

@@ -11,6 +11,7 @@ import type {
   Condition,
   PublishOutcome,
   PutOutcome,
+  Revision,
   Take,
   TakeOutcome,
 } from '../cells.ts'
@@ -88,8 +89,8 @@ class MemoryCells implements Cells, Rows {
     return undefined
   }
 
-  store(id: CellId, row: Omit<Cell, 'rev'>): number {
-    const rev = ++this.#rev
+  store(id: CellId, row: Omit<Cell, 'rev'>): Revision {
+    const rev = String(++this.#rev)
     if (this.#rows.size >= this.#maxRows) this.#dropCollected()
     // The caller may write into its buffer again.
     this.#rows.set(textOf(id), { ...row, value: Uint8Array.from(row.value), rev })

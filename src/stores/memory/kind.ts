@@ -14,10 +14,12 @@ export const memoryKind: StoreKind = {
       ? {}
       : { refused: 'names a place, and memory has none: expected memory:', suggestion: 'memory:' },
   isFar: false,
+  capabilities: { cells: true, ttl: 'none', pubsub: false },
   timeoutMs: 250,
   examine: async () => [
     { status: 'ok', sentence: 'Buckets are kept in memory only: a restart begins without them.' },
   ],
+  inspect: async () => ({ version: process.version, missing: [] }),
   open: async (_, rules) => openMemory(rules),
 }
 

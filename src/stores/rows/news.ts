@@ -1,0 +1,24 @@
+/** What nodes that share a store tell each other after a write: who wrote which buckets of which key. */
+import type { Interval } from '../../core/interval.ts'
+import type { Key } from '../../core/key.ts'
+
+export interface News extends Interval {
+  readonly node: string
+  readonly key: Key
+}
+
+export const encodeNews = ({ node, key, from, to }: News): Buffer =>
+  Buffer.from(JSON.stringify([node, key, from, to]))
+
+/** Undefined for what another release may send, and for anything else that arrives on the same channel. */
+export function decodeNews(bytes: Buffer): News | undefined {
+  try {
+    const [node, key, from, to] = JSON.parse(bytes.toString()) as unknown[]
+    if (typeof node !== 'string' || typeof key !== 'string') return undefined
+    return Number.isSafeInteger(from) && Number.isSafeInteger(to)
+      ? { node, key, from: from as number, to: to as number }
+      : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * Cells over an engine behind a network. Conditions are judged here (cell-rules.ts) on the rows that were loaded, and the
+ * changes are committed only if those rows still have the same revisions; otherwise it begins again. Operations of this
+ * process on one partition take turns, so that they do not make each other begin again.
+ */
+import type { Clock } from '../../core/clock.ts'
+import { newUuid } from '../../core/uuid.ts'
+import {
+  isCollected,
+  publishOn,
+  putOn,
+  type Rows,
+  refusalOfId,
+  removeFrom,
+  takeFrom,
+  visible,
+} from '../cell-rules.ts'
+import type {
+  Cell,
+  CellCapabilities,
+  CellDraft,
+  CellId,
+  Cells,
+  Change,
+  Condition,
+  PublishOutcome,
+  PutOutcome,
+  Revision,
+  Take,
+  TakeOutcome,
+} from '../cells.ts'
+import type { CellCommit, CellEngine } from './cell-engine.ts'
+
+/** Others may be changing the same rows: after so many attempts the operation is given up. */
+const maxAttempts = 16
+const unavailable = { ok: false, reason: 'unavailable' } as const
+
+export class RowCells implements Cells {
+  readonly name: string
+  readonly capabilities: CellCapabilities
+  readonly #engine: CellEngine
+  readonly #clock: Clock
+  /** By partition: the operation that is the last in line. */
+  readonly #turns = new Map<string, Promise<unknown>>()
+
+  constructor(engine: CellEngine, clock: Clock) {
+    this.name = engine.name
+    this.capabilities = engine.capabilities
+    this.#engine = engine
+    this.#clock = clock
+  }
+
+  async get(id: CellId, v: number): Promise<Cell | undefined> {
+    if (refusalOfId(id) !== undefined) return undefined
+    const [cell] = await this.#engine.load(id.pk, [id.sk])
+    const now = this.#clock.now()
+    // A row seen collected is gone for good, even if the clock goes back. Token buckets keep their debt.
+    if (cell !== undefined && cell.level === undefined && isCollected(cell, now))
+      await this.#engine.commit(id.pk, [{ sk: id.sk, expected: cell.rev, row: undefined }])
+    return visible(cell, v, now)
+  }
+
+  async list(pk: string, v: number): Promise<readonly (readonly [string, Cell])[]> {
+    if (refusalOfId({ pk, sk: '-' }) !== undefined) return []
+    const rows = await this.#engine.list(pk)
+    const now = this.#clock.now()
+    return rows.filter(([, cell]) => visible(cell, v, now) !== undefined)
+  }
+
+  put(id: CellId, draft: CellDraft, condition: Condition): Promise<PutOutcome> {
+    const change = { id, put: draft, if: condition }
+    return this.#transact<PutOutcome>([id], (rows) => putOn(rows, change), unavailable)
+  }
+
+  take(id: CellId, take: Take): Promise<TakeOutcome> {
+    return this.#transact<TakeOutcome>([id], (rows) => takeFrom(rows, id, take), unavailable)
+  }
+
+  remove(id: CellId, condition: Condition): Promise<boolean> {
+    return this.#transact([id], (rows) => removeFrom(rows, id, condition), false)
+  }
+
+  publish(changes: readonly Change[]): Promise<PublishOutcome> {
+    const ids = changes.map(({ id }) => id)
+    const otherwise = { ...unavailable, failed: 0 }
+    return this.#transact<PublishOutcome>(ids, (rows) => publishOn(rows, changes), otherwise)
+  }
+
+  async close(): Promise<void> {
+    await this.#engine.close()
+  }
+
+  async #transact<T>(ids: readonly CellId[], action: (rows: Rows) => T, otherwise: T): Promise<T> {
+    const pk = ids[0]?.pk ?? ''
+    // An id that no row can have is refused by the action, whatever is stored.
+    const own = ids.filter((id) => id.pk === pk && refusalOfId(id) === undefined)
+    const sks = [...new Set(own.map(({ sk }) => sk))]
+    return this.#inTurn(pk, async () => {
+      for (let attempt = 0; attempt < maxAttempts; attempt++) {
+        const stored = sks.length === 0 ? [] : await this.#engine.load(pk, sks)
+        const rows = new LoadedRows(new Map(sks.map((sk, i) => [sk, stored[i]])), this)
+        const outcome = action(rows)
+        if (rows.commits.length === 0 || (await this.#commit(pk, rows.commits))) return outcome
+      }
+      return otherwise
+    })
+  }
+
+  /** What the engine could not say, the revisions do: they are unique. */
+  async #commit(pk: string, commits: readonly CellCommit[]): Promise<boolean> {
+    try {
+      return await this.#engine.commit(pk, commits)
+    } catch (error) {
+      const sks = commits.map(({ sk }) => sk)
+      const stored = await this.#engine.load(pk, sks)
+      const isDone = commits.every(({ row }, i) => stored[i]?.rev === row?.rev)
+      if (isDone) return true
+      throw error
+    }
+  }
+
+  async #inTurn<T>(pk: string, operation: () => Promise<T>): Promise<T> {
+    const turn = (this.#turns.get(pk) ?? Promise.resolve()).catch(() => {}).then(operation)
+    this.#turns.set(pk, turn)
+    try {
+      return await turn
+    } finally {
+      if (this.#turns.get(pk) === turn) this.#turns.delete(pk)
+    }
+  }
+
+  get now(): number {
+    return this.#clock.now()
+  }
+
+  newRevision(): Revision {
+    return newUuid(this.#clock.random)
+  }
+}
+
+/** Rows of one partition as they were loaded, and what an operation makes of them. */
+class LoadedRows implements Rows {
+  readonly #stored: ReadonlyMap<string, Cell | undefined>
+  readonly #cells: RowCells
+  readonly #commits = new Map<string, CellCommit>()
+  readonly now: number
+
+  constructor(stored: ReadonlyMap<string, Cell | undefined>, cells: RowCells) {
+    this.#stored = stored
+    this.#cells = cells
+    this.now = cells.now
+  }
+
+  get maxValueBytes(): number {
+    return this.#cells.capabilities.maxValueBytes
+  }
+
+  get commits(): readonly CellCommit[] {
+    return [...this.#commits.values()]
+  }
+
+  stored({ sk }: CellId): Cell | undefined {
+    return this.#stored.get(sk)
+  }
+
+  store({ sk }: CellId, row: Omit<Cell, 'rev'>): Revision {
+    const rev = this.#cells.newRevision()
+    this.#commits.set(sk, { sk, expected: this.#stored.get(sk)?.rev, row: { ...row, rev } })
+    return rev
+  }
+
+  drop({ sk }: CellId): void {
+    const expected = this.#stored.get(sk)?.rev
+    if (expected !== undefined) this.#commits.set(sk, { sk, expected, row: undefined })
+  }
+}
