@@ -1,7 +1,7 @@
 /** Nodes that share a far store act as one towards the database; what they cost it, and what faults do to that. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EngineRig, minuteMs } from '../testing/engine-rig.ts'
+import { EngineRig, minuteMs, type Served } from '../testing/engine-rig.ts'
 import { FleetRig } from '../testing/fleet-rig.ts'
 import { seededRandom } from '../testing/random.ts'
 import { leaseMs } from './cell-claims.ts'
@@ -115,6 +115,23 @@ test('nodes that ask at the same moment cause one query, even for a shape never 
     const all = fleet.nodes.flatMap((node) => [node.ask(30), node.ask(30)])
     await fleet.clock.advance(2000)
     for (const { text } of await Promise.all(all)) assert.equal(text, fleet.truth(30))
+    assert.equal(fleet.database.asked.length, 1, `seed ${seed}`)
+  }
+})
+
+test('a lookup that asks the far tier while a flight of its own node lands finds what landed', async () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const fleet = new FleetRig({ nodes: 1, seed })
+    fleet.database.lagMs = 500
+    const first = fleet.nodes[0]!.ask(30)
+    await fleet.clock.advance(500)
+    const looks: Promise<Served>[] = []
+    for (let ms = 0; ms < 100; ms += 5) {
+      looks.push(fleet.nodes[0]!.ask(30))
+      await fleet.clock.advance(5)
+    }
+    await fleet.clock.advance(2000)
+    for (const { text } of await Promise.all([first, ...looks])) assert.equal(text, fleet.truth(30))
     assert.equal(fleet.database.asked.length, 1, `seed ${seed}`)
   }
 })

@@ -48,8 +48,8 @@ export function tieredStore(options: TieredStoreOptions): TieredStore {
 const sightingPeriodMs = 12 * 3_600_000
 const sightingsForFar = 2
 const sightingsForBig = 4
-/** Forgetting a key costs a second write of the same panes. */
-const maxRemembered = 10_000
+/** A key that is forgotten goes to the far store only as its buckets are fetched again. */
+const maxUnsent = 10_000
 /** More runs than this are read in one go, together with what lies between them. */
 const maxFarReads = 4
 const leftAlone = {
@@ -65,8 +65,8 @@ class Tiered implements TieredStore {
   readonly #farStore: Store
   readonly #sightings: Sightings
   readonly #bigBytes: number
-  /** Keys of which the far store has what memory had when they were seen for the second time. */
-  readonly #promoted = new BoundedMap<Key, true>({ maxEntries: maxRemembered })
+  /** Keys with buckets that are in memory only. Their number grows with new shapes, not with shapes in use. */
+  readonly #unsent = new BoundedMap<Key, true>({ maxEntries: maxUnsent })
   /** Per key the writes that are on their way to the far store; resolves to whether it has them all. */
   readonly #onTheirWay = new Map<Key, Promise<boolean>>()
   /** Grows with every removal: what the far store said before one must not come back after it. */
@@ -104,7 +104,7 @@ class Tiered implements TieredStore {
   near(key: Key, interval: Interval): MaybePromise<Found | undefined> {
     const found = this.#near.read(key, interval)
     const isKnown = this.#sightings.see(key) >= sightingsForFar
-    if (isKnown && found !== undefined && !this.#promoted.has(key)) void this.#promote(key)
+    if (isKnown && found !== undefined && this.#unsent.has(key)) void this.#promote(key)
     return found
   }
 
@@ -133,6 +133,7 @@ class Tiered implements TieredStore {
     const kept = this.#near.write(key, entry)
     const seen = this.#sightings.count(key) || this.#sightings.see(key)
     if (seen >= this.#sightingsFor(entry.pane)) this.#send(key, entry)
+    else this.#unsent.set(key, true)
     return kept
   }
 
@@ -194,16 +195,19 @@ class Tiered implements TieredStore {
     const wanted = stale === undefined ? absentIn(near, interval) : intersectAll(stale, [interval])
     if (wanted.length === 0 || this.#isClosed) return near
     const removals = this.#removals
-    const use = (found: readonly (Found | undefined)[]): MaybePromise<Found | undefined> => {
-      if (removals !== this.#removals) return this.#near.read(key, interval)
-      const far = newerIn(found, near)
+    const use = (
+      found: readonly (Found | undefined)[],
+      near: Found | undefined,
+    ): MaybePromise<Found | undefined> => {
+      const far = removals === this.#removals ? newerIn(found, near) : undefined
       return far === undefined ? near : this.#keepNear(key, interval, { near, far })
     }
     const asked = wanted.length <= maxFarReads ? wanted : [hullOf(wanted)]
     const all = asked.map((run) => this.#far.ask((store) => store.read(key, run), undefined))
+    // Meanwhile a fetch of this node may have landed in memory.
     return all.some((found) => found instanceof Promise)
-      ? Promise.all(all).then(use)
-      : use(all as (Found | undefined)[])
+      ? Promise.all(all).then(async (found) => use(found, await this.#near.read(key, interval)))
+      : use(all as (Found | undefined)[], near)
   }
 
   /** Keeps in memory what the far store had, and answers from both. */
@@ -215,7 +219,7 @@ class Tiered implements TieredStore {
     this.#far.counters.found++
     // It is in the far store already, so it is no one-off.
     this.#sightings.see(key, sightingsForBig)
-    this.#promoted.set(key, true)
+    this.#unsent.delete(key)
     const shape = both.near?.shape ?? both.far.shape
     const kept = both.far.panes.map((pane) => this.#near.write(key, { pane, shape }))
     // Memory may be too small for it: the answer is not.
@@ -228,7 +232,7 @@ class Tiered implements TieredStore {
 
   /** The second sighting: what is in memory so far goes to the far store. */
   async #promote(key: Key): Promise<void> {
-    this.#promoted.set(key, true)
+    this.#unsent.delete(key)
     const found = await this.#near.read(key, everything)
     for (const pane of found?.panes ?? []) {
       if (measure(pane) <= this.#bigBytes) this.#send(key, { pane, shape: found!.shape })

@@ -309,3 +309,22 @@ test('shapes of both are listed once', async () => {
   for await (const [key] of store.shapes()) keys.push(key)
   assert.deepEqual(keys.sort(), [1, 2, 3].map(keyNumber).sort())
 })
+
+test('shapes go to the far store once, however many others are in use', async () => {
+  const { clock, far, store } = rig()
+  const shapes = 11_000
+  const entry = entryOf(1, { from: 0, to: 2 }, clock.now())
+  for (let n = 0; n < shapes; n++) {
+    await store.near!(keyNumber(n), hour)
+    await store.write(keyNumber(n), entry)
+  }
+  for (let round = 0; round < 3; round++) {
+    for (let n = 0; n < shapes; n++) {
+      await store.near!(keyNumber(n), hour)
+      if (n % 100 === 0) await store.idle()
+    }
+  }
+  await store.idle()
+  assert.ok(far.calls.writes <= shapes, `${far.calls.writes} writes`)
+  assert.ok(far.calls.writes >= 0.8 * shapes, `${far.calls.writes} writes`)
+})
