@@ -69,6 +69,8 @@ class Tiered implements TieredStore {
   readonly #unsent = new BoundedMap<Key, true>({ maxEntries: maxUnsent })
   /** Per key the writes that are on their way to the far store; resolves to whether it has them all. */
   readonly #onTheirWay = new Map<Key, Promise<boolean>>()
+  /** Reads of the far store that are under way, by key, interval and removals before them. */
+  readonly #reading = new Map<string, Promise<Found | undefined>>()
   /** Grows with every removal: what the far store said before one must not come back after it. */
   #removals = 0
   #isClosed = false
@@ -203,11 +205,25 @@ class Tiered implements TieredStore {
       return far === undefined ? near : this.#keepNear(key, interval, { near, far })
     }
     const asked = wanted.length <= maxFarReads ? wanted : [hullOf(wanted)]
-    const all = asked.map((run) => this.#far.ask((store) => store.read(key, run), undefined))
-    // Meanwhile a fetch of this node may have landed in memory.
-    return all.some((found) => found instanceof Promise)
-      ? Promise.all(all).then(async (found) => use(found, await this.#near.read(key, interval)))
-      : use(all as (Found | undefined)[], near)
+    const all = asked.map((run) => this.#readFar(key, run))
+    if (!all.some((found) => found instanceof Promise)) return use(all as (Found | undefined)[], near)
+    return Promise.all(all).then((found) => {
+      // Meanwhile a fetch of this node, or another lookup, may have brought it into memory.
+      const current = this.#near.read(key, interval)
+      return current instanceof Promise ? current.then((read) => use(found, read)) : use(found, current)
+    })
+  }
+
+  /** Lookups of one shape at the same time are one read: those who waited for a flight of another node look all at once. */
+  #readFar(key: Key, run: Interval): MaybePromise<Found | undefined> {
+    const id = `${key} ${run.from} ${run.to} ${this.#removals}`
+    const reading = this.#reading.get(id)
+    if (reading !== undefined) return reading
+    const found = this.#far.ask((store) => store.read(key, run), undefined)
+    if (!(found instanceof Promise)) return found
+    this.#reading.set(id, found)
+    void found.then(() => this.#reading.delete(id))
+    return found
   }
 
   /** Keeps in memory what the far store had, and answers from both. */
