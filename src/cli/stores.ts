@@ -27,8 +27,8 @@ export async function openFarStores(config: Config, log: Log): Promise<ReadonlyM
       })
     } else {
       if (far.notice !== undefined) log.line('warn', `stores.${name}: ${far.notice}`)
-      const { timeoutMs = kind.timeoutMs, noticeMs } = store
-      opened.set(name, { ...far, engine: store.type, timeoutMs, noticeMs })
+      const { timeoutMs = kind.timeoutMs, noticeMs, leaseMs } = store
+      opened.set(name, { ...far, engine: store.type, timeoutMs, noticeMs, leaseMs })
     }
   }
   return opened

@@ -1,5 +1,6 @@
 /** The section of a store: the keys of its kind, which a URL may set as well. */
 import { withoutCredentials } from '../core/url.ts'
+import { usualLeaseMs } from '../engine/cell-claims.ts'
 import type { StoreKind } from '../stores/kind.ts'
 import { type StoreKindName, storeKindNames, storeKinds } from '../stores/kinds.ts'
 import { keysOfStoreUrl, storeUrlForms } from '../stores/url.ts'
@@ -36,6 +37,11 @@ const remoteKeys = {
       'buckets that another node has fetched anew replace the copy in the memory of this one within twice this time, though that is still fresh',
     apply: 'restart',
   }),
+  lease: key(duration({ min: 1000 }), usualLeaseMs, {
+    meaning:
+      'a node that fetches for others and is not heard of for this long is taken for dead, and another one fetches. Longer than the clocks of the nodes may differ',
+    apply: 'restart',
+  }),
 }
 
 /** Keys of every store besides those of its kind. */
@@ -45,6 +51,7 @@ export interface CommonStoreKeys {
   readonly timeoutMs?: number
   /** Only of stores behind a network. */
   readonly noticeMs?: number
+  readonly leaseMs?: number
 }
 
 type WithCommon<S> = Section<TypeValue<S> & CommonStoreKeys>

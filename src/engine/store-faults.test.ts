@@ -5,7 +5,7 @@ import type { AsynchronousOptions } from '../testing/asynchronous.ts'
 import { type EngineRig, minuteMs } from '../testing/engine-rig.ts'
 import { FleetRig } from '../testing/fleet-rig.ts'
 import { seededRandom } from '../testing/random.ts'
-import { leaseMs } from './cell-claims.ts'
+import { usualLeaseMs } from './cell-claims.ts'
 
 const viewers = 12
 const refreshMs = 5000
@@ -127,7 +127,7 @@ const faults: Readonly<Record<string, Case>> = {
   'loses half of what it acknowledges': {
     fault: () => ({ lostWrites: half }),
     opens: false,
-    slowestMs: 2 * leaseMs,
+    slowestMs: 2 * usualLeaseMs,
   },
 }
 

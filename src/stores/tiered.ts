@@ -58,8 +58,8 @@ export function tieredStore(options: TieredStoreOptions): TieredStore {
 const sightingPeriodMs = 12 * 3_600_000
 const sightingsForFar = 2
 const sightingsForBig = 4
-/** Forgetting a key costs a second write of the same panes. */
-const maxRemembered = 10_000
+/** A key that is forgotten goes to the far store only as its buckets are fetched again. */
+const maxUnsent = 10_000
 /** More runs than this are read in one go, together with what lies between them. */
 const maxFarReads = 4
 /** What one step of a listing may take: pages of a large store are slow, and no request waits for them. */
@@ -77,10 +77,12 @@ class Tiered implements TieredStore {
   readonly #bigBytes: number
   /** Only where the far store can tell whether others have written. */
   readonly #notices: Notices | undefined
-  /** Keys of which the far store has what memory had when they were seen for the second time. */
-  readonly #promoted = new BoundedMap<Key, true>({ maxEntries: maxRemembered })
+  /** Keys with buckets that are in memory only. Their number grows with new shapes, not with shapes in use. */
+  readonly #unsent = new BoundedMap<Key, true>({ maxEntries: maxUnsent })
   /** Per key the writes that are on their way to the far store; resolves to whether it has them all. */
   readonly #onTheirWay = new Map<Key, Promise<boolean>>()
+  /** Reads of the far store that are under way, by key, interval and removals before them. */
+  readonly #reading = new Map<string, Promise<Found | undefined>>()
   /** Grows with every removal: what the far store said before one must not come back after it. */
   #removals = 0
   #isClosed = false
@@ -128,7 +130,7 @@ class Tiered implements TieredStore {
   near(key: Key, interval: Interval): MaybePromise<Found | undefined> {
     const found = this.#near.read(key, interval)
     const isKnown = this.#sightings.see(key) >= sightingsForFar
-    if (isKnown && found !== undefined && !this.#promoted.has(key)) void this.#promote(key)
+    if (isKnown && found !== undefined && this.#unsent.has(key)) void this.#promote(key)
     const comparison = this.#notices?.due(key)
     if (comparison === undefined || this.#isClosed) return found
     const compared = this.#compare(key, comparison)
@@ -161,6 +163,7 @@ class Tiered implements TieredStore {
     const kept = this.#near.write(key, entry)
     const seen = this.#sightings.count(key) || this.#sightings.see(key)
     if (seen >= this.#sightingsFor(entry.pane)) this.#send(key, entry)
+    else this.#unsent.set(key, true)
     return kept
   }
 
@@ -232,16 +235,33 @@ class Tiered implements TieredStore {
     const wanted = stale === undefined ? absentIn(near, interval) : intersectAll(stale, [interval])
     if (wanted.length === 0 || this.#isClosed || !this.#isTrusted()) return near
     const removals = this.#removals
-    const use = (found: readonly (Found | undefined)[]): MaybePromise<Found | undefined> => {
-      if (removals !== this.#removals) return this.#near.read(key, interval)
-      const far = newerIn(found, near)
+    const use = (
+      found: readonly (Found | undefined)[],
+      near: Found | undefined,
+    ): MaybePromise<Found | undefined> => {
+      const far = removals === this.#removals ? newerIn(found, near) : undefined
       return far === undefined ? near : this.#keepNear(key, interval, { near, far })
     }
     const asked = wanted.length <= maxFarReads ? wanted : [hullOf(wanted)]
-    const all = asked.map((run) => this.#far.ask((store) => store.read(key, run), undefined))
-    return all.some((found) => found instanceof Promise)
-      ? Promise.all(all).then(use)
-      : use(all as (Found | undefined)[])
+    const all = asked.map((run) => this.#readFar(key, run))
+    if (!all.some((found) => found instanceof Promise)) return use(all as (Found | undefined)[], near)
+    return Promise.all(all).then((found) => {
+      // Meanwhile a fetch of this node, or another lookup, may have brought it into memory.
+      const current = this.#near.read(key, interval)
+      return current instanceof Promise ? current.then((read) => use(found, read)) : use(found, current)
+    })
+  }
+
+  /** Lookups of one shape at the same time are one read: those who waited for a flight of another node look all at once. */
+  #readFar(key: Key, run: Interval): MaybePromise<Found | undefined> {
+    const id = `${key} ${run.from} ${run.to} ${this.#removals}`
+    const reading = this.#reading.get(id)
+    if (reading !== undefined) return reading
+    const found = this.#far.ask((store) => store.read(key, run), undefined)
+    if (!(found instanceof Promise)) return found
+    this.#reading.set(id, found)
+    void found.then(() => this.#reading.delete(id))
+    return found
   }
 
   /** Brings what other nodes have fetched anew, of all that memory holds of a key or of what they announced. */
@@ -264,7 +284,7 @@ class Tiered implements TieredStore {
     this.#far.counters.found++
     // It is in the far store already, so it is no one-off.
     this.#sightings.see(key, sightingsForBig)
-    this.#promoted.set(key, true)
+    this.#unsent.delete(key)
     const shape = both.near?.shape ?? both.far.shape
     const kept = both.far.panes.map((pane) => this.#near.write(key, { pane, shape }))
     // Memory may be too small for it: the answer is not.
@@ -277,7 +297,7 @@ class Tiered implements TieredStore {
 
   /** The second sighting: what is in memory so far goes to the far store. */
   async #promote(key: Key): Promise<void> {
-    this.#promoted.set(key, true)
+    this.#unsent.delete(key)
     const found = await this.#near.read(key, everything)
     for (const pane of found?.panes ?? []) {
       if (measure(pane) <= this.#bigBytes) this.#send(key, { pane, shape: found!.shape })

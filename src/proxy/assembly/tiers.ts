@@ -23,6 +23,8 @@ export interface FarTerms {
   readonly timeoutMs: number
   /** See `TieredStoreOptions`. */
   readonly noticeMs?: number | undefined
+  /** See `CellClaimsOptions`. */
+  readonly leaseMs?: number | undefined
 }
 
 export interface TiersOptions {
@@ -94,7 +96,7 @@ export class Tiers implements Storage {
 
   #add(name: string, far: Extract<FarStore, OpenedStore>): void {
     const { clock, memory, telemetry, retentionMs } = this.#options
-    const { panes, cells, timeoutMs, noticeMs, engine } = far
+    const { panes, cells, timeoutMs, noticeMs, leaseMs, engine } = far
     this.#opened.push(far)
     const guard = new StoreGuard({ clock, timeoutMs, onOperation: telemetry?.storeHook(labelOf(name)) })
     // No request waits for marks: they have more time.
@@ -112,7 +114,7 @@ export class Tiers implements Storage {
     const guarded = cells && guardedCells(cells, guard)
     const share = (...what: Parameters<TieredStore['share']>) => tier.share(...what)
     const claims = guarded?.capabilities.shared
-      ? new CellClaims({ cells: guarded, clock, timeoutMs, share })
+      ? new CellClaims({ cells: guarded, clock, timeoutMs, leaseMs, share })
       : undefined
     if (claims !== undefined) this.#claims.push(claims)
     const fleet = markCells?.capabilities.shared ? fleetRows(markCells, clock) : undefined
