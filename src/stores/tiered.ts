@@ -117,6 +117,7 @@ class Tiered implements TieredStore {
       health: trouble ?? own.health ?? { state: 'ok' },
       failures: (own.failures ?? 0) + failures,
       dropped: this.#far.counters.dropped,
+      found: this.#far.counters.found,
       queuedBytes: this.#far.queuedBytes,
       breaker: { state, transitions },
     }
