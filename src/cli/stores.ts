@@ -22,7 +22,7 @@ export async function openFarStores(config: Config, log: Log): Promise<ReadonlyM
       opened.set(name, { state: 'missing', trouble: far.refused, detail: far.detail })
     } else {
       if (far.notice !== undefined) log.line('warn', `stores.${name}: ${far.notice}`)
-      opened.set(name, { ...far, timeoutMs: kind.timeoutMs })
+      opened.set(name, { ...far, timeoutMs: kind.timeoutMs, noticeMs: store.noticeMs })
     }
   }
   return opened

@@ -35,6 +35,9 @@ function sample(path: string, { type }: Key): string {
     'name of a policy': 'p',
     'name of a store': 's',
     'name of a backend': 'other',
+    hosts: 'h1:9042,h2',
+    keyspace: 'panes_eu',
+    replication: 'dc1:3,dc2:2',
   }
   return samples[type.label] ?? 'some-text'
 }
@@ -45,6 +48,10 @@ const companions: readonly [RegExp, Readonly<Record<string, string>>][] = [
   [/\.key$/, { cert: 'c' }],
   [/auth\.username$/, { passwordFile: 'p' }],
   [/auth\.password(File)?$/, { username: 'u' }],
+  [/^stores\..*\.username$/, { passwordFile: 'p' }],
+  [/^stores\..*\.password(File)?$/, { username: 'u' }],
+  [/^stores\..*\.cert$/, { key: 'k' }],
+  [/^stores\..*\.key$/, { cert: 'c' }],
   [/identityHeaders$/, { identity: 'headers' }],
   [/headersFile$/, { endpoint: 'http://c' }],
 ]
@@ -55,6 +62,8 @@ const required: Readonly<Record<string, string>> = {
   steps: ', steps: [{ age: 1m, ttl: 1m }]',
   lmdb: ', path: x',
   redis: ', hosts: h',
+  cassandra: ', hosts: h',
+  dynamodb: ', table: panes',
 }
 
 const pathOf = ({ path }: Row): string =>

@@ -1,8 +1,10 @@
 /** The section of a store: the keys of its kind, which a URL may set as well. */
 import { withoutCredentials } from '../core/url.ts'
+import type { StoreKind } from '../stores/kind.ts'
 import { type StoreKindName, storeKindNames, storeKinds } from '../stores/kinds.ts'
 import { keysOfStoreUrl, storeUrlForms } from '../stores/url.ts'
-import { optional, type Scalar, type Section, section, type TypeValue, variants } from './definition.ts'
+import { key, optional, type Scalar, type Section, section, type TypeValue, variants } from './definition.ts'
+import { duration } from './scalars.ts'
 
 const userInfo = /^[^/?#]*\/\/[^/?#]*@/
 
@@ -23,15 +25,30 @@ const storeUrl = (schemes: readonly string[]): Scalar<string, ''> => ({
 
 const meaning = `the type and its keys in one: ${storeUrlForms.map((form) => `\`${form}\``).join(', ')}`
 
-type WithUrl<S> = Section<TypeValue<S> & { readonly url: string | undefined }>
+/** Of every store that other nodes write to. */
+const remoteKeys = {
+  notice: key(duration({ min: 100 }), 10_000, {
+    meaning:
+      'buckets that another node has fetched anew replace the copy in the memory of this one within twice this time, though that is still fresh',
+    apply: 'restart',
+  }),
+}
+
+interface CommonKeys {
+  readonly url: string | undefined
+  /** Only of stores behind a network. */
+  readonly noticeMs?: number
+}
+
+type WithUrl<S> = Section<TypeValue<S> & CommonKeys>
 type Cases = { readonly [N in StoreKindName]: WithUrl<(typeof storeKinds)[N]['section']> }
 
 const cases = Object.fromEntries(
   storeKindNames.map((name) => {
-    const { schemes, section: own } = storeKinds[name]
+    const { schemes, section: own, isRemote }: StoreKind = storeKinds[name]
     const { keys, checks, refused } = own
     const url = optional(storeUrl(schemes), meaning, { apply: 'restart' })
-    return [name, section({ url, ...keys }, { checks, refused })]
+    return [name, section({ url, ...keys, ...(isRemote && remoteKeys) }, { checks, refused })]
   }),
 ) as unknown as Cases
 

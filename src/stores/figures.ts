@@ -34,6 +34,8 @@ export interface StoreFigures {
   readonly health?: StoreCondition
   /** Operations that failed or took too long. */
   readonly failures?: number
+  /** Requests that the engine refused because there were too many; most are sent again. */
+  readonly throttled?: number
   /** Panes that the store did not take: its queue was full, it refused, or it was left alone. */
   readonly dropped?: number
   /** Values whose length or checksum was wrong. */

@@ -11,6 +11,7 @@ import type { Key } from '../core/key.ts'
 import { clockOf, measure, type Pane, slice } from '../core/pane.ts'
 import { Far, type FarCounters } from './far-queue.ts'
 import type { StoreFigures, StoreOperation } from './figures.ts'
+import { type Comparison, Notices } from './notices.ts'
 import { peekInto } from './peek.ts'
 import { Sightings } from './sightings.ts'
 import type { Entry, Found, MaybePromise, ShapeRecord, Store } from './store.ts'
@@ -27,6 +28,8 @@ export interface TieredStoreOptions {
   readonly maxQueuedBytes?: number
   /** Panes above this go to the far store only from the fourth sighting on; 8 MiB unless told. */
   readonly bigBytes?: number
+  /** Buckets that another node has fetched anew are noticed within twice this time; 10 s unless told. */
+  readonly noticeMs?: number
   /** Called with what each operation of the far store took; memory is too fast to be measured for nothing. */
   readonly onOperation?: (operation: StoreOperation, ms: number) => void
 }
@@ -65,6 +68,8 @@ class Tiered implements TieredStore {
   readonly #farStore: Store
   readonly #sightings: Sightings
   readonly #bigBytes: number
+  /** Only where the far store can tell whether others have written. */
+  readonly #notices: Notices | undefined
   /** Keys of which the far store has what memory had when they were seen for the second time. */
   readonly #promoted = new BoundedMap<Key, true>({ maxEntries: maxRemembered })
   /** Per key the writes that are on their way to the far store; resolves to whether it has them all. */
@@ -82,6 +87,10 @@ class Tiered implements TieredStore {
     this.#far = new Far(far, clock, { timeoutMs: farTimeoutMs, maxQueuedBytes, onOperation })
     this.#sightings = new Sightings(clock, sightingPeriodMs)
     this.#bigBytes = options.bigBytes ?? 8 * 1024 * 1024
+    if (far.hasNews !== undefined) {
+      const areAnnounced = far.onNews?.((key, interval) => this.#notices?.announce(key, interval)) ?? false
+      this.#notices = new Notices(clock, options.noticeMs ?? 10_000, areAnnounced)
+    }
   }
 
   get far(): Readonly<FarCounters> {
@@ -105,7 +114,10 @@ class Tiered implements TieredStore {
     const found = this.#near.read(key, interval)
     const isKnown = this.#sightings.see(key) >= sightingsForFar
     if (isKnown && found !== undefined && !this.#promoted.has(key)) void this.#promote(key)
-    return found
+    const comparison = this.#notices?.due(key)
+    if (comparison === undefined || this.#isClosed) return found
+    const compared = this.#compare(key, comparison)
+    return comparison.isOverdue ? compared.then(() => this.#near.read(key, interval)) : found
   }
 
   /** With `stale` it goes on from `near`, and is not another sighting. */
@@ -204,6 +216,17 @@ class Tiered implements TieredStore {
     return all.some((found) => found instanceof Promise)
       ? Promise.all(all).then(use)
       : use(all as (Found | undefined)[])
+  }
+
+  /** Brings what other nodes have fetched anew, of all that memory holds of a key or of what they announced. */
+  async #compare(key: Key, { changed }: Comparison): Promise<void> {
+    const hasNews =
+      changed !== undefined || (await this.#far.ask(async (store) => store.hasNews?.(key) ?? false, false))
+    if (!hasNews || this.#isClosed) return
+    const near = await this.#near.read(key, changed ?? everything)
+    if (near === undefined || near.panes.length === 0) return
+    const held = { from: near.panes[0]!.from, to: near.panes.at(-1)!.to }
+    await this.#readOn(key, held, { near, stale: [held] })
   }
 
   /** Keeps in memory what the far store had, and answers from both. */

@@ -3,7 +3,7 @@ import { cutReasons, outcomes, unstoredReasons } from '../core/decision.ts'
 import { verifyResults } from '../engine/shadow/log.ts'
 import { evictionReasons, storeOperations } from '../stores/figures.ts'
 import type { Family } from './exposition.ts'
-import { originStatuses, phases } from './labels.ts'
+import { nodeStates, originStatuses, phases } from './labels.ts'
 
 type More = Partial<Pick<Family, 'labels' | 'example'>>
 
@@ -138,6 +138,11 @@ export const families = {
     'Operations of a store behind the memory that failed or took too long.',
     { labels: store },
   ),
+  storeThrottled: counter(
+    'windowpane_store_throttled_total',
+    'Requests that a store behind the memory refused because there were too many (DynamoDB); they are repeated within its timeout.',
+    { labels: store, example: 'sum by (store) (rate(windowpane_store_throttled_total[5m]))' },
+  ),
   storeDropped: counter(
     'windowpane_store_dropped_total',
     'Panes that a store behind the memory did not take; each costs a query after a restart.',
@@ -155,6 +160,16 @@ export const families = {
   evictions: counter('windowpane_evictions_total', 'Keys or buckets that left a store, by reason.', {
     labels: { ...store, reason: evictionReasons },
   }),
+  fleetNodes: gauge(
+    'windowpane_fleet_nodes',
+    'Nodes that share a store with this one, itself included: `missing` ones ended without leaving, or cannot reach the store, and are shown for an hour.',
+    { labels: { state: nodeStates }, example: 'max by (state) (windowpane_fleet_nodes)' },
+  ),
+  fleetConnected: gauge(
+    'windowpane_fleet_connected',
+    '1 while this node and those that share its stores can see each other; 0 where a shared store does not answer.',
+    { example: 'min(windowpane_fleet_connected)' },
+  ),
   spansSent: counter('windowpane_trace_spans_sent_total', 'Spans that the collector took.'),
   spansDropped: counter(
     'windowpane_trace_spans_dropped_total',

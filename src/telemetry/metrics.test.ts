@@ -24,7 +24,14 @@ const newMetrics = () =>
     sources: {
       stores: () => [
         { name: 'memory', entries: 3, bytes: 4096, evictions: { memory: 2, expired: 1 } },
-        { name: 'disk', limitBytes: 9000, health: { state: 'degraded' }, failures: 7, dropped: 5 },
+        {
+          name: 'disk',
+          limitBytes: 9000,
+          health: { state: 'degraded' },
+          failures: 7,
+          throttled: 2,
+          dropped: 5,
+        },
         { name: 'odd "name"\\\n', entries: 1 },
       ],
       memory: () => ({ used: 5000, limit: 10_000 }),
@@ -137,6 +144,7 @@ test('what is shown, to the letter', () => {
     'windowpane_store_limit_bytes{store="disk"} 9000',
     'windowpane_store_degraded{store="disk"} 1',
     'windowpane_store_failures_total{store="disk"} 7',
+    'windowpane_store_throttled_total{store="disk"} 2',
     'windowpane_store_dropped_total{store="disk"} 5',
     'windowpane_evictions_total{store="memory",reason="memory"} 2',
     'windowpane_evictions_total{store="memory",reason="expired"} 1',

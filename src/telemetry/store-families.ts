@@ -53,6 +53,7 @@ export function storeFamilies(all: readonly NamedStore[], times: StoreTimes): st
     each(families.storeLimit, ({ limitBytes }) => limitBytes) +
     each(families.storeDegraded, ({ health }) => health && (health.state === 'ok' ? 0 : 1)) +
     each(families.storeFailures, ({ failures }) => failures) +
+    each(families.storeThrottled, ({ throttled }) => throttled) +
     each(families.storeDropped, ({ dropped }) => dropped) +
     headOf(families.evictions) +
     stores.map(evictionsOf).join('') +

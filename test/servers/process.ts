@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -30,9 +30,9 @@ export interface ServerSpec {
   readonly name: string
   readonly program: string
   readonly args: (place: ServerLocation) => readonly string[]
-  /** Any answer below 300 to a GET of this path means ready. */
+  /** Any answer below 300 to a GET of this path means ready; without it, an accepted connection does. */
   readonly readyPath?: string
-  /** Asked again and again until it is true, instead of `readyPath`: for servers that do not speak HTTP. */
+  /** Asked again and again until it is true, instead of `readyPath`. */
   readonly isReady?: (place: ServerLocation) => Promise<boolean>
   /** Fills the folder before the first start. */
   readonly prepare?: (place: ServerLocation) => Promise<void>
@@ -171,7 +171,7 @@ function spawnChild(spec: ServerSpec, place: ServerLocation): Child {
 
 async function untilReady(spec: ServerSpec, place: ServerLocation, child: Child): Promise<void> {
   const deadlineMs = spec.readyDeadlineMs ?? HANG_MS
-  const isReady = spec.isReady ?? (() => answers(`${baseUrl(place)}${spec.readyPath}`))
+  const { isReady = defaultReady(spec) } = spec
   const started = systemClock.elapsed()
   while (systemClock.elapsed() - started < deadlineMs) {
     if (hasEnded(child)) throw new Error(`${spec.name} ended before it was ready`)
@@ -179,6 +179,17 @@ async function untilReady(spec: ServerSpec, place: ServerLocation, child: Child)
     await scheduler.wait(READY_POLL_MS)
   }
   throw new Error(`${spec.name} was not ready after ${deadlineMs} ms`)
+}
+
+const defaultReady =
+  ({ readyPath }: ServerSpec) =>
+  (place: ServerLocation): Promise<boolean> =>
+    readyPath === undefined ? accepts(place.port) : answers(`${baseUrl(place)}${readyPath}`)
+
+function accepts(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const socket = connect(port, '127.0.0.1', () => resolve(true)).once('error', () => resolve(false))
+  return promise.finally(() => socket.destroy())
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -11,9 +11,18 @@ import type { Store } from '../../stores/store.ts'
 import { type TieredStore, tieredStore } from '../../stores/tiered.ts'
 import type { NamedStore } from '../../telemetry/store-families.ts'
 import type { Observer } from '../../telemetry/telemetry.ts'
+import { ModeRow } from '../fleet/mode-row.ts'
+import { NodeRows } from '../fleet/node-rows.ts'
 
-/** An open store and how long one operation of it may take, or why there is none. */
-export type FarStore = (OpenedStore & { readonly timeoutMs: number }) | StoreCondition
+/** An open store and how it is used, or why there is none. */
+export type FarStore = (OpenedStore & FarTerms) | StoreCondition
+
+export interface FarTerms {
+  /** How long one operation of it may take. */
+  readonly timeoutMs: number
+  /** See `TieredStoreOptions`. */
+  readonly noticeMs?: number | undefined
+}
 
 export interface TiersOptions {
   readonly clock: Clock
@@ -33,6 +42,13 @@ export interface StoreParts {
   readonly claims?: Claims | undefined
   /** Where it has some that outlive this process or are shared. */
   readonly cells?: Cells | undefined
+  /** What nodes that share the store tell each other; only in the thread that has the store. */
+  readonly fleet?: FleetRows | undefined
+}
+
+export interface FleetRows {
+  readonly nodes: NodeRows
+  readonly modes: ModeRow
 }
 
 /** The stores and marks of whoever serves requests. */
@@ -66,17 +82,20 @@ export class Tiers implements Storage {
       if ('state' in far) this.#missing.push({ name: labelOf(name), health: far })
       else {
         const onOperation = telemetry?.storeHook(labelOf(name))
-        const { panes, cells, timeoutMs } = far
+        const { panes, cells, timeoutMs, noticeMs } = far
         this.#opened.push(far)
         const tier = tieredStore({
           ...{ clock, near: memory, far: panes, farTimeoutMs: timeoutMs },
+          ...(noticeMs !== undefined && { noticeMs }),
           ...(onOperation && { onOperation }),
         })
         this.#tiers.set(name, tier)
         const marks = new Marks({ clock, retentionMs, cells, onChange: onChangeOf(name) })
         const share = (...what: Parameters<TieredStore['share']>) => tier.share(...what)
-        const claims = cells?.capabilities.shared ? new CellClaims({ cells, clock, share }) : undefined
-        this.#parts.set(tier, { marks, claims, cells })
+        const shared = cells?.capabilities.shared ? cells : undefined
+        const claims = shared && new CellClaims({ cells: shared, clock, share })
+        const fleet = shared && fleetRows(shared, clock)
+        this.#parts.set(tier, { marks, claims, cells, fleet })
       }
     }
   }
@@ -109,6 +128,11 @@ export class Tiers implements Storage {
     await this.#memory.close()
   }
 }
+
+const fleetRows = (cells: Cells, clock: Clock): FleetRows => ({
+  nodes: new NodeRows({ cells, clock }),
+  modes: new ModeRow({ cells, clock }),
+})
 
 /** A far store may be configured under the name of the memory in front of it. */
 const labelOf = (name: string): string => (name === 'memory' ? 'memory-far' : name)

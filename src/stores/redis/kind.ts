@@ -10,6 +10,7 @@ export const redisKind: StoreKind<RedisConfig> = {
   section: redisSection,
   readUrl: readRedisUrl,
   isFar: true,
+  isRemote: true,
   capabilities: { cells: true, ttl: 'ms', pubsub: true },
   timeoutMs,
   placeOf: ({ hosts, database, prefix }) => ({ key: 'hosts', place: `${hosts}/${database} ${prefix}` }),
