@@ -16,7 +16,7 @@ const flags = (values: Readonly<Record<string, string>>) => ({
   flags: Object.entries(values).map(([name, value]) => ({ name, value })),
 })
 
-const shared = { type: 'lmdb', path: '/x y', sizeBytes: 2 ** 30, reserveBytes: 2 ** 28 }
+const shared = { type: 'lmdb', path: '/x y', sizeBytes: 2 ** 30, reserveBytes: 2 ** 28, timeoutMs: 250 }
 
 test('a URL sets the type and its keys, wherever it is written; what it does not set has its default', () => {
   const url = 'lmdb:/x%20y?size=1GiB'
@@ -30,7 +30,7 @@ test('a URL sets the type and its keys, wherever it is written; what it does not
 
 test('keys may stand beside a URL, and may say the same as the URL in other words', () => {
   const url = 'lmdb:///x y?size=1GiB'
-  const given = { url, type: 'lmdb', size: '1024MiB', reserve: '256MiB' }
+  const given = { url, type: 'lmdb', size: '1024MiB', reserve: '256MiB', timeout: '250ms' }
   const named = Object.entries(given).map(([key, value]) => [`stores.shared.${key}`, value])
   assert.deepEqual(load(flags(Object.fromEntries(named))).config.stores['shared'], { ...shared, url })
 })
@@ -56,6 +56,7 @@ test('every key that a URL set has the URL as its source; what is printed can be
     ['path', '/x', '--stores.shared.url'],
     ['size', '1GiB', '--stores.shared.url'],
     ['reserve', '256MiB', 'default'],
+    ['timeout', '250ms', 'default'],
   ])
   const bytes = Buffer.from(printConfig(loaded))
   assert.deepEqual(load({ file: { name: 'p.yaml', bytes } }).config, loaded.config)

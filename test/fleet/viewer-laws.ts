@@ -65,8 +65,8 @@ function assertTrue(answer: Answer, path: string): void {
 }
 
 async function ended({ child }: CrewOfTest): Promise<void> {
-  child.kill('SIGTERM')
-  await child.ended
+  child.process.kill('SIGTERM')
+  await child.exit
 }
 
 export function testViewers(name: string, storeUrl: StoreUrl): void {
