@@ -44,8 +44,8 @@ function sample(path: string, { type }: Key): string {
 
 /** What a key needs beside itself, by the end of its path. */
 const companions: readonly [RegExp, Readonly<Record<string, string>>][] = [
-  [/tls\.cert$/, { key: 'k' }],
-  [/tls\.key$/, { cert: 'c' }],
+  [/\.cert$/, { key: 'k' }],
+  [/\.key$/, { cert: 'c' }],
   [/auth\.username$/, { passwordFile: 'p' }],
   [/auth\.password(File)?$/, { username: 'u' }],
   [/^stores\..*\.username$/, { passwordFile: 'p' }],
@@ -61,7 +61,9 @@ const required: Readonly<Record<string, string>> = {
   fixed: ', ttl: 5s',
   steps: ', steps: [{ age: 1m, ttl: 1m }]',
   lmdb: ', path: x',
+  redis: ', hosts: h',
   cassandra: ', hosts: h',
+  dynamodb: ', table: panes',
 }
 
 const pathOf = ({ path }: Row): string =>

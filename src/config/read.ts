@@ -29,6 +29,8 @@ import { expectedOf, itemExpected, join, shownName, shownRaw, tidied } from './w
 
 const nameMatcher = new RegExp(namePattern)
 const noMerging = 'merge keys are not used here: write the keys out, or use an alias (*) for a whole value'
+/** A file may be read by others, and flags are seen by everybody who lists processes. */
+const mayHoldSecrets = ({ kind }: Source): boolean => kind === 'env' || kind === 'argument'
 const emptyMap: RawMap = { kind: 'map', entries: new Map(), source: byDefault }
 
 export class Reader {
@@ -233,9 +235,6 @@ export class Reader {
     this.#addProblem(path, `there is no ${section}.${name}; ${expected}`, { suggestion })
   }
 }
-
-/** Files are copied about, and flags are seen by everybody on the machine. */
-const mayHoldSecrets = ({ kind }: Source): boolean => kind === 'env' || kind === 'argument'
 
 const isRefusal = (value: unknown): value is Refusal =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, 'refused')

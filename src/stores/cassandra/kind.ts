@@ -93,6 +93,7 @@ export const cassandraKind: StoreKind<CassandraConfig> = {
   section: cassandraSection,
   readUrl: keysIn,
   isFar: true,
+  isRemote: true,
   capabilities: { cells: true, ttl: 's', pubsub: false },
   timeoutMs: 500,
   placeOf: (config) => ({ key: 'hosts', place: `cassandra://${config.hosts}/${config.keyspace}` }),
