@@ -41,8 +41,11 @@ export interface ClaimCounters extends Record<(typeof leaseResults)[number], num
 
 export const noLeases: Readonly<ClaimCounters> = { won: 0, waited: 0, expired: 0, unavailable: 0 }
 
-/** A holder that is not heard of for this long is replaced; it exceeds the clock skew that nodes are expected to have. */
+/** A holder that is not heard of for this long is replaced. */
 export const leaseMs = 15_000
+/** What is left of a lease always exceeds the 10 s by which the clocks of two nodes may differ. */
+const renewalMs = 3000
+const renewalRetryMs = 500
 const firstPollMs = 10
 const maxPollMs = 100
 /** A flight that landed longer ago than this has been found by every lookup since. */
@@ -182,18 +185,20 @@ class Lease {
     }
   }
 
-  #renewLater(): void {
-    const { clock, wanted, rows } = this.#options
-    this.#timer = clock.after(leaseMs / 3, async () => {
-      const renew = async () => {
-        const row = await rows.read(wanted.key)
-        const own = this.#ownIn(row)
-        if (own !== undefined && !this.#isOver)
-          await rows.write(row, replaced(row, { ...own, leaseUntil: clock.now() + leaseMs }))
-      }
-      await renew().catch(() => {})
-      if (!this.#isOver) this.#renewLater()
+  #renewLater(delayMs = renewalMs): void {
+    this.#timer = this.#options.clock.after(delayMs, async () => {
+      const isRenewed = await this.#renew().catch(() => false)
+      if (!this.#isOver) this.#renewLater(isRenewed ? renewalMs : renewalRetryMs)
     })
+  }
+
+  /** Returns false where the row has changed meanwhile. */
+  async #renew(): Promise<boolean> {
+    const { clock, wanted, rows } = this.#options
+    const row = await rows.read(wanted.key)
+    const own = this.#ownIn(row)
+    if (own === undefined || this.#isOver) return true
+    return rows.write(row, replaced(row, { ...own, leaseUntil: clock.now() + leaseMs }))
   }
 
   /** A node that notes itself while this is under way changes the row, and is seen at the next attempt. */

@@ -15,6 +15,7 @@ import type { StoreFigures, StoreOperation } from './figures.ts'
 import { StoreGuard } from './guard.ts'
 import { peekInto } from './peek.ts'
 import { Sightings } from './sightings.ts'
+import { notAhead } from './skew.ts'
 import type { Entry, Found, MaybePromise, ShapeRecord, Store } from './store.ts'
 import { everything, gapIn, layOver } from './tile.ts'
 
@@ -139,7 +140,7 @@ class Tiered implements TieredStore {
         ? undefined
         : this.#far.ask((store) => peekInto(store, key, interval), undefined)
     const both = ([one, other]: readonly (Found | undefined)[]): Found | undefined =>
-      other === undefined ? one : united(interval, { near: one, far: other })
+      other === undefined ? one : united(interval, { near: one, far: notAhead(other, this.#clock.now()) })
     return near instanceof Promise || far instanceof Promise
       ? Promise.all([near, far]).then(both)
       : both([near, far])
@@ -222,7 +223,9 @@ class Tiered implements TieredStore {
     const removals = this.#removals
     const use = (found: readonly (Found | undefined)[]): MaybePromise<Found | undefined> => {
       if (removals !== this.#removals) return this.#near.read(key, interval)
-      const far = newerIn(found, near)
+      const now = this.#clock.now()
+      const known = found.flatMap((each) => (each === undefined ? [] : [notAhead(each, now)]))
+      const far = newerIn(known, near)
       return far === undefined ? near : this.#keepNear(key, interval, { near, far })
     }
     const asked = wanted.length <= maxFarReads ? wanted : [hullOf(wanted)]
@@ -283,10 +286,9 @@ function absentIn(near: Found | undefined, interval: Interval): Intervals {
 }
 
 /** What the far store said, where a bucket of it is newer than the same bucket near. */
-function newerIn(found: readonly (Found | undefined)[], near: Found | undefined): Found | undefined {
-  const known = found.filter((each) => each !== undefined)
-  const panes = known.flatMap((each) => each.panes).filter((pane) => hasNewer(pane, near?.panes ?? []))
-  const [first] = known
+function newerIn(found: readonly Found[], near: Found | undefined): Found | undefined {
+  const panes = found.flatMap((each) => each.panes).filter((pane) => hasNewer(pane, near?.panes ?? []))
+  const [first] = found
   // A record without buckets is news where nothing was known.
   return first === undefined || (panes.length === 0 && near !== undefined)
     ? undefined
