@@ -8,6 +8,7 @@ import { systemClock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import { type Admin, startAdmin } from '../proxy/admin/admin.ts'
 import { runThrough } from '../proxy/admin/run.ts'
+import { viewOfStore } from '../proxy/admin/views.ts'
 import type { ProxyServer } from '../proxy/assembly/server.ts'
 import type { Fleet } from '../proxy/fleet/fleet.ts'
 import type { ModeState } from '../proxy/request/settings.ts'
@@ -106,7 +107,7 @@ const configurationOf = ({ inForceSince, last }: ReloadState): object => ({
 function statusOf({ databases, memory, stores }: ProxyServer, kindOf: Running['kindOf']): object {
   return {
     memory,
-    stores: stores(),
+    stores: stores().map(viewOfStore),
     backends: databases.map(({ name, url, flavour, modes, figures, segments }) => {
       const { upstreams, flights, requests } = figures()
       const told = upstreams.map(({ since, ...state }) => ({ ...state, since: iso(since) }))

@@ -5,6 +5,7 @@ import type { Config } from '../config/schema.ts'
 import { databasesOf, settingsOf } from '../config/settings.ts'
 import { openTraces, type Traces } from '../config/traces.ts'
 import { systemClock } from '../core/clock.ts'
+import { noLeases } from '../engine/cell-claims.ts'
 import type { Admin } from '../proxy/admin/admin.ts'
 import { type DatabaseState, type ProxyServer, startServer } from '../proxy/assembly/server.ts'
 import { Fleet } from '../proxy/fleet/fleet.ts'
@@ -140,6 +141,7 @@ function telemetryOf({ config, format, server, fleet, spans, threads }: Watched)
   const watch = watchProcess(systemClock)
   const sources = {
     stores: () => server()?.stores() ?? [],
+    leases: () => server()?.leases() ?? noLeases,
     memory: () => server()?.memory ?? { used: 0, limit: 0 },
     flights: () => sum('flights'),
     requestsInFlight: () => sum('requests'),

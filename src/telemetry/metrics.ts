@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../core/clock.ts'
 import { type CutReason, cutReasons, type Outcome, outcomes } from '../core/decision.ts'
+import { type ClaimCounters, leaseResults } from '../engine/cell-claims.ts'
 import type { VerifyResult } from '../engine/shadow/log.ts'
 import type { StoreOperation } from '../stores/figures.ts'
 import { BackendFigures } from './backend-figures.ts'
@@ -20,6 +21,7 @@ import { type NamedStore, StoreTimes, storeFamilies } from './store-families.ts'
 /** Figures that others keep; read when metrics are rendered. What is not given is not shown. */
 export interface MetricSources {
   stores?(): readonly NamedStore[]
+  leases?(): Readonly<ClaimCounters>
   memory?(): { readonly used: number; readonly limit: number }
   flights?(): number
   requestsInFlight?(): number
@@ -213,7 +215,7 @@ export class Metrics {
   }
 
   *#fromSources(): Iterable<string> {
-    const { stores, memory, flights, requestsInFlight, segments, fleet, traces, process } =
+    const { stores, leases, memory, flights, requestsInFlight, segments, fleet, traces, process } =
       this.#options.sources ?? {}
     if (requestsInFlight !== undefined) yield single(families.inFlight, requestsInFlight())
     if (flights !== undefined) yield single(families.flights, flights())
@@ -222,6 +224,12 @@ export class Metrics {
       yield single(families.memoryUsed, used) + single(families.memoryLimit, limit)
     }
     if (stores !== undefined) yield storeFamilies(stores(), this.#storeTimes)
+    const counters = leases?.()
+    if (counters !== undefined)
+      yield family(
+        families.leases,
+        ...leaseResults.map((result) => sample(families.leases.name, ['result', result], counters[result])),
+      )
     const watched = segments?.() ?? []
     if (watched.length > 0) yield segmentFamilies(watched.slice(0, maxBackends))
     const nodes = fleet?.()

@@ -3,6 +3,7 @@ import type { Flavour } from '../../backends/backend.ts'
 import type { Budget } from '../../core/budget.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Mark } from '../../core/mark.ts'
+import type { ClaimCounters } from '../../engine/cell-claims.ts'
 import { Purge } from '../../engine/purge/purge.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
 import { memoryStore } from '../../stores/memory/index.ts'
@@ -26,6 +27,7 @@ export interface ProxyServer {
   readonly memory: { readonly used: number; readonly limit: number }
   /** Memory first, then the far stores, also those that could not be opened. */
   stores(): readonly NamedStore[]
+  leases(): Readonly<ClaimCounters>
   readonly purge: Purge
   /** What shadow mode has found out about any of them. */
   readonly shadowLog: ShadowLog
@@ -110,6 +112,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     },
     stores: () => storage.figures(),
     sharedStores: sharedStoresOf(storage),
+    leases: () => storage.leases(),
     purge,
     shadowLog,
     databases: backendRuntimes.map((each) => ({
