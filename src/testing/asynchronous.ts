@@ -50,7 +50,8 @@ const asynchronousCells = (cells: Cells, network: Network): Cells => ({
   close: () => cells.close(),
 })
 
-class Network {
+/** The way to a store and back. */
+export class Network {
   readonly #options: AsynchronousOptions
   readonly #random: Random
 
