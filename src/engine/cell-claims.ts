@@ -6,6 +6,7 @@
  * they fail, every node fetches for itself.
  */
 import type { Clock } from '../core/clock.ts'
+import { inTime } from '../core/deadline.ts'
 import { hullOf, type Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { newUuid } from '../core/uuid.ts'
@@ -16,36 +17,42 @@ import type { Claim, Claims, Look, Verdict, Wanted } from './claims.ts'
 import { isWorthAwaiting } from './flights.ts'
 
 export interface CellClaimsOptions {
+  /** Limited in time by their guard. */
   readonly cells: Cells
   readonly clock: Clock
+  /** What a request waits for the outcome of its claim at most, besides the flight of another node. */
+  readonly timeoutMs: number
+  /** A holder that is not heard of for this long is replaced; 15 s unless told. */
+  readonly leaseMs?: number | undefined
   /** See `Store.share`. */
   readonly share: (key: Key, interval: Interval, isAwaited: boolean) => Promise<boolean>
 }
 
-export interface ClaimCounters {
+/** What became of a claim; also the metric label. */
+export const leaseResults = ['won', 'waited', 'expired', 'unavailable'] as const
+
+export interface ClaimCounters extends Record<(typeof leaseResults)[number], number> {
   /** Claims that this node got. */
   won: number
   /** Waits that ended because the flight landed or was given up. */
   waited: number
   /** Waits that ended because the holder's lease ran out. */
   expired: number
-  /** Queries sent without a claim, because the store failed, was late or was too busy. */
+  /** Queries sent without a claim, because the store failed, was late or too busy, or its breaker was open. */
   unavailable: number
 }
 
-/** A holder that is not heard of for this long is replaced; it exceeds the clock skew that nodes are expected to have. */
-export const leaseMs = 15_000
+export const noLeases: Readonly<ClaimCounters> = { won: 0, waited: 0, expired: 0, unavailable: 0 }
+
+/** It exceeds the clock skew that nodes are expected to have. */
+export const usualLeaseMs = 15_000
 const maxAttempts = 4
-const failuresInARow = 3
-const pauseMs = 5000
 
 export class CellClaims implements Claims {
-  readonly counters: ClaimCounters = { won: 0, waited: 0, expired: 0, unavailable: 0 }
+  readonly counters: ClaimCounters = { ...noLeases }
   readonly #options: CellClaimsOptions
   readonly #rows: ClaimRows
   readonly #node: string
-  #failures = 0
-  #pausedUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: CellClaimsOptions) {
     this.#options = options
@@ -54,28 +61,35 @@ export class CellClaims implements Claims {
   }
 
   claim(wanted: Wanted): Claim {
-    const { clock, share, cells } = this.#options
-    const isAvailable = cells.isAlone?.() !== true && clock.now() >= this.#pausedUntil
-    if (!isAvailable) return { verdict: Promise.resolve('go'), release() {} }
-    const lease = new Lease({ wanted, clock, share, rows: this.#rows, node: this.#node })
-    return { verdict: this.#count(lease.decide()), release: (isStored) => void lease.release(isStored) }
+    const { clock, share, cells, leaseMs = usualLeaseMs } = this.#options
+    if (cells.isAlone?.() === true) return { verdict: Promise.resolve('go'), release() {} }
+    const lease = new Lease({ wanted, clock, share, leaseMs, rows: this.#rows, node: this.#node })
+    return { verdict: this.#decide(lease), release: (isStored) => void lease.release(isStored) }
   }
 
-  async #count(deciding: Promise<Decided>): Promise<Verdict> {
-    const { outcome, acceptFrom } = await deciding.catch(() => unavailable)
-    this.#failures = outcome === 'unavailable' ? this.#failures + 1 : 0
-    if (this.#failures >= failuresInARow) {
-      this.#failures = 0
-      this.#pausedUntil = this.#options.clock.now() + pauseMs
-    }
+  async #decide(lease: Lease): Promise<Verdict> {
+    const { outcome, acceptFrom } = await this.#outcomeOf(lease).catch(() => unavailable)
     if (outcome !== 'news') this.counters[outcome]++
     return outcome === 'won' || outcome === 'unavailable' ? 'go' : { acceptFrom }
+  }
+
+  /** A claim that is won only after the query went out without it is held all the same, until its release. */
+  async #outcomeOf(lease: Lease): Promise<Decided> {
+    const { clock, timeoutMs } = this.#options
+    const claimed = await inTime(lease.claim(), clock, timeoutMs)
+    return 'awaited' in claimed ? lease.waitFor(claimed) : claimed
   }
 }
 
 interface Decided extends Look {
   /** `news`: what is wanted has been fetched since the lookup. */
   readonly outcome: keyof ClaimCounters | 'news'
+}
+
+interface Awaited {
+  readonly awaited: ClaimedFlight
+  /** How long it is expected to take; see `durationIn`. */
+  readonly expectedMs: number
 }
 
 const nothingAwaited = Number.POSITIVE_INFINITY
@@ -85,6 +99,7 @@ interface LeaseOptions extends Pick<CellClaimsOptions, 'clock' | 'share'> {
   readonly wanted: Wanted
   readonly rows: ClaimRows
   readonly node: string
+  readonly leaseMs: number
 }
 
 class Lease {
@@ -102,18 +117,18 @@ class Lease {
     this.#token = newUuid(options.clock.random)
   }
 
-  async decide(): Promise<Decided> {
+  async claim(): Promise<Decided | Awaited> {
     const { rows, wanted, node } = this.#options
     let row = await rows.read(wanted.key)
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const others = row.flights.filter((flight) => flight.node !== node)
       const other = wanted.isImpatient ? undefined : others.find((flight) => this.#isWorthAwaiting(flight))
       if (other?.landed !== undefined) return { outcome: 'news', acceptFrom: nothingAwaited }
-      if (other?.isAwaited) return this.#waitFor(other, durationIn(row))
+      if (other?.isAwaited) return { awaited: other, expectedMs: durationIn(row) }
       const written = other
-        ? await rows.write(row, replaced(row, { ...other, isAwaited: true }))
+        ? await this.#note(row, other)
         : await this.#tryToWin(row, others.length > 0)
-      if (written.isWritten && other !== undefined) return this.#waitFor(other, durationIn(row))
+      if (written.isWritten && other !== undefined) return { awaited: other, expectedMs: durationIn(row) }
       if (written.isWritten) return { outcome: 'won', acceptFrom: nothingAwaited }
       row = written.row
     }
@@ -151,13 +166,17 @@ class Lease {
 
   /** Where other nodes use the shape, it is awaited from the start: nobody has to write that down while it is under way. */
   #flight(isAwaited: boolean): ClaimedFlight {
-    const { wanted, clock, node } = this.#options
+    const { wanted, clock, node, leaseMs } = this.#options
     const { intervals, edges, startedAt } = wanted
     const leaseUntil = clock.now() + leaseMs
     return { token: this.#token, node, intervals, edges, startedAt, leaseUntil, isAwaited }
   }
 
-  async #waitFor({ token, startedAt, leaseUntil }: ClaimedFlight, expectedMs: number): Promise<Decided> {
+  #note(row: ClaimRow, other: ClaimedFlight): Promise<WriteOutcome> {
+    return this.#options.rows.write(row, replaced(row, { ...other, isAwaited: true }))
+  }
+
+  async waitFor({ awaited: { token, startedAt, leaseUntil }, expectedMs }: Awaited): Promise<Decided> {
     const { rows, wanted, clock } = this.#options
     const began = clock.now()
     for (let until = leaseUntil; ; ) {
@@ -165,18 +184,20 @@ class Lease {
       const times = { waitedMs: now - began, flownMs: now - startedAt, expectedMs, leaseMs: until - now }
       await new Promise<void>((resolve) => void clock.after(pollDelay(times), resolve))
       if (this.#isOver) return { outcome: 'waited', acceptFrom: startedAt }
-      const { flights } = await rows.read(wanted.key)
-      const flight = flights.find((each) => each.token === token)
+      const row = await rows.read(wanted.key)
+      const flight = row.flights.find((each) => each.token === token)
       if (flight?.landed !== undefined) return { outcome: 'waited', acceptFrom: startedAt }
       // A flight that is not in the row any more was given up, unless its lease has run out.
       if (flight === undefined)
         return { outcome: clock.now() < until ? 'waited' : 'expired', acceptFrom: startedAt }
       until = flight.leaseUntil
+      // The note may have been lost, and the holder would not share what it brings.
+      if (!flight.isAwaited) await this.#note(row, flight)
     }
   }
 
   #renewLater(): void {
-    const { clock, wanted, rows } = this.#options
+    const { clock, wanted, rows, leaseMs } = this.#options
     this.#timer = clock.after(leaseMs / 3, async () => {
       const renew = async () => {
         const row = await rows.read(wanted.key)

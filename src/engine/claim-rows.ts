@@ -1,11 +1,9 @@
 /** Claims as rows: per key one cell that lists the flights of all nodes, changed only at the revision that was read. */
 import type { Edges } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
-import { inTime } from '../core/deadline.ts'
 import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { Cell, CellDraft, CellId, Cells, Condition, Revision } from '../stores/cells.ts'
-import type { MaybePromise } from '../stores/store.ts'
 
 /** A flight of any node, as its row says. */
 export interface ClaimedFlight {
@@ -30,12 +28,11 @@ export interface ClaimRow {
 }
 
 export interface ClaimRowsOptions {
+  /** Limited in time by their guard: they reject where the store fails, is late, or is left alone. */
   readonly cells: Cells
   readonly clock: Clock
 }
 
-/** What an operation may take before a query goes on without claims. */
-const timeoutMs = 250
 const schema = 1
 const kind = 'claim'
 /** Every lookup that began longer than this after a landing has found what landed. */
@@ -62,7 +59,7 @@ export class ClaimRows {
 
   /** Rejects where the store fails or is late. */
   async read(key: Key): Promise<ClaimRow> {
-    return this.#rowOf(key, await this.#inTime(this.#options.cells.get(idOf(key), schema)))
+    return this.#rowOf(key, await this.#options.cells.get(idOf(key), schema))
   }
 
   /** Changes a row only if it is still as it was read. Rejects where the store fails or is late. */
@@ -73,8 +70,7 @@ export class ClaimRows {
 
   async #put(row: ClaimRow, flights: readonly ClaimedFlight[]): Promise<WriteOutcome> {
     const { key } = row
-    const put = this.#options.cells.put(idOf(key), this.#draftOf(flights), conditionOf(row))
-    const outcome = await this.#inTime(put)
+    const outcome = await this.#options.cells.put(idOf(key), this.#draftOf(flights), conditionOf(row))
     if (outcome.ok) return { isWritten: true, row: { key, flights, rev: outcome.rev } }
     if (outcome.reason !== 'condition') throw new Error(`a claim was refused: ${outcome.reason}`)
     const { current } = outcome
@@ -84,7 +80,7 @@ export class ClaimRows {
   async #remove(row: ClaimRow): Promise<WriteOutcome> {
     const { key } = row
     const isGone =
-      row.rev === undefined || (await this.#inTime(this.#options.cells.remove(idOf(key), conditionOf(row))))
+      row.rev === undefined || (await this.#options.cells.remove(idOf(key), conditionOf(row)))
     return { isWritten: isGone, row: isGone ? { key, flights: [], rev: undefined } : await this.read(key) }
   }
 
@@ -111,9 +107,6 @@ export class ClaimRows {
     return { kind, v: schema, clocks: { leaseUntil }, collectAt: Math.ceil(until / 1000), value }
   }
 
-  async #inTime<T>(pending: MaybePromise<T>): Promise<T> {
-    return await inTime(pending, this.#options.clock, timeoutMs)
-  }
 }
 
 const landedWithin = (ms: number, { landed }: ClaimedFlight, now: EpochMs): boolean =>

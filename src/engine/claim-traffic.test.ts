@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Cells } from '../stores/cells.ts'
 import { memoryCells } from '../stores/memory/cells.ts'
 import { type FakeClock, fakeClock } from '../testing/fake-clock.ts'
-import { CellClaims, leaseMs } from './cell-claims.ts'
+import { CellClaims, usualLeaseMs } from './cell-claims.ts'
 import type { Claim, Verdict, Wanted } from './claims.ts'
 
 const intervals = [{ from: 0, to: 5 }]
@@ -19,7 +19,7 @@ class Nodes {
   constructor(count: number) {
     const options = { cells: this.#counting(memoryCells({ clock: this.clock })), clock: this.clock }
     const share = async () => true
-    this.#claims = Array.from({ length: count }, () => new CellClaims({ ...options, share }))
+    this.#claims = Array.from({ length: count }, () => new CellClaims({ ...options, timeoutMs: 250, share }))
   }
 
   claim(node: number): Claim {
@@ -99,7 +99,7 @@ for (const ms of [150, 1500, 8000]) {
     Object.assign(nodes.counts, { gets: 0, puts: 0 })
     const waits = await nodes.fetch(ms)
     // The lease of a long fetch is read and written once more.
-    const renewals = ms > leaseMs / 3 ? 1 : 0
+    const renewals = ms > usualLeaseMs / 3 ? 1 : 0
     assert.ok(nodes.counts.gets <= 1 + renewals + 8 * 6, `${nodes.counts.gets} reads`)
     assert.equal(nodes.counts.puts, 2 + renewals)
     for (const wait of waits) assert.ok(wait >= ms && wait <= 1.2 * ms + 10, `${wait} ms`)

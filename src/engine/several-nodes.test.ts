@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { EngineRig, minuteMs, type Served } from '../testing/engine-rig.ts'
 import { FleetRig } from '../testing/fleet-rig.ts'
 import { seededRandom } from '../testing/random.ts'
-import { leaseMs } from './cell-claims.ts'
+import { usualLeaseMs } from './cell-claims.ts'
 
 const windowCells = 180
 const warmUpMs = 15 * minuteMs
@@ -29,7 +29,7 @@ interface Result {
 }
 
 async function simulate({ nodes, isShared, lagMs, failures }: Case, seed: number): Promise<Result> {
-  const fleet = new FleetRig({ nodes, seed, ...(failures && { failures }) })
+  const fleet = new FleetRig({ nodes, seed, ...(failures && { network: { failures } }) })
   const { clock, database } = fleet
   const apart = isShared ? undefined : fleet.nodes.map(() => new EngineRig({ clock, database }))
   const engines = apart ?? fleet.nodes
@@ -171,7 +171,7 @@ test('a holder that is gone is replaced when its lease has run out, and not befo
   fleet.cut(0)
   fleet.database.lagMs = 50
   const asking = alive.ask(30)
-  await fleet.clock.advance(leaseMs - 1000)
+  await fleet.clock.advance(usualLeaseMs - 1000)
   assert.equal(fleet.database.asked.length, 1)
   await fleet.clock.advance(2000)
   assert.equal((await asking).text, fleet.truth(30))
@@ -181,11 +181,11 @@ test('a holder that is gone is replaced when its lease has run out, and not befo
 
 test('a slow database holds its claim for as long as it takes', async () => {
   const fleet = new FleetRig({ nodes: 2, patienceMs: { slow: 200_000, down: 200_000 } })
-  fleet.database.lagMs = 4 * leaseMs
+  fleet.database.lagMs = 4 * usualLeaseMs
   const first = fleet.nodes[0]!.ask(30)
   await fleet.clock.advance(1000)
   const second = fleet.nodes[1]!.ask(30)
-  await fleet.clock.advance(5 * leaseMs)
+  await fleet.clock.advance(5 * usualLeaseMs)
   const texts = (await Promise.all([first, second])).map(({ text }) => text)
   assert.equal(texts[0], texts[1])
   assert.equal(fleet.database.asked.length, 1)
@@ -220,9 +220,7 @@ test('slow, then failing: a stale answer after the patience, wherever the bucket
 /** Nodes that hear of each other's marks, each of which has half an hour in its memory. */
 async function loadedFleet(nodes: number): Promise<FleetRig> {
   const fleet = new FleetRig({ nodes })
-  const loading = Promise.all(fleet.nodes.map(({ marks }) => marks.load()))
-  await fleet.clock.advance(1000)
-  await loading
+  await fleet.loadMarks()
   for (let node = 0; node < nodes; node++) await fleet.ask(node, 30)
   await fleet.clock.advance(1)
   fleet.database.asked.length = 0
