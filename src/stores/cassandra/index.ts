@@ -8,7 +8,7 @@ import type { CassandraConfig } from './kind.ts'
 import { consistencies } from './library.ts'
 import { CassandraRows } from './rows.ts'
 
-export interface CassandraTimeouts {
+interface CassandraTimeouts {
   /** Of an operation on buckets. */
   readonly paneMs: number
   /** Of an operation on cells: a transaction takes four round trips between replicas, and more where others compete. */
@@ -17,7 +17,7 @@ export interface CassandraTimeouts {
   readonly openMs: number
 }
 
-export const defaultTimeouts: CassandraTimeouts = { paneMs: 500, cellMs: 2000, openMs: 5000 }
+const defaultTimeouts: CassandraTimeouts = { paneMs: 500, cellMs: 2000, openMs: 5000 }
 
 export async function openCassandraStore(
   config: CassandraConfig,
