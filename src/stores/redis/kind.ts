@@ -28,8 +28,11 @@ export const redisKind: StoreKind<RedisConfig> = {
   open: openRedis,
 }
 
-async function openRedis(config: RedisConfig, rules: StoreRules): Promise<OpenedStore | Refused> {
+/** Requests do not wait longer than `timeout` either. */
+async function openRedis(
+  config: RedisConfig & { readonly timeoutMs?: number },
+  { clock, retentionMs }: StoreRules,
+): Promise<OpenedStore | Refused> {
   const { openRedisStore } = await import('./index.ts')
-  const { clock, retentionMs } = rules
-  return openRedisStore({ config, clock, retentionMs, timeoutMs })
+  return openRedisStore({ config, clock, retentionMs, timeoutMs: config.timeoutMs ?? timeoutMs })
 }
