@@ -22,7 +22,7 @@ const defaultTimeouts: CassandraTimeouts = { paneMs: 500, cellMs: 2000, openMs: 
 export async function openCassandraStore(
   config: CassandraConfig,
   { clock, retentionMs }: Pick<StoreRules, 'clock' | 'retentionMs'>,
-  timeouts = defaultTimeouts,
+  timeouts: CassandraTimeouts = { ...defaultTimeouts, paneMs: config.timeoutMs ?? defaultTimeouts.paneMs },
 ): Promise<OpenedStore | Refused> {
   const connection = await connectionTo(config, { clock, timeoutMs: timeouts.paneMs })
   if ('refused' in connection) return connection

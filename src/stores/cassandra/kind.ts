@@ -84,7 +84,8 @@ const cassandraSection = section(
   { checks: [passwordBelongsToUser, certificateHasKey] },
 )
 
-export type CassandraConfig = TypeValue<typeof cassandraSection>
+/** `timeoutMs` is a key of every store. */
+export type CassandraConfig = TypeValue<typeof cassandraSection> & { readonly timeoutMs?: number }
 type Credentials = Pick<CassandraConfig, 'username' | 'password' | 'passwordFile'>
 
 export const cassandraKind: StoreKind<CassandraConfig> = {
