@@ -37,6 +37,7 @@ export const dynamoDbKind: StoreKind<DynamoDbConfig> = {
   section: dynamoDbSection,
   readUrl: tableOf,
   isFar: true,
+  isRemote: true,
   capabilities: { cells: true, ttl: 's', pubsub: false },
   timeoutMs: 500,
   placeOf: ({ table, region = '', endpoint = '' }) => ({
