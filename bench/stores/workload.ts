@@ -6,9 +6,9 @@ import { PaneBuilder } from '../../src/core/pane-builder.ts'
 import type { ShapeRecord } from '../../src/stores/store.ts'
 import { ladder } from '../../src/ttl/ladder.ts'
 
-export const stepMs = 60_000
+const stepMs = 60_000
 export const windowBuckets = 180
-export const refreshMs = 10_000
+const refreshMs = 10_000
 
 /** A range answer of Prometheus: one column per series, a counter's rate with the digits that such have. */
 export function answerPane(series: number, interval: Interval, fetchedAt: number): Pane {

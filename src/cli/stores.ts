@@ -19,10 +19,16 @@ export async function openFarStores(config: Config, log: Log): Promise<ReadonlyM
       log.line('warn', `stores.${name}: ${detail} (${far.refused}); buckets are kept in memory only`, {
         remedy,
       })
-      opened.set(name, { state: 'missing', trouble: far.refused, detail: far.detail })
+      opened.set(name, {
+        engine: store.type,
+        state: 'missing',
+        trouble: far.refused,
+        detail: `${detail}; ${remedy}`,
+      })
     } else {
       if (far.notice !== undefined) log.line('warn', `stores.${name}: ${far.notice}`)
-      opened.set(name, { ...far, timeoutMs: kind.timeoutMs, noticeMs: store.noticeMs })
+      const { timeoutMs = kind.timeoutMs, noticeMs, leaseMs } = store
+      opened.set(name, { ...far, engine: store.type, timeoutMs, noticeMs, leaseMs })
     }
   }
   return opened

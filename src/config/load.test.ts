@@ -54,6 +54,7 @@ test('every section is read, in human units', () => {
     path: '/var/lib/windowpane',
     sizeBytes: 20e9,
     reserveBytes: 0,
+    timeoutMs: 250,
   })
 })
 

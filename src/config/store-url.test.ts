@@ -16,7 +16,7 @@ const flags = (values: Readonly<Record<string, string>>) => ({
   flags: Object.entries(values).map(([name, value]) => ({ name, value })),
 })
 
-const shared = { type: 'lmdb', path: '/x y', sizeBytes: 2 ** 30, reserveBytes: 2 ** 28 }
+const shared = { type: 'lmdb', path: '/x y', sizeBytes: 2 ** 30, reserveBytes: 2 ** 28, timeoutMs: 250 }
 
 test('a URL sets the type and its keys, wherever it is written; what it does not set has its default', () => {
   const url = 'lmdb:/x%20y?size=1GiB'
@@ -30,7 +30,7 @@ test('a URL sets the type and its keys, wherever it is written; what it does not
 
 test('keys may stand beside a URL, and may say the same as the URL in other words', () => {
   const url = 'lmdb:///x y?size=1GiB'
-  const given = { url, type: 'lmdb', size: '1024MiB', reserve: '256MiB' }
+  const given = { url, type: 'lmdb', size: '1024MiB', reserve: '256MiB', timeout: '250ms' }
   const named = Object.entries(given).map(([key, value]) => [`stores.shared.${key}`, value])
   assert.deepEqual(load(flags(Object.fromEntries(named))).config.stores['shared'], { ...shared, url })
 })
@@ -56,19 +56,39 @@ test('every key that a URL set has the URL as its source; what is printed can be
     ['path', '/x', '--stores.shared.url'],
     ['size', '1GiB', '--stores.shared.url'],
     ['reserve', '256MiB', 'default'],
+    ['timeout', '250ms', 'default'],
   ])
   const bytes = Buffer.from(printConfig(loaded))
   assert.deepEqual(load({ file: { name: 'p.yaml', bytes } }).config, loaded.config)
 })
 
+test('a password in the URL of the environment is kept, and never shown', () => {
+  const loaded = load({ env: { WINDOWPANE_STORES_SHARED_URL: 'redis://user:hunter2@cache/0' } })
+  const store = loaded.config.stores['shared']
+  assert.ok(store?.type === 'redis' && store.password?.reveal() === 'hunter2')
+  assert.doesNotMatch(printConfig(loaded) + JSON.stringify(leavesOf(loaded)), /hunter2/)
+})
+
+test('two passwords are told apart from each other without showing either', () => {
+  const env = {
+    WINDOWPANE_STORES_SHARED_URL: 'redis://:first@h',
+    WINDOWPANE_STORES_SHARED_PASSWORD: 'second',
+  }
+  const loaded = loadConfig({ upstream, env })
+  assert.ok('problems' in loaded)
+  const said = loaded.problems.map(describeProblem).join('\n')
+  assert.match(said, /stores\.shared\.password: is set as well by "url": set one of them/)
+  assert.doesNotMatch(said, /first|second/)
+})
+
 test('a URL with a password is refused outside the environment, and never shown', () => {
-  const url = 'redis://user:pass@cache:6379/0?ttl=1'
+  const url = 'redis://user:hunter2@cache:6379/0?ttl=1'
   for (const options of [
     flags({ 'stores.shared.url': url }),
     { env: { WINDOWPANE_STORES_SHARED_URL: url } },
   ]) {
     const loaded = loadConfig({ upstream, ...options })
     assert.ok('problems' in loaded)
-    assert.doesNotMatch(loaded.problems.map(describeProblem).join('\n'), /pass/)
+    assert.doesNotMatch(loaded.problems.map(describeProblem).join('\n'), /hunter2/)
   }
 })

@@ -3,14 +3,13 @@
  * rows stands a head whose revision changes with them, so that looking for news is one read.
  */
 import { hash } from 'node:crypto'
-import type { Clock, EpochMs } from '../core/clock.ts'
-import { inTime } from '../core/deadline.ts'
+import type { EpochMs } from '../core/clock.ts'
 import type { Mark } from '../core/mark.ts'
 import type { Cell, CellDraft, CellId, Cells, Change, Condition, Revision } from '../stores/cells.ts'
 
 export interface MarkRowsOptions {
+  /** Limited in time by their guard: they reject where the store fails, is late, or is left alone. */
   readonly cells: Cells
-  readonly clock: Clock
   /** How long after its `at` a mark is kept. */
   readonly retentionMs: number
 }
@@ -19,15 +18,18 @@ const pk = 'marks'
 const schema = 1
 const head: CellId = { pk, sk: 'head' }
 const whateverIsThere: Condition = { is: 'expired', deadline: 'freshUntil' }
-const timeoutMs = 2000
 /** A row says itself when it lapses. Rows are collected later, so that a longer retention finds them still there. */
 const collectAfterMs = 30 * 86_400_000
-/** What one publish takes; what is left over lapses by itself. */
+/** What one publish takes; rows to be removed that are left over lapse by themselves. */
 const maxChanges = 100
+/** Marks that one save takes, with room for the head and some removals. */
+export const maxMarksPerSave = 50
 
 export class MarkRows {
   readonly #options: MarkRowsOptions
   #seenRevision: Revision | undefined
+  /** The rows of the last listing, by `sk`. */
+  #listed: ReadonlySet<string> = new Set()
 
   constructor(options: MarkRowsOptions) {
     this.#options = options
@@ -35,32 +37,40 @@ export class MarkRows {
 
   /** Resolves to whether all of it is stored now. */
   async save(added: readonly Mark[], dropped: readonly Mark[]): Promise<boolean> {
-    const { cells, clock } = this.#options
     const changes: Change[] = [
       ...added.map((mark) => ({ id: idOf(mark), put: this.#draftOf(mark), if: whateverIsThere })),
       { id: head, put: headDraft, if: whateverIsThere },
       ...dropped.map((mark) => ({ id: idOf(mark), remove: true as const, if: whateverIsThere })),
     ]
     try {
-      return (await inTime(cells.publish(changes.slice(0, maxChanges)), clock, timeoutMs)).ok
+      return (await this.#options.cells.publish(changes.slice(0, maxChanges))).ok
     } catch {
       return false
     }
   }
 
-  /** What is stored, where it has changed since it was last asked for. */
-  async news(): Promise<readonly Mark[]> {
-    const { cells, clock } = this.#options
+  /**
+   * The marks in the store where they have changed since they were last listed, or where the caller insists; none otherwise.
+   * Undefined where the store could not be asked.
+   */
+  async look(isForced: boolean): Promise<readonly Mark[] | undefined> {
+    const { cells } = this.#options
     try {
-      const now = await inTime(cells.get(head, schema), clock, timeoutMs)
-      if (now === undefined || now.rev === this.#seenRevision) return []
-      const rows = await inTime(cells.list(pk, schema), clock, timeoutMs)
+      const now = await cells.get(head, schema)
+      if (!isForced && (now === undefined || now.rev === this.#seenRevision)) return []
+      const rows = await cells.list(pk, schema)
       // A store that fails may say that there is nothing: then the head is missing too.
       this.#seenRevision = rows.find(([sk]) => sk === head.sk)?.[1].rev ?? this.#seenRevision
+      this.#listed = new Set(rows.map(([sk]) => sk))
       return rows.map(([, cell]) => markIn(cell)).filter((mark) => mark !== undefined)
     } catch {
-      return []
+      return undefined
     }
+  }
+
+  /** Whether the last listing had this mark. */
+  hasListed(mark: Mark): boolean {
+    return this.#listed.has(idOf(mark).sk)
   }
 
   /** Nobody needs to hear of it: everybody knows when a mark lapses. */

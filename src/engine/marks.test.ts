@@ -5,6 +5,7 @@ import type { Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { bucketMarkOf, isPurged, type Mark, noMarks } from '../core/mark.ts'
 import type { Cells } from '../stores/cells.ts'
+import { guardedCells, StoreGuard } from '../stores/guard.ts'
 import { memoryCells } from '../stores/memory/cells.ts'
 import { type FakeClock, fakeClock } from '../testing/fake-clock.ts'
 import { Marks, type MarksOptions } from './marks.ts'
@@ -270,7 +271,9 @@ for (const [name, faults] of Object.entries({
 })) {
   test(`cells that ${name}: the mark holds here, and it is said that it was not kept`, async () => {
     const clock = fakeClock()
-    const marks = new Marks({ clock, retentionMs, cells: { ...counted(memoryCells({ clock })), ...faults } })
+    const guard = new StoreGuard({ clock, timeoutMs: 2000 })
+    const cells = guardedCells({ ...counted(memoryCells({ clock })), ...faults }, guard)
+    const marks = new Marks({ clock, retentionMs, cells, breaker: guard.breaker })
     const loading = marks.load()
     await clock.advance(10_000)
     await loading

@@ -1,13 +1,19 @@
 /**
  * The marks in force. They are held in memory, where a lookup asks for them, and kept as cells where the store has
  * some: a restart does not bring purged buckets back, and processes that share a store hear of each other's marks.
+ *
+ * A node that cannot read the marks of its store does not know what others have purged meanwhile: `isCurrent` is false from
+ * then on, and the store's buckets are not used, until the marks have been read again. Marks that are made during an outage
+ * hold in this process at once and are saved when the store is back. A save that the store acknowledged and lost is repeated.
  */
 import type { Plan } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { Key } from '../core/key.ts'
-import { type BucketMark, bucketMarkOf, covers, folded, type Mark, noMarks } from '../core/mark.ts'
+import { type BucketMark, bucketMarkOf, type Mark, noMarks } from '../core/mark.ts'
+import type { Breaker } from '../stores/breaker.ts'
 import type { Cells } from '../stores/cells.ts'
-import { MarkRows } from './mark-rows.ts'
+import { fitted, withMark } from './mark-folds.ts'
+import { MarkRows, maxMarksPerSave } from './mark-rows.ts'
 
 export interface MarksOptions {
   readonly clock: Clock
@@ -15,6 +21,8 @@ export interface MarksOptions {
   readonly retentionMs: number
   /** Where marks are kept; without it they end with the process, as what they are about does. */
   readonly cells?: Cells | undefined
+  /** Of the store that has the cells: after it was open, marks are not current before they have been read again. */
+  readonly breaker?: Pick<Breaker, 'transitions'> | undefined
   /** The most marks in force; 1000 unless told. */
   readonly maxMarks?: number
   /** Tells other threads what is in force now; resolves when they know. */
@@ -23,6 +31,19 @@ export interface MarksOptions {
 
 /** How soon the marks of other processes are heard of. */
 const pollMs = 1000
+/** How soon they are read again where that failed: until then the store's buckets are not used. */
+const retryMs = 250
+/** Marks that nobody has read for this long are not current, also where reading has not failed yet. */
+const maxUnreadMs = 5000
+/** How long a mark of this node that was seen in the store is looked for again: a replica that took over may not have it. */
+const watchedMs = 10 * 60_000
+
+interface ReadMarks {
+  /** On the clock's `elapsed`, when reading began. */
+  readonly at: number
+  /** How often the breaker of the store had opened by then. */
+  readonly openings: number
+}
 
 export class Marks {
   readonly #options: MarksOptions
@@ -34,28 +55,45 @@ export class Marks {
   #isClosed = false
   /** What is in force is known to all threads. */
   #told: Promise<void> | undefined
+  /** Marks that this node made, for as long as it must see to it that the store has them. */
+  readonly #own = new Set<Mark>()
+  #lastRead: ReadMarks | undefined
+  #isListening = false
 
   constructor(options: MarksOptions) {
     this.#options = options
-    const { cells, clock, retentionMs } = options
-    this.#rows = cells && new MarkRows({ cells, clock, retentionMs })
+    const { cells, retentionMs } = options
+    this.#rows = cells && new MarkRows({ cells, retentionMs })
   }
 
   /** Reads what is kept, and listens for more from then on. */
   async load(): Promise<void> {
     if (this.#rows === undefined) return
+    this.#isListening = true
     await this.#look(this.#rows)
     this.#listen(this.#rows)
   }
 
+  /** Whether the marks that other nodes have saved are known. Always true where there are no others to listen to. */
+  get isCurrent(): boolean {
+    if (!this.#isListening) return true
+    if (this.#lastRead === undefined || this.#lastRead.openings !== this.#openings) return false
+    return this.#options.clock.elapsed() - this.#lastRead.at <= maxUnreadMs
+  }
+
+  get #openings(): number {
+    return this.#options.breaker?.transitions.open ?? 0
+  }
+
   /**
-   * In force before this returns, and in all threads before it resolves. Resolves to false where it could not be kept: it
-   * then holds in this process only, for as long as that runs.
+   * In force before this returns, and in all threads before it resolves. Resolves to false where it could not be saved: it
+   * then holds in this process only, until the store is back.
    */
   async add(mark: Mark): Promise<boolean> {
     this.dropLapsed()
     const before = this.#marks
     const folds = this.#adopt([mark])
+    if (this.#rows !== undefined) for (const own of [mark, ...folds]) this.#own.add(own)
     const [isKept] = await Promise.all([
       this.#rows?.save([mark, ...folds], this.#gone(before)) ?? true,
       this.#told,
@@ -100,32 +138,47 @@ export class Marks {
 
   #listen(rows: MarkRows): void {
     if (this.#isClosed) return
-    this.#timer = this.#options.clock.after(pollMs, () => {
+    const delayMs = this.#lastRead === undefined ? retryMs : pollMs
+    this.#timer = this.#options.clock.after(delayMs, () => {
       void this.#look(rows).then(() => this.#listen(rows))
     })
   }
 
   async #look(rows: MarkRows): Promise<void> {
-    const kept = await rows.news()
-    const before = this.#marks
-    // What is no longer kept stays in force here: a row that is gone proves nothing.
-    const folds = this.#adopt(kept)
-    if (folds.length > 0) await rows.save(folds, this.#gone(before))
+    const began = { at: this.#options.clock.elapsed(), openings: this.#openings }
+    const kept = await rows.look([...this.#own].some((mark) => !rows.hasListed(mark)))
+    if (kept === undefined) this.#lastRead = undefined
+    else {
+      const before = this.#marks
+      // What is no longer kept stays in force here: a row that is gone proves nothing.
+      const folds = this.#adopt(kept)
+      for (const fold of folds) this.#own.add(fold)
+      await this.#told
+      this.#lastRead = began
+      const missing = this.#missingIn(rows)
+      if (missing.length > 0) await rows.save(missing.slice(0, maxMarksPerSave), this.#gone(before))
+    }
     this.dropLapsed()
+  }
+
+  /** Own marks in force that the store does not have: it was down, or has lost them. */
+  #missingIn(rows: MarkRows): readonly Mark[] {
+    const inForce = new Set(this.#marks)
+    const watchedFrom = this.#options.clock.now() - watchedMs
+    const missing: Mark[] = []
+    for (const mark of this.#own) {
+      const isListed = rows.hasListed(mark)
+      if (!inForce.has(mark) || (isListed && mark.at < watchedFrom)) this.#own.delete(mark)
+      else if (!isListed) missing.push(mark)
+    }
+    return missing
   }
 
   /** Returns what several marks had to be folded into, for want of room. */
   #adopt(incoming: readonly Mark[]): readonly Mark[] {
     if (incoming.length === 0) return []
     const before = this.#marks
-    let marks = incoming.reduce(withMark, before)
-    const folds: Mark[] = []
-    const { maxMarks = 1000 } = this.#options
-    for (let many = toFold(marks); marks.length > maxMarks && many !== undefined; many = toFold(marks)) {
-      const fold = folded(many)
-      folds.push(fold)
-      marks = withMark(marks, fold)
-    }
+    const { marks, folds } = fitted(incoming.reduce(withMark, before), this.#options.maxMarks ?? 1000)
     this.#set(marks)
     if (marks !== before) this.#told = this.#options.onChange?.(marks)
     return folds
@@ -145,31 +198,6 @@ export class Marks {
   #lapseOf(mark: Mark): EpochMs {
     return mark.at + this.#options.retentionMs
   }
-}
-
-/** What a mark covers is said by it: a purge that is repeated every minute is one mark. */
-function withMark(marks: readonly Mark[], mark: Mark): readonly Mark[] {
-  if (marks.some((other) => covers(other, mark))) return marks
-  return [...marks.filter((other) => !covers(mark, other)), mark]
-}
-
-/** Of one data source, where one has several: the others are not touched then. */
-const toFold = (marks: readonly Mark[]): readonly [Mark, Mark, ...Mark[]] | undefined =>
-  olderHalf(marks, ({ backend = '', source }) => source && `${backend} ${source}`) ??
-  olderHalf(marks, ({ backend = '' }) => backend)
-
-/** The older half of the marks of the group that has most; undefined where no two are of one group. */
-function olderHalf(
-  marks: readonly Mark[],
-  groupOf: (mark: Mark) => string | undefined,
-): readonly [Mark, Mark, ...Mark[]] | undefined {
-  const grouped = Map.groupBy(marks, groupOf)
-  grouped.delete(undefined)
-  const groups = [...grouped.values()]
-  const largest = groups.reduce((a, b) => (b.length > a.length ? b : a), [])
-  const [first, second, ...more] = largest.toSorted((a, b) => a.at - b.at)
-  if (first === undefined || second === undefined) return undefined
-  return [first, second, ...more.slice(0, Math.ceil(more.length / 2))]
 }
 
 /** What is said about the buckets of a plan. */

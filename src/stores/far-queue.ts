@@ -1,14 +1,14 @@
 /**
- * What is still to be written to a far store, bounded, a few writes at a time so that the store can
- * gather them. Nobody waits for it. A store that fails or is silent is left alone for a while: its writes are lost,
- * which costs a refetch.
+ * The panes of a far store behind its guard, and the queue of what is still to be written there: bounded, a few writes at a
+ * time so that the store can batch them. Nobody waits for it. While the breaker is open writes are dropped, which costs a
+ * refetch.
  */
-import type { Clock, EpochMs } from '../core/clock.ts'
-import { inTime } from '../core/deadline.ts'
+import type { EpochMs } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { measure, type Pane } from '../core/pane.ts'
 import type { StoreOperation } from './figures.ts'
+import type { StoreGuard } from './guard.ts'
 import type { Entry, MaybePromise, Store } from './store.ts'
 import { cutOut } from './tile.ts'
 
@@ -17,10 +17,8 @@ export interface FarCounters {
   found: number
   /** Panes handed to the far store and kept by it. */
   written: number
-  /** Panes that were not: the queue was full, the store refused, or it was left alone. */
+  /** Panes that were not: the queue was full, the store refused, or its breaker was open. */
   dropped: number
-  /** Reads, writes and removals that failed or took too long. */
-  errors: number
 }
 
 interface Job {
@@ -30,30 +28,22 @@ interface Job {
 }
 
 export interface FarOptions {
-  readonly timeoutMs: number
+  readonly guard: StoreGuard
   readonly maxQueuedBytes: number
-  /** Called with what an operation took, also where it failed. */
-  readonly onOperation?: ((operation: StoreOperation, ms: number) => void) | undefined
 }
 
-const failuresInARow = 3
-const pauseMs = 5000
 const writesAtOnce = 8
 
 export class Far {
-  readonly counters: FarCounters = { found: 0, written: 0, dropped: 0, errors: 0 }
+  readonly counters: FarCounters = { found: 0, written: 0, dropped: 0 }
   readonly #store: Store
-  readonly #clock: Clock
   readonly #options: FarOptions
   #queue: Job[] = []
   #queuedBytes = 0
   #draining: Promise<void> | undefined
-  #failures = 0
-  #pausedUntil = Number.NEGATIVE_INFINITY
 
-  constructor(store: Store, clock: Clock, options: FarOptions) {
+  constructor(store: Store, options: FarOptions) {
     this.#store = store
-    this.#clock = clock
     this.#options = options
   }
 
@@ -61,38 +51,25 @@ export class Far {
     return this.#queuedBytes
   }
 
-  get isPaused(): boolean {
-    return this.#clock.now() < this.#pausedUntil
-  }
-
-  /** Runs an operation of the store; gives `otherwise` where it fails, is late, or the store is being left alone. */
+  /** Runs an operation of the store; gives `otherwise` where it fails, is late, or must not go out now. */
   ask<T>(
     operation: (store: Store) => MaybePromise<T>,
     otherwise: T,
     kind: StoreOperation = 'read',
   ): MaybePromise<T> {
-    if (this.isPaused) return otherwise
-    const began = this.#clock.elapsed()
-    const timed = (value: T): T => {
-      this.#options.onOperation?.(kind, this.#clock.elapsed() - began)
-      return value
-    }
     try {
-      const pending = operation(this.#store)
-      if (!(pending instanceof Promise)) return timed(this.#succeeded(pending))
-      return inTime(pending, this.#clock, this.#options.timeoutMs).then(
-        (value) => timed(this.#succeeded(value)),
-        () => timed(this.#failed(otherwise)),
-      )
+      const asked = this.#options.guard.run(kind, () => operation(this.#store))
+      return asked instanceof Promise ? asked.catch(() => otherwise) : asked
     } catch {
-      return timed(this.#failed(otherwise))
+      return otherwise
     }
   }
 
   /** Resolves to whether the store has it, once that is decided. */
   enqueue(key: Key, entry: Entry): Promise<boolean> {
     const bytes = measure(entry.pane)
-    if (this.isPaused || this.#queuedBytes + bytes > this.#options.maxQueuedBytes) {
+    const { guard, maxQueuedBytes } = this.#options
+    if (!guard.breaker.isAdmitting || this.#queuedBytes + bytes > maxQueuedBytes) {
       this.counters.dropped++
       return Promise.resolve(false)
     }
@@ -153,16 +130,5 @@ export class Far {
     if (isWritten) this.counters.written++
     else this.counters.dropped++
     settle(isWritten)
-  }
-
-  #succeeded<T>(value: T): T {
-    this.#failures = 0
-    return value
-  }
-
-  #failed<T>(otherwise: T): T {
-    this.counters.errors++
-    if (++this.#failures >= failuresInARow) this.#pausedUntil = this.#clock.now() + pauseMs
-    return otherwise
   }
 }

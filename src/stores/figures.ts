@@ -1,5 +1,6 @@
 /** What a store says about itself, for metrics and status: cheap to ask for, also where millions of buckets are kept. */
 import type { EpochMs } from '../core/clock.ts'
+import type { BreakerState } from './breaker.ts'
 
 /** Why something left a store before anybody removed it. */
 export const evictionReasons = {
@@ -11,14 +12,27 @@ export const evictionReasons = {
 
 export type EvictionReason = keyof typeof evictionReasons
 
-export const storeOperations = ['read', 'write', 'remove'] as const
+/** `cell`: one operation on small rows, such as claims and marks. */
+export const storeOperations = ['read', 'write', 'remove', 'cell'] as const
 export type StoreOperation = (typeof storeOperations)[number]
 
+/** How a store is, as `/-/status` says it. */
+export const storeStates = {
+  ok: 'it is used',
+  degraded: 'it is used as far as it can be: full, damaged, not set up or unreachable',
+  open: 'its circuit breaker is open: it failed or was too slow, requests go on without it, and it is tried again by itself',
+  missing: 'it could not be opened at the start: buckets are kept in memory only, until a restart',
+  closed: 'Windowpane is shutting down',
+} as const
+
+export type StoreState = keyof typeof storeStates
+
 export interface StoreCondition {
-  /** `missing`: it could not be opened, and buckets are kept in memory only. */
-  readonly state: 'ok' | 'degraded' | 'closed' | 'missing'
+  readonly state: StoreState
+  /** A stable word for what is wrong. */
   readonly trouble?: string
   readonly since?: EpochMs
+  /** A sentence. */
   readonly detail?: string
 }
 
@@ -34,12 +48,24 @@ export interface StoreFigures {
   readonly health?: StoreCondition
   /** Operations that failed or took too long. */
   readonly failures?: number
-  /** Requests that the engine refused because there were too many; most are sent again. */
-  readonly throttled?: number
-  /** Panes that the store did not take: its queue was full, it refused, or it was left alone. */
+  /** Panes that the store did not take: its queue was full, it refused, or its breaker was open. */
   readonly dropped?: number
+  /** Reads that brought buckets which memory had not, or had only older. */
+  readonly found?: number
   /** Values whose length or checksum was wrong. */
   readonly damagedValues?: number
   /** Bytes that wait to be written. */
   readonly queuedBytes?: number
+  /** Of stores behind the memory. */
+  readonly breaker?: {
+    readonly state: BreakerState
+    /** How often each state was entered. */
+    readonly transitions: Readonly<Record<BreakerState, number>>
+  }
+  /** Requests that the engine rejected for now because too many came (throttling). */
+  readonly throttled?: number
+  /** Requests that the engine rejected for good: missing rights, missing tables, values that are too large. */
+  readonly refusedRequests?: number
+  /** Rows that the engine's own TTL has deleted, where it says so: a sign that collection works, nothing else. */
+  readonly expired?: number
 }

@@ -6,11 +6,13 @@
  */
 import { BoundedMap } from '../core/bounded-map.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
+import { inTime } from '../core/deadline.ts'
 import { hullOf, type Interval, type Intervals, intersectAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { clockOf, measure, type Pane, slice } from '../core/pane.ts'
 import { Far, type FarCounters } from './far-queue.ts'
 import type { StoreFigures, StoreOperation } from './figures.ts'
+import { StoreGuard } from './guard.ts'
 import { type Comparison, Notices } from './notices.ts'
 import { peekInto } from './peek.ts'
 import { Sightings } from './sightings.ts'
@@ -24,18 +26,23 @@ export interface TieredStoreOptions {
   readonly far: Store
   /** What a request waits for the far store at most; 250 ms unless told. */
   readonly farTimeoutMs?: number
+  /** The far store's guard, where others use the store as well; one of its own unless told. */
+  readonly guard?: StoreGuard
+  /** Whether what the far store holds may be used now: its marks are known. Always, unless told. */
+  readonly isTrusted?: () => boolean
   /** Bytes that may wait to be written; 32 MiB unless told. */
   readonly maxQueuedBytes?: number
   /** Panes above this go to the far store only from the fourth sighting on; 8 MiB unless told. */
   readonly bigBytes?: number
   /** Buckets that another node has fetched anew are noticed within twice this time; 10 s unless told. */
   readonly noticeMs?: number
-  /** Called with what each operation of the far store took; memory is too fast to be measured for nothing. */
+  /** Called with what each operation of the far store took, where the guard is the tier's own. */
   readonly onOperation?: (operation: StoreOperation, ms: number) => void
 }
 
 export interface TieredStore extends Store {
-  readonly far: Readonly<FarCounters>
+  /** `errors`: operations of the far store that failed or took too long. */
+  readonly far: Readonly<FarCounters> & { readonly errors: number }
   share(key: Key, interval: Interval, isAwaited: boolean): Promise<boolean>
   /** How the far store is, as it says and as its queue sees it. */
   farFigures(): StoreFigures
@@ -51,40 +58,44 @@ export function tieredStore(options: TieredStoreOptions): TieredStore {
 const sightingPeriodMs = 12 * 3_600_000
 const sightingsForFar = 2
 const sightingsForBig = 4
-/** Forgetting a key costs a second write of the same panes. */
-const maxRemembered = 10_000
+/** A key that is forgotten goes to the far store only as its buckets are fetched again. */
+const maxUnsent = 10_000
 /** More runs than this are read in one go, together with what lies between them. */
 const maxFarReads = 4
-const leftAlone = {
-  state: 'degraded',
-  trouble: 'silent',
-  detail: 'it failed or was late several times in a row',
-} as const
+/** What one step of a listing may take: pages of a large store are slow, and no request waits for them. */
+const listingTimeoutMs = 10_000
 
 class Tiered implements TieredStore {
   readonly name: string
+  readonly #clock: Clock
   readonly #near: Store
   readonly #far: Far
   readonly #farStore: Store
+  readonly #guard: StoreGuard
+  readonly #isTrusted: () => boolean
   readonly #sightings: Sightings
   readonly #bigBytes: number
   /** Only where the far store can tell whether others have written. */
   readonly #notices: Notices | undefined
-  /** Keys of which the far store has what memory had when they were seen for the second time. */
-  readonly #promoted = new BoundedMap<Key, true>({ maxEntries: maxRemembered })
+  /** Keys with buckets that are in memory only. Their number grows with new shapes, not with shapes in use. */
+  readonly #unsent = new BoundedMap<Key, true>({ maxEntries: maxUnsent })
   /** Per key the writes that are on their way to the far store; resolves to whether it has them all. */
   readonly #onTheirWay = new Map<Key, Promise<boolean>>()
+  /** Reads of the far store that are under way, by key, interval and removals before them. */
+  readonly #reading = new Map<string, Promise<Found | undefined>>()
   /** Grows with every removal: what the far store said before one must not come back after it. */
   #removals = 0
   #isClosed = false
 
   constructor(options: TieredStoreOptions) {
-    const { clock, near, far, farTimeoutMs = 250, maxQueuedBytes = 32 * 1024 * 1024 } = options
+    const { clock, near, far, farTimeoutMs = 250, maxQueuedBytes = 32 * 1024 * 1024, onOperation } = options
     this.name = `${near.name}+${far.name}`
+    this.#clock = clock
     this.#near = near
     this.#farStore = far
-    const { onOperation } = options
-    this.#far = new Far(far, clock, { timeoutMs: farTimeoutMs, maxQueuedBytes, onOperation })
+    this.#guard = options.guard ?? new StoreGuard({ clock, timeoutMs: farTimeoutMs, onOperation })
+    this.#isTrusted = options.isTrusted ?? (() => true)
+    this.#far = new Far(far, { guard: this.#guard, maxQueuedBytes })
     this.#sightings = new Sightings(clock, sightingPeriodMs)
     this.#bigBytes = options.bigBytes ?? 8 * 1024 * 1024
     if (far.hasNews !== undefined) {
@@ -93,16 +104,23 @@ class Tiered implements TieredStore {
     }
   }
 
-  get far(): Readonly<FarCounters> {
-    return this.#far.counters
+  get far(): TieredStore['far'] {
+    return { ...this.#far.counters, errors: this.#guard.failures }
   }
 
   farFigures(): StoreFigures {
     const own = this.#farStore.figures?.() ?? {}
-    const { errors, dropped } = this.#far.counters
-    const health = this.#far.isPaused ? leftAlone : (own.health ?? { state: 'ok' })
-    const { queuedBytes } = this.#far
-    return { ...own, health, failures: (own.failures ?? 0) + errors, dropped, queuedBytes }
+    const { breaker, failures, trouble } = this.#guard
+    const { state, transitions } = breaker
+    return {
+      ...own,
+      health: trouble ?? own.health ?? { state: 'ok' },
+      failures: (own.failures ?? 0) + failures,
+      dropped: this.#far.counters.dropped,
+      found: this.#far.counters.found,
+      queuedBytes: this.#far.queuedBytes,
+      breaker: { state, transitions },
+    }
   }
 
   record(key: Key): MaybePromise<ShapeRecord | undefined> {
@@ -113,7 +131,7 @@ class Tiered implements TieredStore {
   near(key: Key, interval: Interval): MaybePromise<Found | undefined> {
     const found = this.#near.read(key, interval)
     const isKnown = this.#sightings.see(key) >= sightingsForFar
-    if (isKnown && found !== undefined && !this.#promoted.has(key)) void this.#promote(key)
+    if (isKnown && found !== undefined && this.#unsent.has(key)) void this.#promote(key)
     const comparison = this.#notices?.due(key)
     if (comparison === undefined || this.#isClosed) return found
     const compared = this.#compare(key, comparison)
@@ -131,9 +149,10 @@ class Tiered implements TieredStore {
   /** Both tiers, bucket by bucket the newer; nothing is brought nearer. */
   peek(key: Key, interval: Interval): MaybePromise<Found | undefined> {
     const near = peekInto(this.#near, key, interval)
-    const far = this.#isClosed
-      ? undefined
-      : this.#far.ask((store) => peekInto(store, key, interval), undefined)
+    const far =
+      this.#isClosed || !this.#isTrusted()
+        ? undefined
+        : this.#far.ask((store) => peekInto(store, key, interval), undefined)
     const both = ([one, other]: readonly (Found | undefined)[]): Found | undefined =>
       other === undefined ? one : united(interval, { near: one, far: other })
     return near instanceof Promise || far instanceof Promise
@@ -145,6 +164,7 @@ class Tiered implements TieredStore {
     const kept = this.#near.write(key, entry)
     const seen = this.#sightings.count(key) || this.#sightings.see(key)
     if (seen >= this.#sightingsFor(entry.pane)) this.#send(key, entry)
+    else this.#unsent.set(key, true)
     return kept
   }
 
@@ -178,11 +198,11 @@ class Tiered implements TieredStore {
       listed.add(key)
       yield [key, shape]
     }
-    if (this.#far.isPaused) return
+    if (this.#guard.breaker.state !== 'closed') return
     try {
-      for await (const [key, shape] of this.#farStore.shapes()) if (!listed.has(key)) yield [key, shape]
+      for await (const [key, shape] of this.#listFar()) if (!listed.has(key)) yield [key, shape]
     } catch {
-      this.#far.counters.errors++
+      this.#guard.failures++
     }
   }
 
@@ -198,24 +218,51 @@ class Tiered implements TieredStore {
     await this.#farStore.close()
   }
 
+  async *#listFar(): AsyncIterable<readonly [Key, ShapeRecord]> {
+    const shapes = this.#farStore.shapes()
+    const steps = Symbol.asyncIterator in shapes ? shapes[Symbol.asyncIterator]() : shapes[Symbol.iterator]()
+    for (;;) {
+      const step = await inTime(steps.next(), this.#clock, listingTimeoutMs)
+      if (step.done === true) return
+      yield step.value
+    }
+  }
+
   #readOn(
     key: Key,
     interval: Interval,
     { near, stale }: { near: Found | undefined; stale: Intervals | undefined },
   ): MaybePromise<Found | undefined> {
     const wanted = stale === undefined ? absentIn(near, interval) : intersectAll(stale, [interval])
-    if (wanted.length === 0 || this.#isClosed) return near
+    if (wanted.length === 0 || this.#isClosed || !this.#isTrusted()) return near
     const removals = this.#removals
-    const use = (found: readonly (Found | undefined)[]): MaybePromise<Found | undefined> => {
-      if (removals !== this.#removals) return this.#near.read(key, interval)
-      const far = newerIn(found, near)
+    const use = (
+      found: readonly (Found | undefined)[],
+      near: Found | undefined,
+    ): MaybePromise<Found | undefined> => {
+      const far = removals === this.#removals ? newerIn(found, near) : undefined
       return far === undefined ? near : this.#keepNear(key, interval, { near, far })
     }
     const asked = wanted.length <= maxFarReads ? wanted : [hullOf(wanted)]
-    const all = asked.map((run) => this.#far.ask((store) => store.read(key, run), undefined))
-    return all.some((found) => found instanceof Promise)
-      ? Promise.all(all).then(use)
-      : use(all as (Found | undefined)[])
+    const all = asked.map((run) => this.#readFar(key, run))
+    if (!all.some((found) => found instanceof Promise)) return use(all as (Found | undefined)[], near)
+    return Promise.all(all).then((found) => {
+      // Meanwhile a fetch of this node, or another lookup, may have brought it into memory.
+      const current = this.#near.read(key, interval)
+      return current instanceof Promise ? current.then((read) => use(found, read)) : use(found, current)
+    })
+  }
+
+  /** Lookups of one shape at the same time are one read: those who waited for a flight of another node look all at once. */
+  #readFar(key: Key, run: Interval): MaybePromise<Found | undefined> {
+    const id = `${key} ${run.from} ${run.to} ${this.#removals}`
+    const reading = this.#reading.get(id)
+    if (reading !== undefined) return reading
+    const found = this.#far.ask((store) => store.read(key, run), undefined)
+    if (!(found instanceof Promise)) return found
+    this.#reading.set(id, found)
+    void found.then(() => this.#reading.delete(id))
+    return found
   }
 
   /** Brings what other nodes have fetched anew, of all that memory holds of a key or of what they announced. */
@@ -238,7 +285,7 @@ class Tiered implements TieredStore {
     this.#far.counters.found++
     // It is in the far store already, so it is no one-off.
     this.#sightings.see(key, sightingsForBig)
-    this.#promoted.set(key, true)
+    this.#unsent.delete(key)
     const shape = both.near?.shape ?? both.far.shape
     const kept = both.far.panes.map((pane) => this.#near.write(key, { pane, shape }))
     // Memory may be too small for it: the answer is not.
@@ -251,7 +298,7 @@ class Tiered implements TieredStore {
 
   /** The second sighting: what is in memory so far goes to the far store. */
   async #promote(key: Key): Promise<void> {
-    this.#promoted.set(key, true)
+    this.#unsent.delete(key)
     const found = await this.#near.read(key, everything)
     for (const pane of found?.panes ?? []) {
       if (measure(pane) <= this.#bigBytes) this.#send(key, { pane, shape: found!.shape })

@@ -1,9 +1,11 @@
 /** Every metric with its type, labels and meaning: what is exposed, and what the reference page lists. */
 import { cutReasons, outcomes, unstoredReasons } from '../core/decision.ts'
+import { leaseResults } from '../engine/cell-claims.ts'
 import { verifyResults } from '../engine/shadow/log.ts'
+import { breakerStates } from '../stores/breaker.ts'
 import { evictionReasons, storeOperations } from '../stores/figures.ts'
 import type { Family } from './exposition.ts'
-import { originStatuses, phases } from './labels.ts'
+import { nodeStates, originStatuses, phases } from './labels.ts'
 
 type More = Partial<Pick<Family, 'labels' | 'example'>>
 
@@ -138,15 +140,15 @@ export const families = {
     'Operations of a store behind the memory that failed or took too long.',
     { labels: store },
   ),
-  storeThrottled: counter(
-    'windowpane_store_throttled_total',
-    'Requests that a store behind the memory refused because there were too many (DynamoDB); they are repeated within its timeout.',
-    { labels: store, example: 'sum by (store) (rate(windowpane_store_throttled_total[5m]))' },
-  ),
   storeDropped: counter(
     'windowpane_store_dropped_total',
     'Panes that a store behind the memory did not take; each costs a query after a restart.',
     { labels: store },
+  ),
+  storeFound: counter(
+    'windowpane_store_found_total',
+    'Reads of a store behind the memory that brought buckets which memory had not, or had only older.',
+    { labels: store, example: 'sum by (store) (rate(windowpane_store_found_total[5m]))' },
   ),
   storeOperation: histogram(
     'windowpane_store_operation_duration_seconds',
@@ -157,9 +159,55 @@ export const families = {
         'histogram_quantile(0.99, sum by (le, store, op) (rate(windowpane_store_operation_duration_seconds_bucket[5m])))',
     },
   ),
+  storeBreaker: gauge(
+    'windowpane_store_breaker_state',
+    '1 for the state that the circuit breaker of a store behind the memory is in, 0 for the others. While it is `open` nobody waits for the store; `half_open` lets one operation through.',
+    {
+      labels: { ...store, state: breakerStates },
+      example: 'sum by (store) (windowpane_store_breaker_state{state!="closed"})',
+    },
+  ),
+  storeBreakerTransitions: counter(
+    'windowpane_store_breaker_transitions_total',
+    'How often the circuit breaker of a store behind the memory entered a state.',
+    {
+      labels: { ...store, to: breakerStates },
+      example: 'sum by (store) (increase(windowpane_store_breaker_transitions_total{to="open"}[1h]))',
+    },
+  ),
+  storeThrottled: counter(
+    'windowpane_store_throttled_total',
+    'Requests that the engine of a store rejected for now because too many came.',
+    { labels: store, example: 'sum by (store) (rate(windowpane_store_throttled_total[5m]))' },
+  ),
+  storeRefused: counter(
+    'windowpane_store_refused_requests_total',
+    'Requests that the engine of a store rejected for good: missing rights, missing tables, values that are too large.',
+    { labels: store, example: 'sum by (store) (increase(windowpane_store_refused_requests_total[1h]))' },
+  ),
+  storeExpired: counter(
+    'windowpane_store_expired_rows_total',
+    'Rows that the own TTL of the engine has deleted, where it says so. A sign that collection works, nothing else.',
+    { labels: store },
+  ),
+  leases: counter(
+    'windowpane_leases_total',
+    'Claims to fetch something, between nodes that share a store: `won`, `waited` for another node, whose lease may have `expired`; `unavailable`: sent without a claim, because the store failed, was too slow or too busy.',
+    { labels: { result: leaseResults }, example: 'sum by (result) (rate(windowpane_leases_total[5m]))' },
+  ),
   evictions: counter('windowpane_evictions_total', 'Keys or buckets that left a store, by reason.', {
     labels: { ...store, reason: evictionReasons },
   }),
+  fleetNodes: gauge(
+    'windowpane_fleet_nodes',
+    'Nodes that share a store with this one, itself included: `missing` ones ended without leaving, or cannot reach the store, and are shown for an hour.',
+    { labels: { state: nodeStates }, example: 'max by (state) (windowpane_fleet_nodes)' },
+  ),
+  fleetConnected: gauge(
+    'windowpane_fleet_connected',
+    '1 while this node and those that share its stores can see each other; 0 where a shared store does not answer.',
+    { example: 'min(windowpane_fleet_connected)' },
+  ),
   spansSent: counter('windowpane_trace_spans_sent_total', 'Spans that the collector took.'),
   spansDropped: counter(
     'windowpane_trace_spans_dropped_total',

@@ -4,11 +4,13 @@
  */
 import type { Clock } from '../core/clock.ts'
 import { type CutReason, cutReasons, type Outcome, outcomes } from '../core/decision.ts'
+import { type ClaimCounters, leaseResults } from '../engine/cell-claims.ts'
 import type { VerifyResult } from '../engine/shadow/log.ts'
 import type { StoreOperation } from '../stores/figures.ts'
 import { BackendFigures } from './backend-figures.ts'
 import { type Family, headOf, sample } from './exposition.ts'
 import { families } from './families.ts'
+import { type FleetFigures, fleetFamilies } from './fleet-families.ts'
 import { ageBounds, durationBounds, Histograms } from './histograms.ts'
 import { type OriginStatus, phases } from './labels.ts'
 import type { ProcessFigures } from './process-figures.ts'
@@ -19,10 +21,13 @@ import { type NamedStore, StoreTimes, storeFamilies } from './store-families.ts'
 /** Figures that others keep; read when metrics are rendered. What is not given is not shown. */
 export interface MetricSources {
   stores?(): readonly NamedStore[]
+  leases?(): Readonly<ClaimCounters>
   memory?(): { readonly used: number; readonly limit: number }
   flights?(): number
   requestsInFlight?(): number
   segments?(): readonly WatchedSegments[]
+  /** Undefined where no store is shared with other nodes. */
+  fleet?(): FleetFigures | undefined
   traces?(): { readonly sent: number; readonly dropped: number } | undefined
   process?(): ProcessFigures
 }
@@ -39,6 +44,18 @@ export interface OriginFetch {
   readonly status: OriginStatus
   /** Length of the interval that was asked for. */
   readonly intervalMs: number
+}
+
+/** The figures of all backends together, since the start. */
+export interface MetricTotals {
+  readonly requests: Readonly<Partial<Record<Outcome, number>>>
+  readonly buckets: { readonly cache: number; readonly origin: number }
+  /** To the database. */
+  readonly queries: number
+  /** Those that ended with a 5xx, a timeout or no connection. */
+  readonly failedQueries: number
+  /** Requests per bound of `durationBounds`, then those beyond. */
+  readonly durations: readonly number[]
 }
 
 /** Databases are configured, not sent; still, their number is bounded. */
@@ -112,6 +129,23 @@ export class Metrics {
     return totals
   }
 
+  totals(): MetricTotals {
+    const backends = [...this.#backends.values()]
+    const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0)
+    const durations = new Array<number>(durationBounds.length + 1).fill(0)
+    for (const backend of backends) backend.addDurations(durations)
+    return {
+      requests: this.counts(),
+      buckets: {
+        cache: sum(backends.map(({ bucketCounts }) => bucketCounts[0]!)),
+        origin: sum(backends.map(({ bucketCounts }) => bucketCounts[1]!)),
+      },
+      queries: sum(backends.map(({ queries }) => queries)),
+      failedQueries: sum(backends.map(({ failedQueries }) => failedQueries)),
+      durations,
+    }
+  }
+
   /** One text per family; what was counted meanwhile shows in those that follow. */
   *render(): Iterable<string> {
     const backends = [...this.#backends.values()]
@@ -181,7 +215,7 @@ export class Metrics {
   }
 
   *#fromSources(): Iterable<string> {
-    const { stores, memory, flights, requestsInFlight, segments, traces, process } =
+    const { stores, leases, memory, flights, requestsInFlight, segments, fleet, traces, process } =
       this.#options.sources ?? {}
     if (requestsInFlight !== undefined) yield single(families.inFlight, requestsInFlight())
     if (flights !== undefined) yield single(families.flights, flights())
@@ -190,8 +224,16 @@ export class Metrics {
       yield single(families.memoryUsed, used) + single(families.memoryLimit, limit)
     }
     if (stores !== undefined) yield storeFamilies(stores(), this.#storeTimes)
+    const counters = leases?.()
+    if (counters !== undefined)
+      yield family(
+        families.leases,
+        ...leaseResults.map((result) => sample(families.leases.name, ['result', result], counters[result])),
+      )
     const watched = segments?.() ?? []
     if (watched.length > 0) yield segmentFamilies(watched.slice(0, maxBackends))
+    const nodes = fleet?.()
+    if (nodes !== undefined) yield fleetFamilies(nodes)
     const spans = traces?.()
     if (spans !== undefined)
       yield single(families.spansSent, spans.sent) + single(families.spansDropped, spans.dropped)

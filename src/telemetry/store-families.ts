@@ -1,4 +1,5 @@
 /** The metrics of the stores: what they say about themselves, and how long those behind the memory take. */
+import { type BreakerState, breakerStates } from '../stores/breaker.ts'
 import {
   evictionReasons,
   type StoreFigures,
@@ -12,6 +13,8 @@ import { durationBounds, Histograms } from './histograms.ts'
 export interface NamedStore extends StoreFigures {
   /** As in the configuration; no two have the same. */
   readonly name: string
+  /** The kind of store, such as memory or lmdb. */
+  readonly engine: string
 }
 
 /** Stores are configured, not sent; still, their number is bounded. */
@@ -53,13 +56,36 @@ export function storeFamilies(all: readonly NamedStore[], times: StoreTimes): st
     each(families.storeLimit, ({ limitBytes }) => limitBytes) +
     each(families.storeDegraded, ({ health }) => health && (health.state === 'ok' ? 0 : 1)) +
     each(families.storeFailures, ({ failures }) => failures) +
-    each(families.storeThrottled, ({ throttled }) => throttled) +
     each(families.storeDropped, ({ dropped }) => dropped) +
+    each(families.storeFound, ({ found }) => found) +
+    each(families.storeThrottled, countOf('throttled')) +
+    each(families.storeRefused, countOf('refusedRequests')) +
+    each(families.storeExpired, countOf('expired')) +
+    headOf(families.storeBreaker) +
+    stores.map((store) => breakerLines(store, families.storeBreaker, 'state')).join('') +
+    headOf(families.storeBreakerTransitions) +
+    stores.map((store) => breakerLines(store, families.storeBreakerTransitions, 'to')).join('') +
     headOf(families.evictions) +
     stores.map(evictionsOf).join('') +
     headOf(families.storeOperation) +
     times.lines()
   )
+}
+
+/** An engine that does not report these has none; memory has no engine of its own. */
+const countOf =
+  (count: 'throttled' | 'refusedRequests' | 'expired') =>
+  (store: StoreFigures): number | undefined =>
+    store[count] ?? (store.breaker && 0)
+
+/** `state`: which one it is in. `to`: how often it entered each. */
+function breakerLines({ name, breaker }: NamedStore, family: Family, label: 'state' | 'to'): string {
+  if (breaker === undefined) return ''
+  const shown = (state: BreakerState): number =>
+    label === 'to' ? breaker.transitions[state] : Number(breaker.state === state)
+  return breakerStates
+    .map((state) => sample(family.name, ['store', name, label, state], shown(state)))
+    .join('')
 }
 
 const evictionsOf = ({ name, evictions }: NamedStore): string =>

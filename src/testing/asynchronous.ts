@@ -1,20 +1,34 @@
 /**
  * A store as it is behind a network: every operation is a promise, takes its time on the way there and back, may be done in
- * another order than it was asked for, and may fail late, before or after it was done. For tests of whatever uses a store.
+ * another order than it was asked for, and may fail late, before or after it was done. It can also throw at once, return
+ * short pages and lose what it has acknowledged. For tests of whatever uses a store: each fault has a share of the operations,
+ * which a test may change while it runs.
  */
 import type { Clock } from '../core/clock.ts'
-import type { Cells } from '../stores/cells.ts'
-import type { Store } from '../stores/store.ts'
+import type { CellId, Cells } from '../stores/cells.ts'
+import type { Found, MaybePromise, Store } from '../stores/store.ts'
+import { clip } from '../stores/tile.ts'
 import { type Random, seededRandom, wholeNumber } from './random.ts'
+
+/** 0 to 1, asked for at every operation. */
+type Share = () => number
 
 export interface AsynchronousOptions {
   readonly clock: Clock
-  /** Decides delays and failures; a fixed sequence unless told. */
+  /** Decides delays and faults; a fixed sequence unless told. */
   readonly random?: Random
   /** Each way takes up to this long on the clock; 0, unless told: some turns of the microtask queue, and no time. */
-  readonly maxDelayMs?: number
-  /** The share of operations that fail; none unless told. Half of them were done all the same. */
-  readonly failures?: () => number
+  readonly maxDelayMs?: number | (() => number)
+  /** Operations that fail. Half of them were done all the same. */
+  readonly failures?: Share
+  /** Operations that throw at once instead of returning a promise. */
+  readonly throws?: Share
+  /** Reads that return only a part of the buckets that they found. */
+  readonly shortReads?: Share
+  /** Writes of panes and cells that are acknowledged and then lost, as by a replica that takes over. */
+  readonly lostWrites?: Share
+  /** How long each way takes, where that is no uniform distribution. */
+  readonly delayMs?: () => number
   /** Nothing arrives any more, in either direction, and every operation fails. */
   readonly isCut?: () => boolean
 }
@@ -25,13 +39,17 @@ export function asynchronous(store: Store, options: AsynchronousOptions): Store 
     name: `asynchronous ${store.name}`,
     ...(store.cells && { cells: asynchronousCells(store.cells, network) }),
     record: (key) => network.run(() => store.record(key)),
-    read: (key, interval, stale) => network.run(() => store.read(key, interval, stale)),
-    ...(store.peek && { peek: (key, interval) => network.run(() => store.peek!(key, interval)) }),
-    write: (key, entry) => network.run(() => store.write(key, entry)),
+    read: (key, interval, stale) =>
+      network.run(async () => network.tear(await store.read(key, interval, stale))),
+    ...(store.peek && {
+      peek: (key, interval) => network.run(async () => network.tear(await store.peek!(key, interval))),
+    }),
+    write: (key, entry) => network.run(() => network.loses() || store.write(key, entry)),
     remove: (key, interval, fetchedUntil) => network.run(() => store.remove(key, interval, fetchedUntil)),
     async *shapes() {
       for await (const listed of store.shapes()) yield await network.run(() => listed)
     },
+    ...(store.figures && { figures: () => store.figures!() }),
     close: () => store.close(),
   }
 }
@@ -41,12 +59,21 @@ const asynchronousCells = (cells: Cells, network: Network): Cells => ({
   capabilities: cells.capabilities,
   get: (id, v) => network.run(() => cells.get(id, v)),
   list: (pk, v) => network.run(() => cells.list(pk, v)),
-  put: (id, draft, condition) => network.run(() => cells.put(id, draft, condition)),
+  put: (id, draft, condition) =>
+    network.run(() => network.orLost(cells, [{ id, v: draft.v }], () => cells.put(id, draft, condition))),
   take: (id, take) => network.run(() => cells.take(id, take)),
   remove: (id, condition) => network.run(() => cells.remove(id, condition)),
-  publish: (changes) => network.run(() => cells.publish(changes)),
+  publish: (changes) => {
+    const puts = changes.flatMap((change) => ('put' in change ? [{ id: change.id, v: change.put.v }] : []))
+    return network.run(() => network.orLost(cells, puts, () => cells.publish(changes)))
+  },
   close: () => cells.close(),
 })
+
+interface RowOf {
+  readonly id: CellId
+  readonly v: number
+}
 
 class Network {
   readonly #options: AsynchronousOptions
@@ -57,7 +84,40 @@ class Network {
     this.#random = options.random ?? seededRandom(1)
   }
 
-  async run<T>(operation: () => T | Promise<T>): Promise<T> {
+  run<T>(operation: () => MaybePromise<T>): Promise<T> {
+    if (this.#happens(this.#options.throws)) throw new Error('the client of the store is broken')
+    return this.#run(operation)
+  }
+
+  loses(): boolean {
+    return this.#happens(this.#options.lostWrites)
+  }
+
+  /** Carries out a change of rows; where it is to be lost, the rows are as before afterwards. */
+  async orLost<T>(cells: Cells, rows: readonly RowOf[], change: () => MaybePromise<T>): Promise<T> {
+    if (!this.loses()) return change()
+    const before = await Promise.all(rows.map(({ id, v }) => cells.get(id, v)))
+    const outcome = await change()
+    for (const [i, { id, v }] of rows.entries()) {
+      const [old, now] = [before[i], await cells.get(id, v)]
+      if (now === undefined || now.rev === old?.rev) continue
+      const unchanged = { is: 'revision', rev: now.rev } as const
+      if (old === undefined) await cells.remove(id, unchanged)
+      else await cells.put(id, old, unchanged)
+    }
+    return outcome
+  }
+
+  /** The first buckets, or the last ones. */
+  tear(found: Found | undefined): Found | undefined {
+    const [first, last] = [found?.panes[0], found?.panes.at(-1)]
+    if (first === undefined || last === undefined || !this.#happens(this.#options.shortReads)) return found
+    const cut = wholeNumber(this.#random, first.from, last.to)
+    const kept = this.#random() < 0.5 ? { from: first.from, to: cut } : { from: cut, to: last.to }
+    return { ...found!, panes: clip(found!.panes, kept) }
+  }
+
+  async #run<T>(operation: () => MaybePromise<T>): Promise<T> {
     const { failures, isCut } = this.#options
     const isFailing = this.#random() < (failures?.() ?? 0)
     const isDone = !isFailing || this.#random() < 0.5
@@ -68,10 +128,17 @@ class Network {
     return result as T
   }
 
+  /** Faults that a test does not ask for do not use up dice. */
+  #happens(share: Share | undefined): boolean {
+    return share !== undefined && this.#random() < share()
+  }
+
   async #travel(): Promise<void> {
-    const { clock, maxDelayMs = 0 } = this.#options
-    if (maxDelayMs > 0) {
-      await new Promise<void>((resolve) => void clock.after(maxDelayMs * this.#random(), resolve))
+    const { clock, maxDelayMs = 0, delayMs } = this.#options
+    const maxMs = typeof maxDelayMs === 'number' ? maxDelayMs : maxDelayMs()
+    if (delayMs !== undefined || maxMs > 0) {
+      const delay = delayMs?.() ?? maxMs * this.#random()
+      await new Promise<void>((resolve) => void clock.after(delay, resolve))
     } else for (let turns = wholeNumber(this.#random, 0, 5); turns > 0; turns--) await Promise.resolve()
   }
 }

@@ -9,11 +9,12 @@ import type { ExplainedRequest, Explanation } from '../engine/explain/explain.ts
 import type { Identity } from '../engine/http/identity.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
 import { Marks } from '../engine/marks.ts'
-import type { StreamTarget } from '../engine/ports.ts'
+import type { StreamTarget, Upstream } from '../engine/ports.ts'
 import { Purge } from '../engine/purge/purge.ts'
 import { ShadowLog } from '../engine/shadow/log.ts'
 import type { Answer, Client, Demands } from '../engine/trip.ts'
 import type { Cells } from '../stores/cells.ts'
+import { guardedCells, StoreGuard } from '../stores/guard.ts'
 import { memoryCells } from '../stores/memory/cells.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import type { Store } from '../stores/store.ts'
@@ -43,6 +44,8 @@ export interface RigOptions {
   readonly far?: Store
   /** Shared with other rigs. */
   readonly database?: FakeDatabase
+  /** Asked instead of the database. */
+  readonly upstream?: Upstream
 }
 
 /** What every rig has behind its memory that is not told otherwise: whole suites run again over a far tier. */
@@ -74,6 +77,7 @@ export class EngineRig {
   readonly store: Store
   /** Where there is a far tier. */
   readonly tiered: TieredStore | undefined
+  readonly guard: StoreGuard | undefined
   readonly claims: CellClaims | undefined
   readonly marks: Marks
   readonly purge: Purge
@@ -88,10 +92,17 @@ export class EngineRig {
     this.shadowLog = new ShadowLog({ clock, budget })
     const memory = memoryStore({ clock, budget, retentionMs, maxBucketsPerShape: 100_000 })
     const far = options.far ?? (options.wrap || cells ? undefined : rigDefaults.far?.(clock))
-    this.tiered = far && tieredStore({ clock, near: memory, far })
+    this.guard = far && new StoreGuard({ clock, timeoutMs: 250 })
+    const farCells = far?.cells && guardedCells(far.cells, this.guard!)
+    this.tiered =
+      far &&
+      tieredStore({
+        ...{ clock, near: memory, far, guard: this.guard! },
+        isTrusted: () => this.marks.isCurrent,
+      })
     this.store = this.tiered ?? options.wrap?.(memory) ?? memory
-    this.claims = far?.cells && this.tiered && cellClaims(this.tiered, far.cells, clock)
-    this.marks = new Marks({ clock, retentionMs, cells: cells ?? far?.cells })
+    this.claims = farCells && this.tiered && cellClaims(this.tiered, farCells, clock)
+    this.marks = new Marks({ clock, retentionMs, cells: cells ?? farCells, breaker: this.guard?.breaker })
     this.purge = new Purge(clock, [{ backend: 'cells', store: this.store, marks: this.marks }])
     this.database =
       options.database ??
@@ -102,7 +113,7 @@ export class EngineRig {
       store: this.store,
       marks: this.marks.of('cells'),
       policy: policyOf(this),
-      upstream: this.database,
+      upstream: options.upstream ?? this.database,
       clock,
       budget,
       maxAnswerBytes: 1 << 20,
@@ -187,7 +198,7 @@ export class EngineRig {
 }
 
 const cellClaims = (store: TieredStore, cells: Cells, clock: FakeClock): CellClaims =>
-  new CellClaims({ cells, clock, share: (...what) => store.share(...what) })
+  new CellClaims({ cells, clock, timeoutMs: 250, share: (...what) => store.share(...what) })
 
 /** A store with some of its methods replaced. */
 export const storeWith = (store: Store, replaced: Partial<Store>): Store => ({

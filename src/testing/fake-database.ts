@@ -21,6 +21,8 @@ export interface FakeDatabaseOptions {
   readonly clock: Clock
   /** The value of the cell that begins at an instant; undefined where it has no data. Whoever asks, whenever. */
   valueAt(start: EpochMs): number | undefined
+  /** The value of a cell may be another one at the next query; false unless told. */
+  readonly isChanging?: boolean
 }
 
 export type Failure = Broken | { readonly status: number; readonly body: string }
@@ -88,7 +90,7 @@ export class FakeDatabase implements Upstream {
 
   #row(start: EpochMs): string {
     const known = this.#rows.get(start)
-    if (known !== undefined) return known
+    if (known !== undefined && this.#options.isChanging !== true) return known
     const value = this.#options.valueAt(start)
     const row = value === undefined ? '' : `[${start},${value}]`
     // Late data may still arrive where there is none.

@@ -1,17 +1,19 @@
 /** Several engines that share one far store and one database, on one fake clock: nodes behind a load balancer. */
-import { asynchronous } from './asynchronous.ts'
+import { type AsynchronousOptions, asynchronous } from './asynchronous.ts'
 import { EngineRig, minuteMs, type RigOptions, type Served, sharedStore } from './engine-rig.ts'
-import { type FakeClock, fakeClock } from './fake-clock.ts'
+import { type FakeClock, fakeClock, skewed } from './fake-clock.ts'
 import { FakeDatabase } from './fake-database.ts'
 import { seededRandom } from './random.ts'
 
 export interface FleetOptions extends Omit<RigOptions, 'far' | 'database' | 'clock'> {
   readonly nodes: number
   readonly seed?: number
-  /** How long the way to the store, or back, takes at most. */
-  readonly maxDelayMs?: number
-  /** The share of store operations that fail. */
-  readonly failures?: () => number
+  /** How the store behaves; ways of up to 25 ms and no faults unless told. */
+  readonly network?: Omit<AsynchronousOptions, 'clock' | 'random' | 'isCut'>
+  /** How far the wall clock of each node is ahead; 0 unless told. */
+  readonly aheadMs?: readonly number[]
+  /** The values of the database depend on when it is asked. */
+  readonly isChanging?: boolean
 }
 
 export class FleetRig {
@@ -20,28 +22,40 @@ export class FleetRig {
   readonly nodes: readonly EngineRig[]
   readonly #cut = new Set<number>()
 
-  constructor({ nodes, seed = 1, maxDelayMs = 25, failures = () => 0, ...options }: FleetOptions) {
+  constructor({ nodes, seed = 1, network, aheadMs = [], isChanging = false, ...options }: FleetOptions) {
     const { clock } = this
     this.database = new FakeDatabase({
-      clock,
+      ...{ clock, isChanging },
       valueAt: options.valueAt ?? ((start) => (start / 1000) % 9973),
     })
     const store = sharedStore(clock)
-    const network = { clock, random: seededRandom(seed), maxDelayMs, failures }
+    const common = { clock, random: seededRandom(seed), maxDelayMs: 25, failures: () => 0, ...network }
     this.nodes = Array.from({ length: nodes }, (_, node) => {
-      const far = asynchronous(store, { ...network, isCut: () => this.#cut.has(node) })
-      return new EngineRig({ ...options, clock, far, database: this.database })
+      const far = asynchronous(store, { ...common, isCut: () => this.#cut.has(node) })
+      const own = skewed(clock, aheadMs[node] ?? 0)
+      return new EngineRig({ ...options, clock: own, far, database: this.database })
     })
   }
 
   /** The start of the cell that contains now. */
   get openCell(): number {
-    return this.nodes[0]!.openCell
+    return Math.floor(this.clock.now() / minuteMs) * minuteMs
   }
 
   /** Nothing that this node does reaches the store from now on: to others it is dead. */
   cut(node: number): void {
     this.#cut.add(node)
+  }
+
+  mend(node: number): void {
+    this.#cut.delete(node)
+  }
+
+  /** Every node listens for the marks of the others. */
+  async loadMarks(): Promise<void> {
+    const loading = Promise.all(this.nodes.map(({ marks }) => marks.load()))
+    await this.clock.advance(1000)
+    await loading
   }
 
   /** Time passes until the answer is there. */

@@ -1,6 +1,7 @@
 /** The stores and marks of a thread that serves requests: views of the main thread's. */
 import type { Clock } from '../core/clock.ts'
 import type { Mark } from '../core/mark.ts'
+import { type ClaimCounters, noLeases } from '../engine/cell-claims.ts'
 import { Marks } from '../engine/marks.ts'
 import type { Storage, StoreParts } from '../proxy/assembly/tiers.ts'
 import type { Cells } from '../stores/cells.ts'
@@ -54,6 +55,10 @@ export class ThreadStorage implements Storage {
   /** The main thread has them. */
   figures(): NamedStore[] {
     return []
+  }
+
+  leases(): Readonly<ClaimCounters> {
+    return noLeases
   }
 
   async close(): Promise<void> {}

@@ -18,7 +18,7 @@ test('promtool finds nothing wrong with the metrics', async (t) => {
     version: '1.2.3',
     log: { level: () => 'silent', format: () => 'json', write: () => true },
     sources: {
-      stores: () => [{ name: 'memory', entries: 1, bytes: 2, evictions: { memory: 3 } }],
+      stores: () => [{ name: 'memory', engine: 'memory', entries: 1, bytes: 2, evictions: { memory: 3 } }],
       memory: () => ({ used: 1, limit: 2 }),
       flights: () => 0,
       requestsInFlight: () => 0,

@@ -116,14 +116,20 @@ test('with traffic, every panel and every example shows something, and every ale
   // On a busy machine some writes may have been late; then the store is left alone for some seconds.
   const [memory, disk] = await eventually(
     () => storesIn(admin),
-    ([, onDisk]) => onDisk?.health?.state === 'ok',
+    ([, onDisk]) => onDisk?.state === 'ok',
   )
   assert.deepEqual([memory!.name, memory!.entries, disk!.name, disk!.entries], ['memory', 1, 'disk', 1])
+  assert.deepEqual([disk!.engine, disk!.detail], ['lmdb', 'It is used.'])
 })
 
-async function storesIn(admin: string): Promise<readonly NamedStore[]> {
+interface StoreStatus extends NamedStore {
+  readonly state: string
+  readonly detail: string
+}
+
+async function storesIn(admin: string): Promise<readonly StoreStatus[]> {
   const response = await fetch(`${admin}/-/status`)
-  return ((await response.json()) as { stores: NamedStore[] }).stores
+  return ((await response.json()) as { stores: StoreStatus[] }).stores
 }
 
 interface LoadedRule {

@@ -59,7 +59,7 @@ test('the file counts its keys and bytes, and says when it is closed', async () 
   assert.deepEqual([health, entries], [{ state: 'closed' }, undefined])
 })
 
-test('a far store that fails is degraded while it is left alone, and its operations are measured', async () => {
+test('a far store that fails is open until a probe succeeds, and its operations are measured', async () => {
   const clock = fakeClock()
   const operations: [StoreOperation, number][] = []
   const far: Store = { ...plain(memory(clock)), read: () => new Promise(() => {}) }
@@ -72,21 +72,27 @@ test('a far store that fails is degraded while it is left alone, and its operati
     await pending
   }
   assert.deepEqual(operations, Array(3).fill(['read', 100]))
-  const { health, failures } = store.farFigures()
-  assert.deepEqual([health!.state, health!.trouble, failures], ['degraded', 'silent', 3])
+  const { health, failures, breaker } = store.farFigures()
+  assert.deepEqual([health!.state, health!.trouble, failures], ['open', 'failing', 3])
+  assert.match(health!.detail!, /longer than 100 ms \(no answer in time\).* tried again in [01]\.\d s\.$/)
+  assert.deepEqual(breaker, { state: 'open', transitions: { closed: 0, open: 1, half_open: 0 } })
   store.write(keyNumber(0), entryOf(0, hour, clock.now()))
   store.write(keyNumber(0), entryOf(0, hour, clock.now()))
   assert.equal(store.farFigures().dropped, 2)
   await clock.advance(5000)
-  assert.equal(store.farFigures().health!.state, 'ok')
+  assert.deepEqual(
+    [store.farFigures().health!.state, store.farFigures().breaker!.state],
+    ['open', 'half_open'],
+  )
   store.write(keyNumber(0), entryOf(0, hour, clock.now()))
   await store.idle()
   assert.deepEqual(operations.slice(3), [['write', 0]])
+  assert.deepEqual(store.farFigures().health, { state: 'ok' })
 })
 
 test('tiers are listed apart, memory once, and one that could not be opened is there', () => {
   const clock = fakeClock()
-  const missing = { state: 'missing', trouble: 'busy' } as const
+  const missing = { engine: 'lmdb', state: 'missing', trouble: 'busy' } as const
   const farStores = new Map<string, FarStore>([
     ['disk', opened(memory(clock))],
     ['memory', opened(memory(clock))],
@@ -130,7 +136,10 @@ stores: { disk: { type: lmdb, path: /dev/null/panes } }`
   assert.match(said, /stores\.disk: .* kept in memory only/)
 })
 
-const opened = (panes: Store): FarStore => ({ panes, timeoutMs: 250, close: async () => panes.close() })
+const opened = (panes: Store): FarStore => ({
+  ...{ panes, engine: 'memory', timeoutMs: 250 },
+  close: async () => panes.close(),
+})
 
 /** Its methods as properties, so that one can be replaced. */
 const plain = (inner: Store): Store => ({

@@ -6,10 +6,12 @@ import type {
   ExplainedRun,
   Explanation,
 } from '../../engine/explain/explain.ts'
+import { type StoreState, storeStates } from '../../stores/figures.ts'
 import { outcomeReasons } from '../../telemetry/labels.ts'
 import { countBuckets, type RequestRecord, runsOf } from '../../telemetry/record.ts'
 import type { Recorded, RecordFilter } from '../../telemetry/recorder.ts'
 import type { ShapeRow } from '../../telemetry/shapes.ts'
+import type { NamedStore } from '../../telemetry/store-families.ts'
 import { iso } from '../../telemetry/texts.ts'
 
 const ms = (value: number): number => Math.round(value * 1000) / 1000
@@ -102,6 +104,21 @@ const viewOfRun = (run: ExplainedRun): object => ({
 })
 
 const viewOfMark = (mark: ExplainedMark): object => ({ ...viewOfInterval(mark), at: iso(mark.at) })
+
+/** What is wrong is a sentence in `detail`, also where a store only has a word for it. */
+export function viewOfStore({ name, engine, health, ...figures }: NamedStore): object {
+  const { state = 'ok', trouble, since, detail = sentenceOf(state) } = health ?? {}
+  const more = {
+    ...(trouble !== undefined && { trouble }),
+    ...(since !== undefined && { since: iso(since) }),
+  }
+  return { name, engine, state, detail, ...more, ...figures }
+}
+
+function sentenceOf(state: StoreState): string {
+  const text = storeStates[state]
+  return `${text[0]!.toUpperCase()}${text.slice(1)}.`
+}
 
 export interface ListQuery {
   readonly filter: RecordFilter

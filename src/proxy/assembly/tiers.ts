@@ -1,25 +1,30 @@
 /** The stores of one process: its memory, and per far store the memory in front of it. */
 import type { Clock } from '../../core/clock.ts'
 import type { Mark } from '../../core/mark.ts'
-import { CellClaims } from '../../engine/cell-claims.ts'
+import { CellClaims, type ClaimCounters, leaseResults, noLeases } from '../../engine/cell-claims.ts'
 import type { Claims } from '../../engine/claims.ts'
 import { Marks } from '../../engine/marks.ts'
 import type { Cells } from '../../stores/cells.ts'
 import type { StoreCondition } from '../../stores/figures.ts'
+import { guardedCells, StoreGuard } from '../../stores/guard.ts'
 import type { OpenedStore } from '../../stores/kind.ts'
 import type { Store } from '../../stores/store.ts'
 import { type TieredStore, tieredStore } from '../../stores/tiered.ts'
 import type { NamedStore } from '../../telemetry/store-families.ts'
 import type { Observer } from '../../telemetry/telemetry.ts'
+import { ModeRow } from '../fleet/mode-row.ts'
+import { NodeRows } from '../fleet/node-rows.ts'
 
-/** An open store and how it is used, or why there is none. */
-export type FarStore = (OpenedStore & FarTerms) | StoreCondition
+/** A configured far store: open, with how it is used, or why there is none. */
+export type FarStore = { readonly engine: string } & ((OpenedStore & FarTerms) | StoreCondition)
 
 export interface FarTerms {
   /** How long one operation of it may take. */
   readonly timeoutMs: number
   /** See `TieredStoreOptions`. */
   readonly noticeMs?: number | undefined
+  /** See `CellClaimsOptions`. */
+  readonly leaseMs?: number | undefined
 }
 
 export interface TiersOptions {
@@ -40,6 +45,13 @@ export interface StoreParts {
   readonly claims?: Claims | undefined
   /** Where it has some that outlive this process or are shared. */
   readonly cells?: Cells | undefined
+  /** What nodes that share the store tell each other; only in the thread that has the store. */
+  readonly fleet?: FleetRows | undefined
+}
+
+export interface FleetRows {
+  readonly nodes: NodeRows
+  readonly modes: ModeRow
 }
 
 /** The stores and marks of whoever serves requests. */
@@ -54,39 +66,64 @@ export interface Storage {
   loadMarks(): Promise<void>
   /** Memory first. */
   figures(): NamedStore[]
+  /** What became of the claims of this process, over all stores. */
+  leases(): Readonly<ClaimCounters>
   close(): Promise<void>
 }
 
 export class Tiers implements Storage {
   readonly #memory: Store
-  readonly #tiers = new Map<string, TieredStore>()
+  readonly #tiers = new Map<string, { readonly tier: TieredStore; readonly engine: string }>()
+  readonly #claims: CellClaims[] = []
   readonly #opened: OpenedStore[] = []
   readonly #missing: NamedStore[] = []
   /** By store: who shares one shares its marks. */
   readonly #parts = new Map<Store, StoreParts>()
+  readonly #options: TiersOptions
 
-  constructor({ clock, memory, farStores, telemetry, retentionMs, onMarks }: TiersOptions) {
-    const onChangeOf = (store: string) => onMarks && ((marks: readonly Mark[]) => onMarks(store, marks))
+  constructor(options: TiersOptions) {
+    const { clock, memory, farStores, retentionMs } = options
+    this.#options = options
     this.#memory = memory
-    this.#parts.set(memory, { marks: new Marks({ clock, retentionMs, onChange: onChangeOf('') }) })
+    this.#parts.set(memory, { marks: new Marks({ clock, retentionMs, onChange: this.#onChangeOf('') }) })
     for (const [name, far] of farStores) {
-      if ('state' in far) this.#missing.push({ name: labelOf(name), health: far })
-      else {
-        const onOperation = telemetry?.storeHook(labelOf(name))
-        const { panes, cells, timeoutMs, noticeMs } = far
-        this.#opened.push(far)
-        const tier = tieredStore({
-          ...{ clock, near: memory, far: panes, farTimeoutMs: timeoutMs },
-          ...(noticeMs !== undefined && { noticeMs }),
-          ...(onOperation && { onOperation }),
-        })
-        this.#tiers.set(name, tier)
-        const marks = new Marks({ clock, retentionMs, cells, onChange: onChangeOf(name) })
-        const share = (...what: Parameters<TieredStore['share']>) => tier.share(...what)
-        const claims = cells?.capabilities.shared ? new CellClaims({ cells, clock, share }) : undefined
-        this.#parts.set(tier, { marks, claims, cells })
-      }
+      if ('state' in far) {
+        const { engine, ...health } = far
+        this.#missing.push({ name: labelOf(name), engine, health })
+      } else this.#add(name, far)
     }
+  }
+
+  #add(name: string, far: Extract<FarStore, OpenedStore>): void {
+    const { clock, memory, telemetry, retentionMs } = this.#options
+    const { panes, cells, timeoutMs, noticeMs, leaseMs, engine } = far
+    this.#opened.push(far)
+    const guard = new StoreGuard({ clock, timeoutMs, onOperation: telemetry?.storeHook(labelOf(name)) })
+    // No request waits for marks: they have more time.
+    const markCells = cells && guardedCells(cells, guard, markTimeoutMs)
+    const marks = new Marks({
+      ...{ clock, retentionMs, cells: markCells, breaker: guard.breaker },
+      onChange: this.#onChangeOf(name),
+    })
+    const isTrusted = () => marks.isCurrent
+    const tier = tieredStore({
+      ...{ clock, near: memory, far: panes, guard, isTrusted },
+      ...(noticeMs !== undefined && { noticeMs }),
+    })
+    this.#tiers.set(name, { tier, engine })
+    const guarded = cells && guardedCells(cells, guard)
+    const share = (...what: Parameters<TieredStore['share']>) => tier.share(...what)
+    const claims = guarded?.capabilities.shared
+      ? new CellClaims({ cells: guarded, clock, timeoutMs, leaseMs, share })
+      : undefined
+    if (claims !== undefined) this.#claims.push(claims)
+    const fleet = markCells?.capabilities.shared ? fleetRows(markCells, clock) : undefined
+    this.#parts.set(tier, { marks, claims, cells: guarded, fleet })
+  }
+
+  #onChangeOf(store: string): ((marks: readonly Mark[]) => Promise<void>) | undefined {
+    const { onMarks } = this.#options
+    return onMarks && ((marks) => onMarks(store, marks))
   }
 
   get names(): readonly string[] {
@@ -94,7 +131,7 @@ export class Tiers implements Storage {
   }
 
   of(name: string | undefined): Store {
-    return this.#tiers.get(name ?? '') ?? this.#memory
+    return this.#tiers.get(name ?? '')?.tier ?? this.#memory
   }
 
   partsOf(store: Store): StoreParts {
@@ -106,17 +143,35 @@ export class Tiers implements Storage {
   }
 
   figures(): NamedStore[] {
-    const far = [...this.#tiers].map(([name, tier]) => ({ name: labelOf(name), ...tier.farFigures() }))
-    return [{ name: 'memory', ...this.#memory.figures?.() }, ...far, ...this.#missing]
+    const far = [...this.#tiers].map(([name, { tier, engine }]) => ({
+      ...{ name: labelOf(name), engine },
+      ...tier.farFigures(),
+    }))
+    return [{ name: 'memory', engine: 'memory', ...this.#memory.figures?.() }, ...far, ...this.#missing]
+  }
+
+  leases(): Readonly<ClaimCounters> {
+    const total = { ...noLeases }
+    for (const { counters } of this.#claims)
+      for (const result of leaseResults) total[result] += counters[result]
+    return total
   }
 
   async close(): Promise<void> {
     for (const { marks } of this.#parts.values()) marks.close()
-    await Promise.all([...this.#tiers.values()].map((tier) => tier.close()))
+    await Promise.all([...this.#tiers.values()].map(({ tier }) => tier.close()))
     await Promise.all(this.#opened.map((far) => far.close()))
     await this.#memory.close()
   }
 }
+
+const fleetRows = (cells: Cells, clock: Clock): FleetRows => ({
+  nodes: new NodeRows({ cells, clock }),
+  modes: new ModeRow({ cells, clock }),
+})
+
+/** What reading or saving marks may take. */
+const markTimeoutMs = 2000
 
 /** A far store may be configured under the name of the memory in front of it. */
 const labelOf = (name: string): string => (name === 'memory' ? 'memory-far' : name)

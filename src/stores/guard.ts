@@ -1,0 +1,101 @@
+/**
+ * The one way to a far store: every operation of its panes and cells is limited in time, measured, counted and reported to
+ * the store's breaker here. While the breaker is open an operation fails at once and nobody waits.
+ */
+import type { Clock } from '../core/clock.ts'
+import { inTime } from '../core/deadline.ts'
+import { withoutSecrets } from '../core/secrets.ts'
+import { Breaker } from './breaker.ts'
+import type { Cells } from './cells.ts'
+import type { StoreCondition, StoreOperation } from './figures.ts'
+import type { MaybePromise } from './store.ts'
+
+export interface StoreGuardOptions {
+  readonly clock: Clock
+  /** The latency budget: what a request waits for one operation at most; later answers count as failures. */
+  readonly timeoutMs: number
+  /** Called with what an operation took, also where it failed; not where the breaker was open. */
+  readonly onOperation?: ((operation: StoreOperation, ms: number) => void) | undefined
+}
+
+export class StoreGuard {
+  readonly breaker: Breaker
+  readonly timeoutMs: number
+  /** Operations that failed or exceeded the budget. */
+  failures = 0
+  readonly #options: StoreGuardOptions
+  #lastFailure = ''
+
+  constructor(options: StoreGuardOptions) {
+    this.#options = options
+    this.timeoutMs = options.timeoutMs
+    this.breaker = new Breaker(options.clock)
+  }
+
+  /** Undefined while operations go out. */
+  get trouble(): StoreCondition | undefined {
+    const { breaker } = this
+    if (breaker.state === 'closed') return undefined
+    const next =
+      breaker.state === 'open' ? `in ${(breaker.opensForMs / 1000).toFixed(1)} s` : 'with the next operation'
+    const detail = `The store failed or took longer than ${this.timeoutMs} ms (${this.#lastFailure}). Requests go on without it; it is tried again ${next}.`
+    return { state: 'open', trouble: 'failing', detail }
+  }
+
+  /** Throws or rejects where the operation fails, is late, or must not go out now. */
+  run<T>(
+    kind: StoreOperation,
+    operation: () => MaybePromise<T>,
+    timeoutMs = this.timeoutMs,
+  ): MaybePromise<T> {
+    const admission = this.breaker.admit()
+    if (admission === undefined) throw new Error('the breaker of the store is open')
+    const { clock, onOperation } = this.#options
+    const began = clock.elapsed()
+    const settle = (isOk: boolean): void => {
+      admission.settle(isOk)
+      onOperation?.(kind, clock.elapsed() - began)
+    }
+    const succeeded = (value: T): T => {
+      settle(true)
+      return value
+    }
+    const failed = (error: unknown): never => {
+      this.#note(error)
+      settle(false)
+      throw error
+    }
+    let pending: MaybePromise<T>
+    try {
+      pending = operation()
+    } catch (error) {
+      return failed(error)
+    }
+    if (!(pending instanceof Promise)) return succeeded(pending)
+    return inTime(pending, clock, timeoutMs).then(succeeded, failed)
+  }
+
+  #note(error: unknown): void {
+    this.failures++
+    this.#lastFailure = withoutSecrets(String(error instanceof Error ? error.message : error)).slice(0, 200)
+  }
+}
+
+/** Cells whose operations go through the guard. Callers that nobody waits for may be given more time than requests have. */
+export function guardedCells(cells: Cells, guard: StoreGuard, timeoutMs?: number): Cells {
+  const run = async <T>(operation: () => MaybePromise<T>): Promise<T> =>
+    guard.run('cell', operation, timeoutMs)
+  const { isAlone } = cells
+  return {
+    name: cells.name,
+    capabilities: cells.capabilities,
+    ...(isAlone && { isAlone: () => isAlone.call(cells) }),
+    get: (id, v) => run(() => cells.get(id, v)),
+    list: (pk, v) => run(() => cells.list(pk, v)),
+    put: (id, draft, condition) => run(() => cells.put(id, draft, condition)),
+    take: (id, take) => run(() => cells.take(id, take)),
+    remove: (id, condition) => run(() => cells.remove(id, condition)),
+    publish: (changes) => run(() => cells.publish(changes)),
+    close: () => cells.close(),
+  }
+}
