@@ -47,6 +47,7 @@ const newMetrics = () =>
         { backend: 'main', isTrusted: true, ageSeconds: 4.5, segments: 812, marked: 3 },
         { backend: 'other', isTrusted: false, ageSeconds: 99, segments: 0, marked: 0 },
       ],
+      fleet: () => ({ nodes: { up: 3, missing: 1 }, isConnected: true }),
       traces: () => ({ sent: 8, dropped: 3 }),
       process: () => processFigures,
     },

@@ -65,6 +65,7 @@ export class Fleet {
 
   /** Begins with a heartbeat; resolves when that is written. */
   async start(): Promise<void> {
+    if (this.#options.stores.length === 0) return
     const nextMs = Math.max(beatMs, beatMsPerNode * this.#seen.length)
     this.#beating = this.#beat(nextMs)
     await this.#beating
