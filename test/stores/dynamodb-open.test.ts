@@ -29,6 +29,7 @@ await withDynamoDb('opening', ({ api, endpoint, table }) => {
     assert.deepEqual([health?.state, health?.trouble], ['degraded', 'not_set_up'])
     assert.match(health?.detail ?? '', /table later: ResourceNotFoundException.*windowpane store init/s)
     assert.match(opened.notice ?? '', /windowpane store init/)
+    assert.equal(opened.panes.figures().refusedRequests, 2, 'the probes of both tables')
     const entry = entryOf(1, interval, systemClock.now())
     await assert.rejects(async () => opened.panes.write(keyNumber(1), entry), {
       name: 'ResourceNotFoundException',

@@ -72,5 +72,9 @@ async function probe(panes: Requests, cells: Requests): Promise<void> {
 function figuresOf(tables: readonly Requests[]): StoreFigures {
   const conditions = tables.map((table) => table.conditionBeside(tables))
   const health: StoreCondition = conditions.find(({ state }) => state !== 'ok') ?? { state: 'ok' }
-  return { health, throttled: tables.reduce((sum, { throttled }) => sum + throttled, 0) }
+  return {
+    health,
+    throttled: tables.reduce((sum, { throttled }) => sum + throttled, 0),
+    refusedRequests: tables.reduce((sum, { refused }) => sum + refused, 0),
+  }
 }
