@@ -98,6 +98,7 @@ export class Requests {
     this.#succeededAt = this.#options.clock.elapsed()
   }
 
+  /** The error to throw. */
   #noted(error: unknown, kind: ErrorMeaning): unknown {
     if (kind === 'condition') {
       this.#succeeded()
@@ -108,7 +109,8 @@ export class Requests {
     const since = this.#trouble?.kind === kind ? this.#trouble.since : clock.now()
     const detail = `table ${this.table}: ${textOf(error)}; ${remedies[kind]}`
     this.#trouble = { kind, since, detail, at: clock.elapsed() }
-    return error
+    // Whoever shows the message shows the remedy.
+    return Object.assign(new Error(detail, { cause: error }), { name: (error as Error).name })
   }
 }
 
