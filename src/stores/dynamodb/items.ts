@@ -13,8 +13,8 @@ import type { Requests } from './requests.ts'
 
 /** An item may have 400 KB, names and numbers included. */
 const maxValueBytes = 390 * 1024
-/** What one BatchWriteItem takes. */
-const maxBatch = 25
+/** BatchWriteItem takes 25 items; fewer are sent in parallel, since 10 MB in one request would not arrive in time. */
+const maxBatch = 4
 /** Requests of one operation at a time. */
 const maxParallel = 16
 
