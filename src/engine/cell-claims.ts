@@ -125,9 +125,7 @@ class Lease {
       const other = wanted.isImpatient ? undefined : others.find((flight) => this.#isWorthAwaiting(flight))
       if (other?.landed !== undefined) return { outcome: 'news', acceptFrom: nothingAwaited }
       if (other?.isAwaited) return { awaited: other, expectedMs: durationIn(row) }
-      const written = other
-        ? await this.#note(row, other)
-        : await this.#tryToWin(row, others.length > 0)
+      const written = other ? await this.#note(row, other) : await this.#tryToWin(row, others.length > 0)
       if (written.isWritten && other !== undefined) return { awaited: other, expectedMs: durationIn(row) }
       if (written.isWritten) return { outcome: 'won', acceptFrom: nothingAwaited }
       row = written.row
