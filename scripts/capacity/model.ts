@@ -96,7 +96,7 @@ function sharedDemand(workload: Workload): Demand {
   const [tailReads, notices] = [sum((shape) => shape.tailReads), sum((shape) => shape.notices)]
   const waits = sum((shape) => shape.waits)
   const claimReads = sum((shape) => shape.claimReads)
-  const cellReads = claimReads + nodes * markReadsPerNode + fleetReads(nodes)
+  const cellReads = claimReads + nodes * pollsPerNode + fleetReads(nodes)
   const cellWrites = 2 * queries + fleetWrites(nodes)
   const bytesOf = (rows: number, buckets: number): number =>
     rows * measured.rowBytes + buckets * bytesPerBucket * workload.storedPerByte
@@ -170,7 +170,8 @@ function nextRequestS(viewers: number, refreshS: number, ttlS: number): number {
   return (refreshS / viewers) * (1 - (1 - ownS / refreshS) ** viewers)
 }
 
-const markReadsPerNode = 1
+/** Marks once a second, modes every two. */
+const pollsPerNode = 1.5
 /** Settled buckets are fetched again each hour, many at a time, and lie in long rows then. */
 const bucketsPerKeptRow = 10
 

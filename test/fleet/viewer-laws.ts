@@ -79,14 +79,8 @@ export function testViewers(name: string, storeUrl: StoreUrl): void {
       t.diagnostic(`${count} nodes: ${several.queries} queries, one node: ${one.queries}`)
       assert.ok(several.queries <= 1.2 * one.queries, `${several.queries} queries against ${one.queries}`)
       assert.deepEqual(several.requests, Array(count).fill((viewers / count) * rounds))
-      assert.ok(
-        several.farReads.every((reads) => reads > 0),
-        `far reads per node: ${several.farReads}`,
-      )
-      assert.equal(
-        several.queriesPerNode.reduce((sum, queries) => sum + queries, 0),
-        several.queries,
-      )
+      assert.ok(several.farReads.every((reads) => reads > 0), `far reads per node: ${several.farReads}`)
+      assert.equal(several.queriesPerNode.reduce((sum, queries) => sum + queries, 0), several.queries)
     }
   })
 }
