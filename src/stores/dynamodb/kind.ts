@@ -61,10 +61,7 @@ function tableOf({ place }: StoreUrl): UrlKeys | RefusedUrl {
   return { table }
 }
 
-/** `timeout` is a key of every store. */
-type Opened = DynamoDbConfig & { readonly timeoutMs?: number }
-
-async function openDynamoDb(config: Opened, rules: StoreRules): Promise<OpenedStore | Refused> {
+async function openDynamoDb(config: DynamoDbConfig, rules: StoreRules): Promise<OpenedStore | Refused> {
   const { openDynamoDbStore } = await import('./index.ts')
   const { table, region, endpoint } = config
   const { clock, retentionMs, timeoutMs } = rules
