@@ -57,6 +57,13 @@ or a data source),
 the data: buckets that look back into it are purged too. The answer counts shapes and buckets, and a dry run counts
 what the run would.
 
+## Nodes
+
+Where several nodes share a store, \`/-/status\` has all of them in \`nodes\` and what they come to in \`fleet\`; \`/-/shapes\` and
+\`/-/shadow\` add up all that are up. \`?node=\` names one by its name or id. \`fleet.state\` is \`shared\`, \`alone\`, or \`unreachable\`
+where a shared store does not answer: then everything is about this node alone. Answers to \`/-/mode\` and \`/-/purge\` have \`reach\`:
+how many nodes the change holds at, and after how many seconds. [Several replicas](../guide/replicas.md) has the rules.
+
 ## Live requests
 
 \`GET /-/requests\` with \`Accept: text/event-stream\` sends each decision as a server-sent event with the same fields as the

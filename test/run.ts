@@ -2,7 +2,8 @@
  * Runs the tests: `npm test [-- pattern …] [--test-name-pattern=…]`. Without a pattern it runs the checks and then all tests. A
  * pattern is a file, a folder, a glob or a part of a path; options of `node --test` are passed on. All tests end with those of the proxy on the
  * lowest Node that is supported (lowest-node.ts). One Prometheus and one Druid with
- * the test data serve all test files that need them. A server that cannot be had is said so, and its tests skip; under CI=true that
+ * the test data, one Cassandra and one DynamoDB Local, serve all test files that need them. A server that cannot be had is said
+ * so, and its tests skip; under CI=true that
  * fails the run.
  */
 import { spawn } from 'node:child_process'
@@ -11,6 +12,8 @@ import { fixtureEnvironment, startOwnFixture } from './data/fixture.ts'
 import { druidEnvironment, startDruidFixture } from './druid/fixture.ts'
 import { filesNamedBy, reaches, root, testFiles } from './selection.ts'
 import { isUnavailable, type Unavailable } from './servers/availability.ts'
+import { cassandraEnvironment, startCassandraFixture } from './servers/cassandra/fixture.ts'
+import { dynamoDbEnvironment, startDynamoDbFixture } from './servers/dynamodb/fixture.ts'
 
 /** Ends a run in which a test file hangs. The longest takes some minutes where nothing else runs. */
 const HANG_MINUTES = 45
@@ -57,6 +60,8 @@ function startServers(files: readonly string[]): Promise<SharedServer[]> {
   return Promise.all([
     ...(reaches('await startFixture()', files) ? [prometheusForAll()] : []),
     ...(reaches('await startDruidFixture()', files) ? [druidForAll()] : []),
+    ...(reaches('await startCassandraFixture()', files) ? [cassandraForAll()] : []),
+    ...(reaches('await startDynamoDbFixture()', files) ? [dynamoDbForAll()] : []),
   ])
 }
 
@@ -68,6 +73,16 @@ async function prometheusForAll(): Promise<SharedServer> {
 async function druidForAll(): Promise<SharedServer> {
   const server = await startDruidFixture()
   return { name: 'Druid', server, environment: druidEnvironment(server) }
+}
+
+async function cassandraForAll(): Promise<SharedServer> {
+  const server = await startCassandraFixture()
+  return { name: 'Cassandra', server, environment: cassandraEnvironment(server) }
+}
+
+async function dynamoDbForAll(): Promise<SharedServer> {
+  const server = await startDynamoDbFixture()
+  return { name: 'DynamoDB Local', server, environment: dynamoDbEnvironment(server) }
 }
 
 function run(program: string, args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<number> {

@@ -36,6 +36,30 @@ export const adminFlags: readonly FlagWords[] = [
   { name: 'json', about: 'for programs' },
 ]
 
+/** Of commands that show the nodes that share a store as one. */
+export const nodeFlag: FlagWords = {
+  name: 'node',
+  value: 'NAME',
+  about: 'only this one of the nodes that share a store; all of them unless given',
+}
+
+/** What `/-/status` says about nodes. Proxies of other versions may say nothing. */
+export interface FleetStatus {
+  readonly state: string
+  readonly detail?: string
+  readonly up: number
+  readonly missing: number
+}
+
+/** How many nodes a change reaches, and how soon. */
+export interface Reach {
+  readonly nodes: number
+  readonly withinSeconds: number
+}
+
+export const reachText = (reach: Reach | undefined): string =>
+  reach === undefined || reach.nodes < 2 ? '' : ` at ${reach.nodes} nodes, within ${reach.withinSeconds} s,`
+
 export interface AdminAddress {
   readonly url: string
   readonly token: string | undefined

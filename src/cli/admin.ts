@@ -10,6 +10,7 @@ import { type Admin, startAdmin } from '../proxy/admin/admin.ts'
 import { runThrough } from '../proxy/admin/run.ts'
 import { viewOfStore } from '../proxy/admin/views.ts'
 import type { ProxyServer } from '../proxy/assembly/server.ts'
+import type { Fleet } from '../proxy/fleet/fleet.ts'
 import type { ModeState } from '../proxy/request/settings.ts'
 import type { SegmentFigures } from '../proxy/upstream/witness.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -32,11 +33,12 @@ export interface Running {
   readonly configuration: string
   /** What each database is. */
   readonly kindOf: (name: string) => KindName
+  readonly fleet: Fleet
 }
 
 /** Resolves to undefined where the configuration wants none. Without one the proxy still serves. */
 export async function openAdmin(running: Running): Promise<Admin | AdminTrouble | undefined> {
-  const { server, telemetry, loaded, reloads, configuration, kindOf } = running
+  const { server, telemetry, loaded, reloads, configuration, kindOf, fleet } = running
   const { admin } = loaded().config
   if (!admin.enabled) return undefined
   try {
@@ -57,6 +59,7 @@ export async function openAdmin(running: Running): Promise<Admin | AdminTrouble 
       reload: () => reloads.run(),
       databases: () => new Map(server.databases.map((each) => [each.name, databaseOf(running, each)])),
       purge: server.purge,
+      fleet,
       shadow: {
         log: server.shadowLog,
         modes: new Map(server.databases.map(({ name, modes }) => [name, modes])),

@@ -10,13 +10,17 @@ import { mode } from './mode.ts'
 import { purge } from './purge.ts'
 import { serveWords } from './serve.ts'
 import { shadow } from './shadow.ts'
+import { store } from './store.ts'
 import { tail } from './tail.ts'
 import { oneLine } from './text.ts'
 import { top } from './top.ts'
 
 /** Those that only ask and answer; serve, check and demo run in their own way. */
 export const commands: ReadonlyMap<string, Command> = new Map(
-  [init, doctor, explain, top, tail, purge, shadow, mode].map((command) => [command.words.name, command]),
+  [init, doctor, explain, top, tail, purge, shadow, mode, store].map((command) => [
+    command.words.name,
+    command,
+  ]),
 )
 
 /** What the help and the reference page list. */
@@ -24,7 +28,7 @@ export const allWords: readonly CommandWords[] = [
   serveWords,
   init.words,
   checkWords,
-  ...[doctor, explain, top, tail, purge, shadow, mode].map(({ words }) => words),
+  ...[doctor, explain, top, tail, purge, shadow, mode, store].map(({ words }) => words),
   demoWords,
 ]
 

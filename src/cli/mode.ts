@@ -1,6 +1,6 @@
 /** `windowpane mode`: switches a database between off, shadow and on until the configuration is next reloaded. */
 import { type Mode, modes } from '../proxy/request/settings.ts'
-import { adminFlags, fetchJson, findAdmin } from './admin-client.ts'
+import { adminFlags, fetchJson, findAdmin, type Reach, reachText } from './admin-client.ts'
 import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
 import { exitCode } from './exit-codes.ts'
 import { nameProxy } from './proxy-identity.ts'
@@ -13,7 +13,9 @@ const words = {
   examples: ['windowpane mode main shadow', 'windowpane mode main on'],
   about: `off passes requests on; shadow answers from the database and compares with the
 cache; on answers from the cache where it can. It holds until the configuration is
-reloaded or the proxy restarts. The proxy must allow it: admin.allowWrites.`,
+reloaded or the proxy restarts. Where several nodes share the store of the database, it
+holds at all of them within seconds, and at those that start later, until they reload
+or the last one ends. The proxy must allow it: admin.allowWrites.`,
   flags: adminFlags,
   exits: [exitCode.failed, exitCode.unreachable],
 } as const
@@ -30,19 +32,30 @@ async function run(given: Given, io: CommandIo): Promise<number> {
   const unnamed = await nameProxy(address, io)
   if (unnamed !== undefined) return complain(io, unnamed)
   const body = JSON.stringify({ backend, mode })
-  const answer = await fetchJson<{ backend: string; mode: string; was: string }>(address, '/-/mode', {
+  const answer = await fetchJson<ModeAnswer>(address, '/-/mode', {
     ...{ io, method: 'POST', body, type: 'application/json' },
   })
   if ('code' in answer) return complain(io, answer)
   const { data } = answer
   if (given.has('json')) io.out(json(data))
   else io.out(`${sentenceOf(data)}\n`)
+  if (data.note !== undefined) io.err(`windowpane: ${oneLine(data.note)}\n`)
   return exitCode.ok
 }
 
-const sentenceOf = (data: { backend: string; mode: string; was: string }): string =>
-  data.was === data.mode
-    ? `${data.backend} is ${data.mode} already.`
-    : `${data.backend} is ${data.mode} (it was ${data.was}) until the configuration is reloaded.`
+interface ModeAnswer {
+  readonly backend: string
+  readonly mode: string
+  readonly was: string
+  /** Where the store is shared. */
+  readonly reach?: Reach
+  readonly note?: string
+}
+
+function sentenceOf({ backend, mode, was, reach }: ModeAnswer): string {
+  if (was === mode && (reach?.nodes ?? 1) < 2) return `${backend} is ${mode} already.`
+  const before = was === mode ? 'as before' : `it was ${was}`
+  return `${backend} is ${mode} (${before})${reachText(reach)} until the configuration is reloaded.`
+}
 
 export const mode: Command = { words, run }

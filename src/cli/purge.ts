@@ -1,6 +1,6 @@
 /** `windowpane purge`: makes stored buckets unusable; first says how many. */
 import { readTime, timeForms } from '../proxy/admin/time.ts'
-import { type AdminAddress, adminFlags, fetchJson, findAdmin } from './admin-client.ts'
+import { type AdminAddress, adminFlags, fetchJson, findAdmin, type Reach, reachText } from './admin-client.ts'
 import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
 import { exitCode, type Failure } from './exit-codes.ts'
 import { nameProxy } from './proxy-identity.ts'
@@ -40,6 +40,8 @@ interface PurgeAnswer {
   readonly selection: Readonly<Record<string, unknown>>
   /** What must be known about it. */
   readonly note?: string
+  /** Where the store is shared. */
+  readonly reach?: Reach
   readonly examples?: readonly {
     readonly key: string
     readonly text: string
@@ -129,7 +131,7 @@ class Desk {
   async purge(): Promise<number> {
     const answer = await this.#ask('/-/purge')
     if ('code' in answer) return complain(this.#io, answer)
-    this.#show(answer, `Purged ${amountOf(answer)}.`)
+    this.#show(answer, `Purged ${amountOf(answer)}${reachText(answer.reach).replace(/,$/, '')}.`)
     if (answer.note !== undefined) this.#io.err(`windowpane: ${oneLine(answer.note)}\n`)
     return exitCode.ok
   }

@@ -41,10 +41,19 @@ export interface ShadowBackend {
   readonly sentence: string
   readonly wouldBe?: Readonly<Record<string, number>>
   readonly mismatches?: readonly ShadowMismatch[]
+  /** Where it is about several. */
+  readonly nodes?: readonly {
+    readonly node: string
+    readonly mode: string
+    readonly comparisons: number
+    readonly unexplained: number
+  }[]
 }
 
 export interface ShadowReport {
   readonly backends: readonly ShadowBackend[]
+  /** Why nodes may be missing. */
+  readonly note?: string
 }
 
 type Look = Pick<CommandIo, 'terminal'>
@@ -53,7 +62,7 @@ const verdictColours: Readonly<Record<string, Colour>> = { safe: 'green', wait: 
 
 /** Others say nothing about whether a cache is safe. */
 export const isCompared = ({ mode, comparisons }: ShadowBackend): boolean =>
-  mode === 'shadow' || comparisons > 0
+  /\bshadow\b/.test(mode) || comparisons > 0
 
 export function reportLines(backends: readonly ShadowBackend[], look: Look): string[] {
   const lines = backends.flatMap((backend, i) => [
@@ -76,12 +85,19 @@ function backendLines(report: ShadowBackend, look: Look): string[] {
     `${oneLine(backend)}: ${paint(verdict.toUpperCase(), verdictColours[verdict] ?? 'grey')}  mode ${mode}${since === undefined ? '' : ` since ${since}`}`,
     oneLine(report.sentence),
     `  ${counted(comparisons, 'comparison')}: ${equal} equal, ${explained} explained, ${unexplained} unexplained`,
+    ...nodeLines(report),
     ...(causes === '' ? [] : [`  causes: ${causes}`]),
     ...(skipped === '' ? [] : [`  not compared: ${skipped}`]),
     ...(wouldBe === '' ? [] : [`  would have been: ${wouldBe}`]),
     ...(report.mismatches ?? []).flatMap((mismatch) => ['', ...mismatchLines(mismatch, look)]),
   ]
 }
+
+const nodeLines = ({ nodes = [] }: ShadowBackend): string[] =>
+  nodes.map(
+    ({ node, mode, comparisons, unexplained }) =>
+      `  node ${oneLine(node)}: mode ${oneLine(mode)}, ${counted(comparisons, 'comparison')}, ${unexplained} unexplained`,
+  )
 
 const countsOf = (counts: Readonly<Record<string, number>> = {}): string =>
   Object.entries(counts)
@@ -93,7 +109,7 @@ export function mismatchLines(mismatch: ShadowMismatch, { terminal }: Look): str
   const { id, at, backend, text, window, cause, sentence, buckets = [] } = mismatch
   const width = terminal?.columns() ?? Number.POSITIVE_INFINITY
   return [
-    `mismatch ${id} at ${at}, ${oneLine(backend)}: ${oneLine(cause)}`,
+    `mismatch ${oneLine(String(id))} at ${at}, ${oneLine(backend)}: ${oneLine(cause)}`,
     `  ${oneLine(text)}`,
     ...(window === undefined ? [] : [`  window ${window.from} – ${window.to}${stepText(window.step)}`]),
     `  ${oneLine(sentence)}`,

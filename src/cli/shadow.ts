@@ -1,5 +1,5 @@
 /** `windowpane shadow`: whether the cache's answers equal the database's, and where they did not. */
-import { type AdminAddress, adminFlags, fetchJson, findAdmin } from './admin-client.ts'
+import { type AdminAddress, adminFlags, fetchJson, findAdmin, nodeFlag } from './admin-client.ts'
 import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
 import { exitCode } from './exit-codes.ts'
 import {
@@ -9,7 +9,7 @@ import {
   type ShadowMismatch,
   type ShadowReport,
 } from './shadow-text.ts'
-import { withoutControls } from './text.ts'
+import { oneLine, withoutControls } from './text.ts'
 
 const words = {
   name: 'shadow',
@@ -20,12 +20,13 @@ const words = {
     'windowpane shadow report --backend main --json',
     'windowpane shadow show 17 --only cached > cached.json',
   ],
-  about: `report: per database the verdict, the counts and the answers that differed; it ends
+  about: `report: of all nodes that share a store, per database the verdict, the counts and the answers that differed; it ends
 with 0 if it is safe to switch on, 5 if more must be seen first, 1 if it is unsafe.
 show: one answer that differed, with both bodies.`,
   flags: [
     { name: 'backend', value: 'NAME', about: 'only this database' },
     { name: 'only', value: 'WHICH', about: 'of show: one body and nothing else: cached or direct' },
+    nodeFlag,
     ...adminFlags,
   ],
   exits: [exitCode.failed, exitCode.unreachable, exitCode.undecided],
@@ -52,7 +53,9 @@ interface Call {
 }
 
 async function report(address: AdminAddress, { given, io }: Call): Promise<number> {
-  const answer = await fetchJson<ShadowReport>(address, '/-/shadow', { io })
+  const node = given.flag('node')
+  const path = node === undefined ? '/-/shadow' : `/-/shadow?node=${encodeURIComponent(node)}`
+  const answer = await fetchJson<ShadowReport>(address, path, { io })
   if ('code' in answer) return complain(io, answer)
   const name = given.flag('backend')
   const all = answer.data.backends
@@ -64,6 +67,8 @@ async function report(address: AdminAddress, { given, io }: Call): Promise<numbe
       sentence: `there is no backend "${name}"; there are: ${known}`,
     })
   }
+  const { note } = answer.data
+  if (note !== undefined) io.err(`windowpane: ${oneLine(note)}\n`)
   io.out(given.has('json') ? json({ backends }) : `${reportLines(backends, io).join('\n')}\n`)
   const judged = name === undefined ? backends.filter(isCompared) : backends
   return verdictCode(judged.map(({ verdict }) => verdict))

@@ -8,6 +8,8 @@ import { systemClock } from '../core/clock.ts'
 import { noLeases } from '../engine/cell-claims.ts'
 import type { Admin } from '../proxy/admin/admin.ts'
 import { type DatabaseState, type ProxyServer, startServer } from '../proxy/assembly/server.ts'
+import { Fleet } from '../proxy/fleet/fleet.ts'
+import type { FleetFigures } from '../telemetry/fleet-families.ts'
 import { type LogFormat, logWarnings, toStream } from '../telemetry/log.ts'
 import { type ThreadFigures, watchProcess, withThreads } from '../telemetry/process-figures.ts'
 import type { WatchedSegments } from '../telemetry/segment-families.ts'
@@ -24,6 +26,7 @@ import { LifeLog } from './life-log.ts'
 import { logFormatOf } from './log-format.ts'
 import { Reloads } from './reload.ts'
 import { openFarStores } from './stores.ts'
+import { ThisNode } from './this-node.ts'
 import { watchFile } from './watch-file.ts'
 
 export async function start(first: ReadConfig, split: SplitArguments, io: CommandIo): Promise<void> {
@@ -34,10 +37,12 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Comman
   let server: ProxyServer | undefined
   let pool: RunningWorkerPool | undefined
   let traces: Traces | undefined
+  let fleet: Fleet | undefined
   const telemetry = telemetryOf({
     config: () => loaded.config,
     format: () => logFormatOf(loaded.config, io),
     server: () => server,
+    fleet: () => fleet?.figures(),
     spans: () => pool?.spans ?? traces?.figures,
     threads: () => pool?.threads ?? [],
   })
@@ -63,6 +68,14 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Comman
     farStores: await openFarStores(config, log),
     ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
     ...pool?.server,
+    parts: { ...pool?.server.parts, beforeStoresClose: async () => fleet?.close() },
+  })
+  const node = new ThisNode({ clock: systemClock, config, server, telemetry })
+  fleet = new Fleet({
+    clock: systemClock,
+    stores: server.sharedStores,
+    facts: () => node.facts(),
+    summary: () => node.summary(),
   })
   const reloads = new Reloads({
     clock: systemClock,
@@ -78,8 +91,10 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Comman
       life.reloaded(report, changes)
     },
   })
-  const running = { server, telemetry, loaded: () => loaded, reloads, configuration, kindOf }
+  const running = { server, telemetry, loaded: () => loaded, reloads, configuration, kindOf, fleet }
   const admin = await openAdmin(running)
+  node.admin = admin !== undefined && 'url' in admin ? admin.url : undefined
+  void fleet.start()
   endInOrder({ server, admin: admin && 'close' in admin ? admin : undefined, traces, life })
   process.on('SIGHUP', () => void reloads.run())
   if (file !== undefined) watchFile(file, () => void reloads.run())
@@ -115,11 +130,12 @@ interface Watched {
   readonly config: () => Config
   readonly format: () => LogFormat
   readonly server: () => ProxyServer | undefined
+  readonly fleet: () => FleetFigures | undefined
   readonly spans: () => Pick<Traces['figures'], 'sent' | 'dropped'> | undefined
   readonly threads: () => readonly ThreadFigures[]
 }
 
-function telemetryOf({ config, format, server, spans, threads }: Watched): Telemetry {
+function telemetryOf({ config, format, server, fleet, spans, threads }: Watched): Telemetry {
   const sum = (of: 'flights' | 'requests') =>
     server()?.databases.reduce((total, database) => total + database.figures()[of], 0) ?? 0
   const watch = watchProcess(systemClock)
@@ -130,6 +146,7 @@ function telemetryOf({ config, format, server, spans, threads }: Watched): Telem
     flights: () => sum('flights'),
     requestsInFlight: () => sum('requests'),
     segments: () => watchedSegments(server()?.databases ?? []),
+    fleet,
     traces: spans,
     process: () => withThreads(watch.read(), threads()),
   }

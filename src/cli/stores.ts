@@ -27,7 +27,8 @@ export async function openFarStores(config: Config, log: Log): Promise<ReadonlyM
       })
     } else {
       if (far.notice !== undefined) log.line('warn', `stores.${name}: ${far.notice}`)
-      opened.set(name, { ...far, engine: store.type, timeoutMs: store.timeoutMs ?? kind.timeoutMs })
+      const { timeoutMs = kind.timeoutMs, noticeMs, leaseMs } = store
+      opened.set(name, { ...far, engine: store.type, timeoutMs, noticeMs, leaseMs })
     }
   }
   return opened

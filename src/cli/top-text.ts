@@ -1,5 +1,6 @@
 /** The table of `windowpane top`. */
 import { calendarText, readCalendar } from '../core/calendar.ts'
+import type { FleetStatus } from './admin-client.ts'
 import type { CommandIo } from './command.ts'
 import { shapeText } from './shape-text.ts'
 import { bytesText, counted, oneLine, painter, percent, secondsText, shorten, tableLines } from './text.ts'
@@ -28,10 +29,13 @@ export interface TopStatus {
   readonly version: string
   readonly uptimeSeconds: number
   readonly memory?: { readonly used: number; readonly limit: number }
+  readonly fleet?: FleetStatus
 }
 
 export interface TopPicture {
   readonly by: Order
+  /** The only one that is shown. */
+  readonly node?: string | undefined
   readonly status: TopStatus
   readonly shapes: readonly TopShape[]
 }
@@ -59,14 +63,16 @@ const askedColumns = [
 ]
 
 /** At most so many rows of the table; lines fit the terminal. */
-export function topLines({ by, status, shapes }: TopPicture, look: Look, mostRows: number): string[] {
+export function topLines(picture: TopPicture, look: Look, mostRows: number): string[] {
+  const { by, shapes } = picture
   const shown = (by === 'asked' ? shapes.filter(({ asked }) => asked > 0) : shapes).slice(0, mostRows)
   const rows = shown.map(by === 'asked' ? askedRow : shapeRow)
   const [head = '', ...lines] = tableLines(by === 'asked' ? askedColumns : columns, rows)
   const width = look.terminal?.columns() ?? Number.POSITIVE_INFINITY
   const paint = painter(look)
   return [
-    shorten(summaryOf(status, shapes), width),
+    shorten(summaryOf(picture), width),
+    ...fleetLines(picture).map((line) => shorten(line, width)),
     titles[by],
     '',
     paint(shorten(head, width), 'bold'),
@@ -82,7 +88,16 @@ const titles: Readonly<Record<Order, string>> = {
   asked: 'What still reaches the database, what takes it longest first',
 }
 
-function summaryOf({ version, uptimeSeconds, memory }: TopStatus, shapes: readonly TopShape[]): string {
+/** Nothing is said where a process stands alone, as most do. */
+function fleetLines({ node, status: { fleet } }: Pick<TopPicture, 'node' | 'status'>): string[] {
+  if (node !== undefined) return [`node ${oneLine(node)} only`]
+  if (fleet === undefined) return []
+  const missing = fleet.missing === 0 ? '' : `, ${fleet.missing} missing`
+  if (fleet.state === 'unreachable') return [oneLine(fleet.detail ?? 'the shared store does not answer')]
+  return fleet.up > 1 || fleet.missing > 0 ? [`${counted(fleet.up, 'node')} as one${missing}`] : []
+}
+
+function summaryOf({ status: { version, uptimeSeconds, memory }, shapes }: TopPicture): string {
   const total = (name: string): number => shapes.reduce((sum, row) => sum + (row.outcomes[name] ?? 0), 0)
   const requests = shapes.reduce((sum, row) => sum + row.count, 0)
   const anyHit = requests === 0 ? 0 : (total('hit') + total('partial') + total('stale')) / requests

@@ -1,5 +1,7 @@
 /** `windowpane top`: the questions asked most, how they fared, and what still reaches the database. */
-import { type AdminAddress, adminFlags, fetchJson, findAdmin } from './admin-client.ts'
+
+import { maxSummaryShapes } from '../proxy/fleet/summary.ts'
+import { type AdminAddress, adminFlags, fetchJson, findAdmin, nodeFlag } from './admin-client.ts'
 import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
 import { exitCode, type Failure } from './exit-codes.ts'
 import { Screen } from './screen.ts'
@@ -10,7 +12,8 @@ const words = {
   summary: 'what is asked most, what it saves, what reaches the database',
   synopsis: '[--by ORDER] [--once] [options]',
   examples: ['windowpane top', 'windowpane top --by asked', 'windowpane top --by seconds --once --json'],
-  about: `On a terminal the table is drawn anew every two seconds until it is stopped;
+  about: `Where several nodes share a store, all of them are shown as one: of each node but the
+one that is asked, the ${maxSummaryShapes} shapes it was asked for most. On a terminal the table is drawn anew every two seconds until it is stopped;
 anywhere else it is written once.`,
   flags: [
     {
@@ -20,6 +23,7 @@ anywhere else it is written once.`,
         'requests (default), seconds saved, bytes of answers, or asked: what still reaches the database, longest first',
     },
     { name: 'backend', value: 'NAME', about: 'only this database' },
+    nodeFlag,
     { name: 'once', about: 'once, also on a terminal' },
     ...adminFlags,
   ],
@@ -37,7 +41,7 @@ async function run(given: Given, io: CommandIo): Promise<number> {
   if (given.positionals.length > 0) return misuse(words, `"${given.positionals[0]}" is not understood`, io)
   const address = await findAdmin(given, io)
   if ('code' in address) return complain(io, address)
-  const look = () => pictureOf(address, { by, backend: given.flag('backend'), io })
+  const look = () => pictureOf(address, { by, backend: given.flag('backend'), node: given.flag('node'), io })
   const first = await look()
   if ('code' in first) return complain(io, first)
   if (given.has('json')) io.out(json({ status: first.status, by, shapes: first.shapes }))
@@ -52,16 +56,20 @@ const onceText = (picture: TopPicture, io: CommandIo): string =>
 interface Wish {
   readonly by: Order
   readonly backend: string | undefined
+  readonly node: string | undefined
   readonly io: CommandIo
 }
 
-async function pictureOf(address: AdminAddress, { by, backend, io }: Wish): Promise<TopPicture | Failure> {
+async function pictureOf(address: AdminAddress, wish: Wish): Promise<TopPicture | Failure> {
+  const { by, backend, node, io } = wish
   const status = await fetchJson<TopStatus>(address, '/-/status', { io })
   if ('code' in status) return status
-  const shapes = await fetchJson<readonly TopShape[]>(address, `/-/shapes?limit=${mostShapes}`, { io })
+  const ofNode = node === undefined ? '' : `&node=${encodeURIComponent(node)}`
+  const path = `/-/shapes?limit=${mostShapes}${ofNode}`
+  const shapes = await fetchJson<readonly TopShape[]>(address, path, { io })
   if ('code' in shapes) return shapes
   const chosen = shapes.data.filter((row) => backend === undefined || row.backend === backend)
-  return { by, status: status.data, shapes: chosen.toSorted((a, b) => weight(b, by) - weight(a, by)) }
+  return { by, node, status: status.data, shapes: chosen.toSorted((a, b) => weight(b, by) - weight(a, by)) }
 }
 
 function weight(row: TopShape, by: Order): number {

@@ -33,7 +33,7 @@ function filesIn({ type, value, key }: { type: Type; value: unknown; key: string
 }
 
 function troubleWith(key: string, name: string): Promise<string | undefined> {
-  if (key.startsWith('stores.')) return folderTrouble(name)
+  if (/^stores\.[^.]+\.path$/.test(key)) return folderTrouble(name)
   return /^backends\..*\.socket$/.test(key) ? fileTrouble(name, 'a socket') : fileTrouble(name, 'a file')
 }
 

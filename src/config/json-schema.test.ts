@@ -117,7 +117,7 @@ const beyondSchema = new Set([
     'a store whose URL sets a key twice',
     'a durable store whose URL has a host',
   ],
-  ...['a durable store whose URL has no path', 'a place in memory'],
+  ...['a durable store whose URL has no path', 'a place in memory', 'a store whose URL holds a password'],
   ...[
     'a rule without condition',
     'a rule without effect',

@@ -35,16 +35,23 @@ function sample(path: string, { type }: Key): string {
     'name of a policy': 'p',
     'name of a store': 's',
     'name of a backend': 'other',
+    hosts: 'h1:9042,h2',
+    keyspace: 'panes_eu',
+    replication: 'dc1:3,dc2:2',
   }
   return samples[type.label] ?? 'some-text'
 }
 
 /** What a key needs beside itself, by the end of its path. */
 const companions: readonly [RegExp, Readonly<Record<string, string>>][] = [
-  [/tls\.cert$/, { key: 'k' }],
-  [/tls\.key$/, { cert: 'c' }],
+  [/\.cert$/, { key: 'k' }],
+  [/\.key$/, { cert: 'c' }],
   [/auth\.username$/, { passwordFile: 'p' }],
   [/auth\.password(File)?$/, { username: 'u' }],
+  [/^stores\..*\.username$/, { passwordFile: 'p' }],
+  [/^stores\..*\.password(File)?$/, { username: 'u' }],
+  [/^stores\..*\.cert$/, { key: 'k' }],
+  [/^stores\..*\.key$/, { cert: 'c' }],
   [/identityHeaders$/, { identity: 'headers' }],
   [/headersFile$/, { endpoint: 'http://c' }],
 ]
@@ -54,6 +61,9 @@ const required: Readonly<Record<string, string>> = {
   fixed: ', ttl: 5s',
   steps: ', steps: [{ age: 1m, ttl: 1m }]',
   lmdb: ', path: x',
+  redis: ', hosts: h',
+  cassandra: ', hosts: h',
+  dynamodb: ', table: panes',
 }
 
 const pathOf = ({ path }: Row): string =>

@@ -15,7 +15,7 @@ export type OpenStoreOptions = Partial<StoreRules>
 
 /** Rejects with a WindowpaneError where the URL is wrong or the store cannot be opened. */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<OpenedStore> {
-  const config = configOf(url)
+  const config = readStoreUrl(url)
   const opened = await kindOfStore(config).open(config, { ...defaultRules, ...options })
   if (!('refused' in opened)) return opened
   const message = `the store cannot be opened: ${opened.detail}`
@@ -31,7 +31,8 @@ const defaultRules: StoreRules = {
 const forms = storeUrlForms.join(' or ')
 const source: Source = { kind: 'argument', name: 'the URL given' }
 
-function configOf(url: string): StoreConfig {
+/** Throws a WindowpaneError where it is not the URL of a store. */
+export function readStoreUrl(url: string): StoreConfig {
   const reader = new Reader(() => [])
   const value = { kind: 'scalar', value: url, isText: true, source } as const
   const map: RawMap = { kind: 'map', entries: new Map([['url', { keySource: source, value }]]), source }

@@ -29,6 +29,8 @@ import { expectedOf, itemExpected, join, shownName, shownRaw, tidied } from './w
 
 const nameMatcher = new RegExp(namePattern)
 const noMerging = 'merge keys are not used here: write the keys out, or use an alias (*) for a whole value'
+/** A file may be read by others, and flags are seen by everybody who lists processes. */
+const mayHoldSecrets = ({ kind }: Source): boolean => kind === 'env' || kind === 'argument'
 const emptyMap: RawMap = { kind: 'map', entries: new Map(), source: byDefault }
 
 export class Reader {
@@ -122,7 +124,7 @@ export class Reader {
   }
 
   #key(key: Key, raw: Raw | undefined, path: string): unknown {
-    if (key.isSecret && raw !== undefined && raw.source.kind !== 'env') {
+    if (key.isSecret && raw !== undefined && !mayHoldSecrets(raw.source)) {
       this.sources.set(path, raw.source)
       const remedy = `put it into a file and name that with "${path.split('.').at(-1)}File", or set ${environmentName(path)}`
       return void this.#addProblem(path, `a secret does not belong here: ${remedy}`)
@@ -204,8 +206,7 @@ export class Reader {
       return void this.#addProblem(path, `expected ${type.expected}, got ${shownRaw(raw)}`)
     }
     const value = raw.isText && type.fromText ? type.fromText(String(raw.value)) : raw.value
-    const exposed =
-      raw.source.kind === 'env' || raw.source.kind === 'argument' ? undefined : type.credentials?.(value)
+    const exposed = mayHoldSecrets(raw.source) ? undefined : type.credentials?.(value)
     if (exposed !== undefined) return void this.#addProblem(path, exposed)
     const parsed = type.parse(value)
     if (parsed === undefined) return void this.#refuse(type, value, { path, raw })

@@ -146,7 +146,8 @@ interface TextOptions {
   readonly refersTo?: string
 }
 
-const textual = ({ label, expected, pattern = '.', refersTo }: TextOptions): Scalar<string, ''> => ({
+/** Text of a form. */
+export const textual = ({ label, expected, pattern = '.', refersTo }: TextOptions): Scalar<string, ''> => ({
   kind: 'scalar',
   suffix: '',
   label,

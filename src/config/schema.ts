@@ -177,6 +177,14 @@ const admin = section({
   token: secret(hidden, 'the bearer token itself'),
 })
 
+const node = section({
+  name: optional(
+    text,
+    'what this node is called where several share a store; the name of the host unless given',
+    { apply: 'restart' },
+  ),
+})
+
 const traces = section(
   {
     endpoint: optional(
@@ -233,6 +241,7 @@ export const definition = section(
     backends: nested(named(backend, { expected: 'backend', min: 1 }), 'the databases'),
     rules: key(list(rule), [], { meaning: 'exceptions; the first rule that matches decides' }),
     admin: nested(admin, 'the admin listener', { apply: 'restart' }),
+    node: nested(node, 'this process among those that share a store'),
     telemetry: nested(telemetry, 'logs and traces'),
   },
   { checks: wholeConfigurationChecks },

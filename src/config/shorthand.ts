@@ -25,7 +25,9 @@ export function withShorthand(type: Variants, map: RawMap): RawMap | ShorthandPr
     const own = map.entries.get(name)?.value
     const value: RawScalar = { kind: 'scalar', value: text, isText: true, source: raw.source }
     if (own === undefined) entries.set(name, { keySource: raw.source, value })
-    else if (!isSame(typeOf(type, keys.get('type'), name), own, text)) {
+    else if (isSecret(type, keys.get('type'), name)) {
+      return { key: name, message: `is set as well by "${key}": set one of them` }
+    } else if (!isSame(typeOf(type, keys.get('type'), name), own, text)) {
       const both = `is ${shownRaw(own)}, and "${key}" says ${shownRaw(value)}`
       return { key: name, message: `${both}: set one of them` }
     }
@@ -35,6 +37,10 @@ export function withShorthand(type: Variants, map: RawMap): RawMap | ShorthandPr
 
 const typeOf = ({ tag, cases }: Variants, chosen: string | undefined, name: string): Type | undefined =>
   name === 'type' ? tag.type : cases[chosen ?? '']?.keys[name]?.type
+
+/** Neither of two values of such a key may be shown. */
+const isSecret = ({ cases }: Variants, chosen: string | undefined, name: string): boolean =>
+  cases[chosen ?? '']?.keys[name]?.isSecret === true
 
 /** Whether both mean the same value: `1GiB` and `1024MiB` do. */
 function isSame(type: Type | undefined, own: Raw, text: string): boolean {

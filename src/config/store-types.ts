@@ -1,9 +1,19 @@
 /** The section of a store: the keys of its kind, which a URL may set as well. */
 import { withoutCredentials } from '../core/url.ts'
+import { usualLeaseMs } from '../engine/cell-claims.ts'
 import type { StoreKind } from '../stores/kind.ts'
 import { type StoreKindName, storeKindNames, storeKinds } from '../stores/kinds.ts'
 import { keysOfStoreUrl, storeUrlForms } from '../stores/url.ts'
-import { key, optional, type Scalar, type Section, section, type TypeValue, variants } from './definition.ts'
+import {
+  type Keys,
+  key,
+  optional,
+  type Scalar,
+  type Section,
+  section,
+  type TypeValue,
+  variants,
+} from './definition.ts'
 import { duration } from './scalars.ts'
 
 const userInfo = /^[^/?#]*\/\/[^/?#]*@/
@@ -29,24 +39,47 @@ const timeouts = { min: 10, max: 60_000 }
 const timeoutMeaning =
   'what a request waits for one operation of the store at most; a store that is slower for half of its operations, or three times in a row, is left alone for a while'
 
+/** Of every store that other nodes write to. */
+const remoteKeys = {
+  notice: key(duration({ min: 100 }), 10_000, {
+    meaning:
+      'buckets that another node has fetched anew replace the copy in the memory of this one within twice this time, though that is still fresh',
+    apply: 'restart',
+  }),
+  lease: key(duration({ min: 1000 }), usualLeaseMs, {
+    meaning:
+      'a node that fetches for others and is not heard of for this long is taken for dead, and another one fetches. Longer than the clocks of the nodes may differ',
+    apply: 'restart',
+  }),
+}
+
 /** Keys of every store besides those of its kind. */
 export interface CommonStoreKeys {
   readonly url: string | undefined
   /** Not of stores that are memory themselves. */
   readonly timeoutMs?: number
+  /** Only of stores behind a network. */
+  readonly noticeMs?: number
+  readonly leaseMs?: number
 }
 
 type WithCommon<S> = Section<TypeValue<S> & CommonStoreKeys>
 type Cases = { readonly [N in StoreKindName]: WithCommon<(typeof storeKinds)[N]['section']> }
 
+const commonKeys = ({ schemes, isFar, isRemote, timeoutMs }: StoreKind): Keys => ({
+  url: optional(storeUrl(schemes), meaning, { apply: 'restart' }),
+  ...(isFar && {
+    timeout: key(duration(timeouts), timeoutMs, { meaning: timeoutMeaning, apply: 'restart' }),
+  }),
+  ...(isRemote && remoteKeys),
+})
+
 const cases = Object.fromEntries(
   storeKindNames.map((name) => {
     const kind: StoreKind = storeKinds[name]
-    const { schemes, section: own } = kind
-    const { keys, checks, refused } = own
-    const url = optional(storeUrl(schemes), meaning, { apply: 'restart' })
-    const timeout = key(duration(timeouts), kind.timeoutMs, { meaning: timeoutMeaning, apply: 'restart' })
-    return [name, section({ url, ...keys, ...(kind.isFar && { timeout }) }, { checks, refused })]
+    const { keys, checks, refused } = kind.section
+    const { url, ...others } = commonKeys(kind)
+    return [name, section({ url: url!, ...keys, ...others }, { checks, refused })]
   }),
 ) as unknown as Cases
 

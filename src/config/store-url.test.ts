@@ -62,14 +62,33 @@ test('every key that a URL set has the URL as its source; what is printed can be
   assert.deepEqual(load({ file: { name: 'p.yaml', bytes } }).config, loaded.config)
 })
 
+test('a password in the URL of the environment is kept, and never shown', () => {
+  const loaded = load({ env: { WINDOWPANE_STORES_SHARED_URL: 'redis://user:hunter2@cache/0' } })
+  const store = loaded.config.stores['shared']
+  assert.ok(store?.type === 'redis' && store.password?.reveal() === 'hunter2')
+  assert.doesNotMatch(printConfig(loaded) + JSON.stringify(leavesOf(loaded)), /hunter2/)
+})
+
+test('two passwords are told apart from each other without showing either', () => {
+  const env = {
+    WINDOWPANE_STORES_SHARED_URL: 'redis://:first@h',
+    WINDOWPANE_STORES_SHARED_PASSWORD: 'second',
+  }
+  const loaded = loadConfig({ upstream, env })
+  assert.ok('problems' in loaded)
+  const said = loaded.problems.map(describeProblem).join('\n')
+  assert.match(said, /stores\.shared\.password: is set as well by "url": set one of them/)
+  assert.doesNotMatch(said, /first|second/)
+})
+
 test('a URL with a password is refused outside the environment, and never shown', () => {
-  const url = 'redis://user:pass@cache:6379/0?ttl=1'
+  const url = 'redis://user:hunter2@cache:6379/0?ttl=1'
   for (const options of [
     flags({ 'stores.shared.url': url }),
     { env: { WINDOWPANE_STORES_SHARED_URL: url } },
   ]) {
     const loaded = loadConfig({ upstream, ...options })
     assert.ok('problems' in loaded)
-    assert.doesNotMatch(loaded.problems.map(describeProblem).join('\n'), /pass/)
+    assert.doesNotMatch(loaded.problems.map(describeProblem).join('\n'), /hunter2/)
   }
 })

@@ -11,7 +11,8 @@ import { hullOf, type Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { newUuid } from '../core/uuid.ts'
 import type { Cells } from '../stores/cells.ts'
-import { type ClaimedFlight, type ClaimRow, ClaimRows } from './claim-rows.ts'
+import { durationIn, pollDelay } from './claim-polls.ts'
+import { type ClaimedFlight, type ClaimRow, ClaimRows, newsMs, type WriteOutcome } from './claim-rows.ts'
 import type { Claim, Claims, Look, Verdict, Wanted } from './claims.ts'
 import { isWorthAwaiting } from './flights.ts'
 
@@ -21,6 +22,8 @@ export interface CellClaimsOptions {
   readonly clock: Clock
   /** What a request waits for the outcome of its claim at most, besides the flight of another node. */
   readonly timeoutMs: number
+  /** A holder that is not heard of for this long is replaced; 15 s unless told. */
+  readonly leaseMs?: number | undefined
   /** See `Store.share`. */
   readonly share: (key: Key, interval: Interval, isAwaited: boolean) => Promise<boolean>
 }
@@ -41,15 +44,10 @@ export interface ClaimCounters extends Record<(typeof leaseResults)[number], num
 
 export const noLeases: Readonly<ClaimCounters> = { won: 0, waited: 0, expired: 0, unavailable: 0 }
 
-/** A holder that is not heard of for this long is replaced. */
-export const leaseMs = 15_000
-/** What is left of a lease always exceeds the 10 s by which the clocks of two nodes may differ. */
-const renewalMs = 3000
-const renewalRetryMs = 500
-const firstPollMs = 10
-const maxPollMs = 100
-/** A flight that landed longer ago than this has been found by every lookup since. */
-const newsMs = 5000
+/** What is left of a lease that is renewed in time always exceeds the 10 s by which the clocks of two nodes may differ. */
+export const usualLeaseMs = 15_000
+const renewalsPerLease = 5
+const retriesPerLease = 30
 const maxAttempts = 4
 
 export class CellClaims implements Claims {
@@ -65,9 +63,9 @@ export class CellClaims implements Claims {
   }
 
   claim(wanted: Wanted): Claim {
-    const { clock, share, cells } = this.#options
+    const { clock, share, cells, leaseMs = usualLeaseMs } = this.#options
     if (cells.isAlone?.() === true) return { verdict: Promise.resolve('go'), release() {} }
-    const lease = new Lease({ wanted, clock, share, rows: this.#rows, node: this.#node })
+    const lease = new Lease({ wanted, clock, share, leaseMs, rows: this.#rows, node: this.#node })
     return { verdict: this.#decide(lease), release: (isStored) => void lease.release(isStored) }
   }
 
@@ -81,13 +79,19 @@ export class CellClaims implements Claims {
   async #outcomeOf(lease: Lease): Promise<Decided> {
     const { clock, timeoutMs } = this.#options
     const claimed = await inTime(lease.claim(), clock, timeoutMs)
-    return 'awaited' in claimed ? lease.waitFor(claimed.awaited) : claimed
+    return 'awaited' in claimed ? lease.waitFor(claimed) : claimed
   }
 }
 
 interface Decided extends Look {
   /** `news`: what is wanted has been fetched since the lookup. */
   readonly outcome: keyof ClaimCounters | 'news'
+}
+
+interface Awaited {
+  readonly awaited: ClaimedFlight
+  /** How long it is expected to take; see `durationIn`. */
+  readonly expectedMs: number
 }
 
 const nothingAwaited = Number.POSITIVE_INFINITY
@@ -97,15 +101,16 @@ interface LeaseOptions extends Pick<CellClaimsOptions, 'clock' | 'share'> {
   readonly wanted: Wanted
   readonly rows: ClaimRows
   readonly node: string
+  readonly leaseMs: number
 }
 
 class Lease {
   readonly #options: LeaseOptions
   readonly #token: string
-  /** Other nodes have asked for this shape lately. */
-  #isKnownElsewhere = false
-  /** The row may say that this node fetches: also where the outcome of writing it is unknown. */
-  #mayHold = false
+  /** The row as this node last saw it. It is written without being read again: a write fails where it has changed. */
+  #row: ClaimRow | undefined
+  /** Also where the claim failed: it may have been written, and others would wait for it until its lease has run out. */
+  #mayBeInRow = false
   #isOver = false
   #timer = { cancel(): void {} }
 
@@ -114,36 +119,40 @@ class Lease {
     this.#token = newUuid(options.clock.random)
   }
 
-  async claim(): Promise<Decided | { readonly awaited: ClaimedFlight }> {
+  async claim(): Promise<Decided | Awaited> {
     const { rows, wanted, node } = this.#options
+    let row = await rows.read(wanted.key)
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const row = await rows.read(wanted.key)
       const others = row.flights.filter((flight) => flight.node !== node)
-      this.#isKnownElsewhere = others.length > 0
       const other = wanted.isImpatient ? undefined : others.find((flight) => this.#isWorthAwaiting(flight))
       if (other?.landed !== undefined) return { outcome: 'news', acceptFrom: nothingAwaited }
-      if (other !== undefined) {
-        if (await this.#note(row, other)) return { awaited: other }
-      } else if (await this.#write(row)) {
-        if (this.#isOver) await this.#end(false)
-        else this.#renewLater()
-        return { outcome: 'won', acceptFrom: nothingAwaited }
-      }
+      if (other?.isAwaited) return { awaited: other, expectedMs: durationIn(row) }
+      const written = other ? await this.#note(row, other) : await this.#tryToWin(row, others.length > 0)
+      if (written.isWritten && other !== undefined) return { awaited: other, expectedMs: durationIn(row) }
+      if (written.isWritten) return { outcome: 'won', acceptFrom: nothingAwaited }
+      row = written.row
     }
     return unavailable
   }
 
-  async #write(row: ClaimRow): Promise<boolean> {
-    this.#mayHold = true
-    this.#mayHold = await this.#options.rows.write(row, [...row.flights, this.#flight()])
-    return this.#mayHold
+  async #tryToWin(row: ClaimRow, isAwaited: boolean): Promise<WriteOutcome> {
+    this.#mayBeInRow = true
+    try {
+      const written = await this.#options.rows.write(row, [...row.flights, this.#flight(isAwaited)])
+      this.#mayBeInRow = written.isWritten
+      this.#row = written.isWritten ? written.row : undefined
+      return written
+    } finally {
+      if (this.#mayBeInRow && this.#isOver) void this.#end(false)
+      else if (this.#mayBeInRow && this.#row !== undefined) this.#renewLater()
+    }
   }
 
   async release(isStored: boolean): Promise<void> {
     this.#isOver = true
     this.#timer.cancel()
-    // A store that fails keeps the row: its lease runs out.
-    if (this.#mayHold) await this.#end(isStored).catch(() => {})
+    // A row that cannot be written stays until its lease runs out.
+    if (this.#mayBeInRow) await this.#end(isStored)
   }
 
   #isWorthAwaiting(flight: ClaimedFlight): boolean {
@@ -155,65 +164,85 @@ class Lease {
     return isNews && isWorthAwaiting(flight, wanted.intervals, wanted)
   }
 
-  #flight(): ClaimedFlight {
-    const { wanted, clock, node } = this.#options
+  /** Where other nodes use the shape, it is awaited from the start: nobody has to write that down while it is under way. */
+  #flight(isAwaited: boolean): ClaimedFlight {
+    const { wanted, clock, node, leaseMs } = this.#options
     const { intervals, edges, startedAt } = wanted
-    return { token: this.#token, node, intervals, edges, startedAt, leaseUntil: clock.now() + leaseMs }
+    const leaseUntil = clock.now() + leaseMs
+    return { token: this.#token, node, intervals, edges, startedAt, leaseUntil, isAwaited }
   }
 
-  /** Returns false where the row has changed. */
-  async #note(row: ClaimRow, other: ClaimedFlight): Promise<boolean> {
-    if (other.isAwaited) return true
+  #note(row: ClaimRow, other: ClaimedFlight): Promise<WriteOutcome> {
     return this.#options.rows.write(row, replaced(row, { ...other, isAwaited: true }))
   }
 
-  async waitFor({ token, startedAt, leaseUntil }: ClaimedFlight): Promise<Decided> {
+  async waitFor({ awaited: { token, startedAt, leaseUntil }, expectedMs }: Awaited): Promise<Decided> {
     const { rows, wanted, clock } = this.#options
-    let until = leaseUntil
-    for (let delayMs = firstPollMs; ; delayMs = Math.min(maxPollMs, 2 * delayMs)) {
-      await new Promise<void>((resolve) => void clock.after(delayMs, resolve))
+    const began = clock.now()
+    for (let until = leaseUntil; ; ) {
+      const now = clock.now()
+      const times = { waitedMs: now - began, flownMs: now - startedAt, expectedMs, leaseMs: until - now }
+      await new Promise<void>((resolve) => void clock.after(pollDelay(times), resolve))
       if (this.#isOver) return { outcome: 'waited', acceptFrom: startedAt }
       const row = await rows.read(wanted.key)
       const flight = row.flights.find((each) => each.token === token)
       if (flight?.landed !== undefined) return { outcome: 'waited', acceptFrom: startedAt }
-      // A flight that is gone without a trace was given up, unless its lease has run out.
+      // A flight that is not in the row any more was given up, unless its lease has run out.
       if (flight === undefined)
         return { outcome: clock.now() < until ? 'waited' : 'expired', acceptFrom: startedAt }
       until = flight.leaseUntil
       // The note may have been lost, and the holder would not share what it brings.
-      await this.#note(row, flight)
+      if (!flight.isAwaited) void this.#note(row, flight).catch(() => {})
     }
   }
 
-  #renewLater(delayMs = renewalMs): void {
-    this.#timer = this.#options.clock.after(delayMs, async () => {
+  #renewLater(perLease = renewalsPerLease): void {
+    const { clock, leaseMs } = this.#options
+    this.#timer = clock.after(leaseMs / perLease, async () => {
       const isRenewed = await this.#renew().catch(() => false)
-      if (!this.#isOver) this.#renewLater(isRenewed ? renewalMs : renewalRetryMs)
+      if (!this.#isOver) this.#renewLater(isRenewed ? renewalsPerLease : retriesPerLease)
     })
   }
 
   /** Returns false where the row has changed meanwhile. */
   async #renew(): Promise<boolean> {
-    const { clock, wanted, rows } = this.#options
+    const { clock, wanted, rows, leaseMs } = this.#options
     const row = await rows.read(wanted.key)
     const own = this.#ownIn(row)
     if (own === undefined || this.#isOver) return true
-    return rows.write(row, replaced(row, { ...own, leaseUntil: clock.now() + leaseMs }))
+    const written = await rows.write(row, replaced(row, { ...own, leaseUntil: clock.now() + leaseMs }))
+    this.#row = written.row
+    return written.isWritten
   }
 
-  /** A node that notes itself while this is under way changes the row, and is seen at the next attempt. */
+  /**
+   * Says that the flight is over. A node that begins to wait meanwhile changes the row, and is seen at the next attempt. A
+   * write that failed may have been done. It is tried again, because others wait for as long as the row says nothing.
+   */
   async #end(isStored: boolean): Promise<void> {
-    const { rows, wanted, clock, share } = this.#options
+    const { rows, wanted } = this.#options
+    let row = this.#row
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const row = await rows.read(wanted.key)
-      const own = this.#ownIn(row)
-      if (own === undefined) return
-      const isAwaited = own.isAwaited === true || this.#isKnownElsewhere
-      const isShared = isStored && (await share(wanted.key, hullOf(wanted.intervals), isAwaited))
-      const landed = { ...own, landed: { at: clock.now(), isShared } }
-      const left = isStored ? replaced(row, landed) : row.flights.filter((flight) => flight !== own)
-      if (await rows.write(row, left)) return
+      row ??= await rows.read(wanted.key).catch(() => undefined)
+      const own = row && this.#ownIn(row)
+      if (row === undefined) continue
+      if (own === undefined || own.landed !== undefined) return
+      const left = await this.#flightsAfter(row, own, isStored)
+      const written: WriteOutcome | undefined = await rows.write(row, left).catch(() => undefined)
+      if (written?.isWritten) return
+      row = written?.row
     }
+  }
+
+  async #flightsAfter(
+    row: ClaimRow,
+    own: ClaimedFlight,
+    isStored: boolean,
+  ): Promise<readonly ClaimedFlight[]> {
+    const { wanted, clock, share } = this.#options
+    if (!isStored) return row.flights.filter((flight) => flight !== own)
+    const isShared = await share(wanted.key, hullOf(wanted.intervals), own.isAwaited === true)
+    return replaced(row, { ...own, landed: { at: clock.now(), isShared } })
   }
 
   #ownIn({ flights }: ClaimRow): ClaimedFlight | undefined {

@@ -3,7 +3,7 @@ import type { Edges } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
-import type { CellDraft, CellId, Cells, Condition, Revision } from '../stores/cells.ts'
+import type { Cell, CellDraft, CellId, Cells, Condition, Revision } from '../stores/cells.ts'
 
 /** A flight of any node, as its row says. */
 export interface ClaimedFlight {
@@ -15,7 +15,7 @@ export interface ClaimedFlight {
   readonly startedAt: EpochMs
   /** Until then the holder is taken for alive. */
   readonly leaseUntil: EpochMs
-  /** Another node waits for it. */
+  /** Other nodes want it: it is written through to the shared tier before it lands. */
   readonly isAwaited?: boolean
   readonly landed?: { readonly at: EpochMs; readonly isShared: boolean }
 }
@@ -35,9 +35,20 @@ export interface ClaimRowsOptions {
 
 const schema = 1
 const kind = 'claim'
-/** Landed flights say that a shape is asked for by several nodes, and that there is news for whoever looked before. */
+/** Every lookup that began longer than this after a landing has found what landed. */
+export const newsMs = 5000
+/** Landed flights also tell a node that other nodes use this shape. */
 const historyMs = 10 * 60_000
 const maxLanded = 4
+/** Of two nodes, so that each of them sees another one. Rows stay below 1 KB, which is what engines charge writes by. */
+const maxHistory = 2
+
+export interface WriteOutcome {
+  /** False where the row had changed since it was read. */
+  readonly isWritten: boolean
+  /** The row as it is now. */
+  readonly row: ClaimRow
+}
 
 export class ClaimRows {
   readonly #options: ClaimRowsOptions
@@ -48,33 +59,44 @@ export class ClaimRows {
 
   /** Rejects where the store fails or is late. */
   async read(key: Key): Promise<ClaimRow> {
-    const cell = await this.#options.cells.get(idOf(key), schema)
+    return this.#rowOf(key, await this.#options.cells.get(idOf(key), schema))
+  }
+
+  /** Changes a row only if it is still as it was read. Rejects where the store fails or is late. */
+  async write(row: ClaimRow, flights: readonly ClaimedFlight[]): Promise<WriteOutcome> {
+    const kept = this.#current(flights)
+    return kept.length === 0 ? this.#remove(row) : this.#put(row, kept)
+  }
+
+  async #put(row: ClaimRow, flights: readonly ClaimedFlight[]): Promise<WriteOutcome> {
+    const { key } = row
+    const outcome = await this.#options.cells.put(idOf(key), this.#draftOf(flights), conditionOf(row))
+    if (outcome.ok) return { isWritten: true, row: { key, flights, rev: outcome.rev } }
+    if (outcome.reason !== 'condition') throw new Error(`a claim was refused: ${outcome.reason}`)
+    const { current } = outcome
+    return { isWritten: false, row: current === undefined ? await this.read(key) : this.#rowOf(key, current) }
+  }
+
+  async #remove(row: ClaimRow): Promise<WriteOutcome> {
+    const { key } = row
+    const isGone = row.rev === undefined || (await this.#options.cells.remove(idOf(key), conditionOf(row)))
+    return { isWritten: isGone, row: isGone ? { key, flights: [], rev: undefined } : await this.read(key) }
+  }
+
+  #rowOf(key: Key, cell: Cell | undefined): ClaimRow {
     if (cell === undefined) return { key, flights: [], rev: undefined }
     return { key, flights: this.#current(flightsIn(cell.value)), rev: cell.rev }
   }
 
-  /** Returns false where the row has changed since it was read. Rejects where the store fails or is late. */
-  async write(row: ClaimRow, flights: readonly ClaimedFlight[]): Promise<boolean> {
-    const { cells } = this.#options
-    const id = idOf(row.key)
-    const condition: Condition = row.rev === undefined ? { is: 'absent' } : { is: 'revision', rev: row.rev }
-    const kept = this.#current(flights)
-    if (kept.length === 0) return row.rev === undefined || cells.remove(id, condition)
-    const outcome = await cells.put(id, this.#draftOf(kept), condition)
-    if (!outcome.ok && outcome.reason !== 'condition')
-      throw new Error(`a claim was refused: ${outcome.reason}`)
-    return outcome.ok
-  }
-
-  /** Flights whose holder is gone leave, and landed ones after a while. */
+  /** Flights whose lease ran out are dropped; of those that landed, only what other nodes have a use for is kept. */
   #current(flights: readonly ClaimedFlight[]): readonly ClaimedFlight[] {
     const now = this.#options.clock.now()
-    const isCurrent = ({ leaseUntil, landed }: ClaimedFlight) =>
-      landed === undefined ? now < leaseUntil : now < landed.at + historyMs
-    const current = flights.filter(isCurrent)
-    const landed = current.filter((flight) => flight.landed !== undefined)
-    const surplus = new Set(landed.slice(0, Math.max(0, landed.length - maxLanded)))
-    return current.filter((flight) => !surplus.has(flight))
+    const landed = flights.filter((flight) => landedWithin(historyMs, flight, now)).reverse()
+    const news = landed.filter((flight) => landedWithin(newsMs, flight, now)).slice(0, maxLanded)
+    const isNewestOfNode = ({ node }: ClaimedFlight, at: number) =>
+      landed.findIndex((flight) => flight.node === node) === at
+    const kept = new Set([...news, ...landed.filter(isNewestOfNode).slice(0, maxHistory)])
+    return flights.filter((flight) => (flight.landed ? kept.has(flight) : now < flight.leaseUntil))
   }
 
   #draftOf(flights: readonly ClaimedFlight[]): CellDraft {
@@ -84,6 +106,12 @@ export class ClaimRows {
     return { kind, v: schema, clocks: { leaseUntil }, collectAt: Math.ceil(until / 1000), value }
   }
 }
+
+const landedWithin = (ms: number, { landed }: ClaimedFlight, now: EpochMs): boolean =>
+  landed !== undefined && now < landed.at + ms
+
+const conditionOf = ({ rev }: ClaimRow): Condition =>
+  rev === undefined ? { is: 'absent' } : { is: 'revision', rev }
 
 const idOf = (key: Key): CellId => ({ pk: `claim#${key}`, sk: 'flights' })
 

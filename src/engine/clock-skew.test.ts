@@ -6,7 +6,7 @@ import { FleetRig } from '../testing/fleet-rig.ts'
 import { sharedRows } from '../testing/memory-engines.ts'
 import { seededRandom } from '../testing/random.ts'
 import { ladder } from '../ttl/ladder.ts'
-import { leaseMs } from './cell-claims.ts'
+import { usualLeaseMs } from './cell-claims.ts'
 
 const viewers = 20
 const refreshMs = 10_000
@@ -111,10 +111,10 @@ for (const [aheadMs, result] of results) {
   test(`${nameOf(aheadMs)}: a slow query is claimed for as long as it takes`, async () => {
     const patienceMs = { slow: 200_000, down: 200_000 }
     const fleet = new FleetRig({ nodes: aheadMs.length, aheadMs, patienceMs, newStore: sharedRows(dayMs) })
-    fleet.database.lagMs = 4 * leaseMs
+    fleet.database.lagMs = 4 * usualLeaseMs
     const to = fleet.openCell
     const asking = fleet.nodes.map((node) => node.ask(windowCells, to))
-    await fleet.clock.advance(5 * leaseMs)
+    await fleet.clock.advance(5 * usualLeaseMs)
     for (const { text } of await Promise.all(asking)) assert.equal(text, fleet.truth(windowCells, to))
     assert.equal(fleet.database.asked.length, 1)
   })

@@ -94,6 +94,11 @@ export class GapFiller {
     return this.#flights.has(queryId)
   }
 
+  /** Whether flights under way bring all of the gaps. */
+  brings(trip: Trip, { gaps, lapsing }: { gaps: Intervals; lapsing: Intervals }): boolean {
+    return this.#flights.count > 0 && this.preview(trip, gaps, lapsing).asked.length === 0
+  }
+
   /** What `fill` would wait for and ask for now. A membership that is given back at once changes nothing. */
   preview(trip: Pick<Trip, 'key' | 'request'>, gaps: Intervals, lapsing: Intervals): Preview {
     const { joined, rest } = this.#join(trip, gaps, lapsing)

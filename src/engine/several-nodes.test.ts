@@ -1,10 +1,10 @@
 /** Nodes that share a far store act as one towards the database; what they cost it, and what faults do to that. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EngineRig, minuteMs } from '../testing/engine-rig.ts'
+import { EngineRig, minuteMs, type Served } from '../testing/engine-rig.ts'
 import { FleetRig } from '../testing/fleet-rig.ts'
 import { seededRandom } from '../testing/random.ts'
-import { leaseMs } from './cell-claims.ts'
+import { usualLeaseMs } from './cell-claims.ts'
 
 const windowCells = 180
 const warmUpMs = 15 * minuteMs
@@ -119,6 +119,23 @@ test('nodes that ask at the same moment cause one query, even for a shape never 
   }
 })
 
+test('a lookup that asks the far tier while a flight of its own node lands finds what landed', async () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const fleet = new FleetRig({ nodes: 1, seed })
+    fleet.database.lagMs = 500
+    const first = fleet.nodes[0]!.ask(30)
+    await fleet.clock.advance(500)
+    const looks: Promise<Served>[] = []
+    for (let ms = 0; ms < 100; ms += 5) {
+      looks.push(fleet.nodes[0]!.ask(30))
+      await fleet.clock.advance(5)
+    }
+    await fleet.clock.advance(2000)
+    for (const { text } of await Promise.all([first, ...looks])) assert.equal(text, fleet.truth(30))
+    assert.equal(fleet.database.asked.length, 1, `seed ${seed}`)
+  }
+})
+
 test('a question that is asked once by one node never reaches the far tier', async () => {
   const fleet = new FleetRig({ nodes: 2 })
   for (let i = 0; i < 50; i++) await fleet.ask(0, 30, fleet.openCell - i * 40 * minuteMs)
@@ -154,7 +171,7 @@ test('a holder that is gone is replaced when its lease has run out, and not befo
   fleet.cut(0)
   fleet.database.lagMs = 50
   const asking = alive.ask(30)
-  await fleet.clock.advance(leaseMs - 1000)
+  await fleet.clock.advance(usualLeaseMs - 1000)
   assert.equal(fleet.database.asked.length, 1)
   await fleet.clock.advance(2000)
   assert.equal((await asking).text, fleet.truth(30))
@@ -164,11 +181,11 @@ test('a holder that is gone is replaced when its lease has run out, and not befo
 
 test('a slow database holds its claim for as long as it takes', async () => {
   const fleet = new FleetRig({ nodes: 2, patienceMs: { slow: 200_000, down: 200_000 } })
-  fleet.database.lagMs = 4 * leaseMs
+  fleet.database.lagMs = 4 * usualLeaseMs
   const first = fleet.nodes[0]!.ask(30)
   await fleet.clock.advance(1000)
   const second = fleet.nodes[1]!.ask(30)
-  await fleet.clock.advance(5 * leaseMs)
+  await fleet.clock.advance(5 * usualLeaseMs)
   const texts = (await Promise.all([first, second])).map(({ text }) => text)
   assert.equal(texts[0], texts[1])
   assert.equal(fleet.database.asked.length, 1)

@@ -15,6 +15,8 @@ export interface StoreKind<C = unknown> {
   readUrl(url: StoreUrl): UrlKeys | RefusedUrl
   /** Whether memory stands in front of it. The memory of this process is the only kind that needs none. */
   readonly isFar: boolean
+  /** Whether it is behind a network, so that nodes on other machines write to it too. */
+  readonly isRemote?: boolean
   readonly capabilities: StoreAbilities
   /** How long one read or write may take before requests go on without it. */
   readonly timeoutMs: number

@@ -1,11 +1,17 @@
 /** The stores that there are: one file or folder and one line each. */
+import { cassandraKind } from './cassandra/kind.ts'
+import { dynamoDbKind } from './dynamodb/kind.ts'
 import type { StoreKind } from './kind.ts'
 import { lmdbKind } from './lmdb/kind.ts'
 import { memoryKind } from './memory/kind.ts'
+import { redisKind } from './redis/kind.ts'
 
 export const storeKinds = {
   memory: memoryKind,
   lmdb: lmdbKind,
+  redis: redisKind,
+  cassandra: cassandraKind,
+  dynamodb: dynamoDbKind,
 } as const satisfies Readonly<Record<string, StoreKind>>
 
 export type StoreKindName = keyof typeof storeKinds

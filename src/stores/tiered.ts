@@ -13,6 +13,7 @@ import { clockOf, measure, type Pane, slice } from '../core/pane.ts'
 import { Far, type FarCounters } from './far-queue.ts'
 import type { StoreFigures, StoreOperation } from './figures.ts'
 import { StoreGuard } from './guard.ts'
+import { type Comparison, Notices } from './notices.ts'
 import { peekInto } from './peek.ts'
 import { Sightings } from './sightings.ts'
 import { notAhead } from './skew.ts'
@@ -34,6 +35,8 @@ export interface TieredStoreOptions {
   readonly maxQueuedBytes?: number
   /** Panes above this go to the far store only from the fourth sighting on; 8 MiB unless told. */
   readonly bigBytes?: number
+  /** Buckets that another node has fetched anew are noticed within twice this time; 10 s unless told. */
+  readonly noticeMs?: number
   /** Called with what each operation of the far store took, where the guard is the tier's own. */
   readonly onOperation?: (operation: StoreOperation, ms: number) => void
 }
@@ -56,8 +59,8 @@ export function tieredStore(options: TieredStoreOptions): TieredStore {
 const sightingPeriodMs = 12 * 3_600_000
 const sightingsForFar = 2
 const sightingsForBig = 4
-/** Forgetting a key costs a second write of the same panes. */
-const maxRemembered = 10_000
+/** A key that is forgotten goes to the far store only as its buckets are fetched again. */
+const maxUnsent = 10_000
 /** More runs than this are read in one go, together with what lies between them. */
 const maxFarReads = 4
 /** What one step of a listing may take: pages of a large store are slow, and no request waits for them. */
@@ -73,10 +76,14 @@ class Tiered implements TieredStore {
   readonly #isTrusted: () => boolean
   readonly #sightings: Sightings
   readonly #bigBytes: number
-  /** Keys of which the far store has what memory had when they were seen for the second time. */
-  readonly #promoted = new BoundedMap<Key, true>({ maxEntries: maxRemembered })
+  /** Only where the far store can tell whether others have written. */
+  readonly #notices: Notices | undefined
+  /** Keys with buckets that are in memory only. Their number grows with new shapes, not with shapes in use. */
+  readonly #unsent = new BoundedMap<Key, true>({ maxEntries: maxUnsent })
   /** Per key the writes that are on their way to the far store; resolves to whether it has them all. */
   readonly #onTheirWay = new Map<Key, Promise<boolean>>()
+  /** Reads of the far store that are under way, by key, interval and removals before them. */
+  readonly #reading = new Map<string, Promise<Found | undefined>>()
   /** Grows with every removal: what the far store said before one must not come back after it. */
   #removals = 0
   #isClosed = false
@@ -92,6 +99,10 @@ class Tiered implements TieredStore {
     this.#far = new Far(far, { guard: this.#guard, maxQueuedBytes })
     this.#sightings = new Sightings(clock, sightingPeriodMs)
     this.#bigBytes = options.bigBytes ?? 8 * 1024 * 1024
+    if (far.hasNews !== undefined) {
+      const areAnnounced = far.onNews?.((key, interval) => this.#notices?.announce(key, interval)) ?? false
+      this.#notices = new Notices(clock, options.noticeMs ?? 10_000, areAnnounced)
+    }
   }
 
   get far(): TieredStore['far'] {
@@ -107,6 +118,7 @@ class Tiered implements TieredStore {
       health: trouble ?? own.health ?? { state: 'ok' },
       failures: (own.failures ?? 0) + failures,
       dropped: this.#far.counters.dropped,
+      found: this.#far.counters.found,
       queuedBytes: this.#far.queuedBytes,
       breaker: { state, transitions },
     }
@@ -120,8 +132,11 @@ class Tiered implements TieredStore {
   near(key: Key, interval: Interval): MaybePromise<Found | undefined> {
     const found = this.#near.read(key, interval)
     const isKnown = this.#sightings.see(key) >= sightingsForFar
-    if (isKnown && found !== undefined && !this.#promoted.has(key)) void this.#promote(key)
-    return found
+    if (isKnown && found !== undefined && this.#unsent.has(key)) void this.#promote(key)
+    const comparison = this.#notices?.due(key)
+    if (comparison === undefined || this.#isClosed) return found
+    const compared = this.#compare(key, comparison)
+    return comparison.isOverdue ? compared.then(() => this.#near.read(key, interval)) : found
   }
 
   /** With `stale` it goes on from `near`, and is not another sighting. */
@@ -150,6 +165,7 @@ class Tiered implements TieredStore {
     const kept = this.#near.write(key, entry)
     const seen = this.#sightings.count(key) || this.#sightings.see(key)
     if (seen >= this.#sightingsFor(entry.pane)) this.#send(key, entry)
+    else this.#unsent.set(key, true)
     return kept
   }
 
@@ -221,18 +237,46 @@ class Tiered implements TieredStore {
     const wanted = stale === undefined ? absentIn(near, interval) : intersectAll(stale, [interval])
     if (wanted.length === 0 || this.#isClosed || !this.#isTrusted()) return near
     const removals = this.#removals
-    const use = (found: readonly (Found | undefined)[]): MaybePromise<Found | undefined> => {
-      if (removals !== this.#removals) return this.#near.read(key, interval)
+    const use = (
+      found: readonly (Found | undefined)[],
+      near: Found | undefined,
+    ): MaybePromise<Found | undefined> => {
       const now = this.#clock.now()
       const known = found.flatMap((each) => (each === undefined ? [] : [notAhead(each, now)]))
-      const far = newerIn(known, near)
+      const far = removals === this.#removals ? newerIn(known, near) : undefined
       return far === undefined ? near : this.#keepNear(key, interval, { near, far })
     }
     const asked = wanted.length <= maxFarReads ? wanted : [hullOf(wanted)]
-    const all = asked.map((run) => this.#far.ask((store) => store.read(key, run), undefined))
-    return all.some((found) => found instanceof Promise)
-      ? Promise.all(all).then(use)
-      : use(all as (Found | undefined)[])
+    const all = asked.map((run) => this.#readFar(key, run))
+    if (!all.some((found) => found instanceof Promise)) return use(all as (Found | undefined)[], near)
+    return Promise.all(all).then((found) => {
+      // Meanwhile a fetch of this node, or another lookup, may have brought it into memory.
+      const current = this.#near.read(key, interval)
+      return current instanceof Promise ? current.then((read) => use(found, read)) : use(found, current)
+    })
+  }
+
+  /** Lookups of one shape at the same time are one read: those who waited for a flight of another node look all at once. */
+  #readFar(key: Key, run: Interval): MaybePromise<Found | undefined> {
+    const id = `${key} ${run.from} ${run.to} ${this.#removals}`
+    const reading = this.#reading.get(id)
+    if (reading !== undefined) return reading
+    const found = this.#far.ask((store) => store.read(key, run), undefined)
+    if (!(found instanceof Promise)) return found
+    this.#reading.set(id, found)
+    void found.then(() => this.#reading.delete(id))
+    return found
+  }
+
+  /** Brings what other nodes have fetched anew, of all that memory holds of a key or of what they announced. */
+  async #compare(key: Key, { changed }: Comparison): Promise<void> {
+    const hasNews =
+      changed !== undefined || (await this.#far.ask(async (store) => store.hasNews?.(key) ?? false, false))
+    if (!hasNews || this.#isClosed) return
+    const near = await this.#near.read(key, changed ?? everything)
+    if (near === undefined || near.panes.length === 0) return
+    const held = { from: near.panes[0]!.from, to: near.panes.at(-1)!.to }
+    await this.#readOn(key, held, { near, stale: [held] })
   }
 
   /** Keeps in memory what the far store had, and answers from both. */
@@ -244,7 +288,7 @@ class Tiered implements TieredStore {
     this.#far.counters.found++
     // It is in the far store already, so it is no one-off.
     this.#sightings.see(key, sightingsForBig)
-    this.#promoted.set(key, true)
+    this.#unsent.delete(key)
     const shape = both.near?.shape ?? both.far.shape
     const kept = both.far.panes.map((pane) => this.#near.write(key, { pane, shape }))
     // Memory may be too small for it: the answer is not.
@@ -257,7 +301,7 @@ class Tiered implements TieredStore {
 
   /** The second sighting: what is in memory so far goes to the far store. */
   async #promote(key: Key): Promise<void> {
-    this.#promoted.set(key, true)
+    this.#unsent.delete(key)
     const found = await this.#near.read(key, everything)
     for (const pane of found?.panes ?? []) {
       if (measure(pane) <= this.#bigBytes) this.#send(key, { pane, shape: found!.shape })

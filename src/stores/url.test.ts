@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { kindOfStore, storeKindNames } from './kinds.ts'
-import { loadLibrary } from './lmdb/library.ts'
+import { loadLibrary as loadLmdb } from './lmdb/library.ts'
+import { loadLibrary as loadIovalkey } from './redis/library.ts'
 import { keysOfStoreUrl, storeUrlForms } from './url.ts'
 
 const keysOf = (url: string): unknown => {
@@ -26,8 +27,33 @@ test('a URL is the keys of a store', () => {
     assert.deepEqual(keysOf(url!), { type: 'lmdb', path })
 })
 
+test('a URL of Redis names servers, a database and a user', () => {
+  for (const [url, keys] of [
+    ['redis://h:1/0', { hosts: 'h:1', database: '0' }],
+    ['valkey://h', { hosts: 'h' }],
+    ['redis://h/', { hosts: 'h' }],
+    ['rediss://[::1]:1/3', { hosts: '[::1]:1', database: '3', tls: 'true' }],
+    ['redis://a:1,b:2/0?sentinel=main', { hosts: 'a:1,b:2', database: '0', sentinel: 'main' }],
+    ['redis://a:1,b:2?cluster=true', { hosts: 'a:1,b:2', cluster: 'true' }],
+    ['redis://:p%40%2F:@h', { hosts: 'h', password: 'p@/:' }],
+    ['redis://u:a@b@h', { hosts: 'h', username: 'u', password: 'a@b' }],
+    ['redis://u@h', { hosts: 'h', username: 'u' }],
+  ] as const)
+    assert.deepEqual(keysOf(url), { type: 'redis', ...keys })
+})
+
 test('what is no URL of a store is refused, whatever its parameters are called', () => {
-  for (const url of ['', 'lmdb', '/x', ':x', 'redis://h/0', 'lmdb:', 'lmdb:%zz', 'lmdb://host/x', 'memory:x'])
+  const lmdb = ['lmdb', 'lmdb:', 'lmdb:%zz', 'lmdb://host/x']
+  const redis = [
+    'redis:',
+    'redis://',
+    'redis:///0',
+    'redis:h',
+    'redis://h:x',
+    'redis://h/x',
+    'redis://%zz:@h',
+  ]
+  for (const url of ['', '/x', ':x', 'memcached://h/0', 'memory:x', ...lmdb, ...redis])
     assert.ok('refused' in keysOfStoreUrl(url), url)
   for (const query of ['type=memory', 'path=/y', 'url=x', 'size=1&size=2'])
     assert.ok('refused' in keysOfStoreUrl(`lmdb:/x?${query}`), query)
@@ -44,8 +70,10 @@ test('kinds have schemes of their own, and their forms of URLs are ones', () => 
 test('what is said to be installed is what package.json asks for', async () => {
   const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
   const missing = new Error('cannot find it')
-  const refused = await loadLibrary(() => Promise.reject(missing))
-  assert.ok('refused' in refused)
-  assert.equal(refused.remedy, `npm install lmdb@${manifest.peerDependencies.lmdb}`)
-  assert.equal(refused.cause, missing)
+  for (const [name, load] of Object.entries({ lmdb: loadLmdb, iovalkey: loadIovalkey })) {
+    const refused = await load(() => Promise.reject(missing))
+    assert.ok('refused' in refused)
+    assert.equal(refused.remedy, `npm install ${name}@${manifest.peerDependencies[name]}`)
+    assert.equal(refused.cause, missing)
+  }
 })

@@ -15,6 +15,8 @@ import {
 } from './labels.ts'
 import { bucketsOf, type RequestRecord } from './record.ts'
 
+const failedStatuses: readonly OriginStatus[] = ['5xx', 'timeout', 'unreachable']
+
 export class BackendFigures {
   readonly #name: string
   readonly #requests = new Float64Array(outcomeReasons.length)
@@ -49,6 +51,25 @@ export class BackendFigures {
   /** Adds the number of requests of each outcome. */
   addTo(totals: Record<Outcome, number>): void {
     for (const [i, { outcome }] of outcomeReasons.entries()) totals[outcome] += this.#requests[i]!
+  }
+
+  /** From the cache, from the database. */
+  get bucketCounts(): Readonly<Float64Array> {
+    return this.#buckets
+  }
+
+  get queries(): number {
+    return this.#origin.reduce((a, b) => a + b)
+  }
+
+  /** Those that ended with a 5xx, a timeout or no connection. */
+  get failedQueries(): number {
+    return failedStatuses.reduce((sum, status) => sum + this.#origin[indexOfStatus(status)]!, 0)
+  }
+
+  /** Adds the number of requests per bound of `durationBounds`, whatever their outcome. */
+  addDurations(counts: number[]): void {
+    for (let row = 0; row < outcomes.length; row++) this.#durations.addTo(counts, row)
   }
 
   requests(): string {

@@ -5,7 +5,7 @@ import { verifyResults } from '../engine/shadow/log.ts'
 import { breakerStates } from '../stores/breaker.ts'
 import { evictionReasons, storeOperations } from '../stores/figures.ts'
 import type { Family } from './exposition.ts'
-import { originStatuses, phases } from './labels.ts'
+import { nodeStates, originStatuses, phases } from './labels.ts'
 
 type More = Partial<Pick<Family, 'labels' | 'example'>>
 
@@ -145,6 +145,11 @@ export const families = {
     'Panes that a store behind the memory did not take; each costs a query after a restart.',
     { labels: store },
   ),
+  storeFound: counter(
+    'windowpane_store_found_total',
+    'Reads of a store behind the memory that brought buckets which memory had not, or had only older.',
+    { labels: store, example: 'sum by (store) (rate(windowpane_store_found_total[5m]))' },
+  ),
   storeOperation: histogram(
     'windowpane_store_operation_duration_seconds',
     'Time per operation of a store behind the memory.',
@@ -193,6 +198,16 @@ export const families = {
   evictions: counter('windowpane_evictions_total', 'Keys or buckets that left a store, by reason.', {
     labels: { ...store, reason: evictionReasons },
   }),
+  fleetNodes: gauge(
+    'windowpane_fleet_nodes',
+    'Nodes that share a store with this one, itself included: `missing` ones ended without leaving, or cannot reach the store, and are shown for an hour.',
+    { labels: { state: nodeStates }, example: 'max by (state) (windowpane_fleet_nodes)' },
+  ),
+  fleetConnected: gauge(
+    'windowpane_fleet_connected',
+    '1 while this node and those that share its stores can see each other; 0 where a shared store does not answer.',
+    { example: 'min(windowpane_fleet_connected)' },
+  ),
   spansSent: counter('windowpane_trace_spans_sent_total', 'Spans that the collector took.'),
   spansDropped: counter(
     'windowpane_trace_spans_dropped_total',

@@ -27,6 +27,12 @@ export class Histograms {
     this.#cells[at + this.#stride - 1]! += value
   }
 
+  /** Adds the counts of one row, those beyond the last bound included. */
+  addTo(counts: number[], row: number): void {
+    const at = row * this.#stride
+    for (let i = 0; i <= this.#bounds.length; i++) counts[i]! += this.#cells[at + i]!
+  }
+
   /** The samples of one row. */
   lines(name: string, row: number, labels: Labels): string {
     const at = row * this.#stride

@@ -60,3 +60,7 @@ export function statusClass(status: number): OriginStatus {
 }
 
 export const phases = ['plan', 'lookup', 'fetch', 'reply'] as const
+
+/** Whether a node that shares a store was heard of lately. */
+export const nodeStates = ['up', 'missing'] as const
+export type NodeState = (typeof nodeStates)[number]

@@ -10,6 +10,7 @@ import type { StoreOperation } from '../stores/figures.ts'
 import { BackendFigures } from './backend-figures.ts'
 import { type Family, headOf, sample } from './exposition.ts'
 import { families } from './families.ts'
+import { type FleetFigures, fleetFamilies } from './fleet-families.ts'
 import { ageBounds, durationBounds, Histograms } from './histograms.ts'
 import { type OriginStatus, phases } from './labels.ts'
 import type { ProcessFigures } from './process-figures.ts'
@@ -25,6 +26,8 @@ export interface MetricSources {
   flights?(): number
   requestsInFlight?(): number
   segments?(): readonly WatchedSegments[]
+  /** Undefined where no store is shared with other nodes. */
+  fleet?(): FleetFigures | undefined
   traces?(): { readonly sent: number; readonly dropped: number } | undefined
   process?(): ProcessFigures
 }
@@ -41,6 +44,18 @@ export interface OriginFetch {
   readonly status: OriginStatus
   /** Length of the interval that was asked for. */
   readonly intervalMs: number
+}
+
+/** The figures of all backends together, since the start. */
+export interface MetricTotals {
+  readonly requests: Readonly<Partial<Record<Outcome, number>>>
+  readonly buckets: { readonly cache: number; readonly origin: number }
+  /** To the database. */
+  readonly queries: number
+  /** Those that ended with a 5xx, a timeout or no connection. */
+  readonly failedQueries: number
+  /** Requests per bound of `durationBounds`, then those beyond. */
+  readonly durations: readonly number[]
 }
 
 /** Databases are configured, not sent; still, their number is bounded. */
@@ -114,6 +129,23 @@ export class Metrics {
     return totals
   }
 
+  totals(): MetricTotals {
+    const backends = [...this.#backends.values()]
+    const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0)
+    const durations = new Array<number>(durationBounds.length + 1).fill(0)
+    for (const backend of backends) backend.addDurations(durations)
+    return {
+      requests: this.counts(),
+      buckets: {
+        cache: sum(backends.map(({ bucketCounts }) => bucketCounts[0]!)),
+        origin: sum(backends.map(({ bucketCounts }) => bucketCounts[1]!)),
+      },
+      queries: sum(backends.map(({ queries }) => queries)),
+      failedQueries: sum(backends.map(({ failedQueries }) => failedQueries)),
+      durations,
+    }
+  }
+
   /** One text per family; what was counted meanwhile shows in those that follow. */
   *render(): Iterable<string> {
     const backends = [...this.#backends.values()]
@@ -183,7 +215,7 @@ export class Metrics {
   }
 
   *#fromSources(): Iterable<string> {
-    const { stores, leases, memory, flights, requestsInFlight, segments, traces, process } =
+    const { stores, leases, memory, flights, requestsInFlight, segments, fleet, traces, process } =
       this.#options.sources ?? {}
     if (requestsInFlight !== undefined) yield single(families.inFlight, requestsInFlight())
     if (flights !== undefined) yield single(families.flights, flights())
@@ -200,6 +232,8 @@ export class Metrics {
       )
     const watched = segments?.() ?? []
     if (watched.length > 0) yield segmentFamilies(watched.slice(0, maxBackends))
+    const nodes = fleet?.()
+    if (nodes !== undefined) yield fleetFamilies(nodes)
     const spans = traces?.()
     if (spans !== undefined)
       yield single(families.spansSent, spans.sent) + single(families.spansDropped, spans.dropped)

@@ -27,6 +27,8 @@ export interface AsynchronousOptions {
   readonly shortReads?: Share
   /** Writes of panes and cells that are acknowledged and then lost, as by a replica that takes over. */
   readonly lostWrites?: Share
+  /** How long each way takes, where that is no uniform distribution. */
+  readonly delayMs?: () => number
   /** Nothing arrives any more, in either direction, and every operation fails. */
   readonly isCut?: () => boolean
 }
@@ -73,7 +75,8 @@ interface RowOf {
   readonly v: number
 }
 
-class Network {
+/** The way to a store and back. */
+export class Network {
   readonly #options: AsynchronousOptions
   readonly #random: Random
 
@@ -132,10 +135,11 @@ class Network {
   }
 
   async #travel(): Promise<void> {
-    const { clock, maxDelayMs = 0 } = this.#options
+    const { clock, maxDelayMs = 0, delayMs } = this.#options
     const maxMs = typeof maxDelayMs === 'number' ? maxDelayMs : maxDelayMs()
-    if (maxMs > 0) {
-      await new Promise<void>((resolve) => void clock.after(maxMs * this.#random(), resolve))
+    if (delayMs !== undefined || maxMs > 0) {
+      const delay = delayMs?.() ?? maxMs * this.#random()
+      await new Promise<void>((resolve) => void clock.after(delay, resolve))
     } else for (let turns = wholeNumber(this.#random, 0, 5); turns > 0; turns--) await Promise.resolve()
   }
 }

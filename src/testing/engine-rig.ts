@@ -9,7 +9,7 @@ import type { ExplainedRequest, Explanation } from '../engine/explain/explain.ts
 import type { Identity } from '../engine/http/identity.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
 import { Marks } from '../engine/marks.ts'
-import type { StreamTarget } from '../engine/ports.ts'
+import type { StreamTarget, Upstream } from '../engine/ports.ts'
 import { Purge } from '../engine/purge/purge.ts'
 import { ShadowLog } from '../engine/shadow/log.ts'
 import type { Answer, Client, Demands } from '../engine/trip.ts'
@@ -44,6 +44,8 @@ export interface RigOptions {
   readonly far?: Store
   /** Shared with other rigs. */
   readonly database?: FakeDatabase
+  /** Asked instead of the database. */
+  readonly upstream?: Upstream
 }
 
 /** What every rig has behind its memory that is not told otherwise: whole suites run again over a far tier. */
@@ -112,7 +114,7 @@ export class EngineRig {
       store: this.store,
       marks: this.marks.of('cells'),
       policy: policyOf(this),
-      upstream: this.database,
+      upstream: options.upstream ?? this.database,
       clock,
       budget,
       maxAnswerBytes: 1 << 20,

@@ -1,11 +1,6 @@
 /** A clock that stands still until a test moves it. */
 import type { Clock, EpochMs } from '../core/clock.ts'
-
-interface Pending {
-  readonly at: EpochMs
-  readonly order: number
-  readonly action: () => void
-}
+import { type PendingTimer, TimerQueue } from './timer-queue.ts'
 
 export interface FakeClock extends Clock {
   /** Moves time forward, running every timer that falls due on the way at its own instant, in order. */
@@ -22,21 +17,8 @@ export function fakeClock(start: EpochMs = Date.UTC(2026, 0, 1)): FakeClock {
   let elapsed = 0
   let order = 0
   let seed = 1
-  const timers = new Set<Pending>()
-  const next = (until: number): Pending | undefined => {
-    let first: Pending | undefined
-    for (const timer of timers) {
-      if (timer.at > until) continue
-      if (
-        first === undefined ||
-        timer.at < first.at ||
-        (timer.at === first.at && timer.order < first.order)
-      ) {
-        first = timer
-      }
-    }
-    return first
-  }
+  let pending = 0
+  const timers = new TimerQueue()
   return {
     now: () => Math.floor(now),
     elapsed: () => elapsed,
@@ -45,16 +27,24 @@ export function fakeClock(start: EpochMs = Date.UTC(2026, 0, 1)): FakeClock {
       return seed / 0x7fffffff
     },
     after(delayMs, action) {
-      const timer = { at: elapsed + delayMs, order: order++, action }
+      const timer: PendingTimer = { at: elapsed + delayMs, order: order++, action, isCancelled: false }
       timers.add(timer)
-      return { cancel: () => void timers.delete(timer) }
+      pending++
+      const cancel = () => {
+        if (timer.isCancelled) return
+        timer.isCancelled = true
+        pending--
+      }
+      return { cancel }
     },
     async advance(ms) {
       // Timers that promises already under way are about to set count too.
       await settle()
       const end = elapsed + ms
-      for (let timer = next(end); timer !== undefined; timer = next(end)) {
-        timers.delete(timer)
+      for (let timer = timers.takeDue(end); timer !== undefined; timer = timers.takeDue(end)) {
+        // Cancelling it from now on changes nothing.
+        timer.isCancelled = true
+        pending--
         now += Math.max(0, timer.at - elapsed)
         elapsed = Math.max(elapsed, timer.at)
         timer.action()
@@ -68,7 +58,7 @@ export function fakeClock(start: EpochMs = Date.UTC(2026, 0, 1)): FakeClock {
       now = to
     },
     get pending() {
-      return timers.size
+      return pending
     },
   }
 }

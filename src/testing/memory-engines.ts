@@ -17,15 +17,28 @@ interface MemoryKey {
 
 const idOf = ({ from, buckets }: RowId): string => `${from} ${buckets}`
 
-/** Several of them with one `shared` map are nodes that share a store. */
+/** What several engines share that stand for the clients of one server. */
+export class MemoryServer {
+  readonly keys = new Map<Key, MemoryKey>()
+  readonly listeners: ((news: Buffer) => void)[] = []
+  readonly cells = new Map<string, Map<string, Cell>>()
+}
+
 export class MemoryRowEngine implements RowEngine {
   readonly name = 'memory rows'
   readonly #keys: Map<Key, MemoryKey>
+  readonly announce?: (news: Buffer) => void
+  readonly onNews?: (listener: (news: Buffer) => void) => void
   /** Bytes that were written so far, keys and rows. */
   written = 0
 
-  constructor(shared = new Map<Key, MemoryKey>()) {
-    this.#keys = shared
+  constructor(server = new MemoryServer(), { hasPubsub = false } = {}) {
+    this.#keys = server.keys
+    if (!hasPubsub) return
+    this.announce = (news) => {
+      for (const listener of server.listeners) listener(news)
+    }
+    this.onNews = (listener) => void server.listeners.push(listener)
   }
 
   async read(key: Key, range: Interval | undefined): Promise<StoredKey> {
@@ -58,6 +71,15 @@ export class MemoryRowEngine implements RowEngine {
     for (const [key, { record }] of [...this.#keys]) if (record !== undefined) yield [key, record.value]
   }
 
+  /** What lies there now, values only. */
+  sizes(): { readonly stored: number; readonly rows: number } {
+    const keys = [...this.#keys.values()]
+    const rows = keys.flatMap((key) => [...key.rows.values()])
+    const records = keys.flatMap(({ record, stamp }) => [record, stamp]).filter((part) => part !== undefined)
+    const stored = [...rows, ...records].reduce((sum, { value }) => sum + value.length, 0)
+    return { stored, rows: rows.length }
+  }
+
   async close(): Promise<void> {}
 }
 
@@ -69,8 +91,8 @@ export class MemoryCellEngine implements CellEngine {
   readonly capabilities = { shared: true, durable: false, maxValueBytes: 64 * 1024 }
   readonly #rows: Map<string, Map<string, Cell>>
 
-  constructor(shared = new Map<string, Map<string, Cell>>()) {
-    this.#rows = shared
+  constructor(server = new MemoryServer()) {
+    this.#rows = server.cells
   }
 
   async load(pk: string, sks: readonly string[]): Promise<readonly (Cell | undefined)[]> {
@@ -98,9 +120,9 @@ export class MemoryCellEngine implements CellEngine {
 
 /** Stores of nodes that share their rows, as those of an engine behind a network do; one for each node, on its own clock. */
 export function sharedRows(retentionMs: number): (clock: Clock) => Store {
-  const [keys, rows] = [new Map<Key, MemoryKey>(), new Map<string, Map<string, Cell>>()]
+  const server = new MemoryServer()
   return (clock) => {
-    const cells = new RowCells(new MemoryCellEngine(rows), clock)
-    return new RowStore({ engine: new MemoryRowEngine(keys), cells, clock, retentionMs })
+    const cells = new RowCells(new MemoryCellEngine(server), clock)
+    return new RowStore({ engine: new MemoryRowEngine(server), cells, clock, retentionMs })
   }
 }

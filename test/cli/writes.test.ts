@@ -184,3 +184,21 @@ test('a mode is switched and said', async (t) => {
   const asData = await runToEnd(t, ['mode', 'main', 'shadow', '--json', '--admin', admin.url])
   assert.deepEqual(JSON.parse(asData.out), { backend: 'main', mode: 'shadow', was: 'on' })
 })
+
+test('a mode, a purge and a report of several nodes say so', async (t) => {
+  const reach = { nodes: 3, withinSeconds: 5 }
+  const nodes = [{ node: 'b', mode: 'shadow', comparisons: 900, unexplained: 0 }]
+  const admin = await startFakeAdmin(t, {
+    '/-/mode': { backend: 'main', mode: 'on', was: 'on', reach },
+    '/-/purge': { ...answerOf(false), reach },
+    '/-/shadow': { backends: [{ ...backendOf('safe'), nodes }], note: 'the store is gone' },
+  })
+  const run = (...argv: string[]) => runToEnd(t, [...argv, '--admin', admin.url])
+  const said = 'main is on (as before) at 3 nodes, within 5 s, until the configuration is reloaded.\n'
+  assert.equal((await run('mode', 'main', 'on')).out, said)
+  assert.match((await run('purge', '--all', '--yes')).out, /Z\) at 3 nodes, within 5 s\.\n$/)
+  const { out, err } = await run('shadow', 'report', '--node', 'b c')
+  assert.match(out, /\n {2}node b: mode shadow, 900 comparisons, 0 unexplained\n/)
+  assert.equal(err, 'windowpane: the store is gone\n')
+  assert.equal(admin.asked.at(-1)!.target, '/-/shadow?node=b%20c')
+})

@@ -1,7 +1,8 @@
 /**
  * Programs from the packages of a newer Debian than the system's, without touching the system: a private apt state
  * fetches the .deb files, `dpkg -x` unpacks them into the cache folder. Signatures are checked with the system's own
- * keyring and the mirror is the system's own. Dependencies are not resolved: this is for programs that need only libc.
+ * keyring and the mirror is the system's own. Dependencies are not resolved: a program that needs more than libc names
+ * the packages of its libraries.
  *
  * The suite moves, so no version is pinned; what was found is printed, and kept until the cache folder is removed.
  * Users of other systems name their own program: WINDOWPANE_PROMETHEUS_BIN, WINDOWPANE_PROMTOOL_BIN, and so on.
@@ -23,6 +24,8 @@ export interface Program {
   readonly path: string
   /** The package's version, or 'own' for a program named by the environment. */
   readonly version: string
+  /** The folder of the libraries that were fetched with it, for LD_LIBRARY_PATH. */
+  readonly libraryFolder?: string
 }
 
 export interface ProgramSource {
@@ -30,8 +33,10 @@ export interface ProgramSource {
   readonly package: string
   /** Where the program lies inside the package, when not usr/bin/PACKAGE. */
   readonly file?: string
-  /** `own`: from the system's own release, for what needs libraries that fit it. */
-  readonly suite?: 'own'
+  /** `own`: from the system's own release, for what needs libraries that fit it. Otherwise the name of a release. */
+  readonly suite?: 'own' | 'bookworm'
+  /** Further packages that are unpacked next to it. */
+  readonly libraries?: readonly string[]
 }
 
 /** Returns where the program is, fetching its package when this machine has not got it yet. */
@@ -43,12 +48,20 @@ export async function findProgram(source: ProgramSource): Promise<Program | Unav
       ? { path: own, version: 'own' }
       : { unavailable: `${variable}: no file ${own}` }
   }
-  const suite = source.suite === 'own' ? await ownSuite() : NEWER_SUITE
-  const unpacked = await fetchPackage(source.package, suite)
+  const suite = source.suite === 'own' ? await ownSuite() : (source.suite ?? NEWER_SUITE)
+  const unpacked = await fetchPackage(source, suite)
   if (isUnavailable(unpacked)) {
     return { unavailable: `${unpacked.unavailable} (or name your own program by ${variable})` }
   }
-  return { path: join(unpacked.root, source.file ?? `usr/bin/${source.package}`), version: unpacked.version }
+  const path = join(unpacked.root, source.file ?? `usr/bin/${source.package}`)
+  if (source.libraries === undefined) return { path, version: unpacked.version }
+  return { path, version: unpacked.version, libraryFolder: await libraryFolderOf(unpacked.root) }
+}
+
+/** Debian keeps libraries in a folder that is named after the architecture. */
+async function libraryFolderOf(root: string): Promise<string> {
+  const folders = await readdir(join(root, 'usr/lib'))
+  return join(root, 'usr/lib', folders.find((name) => name.endsWith('-linux-gnu')) ?? '')
 }
 
 function overrideVariable(packageName: string): string {
@@ -66,27 +79,29 @@ async function ownSuite(): Promise<string> {
   return /^VERSION_CODENAME=(\S+)/m.exec(release)?.[1] ?? NEWER_SUITE
 }
 
-async function fetchPackage(name: string, suite: string): Promise<Unpacked | Unavailable> {
+async function fetchPackage(source: ProgramSource, suite: string): Promise<Unpacked | Unavailable> {
+  const name = source.package
   const target = join(cacheFolder(), `debian-${suite}-${name}`)
   try {
-    await onceFolder(target, (folder) => fetchInto(folder, name, suite))
+    await onceFolder(target, (folder) => fetchInto(folder, source, suite))
   } catch (error) {
     return { unavailable: `package ${name} of Debian ${suite}: ${describe(error)}` }
   }
   return { root: join(target, 'root'), version: await readFile(join(target, 'version'), 'utf8') }
 }
 
-async function fetchInto(folder: string, name: string, suite: string): Promise<void> {
+async function fetchInto(folder: string, source: ProgramSource, suite: string): Promise<void> {
+  const name = source.package
   const apt = join(folder, 'apt')
   const environment = { ...process.env, APT_CONFIG: await privateAptState(apt, suite) }
   const options = { env: environment, cwd: join(apt, 'debs'), timeout: FETCH_TIMEOUT_MS }
   // Without this, an unreachable mirror is only a warning, and the message would be "unable to locate package".
   await run('apt-get', ['-qq', '-o', 'APT::Update::Error-Mode=any', 'update'], options)
-  await run('apt-get', ['-qq', 'download', name], options)
+  await run('apt-get', ['-qq', 'download', name, ...(source.libraries ?? [])], options)
   const debs = await readdir(join(apt, 'debs'))
-  const deb = join(apt, 'debs', debs[0]!)
-  await run('dpkg', ['-x', deb, join(folder, 'root')])
-  const { stdout } = await run('dpkg-deb', ['-f', deb, 'Version'])
+  for (const deb of debs) await run('dpkg', ['-x', join(apt, 'debs', deb), join(folder, 'root')])
+  const own = debs.find((deb) => deb.startsWith(`${name}_`))!
+  const { stdout } = await run('dpkg-deb', ['-f', join(apt, 'debs', own), 'Version'])
   await writeFile(join(folder, 'version'), stdout.trim())
   await rm(apt, { recursive: true })
   process.stderr.write(`fetched ${name} ${stdout.trim()} of Debian ${suite}\n`)

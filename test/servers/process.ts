@@ -1,11 +1,11 @@
 /**
- * A server as a child process on loopback: own port, own temporary folder, ready when it answers over HTTP.
+ * A server as a child process on loopback: own port, own temporary folder, ready when it answers.
  * Nothing outlives the parent: children are stopped and folders removed when it exits, also on a signal.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -30,8 +30,10 @@ export interface ServerSpec {
   readonly name: string
   readonly program: string
   readonly args: (place: ServerLocation) => readonly string[]
-  /** Any answer below 300 to a GET of this path means ready. */
-  readonly readyPath: string
+  /** Any answer below 300 to a GET of this path means ready; without it, an accepted connection does. */
+  readonly readyPath?: string
+  /** Asked again and again until it is true, instead of `readyPath`. */
+  readonly isReady?: (place: ServerLocation) => Promise<boolean>
   /** Fills the folder before the first start. */
   readonly prepare?: (place: ServerLocation) => Promise<void>
   readonly readyDeadlineMs?: number
@@ -39,6 +41,7 @@ export interface ServerSpec {
   readonly stopDeadlineMs?: number
   /** Its standard input is a pipe whose end says that the parent is gone, also where the parent was killed. */
   readonly leash?: boolean
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 export interface ServerProcess extends ServerLocation {
@@ -50,6 +53,8 @@ export interface ServerProcess extends ServerLocation {
   stop(): Promise<void>
   /** Stops it and starts it again on the same port and folder. */
   restart(): Promise<void>
+  /** Kills it (SIGKILL) and keeps its folder: restart() starts it again. */
+  kill(): Promise<void>
   /** Freezes it: connections are accepted by the kernel, nothing answers. */
   pause(): void
   resume(): void
@@ -108,6 +113,10 @@ function handle(spec: ServerSpec, place: ServerLocation, first: Child): ServerPr
       await terminate(child)
       child = await launch(spec, place)
     },
+    async kill() {
+      child.process.kill('SIGKILL')
+      await child.exited
+    },
     pause: () => freeze(child.process),
     resume: () => void child.process.kill('SIGCONT'),
   }
@@ -139,6 +148,7 @@ function spawnChild(spec: ServerSpec, place: ServerLocation): Child {
   const child = spawn(spec.program, spec.args(place), {
     stdio: [spec.leash ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     cwd: place.folder,
+    env: { ...process.env, ...spec.environment },
   }) as ChildProcess & { readonly stdout: Readable; readonly stderr: Readable }
   const lines: string[] = []
   const keep = (chunk: string) => {
@@ -161,13 +171,25 @@ function spawnChild(spec: ServerSpec, place: ServerLocation): Child {
 
 async function untilReady(spec: ServerSpec, place: ServerLocation, child: Child): Promise<void> {
   const deadlineMs = spec.readyDeadlineMs ?? HANG_MS
+  const { isReady = defaultReady(spec) } = spec
   const started = systemClock.elapsed()
   while (systemClock.elapsed() - started < deadlineMs) {
     if (hasEnded(child)) throw new Error(`${spec.name} ended before it was ready`)
-    if (await answers(`${baseUrl(place)}${spec.readyPath}`)) return
+    if (await isReady(place)) return
     await scheduler.wait(READY_POLL_MS)
   }
   throw new Error(`${spec.name} was not ready after ${deadlineMs} ms`)
+}
+
+const defaultReady =
+  ({ readyPath }: ServerSpec) =>
+  (place: ServerLocation): Promise<boolean> =>
+    readyPath === undefined ? accepts(place.port) : answers(`${baseUrl(place)}${readyPath}`)
+
+function accepts(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const socket = connect(port, '127.0.0.1', () => resolve(true)).once('error', () => resolve(false))
+  return promise.finally(() => socket.destroy())
 }
 
 async function answers(url: string): Promise<boolean> {

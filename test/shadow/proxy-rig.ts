@@ -99,7 +99,7 @@ export async function startShadowHouse(t: TestContext, options: ProxyRigOptions)
           },
         ],
       ]),
-    shadow: { log: proxy.shadowLog, modes: new Map([['main', backendRuntime.modes]]) },
+    shadow: { log: proxy.shadowLog, modes: new Map([['main', database!.modes]]) },
   })
   t.after(async () => {
     const closed = Promise.all([admin.close(), proxy.close()])

@@ -309,3 +309,36 @@ test('shapes of both are listed once', async () => {
   for await (const [key] of store.shapes()) keys.push(key)
   assert.deepEqual(keys.sort(), [1, 2, 3].map(keyNumber).sort())
 })
+
+test('shapes go to the far store once, however many others are in use', async () => {
+  const { clock, far, store } = rig()
+  const shapes = 11_000
+  const entry = entryOf(1, { from: 0, to: 2 }, clock.now())
+  for (let n = 0; n < shapes; n++) {
+    await store.near!(keyNumber(n), hour)
+    await store.write(keyNumber(n), entry)
+  }
+  for (let round = 0; round < 3; round++) {
+    for (let n = 0; n < shapes; n++) {
+      await store.near!(keyNumber(n), hour)
+      if (n % 100 === 0) await store.idle()
+    }
+  }
+  await store.idle()
+  assert.ok(far.calls.writes <= shapes, `${far.calls.writes} writes`)
+  assert.ok(far.calls.writes >= 0.8 * shapes, `${far.calls.writes} writes`)
+})
+
+test('lookups of one shape at the same time are one read of the far store, but not across a removal', async () => {
+  const { clock, inner, far, store } = rig()
+  inner.write(keyNumber(1), entryOf(1, hour, clock.now()))
+  const all = await Promise.all([1, 2, 3].map(() => store.read(keyNumber(1), hour)))
+  for (const found of all) assert.equal(buckets(1, found), 60)
+  assert.equal(far.calls.reads, 1)
+  assert.equal(store.far.found, 1)
+  const before = store.read(keyNumber(2), hour)
+  const removing = store.remove(keyNumber(2))
+  const after = store.read(keyNumber(2), hour)
+  await Promise.all([before, removing, after])
+  assert.ok(far.calls.reads >= 4, 'the removal and both lookups read for themselves')
+})

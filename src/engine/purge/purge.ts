@@ -18,6 +18,8 @@ export interface PurgeTarget {
   readonly backend: string
   readonly store: Store
   readonly marks: Marks
+  /** Other nodes use the store too, and read its marks. */
+  readonly isShared?: boolean
 }
 
 export interface PurgeReport extends PurgeCount {
@@ -53,6 +55,11 @@ export class Purge {
 
   get backends(): readonly string[] {
     return this.#targets.map(({ backend }) => backend)
+  }
+
+  /** Whether other nodes will take over a purge of this selection, as far as it can be kept. */
+  isShared(selection: Selection): boolean {
+    return this.#selected(this.#markOf(selection)).every(({ isShared }) => isShared === true)
   }
 
   /** What `run` would count now. */

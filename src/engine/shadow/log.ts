@@ -217,7 +217,7 @@ const hasBodies = ({ cached, direct }: Mismatch): boolean => cached !== undefine
 const short = (body: Buffer | undefined): Buffer | undefined =>
   body !== undefined && body.length <= maxBodyBytes ? body : undefined
 
-const newFigures = (since: EpochMs): Figures => ({
+export const newFigures = (since: EpochMs): Figures => ({
   ...{ since, comparisons: 0, equal: 0, explained: 0, unexplained: 0 },
   ...{ skipped: {}, wouldBe: { hit: 0, partial: 0, miss: 0 }, causes: {} },
 })

@@ -12,6 +12,7 @@ import { bodyOf } from '../front/body.ts'
 import { openListener } from '../front/listener.ts'
 import { limitsOf } from '../limits.ts'
 import type { AdminAnswer } from './answer.ts'
+import type { FleetAccess } from './fleet.ts'
 import { Guard } from './guard.ts'
 import { LiveRequests } from './live.ts'
 import { type AdminCall, type Page, pagesOf } from './pages.ts'
@@ -44,6 +45,8 @@ export interface AdminOptions {
   readonly purge?: PurgeAccess['purge']
   /** Modes, and what shadow mode has found out. */
   readonly shadow?: ShadowAccess
+  /** The nodes that share a store with this one, where one can be shared. */
+  readonly fleet?: FleetAccess['fleet']
 }
 
 export interface ReloadReport {

@@ -1,9 +1,11 @@
 /** What the admin listener answers, path by path. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { mergeShapes } from '../fleet/merge.ts'
 import type { AdminDatabase, AdminOptions } from './admin.ts'
 import { type AdminAnswer, json, jsonList, mistake, text } from './answer.ts'
 import { readExplained } from './explain.ts'
 import { explanationText } from './explain-text.ts'
+import { chooseNodes, viewOfFleet } from './fleet.ts'
 import type { LiveRequests } from './live.ts'
 import { purgePages } from './purge.ts'
 import { shadowPages } from './shadow.ts'
@@ -46,7 +48,11 @@ export function pagesOf(options: AdminOptions, live: LiveRequests): ReadonlyMap<
     ],
     [
       '/-/status',
-      { methods: get, about: 'databases, stores, memory, flights', answer: () => status(options) },
+      {
+        methods: get,
+        about: 'databases, stores, memory, flights, and the nodes that share a store; ?node= one of them',
+        answer: ({ parameters }) => status(options, parameters),
+      },
     ],
     ['/-/metrics', { methods: get, about: 'metrics for Prometheus', answer: () => metrics(options) }],
     [
@@ -61,7 +67,7 @@ export function pagesOf(options: AdminOptions, live: LiveRequests): ReadonlyMap<
       '/-/shapes',
       {
         methods: get,
-        about: 'the questions asked most; ?limit=',
+        about: 'the questions asked most, of all nodes that share a store; ?limit= &node=',
         answer: ({ parameters }) => shapes(options, parameters),
       },
     ],
@@ -97,7 +103,7 @@ export function pagesOf(options: AdminOptions, live: LiveRequests): ReadonlyMap<
     ],
   ])
   for (const [path, page] of purgePages(options)) pages.set(path, page)
-  for (const [path, page] of shadowPages(options.shadow)) pages.set(path, page)
+  for (const [path, page] of shadowPages(options)) pages.set(path, page)
   const index: Page = { methods: get, about: '', answer: () => text(200, indexOf(options.version, pages)) }
   pages.set('/', index).set('/-/', index)
   return pages
@@ -115,8 +121,12 @@ function readiness({ unready }: AdminOptions): AdminAnswer {
   return missing.length === 0 ? text(200, 'ready') : text(503, `not ready: ${missing.join('; ')}`)
 }
 
-async function status({ version, clock, status: own, telemetry }: AdminOptions): Promise<AdminAnswer> {
+async function status(options: AdminOptions, parameters: URLSearchParams): Promise<AdminAnswer> {
+  const { version, clock, status: own, telemetry, fleet } = options
   const { recorder, shapes: top, log } = telemetry
+  // Nodes that are missing are shown too, unless one is named.
+  const seen = parameters.has('node') ? await chooseNodes(options, parameters) : await fleet?.view()
+  if (seen !== undefined && 'mistake' in seen) return mistake(seen.mistake)
   return json({
     version,
     pid: process.pid,
@@ -127,6 +137,7 @@ async function status({ version, clock, status: own, telemetry }: AdminOptions):
     recorder: { records: recorder.count, bytes: recorder.bytes, subscribers: recorder.subscribers },
     shapes: top.size,
     logLinesDropped: log.dropped,
+    ...(seen && viewOfFleet(seen)),
   })
 }
 
@@ -143,10 +154,17 @@ function config(options: AdminOptions, parameters: URLSearchParams): AdminAnswer
   return typeof value === 'string' ? text(200, value.trimEnd()) : json(value)
 }
 
-function shapes({ telemetry }: AdminOptions, parameters: URLSearchParams): AdminAnswer {
+async function shapes(options: AdminOptions, parameters: URLSearchParams): Promise<AdminAnswer> {
   const limit = Number(parameters.get('limit') ?? 100)
   if (!Number.isInteger(limit) || limit < 0) return mistake('limit is a whole number of 0 or more')
-  return jsonList(telemetry.shapes.list(limit).map(viewOfShape))
+  const chosen = await chooseNodes(options, parameters)
+  if ('mistake' in chosen) return mistake(chosen.mistake)
+  const { shapes: own } = options.telemetry
+  const { nodes } = chosen
+  if (nodes.every(({ isSelf }) => isSelf)) return jsonList(own.list(limit).map(viewOfShape))
+  // Of other nodes only those asked for most are known.
+  const perNode = nodes.map(({ isSelf, summary }) => (isSelf ? own.list(own.size) : (summary?.shapes ?? [])))
+  return jsonList(mergeShapes(perNode, limit).map(viewOfShape))
 }
 
 function requests({ telemetry }: AdminOptions, live: LiveRequests, call: AdminCall): AdminAnswer | 'taken' {

@@ -6,11 +6,12 @@ import type { PurgeCount } from '../../engine/purge/tally.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { bounded, iso } from '../../telemetry/texts.ts'
 import { type AdminAnswer, json, jsonList, mistake } from './answer.ts'
+import { type FleetAccess, reachOf } from './fleet.ts'
 import type { AdminCall, Page } from './pages.ts'
 import { readTime, timeForms } from './time.ts'
 
-export interface PurgeAccess {
-  readonly purge?: Pick<Purge, 'backends' | 'count' | 'run' | 'marks'> | undefined
+export interface PurgeAccess extends FleetAccess {
+  readonly purge?: Pick<Purge, 'backends' | 'count' | 'run' | 'marks' | 'isShared'> | undefined
   readonly clock: Clock
   readonly telemetry: Telemetry
 }
@@ -19,9 +20,9 @@ export interface PurgeAccess {
 const maxNameBytes = 8192
 const maxExampleChars = 1024
 
-export function purgePages({ purge, clock, telemetry }: PurgeAccess): ReadonlyMap<string, Page> {
+export function purgePages({ purge, ...access }: PurgeAccess): ReadonlyMap<string, Page> {
   if (purge === undefined) return new Map()
-  const desk = new PurgeDesk(purge, clock, telemetry)
+  const desk = new PurgeDesk(purge, access)
   return new Map<string, Page>([
     [
       '/-/purge',
@@ -53,19 +54,17 @@ function dryRunOf(parameters: URLSearchParams): boolean | undefined {
 
 class PurgeDesk {
   readonly #purge: NonNullable<PurgeAccess['purge']>
-  readonly #clock: Clock
-  readonly #telemetry: Telemetry
+  readonly #access: Omit<PurgeAccess, 'purge'>
 
-  constructor(purge: NonNullable<PurgeAccess['purge']>, clock: Clock, telemetry: Telemetry) {
+  constructor(purge: NonNullable<PurgeAccess['purge']>, access: Omit<PurgeAccess, 'purge'>) {
     this.#purge = purge
-    this.#clock = clock
-    this.#telemetry = telemetry
+    this.#access = access
   }
 
   async answer({ parameters, body }: AdminCall): Promise<AdminAnswer> {
     const isDry = dryRunOf(parameters)
     if (isDry === undefined) return mistake('dryRun is 1 or 0')
-    const selection = readSelection(body, this.#clock.now())
+    const selection = readSelection(body, this.#access.clock.now())
     if ('mistake' in selection) return mistake(selection.mistake)
     const { backends } = this.#purge
     if (selection.backend !== undefined && !backends.includes(selection.backend)) {
@@ -73,11 +72,12 @@ class PurgeDesk {
     }
     const report = isDry ? await this.#purge.count(selection) : await this.#purge.run(selection)
     if (!isDry) this.#log(selection, report)
-    return json(viewOf(selection, report))
+    const isShared = this.#purge.isShared(selection) && !('isKept' in report && !report.isKept)
+    return json({ ...viewOf(selection, report), ...(await reachOf(this.#access, isShared)) })
   }
 
   #log(selection: Selection, { shapes, buckets }: PurgeCount): void {
-    this.#telemetry.log.line('info', 'purged', { ...viewOfSelection(selection), shapes, buckets })
+    this.#access.telemetry.log.line('info', 'purged', { ...viewOfSelection(selection), shapes, buckets })
   }
 }
 

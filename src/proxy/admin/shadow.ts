@@ -1,9 +1,14 @@
 /** `/-/shadow`, `/-/shadow/ID` and `/-/mode`: what shadow mode has found out, and switching modes while running. */
 import type { BucketDifference } from '../../engine/shadow/compare.ts'
-import type { Mismatch, ShadowLog, ShadowReport } from '../../engine/shadow/log.ts'
+import { type Figures, type Mismatch, newFigures, type ShadowLog } from '../../engine/shadow/log.ts'
+import { verdictOf } from '../../engine/shadow/verdict.ts'
 import { iso } from '../../telemetry/texts.ts'
+import type { FleetNode } from '../fleet/fleet.ts'
+import { mergeFigures } from '../fleet/merge.ts'
+import type { ShadowExample } from '../fleet/summary.ts'
 import { type Mode, type ModeState, modes } from '../request/settings.ts'
 import { type AdminAnswer, json, mistake, text } from './answer.ts'
+import { chooseNodes, type FleetAccess, reachOf } from './fleet.ts'
 import type { AdminCall, Page } from './pages.ts'
 
 export interface ShadowAccess {
@@ -14,13 +19,23 @@ export interface ShadowAccess {
 
 export interface SwitchableMode {
   readonly state: ModeState
-  /** Resolves, once it is in force, to the mode that was. */
-  set(mode: Mode): Mode | Promise<Mode>
+  /** Resolves once it is in force in this process. */
+  set(mode: Mode): Promise<ModeChange>
+}
+
+export interface ModeChange {
+  readonly was: Mode
+  /** Whether other nodes will take it over; undefined where the store of the backend is not shared. */
+  readonly isShared: boolean | undefined
 }
 
 const folder = '/-/shadow/'
 
-export function shadowPages(access: ShadowAccess | undefined): ReadonlyMap<string, Page> {
+export interface ShadowPagesOptions extends FleetAccess {
+  readonly shadow?: ShadowAccess | undefined
+}
+
+export function shadowPages({ shadow: access, fleet }: ShadowPagesOptions): ReadonlyMap<string, Page> {
   if (access === undefined) return new Map()
   return new Map<string, Page>([
     [
@@ -28,8 +43,8 @@ export function shadowPages(access: ShadowAccess | undefined): ReadonlyMap<strin
       {
         methods: ['GET'],
         about:
-          'what shadow mode has found out: counts, verdict, mismatches; /-/shadow/ID: one with its bodies',
-        answer: () => json({ backends: [...access.modes].map(([name, mode]) => viewOf(access, name, mode)) }),
+          'what shadow mode has found out at all nodes that share a store: counts, verdict, mismatches; ?node=; /-/shadow/ID: one with its bodies',
+        answer: ({ parameters }) => report(access, { fleet }, parameters),
       },
     ],
     [folder, { methods: ['GET'], about: '', isFolder: true, answer: (call) => mismatchAt(access, call) }],
@@ -37,23 +52,96 @@ export function shadowPages(access: ShadowAccess | undefined): ReadonlyMap<strin
       '/-/mode',
       {
         methods: ['POST'],
-        about: 'switches a backend: {"backend": name, "mode": "off|shadow|on"}, until the next reload',
+        about:
+          'switches a backend, at all nodes that share its store: {"backend": name, "mode": "off|shadow|on"}, until the next reload',
         isWriting: true,
-        answer: ({ body }) => switchMode(access, body),
+        answer: ({ body }) => switchMode(access, { fleet }, body),
       },
     ],
   ])
 }
 
-function viewOf({ log }: ShadowAccess, backend: string, { state }: SwitchableMode): object {
-  const report: ShadowReport = log.report(backend)
-  const { comparisons, equal, explained, unexplained, skipped, causes, wouldBe, verdict, sentence } = report
+async function report(
+  access: ShadowAccess,
+  fleet: FleetAccess,
+  parameters: URLSearchParams,
+): Promise<AdminAnswer> {
+  const chosen = await chooseNodes(fleet, parameters)
+  if ('mistake' in chosen) return mistake(chosen.mistake)
+  const { nodes, trouble } = chosen
+  const isOwn = nodes.every(({ isSelf }) => isSelf)
+  const backends = isOwn
+    ? [...access.modes].map(([name, { state }]) => viewOf(name, state.mode, ownFindings(access, name)))
+    : backendsOf(nodes).map((name) => viewOfNodes(name, findingsOf(access, nodes, name)))
+  return json({ backends, ...(trouble !== undefined && { note: trouble }) })
+}
+
+/** What one node has found out about a backend. */
+interface Findings {
+  readonly node: string
+  readonly mode: string
+  readonly figures: Readonly<Figures>
+  readonly mismatches: readonly object[]
+}
+
+const ownFindings = ({ log }: ShadowAccess, backend: string): Pick<Findings, 'figures' | 'mismatches'> => {
+  const figures = log.report(backend)
+  return { figures, mismatches: figures.mismatches.map(viewOfMismatch) }
+}
+
+const backendsOf = (nodes: readonly FleetNode[]): readonly string[] => [
+  ...new Set(nodes.flatMap(({ summary }) => summary?.backends.map(({ name }) => name) ?? [])),
+]
+
+function findingsOf(access: ShadowAccess, nodes: readonly FleetNode[], backend: string): readonly Findings[] {
+  return nodes.flatMap(({ name: node, isSelf, summary }) => {
+    const here = summary?.backends.find(({ name }) => name === backend)
+    if (here === undefined) return []
+    const { mode, shadow } = here
+    if (isSelf) {
+      const { figures, mismatches } = ownFindings(access, backend)
+      return [{ node, mode, figures, mismatches: mismatches.map((each) => ({ ...each, node })) }]
+    }
+    const figures = shadow?.figures ?? newFigures(summary!.at)
+    const mismatches = shadow?.examples.map((each) => viewOfExample(each, node)) ?? []
+    return [{ node, mode, figures, mismatches }]
+  })
+}
+
+function viewOf(
+  backend: string,
+  mode: string,
+  { figures, mismatches }: Pick<Findings, 'figures' | 'mismatches'>,
+): object {
+  const { comparisons, equal, explained, unexplained, skipped, causes, wouldBe } = figures
+  const { verdict, sentence } = verdictOf(figures)
   return {
-    ...{ backend, mode: state.mode, since: iso(report.since) },
+    ...{ backend, mode, since: iso(figures.since) },
     ...{ comparisons, equal, explained, unexplained, skipped, causes, verdict, sentence, wouldBe },
-    mismatches: report.mismatches.map(viewOfMismatch),
+    mismatches,
   }
 }
+
+/** Counts are added up; the verdict is about all of them. */
+function viewOfNodes(backend: string, findings: readonly Findings[]): object {
+  const figures = mergeFigures(findings.map((each) => each.figures))
+  const mismatches = findings.flatMap((each) => each.mismatches)
+  const modesThere = [...new Set(findings.map(({ mode }) => mode))]
+  return {
+    ...viewOf(backend, modesThere.join(', '), { figures, mismatches }),
+    nodes: findings.map(({ node, mode, figures: { comparisons, unexplained } }) => ({
+      ...{ node, mode, comparisons, unexplained },
+    })),
+  }
+}
+
+/** Its buckets and bodies are at the node that has seen it. */
+const viewOfExample = (example: ShadowExample, node: string): object => ({
+  ...viewOfMismatch({ ...example, ...nothingKept, id: `${example.id}@${node}` }),
+  node,
+})
+
+const nothingKept = { buckets: [], cachedBytes: 0, directBytes: 0, cached: undefined, direct: undefined }
 
 function viewOfMismatch(mismatch: Mismatch): object {
   const { id, at, backend, text: query, window, cause, isExplained, sentence } = mismatch
@@ -74,7 +162,13 @@ const viewOfBucket = ({ at, fetchedAt, ...rest }: BucketDifference): object => (
 })
 
 function mismatchAt({ log }: ShadowAccess, { path }: AdminCall): AdminAnswer {
-  const found = log.find(path.slice(folder.length))
+  const id = path.slice(folder.length)
+  const found = log.find(id)
+  if (/^\d+(?:@|%40)/i.test(id))
+    return text(
+      404,
+      'windowpane: another node has it: ask the admin listener of that node for the number before the @',
+    )
   if (found === undefined)
     return text(404, 'windowpane: there is no such mismatch, or it had to make room; /-/shadow lists them')
   const { cached, direct } = found
@@ -85,15 +179,24 @@ function mismatchAt({ log }: ShadowAccess, { path }: AdminCall): AdminAnswer {
   })
 }
 
-async function switchMode({ modes: known }: ShadowAccess, body: Buffer): Promise<AdminAnswer> {
+async function switchMode(
+  { modes: known }: ShadowAccess,
+  fleet: FleetAccess,
+  body: Buffer,
+): Promise<AdminAnswer> {
   const given = readSwitch(body)
   if ('mistake' in given) return mistake(given.mistake)
   const { backend, mode } = given
   const found = known.get(backend)
   if (found === undefined)
     return mistake(`there is no backend "${backend}"; there are: ${[...known.keys()].join(', ')}`)
-  return json({ backend, mode, was: await found.set(mode) })
+  const { was, isShared } = await found.set(mode)
+  const reach = await reachOf(fleet, isShared === true)
+  return json({ backend, mode, was, ...reach, ...(isShared === false && { note: notShared }) })
 }
+
+const notShared =
+  'The shared store did not take it: the mode holds at this node, and at no other. Set it again when the store is well.'
 
 function readSwitch(body: Buffer): { backend: string; mode: Mode } | { mistake: string } {
   const expected = `expected {"backend": name, "mode": one of ${modes.join(', ')}}`

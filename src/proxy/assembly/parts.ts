@@ -30,6 +30,8 @@ export interface ServerParts {
   /** What is going on at a database, where others serve its requests too. */
   readonly figures?: (backend: string) => BackendRuntimeFigures
   readonly hooks?: ServerHooks
+  /** Awaited when no request is under way any more, while the stores are still open. */
+  readonly beforeStoresClose?: () => Promise<void>
 }
 
 export interface KnownDatabase {

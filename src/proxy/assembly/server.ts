@@ -1,19 +1,23 @@
 /** Starts Windowpane: puts stores, databases and listeners together, and takes them down in order. */
 import type { Flavour } from '../../backends/backend.ts'
 import type { Budget } from '../../core/budget.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { Mark } from '../../core/mark.ts'
 import type { ClaimCounters } from '../../engine/cell-claims.ts'
 import { Purge } from '../../engine/purge/purge.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
 import { memoryStore } from '../../stores/memory/index.ts'
+import type { Store } from '../../stores/store.ts'
 import type { NamedStore } from '../../telemetry/store-families.ts'
 import type { SwitchableMode } from '../admin/shadow.ts'
+import type { SharedStore } from '../fleet/fleet.ts'
+import { SharedModes } from '../fleet/shared-modes.ts'
+import type { Mode } from '../request/settings.ts'
 import type { SegmentFigures } from '../upstream/witness.ts'
 import { BackendRuntime, type BackendRuntimeFigures } from './backend-runtime.ts'
 import { commonOf } from './common.ts'
 import { openListeners } from './listeners.ts'
 import type { DatabaseOptions, ProxyServerOptions } from './options.ts'
-import type { ServerHooks } from './parts.ts'
 import { type Storage, Tiers } from './tiers.ts'
 
 export interface ProxyServer {
@@ -27,6 +31,8 @@ export interface ProxyServer {
   readonly purge: Purge
   /** What shadow mode has found out about any of them. */
   readonly shadowLog: ShadowLog
+  /** The far stores that other nodes may share. */
+  readonly sharedStores: readonly SharedStore[]
   /** Stops listening, lets requests under way finish within the drain limit, then closes everything. */
   close(): Promise<void>
 }
@@ -62,17 +68,29 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
   })
   const purge = new Purge(
     clock,
-    backendRuntimes.map(({ name, store, marks }) => ({ backend: name, store, marks })),
+    backendRuntimes.map(({ name, store, marks }) => ({
+      ...{ backend: name, store, marks },
+      isShared: storage.partsOf(store).fleet !== undefined,
+    })),
   )
+  const setMode = async ({ name, modes }: BackendRuntime, mode: Mode): Promise<Mode> => {
+    const was = modes.set(mode)
+    await parts.hooks?.onMode?.(name, mode)
+    return was
+  }
+  const sharedModes = sharedModesOf(backendRuntimes, { storage, clock, setMode })
   const closeBehindListeners = async () => {
+    for (const modes of sharedModes.values()) modes.close()
     pieces.close()
     backlog.finish()
     await Promise.all(backendRuntimes.map(({ backendRuntime }) => backendRuntime.close()))
     await purge.close()
+    await parts.beforeStoresClose?.()
     await storage.close()
   }
   await Promise.all([
     storage.loadMarks(),
+    ...[...sharedModes.values()].map((modes) => modes.load()),
     ...backendRuntimes.map(({ backendRuntime }) => backendRuntime.ask()),
   ])
   const inside = {
@@ -93,6 +111,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
       return { used: budget.used, limit: options.limits.memoryBytes }
     },
     stores: () => storage.figures(),
+    sharedStores: sharedStoresOf(storage),
     leases: () => storage.leases(),
     purge,
     shadowLog,
@@ -100,7 +119,19 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
       name: each.name,
       backendRuntime: each.backendRuntime,
       url: addressOf(each),
-      modes: announcedModes(each.backendRuntime, parts.hooks),
+      modes: {
+        get state() {
+          return each.backendRuntime.modes.state
+        },
+        async set(mode) {
+          const shared = sharedModes.get(each.store)
+          const [was, isShared] = await Promise.all([
+            setMode(each.backendRuntime, mode),
+            shared?.set(each.name, mode),
+          ])
+          return { was, isShared }
+        },
+      },
       figures: () => parts.figures?.(each.name) ?? each.backendRuntime.figures(),
       get flavour() {
         return each.backendRuntime.flavour
@@ -124,17 +155,41 @@ function ownStorage(options: ProxyServerOptions, budget: Budget): Storage {
   return new Tiers({ clock, memory, farStores, telemetry, retentionMs, onMarks: parts?.hooks?.onMarks })
 }
 
-/** A mode is set once whoever is told of it has taken it over. */
-const announcedModes = ({ name, modes }: BackendRuntime, { onMode }: ServerHooks = {}): SwitchableMode => ({
-  get state() {
-    return modes.state
-  },
-  async set(mode) {
-    const was = modes.set(mode)
-    await onMode?.(name, mode)
-    return was
-  },
-})
+interface SharedModesParts {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly setMode: (runtime: BackendRuntime, mode: Mode) => Promise<Mode>
+}
+
+/** By store: the backends of one that is shared take over what was set at any node. */
+function sharedModesOf(
+  runtimes: readonly { readonly store: Store; readonly backendRuntime: BackendRuntime }[],
+  { storage, clock, setMode }: SharedModesParts,
+): ReadonlyMap<Store, SharedModes> {
+  const shared = new Map<Store, SharedModes>()
+  for (const [store, users] of Map.groupBy(runtimes, (each) => each.store)) {
+    const { fleet } = storage.partsOf(store)
+    if (fleet === undefined) continue
+    const backends = users.map(({ backendRuntime }) => ({
+      name: backendRuntime.name,
+      get state() {
+        return backendRuntime.modes.state
+      },
+      set: (mode: Mode) => setMode(backendRuntime, mode),
+    }))
+    shared.set(
+      store,
+      new SharedModes({ clock, backends, row: fleet.modes, isFirst: () => fleet.nodes.isFirst() }),
+    )
+  }
+  return shared
+}
+
+const sharedStoresOf = (storage: Storage): SharedStore[] =>
+  storage.names.flatMap((name) => {
+    const { fleet } = storage.partsOf(storage.of(name))
+    return fleet === undefined ? [] : [{ name, nodes: fleet.nodes }]
+  })
 
 /** Stale serving needs the old bytes: nothing is collected before it is of no use to anybody. */
 export function retentionOf({ limits, databases }: Pick<ProxyServerOptions, 'limits' | 'databases'>): number {

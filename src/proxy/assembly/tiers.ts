@@ -12,12 +12,20 @@ import type { Store } from '../../stores/store.ts'
 import { type TieredStore, tieredStore } from '../../stores/tiered.ts'
 import type { NamedStore } from '../../telemetry/store-families.ts'
 import type { Observer } from '../../telemetry/telemetry.ts'
+import { ModeRow } from '../fleet/mode-row.ts'
+import { NodeRows } from '../fleet/node-rows.ts'
 
-/** A configured far store: open, with how long one operation of it may take, or why there is none. */
-export type FarStore = { readonly engine: string } & (
-  | (OpenedStore & { readonly timeoutMs: number })
-  | StoreCondition
-)
+/** A configured far store: open, with how it is used, or why there is none. */
+export type FarStore = { readonly engine: string } & ((OpenedStore & FarTerms) | StoreCondition)
+
+export interface FarTerms {
+  /** How long one operation of it may take. */
+  readonly timeoutMs: number
+  /** See `TieredStoreOptions`. */
+  readonly noticeMs?: number | undefined
+  /** See `CellClaimsOptions`. */
+  readonly leaseMs?: number | undefined
+}
 
 export interface TiersOptions {
   readonly clock: Clock
@@ -37,6 +45,13 @@ export interface StoreParts {
   readonly claims?: Claims | undefined
   /** Where it has some that outlive this process or are shared. */
   readonly cells?: Cells | undefined
+  /** What nodes that share the store tell each other; only in the thread that has the store. */
+  readonly fleet?: FleetRows | undefined
+}
+
+export interface FleetRows {
+  readonly nodes: NodeRows
+  readonly modes: ModeRow
 }
 
 /** The stores and marks of whoever serves requests. */
@@ -81,7 +96,7 @@ export class Tiers implements Storage {
 
   #add(name: string, far: Extract<FarStore, OpenedStore>): void {
     const { clock, memory, telemetry, retentionMs } = this.#options
-    const { panes, cells, timeoutMs, engine } = far
+    const { panes, cells, timeoutMs, noticeMs, leaseMs, engine } = far
     this.#opened.push(far)
     const guard = new StoreGuard({ clock, timeoutMs, onOperation: telemetry?.storeHook(labelOf(name)) })
     // No request waits for marks: they have more time.
@@ -91,15 +106,19 @@ export class Tiers implements Storage {
       onChange: this.#onChangeOf(name),
     })
     const isTrusted = () => marks.isCurrent
-    const tier = tieredStore({ clock, near: memory, far: panes, guard, isTrusted })
+    const tier = tieredStore({
+      ...{ clock, near: memory, far: panes, guard, isTrusted },
+      ...(noticeMs !== undefined && { noticeMs }),
+    })
     this.#tiers.set(name, { tier, engine })
     const guarded = cells && guardedCells(cells, guard)
     const share = (...what: Parameters<TieredStore['share']>) => tier.share(...what)
     const claims = guarded?.capabilities.shared
-      ? new CellClaims({ cells: guarded, clock, timeoutMs, share })
+      ? new CellClaims({ cells: guarded, clock, timeoutMs, leaseMs, share })
       : undefined
     if (claims !== undefined) this.#claims.push(claims)
-    this.#parts.set(tier, { marks, claims, cells: guarded })
+    const fleet = markCells?.capabilities.shared ? fleetRows(markCells, clock) : undefined
+    this.#parts.set(tier, { marks, claims, cells: guarded, fleet })
   }
 
   #onChangeOf(store: string): ((marks: readonly Mark[]) => Promise<void>) | undefined {
@@ -145,6 +164,11 @@ export class Tiers implements Storage {
     await this.#memory.close()
   }
 }
+
+const fleetRows = (cells: Cells, clock: Clock): FleetRows => ({
+  nodes: new NodeRows({ cells, clock }),
+  modes: new ModeRow({ cells, clock }),
+})
 
 /** What reading or saving marks may take. */
 const markTimeoutMs = 2000

@@ -29,10 +29,10 @@ export async function examineLmdb(config: LmdbConfig, clock: Clock): Promise<Sto
 }
 
 /** The folder is made when the store is opened, so that nothing can be missing. */
-export async function inspectLmdb({ path }: LmdbConfig): Promise<Inspected | Refused> {
-  const library = await loadLibrary()
-  if ('refused' in library) return library
-  return distrust(path) ?? { version: libraryVersion, missing: [] }
+export async function inspectLmdb(config: LmdbConfig, clock: Clock): Promise<Inspected | Refused> {
+  const failed = (await examineLmdb(config, clock)).find(({ status }) => status === 'fail')
+  if (failed === undefined) return { version: libraryVersion, missing: [] }
+  return { refused: 'unusable', detail: failed.sentence, remedy: failed.remedy ?? '' }
 }
 
 const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}`

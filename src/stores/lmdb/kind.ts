@@ -31,7 +31,7 @@ export const lmdbKind: StoreKind<LmdbConfig> = {
   placeOf: (config) => ({ key: 'path', place: config.path }),
   distrust: async (config) => (await import('./place.ts')).distrust(config.path),
   examine: async (config, clock) => (await import('./examine.ts')).examineLmdb(config, clock),
-  inspect: async (config) => (await import('./examine.ts')).inspectLmdb(config),
+  inspect: async (config, clock) => (await import('./examine.ts')).inspectLmdb(config, clock),
   open: openLmdb,
 }
 

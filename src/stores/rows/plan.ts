@@ -113,9 +113,13 @@ const newRow =
     },
   })
 
+/** Of the buckets that are there: an absent one has the clock NaN, which is newer than nothing. */
 export function newestClock(pane: Pane): number {
   let newest = Number.NEGATIVE_INFINITY
-  for (let bucket = pane.from; bucket < pane.to; bucket++) newest = Math.max(newest, clockOf(pane, bucket))
+  for (let bucket = pane.from; bucket < pane.to; bucket++) {
+    const clock = clockOf(pane, bucket)
+    if (clock > newest) newest = clock
+  }
   return newest
 }
 

@@ -16,7 +16,6 @@ import { KnownKeys } from './known-keys.ts'
 import { decodeNews, encodeNews } from './news.ts'
 import { pack, unpack } from './pack.ts'
 import { mergePieces, type Piece, piecesOf, rowsAround } from './pieces.ts'
-import { newestClock } from './plan.ts'
 import { decodeRecord, encodeRecord, frameOf, type KeyRecord } from './record.ts'
 import type { RowEngine, RowId, RowWrite, StoredRow } from './row-engine.ts'
 import { bucketKey, versionBytes } from './row-key.ts'
@@ -81,7 +80,9 @@ export class RowStore implements Store {
     const pieces = piecesOf(pane).filter(({ clock: fetchedAt }) => fetchedAt + retentionMs > now)
     if (pieces.length === 0) return false
     const put = await this.#rowsOf(key, pieces)
-    const record = { shape, frame: frameOf(pane), newest: newestClock(pane), used: 0, changed: 0 }
+    // Not of the pane: absent buckets have no clock.
+    const newest = pieces.reduce((latest, { clock: at }) => Math.max(latest, at), Number.NEGATIVE_INFINITY)
+    const record = { shape, frame: frameOf(pane), newest, used: 0, changed: 0 }
     await this.#write(key, { put, drop: [], now, retentionMs }, record)
     this.#engine.announce?.(encodeNews({ node: this.#node, key, from: pane.from, to: pane.to }))
     return true

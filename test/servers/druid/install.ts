@@ -3,18 +3,17 @@
  * cache folder under names that change with what they were made from.
  */
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { isUnavailable, type Unavailable } from '../availability.ts'
 import { cacheFolder, exists, onceFolder } from '../cache.ts'
+import { describeToolError, fingerprint, mavenJars } from '../maven.ts'
 
 const run = promisify(execFile)
 
 /** Also the lowest that Druid's own flags are known to fit. */
 const LOWEST_JAVA = 17
-const FETCH_TIMEOUT_MS = 8 * 60_000
 const HOW_TO_HAVE = 'install a JDK 17 or later and Maven (Debian: default-jdk-headless maven)'
 
 export interface Installation {
@@ -29,10 +28,7 @@ export async function installDruid(): Promise<Installation | Unavailable> {
   const java = await javaVersion()
   if (isUnavailable(java)) return java
   try {
-    const pom = await readFile(join(import.meta.dirname, 'pom.xml'), 'utf8')
-    const version = /<druid.version>(.*)<\/druid.version>/.exec(pom)![1]!
-    const jars = join(cacheFolder(), `druid-${version}-jars-${fingerprint(pom)}`)
-    await onceFolder(jars, (folder) => resolveJars(folder, jars))
+    const { folder: jars, version } = await mavenJars('druid', join(import.meta.dirname, 'pom.xml'))
     return { jars, version, classes: await compile({ jars, java }) }
   } catch (error) {
     return { unavailable: describe(error) }
@@ -52,23 +48,6 @@ async function javaVersion(): Promise<number | Unavailable> {
   }
 }
 
-/**
- * Maven's repository stands beside the folder until the jars are complete: a fetch that failed half-way goes on from
- * there, and afterwards nothing lies on the disk twice.
- */
-async function resolveJars(folder: string, target: string): Promise<void> {
-  const repository = `${target}.repository`
-  await mkdir(repository, { recursive: true })
-  process.stderr.write('fetching the jars of Druid: this takes minutes\n')
-  const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${folder}`]
-  const pom = join(import.meta.dirname, 'pom.xml')
-  await run('mvn', ['-B', '-q', '-f', pom, `-Dmaven.repo.local=${repository}`, ...goal], {
-    timeout: FETCH_TIMEOUT_MS,
-    maxBuffer: 64 * 1024 * 1024,
-  })
-  await rm(repository, { recursive: true })
-}
-
 async function compile(from: { readonly jars: string; readonly java: number }): Promise<string> {
   const sources = await javaSources()
   const texts = await Promise.all(sources.map((source) => readFile(source, 'utf8')))
@@ -84,18 +63,4 @@ async function javaSources(): Promise<string[]> {
   return (await readdir(folder)).sort().map((name) => join(folder, name))
 }
 
-function fingerprint(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16)
-}
-
-function describe(error: unknown): string {
-  const { code, path, stderr, stdout, message } = error as NodeJS.ErrnoException & {
-    stderr?: string
-    stdout?: string
-  }
-  if (code === 'ENOENT' && path !== undefined)
-    return `Druid needs ${path}, which this system has not; ${HOW_TO_HAVE}`
-  // Maven complains on standard output; Java speaks of its environment before it complains.
-  const lines = `${stderr ?? ''}\n${stdout ?? ''}\n${message}`.split('\n')
-  return lines.find((line) => line.trim() !== '' && !line.startsWith('Picked up '))!.trim()
-}
+const describe = (error: unknown): string => describeToolError(error, 'Druid', HOW_TO_HAVE)

@@ -1,0 +1,139 @@
+/** `windowpane store`: creates what a store needs on its engine, and says whether the engine can be used. */
+import { readStoreUrl } from '../config/open-store.ts'
+import type { StoreConfig } from '../config/store-types.ts'
+import { WindowpaneError } from '../core/errors.ts'
+import { withoutCredentials } from '../core/url.ts'
+import type { Inspected, Refused, StoreAbilities, StoreKind } from '../stores/kind.ts'
+import { kindOfStore } from '../stores/kinds.ts'
+import { type Command, type CommandIo, type Given, json, misuse } from './command.ts'
+import { exitCode } from './exit-codes.ts'
+
+const words = {
+  name: 'store',
+  summary: 'create the tables of a shared store, or check it',
+  synopsis: 'init|check --url URL [options]',
+  examples: [
+    'windowpane store check --url redis://cache:6379/0',
+    'windowpane store init --url cassandra://cassandra:9042/windowpane?dc=dc1',
+    'windowpane store init --print --url dynamodb://windowpane?region=eu-west-1',
+  ],
+  about: `init creates the tables that are missing and changes nothing that is there; with
+--print it only shows them, for whoever creates tables in another way. check asks the
+engine and creates nothing. Both end with 1 if the store cannot be used.`,
+  flags: [
+    {
+      name: 'url',
+      value: 'URL',
+      about: 'the store, as in stores.<name>.url; a password belongs in the variable',
+      env: 'WINDOWPANE_STORE_URL',
+    },
+    { name: 'print', about: 'init: show what would be created, and do nothing' },
+    { name: 'json', about: 'one JSON object instead of text' },
+  ],
+  exits: [exitCode.failed],
+} as const
+
+/** What `--json` prints; outside programs rely on these names. */
+interface Report {
+  readonly ok: boolean
+  readonly engine: string
+  readonly version: string
+  readonly created: readonly string[]
+  readonly capabilities: StoreAbilities
+  readonly missing?: readonly string[]
+  readonly definition?: string
+  readonly error?: { readonly code: string; readonly detail: string; readonly remedy: string }
+}
+
+interface Task {
+  readonly kind: StoreKind
+  readonly config: StoreConfig
+  readonly io: CommandIo
+}
+
+async function run(given: Given, io: CommandIo): Promise<number> {
+  const [action, ...more] = given.positionals
+  if ((action !== 'init' && action !== 'check') || more.length > 0)
+    return misuse(words, 'expected init or check', io)
+  if (given.has('print') && action === 'check') return misuse(words, '--print belongs to init', io)
+  const url = given.flag('url') ?? io.env['WINDOWPANE_STORE_URL']
+  if (url === undefined || url === '')
+    return misuse(words, 'it needs the URL of the store: --url URL, or WINDOWPANE_STORE_URL', io)
+  const config = configOf(url)
+  if (config instanceof WindowpaneError) return misuse(words, `${config.message}. ${config.remedy}`, io)
+  const task: Task = { kind: kindOfStore(config), config, io }
+  const report = given.has('print') ? printed(task) : await reportOn(task, action)
+  io.out(given.has('json') ? json(report) : textOf(report, action))
+  if (report.error !== undefined && !given.has('json'))
+    io.err(`windowpane: ${withoutCredentials(url)}: ${report.error.detail}\n${report.error.remedy}\n`)
+  return report.ok ? exitCode.ok : exitCode.failed
+}
+
+function configOf(url: string): StoreConfig | WindowpaneError {
+  try {
+    return readStoreUrl(url)
+  } catch (error) {
+    if (error instanceof WindowpaneError) return error
+    throw error
+  }
+}
+
+const blank = ({ kind, config }: Task): Report => ({
+  ok: true,
+  engine: config.type,
+  version: '',
+  created: [],
+  capabilities: kind.capabilities,
+})
+
+const printed = (task: Task): Report => ({
+  ...blank(task),
+  definition: task.kind.setup?.definition(task.config) ?? '',
+})
+
+async function reportOn(task: Task, action: 'init' | 'check'): Promise<Report> {
+  const { kind, config, io } = task
+  const made =
+    action === 'init' && kind.setup !== undefined
+      ? await kind.setup.create(config, io.clock)
+      : { created: [] as readonly string[] }
+  if (isRefused(made)) return refusedReport(task, made)
+  const found = await kind.inspect(config, io.clock)
+  if (isRefused(found)) return { ...refusedReport(task, found), created: made.created }
+  const { version, missing } = found
+  const report = { ...blank(task), version, created: made.created, missing }
+  return missing.length === 0 ? report : { ...report, ok: false, error: notSetUp(missing) }
+}
+
+const isRefused = (value: object): value is Refused => 'refused' in value
+
+const refusedReport = (task: Task, { refused, detail, remedy }: Refused): Report => ({
+  ...blank(task),
+  ok: false,
+  error: { code: refused, detail, remedy },
+})
+
+const notSetUp = (missing: Inspected['missing']): NonNullable<Report['error']> => ({
+  code: 'not_set_up',
+  detail: `there is no ${missing.join(', no ')}`,
+  remedy: 'windowpane store init --url URL creates them; with --print it shows how.',
+})
+
+function textOf({ ok, engine, version, created, capabilities, definition }: Report, action: string): string {
+  if (definition !== undefined)
+    return definition === '' ? nothingToCreate(engine) : `${definition.trimEnd()}\n`
+  if (!ok) return ''
+  const { cells, ttl, pubsub } = capabilities
+  const can = [
+    cells ? 'leases, marks and quotas' : 'no leases',
+    ttl === 'none' ? 'no expiry of its own' : `expiry to the ${ttl === 'ms' ? 'millisecond' : 'second'}`,
+    pubsub ? 'announces changes to other nodes' : 'other nodes notice changes by time',
+  ]
+  const made = created.length > 0 ? `Created ${created.join(', ')}.\n` : 'Nothing had to be created.\n'
+  return `${action === 'init' ? made : ''}${engine} ${version} can be used: ${can.join(', ')}.\n`
+}
+
+const nothingToCreate = (engine: string): string =>
+  `Nothing has to be created on ${engine}: keys are made when they are written.\n`
+
+export const store: Command = { words, run }

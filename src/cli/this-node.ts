@@ -1,0 +1,74 @@
+/** What this process tells the nodes that share a store with it. */
+import { hostname } from 'node:os'
+import type { Config } from '../config/schema.ts'
+import type { Clock, EpochMs } from '../core/clock.ts'
+import { newUuid } from '../core/uuid.ts'
+import type { ShadowLog } from '../engine/shadow/log.ts'
+import type { ProxyServer } from '../proxy/assembly/server.ts'
+import type { NodeFacts } from '../proxy/fleet/node-rows.ts'
+import {
+  type BackendSummary,
+  maxSummaryShapes,
+  type NodeSummary,
+  type ShadowSummary,
+} from '../proxy/fleet/summary.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
+import { version } from '../version.ts'
+
+export interface ThisNodeOptions {
+  readonly clock: Clock
+  readonly config: Config
+  readonly server: Pick<ProxyServer, 'databases' | 'shadowLog' | 'memory'>
+  readonly telemetry: Pick<Telemetry, 'metrics' | 'shapes'>
+}
+
+export class ThisNode {
+  /** The URL of the admin listener, once it is open. */
+  admin: string | undefined
+  readonly #options: ThisNodeOptions
+  readonly #id: string
+  readonly #startedAt: EpochMs
+
+  constructor(options: ThisNodeOptions) {
+    this.#options = options
+    this.#id = newUuid(options.clock.random)
+    this.#startedAt = options.clock.now()
+  }
+
+  facts(): NodeFacts {
+    return {
+      id: this.#id,
+      name: this.#options.config.node.name ?? hostname(),
+      admin: this.admin && reachable(this.admin),
+      version,
+      pid: process.pid,
+      startedAt: this.#startedAt,
+    }
+  }
+
+  summary(): NodeSummary {
+    const { clock, server, telemetry } = this.#options
+    const { databases, shadowLog, memory } = server
+    const backends = databases.map(({ name, modes: { state } }): BackendSummary => {
+      const shadow = shadowOf(shadowLog, name)
+      return { name, mode: state.mode, isOverridden: state.isOverridden, ...(shadow && { shadow }) }
+    })
+    const shapes = telemetry.shapes.list(maxSummaryShapes)
+    return { at: clock.now(), memory, totals: telemetry.metrics.totals(), backends, shapes }
+  }
+}
+
+/** Undefined where nothing was looked at. */
+function shadowOf(log: ShadowLog, backend: string): ShadowSummary | undefined {
+  const { since, comparisons, equal, explained, unexplained, skipped, wouldBe, causes, mismatches } =
+    log.report(backend)
+  if (comparisons === 0 && Object.keys(skipped).length === 0) return undefined
+  const figures = { since, comparisons, equal, explained, unexplained, skipped, wouldBe, causes }
+  const examples = mismatches.map(({ id, at, text, window, cause, isExplained, sentence: why }) => ({
+    ...{ id, at, backend, text, window, cause, isExplained, sentence: why },
+  }))
+  return { figures, examples }
+}
+
+/** An address that means all interfaces of this machine means another one elsewhere: its name says which. */
+const reachable = (url: string): string => url.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, `//${hostname()}`)

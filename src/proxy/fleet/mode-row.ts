@@ -1,0 +1,91 @@
+/**
+ * Modes that were set while running, as one cell per store: every node that shares the store reads it. An entry is never
+ * removed, only replaced or marked as over, so that a node which reads late can tell "set" from "set and ended since".
+ */
+import type { Clock, EpochMs } from '../../core/clock.ts'
+import { inTime } from '../../core/deadline.ts'
+import type { Cell, CellDraft, CellId, Cells, Condition } from '../../stores/cells.ts'
+import { type Mode, modes } from '../request/settings.ts'
+
+/** One `windowpane mode`, of whichever node. */
+export interface SetMode {
+  /** Unique. Entries are compared by it and not by time, because clocks of nodes differ. */
+  readonly id: string
+  readonly mode: Mode
+  readonly at: EpochMs
+  /** A node has reloaded its configuration since: nodes that start from now on begin with the configured mode. */
+  readonly isOver?: boolean
+}
+
+/** By the name of the backend. */
+export type SetModes = Readonly<Record<string, SetMode>>
+
+export interface ModeRowOptions {
+  readonly cells: Cells
+  readonly clock: Clock
+}
+
+const id: CellId = { pk: 'fleet', sk: 'modes' }
+const schema = 1
+const timeoutMs = 2000
+/** How often a change is tried again after another node was faster. */
+const maxAttempts = 5
+
+export class ModeRow {
+  readonly #options: ModeRowOptions
+
+  constructor(options: ModeRowOptions) {
+    this.#options = options
+  }
+
+  /** Rejects where the store fails or is late. */
+  async read(): Promise<SetModes> {
+    return modesIn(await this.#get())
+  }
+
+  /** Resolves to whether the change is stored. `edit` returns undefined where there is nothing to change. */
+  async change(edit: (modes: SetModes) => SetModes | undefined): Promise<boolean> {
+    try {
+      for (let attempt = 0; attempt < maxAttempts; attempt++) {
+        const cell = await this.#get()
+        const edited = edit(modesIn(cell))
+        if (edited === undefined) return true
+        const outcome = await this.#put(edited, cell)
+        if (outcome.ok || outcome.reason !== 'condition') return outcome.ok
+      }
+    } catch {
+      // The caller is told that it is not stored.
+    }
+    return false
+  }
+
+  async #get(): Promise<Cell | undefined> {
+    const { cells, clock } = this.#options
+    return await inTime(cells.get(id, schema), clock, timeoutMs)
+  }
+
+  async #put(edited: SetModes, cell: Cell | undefined) {
+    const { cells, clock } = this.#options
+    const condition: Condition = cell === undefined ? { is: 'absent' } : { is: 'revision', rev: cell.rev }
+    return await inTime(cells.put(id, draftOf(edited), condition), clock, timeoutMs)
+  }
+}
+
+const draftOf = (edited: SetModes): CellDraft => ({
+  ...{ kind: 'modes', v: schema, clocks: {}, collectAt: 'never' },
+  value: Buffer.from(JSON.stringify(edited)),
+})
+
+/** Entries that this version does not understand are left out. */
+function modesIn(cell: Cell | undefined): SetModes {
+  if (cell === undefined) return {}
+  try {
+    const stored = JSON.parse(Buffer.from(cell.value).toString()) as Record<string, Partial<SetMode> | null>
+    return Object.fromEntries(Object.entries(stored).filter(([, entry]) => isSetMode(entry))) as SetModes
+  } catch {
+    return {}
+  }
+}
+
+const isSetMode = (entry: Partial<SetMode> | null): boolean =>
+  typeof entry?.id === 'string' && modes.includes(entry.mode as Mode) && typeof entry.at === 'number'

@@ -1,0 +1,191 @@
+/**
+ * What a node tells the others about itself: figures since its start, modes, what shadow mode has found out, and the shapes
+ * asked for most. Written as JSON of at most 6 KiB, so that a thousand nodes can be read at once. Readers are tolerant:
+ * members that are unknown are ignored, and those that are missing count as nothing, because nodes of two releases run
+ * side by side during an upgrade.
+ */
+import { type Calendar, readCalendar } from '../../core/calendar.ts'
+import type { EpochMs } from '../../core/clock.ts'
+import type { Figures, Mismatch } from '../../engine/shadow/log.ts'
+import type { MetricTotals } from '../../telemetry/metrics.ts'
+import type { ShapeRow } from '../../telemetry/shapes.ts'
+import { bounded } from '../../telemetry/texts.ts'
+
+export type Counts = Readonly<Record<string, number>>
+
+export interface NodeSummary {
+  readonly at: EpochMs
+  readonly memory: { readonly used: number; readonly limit: number }
+  readonly totals: MetricTotals
+  readonly backends: readonly BackendSummary[]
+  /** The most asked first. */
+  readonly shapes: readonly ShapeRow[]
+}
+
+export interface BackendSummary {
+  readonly name: string
+  readonly mode: string
+  /** The mode was set while running. */
+  readonly isOverridden: boolean
+  /** Only where something was compared, or could not be. */
+  readonly shadow?: ShadowSummary
+}
+
+export interface ShadowSummary {
+  readonly figures: Figures
+  readonly examples: readonly ShadowExample[]
+}
+
+/** A mismatch without its buckets and bodies: these stay with the node that has seen it. */
+export type ShadowExample = Pick<
+  Mismatch,
+  'id' | 'at' | 'backend' | 'text' | 'window' | 'cause' | 'isExplained' | 'sentence'
+>
+
+export const maxSummaryBytes = 6 * 1024
+export const maxSummaryShapes = 24
+const maxBackends = 16
+const maxExamples = 2
+const maxTextChars = 160
+
+/** Bounded texts and lists; what still does not fit is left out, shapes first. */
+export function encodeSummary(summary: NodeSummary): Buffer {
+  let shapes = summary.shapes.slice(0, maxSummaryShapes).map(shortened)
+  let backends = summary.backends.slice(0, maxBackends).map(withFewExamples)
+  for (;;) {
+    const bytes = Buffer.from(JSON.stringify({ ...summary, backends, shapes }))
+    if (bytes.length <= maxSummaryBytes || shapes.length + backends.length === 0) return bytes
+    if (shapes.length > 0) shapes = shapes.slice(0, shapes.length >> 1)
+    else backends = backends.slice(0, backends.length >> 1)
+  }
+}
+
+const shortened = (row: ShapeRow): ShapeRow => ({
+  ...row,
+  shape: bounded(row.shape, maxTextChars),
+  totalSeconds: rounded(row.totalSeconds),
+  savedSeconds: rounded(row.savedSeconds),
+  askedSeconds: rounded(row.askedSeconds),
+})
+
+const rounded = (seconds: number): number => Math.round(seconds * 1000) / 1000
+
+function withFewExamples({ shadow, ...backend }: BackendSummary): BackendSummary {
+  if (shadow === undefined) return backend
+  // What staleness does not explain is what people look for.
+  const first = shadow.examples.toSorted((a, b) => Number(a.isExplained) - Number(b.isExplained))
+  const examples = first
+    .slice(0, maxExamples)
+    .map((each) => ({ ...each, text: bounded(each.text, maxTextChars) }))
+  return { ...backend, shadow: { ...shadow, examples } }
+}
+
+/** Undefined where the row is no summary. */
+export function summaryIn(value: Uint8Array): NodeSummary | undefined {
+  let given: Fields
+  try {
+    given = fieldsOf(JSON.parse(Buffer.from(value).toString()))
+  } catch {
+    return undefined
+  }
+  if (typeof given['at'] !== 'number') return undefined
+  const memory = fieldsOf(given['memory'])
+  return {
+    at: numberOf(given['at']),
+    memory: { used: numberOf(memory['used']), limit: numberOf(memory['limit']) },
+    totals: totalsIn(fieldsOf(given['totals'])),
+    backends: listOf(given['backends']).map(backendIn),
+    shapes: listOf(given['shapes']).map(shapeIn),
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
+
+const numberOf = (value: unknown): number =>
+  typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : 0
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(fieldsOf) : [])
+
+const countsOf = (value: unknown): Counts =>
+  Object.fromEntries(Object.entries(fieldsOf(value)).map(([name, count]) => [name, numberOf(count)]))
+
+function totalsIn({ requests, buckets, queries, failedQueries, durations }: Fields): MetricTotals {
+  const { cache, origin } = fieldsOf(buckets)
+  return {
+    requests: countsOf(requests) as MetricTotals['requests'],
+    buckets: { cache: numberOf(cache), origin: numberOf(origin) },
+    queries: numberOf(queries),
+    failedQueries: numberOf(failedQueries),
+    durations: Array.isArray(durations) ? durations.map(numberOf) : [],
+  }
+}
+
+function backendIn({ name, mode, isOverridden, shadow }: Fields): BackendSummary {
+  const backend = { name: textOf(name), mode: textOf(mode), isOverridden: isOverridden === true }
+  if (shadow === undefined) return backend
+  const { figures, examples } = fieldsOf(shadow)
+  return {
+    ...backend,
+    shadow: { figures: figuresIn(fieldsOf(figures)), examples: listOf(examples).map(exampleIn) },
+  }
+}
+
+function figuresIn(given: Fields): Figures {
+  const { hit = 0, partial = 0, miss = 0 } = countsOf(given['wouldBe'])
+  return {
+    since: numberOf(given['since']),
+    comparisons: numberOf(given['comparisons']),
+    equal: numberOf(given['equal']),
+    explained: numberOf(given['explained']),
+    unexplained: numberOf(given['unexplained']),
+    skipped: countsOf(given['skipped']),
+    wouldBe: { hit, partial, miss },
+    causes: countsOf(given['causes']),
+  }
+}
+
+function exampleIn(given: Fields): ShadowExample {
+  const { from, to, step } = fieldsOf(given['window'])
+  return {
+    id: textOf(given['id']),
+    at: numberOf(given['at']),
+    backend: textOf(given['backend']),
+    text: textOf(given['text']),
+    window: {
+      from: numberOf(from),
+      to: numberOf(to),
+      step: typeof step === 'string' ? step : numberOf(step),
+    },
+    // A release that is newer than this one may know more causes.
+    cause: textOf(given['cause']) as ShadowExample['cause'],
+    isExplained: given['isExplained'] === true,
+    sentence: textOf(given['sentence']),
+  }
+}
+
+function shapeIn(given: Fields): ShapeRow {
+  const { key, calendar, notCached } = given
+  return {
+    shape: textOf(given['shape']),
+    key: typeof key === 'string' ? key : undefined,
+    backend: textOf(given['backend']),
+    stepMs: numberOf(given['stepMs']),
+    phaseMs: numberOf(given['phaseMs']),
+    calendar: readCalendar(calendar) as Calendar | undefined,
+    since: numberOf(given['since']),
+    lastAt: numberOf(given['lastAt']),
+    count: numberOf(given['count']),
+    outcomes: countsOf(given['outcomes']),
+    bytes: numberOf(given['bytes']),
+    totalSeconds: numberOf(given['totalSeconds']),
+    savedSeconds: numberOf(given['savedSeconds']),
+    asked: numberOf(given['asked']),
+    askedSeconds: numberOf(given['askedSeconds']),
+    notCached: typeof notCached === 'string' ? notCached : undefined,
+  }
+}

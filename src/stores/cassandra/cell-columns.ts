@@ -1,0 +1,64 @@
+/** A cell as columns of its table, and back. */
+import type { Cell, CellClocks } from '../cells.ts'
+import type { Row } from './library.ts'
+
+/** Besides those of the primary key. All are written each time, and none of them as null, which would be a tombstone. */
+export const writtenColumns = [
+  'rev',
+  'kind',
+  'v',
+  'collect_at',
+  'figures',
+  'texts',
+  'integers',
+  'value',
+] as const
+
+/** The names of clocks and level in the map `figures`. */
+const clockNames = {
+  freshUntil: 'fresh_until',
+  staleUntil: 'stale_until',
+  errorUntil: 'error_until',
+  leaseUntil: 'lease_until',
+  refilledAt: 'refilled_at',
+} as const satisfies Record<keyof CellClocks, string>
+
+const clocks = Object.entries(clockNames) as readonly (readonly [keyof CellClocks, string])[]
+
+/** "Never", which no collection clock is. */
+const never = 0n
+
+/** The values of `writtenColumns`. */
+export function columnsOf(cell: Cell): unknown[] {
+  const { rev, kind, v, collectAt, attributes = {}, level, value } = cell
+  const collection = collectAt === 'never' ? never : BigInt(collectAt)
+  const figures = clocks.map(([member, name]) => [name, cell.clocks[member]] as const)
+  const known = [...figures, ['level', level] as const].filter(([, figure]) => figure !== undefined)
+  const texts = Object.entries(attributes).filter(([, text]) => typeof text === 'string')
+  const integers = Object.entries(attributes).flatMap(([name, number]) =>
+    typeof number === 'number' ? [[name, BigInt(number)] as const] : [],
+  )
+  const maps = [known, texts, integers].map((entries) => Object.fromEntries<unknown>(entries))
+  return [rev, kind, v, collection, ...maps, Buffer.from(value)]
+}
+
+/** `row` has all of `writtenColumns`. */
+export function cellIn(row: Row): Cell {
+  const figures = (row['figures'] ?? {}) as Readonly<Record<string, number>>
+  const texts = (row['texts'] ?? {}) as Readonly<Record<string, string>>
+  const integers = Object.entries((row['integers'] ?? {}) as Readonly<Record<string, bigint>>)
+  const attributes = { ...texts, ...Object.fromEntries(integers.map(([name, n]) => [name, Number(n)])) }
+  const known = clocks.filter(([, name]) => figures[name] !== undefined)
+  const collection = row['collect_at'] as bigint
+  const { level } = figures
+  return {
+    rev: row['rev'] as string,
+    kind: row['kind'] as string,
+    v: row['v'] as number,
+    clocks: Object.fromEntries(known.map(([member, name]) => [member, figures[name]])),
+    collectAt: collection === never ? 'never' : Number(collection),
+    value: row['value'] as Buffer,
+    ...(level !== undefined && { level }),
+    ...(Object.keys(attributes).length > 0 && { attributes }),
+  }
+}

@@ -1,0 +1,94 @@
+/** What operators ask about a cluster, and the creation of the tables. Each opens a connection of its own. */
+import type { Clock } from '../../core/clock.ts'
+import type { Inspected, Refused, StoreFinding } from '../kind.ts'
+import { connectionTo } from './client.ts'
+import type { Connection } from './connection.ts'
+import type { CassandraConfig } from './kind.ts'
+import { messageOf } from './library.ts'
+import { hasKeyspace, missingTables, namesOf, schemaOptions } from './schema-look.ts'
+import { keyspaceDefinition, tableDefinition } from './tables.ts'
+
+export function inspectCassandra(config: CassandraConfig, clock: Clock): Promise<Inspected | Refused> {
+  return connected(config, clock, async (connection) => ({
+    version: await versionOf(connection),
+    missing: namesOf(config.keyspace, await missingTables(connection, config.keyspace)),
+  }))
+}
+
+export function createTables(
+  config: CassandraConfig,
+  clock: Clock,
+): Promise<{ readonly created: readonly string[] } | Refused> {
+  const { keyspace, replication } = config
+  return connected(config, clock, async (connection) => {
+    const run = (query: string) => connection.execute({ query, params: [] }, schemaOptions)
+    // "If not exists" asks for the right to create keyspaces all the same.
+    if (!(await hasKeyspace(connection, keyspace))) await run(keyspaceDefinition(keyspace, replication))
+    const missing = await missingTables(connection, keyspace)
+    for (const table of missing) await run(tableDefinition(keyspace, table))
+    return { created: namesOf(keyspace, missing) }
+  })
+}
+
+const slowMs = 50
+const tries = 5
+
+export async function examineCassandra(config: CassandraConfig, clock: Clock): Promise<StoreFinding[]> {
+  const findings = await connected(config, clock, async (connection) => {
+    const version = await versionOf(connection)
+    const missing = namesOf(config.keyspace, await missingTables(connection, config.keyspace))
+    return [await speedFinding(connection, version, clock), tableFinding(missing)]
+  })
+  if (!('refused' in findings)) return findings
+  const { detail, remedy } = findings
+  return [{ status: 'fail', sentence: `${detail}: buckets are kept in memory only.`, remedy }]
+}
+
+function tableFinding(missing: readonly string[]): StoreFinding {
+  if (missing.length === 0) return { status: 'ok', sentence: 'All tables are there.' }
+  const remedy = 'Create them with `windowpane store init --url URL`.'
+  return { status: 'fail', sentence: `Tables are missing: ${missing.join(', ')}.`, remedy }
+}
+
+async function speedFinding(connection: Connection, version: string, clock: Clock): Promise<StoreFinding> {
+  let fastest = Number.POSITIVE_INFINITY
+  for (let i = 0; i < tries; i++) {
+    const began = clock.elapsed()
+    await versionOf(connection)
+    fastest = Math.min(fastest, clock.elapsed() - began)
+  }
+  const sentence = `It answers as version ${version}; a read takes ${fastest.toFixed(1)} ms`
+  if (fastest <= slowMs) return { status: 'ok', sentence: `${sentence}.` }
+  return { status: 'warn', sentence: `${sentence}: slow.`, remedy: 'Use a cluster that is nearer.' }
+}
+
+async function versionOf(connection: Connection): Promise<string> {
+  const statement = { query: 'SELECT release_version FROM system.local', params: [] }
+  const { rows = [] } = await connection.execute(statement, schemaOptions)
+  return String(rows[0]?.['release_version'])
+}
+
+/** Runs an action on a connection that is closed afterwards; a value says why that could not be. */
+async function connected<T>(
+  config: CassandraConfig,
+  clock: Clock,
+  action: (connection: Connection) => Promise<T>,
+): Promise<T | Refused> {
+  const connection = await connectionTo(config, { clock, timeoutMs: 20_000 })
+  if ('refused' in connection) return connection
+  try {
+    await connection.open()
+    return refusalBy(connection) ?? (await action(connection))
+  } catch (cause) {
+    const remedy = 'look for the reason in the log of the servers'
+    return refusalBy(connection) ?? { refused: 'failed', detail: messageOf(cause), remedy, cause }
+  } finally {
+    await connection.close()
+  }
+}
+
+/** Missing tables are no reason: they can be created. */
+function refusalBy({ trouble, place }: Connection): Refused | undefined {
+  if (trouble === undefined || trouble.is === 'not_set_up') return undefined
+  return { refused: trouble.is, detail: `${place}: ${trouble.message}`, remedy: trouble.remedy }
+}

@@ -1,0 +1,189 @@
+/**
+ * Cells in DynamoDB: an item each, whose members and attributes are attributes of the item under their own names, so that
+ * readers in other languages need nothing but this list: kind, v, rev, value, level, fresh_until, stale_until, error_until,
+ * lease_until and refilled_at (milliseconds), ttl (seconds).
+ */
+import { hash } from 'node:crypto'
+import type { TransactWriteItem } from '@aws-sdk/client-dynamodb'
+import type { Cell, CellAttributes, CellCapabilities, CellClocks, Revision } from '../cells.ts'
+import type { CellCommit, CellEngine } from '../rows/cell-engine.ts'
+import { isCondition, throttledError } from './errors.ts'
+import { bytesIn, itemsIn, numberIn, numeral } from './items.ts'
+import type { Item } from './library.ts'
+import type { Requests } from './requests.ts'
+
+export interface DynamoDbCellsOptions {
+  readonly requests: Requests
+  readonly prefix: string
+  readonly close: () => void
+}
+
+/** What one BatchGetItem takes. */
+const maxKeys = 100
+const maxTokenLength = 36
+
+export class DynamoDbCells implements CellEngine {
+  readonly name = 'dynamodb'
+  readonly capabilities: CellCapabilities = { shared: true, durable: true, maxValueBytes: 64 * 1024 }
+  readonly #options: DynamoDbCellsOptions
+  readonly #requests: Requests
+
+  constructor(options: DynamoDbCellsOptions) {
+    this.#options = options
+    this.#requests = options.requests
+  }
+
+  async load(pk: string, sks: readonly string[]): Promise<readonly (Cell | undefined)[]> {
+    const items = sks.length === 1 ? [await this.#item(pk, sks[0]!)] : await this.#items(pk, sks)
+    const found = new Map(items.map((item) => [item?.['sk']?.S, item]))
+    return sks.map((sk) => cellOf(found.get(sk)))
+  }
+
+  async list(pk: string): Promise<readonly (readonly [string, Cell])[]> {
+    const range = { pk: this.#options.prefix + pk, isConsistent: true }
+    const items = await itemsIn(this.#requests, range)
+    return items.flatMap((item) => {
+      const cell = cellOf(item)
+      return cell === undefined ? [] : [[item['sk']!.S!, cell] as const]
+    })
+  }
+
+  async commit(pk: string, changes: readonly CellCommit[]): Promise<boolean> {
+    const writes = changes.map((change) => this.#writeOf(pk, change))
+    try {
+      await (writes.length === 1 ? this.#single(writes[0]!) : this.#transaction(pk, changes, writes))
+      return true
+    } catch (error) {
+      if (isCondition(error)) return false
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#options.close()
+  }
+
+  #partition(pk: string): { S: string } {
+    return { S: this.#options.prefix + pk }
+  }
+
+  async #item(pk: string, sk: string): Promise<Item | undefined> {
+    const found = await this.#requests.send((api) =>
+      api.getItem({
+        TableName: this.#requests.table,
+        Key: { pk: this.#partition(pk), sk: { S: sk } },
+        ConsistentRead: true,
+      }),
+    )
+    return found.Item
+  }
+
+  async #items(pk: string, sks: readonly string[]): Promise<Item[]> {
+    const { table } = this.#requests
+    const items: Item[] = []
+    for (let i = 0; i < sks.length; i += maxKeys) {
+      let open: Item[] = sks.slice(i, i + maxKeys).map((sk) => ({ pk: this.#partition(pk), sk: { S: sk } }))
+      await this.#requests.send(async (api) => {
+        const answer = await api.batchGetItem({
+          RequestItems: { [table]: { Keys: open, ConsistentRead: true } },
+        })
+        items.push(...(answer.Responses?.[table] ?? []))
+        open = answer.UnprocessedKeys?.[table]?.Keys ?? []
+        if (open.length > 0) throw throttledError(`${open.length} keys of a batch were left unprocessed`)
+      })
+    }
+    return items
+  }
+
+  #writeOf(pk: string, { sk, expected, row }: CellCommit): TransactWriteItem {
+    const key = { pk: this.#partition(pk), sk: { S: sk } }
+    const write = { TableName: this.#requests.table, ...conditionOn(expected) }
+    return row === undefined
+      ? { Delete: { ...write, Key: key } }
+      : { Put: { ...write, Item: { ...key, ...itemOf(row) } } }
+  }
+
+  /** Half the price of a transaction. Without an answer it is not sent again: its own first attempt would make it fail. */
+  async #single({ Put, Delete }: TransactWriteItem): Promise<void> {
+    const once = { once: true }
+    if (Put !== undefined) await this.#requests.send((api) => api.putItem(Put), once)
+    else await this.#requests.send((api) => api.deleteItem(Delete!), once)
+  }
+
+  /** The token makes the service recognise a transaction that is sent again. Revisions are unique, and so is their hash. */
+  async #transaction(pk: string, changes: readonly CellCommit[], writes: TransactWriteItem[]): Promise<void> {
+    const revisions = changes.map(({ sk, expected, row }) => [sk, expected, row?.rev])
+    const text = JSON.stringify([this.#requests.table, this.#options.prefix, pk, revisions])
+    const ClientRequestToken = hash('sha256', text, 'hex').slice(0, maxTokenLength)
+    await this.#requests.send((api) => api.transactWriteItems({ TransactItems: writes, ClientRequestToken }))
+  }
+}
+
+function conditionOn(expected: Revision | undefined) {
+  if (expected === undefined) return { ConditionExpression: 'attribute_not_exists(pk)' }
+  return {
+    ConditionExpression: '#rev = :rev',
+    ExpressionAttributeNames: { '#rev': 'rev' },
+    ExpressionAttributeValues: { ':rev': { S: expected } },
+  }
+}
+
+const clockNames = {
+  freshUntil: 'fresh_until',
+  staleUntil: 'stale_until',
+  errorUntil: 'error_until',
+  leaseUntil: 'lease_until',
+  refilledAt: 'refilled_at',
+} as const satisfies Record<keyof CellClocks, string>
+
+const clockEntries = Object.entries(clockNames) as [keyof CellClocks, string][]
+const ownNames: ReadonlySet<string> = new Set([
+  ...['pk', 'sk', 'kind', 'v', 'rev', 'value', 'level', 'ttl'],
+  ...Object.values(clockNames),
+])
+
+function itemOf({ kind, v, rev, value, level, collectAt, clocks, attributes = {} }: Cell): Item {
+  const item: Item = { kind: { S: kind }, v: numeral(v), rev: { S: rev }, value: { B: value } }
+  if (level !== undefined) item['level'] = numeral(level)
+  if (collectAt !== 'never') item['ttl'] = numeral(collectAt)
+  for (const [name, attribute] of clockEntries) {
+    const at = clocks[name]
+    if (at !== undefined) item[attribute] = numeral(at)
+  }
+  for (const [name, value] of Object.entries(attributes))
+    item[name] = typeof value === 'string' ? { S: value } : numeral(value)
+  return item
+}
+
+/** Undefined for an item that no cell was made into, such as one that somebody put there by hand. */
+function cellOf(item: Item | undefined): Cell | undefined {
+  const [rev, v] = [item?.['rev']?.S, item && numberIn(item, 'v')]
+  if (item === undefined || rev === undefined || v === undefined) return undefined
+  const level = numberIn(item, 'level')
+  const attributes = attributesOf(item)
+  return {
+    kind: item['kind']?.S ?? '',
+    v,
+    rev,
+    clocks: clocksOf(item),
+    collectAt: numberIn(item, 'ttl') ?? 'never',
+    value: Uint8Array.from(bytesIn(item, 'value') ?? []),
+    ...(level !== undefined && { level }),
+    ...(attributes !== undefined && { attributes }),
+  }
+}
+
+function clocksOf(item: Item): CellClocks {
+  const clocks: { -readonly [N in keyof CellClocks]: CellClocks[N] } = {}
+  for (const [name, attribute] of clockEntries) {
+    const at = numberIn(item, attribute)
+    if (at !== undefined) clocks[name] = at
+  }
+  return clocks
+}
+
+function attributesOf(item: Item): CellAttributes | undefined {
+  const own = Object.entries(item).filter(([name]) => !ownNames.has(name))
+  if (own.length === 0) return undefined
+  return Object.fromEntries(own.map(([name, { S, N }]) => [name, S ?? Number(N)]))
+}

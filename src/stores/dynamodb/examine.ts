@@ -1,0 +1,89 @@
+/** What the commands `doctor` and `store` find out about DynamoDB, and what `store init` creates. */
+import type { Clock } from '../../core/clock.ts'
+import type { Inspected, Refused, StoreFinding } from '../kind.ts'
+import { recordKey } from './keys.ts'
+import type { DynamoDbConfig } from './kind.ts'
+import { connect, type DynamoDbApi, loadLibrary } from './library.ts'
+import { apiVersion, createTables, expires, missingTables, refusalOf, tablesOf } from './tables.ts'
+
+/** Creating a table, or finding credentials, takes longer than a read. */
+const timeoutMs = 10_000
+
+/** Runs an action with a client that is closed afterwards. */
+async function withApi<T>(
+  { region, endpoint }: DynamoDbConfig,
+  action: (api: DynamoDbApi) => Promise<T | Refused>,
+): Promise<T | Refused> {
+  const library = await loadLibrary()
+  if ('refused' in library) return library
+  const api = await connect(library, { region, endpoint, timeoutMs })
+  if ('refused' in api) return api
+  try {
+    return await action(api)
+  } catch (error) {
+    return refusalOf(error)
+  } finally {
+    api.destroy()
+  }
+}
+
+export const createDynamoDb = (
+  config: DynamoDbConfig,
+  clock: Clock,
+): Promise<{ readonly created: readonly string[] } | Refused> =>
+  withApi(config, async (api) => {
+    const created = await createTables(api, tablesOf(config.table), clock)
+    return 'refused' in created ? created : { created }
+  })
+
+export const inspectDynamoDb = (config: DynamoDbConfig): Promise<Inspected | Refused> =>
+  withApi(config, async (api) => {
+    const missing = await missingTables(api, tablesOf(config.table))
+    return 'refused' in missing ? missing : { version: apiVersion, missing }
+  })
+
+export async function examineDynamoDb(config: DynamoDbConfig, clock: Clock): Promise<StoreFinding[]> {
+  const findings = await withApi(config, async (api) => {
+    const missing = await missingTables(api, tablesOf(config.table))
+    if ('refused' in missing) return missing
+    if (missing.length > 0) return [missingFinding(missing)]
+    return [await readFinding(api, config, clock), ...(await expiryFindings(api, config))]
+  })
+  if (!('refused' in findings)) return findings
+  const { detail, remedy } = findings
+  return [{ status: 'fail', sentence: `DynamoDB cannot be used: ${detail}.`, remedy: sentence(remedy) }]
+}
+
+const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}.`
+
+const missingFinding = (missing: readonly string[]): StoreFinding => ({
+  status: 'fail',
+  sentence: `DynamoDB answers, but has no table ${missing.join(' and no table ')}.`,
+  remedy: 'Create them: windowpane store init.',
+})
+
+const slowMs = 50
+const tries = 3
+
+/** The first read pays for the connection and the credentials: the fastest of several counts. */
+async function readFinding(api: DynamoDbApi, { table }: DynamoDbConfig, clock: Clock): Promise<StoreFinding> {
+  let fastest = Number.POSITIVE_INFINITY
+  for (let i = 0; i < tries; i++) {
+    const began = clock.elapsed()
+    await api.getItem({ TableName: table, Key: { pk: { S: 'doctor' }, sk: { B: recordKey } } })
+    fastest = Math.min(fastest, clock.elapsed() - began)
+  }
+  const text = `The tables are there; a read takes ${fastest.toFixed(1)} ms`
+  if (fastest <= slowMs) return { status: 'ok', sentence: `${text}.` }
+  return { status: 'warn', sentence: `${text}: slow.`, remedy: 'Use a table in the region of this machine.' }
+}
+
+async function expiryFindings(api: DynamoDbApi, { table }: DynamoDbConfig): Promise<StoreFinding[]> {
+  const findings: StoreFinding[] = []
+  for (const name of Object.values(tablesOf(table))) {
+    if (await expires(api, name)) continue
+    const text = `The table ${name} does not expire its items: answers stay right, and it grows without end.`
+    findings.push({ status: 'warn', sentence: text, remedy: 'Turn its TTL on: windowpane store init.' })
+  }
+  return findings
+}

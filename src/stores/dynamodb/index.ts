@@ -1,0 +1,76 @@
+/** Two tables of DynamoDB as a store: panes in one, cells in the other. */
+import type { Clock } from '../../core/clock.ts'
+import { inTime } from '../../core/deadline.ts'
+import type { StoreCondition, StoreFigures } from '../figures.ts'
+import type { OpenedStore, Refused } from '../kind.ts'
+import { RowCells } from '../rows/row-cells.ts'
+import { RowStore } from '../rows/row-store.ts'
+import { DynamoDbCells } from './cells.ts'
+import { recordKey } from './keys.ts'
+import { type Connection, connect, loadLibrary } from './library.ts'
+import { Requests } from './requests.ts'
+import { DynamoDbRows } from './rows.ts'
+import { tablesOf } from './tables.ts'
+
+export interface DynamoDbOptions extends Partial<Connection> {
+  readonly clock: Clock
+  /** Of panes; that of cells is called the same with `-cells` behind. */
+  readonly table: string
+  /** Buckets are dropped this long after they were fetched. */
+  readonly retentionMs: number
+  /** Before every partition key: stores with unequal prefixes share the tables and nothing else. */
+  readonly prefix?: string
+  /** The SDK, where it is not the installed package. */
+  readonly library?: () => Promise<unknown>
+}
+
+export interface DynamoDbStore extends OpenedStore {
+  readonly panes: RowStore
+  readonly cells: RowCells
+}
+
+const defaultTimeoutMs = 500
+
+/** Refuses only what cannot be used at all. Tables that are missing or do not answer are used as soon as they do. */
+export async function openDynamoDbStore(options: DynamoDbOptions): Promise<DynamoDbStore | Refused> {
+  const { clock, table, region, endpoint, timeoutMs = defaultTimeoutMs, prefix = '' } = options
+  const library = await loadLibrary(options.library)
+  if ('refused' in library) return library
+  const api = await connect(library, { region, endpoint, timeoutMs })
+  if ('refused' in api) return api
+  const tables = tablesOf(table)
+  const [paneRequests, cellRequests] = [tables.panes, tables.cells].map(
+    (name) => new Requests({ api, table: name, clock, timeoutMs }),
+  ) as [Requests, Requests]
+  const close = (): void => api.destroy()
+  const figures = (): StoreFigures => figuresOf([paneRequests, cellRequests])
+  const rows = new DynamoDbRows({ requests: paneRequests, prefix, figures, close })
+  const cells = new RowCells(new DynamoDbCells({ requests: cellRequests, prefix, close }), clock)
+  const panes = new RowStore({ engine: rows, cells, clock, retentionMs: options.retentionMs })
+  await inTime(probe(paneRequests, cellRequests), clock, timeoutMs).catch(() => {})
+  const { health } = figures()
+  return {
+    panes,
+    cells,
+    ...(health?.state === 'degraded' && { notice: `it cannot be used yet: ${health.detail}` }),
+    async close() {
+      await panes.close()
+      await cells.close()
+    },
+  }
+}
+
+/** So that what is wrong shows at the start, and not with the first query. */
+async function probe(panes: Requests, cells: Requests): Promise<void> {
+  const pk = { S: 'probe' }
+  await Promise.allSettled([
+    panes.send((api) => api.getItem({ TableName: panes.table, Key: { pk, sk: { B: recordKey } } })),
+    cells.send((api) => api.getItem({ TableName: cells.table, Key: { pk, sk: { S: '-' } } })),
+  ])
+}
+
+function figuresOf(tables: readonly Requests[]): StoreFigures {
+  const conditions = tables.map((table) => table.conditionBeside(tables))
+  const health: StoreCondition = conditions.find(({ state }) => state !== 'ok') ?? { state: 'ok' }
+  return { health, throttled: tables.reduce((sum, { throttled }) => sum + throttled, 0) }
+}

@@ -1,0 +1,127 @@
+/** The part of the AWS SDK that is used here, how it is loaded (it is an optional peer), and how it is configured. */
+import type {
+  AttributeValue,
+  BatchGetItemCommandInput,
+  BatchGetItemCommandOutput,
+  BatchWriteItemCommandInput,
+  BatchWriteItemCommandOutput,
+  CreateTableCommandInput,
+  CreateTableCommandOutput,
+  DeleteItemCommandInput,
+  DeleteItemCommandOutput,
+  DescribeTableCommandInput,
+  DescribeTableCommandOutput,
+  DescribeTimeToLiveCommandInput,
+  DescribeTimeToLiveCommandOutput,
+  DynamoDBClientConfig,
+  GetItemCommandInput,
+  GetItemCommandOutput,
+  PutItemCommandInput,
+  PutItemCommandOutput,
+  QueryCommandInput,
+  QueryCommandOutput,
+  TransactWriteItemsCommandInput,
+  TransactWriteItemsCommandOutput,
+  UpdateTimeToLiveCommandInput,
+  UpdateTimeToLiveCommandOutput,
+} from '@aws-sdk/client-dynamodb'
+import { loadClient, type Refused } from '../kind.ts'
+
+export type Item = Record<string, AttributeValue>
+
+type Call<Input, Output> = (input: Input) => Promise<Output>
+
+export interface DynamoDbApi {
+  readonly config: { region(): Promise<string> }
+  readonly getItem: Call<GetItemCommandInput, GetItemCommandOutput>
+  readonly putItem: Call<PutItemCommandInput, PutItemCommandOutput>
+  readonly deleteItem: Call<DeleteItemCommandInput, DeleteItemCommandOutput>
+  readonly query: Call<QueryCommandInput, QueryCommandOutput>
+  readonly batchGetItem: Call<BatchGetItemCommandInput, BatchGetItemCommandOutput>
+  readonly batchWriteItem: Call<BatchWriteItemCommandInput, BatchWriteItemCommandOutput>
+  readonly transactWriteItems: Call<TransactWriteItemsCommandInput, TransactWriteItemsCommandOutput>
+  readonly createTable: Call<CreateTableCommandInput, CreateTableCommandOutput>
+  readonly describeTable: Call<DescribeTableCommandInput, DescribeTableCommandOutput>
+  readonly describeTimeToLive: Call<DescribeTimeToLiveCommandInput, DescribeTimeToLiveCommandOutput>
+  readonly updateTimeToLive: Call<UpdateTimeToLiveCommandInput, UpdateTimeToLiveCommandOutput>
+  destroy(): void
+}
+
+export interface DynamoDbLibrary {
+  readonly DynamoDB: new (config: DynamoDBClientConfig) => DynamoDbApi
+}
+
+/** The one that package.json asks for. */
+const libraryVersion = '3.1162.0'
+
+export const loadLibrary = (
+  load: () => Promise<unknown> = () => import('@aws-sdk/client-dynamodb'),
+): Promise<DynamoDbLibrary | Refused> => loadClient('@aws-sdk/client-dynamodb', libraryVersion, load)
+
+export interface Connection {
+  /** Undefined where the environment or a profile names it. */
+  readonly region: string | undefined
+  /** Undefined for the service's own in that region. */
+  readonly endpoint: string | undefined
+  /** How long one request may take. */
+  readonly timeoutMs: number
+}
+
+/** Of one process, over both tables. */
+const maxSockets = 64
+
+/** @returns a client, or why none can be made: nothing says which region is meant. */
+export async function connect(
+  library: DynamoDbLibrary,
+  connection: Connection,
+): Promise<DynamoDbApi | Refused> {
+  const api = new library.DynamoDB(configOf(connection, process.env))
+  try {
+    await api.config.region()
+    return api
+  } catch (cause) {
+    api.destroy()
+    return {
+      refused: 'no_region',
+      detail: 'nothing says in which AWS region the tables are',
+      remedy: 'add "region" to the store, or set AWS_REGION',
+      cause,
+    }
+  }
+}
+
+export function configOf(
+  { region, endpoint, timeoutMs }: Connection,
+  environment: NodeJS.ProcessEnv,
+): DynamoDBClientConfig {
+  const isLocal = endpoint !== undefined && isLoopback(new URL(endpoint).hostname)
+  return {
+    ...(endpoint !== undefined && { endpoint }),
+    ...(region !== undefined ? { region } : isLocal && !hasRegion(environment) && { region: 'local' }),
+    ...(isLocal && !hasCredentials(environment) && { credentials: { ...localCredentials } }),
+    // Requests are repeated in requests.ts, which counts them and knows which of them may be repeated.
+    maxAttempts: 1,
+    requestHandler: {
+      connectionTimeout: timeoutMs,
+      requestTimeout: timeoutMs,
+      throwOnRequestTimeout: true,
+      httpAgent: { keepAlive: true, maxSockets },
+      httpsAgent: { keepAlive: true, maxSockets },
+      logger: silent,
+    },
+  }
+}
+
+const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(host)
+
+/** DynamoDB Local asks for some, and looks at none: without them the SDK would ask the metadata service of EC2 for a role. */
+const localCredentials = { accessKeyId: 'local', secretAccessKey: 'local' }
+
+const hasRegion = (environment: NodeJS.ProcessEnv): boolean =>
+  Boolean(environment['AWS_REGION'] || environment['AWS_PROFILE'])
+
+const hasCredentials = (environment: NodeJS.ProcessEnv): boolean =>
+  Boolean(environment['AWS_ACCESS_KEY_ID'] || environment['AWS_PROFILE'])
+
+/** It would print to the console that all sockets are in use, which a burst of writes is allowed to do. */
+const silent = { debug() {}, info() {}, warn() {}, error() {} }

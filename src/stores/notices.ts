@@ -1,0 +1,56 @@
+/**
+ * When a key in memory has to be compared with the shared store again, because another node may have fetched newer buckets
+ * that are still fresh here. An engine with pub/sub says which buckets changed; besides, every key that is in use is
+ * compared once per period. A key that was not looked at for longer is compared before it is served.
+ */
+import { BoundedMap } from '../core/bounded-map.ts'
+import type { Clock, EpochMs } from '../core/clock.ts'
+import type { Interval } from '../core/interval.ts'
+import type { Key } from '../core/key.ts'
+
+export interface Comparison {
+  /** The buckets that another node has announced; undefined where nothing is known but the time. */
+  readonly changed: Interval | undefined
+  /** Nobody may be served before it is done. */
+  readonly isOverdue: boolean
+}
+
+interface Notice {
+  readonly comparedAt: EpochMs
+  readonly changed?: Interval
+}
+
+/** A key that is forgotten counts as compared when it is next seen: that delays one comparison by a period. */
+const maxKeys = 50_000
+/** Where changes are announced, comparing by time only makes up for lost messages. */
+const announcedFactor = 6
+
+export class Notices {
+  readonly #clock: Clock
+  readonly #periodMs: number
+  readonly #keys = new BoundedMap<Key, Notice>({ maxEntries: maxKeys })
+
+  constructor(clock: Clock, noticeMs: number, areAnnounced: boolean) {
+    this.#clock = clock
+    this.#periodMs = areAnnounced ? announcedFactor * noticeMs : noticeMs
+  }
+
+  announce(key: Key, interval: Interval): void {
+    const notice = this.#keys.get(key)
+    if (notice === undefined) return
+    const { from, to } = notice.changed ?? interval
+    const changed = { from: Math.min(from, interval.from), to: Math.max(to, interval.to) }
+    this.#keys.set(key, { ...notice, changed })
+  }
+
+  /** Called with every use of a key in memory; undefined while there is nothing to do. */
+  due(key: Key): Comparison | undefined {
+    const now = this.#clock.now()
+    const notice = this.#keys.get(key)
+    const age = now - (notice?.comparedAt ?? now)
+    if (notice === undefined) this.#keys.set(key, { comparedAt: now })
+    if (notice?.changed === undefined && age < this.#periodMs) return undefined
+    this.#keys.set(key, { comparedAt: now })
+    return { changed: notice?.changed, isOverdue: age >= 2 * this.#periodMs }
+  }
+}

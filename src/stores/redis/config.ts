@@ -1,0 +1,122 @@
+/** The keys of a Redis or Valkey store, and the URLs that set them. */
+import {
+  type Check,
+  key,
+  optional,
+  required,
+  secret,
+  section,
+  type TypeValue,
+} from '../../config/definition.ts'
+import { bool, count, hidden, hostName, path, text } from '../../config/scalars.ts'
+import { percentDecoded } from '../../core/url.ts'
+import type { RefusedUrl, StoreUrl, UrlKeys } from '../kind.ts'
+import type { Host } from './library.ts'
+
+const insecure = 'certificates are always verified; name the authority that signed this one with "ca" instead'
+
+const restart = { apply: 'restart' } as const
+
+const certificateIsWhole: Check = {
+  run(value: { readonly cert: string | undefined; readonly key: string | undefined }, report) {
+    if (value.cert !== undefined && value.key === undefined) report('cert', 'needs "key"')
+    if (value.key !== undefined && value.cert === undefined) report('key', 'needs "cert"')
+  },
+}
+
+const passwordIsOne: Check = {
+  run(value: RedisConfig, report) {
+    const sentence = 'is set as well as the password itself: set one of them'
+    if (value.password !== undefined && value.passwordFile !== undefined) report('passwordFile', sentence)
+    if (value.sentinelPassword !== undefined && value.sentinelPasswordFile !== undefined)
+      report('sentinelPasswordFile', sentence)
+  },
+}
+
+const hostsAreKnown: Check = {
+  run(value: RedisConfig, report) {
+    const refusal = refusalOfHosts(value.hosts)
+    if (refusal !== undefined) report('hosts', refusal)
+    if (value.cluster && value.sentinel !== undefined)
+      report('sentinel', 'a cluster has no sentinels: set one of "cluster" and "sentinel"')
+    if (value.cluster && value.database !== 0) report('database', 'a cluster has only database 0')
+    if (!/^[\w.:-]+$/.test(value.prefix)) report('prefix', 'expected letters, digits, and any of _ . : -')
+  },
+}
+
+const redisSection = section(
+  {
+    hosts: required(
+      text,
+      'HOST:PORT of the server; of sentinels or of a cluster several, separated by commas',
+      restart,
+    ),
+    database: key(count({ min: 0, max: 1_000_000 }), 0, {
+      meaning: 'the number of the database',
+      ...restart,
+    }),
+    sentinel: optional(text, 'the name of the primary, where `hosts` are sentinels', restart),
+    cluster: key(bool, false, { meaning: 'whether `hosts` are nodes of a cluster', ...restart }),
+    prefix: key(text, 'windowpane', { meaning: 'what every key and channel begins with', ...restart }),
+    username: optional(text, 'the user (ACL); `default` unless told', restart),
+    passwordFile: optional(path, 'the file with the password; read again on every new connection', restart),
+    password: secret(hidden, 'the password itself', restart),
+    sentinelUsername: optional(text, 'the user that sentinels ask for', restart),
+    sentinelPasswordFile: optional(path, 'the file with the password that sentinels ask for', restart),
+    sentinelPassword: secret(hidden, 'the password that sentinels ask for', restart),
+    tls: key(bool, false, { meaning: 'whether connections are encrypted, as with `rediss:`', ...restart }),
+    ca: optional(path, 'certificate authorities to trust (PEM), instead of those of the system', restart),
+    cert: optional(path, 'client certificate (PEM)', restart),
+    key: optional(path, 'private key of the client certificate (PEM)', restart),
+    serverName: optional(hostName, 'the name the certificate must have, if not that of the host', restart),
+  },
+  {
+    checks: [certificateIsWhole, passwordIsOne, hostsAreKnown],
+    refused: { insecure, rejectUnauthorized: insecure, insecureSkipVerify: insecure, verify: insecure },
+  },
+)
+
+export { redisSection }
+export type RedisConfig = TypeValue<typeof redisSection>
+
+const defaultPort = 6379
+const defaultSentinelPort = 26_379
+
+const hostPattern = /^(\[[0-9a-fA-F:.%]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/
+
+function refusalOfHosts(hosts: string): string | undefined {
+  const bad = hosts.split(',').find((host) => !hostPattern.test(host.trim()))
+  return bad === undefined ? undefined : 'expected HOST:PORT, or several separated by commas'
+}
+
+/** Those of a configuration that was checked. */
+export function hostsOf({ hosts, sentinel }: Pick<RedisConfig, 'hosts' | 'sentinel'>): Host[] {
+  const usual = sentinel === undefined ? defaultPort : defaultSentinelPort
+  return hosts.split(',').map((text) => {
+    const [, host = '', port] = hostPattern.exec(text.trim()) ?? []
+    return { host: host.replace(/^\[|\]$/g, ''), port: port === undefined ? usual : Number(port) }
+  })
+}
+
+const encrypted: readonly string[] = ['rediss', 'valkeys']
+export const schemes: readonly string[] = ['redis', 'valkey', ...encrypted]
+
+export const urlForm = 'redis://HOST:6379/0'
+
+/** `redis://user:password@h1:6379,h2:6379/0`; `rediss:` and `valkeys:` encrypt. A password may be percent-encoded. */
+export function readRedisUrl({ scheme, place }: StoreUrl): UrlKeys | RefusedUrl {
+  const [, user, hosts = '', database = ''] = /^\/\/(?:(.*)@)?([^/@]+)(?:\/(\d*))?$/s.exec(place) ?? []
+  if (refusalOfHosts(hosts) !== undefined)
+    return { refused: `names no server: expected ${scheme}://HOST:PORT/DATABASE` }
+  const [name = '', ...rest] = user?.split(':') ?? []
+  const [username, password] = [percentDecoded(name), percentDecoded(rest.join(':'))]
+  if (username === undefined || password === undefined)
+    return { refused: 'is not percent-encoded text: write % as %25' }
+  return {
+    hosts,
+    ...(database !== '' && { database }),
+    ...(username !== '' && { username }),
+    ...(password !== '' && { password }),
+    ...(encrypted.includes(scheme) && { tls: 'true' }),
+  }
+}

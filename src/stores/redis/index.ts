@@ -1,0 +1,54 @@
+/** A store in Redis or Valkey, shared by all nodes that name the same servers and prefix. */
+import type { Clock } from '../../core/clock.ts'
+import type { Cells } from '../cells.ts'
+import type { Refused } from '../kind.ts'
+import { RowCells } from '../rows/row-cells.ts'
+import { RowStore } from '../rows/row-store.ts'
+import type { Store } from '../store.ts'
+import { RedisCells } from './cells.ts'
+import { clientMaker } from './clients.ts'
+import type { RedisConfig } from './config.ts'
+import { Connection } from './connection.ts'
+import { loadLibrary } from './library.ts'
+import { RedisRows } from './rows.ts'
+
+export type { RedisConfig } from './config.ts'
+
+export interface RedisStoreOptions {
+  readonly config: RedisConfig
+  readonly clock: Clock
+  /** Buckets are dropped this long after they were fetched. */
+  readonly retentionMs: number
+  /** A command that takes longer fails. */
+  readonly timeoutMs: number
+}
+
+export interface RedisStore {
+  readonly panes: Store
+  readonly cells: Cells
+  close(): Promise<void>
+}
+
+/** A server that is down is no reason to refuse: operations fail until it is there. */
+export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore | Refused> {
+  const { config, clock, retentionMs, timeoutMs } = options
+  const connection = await connect({ config, clock, timeoutMs })
+  if ('refused' in connection) return connection
+  const cells = new RowCells(new RedisCells(connection, config.prefix), clock)
+  const panes = new RowStore({ engine: new RedisRows(connection, config.prefix), cells, clock, retentionMs })
+  return { panes, cells, close: () => panes.close() }
+}
+
+/** Resolves after the first attempt to connect, whether it succeeded or not. */
+export async function connect(
+  options: Omit<RedisStoreOptions, 'retentionMs'>,
+): Promise<Connection | Refused> {
+  const library = await loadLibrary()
+  if ('refused' in library) return library
+  const { config, clock } = options
+  const makeClient = clientMaker({ ...options, library })
+  if ('refused' in makeClient) return makeClient
+  const connection = new Connection({ config, clock, makeClient })
+  await connection.settled()
+  return connection
+}

@@ -1,0 +1,205 @@
+/**
+ * What holds for several processes on one store, whatever its engine: a new test file per engine names the URL and calls
+ * `testFleet`. One of the processes has two workers.
+ */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../src/core/clock.ts'
+import { type Answer, ask, askPlainly, outcomeOf } from '../proxy/client.ts'
+import { matrixFor, rangePath } from '../proxy/matrix.ts'
+import { type ScriptedUpstream, startScriptedUpstream } from '../proxy/scripted-upstream.ts'
+import { eventually } from '../wait.ts'
+import { type CrewOfTest, startCrew } from '../workers/crew.ts'
+
+/** The URL of a store that is empty, or why there is none here. */
+export type StoreUrl = (t: TestContext) => Promise<string | { readonly skip: string }>
+
+const start = Date.UTC(2026, 0, 1)
+const buckets = 31
+const path = rangePath({ start, end: start + (buckets - 1) * 60_000 })
+const truth = matrixFor(new URLSearchParams(path.slice(path.indexOf('?'))), 1).toString()
+
+interface NodeStatus {
+  readonly name: string
+  readonly state: string
+  readonly self?: boolean
+  readonly requests?: Readonly<Record<string, number>>
+  readonly backends?: readonly { readonly mode: string; readonly overridden?: boolean }[]
+}
+
+interface Status {
+  readonly fleet: { readonly state: string; readonly up: number; readonly missing: number }
+  readonly nodes: readonly NodeStatus[]
+}
+
+/** Processes on one store in front of one database. */
+class Nodes {
+  readonly upstream: ScriptedUpstream
+  readonly #t: TestContext
+  readonly #url: string
+
+  constructor(t: TestContext, upstream: ScriptedUpstream, url: string) {
+    this.#t = t
+    this.upstream = upstream
+    this.#url = url
+  }
+
+  start(name: string, workers = 1): Promise<CrewOfTest> {
+    const flags = ['--stores.shared.url', this.#url, '--backends.main.store', 'shared', '--node.name', name]
+    return startCrew(this.#t, { workers, upstream: this.upstream, flags })
+  }
+
+  get queries(): number {
+    return this.upstream.seen.filter(({ target }) => target.includes('query_range')).length
+  }
+}
+
+export function testFleet(name: string, storeUrl: StoreUrl): void {
+  const fleetTest = (title: string, run: (nodes: Nodes, t: TestContext) => Promise<void>) =>
+    test(`${name}: ${title}`, async (t) => {
+      const url = await storeUrl(t)
+      if (typeof url !== 'string') t.skip(url.skip)
+      else await run(new Nodes(t, await startScriptedUpstream(t), url), t)
+    })
+
+  fleetTest('scale-out and a rolling restart keep the hit rate', async (nodes) => {
+    const first = await nodes.start('a')
+    await warm(first)
+    const second = await nodes.start('b', 2)
+    assert.deepEqual(await look(second), ['hit', truth], 'the first request at a new node')
+    await stop(first)
+    const again = await nodes.start('a')
+    assert.deepEqual(await look(again), ['hit', truth], 'after a restart')
+    await stop(second)
+    assert.deepEqual(await look(await nodes.start('b', 2)), ['hit', truth])
+    assert.equal(nodes.queries, 1)
+  })
+
+  fleetTest(
+    'a mode set at one node holds at all, in every worker, and at nodes that start later',
+    async (nodes, t) => {
+      const [one, two] = [await nodes.start('a'), await nodes.start('b', 2)]
+      await seesNodes(one, 2)
+      await seesNodes(two, 2)
+      const set = await one.post('/-/mode', { backend: 'main', mode: 'off' })
+      assert.deepEqual(set, {
+        ...{ backend: 'main', mode: 'off', was: 'on' },
+        reach: { nodes: 2, withinSeconds: 5 },
+      })
+      const began = systemClock.elapsed()
+      const isOff = (answers: readonly Answer[]) =>
+        answers.every((answer) => outcomeOf(answer) === 'bypass/switched_off')
+      await eventually(() => two.askMany(Array(8).fill(path)), isOff)
+      const tookMs = Math.round(systemClock.elapsed() - began)
+      t.diagnostic(`a mode was in force in both workers of another node after ${tookMs} ms`)
+      assert.equal(await modeOf(two), 'off')
+      const late = await nodes.start('c')
+      assert.equal((await look(late))[0], 'bypass/switched_off')
+      // A rolling restart does not bring the configured mode back while others run.
+      await stop(one)
+      assert.equal((await look(await nodes.start('a')))[0], 'bypass/switched_off')
+      await late.post('/-/mode', { backend: 'main', mode: 'on' })
+      await eventually(
+        () => modeOf(two),
+        (mode) => mode === 'on',
+      )
+    },
+  )
+
+  fleetTest(
+    'a purge at one node is in force at all, in every worker; shared buckets are counted once',
+    async (nodes) => {
+      const [one, two] = [await nodes.start('a'), await nodes.start('b', 2)]
+      await warm(one)
+      // Copies in the memory of the other node, too.
+      await eventually(
+        () => look(two),
+        ([outcome]) => outcome === 'hit',
+      )
+      await seesNodes(one, 2)
+      const counted = await one.post('/-/purge?dryRun=1', { source: 'up' })
+      assert.deepEqual([counted['buckets'], counted['shapes'], counted['dryRun']], [buckets, 1, true])
+      const purged = await one.post('/-/purge', { source: 'up' })
+      assert.deepEqual(
+        [purged['buckets'], purged['shapes'], purged['durable'], purged['reach']],
+        [buckets, 1, true, { nodes: 2, withinSeconds: 5 }],
+      )
+      const before = nodes.queries
+      const [, body] = await eventually(
+        () => look(two),
+        ([outcome]) => outcome !== 'hit',
+      )
+      assert.equal(body, truth)
+      assert.equal(nodes.queries, before + 1, 'what was purged is not served by the other node')
+      for (const answer of await two.askMany(Array(8).fill(path))) assert.match(outcomeOf(answer), /^hit/)
+    },
+  )
+
+  fleetTest(
+    'every node shows all of them, with their figures; one that leaves is gone at once',
+    async (nodes) => {
+      const [one, two] = [await nodes.start('a'), await nodes.start('b', 2)]
+      await warm(one)
+      await eventually(
+        () => look(two),
+        ([outcome]) => outcome === 'hit',
+      )
+      const isTold = ({ nodes: all }: Status) => all.every(({ requests = {} }) => (requests['hit'] ?? 0) > 0)
+      for (const node of [one, two]) {
+        const { fleet, nodes: all } = await eventually(() => statusOf(node), isTold)
+        assert.deepEqual([fleet.state, fleet.up, fleet.missing, all.length], ['shared', 2, 0, 2])
+        assert.equal(all[0]!.self, true)
+      }
+      const [shape] = (await json(two, '/-/shapes')) as [{ count: number; nodes: number }]
+      assert.equal(shape.nodes, 2)
+      const [own] = (await json(two, '/-/shapes?node=b')) as [{ count: number }]
+      const [others] = (await json(two, '/-/shapes?node=a')) as [{ count: number }]
+      assert.equal(own.count + others.count, shape.count)
+      const missing = await askPlainly(two.admin, '/-/shapes?node=z')
+      assert.deepEqual(
+        [missing.status, /there is no node "z"; there are: b/.test(missing.body.toString())],
+        [400, true],
+      )
+      await stop(one)
+      assert.deepEqual((await seesNodes(two, 1)).fleet.missing, 0)
+    },
+  )
+}
+
+/** The second sighting takes a shape to the shared store; another process finds it there when it is written. */
+async function warm(node: CrewOfTest): Promise<void> {
+  for (const outcome of ['miss/absent', 'hit']) assert.deepEqual(await look(node), [outcome, truth])
+  const written = async () => (await askPlainly(node.admin, '/-/metrics')).body.toString()
+  await eventually(written, (text) =>
+    /windowpane_store_operation_duration_seconds_count\{store="shared",op="write"\} [1-9]/.test(text),
+  )
+}
+
+async function look(node: CrewOfTest): Promise<[string, string]> {
+  const answer = await ask(node.url, path)
+  return [outcomeOf(answer), answer.body.toString()]
+}
+
+async function json(node: CrewOfTest, at: string): Promise<unknown> {
+  const { status, body } = await askPlainly(node.admin, at)
+  assert.equal(status, 200, body.toString())
+  return JSON.parse(body.toString())
+}
+
+const statusOf = async (node: CrewOfTest): Promise<Status> => (await json(node, '/-/status')) as Status
+
+const seesNodes = (node: CrewOfTest, count: number): Promise<Status> =>
+  eventually(
+    () => statusOf(node),
+    ({ fleet }) => fleet.up === count,
+  )
+
+async function modeOf(node: CrewOfTest): Promise<string | undefined> {
+  const { nodes } = await statusOf(node)
+  return nodes.find(({ self }) => self)?.backends?.[0]?.mode
+}
+
+async function stop({ child }: CrewOfTest): Promise<void> {
+  child.process.kill('SIGTERM')
+  assert.equal(await child.exit, 0)
+}

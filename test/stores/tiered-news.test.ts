@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Budget } from '../../src/core/budget.ts'
+import { clockOf } from '../../src/core/pane.ts'
+import { memoryStore } from '../../src/stores/memory/index.ts'
+import { RowStore } from '../../src/stores/rows/row-store.ts'
+import { type TieredStore, tieredStore } from '../../src/stores/tiered.ts'
+import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
+import { MemoryRowEngine, MemoryServer } from '../../src/testing/memory-engines.ts'
+import { paneOfFetch } from '../../src/testing/pane-model.ts'
+import { keyOfShape, shapeOf } from '../../src/testing/store-laws-panes.ts'
+
+const retentionMs = 86_400_000
+const noticeMs = 10_000
+const shape = shapeOf('up')
+const key = keyOfShape(shape)
+const interval = { from: 0, to: 4 }
+
+/** Two nodes, each with its own memory, on one server. */
+function twoNodes(clock: FakeClock, hasPubsub: boolean): readonly [TieredStore, TieredStore] {
+  const server = new MemoryServer()
+  const node = () => {
+    const engine = new MemoryRowEngine(server, { hasPubsub })
+    const far = new RowStore({ engine, clock, retentionMs })
+    const near = memoryStore({
+      clock,
+      budget: new Budget(1e8),
+      retentionMs,
+      maxBucketsPerShape: 1e5,
+    })
+    return tieredStore({ clock, near, far, noticeMs })
+  }
+  return [node(), node()]
+}
+
+async function write(node: TieredStore, fetchedAt: number): Promise<void> {
+  await node.write(key, { pane: paneOfFetch({ interval, fetchedAt, notes: [], columns: [] }), shape })
+  await node.share(key, interval, true)
+  await node.idle()
+}
+
+/** The clock of the first bucket that a hit would be served from. */
+async function shown(node: TieredStore): Promise<number | undefined> {
+  const pane = (await node.near?.(key, interval))?.panes[0]
+  return pane && clockOf(pane, 0)
+}
+
+/** Lets what was begun in the background come to its end. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 100; turn++) await Promise.resolve()
+}
+
+async function atBoth(clock: FakeClock, nodes: readonly TieredStore[]): Promise<number> {
+  const first = clock.now()
+  await write(nodes[0]!, first)
+  await nodes[1]!.read(key, interval)
+  assert.equal(await shown(nodes[1]!), first)
+  return first
+}
+
+test('a key in use shows what another node fetched within twice the time, though its own copy is fresh', async () => {
+  const clock = fakeClock()
+  const [a, b] = twoNodes(clock, false)
+  const first = await atBoth(clock, [a, b])
+  await clock.advance(1000)
+  const second = clock.now()
+  await write(a, second)
+  assert.equal(await shown(b), first)
+  for (const waited of [5000, 5000]) {
+    await clock.advance(waited)
+    await shown(b)
+    await settle()
+  }
+  assert.equal(await shown(b), second)
+})
+
+test('a key that nobody looked at for long is compared before it is shown', async () => {
+  const clock = fakeClock()
+  const [a, b] = twoNodes(clock, false)
+  await atBoth(clock, [a, b])
+  await clock.advance(1000)
+  const second = clock.now()
+  await write(a, second)
+  await clock.advance(2 * noticeMs)
+  assert.equal(await shown(b), second)
+})
+
+test('where changes are announced, the second look shows them', async () => {
+  const clock = fakeClock()
+  const [a, b] = twoNodes(clock, true)
+  await atBoth(clock, [a, b])
+  await clock.advance(1)
+  const second = clock.now()
+  await write(a, second)
+  await shown(b)
+  await settle()
+  assert.equal(await shown(b), second)
+})
+
+test('what nobody else has written is not read again', async () => {
+  const clock = fakeClock()
+  const [a, b] = twoNodes(clock, false)
+  await atBoth(clock, [a, b])
+  await shown(a)
+  const { found } = a.far
+  for (let round = 0; round < 5; round++) {
+    await clock.advance(noticeMs)
+    await shown(a)
+    await settle()
+  }
+  assert.equal(a.far.found, found)
+})
