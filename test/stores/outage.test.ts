@@ -9,6 +9,7 @@ import type { Cells } from '../../src/stores/cells.ts'
 import { memoryCells } from '../../src/stores/memory/cells.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import type { Found, Store } from '../../src/stores/store.ts'
+import type { Observer } from '../../src/telemetry/telemetry.ts'
 import { asynchronous } from '../../src/testing/asynchronous.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { checkPane, entryOf, keyNumber } from './truth.ts'
@@ -32,16 +33,22 @@ function rig() {
     close: async () => panes.close(),
   }
   const farStores = new Map([['shared', far]])
-  const tiers = new Tiers({ clock, memory: memory(clock), farStores, telemetry: undefined, retentionMs })
+  const said: string[] = []
+  const log = {
+    line() {},
+    change: (topic: string, { is }: { is: string }) => void said.push(`${topic}: ${is}`),
+  }
+  const telemetry = { log, storeHook: () => () => {} } as unknown as Observer
+  const tiers = new Tiers({ clock, memory: memory(clock), farStores, telemetry, retentionMs })
   const status = () => viewOfStore(tiers.figures()[1]!) as Record<string, unknown>
-  return { clock, state, inner, tiers, store: tiers.of('shared'), status }
+  return { clock, state, inner, tiers, store: tiers.of('shared'), status, said }
 }
 
 const bucketsIn = (found: Found | undefined): number =>
   (found?.panes ?? []).reduce((sum, pane) => sum + checkPane(1, pane), 0)
 
 test('down at the start: the proxy starts, says so, and uses the store as soon as it is there', async () => {
-  const { clock, state, inner, tiers, store, status } = rig()
+  const { clock, state, inner, tiers, store, status, said } = rig()
   inner.write(key, entryOf(1, hour, clock.now()))
   await tiers.loadMarks()
   assert.equal(bucketsIn(await store.read(key, hour)), 0)
@@ -54,6 +61,7 @@ test('down at the start: the proxy starts, says so, and uses the store as soon a
   await clock.advance(31_000)
   assert.deepEqual([status()['state'], status()['detail']], ['ok', 'It is used.'])
   assert.equal(bucketsIn(await store.read(key, hour)), 60)
+  assert.deepEqual(said, ['store shared: is left alone', 'store shared: is used again'])
   await tiers.close()
 })
 
