@@ -54,7 +54,7 @@ async function view(t: TestContext, url: string, count: number): Promise<Tally> 
     queries: queriesIn(upstream),
     requests: await each('windowpane_requests_total'),
     farReads: await each('windowpane_store_found_total', 'store="shared"'),
-    queriesPerNode: await each('windowpane_origin_requests_total', 'purpose="fetch"'),
+    queriesPerNode: await each('windowpane_origin_requests_total'),
   }
   await Promise.all(nodes.map(ended))
   return tally
