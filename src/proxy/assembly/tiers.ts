@@ -98,7 +98,11 @@ export class Tiers implements Storage {
     const { clock, memory, telemetry, retentionMs } = this.#options
     const { panes, cells, timeoutMs, noticeMs, leaseMs, engine } = far
     this.#opened.push(far)
-    const guard = new StoreGuard({ clock, timeoutMs, onOperation: telemetry?.storeHook(labelOf(name)) })
+    const guard = new StoreGuard({
+      ...{ clock, timeoutMs, onOperation: telemetry?.storeHook(labelOf(name)) },
+      onTrouble: (trouble) =>
+        telemetry?.log.change(`store ${name}`, stateOf(trouble), { detail: trouble?.detail }),
+    })
     // No request waits for marks: they have more time.
     const markCells = cells && guardedCells(cells, guard, markTimeoutMs)
     const marks = new Marks({
@@ -168,6 +172,11 @@ export class Tiers implements Storage {
 const fleetRows = (cells: Cells, clock: Clock): FleetRows => ({
   nodes: new NodeRows({ cells, clock }),
   modes: new ModeRow({ cells, clock }),
+})
+
+const stateOf = (trouble: StoreCondition | undefined): { readonly is: string; readonly isGood: boolean } => ({
+  is: trouble === undefined ? 'is used again' : 'is left alone',
+  isGood: trouble === undefined,
 })
 
 /** What reading or saving marks may take. */
