@@ -100,7 +100,7 @@ export class Tiers implements Storage {
     this.#opened.push(far)
     const guard = new StoreGuard({ clock, timeoutMs, onOperation: telemetry?.storeHook(labelOf(name)) })
     // No request waits for marks: they have more time.
-    const markCells = cells && guardedCells(cells, guard, markTimeoutMs)
+    const markCells = cells && guardedCells(cells, guard, Math.max(markTimeoutMs, timeoutMs))
     const marks = new Marks({
       ...{ clock, retentionMs, cells: markCells, breaker: guard.breaker },
       onChange: this.#onChangeOf(name),
@@ -167,7 +167,7 @@ export class Tiers implements Storage {
 
 const fleetRows = (cells: Cells, clock: Clock): FleetRows => ({
   nodes: new NodeRows({ cells, clock }),
-  modes: new ModeRow({ cells, clock }),
+  modes: new ModeRow(cells),
 })
 
 /** What reading or saving marks may take. */
