@@ -4,7 +4,16 @@ import { usualLeaseMs } from '../engine/cell-claims.ts'
 import type { StoreKind } from '../stores/kind.ts'
 import { type StoreKindName, storeKindNames, storeKinds } from '../stores/kinds.ts'
 import { keysOfStoreUrl, storeUrlForms } from '../stores/url.ts'
-import { type Keys, key, optional, type Scalar, type Section, section, type TypeValue, variants } from './definition.ts'
+import {
+  type Keys,
+  key,
+  optional,
+  type Scalar,
+  type Section,
+  section,
+  type TypeValue,
+  variants,
+} from './definition.ts'
 import { duration } from './scalars.ts'
 
 const userInfo = /^[^/?#]*\/\/[^/?#]*@/
@@ -59,7 +68,9 @@ type Cases = { readonly [N in StoreKindName]: WithCommon<(typeof storeKinds)[N][
 
 const commonKeys = ({ schemes, isFar, isRemote, timeoutMs }: StoreKind): Keys => ({
   url: optional(storeUrl(schemes), meaning, { apply: 'restart' }),
-  ...(isFar && { timeout: key(duration(timeouts), timeoutMs, { meaning: timeoutMeaning, apply: 'restart' }) }),
+  ...(isFar && {
+    timeout: key(duration(timeouts), timeoutMs, { meaning: timeoutMeaning, apply: 'restart' }),
+  }),
   ...(isRemote && remoteKeys),
 })
 

@@ -44,8 +44,10 @@ export interface ClaimCounters extends Record<(typeof leaseResults)[number], num
 
 export const noLeases: Readonly<ClaimCounters> = { won: 0, waited: 0, expired: 0, unavailable: 0 }
 
-/** It exceeds the clock skew that nodes are expected to have. */
+/** What is left of a lease that is renewed in time always exceeds the 10 s by which the clocks of two nodes may differ. */
 export const usualLeaseMs = 15_000
+const renewalsPerLease = 5
+const retriesPerLease = 30
 const maxAttempts = 4
 
 export class CellClaims implements Claims {
@@ -125,9 +127,7 @@ class Lease {
       const other = wanted.isImpatient ? undefined : others.find((flight) => this.#isWorthAwaiting(flight))
       if (other?.landed !== undefined) return { outcome: 'news', acceptFrom: nothingAwaited }
       if (other?.isAwaited) return { awaited: other, expectedMs: durationIn(row) }
-      const written = other
-        ? await this.#note(row, other)
-        : await this.#tryToWin(row, others.length > 0)
+      const written = other ? await this.#note(row, other) : await this.#tryToWin(row, others.length > 0)
       if (written.isWritten && other !== undefined) return { awaited: other, expectedMs: durationIn(row) }
       if (written.isWritten) return { outcome: 'won', acceptFrom: nothingAwaited }
       row = written.row
@@ -192,23 +192,27 @@ class Lease {
         return { outcome: clock.now() < until ? 'waited' : 'expired', acceptFrom: startedAt }
       until = flight.leaseUntil
       // The note may have been lost, and the holder would not share what it brings.
-      if (!flight.isAwaited) await this.#note(row, flight)
+      if (!flight.isAwaited) void this.#note(row, flight).catch(() => {})
     }
   }
 
-  #renewLater(): void {
-    const { clock, wanted, rows, leaseMs } = this.#options
-    this.#timer = clock.after(leaseMs / 3, async () => {
-      const renew = async () => {
-        const row = await rows.read(wanted.key)
-        const own = this.#ownIn(row)
-        if (own === undefined || this.#isOver) return
-        const flights = replaced(row, { ...own, leaseUntil: clock.now() + leaseMs })
-        this.#row = (await rows.write(row, flights)).row
-      }
-      await renew().catch(() => {})
-      if (!this.#isOver) this.#renewLater()
+  #renewLater(perLease = renewalsPerLease): void {
+    const { clock, leaseMs } = this.#options
+    this.#timer = clock.after(leaseMs / perLease, async () => {
+      const isRenewed = await this.#renew().catch(() => false)
+      if (!this.#isOver) this.#renewLater(isRenewed ? renewalsPerLease : retriesPerLease)
     })
+  }
+
+  /** Returns false where the row has changed meanwhile. */
+  async #renew(): Promise<boolean> {
+    const { clock, wanted, rows, leaseMs } = this.#options
+    const row = await rows.read(wanted.key)
+    const own = this.#ownIn(row)
+    if (own === undefined || this.#isOver) return true
+    const written = await rows.write(row, replaced(row, { ...own, leaseUntil: clock.now() + leaseMs }))
+    this.#row = written.row
+    return written.isWritten
   }
 
   /**

@@ -79,8 +79,7 @@ export class ClaimRows {
 
   async #remove(row: ClaimRow): Promise<WriteOutcome> {
     const { key } = row
-    const isGone =
-      row.rev === undefined || (await this.#options.cells.remove(idOf(key), conditionOf(row)))
+    const isGone = row.rev === undefined || (await this.#options.cells.remove(idOf(key), conditionOf(row)))
     return { isWritten: isGone, row: isGone ? { key, flights: [], rev: undefined } : await this.read(key) }
   }
 
@@ -106,7 +105,6 @@ export class ClaimRows {
     const value = Buffer.from(JSON.stringify(flights))
     return { kind, v: schema, clocks: { leaseUntil }, collectAt: Math.ceil(until / 1000), value }
   }
-
 }
 
 const landedWithin = (ms: number, { landed }: ClaimedFlight, now: EpochMs): boolean =>

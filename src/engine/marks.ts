@@ -9,9 +9,10 @@
 import type { Plan } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { Key } from '../core/key.ts'
-import { type BucketMark, bucketMarkOf, type Mark, noMarks } from '../core/mark.ts'
+import { type BucketMark, bucketMarkOf, covers, type Mark, noMarks } from '../core/mark.ts'
 import type { Breaker } from '../stores/breaker.ts'
 import type { Cells } from '../stores/cells.ts'
+import { maxSkewMs } from '../stores/skew.ts'
 import { fitted, withMark } from './mark-folds.ts'
 import { MarkRows, maxMarksPerSave } from './mark-rows.ts'
 
@@ -37,6 +38,9 @@ const retryMs = 250
 const maxUnreadMs = 5000
 /** How long a mark of this node that was seen in the store is looked for again: a replica that took over may not have it. */
 const watchedMs = 10 * 60_000
+
+/** What saving a mark takes at most, as a rule: one that is older when it is first seen was made by a clock that is behind. */
+const savingMs = 500
 
 interface ReadMarks {
   /** On the clock's `elapsed`, when reading began. */
@@ -150,15 +154,31 @@ export class Marks {
     if (kept === undefined) this.#lastRead = undefined
     else {
       const before = this.#marks
+      const made = this.#repeated(kept, began.at)
       // What is no longer kept stays in force here: a row that is gone proves nothing.
-      const folds = this.#adopt(kept)
-      for (const fold of folds) this.#own.add(fold)
+      made.push(...this.#adopt([...kept, ...made]))
+      for (const mark of made) this.#own.add(mark)
       await this.#told
       this.#lastRead = began
       const missing = this.#missingIn(rows)
       if (missing.length > 0) await rows.save(missing.slice(0, maxMarksPerSave), this.#gone(before))
     }
     this.dropLapsed()
+  }
+
+  /**
+   * What this node fetched before a mark bears a later clock than the mark where the clock of the node that made it is
+   * behind. So marks that are seen for the first time, and are older than the time since the last look explains, are made
+   * again by this node's clock.
+   */
+  #repeated(kept: readonly Mark[], lookedAt: number): Mark[] {
+    if (this.#lastRead === undefined) return []
+    const { clock } = this.#options
+    const now = clock.now()
+    const explainedMs = lookedAt - this.#lastRead.at + savingMs
+    return kept
+      .filter((mark) => now - mark.at > explainedMs && !this.#marks.some((known) => covers(known, mark)))
+      .map((mark) => ({ ...mark, at: Math.min(now, mark.at + maxSkewMs) }))
   }
 
   /** Own marks in force that the store does not have: it was down, or has lost them. */

@@ -50,6 +50,8 @@ export interface StoreFigures {
   readonly failures?: number
   /** Panes that the store did not take: its queue was full, it refused, or its breaker was open. */
   readonly dropped?: number
+  /** Reads that brought buckets which memory had not, or had only older. */
+  readonly found?: number
   /** Values whose length or checksum was wrong. */
   readonly damagedValues?: number
   /** Bytes that wait to be written. */

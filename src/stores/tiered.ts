@@ -16,6 +16,7 @@ import { StoreGuard } from './guard.ts'
 import { type Comparison, Notices } from './notices.ts'
 import { peekInto } from './peek.ts'
 import { Sightings } from './sightings.ts'
+import { notAhead } from './skew.ts'
 import type { Entry, Found, MaybePromise, ShapeRecord, Store } from './store.ts'
 import { everything, gapIn, layOver } from './tile.ts'
 
@@ -117,6 +118,7 @@ class Tiered implements TieredStore {
       health: trouble ?? own.health ?? { state: 'ok' },
       failures: (own.failures ?? 0) + failures,
       dropped: this.#far.counters.dropped,
+      found: this.#far.counters.found,
       queuedBytes: this.#far.queuedBytes,
       breaker: { state, transitions },
     }
@@ -153,7 +155,7 @@ class Tiered implements TieredStore {
         ? undefined
         : this.#far.ask((store) => peekInto(store, key, interval), undefined)
     const both = ([one, other]: readonly (Found | undefined)[]): Found | undefined =>
-      other === undefined ? one : united(interval, { near: one, far: other })
+      other === undefined ? one : united(interval, { near: one, far: notAhead(other, this.#clock.now()) })
     return near instanceof Promise || far instanceof Promise
       ? Promise.all([near, far]).then(both)
       : both([near, far])
@@ -239,7 +241,9 @@ class Tiered implements TieredStore {
       found: readonly (Found | undefined)[],
       near: Found | undefined,
     ): MaybePromise<Found | undefined> => {
-      const far = removals === this.#removals ? newerIn(found, near) : undefined
+      const now = this.#clock.now()
+      const known = found.flatMap((each) => (each === undefined ? [] : [notAhead(each, now)]))
+      const far = removals === this.#removals ? newerIn(known, near) : undefined
       return far === undefined ? near : this.#keepNear(key, interval, { near, far })
     }
     const asked = wanted.length <= maxFarReads ? wanted : [hullOf(wanted)]
@@ -326,10 +330,9 @@ function absentIn(near: Found | undefined, interval: Interval): Intervals {
 }
 
 /** What the far store said, where a bucket of it is newer than the same bucket near. */
-function newerIn(found: readonly (Found | undefined)[], near: Found | undefined): Found | undefined {
-  const known = found.filter((each) => each !== undefined)
-  const panes = known.flatMap((each) => each.panes).filter((pane) => hasNewer(pane, near?.panes ?? []))
-  const [first] = known
+function newerIn(found: readonly Found[], near: Found | undefined): Found | undefined {
+  const panes = found.flatMap((each) => each.panes).filter((pane) => hasNewer(pane, near?.panes ?? []))
+  const [first] = found
   // A record without buckets is news where nothing was known.
   return first === undefined || (panes.length === 0 && near !== undefined)
     ? undefined

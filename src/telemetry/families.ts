@@ -145,6 +145,11 @@ export const families = {
     'Panes that a store behind the memory did not take; each costs a query after a restart.',
     { labels: store },
   ),
+  storeFound: counter(
+    'windowpane_store_found_total',
+    'Reads of a store behind the memory that brought buckets which memory had not, or had only older.',
+    { labels: store, example: 'sum by (store) (rate(windowpane_store_found_total[5m]))' },
+  ),
   storeOperation: histogram(
     'windowpane_store_operation_duration_seconds',
     'Time per operation of a store behind the memory.',

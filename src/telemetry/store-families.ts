@@ -57,6 +57,7 @@ export function storeFamilies(all: readonly NamedStore[], times: StoreTimes): st
     each(families.storeDegraded, ({ health }) => health && (health.state === 'ok' ? 0 : 1)) +
     each(families.storeFailures, ({ failures }) => failures) +
     each(families.storeDropped, ({ dropped }) => dropped) +
+    each(families.storeFound, ({ found }) => found) +
     each(families.storeThrottled, countOf('throttled')) +
     each(families.storeRefused, countOf('refusedRequests')) +
     each(families.storeExpired, countOf('expired')) +

@@ -75,7 +75,8 @@ interface RowOf {
   readonly v: number
 }
 
-class Network {
+/** The way to a store and back. */
+export class Network {
   readonly #options: AsynchronousOptions
   readonly #random: Random
 

@@ -102,7 +102,8 @@ export class EngineRig {
       })
     this.store = this.tiered ?? options.wrap?.(memory) ?? memory
     this.claims = farCells && this.tiered && cellClaims(this.tiered, farCells, clock)
-    this.marks = new Marks({ clock, retentionMs, cells: cells ?? farCells, breaker: this.guard?.breaker })
+    const { breaker } = this.guard ?? {}
+    this.marks = new Marks({ clock, retentionMs, cells: cells ?? farCells, breaker })
     this.purge = new Purge(clock, [{ backend: 'cells', store: this.store, marks: this.marks }])
     this.database =
       options.database ??

@@ -1,4 +1,6 @@
 /** Several engines that share one far store and one database, on one fake clock: nodes behind a load balancer. */
+import type { Demands } from '../engine/trip.ts'
+import type { Store } from '../stores/store.ts'
 import { type AsynchronousOptions, asynchronous } from './asynchronous.ts'
 import { EngineRig, minuteMs, type RigOptions, type Served, sharedStore } from './engine-rig.ts'
 import { type FakeClock, fakeClock, skewed } from './fake-clock.ts'
@@ -12,6 +14,8 @@ export interface FleetOptions extends Omit<RigOptions, 'far' | 'database' | 'clo
   readonly network?: Omit<AsynchronousOptions, 'clock' | 'random' | 'isCut'>
   /** How far the wall clock of each node is ahead; 0 unless told. */
   readonly aheadMs?: readonly number[]
+  /** The store of each node, on the node's own clock; one that all share unless told. */
+  readonly newStore?: (clock: FakeClock) => Store
   /** The values of the database depend on when it is asked. */
   readonly isChanging?: boolean
 }
@@ -24,16 +28,17 @@ export class FleetRig {
 
   constructor({ nodes, seed = 1, network, aheadMs = [], isChanging = false, ...options }: FleetOptions) {
     const { clock } = this
+    const shared = sharedStore(clock)
+    const { newStore = () => shared, ...rest } = options
     this.database = new FakeDatabase({
       ...{ clock, isChanging },
       valueAt: options.valueAt ?? ((start) => (start / 1000) % 9973),
     })
-    const store = sharedStore(clock)
     const common = { clock, random: seededRandom(seed), maxDelayMs: 25, failures: () => 0, ...network }
     this.nodes = Array.from({ length: nodes }, (_, node) => {
-      const far = asynchronous(store, { ...common, isCut: () => this.#cut.has(node) })
       const own = skewed(clock, aheadMs[node] ?? 0)
-      return new EngineRig({ ...options, clock: own, far, database: this.database })
+      const far = asynchronous(newStore(own), { ...common, isCut: () => this.#cut.has(node) })
+      return new EngineRig({ ...rest, clock: own, far, database: this.database })
     })
   }
 
@@ -59,8 +64,13 @@ export class FleetRig {
   }
 
   /** Time passes until the answer is there. */
-  async ask(node: number, cells: number, to = this.openCell + minuteMs): Promise<Served> {
-    const asking = this.nodes[node]!.ask(cells, to)
+  async ask(
+    node: number,
+    cells: number,
+    to = this.openCell + minuteMs,
+    demands: Partial<Demands> = {},
+  ): Promise<Served> {
+    const asking = this.nodes[node]!.ask(cells, to, { demands })
     let isOver = false
     void asking.finally(() => {
       isOver = true

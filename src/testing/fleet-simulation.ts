@@ -3,13 +3,16 @@
  * every refresh to a random node. They share a store with latency and faults, and a database that takes its time. The same
  * seed gives the same run.
  */
+import { RowCells } from '../stores/rows/row-cells.ts'
+import { RowStore } from '../stores/rows/row-store.ts'
 import type { Store } from '../stores/store.ts'
 import { ladder } from '../ttl/ladder.ts'
-import { asynchronous } from './asynchronous.ts'
-import { EngineRig, minuteMs, sharedStore } from './engine-rig.ts'
+import { Network } from './asynchronous.ts'
+import { EngineRig, minuteMs } from './engine-rig.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
+import { MemoryCellEngine, MemoryRowEngine } from './memory-engines.ts'
 import { mixSeeds, pick, type Random, seededRandom } from './random.ts'
-import { metered, noTraffic, type StoreTraffic } from './store-meter.ts'
+import { type Carrier, meteredCells, meteredRows, noTraffic, type StoreTraffic } from './store-traffic.ts'
 import { VersionedDatabase } from './versioned-database.ts'
 
 export interface FleetCase {
@@ -103,10 +106,10 @@ class FleetSimulation {
       ...{ clock, stepMs: minuteMs },
       serviceMs: () => serviceMs * (0.5 + 0.5 * service()),
     })
-    const far = isShared ? this.#farStore() : undefined
+    const farOf = isShared ? this.#farStores() : undefined
     this.#nodes = Array.from(
       { length: nodes },
-      () => new EngineRig({ clock, upstream: this.#database, ...(far && { far }) }),
+      () => new EngineRig({ clock, upstream: this.#database, ...(farOf && { far: farOf() }) }),
     )
   }
 
@@ -170,19 +173,23 @@ class FleetSimulation {
     }
   }
 
-  /** Nodes share one connection to it here, which changes nothing: operations do not wait for each other. */
-  #farStore(): Store {
+  /** Makes the store of each node: rows and cells as network stores lay them out, on engines that all nodes share. */
+  #farStores(): () => Store {
     const { seed, storeDelayMs, faults } = this.#case
+    const clock = this.#clock
     const random = seededRandom(mixSeeds(seed, 2))
     const delay = exponential(random)
     const isSlow = () => random() < (faults?.slow ?? 0)
-    const network = asynchronous(sharedStore(this.#clock), {
-      clock: this.#clock,
-      random,
+    const network = new Network({
+      ...{ clock, random },
       delayMs: () => (isSlow() ? slowMs : storeDelayMs * (0.3 + 0.7 * delay())),
       failures: () => (this.#isOutage() ? 1 : (faults?.failing ?? 0)),
     })
-    return metered(network, this.#traffic)
+    const carry: Carrier = (operation) => network.run(operation)
+    const engine = meteredRows(new MemoryRowEngine(), this.#traffic, carry)
+    const cellEngine = meteredCells(new MemoryCellEngine(), this.#traffic, carry)
+    return () =>
+      new RowStore({ engine, cells: new RowCells(cellEngine, clock), clock, retentionMs: 86_400_000 })
   }
 
   #isOutage(): boolean {

@@ -1,9 +1,13 @@
 /** Engines of network stores in this process: what row-store.ts and row-cells.ts need of one, in the fewest lines. */
+import type { Clock } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { Cell } from '../stores/cells.ts'
 import type { CellCommit, CellEngine } from '../stores/rows/cell-engine.ts'
+import { RowCells } from '../stores/rows/row-cells.ts'
 import type { Dated, RowEngine, RowId, RowWrite, StoredKey, StoredRow } from '../stores/rows/row-engine.ts'
+import { RowStore } from '../stores/rows/row-store.ts'
+import type { Store } from '../stores/store.ts'
 
 interface MemoryKey {
   record?: Dated
@@ -112,4 +116,13 @@ export class MemoryCellEngine implements CellEngine {
   }
 
   async close(): Promise<void> {}
+}
+
+/** Stores of nodes that share their rows, as those of an engine behind a network do; one for each node, on its own clock. */
+export function sharedRows(retentionMs: number): (clock: Clock) => Store {
+  const server = new MemoryServer()
+  return (clock) => {
+    const cells = new RowCells(new MemoryCellEngine(server), clock)
+    return new RowStore({ engine: new MemoryRowEngine(server), cells, clock, retentionMs })
+  }
 }

@@ -19,7 +19,7 @@ import { startCassandraFixture } from '../servers/cassandra/fixture.ts'
 /** Far above what anything takes on a busy machine. */
 const patientMs = 60_000
 
-const configOf = (address: CassandraAddress, keyspace: string): CassandraConfig => ({
+export const configOf = (address: CassandraAddress, keyspace: string): CassandraConfig => ({
   hosts: address.contact,
   keyspace,
   dc: address.dataCenter,
@@ -32,6 +32,8 @@ const configOf = (address: CassandraAddress, keyspace: string): CassandraConfig 
 export interface CassandraRig {
   readonly config: CassandraConfig
   readonly session: Connection
+  /** Of the server. */
+  readonly version: string
   /** Engines see only what they wrote themselves. */
   rows(session?: Session): RowEngine
   cells(clock: Clock, session?: Session): CellEngine
@@ -61,7 +63,7 @@ export async function cassandraRig(keyspace: string): Promise<CassandraRig | Una
       `${stores++}.`,
     )
   return {
-    ...{ config, session, rows, cells },
+    ...{ config, session, version: server.version, rows, cells },
     store: (clock, retentionMs = 24 * 3_600_000) =>
       new RowStore({ engine: rows(), cells: new RowCells(cells(clock), clock), clock, retentionMs }),
     async end() {

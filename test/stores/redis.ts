@@ -1,7 +1,12 @@
 /** Stores on real Valkey and Redis servers, each below a prefix of its own; for tests only. */
 import assert from 'node:assert/strict'
-import type { Clock } from '../../src/core/clock.ts'
+import type { Clock, EpochMs } from '../../src/core/clock.ts'
+import type { Interval } from '../../src/core/interval.ts'
+import { type Key, keyOf } from '../../src/core/key.ts'
 import { openRedisStore, type RedisConfig, type RedisStore } from '../../src/stores/redis/index.ts'
+import type { Entry, ShapeRecord } from '../../src/stores/store.ts'
+import { paneOfFetch, randomFetch } from '../../src/testing/pane-model.ts'
+import { seededRandom, wholeNumber } from '../../src/testing/random.ts'
 import { HANG_MS } from '../wait.ts'
 
 const config: RedisConfig = {
@@ -14,6 +19,8 @@ const config: RedisConfig = {
   ...{ sentinelUsername: undefined, sentinelPassword: undefined, sentinelPasswordFile: undefined },
   ...{ ca: undefined, cert: undefined, key: undefined, serverName: undefined },
 }
+
+export const configOf = (of: Partial<RedisConfig>): RedisConfig => ({ ...config, ...of })
 
 export const retentionMs = 3_600_000
 
@@ -33,8 +40,29 @@ export async function redisStore(of: Partial<RedisConfig>, given: Given): Promis
     retentionMs,
     timeoutMs: HANG_MS,
     ...given,
-    config: { ...config, prefix, ...of },
+    config: configOf({ prefix, ...of }),
   })
   assert.ok(!('refused' in store), `refused: ${'refused' in store ? store.detail : ''}`)
   return store
+}
+
+export const shapeOf = (text: string): ShapeRecord => ({
+  backend: 'test',
+  text,
+  query: text,
+  sources: [text],
+  knowsAllSources: true,
+  lookbackMs: 300_000,
+  grid: { kind: 'point', step: 1000, origin: 0 },
+  identity: '',
+  headers: [],
+})
+
+/** What `write` takes: buckets of some metric, fetched at an instant. */
+export function paneFetched(text: string, interval: Interval, fetchedAt: EpochMs): [Key, Entry] {
+  const shape = shapeOf(text)
+  const random = seededRandom(interval.from + fetchedAt)
+  const fetch = randomFetch((min, max) => wholeNumber(random, min, max), { interval, fetchedAt })
+  const key = keyOf({ backend: 'test', identity: '', shape: text, grid: shape.grid })
+  return [key, { pane: paneOfFetch(fetch), shape }]
 }

@@ -15,6 +15,8 @@ export interface CrewOfTest {
   post(path: string, body: object): Promise<Record<string, unknown>>
   /** The sum of a counter over all label values that contain a text. */
   counted(name: string, labels?: string): Promise<number>
+  /** The value of a metric without labels. */
+  gauge(name: string): Promise<number>
 }
 
 export interface CrewOptions {
@@ -40,6 +42,8 @@ export async function startCrew(t: TestContext, options: CrewOptions): Promise<C
   )
   const url = await readyAddress(child)
   const admin = await adminAddress(child)
+  const metricLines = async (): Promise<string[]> =>
+    (await askPlainly(admin, '/-/metrics')).body.toString().split('\n')
   return {
     ...{ child, url, admin },
     askMany: (paths, headers = {}) => Promise.all(paths.map((path) => ask(url, path, { headers }))),
@@ -48,10 +52,14 @@ export async function startCrew(t: TestContext, options: CrewOptions): Promise<C
       const answer = await askPlainly(admin, path, { method: 'POST', body: JSON.stringify(body), headers })
       return JSON.parse(answer.body.toString()) as Record<string, unknown>
     },
+    async gauge(name) {
+      const line = (await metricLines()).find((each) => each.startsWith(`${name} `))
+      return Number(line?.split(' ')[1])
+    },
     async counted(name, labels = '') {
-      const { body } = await askPlainly(admin, '/-/metrics')
-      const lines = body.toString().split('\n')
-      const values = lines.filter((line) => line.startsWith(`${name}{`) && line.includes(labels))
+      const values = (await metricLines()).filter(
+        (line) => line.startsWith(`${name}{`) && line.includes(labels),
+      )
       return values.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
     },
   }

@@ -29,9 +29,9 @@ export async function connectionTo(
   if ('refused' in driver) return driver
   const files = await readFiles(config)
   if ('refused' in files) return files
-  const { hosts, keyspace } = config
+  const { hosts, keyspace, dc: dataCenter } = config
   return new Connection({
-    ...{ driver, clock, place: `cassandra://${hosts}/${keyspace}` },
+    ...{ driver, clock, dataCenter, place: `cassandra://${hosts}/${keyspace}` },
     client: clientOptions(config, { driver, files, timeoutMs }),
     missing: async (session) => namesOf(keyspace, await missingTables(session, keyspace)),
   })

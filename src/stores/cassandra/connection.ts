@@ -1,7 +1,8 @@
 /**
- * A connection to the cluster that is kept up for ever. The driver reconnects by itself once it was connected; where no
- * host answers at the start it gives up, so that a new client is made, at growing intervals. Without a connection every
- * operation fails at once: nothing queues up.
+ * A connection to the cluster that is kept up for ever. The driver's client deals with single hosts that go and come. Where
+ * no host is left, a new client is made, at growing intervals: at the start the driver gives up, and later it would connect
+ * by itself but never free the hosts that it knew before (their timers and sockets outlive even its shutdown). Without a
+ * client every operation fails at once: nothing queues up.
  */
 import type { Clock, EpochMs, Timer } from '../../core/clock.ts'
 import type { StoreCondition } from '../figures.ts'
@@ -10,6 +11,7 @@ import {
   type Driver,
   type DriverClient,
   errorCodes,
+  innerErrorsOf,
   messageOf,
   type QueryOptions,
   type Result,
@@ -30,6 +32,8 @@ export interface ConnectionOptions {
   /** What is connected to, for messages. */
   readonly place: string
   readonly clock: Clock
+  /** The data centre whose hosts are asked. */
+  readonly dataCenter: string
   /** Names the tables that are missing; asked once after connecting, so that it is known before the first request. */
   missing(session: Session): Promise<readonly string[]>
 }
@@ -45,7 +49,9 @@ export interface Trouble {
 }
 
 const firstPauseMs = 500
-const longestPauseMs = 30_000
+const longestPauseMs = 5000
+/** More than connecting takes at most. */
+const lateMs = 10_000
 
 const remedies: Readonly<Record<TroubleName, string>> = {
   unreachable: 'check the hosts, the port and the data centre in its URL, and that the servers are up',
@@ -72,16 +78,40 @@ export class Connection implements Session {
     try {
       await client.connect()
     } catch (error) {
-      this.#note(error)
-      // A client that could not connect leaves nothing behind that shutting down could fail on.
-      await client.shutdown().catch(() => {})
-      if (!this.#isClosed) this.#retry = this.#options.clock.after(this.#pauseMs(), () => void this.open())
-      return
+      await this.#retire(client)
+      return this.#tryAgain(error)
     }
-    if (this.#isClosed) return void (await client.shutdown())
+    if (this.#isClosed) return this.#retire(client)
+    client.on('hostDown', () => this.#replaceLost(client))
     this.#client = client
+    this.#attempts = 0
     this.#trouble = undefined
     await this.#lookForTables()
+  }
+
+  #tryAgain(error: unknown): void {
+    if (this.#isClosed) return
+    // Whatever it is, without a client nothing works.
+    this.#setTrouble(troubleOf(error) ?? 'unreachable', messageOf(error))
+    this.#retry = this.#options.clock.after(this.#pauseMs(), () => void this.open())
+  }
+
+  #replaceLost(client: DriverClient): void {
+    const { dataCenter } = this.#options
+    const isLost = !client.hosts.values().some((host) => host.datacenter === dataCenter && host.isUp())
+    if (!isLost || this.#client !== client) return
+    this.#client = undefined
+    void this.#retire(client)
+    this.#tryAgain(new Error('all connections were lost'))
+  }
+
+  async #retire(client: DriverClient): Promise<void> {
+    const closeHosts = (): void => {
+      for (const host of client.hosts.values()) void host.shutdown(false).catch(() => {})
+    }
+    // What the driver is just connecting to would stay connected.
+    this.#options.clock.after(lateMs, closeHosts)
+    await client.shutdown().catch(() => {})
   }
 
   async #lookForTables(): Promise<void> {
@@ -118,7 +148,7 @@ export class Connection implements Session {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#retry?.cancel()
-    await this.#client?.shutdown()
+    if (this.#client !== undefined) await this.#retire(this.#client)
   }
 
   async #run(action: (client: DriverClient) => Promise<Result>): Promise<Result> {
@@ -152,14 +182,8 @@ export class Connection implements Session {
   }
 }
 
-/** What the driver says when no host is left to ask; it also wraps the errors of the hosts that it tried. */
-interface NoHostError extends Error {
-  readonly innerErrors?: Readonly<Record<string, unknown>>
-}
-
 function troubleOf(error: unknown): TroubleName | undefined {
-  const inner = Object.values((error as NoHostError).innerErrors ?? {})
-  const codes = [error, ...inner].map(codeOf)
+  const codes = [error, ...innerErrorsOf(error).map(([, inner]) => inner)].map(codeOf)
   if (codes.includes(errorCodes.badCredentials) || codes.includes(errorCodes.unauthorized)) return 'refused'
   if (isMissingTable(error)) return 'not_set_up'
   const name = (error as Error).name

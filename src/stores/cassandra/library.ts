@@ -30,7 +30,16 @@ export interface QueryOptions {
   readonly readTimeout?: number
 }
 
+export interface Host {
+  readonly datacenter: string | null
+  isUp(): boolean
+  /** Ends its connections and timers, with or without waiting for operations under way. */
+  shutdown(waitForPending: boolean): Promise<void>
+}
+
 export interface DriverClient {
+  readonly hosts: { values(): readonly Host[] }
+  on(event: 'hostDown', listener: () => void): unknown
   connect(): Promise<void>
   execute(query: string, params: readonly unknown[], options: QueryOptions): Promise<Result>
   batch(statements: readonly Statement[], options: QueryOptions & { readonly logged: false }): Promise<Result>
@@ -73,5 +82,17 @@ export function codeOf(error: unknown): number | undefined {
   return typeof code === 'number' ? code : undefined
 }
 
-/** What the server or the driver said, without the stack. */
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+/** What the driver throws when no host is left to ask: by host, why. */
+interface NoHostError extends Error {
+  readonly innerErrors?: Readonly<Record<string, unknown>> | null
+}
+
+export const innerErrorsOf = (error: unknown): readonly (readonly [host: string, error: unknown])[] =>
+  Object.entries((error as NoHostError).innerErrors ?? {})
+
+/** What the server or the driver said, in one line. */
+export function messageOf(error: unknown): string {
+  const [first] = innerErrorsOf(error)
+  if (first !== undefined) return `no host answers (${first[0]}: ${messageOf(first[1])})`
+  return String(error instanceof Error ? error.message : error).split('\n', 1)[0]!
+}

@@ -33,7 +33,6 @@ export class Connection {
     this.#options = options
     this.#client = options.makeClient()
     this.#client.on('ready', () => {
-      this.#succeeded(undefined)
       this.#features = this.#askForFeatures()
     })
     this.#client.on('error', (error) => this.#failed(error, undefined))
@@ -100,7 +99,9 @@ export class Connection {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    await Promise.all([this.#client, this.#subscriber].map((client) => client && ended(client)))
+    // Without waiting for their end: a client that is between two attempts to connect announces none.
+    this.#client.disconnect()
+    this.#subscriber?.disconnect()
   }
 
   /** A client of a cluster has a connection for this already; another one cannot send commands while it listens. */
@@ -114,13 +115,16 @@ export class Connection {
     return this.#subscriber
   }
 
+  /** Only an answer shows that the connection is good: the client says "ready" also where the login fails a moment later. */
   async #askForFeatures(): Promise<void> {
     try {
       const [about] = (await this.#client.call('command', 'info', 'hpexpire')) as unknown[]
       this.hasFieldTtl = about !== null && about !== undefined
-    } catch {
+    } catch (error) {
       this.hasFieldTtl = false
+      if (!(error as Error).message.startsWith('NOPERM')) return
     }
+    this.#succeeded(undefined)
   }
 
   #succeeded(operation: Operation | undefined): void {
@@ -134,11 +138,4 @@ export class Connection {
     const since = this.#failure?.since ?? this.#options.clock.now()
     this.#failure = { ...troubleOf(error), since, operation }
   }
-}
-
-async function ended(client: RedisClient): Promise<void> {
-  if (client.status === 'end') return
-  const end = new Promise<void>((resolve) => client.once('end', resolve))
-  client.disconnect()
-  await end
 }

@@ -14,8 +14,7 @@ export interface RedisClient {
   subscribe(channel: string): Promise<unknown>
   call(command: string, ...args: Argument[]): Promise<unknown>
   /** The scripts of scripts.ts: the number of keys, the keys, the arguments. */
-  windowpaneRows(keys: number, ...args: Argument[]): Promise<unknown>
-  windowpaneKey(keys: number, ...args: Argument[]): Promise<unknown>
+  windowpaneWrite(keys: number, ...args: Argument[]): Promise<unknown>
   windowpaneCommit(keys: number, ...args: Argument[]): Promise<number>
   windowpaneTidy(keys: number, ...args: Argument[]): Promise<unknown>
   /** Of a cluster: a client for each of its servers. */

@@ -6,7 +6,6 @@ const layoutVersion = 1
 
 export interface RowNames {
   key(key: Key): string
-  slices(key: Key): string
   slice(key: Key, slice: number): string
   clocks(key: Key, slice: number): string
   /** For SCAN: the names that `key` returns. */
@@ -19,7 +18,6 @@ export function rowNames(prefix: string): RowNames {
   const start = `${prefix}:${layoutVersion}:{`
   return {
     key: (key) => `${start}${key}}`,
-    slices: (key) => `${start}${key}}:slices`,
     slice: (key, slice) => `${start}${key}}:${slice}`,
     clocks: (key, slice) => `${start}${key}}:${slice}:clocks`,
     keyPattern: `${start}*}`,

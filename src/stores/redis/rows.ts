@@ -1,8 +1,7 @@
 /**
  * Rows in Redis or Valkey. All keys of a shape have the same hash tag, so that a shape lies on one node of a cluster:
  *
- *   PREFIX:1:{KEY}              hash: record and stamp, each with its clock
- *   PREFIX:1:{KEY}:slices       sorted set: the slices that there are, by their end of life
+ *   PREFIX:1:{KEY}              hash: record and stamp, each with its clock, and the end of life of every slice
  *   PREFIX:1:{KEY}:SLICE        hash: values of the rows that begin in a slice of 1024 buckets, by `offset.buckets`
  *   PREFIX:1:{KEY}:SLICE:clocks sorted set: the same rows by their clocks
  *
@@ -14,7 +13,7 @@
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import type { StoreFigures } from '../figures.ts'
-import type { RowEngine, RowWrite, StoredKey, StoredRow } from '../rows/row-engine.ts'
+import type { RowEngine, RowId, RowWrite, StoredKey, StoredRow } from '../rows/row-engine.ts'
 import type { Connection } from './connection.ts'
 import type { Argument, RedisClient } from './library.ts'
 import { type RowNames, rowNames } from './names.ts'
@@ -29,6 +28,7 @@ const maxSlicesAtOnce = 16
 const maxCallBytes = 1024 * 1024
 const clockBytes = 8
 const keysPerPage = 500
+const sliceField = 'slice:'
 
 const sliceOf = (bucket: number): number => Math.floor(bucket / sliceBuckets)
 
@@ -46,16 +46,27 @@ export class RedisRows implements RowEngine {
 
   read(key: Key, range: Interval | undefined): Promise<StoredKey> {
     return this.#connection.run('read', async (client) => {
+      const isWide = range !== undefined && sliceOf(range.to - 1) - sliceOf(range.from) >= maxSlicesAtOnce
+      if (isWide) return this.#readWide(client, key, range)
       const parts = client.hmgetBuffer(this.#names.key(key), 'record', 'stamp')
-      const [[record, stamp], rows] = await Promise.all([parts, this.#rowsIn(client, key, range)])
-      return { record: record ?? undefined, stamp: stamp ?? undefined, rows: rows.sort(byFirstBucket) }
+      const slices = range === undefined ? [] : slicesIn(range)
+      const [[record, stamp], rows] = await Promise.all([parts, this.#rowsIn(client, key, { slices, range })])
+      return { record: record ?? undefined, stamp: stamp ?? undefined, rows }
     })
   }
 
+  /** First which slices there are, then those. */
+  async #readWide(client: RedisClient, key: Key, range: Interval): Promise<StoredKey> {
+    const fields = await client.hgetallBuffer(this.#names.key(key))
+    const stored = Object.keys(fields).filter((field) => field.startsWith(sliceField))
+    const slices = stored.map((field) => Number(field.slice(sliceField.length)))
+    const inside = slices.filter((slice) => slice >= sliceOf(range.from) && slice <= sliceOf(range.to - 1))
+    const rows = await this.#rowsIn(client, key, { slices: inside, range })
+    return { record: fields['record'], stamp: fields['stamp'], rows }
+  }
+
   async write(key: Key, changes: RowWrite): Promise<void> {
-    await this.#connection.run('write', (client) =>
-      Promise.all([this.#writeParts(client, key, changes), ...this.#writeRows(client, key, changes)]),
-    )
+    await this.#connection.run('write', (client) => Promise.all(this.#writes(client, key, changes)))
   }
 
   async *records(): AsyncIterable<readonly [Key, Buffer]> {
@@ -95,19 +106,14 @@ export class RedisRows implements RowEngine {
     return this.#connection.close()
   }
 
-  async #rowsIn(client: RedisClient, key: Key, range: Interval | undefined): Promise<StoredRow[]> {
-    if (range === undefined || range.from >= range.to) return []
-    const slices = await this.#slicesIn(client, key, range)
+  async #rowsIn(
+    client: RedisClient,
+    key: Key,
+    { slices, range }: { readonly slices: readonly number[]; readonly range: Interval | undefined },
+  ): Promise<StoredRow[]> {
+    if (range === undefined) return []
     const found = await Promise.all(slices.map((slice) => this.#rowsOfSlice(client, key, { slice, range })))
-    return found.flat()
-  }
-
-  /** Those that may hold rows that begin in a range. */
-  async #slicesIn(client: RedisClient, key: Key, { from, to }: Interval): Promise<number[]> {
-    const [first, last] = [sliceOf(from), sliceOf(to - 1)]
-    if (last - first < maxSlicesAtOnce) return Array.from({ length: last - first + 1 }, (_, i) => first + i)
-    const stored = await client.zrangeBuffer(this.#names.slices(key), 0, -1)
-    return stored.map(Number).filter((slice) => slice >= first && slice <= last)
+    return found.flat().sort((a, b) => a.from - b.from)
   }
 
   async #rowsOfSlice(
@@ -130,42 +136,21 @@ export class RedisRows implements RowEngine {
     return values.flatMap((stored, i) => (stored === null ? [] : [rowOf(ids[i]!, start, stored)]))
   }
 
-  async #writeParts(client: RedisClient, key: Key, changes: RowWrite): Promise<void> {
-    const { record, stamp, dropRecord, retentionMs } = changes
+  /** A call per slice, or several where there are many bytes; record and stamp come with the first. */
+  #writes(client: RedisClient, key: Key, changes: RowWrite): Promise<unknown>[] {
+    const { now, retentionMs, dropRecord = '', record, stamp } = changes
+    const rules = [now, retentionMs, this.#connection.hasFieldTtl ? '1' : '0']
     const parts = [
       ...(record ? ['record', record.clock, record.value] : []),
       ...(stamp ? ['stamp', stamp.clock, stamp.value] : []),
     ]
-    if (parts.length === 0 && dropRecord === undefined) return
-    await client.windowpaneKey(1, this.#names.key(key), retentionMs, dropRecord ?? '', ...parts)
-  }
-
-  /** One call per slice, or several where there are many bytes. Drops are sent before puts. */
-  #writeRows(client: RedisClient, key: Key, { put, drop, now, retentionMs }: RowWrite): Promise<unknown>[] {
-    const rules = [now, retentionMs, this.#connection.hasFieldTtl ? '1' : '0']
-    const call = (slice: number, dropped: Argument[], rows: Argument[]) =>
-      client.windowpaneRows(
-        3,
-        ...[this.#names.slice(key, slice), this.#names.clocks(key, slice), this.#names.slices(key)],
-        ...[slice, ...rules, dropped.length / 2, ...dropped, ...rows],
-      )
-    const drops = [...Map.groupBy(drop, ({ from }) => sliceOf(from))].map(([slice, rows]) =>
-      call(
-        slice,
-        rows.flatMap(({ from, buckets, clock }) => [`${from - slice * sliceBuckets}.${buckets}`, clock]),
-        [],
-      ),
-    )
-    const puts = [...Map.groupBy(put, ({ from }) => sliceOf(from))].flatMap(([slice, rows]) =>
-      batches(rows).map((batch) =>
-        call(
-          slice,
-          [],
-          batch.flatMap((row) => putArguments(row, slice * sliceBuckets)),
-        ),
-      ),
-    )
-    return [...drops, ...puts]
+    const first = [...rules, dropRecord, parts.length / 3, ...parts]
+    const calls = callsOf(changes)
+    if (calls.length === 0) return [client.windowpaneWrite(1, this.#names.key(key), ...first)]
+    return calls.map(({ slice, args }, i) => {
+      const keys = [this.#names.key(key), this.#names.slice(key, slice), this.#names.clocks(key, slice)]
+      return client.windowpaneWrite(3, ...keys, ...(i === 0 ? first : [...rules, '', 0]), slice, ...args)
+    })
   }
 
   #page(server: RedisClient, cursor: string): Promise<readonly [string, readonly string[]]> {
@@ -177,7 +162,10 @@ export class RedisRows implements RowEngine {
   }
 }
 
-const byFirstBucket = (a: StoredRow, b: StoredRow): number => a.from - b.from
+function slicesIn({ from, to }: Interval): number[] {
+  const first = sliceOf(from)
+  return Array.from({ length: Math.max(0, sliceOf(to - 1) - first + 1) }, (_, i) => first + i)
+}
 
 /** The ids of all rows that can begin at offsets from `from` to before `to` of a slice. */
 function idsIn(from: number, to: number): string[] {
@@ -200,11 +188,33 @@ function rowOf(id: string, start: number, stored: Buffer): StoredRow {
   }
 }
 
-function putArguments({ from, buckets, clock, value }: StoredRow, start: number): Argument[] {
+interface Call {
+  readonly slice: number
+  readonly args: readonly Argument[]
+}
+
+/** The rows of a write, by slices. All drops come before all puts. */
+function callsOf({ drop, put }: RowWrite): Call[] {
+  const drops = [...Map.groupBy(drop, ({ from }) => sliceOf(from))].map(([slice, rows]) => ({
+    slice,
+    args: [rows.length, ...rows.flatMap((row) => [idOf(row, slice), row.clock])],
+  }))
+  const puts = [...Map.groupBy(put, ({ from }) => sliceOf(from))].flatMap(([slice, rows]) =>
+    batches(rows).map((batch) => ({
+      slice,
+      args: [0, ...batch.flatMap((row) => [idOf(row, slice), storedValue(row)])],
+    })),
+  )
+  return [...drops, ...puts]
+}
+
+const idOf = ({ from, buckets }: RowId, slice: number): string => `${from - slice * sliceBuckets}.${buckets}`
+
+function storedValue({ clock, value }: StoredRow): Buffer {
   const stored = Buffer.allocUnsafe(clockBytes + value.length)
   stored.writeDoubleBE(clock, 0)
   stored.set(value, clockBytes)
-  return [from - start, buckets, clock, stored]
+  return stored
 }
 
 function batches(rows: readonly StoredRow[]): StoredRow[][] {

@@ -4,17 +4,38 @@
  */
 
 /**
- * Drops and puts rows of one slice. Per row the newer clock wins. What a longer row covers is deleted if it is older, and
- * not stored if the longer row is newer.
+ * Writes what is stored of a key besides its rows, and rows of one slice. Everywhere the newer clock wins. What a longer row
+ * covers is deleted if it is older, and not stored if the longer row is newer.
  *
- * KEYS: values by row id (hash), clocks by row id (sorted set), ends of life by slice (sorted set).
- * ARGV: slice, now, retention, whether the server has a lifetime per hash field ("1"), number of drops, then id and clock
- * of each drop, then offset, buckets, clock and value of each put. An id is `offset.buckets`.
+ * KEYS: the key (hash), and where rows are concerned their values (hash) and their clocks (sorted set), both by row id.
+ * ARGV: now, retention, whether the server has a lifetime per hash field ("1"), the clock up to which record and stamp are
+ * removed or "", their number, name, clock and value of each, the slice, the number of drops, id and clock of each, then
+ * id and value of each put. An id is `offset.buckets`; a value begins with its clock.
  */
-const rows = `
-local values, clocks, slices = KEYS[1], KEYS[2], KEYS[3]
-local slice, now, retention, has_field_ttl = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
-local at = 6 + 2 * tonumber(ARGV[5])
+const write = `
+local key, values, clocks = KEYS[1], KEYS[2], KEYS[3]
+local now, retention, has_field_ttl = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1'
+local drop_until, parts = tonumber(ARGV[4]), tonumber(ARGV[5])
+local newest = 0
+
+local function whole(ms) return string.format('%.0f', math.ceil(ms)) end
+
+if drop_until then
+  local latest = 0
+  for _, clock in ipairs(redis.call('HMGET', key, 'record_clock', 'stamp_clock')) do
+    if clock then latest = math.max(latest, tonumber(clock)) end
+  end
+  if latest <= drop_until then redis.call('HDEL', key, 'record', 'record_clock', 'stamp', 'stamp_clock') end
+end
+
+for i = 6, 5 + 3 * parts, 3 do
+  local name, clock = ARGV[i], ARGV[i + 1]
+  local stored = redis.call('HGET', key, name .. '_clock')
+  if not stored or tonumber(stored) <= tonumber(clock) then
+    redis.call('HSET', key, name, ARGV[i + 2], name .. '_clock', clock)
+    newest = math.max(newest, tonumber(clock))
+  end
+end
 
 local function delete(ids)
   if #ids == 0 then return end
@@ -22,92 +43,68 @@ local function delete(ids)
   redis.call('ZREM', clocks, unpack(ids))
 end
 
-local dropped = redis.call('ZRANGEBYSCORE', clocks, '-inf', now - retention, 'LIMIT', 0, 1000)
-for i = 6, at - 1, 2 do
-  local clock = redis.call('ZSCORE', clocks, ARGV[i])
-  if clock and tonumber(clock) <= tonumber(ARGV[i + 1]) then dropped[#dropped + 1] = ARGV[i] end
-end
-delete(dropped)
-
-local newest
-while at < #ARGV do
-  local offset, buckets, text, value = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
-  at = at + 4
-  local clock = tonumber(text)
-  local id = offset .. '.' .. buckets
+local function put(id, value)
+  local clock = struct.unpack('>d', value)
+  local dot = string.find(id, '.', 1, true)
+  local offset, buckets = tonumber(string.sub(id, 1, dot - 1)), tonumber(string.sub(id, dot + 1))
   local rivals, covered = {id}, {}
-  for length = 1, 64 do
-    if length == 1 or length == 4 or length == 16 or length == 64 then
-      if length > buckets then
-        rivals[#rivals + 1] = (offset - offset % length) .. '.' .. length
-      elseif length < buckets then
-        for from = offset, offset + buckets - 1, length do covered[#covered + 1] = from .. '.' .. length end
-      end
+  for _, length in ipairs({1, 4, 16, 64}) do
+    if length > buckets then
+      rivals[#rivals + 1] = (offset - offset % length) .. '.' .. length
+    elseif length < buckets then
+      for from = offset, offset + buckets - 1, length do covered[#covered + 1] = from .. '.' .. length end
     end
   end
-  local is_newest = true
   for _, other in ipairs(redis.call('ZMSCORE', clocks, unpack(rivals))) do
-    if other and tonumber(other) > clock then is_newest = false end
+    if other and tonumber(other) > clock then return end
   end
-  if is_newest then
-    redis.call('HSET', values, id, value)
-    redis.call('ZADD', clocks, text, id)
-    if has_field_ttl then
-      redis.pcall('HPEXPIREAT', values, string.format('%.0f', math.ceil(clock + retention)), 'FIELDS', 1, id)
+  redis.call('HSET', values, id, value)
+  redis.call('ZADD', clocks, clock, id)
+  if has_field_ttl then redis.pcall('HPEXPIREAT', values, whole(clock + retention), 'FIELDS', 1, id) end
+  newest = math.max(newest, clock)
+  if #covered == 0 then return end
+  local older = {}
+  for i, other in ipairs(redis.call('ZMSCORE', clocks, unpack(covered))) do
+    if other and tonumber(other) <= clock then older[#older + 1] = covered[i] end
+  end
+  delete(older)
+end
+
+local function forget_expired_slices()
+  local fields = redis.call('HGETALL', key)
+  for i = 1, #fields, 2 do
+    if string.sub(fields[i], 1, 6) == 'slice:' and tonumber(fields[i + 1]) <= now then redis.call('HDEL', key, fields[i]) end
+  end
+end
+
+if values then
+  local at = 6 + 3 * parts
+  local slice, drops = 'slice:' .. ARGV[at], tonumber(ARGV[at + 1])
+  local dropped = redis.call('ZRANGEBYSCORE', clocks, '-inf', now - retention, 'LIMIT', 0, 1000)
+  for i = at + 2, at + 1 + 2 * drops, 2 do
+    local clock = redis.call('ZSCORE', clocks, ARGV[i])
+    if clock and tonumber(clock) <= tonumber(ARGV[i + 1]) then dropped[#dropped + 1] = ARGV[i] end
+  end
+  delete(dropped)
+  for i = at + 2 + 2 * drops, #ARGV, 2 do put(ARGV[i], ARGV[i + 1]) end
+  if newest > 0 then
+    local known = tonumber(redis.call('HGET', key, slice) or 0)
+    local ends = math.max(known, newest + retention)
+    if known == 0 then forget_expired_slices() end
+    -- The last row may have been deleted in between: what is made anew has no end of life yet.
+    if ends > known or redis.call('PTTL', values) == -1 or redis.call('PTTL', clocks) == -1 then
+      redis.call('HSET', key, slice, whole(ends))
+      redis.call('PEXPIREAT', values, whole(ends))
+      redis.call('PEXPIREAT', clocks, whole(ends))
     end
-    if newest == nil or clock > newest then newest = clock end
-    if #covered > 0 then
-      local older = {}
-      for i, other in ipairs(redis.call('ZMSCORE', clocks, unpack(covered))) do
-        if other and tonumber(other) <= clock then older[#older + 1] = covered[i] end
-      end
-      delete(older)
-    end
   end
 end
 
-if newest then
-  redis.call('ZADD', slices, 'GT', string.format('%.0f', math.ceil(newest + retention)), slice)
-  redis.call('ZREMRANGEBYSCORE', slices, '-inf', now)
-  local ends = redis.call('ZSCORE', slices, slice)
-  if ends then
-    redis.call('PEXPIREAT', values, ends)
-    redis.call('PEXPIREAT', clocks, ends)
-    redis.call('PEXPIREAT', slices, redis.call('ZRANGE', slices, -1, -1, 'WITHSCORES')[2])
-  end
+local ends = redis.call('HGET', key, 'ends')
+if newest > 0 and (not ends or tonumber(ends) < newest + retention) then
+  redis.call('HSET', key, 'ends', whole(newest + retention))
+  redis.call('PEXPIREAT', key, whole(newest + retention))
 end
-return 1
-`
-
-/**
- * Writes or removes what is stored of a key besides its rows. Per part the newer clock wins.
- *
- * KEYS: the parts and their clocks (hash). ARGV: retention, the clock up to which all is removed or "", then name, clock and
- * value of each part.
- */
-const key = `
-local retention, drop_until = tonumber(ARGV[1]), tonumber(ARGV[2])
-
-local function newest_clock()
-  local newest = 0
-  for _, clock in ipairs(redis.call('HMGET', KEYS[1], 'record_clock', 'stamp_clock')) do
-    if clock and tonumber(clock) > newest then newest = tonumber(clock) end
-  end
-  return newest
-end
-
-if drop_until then
-  if newest_clock() <= drop_until then redis.call('DEL', KEYS[1]) end
-end
-for i = 3, #ARGV, 3 do
-  local name, clock, value = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  local stored = redis.call('HGET', KEYS[1], name .. '_clock')
-  if not stored or tonumber(stored) <= tonumber(clock) then
-    redis.call('HSET', KEYS[1], name, value, name .. '_clock', clock)
-  end
-end
-local newest = newest_clock()
-if newest > 0 then redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', math.ceil(newest + retention))) end
 return 1
 `
 
@@ -159,8 +156,7 @@ return 1
 
 /** As the client takes them. It sends a script once per connection, and again where a server has forgotten it. */
 export const scripts = {
-  windowpaneRows: { lua: rows },
-  windowpaneKey: { lua: key },
+  windowpaneWrite: { lua: write },
   windowpaneCommit: { lua: commit },
   windowpaneTidy: { lua: tidy },
 } as const

@@ -3,6 +3,7 @@
  * changes are committed only if those rows still have the same revisions; otherwise it begins again. Operations of this
  * process on one partition take turns, so that they do not make each other begin again.
  */
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Clock } from '../../core/clock.ts'
 import { newUuid } from '../../core/uuid.ts'
 import {
@@ -31,6 +32,8 @@ import type {
 } from '../cells.ts'
 import type { CellCommit, CellEngine } from './cell-engine.ts'
 
+/** Rows that are remembered as they were last seen; forgetting one costs a read. */
+const maxSeen = 1000
 /** Others may be changing the same rows: after so many attempts the operation is given up. */
 const maxAttempts = 16
 const unavailable = { ok: false, reason: 'unavailable' } as const
@@ -42,6 +45,8 @@ export class RowCells implements Cells {
   readonly #clock: Clock
   /** By partition: the operation that is the last in line. */
   readonly #turns = new Map<string, Promise<unknown>>()
+  /** A change at the revision of a row that was seen needs no read: the commit fails where the row has changed since. */
+  readonly #seen = new BoundedMap<string, Cell>({ maxEntries: maxSeen })
 
   constructor(engine: CellEngine, clock: Clock) {
     this.name = engine.name
@@ -53,6 +58,7 @@ export class RowCells implements Cells {
   async get(id: CellId, v: number): Promise<Cell | undefined> {
     if (refusalOfId(id) !== undefined) return undefined
     const [cell] = await this.#engine.load(id.pk, [id.sk])
+    this.#see(id, cell)
     const now = this.#clock.now()
     // A row seen collected is gone for good, even if the clock goes back. Token buckets keep their debt.
     if (cell !== undefined && cell.level === undefined && isCollected(cell, now))
@@ -67,9 +73,23 @@ export class RowCells implements Cells {
     return rows.filter(([, cell]) => visible(cell, v, now) !== undefined)
   }
 
-  put(id: CellId, draft: CellDraft, condition: Condition): Promise<PutOutcome> {
+  async put(id: CellId, draft: CellDraft, condition: Condition): Promise<PutOutcome> {
     const change = { id, put: draft, if: condition }
+    const seen = condition.is === 'revision' ? this.#seen.get(nameOf(id)) : undefined
+    if (seen !== undefined && condition.is === 'revision' && seen.rev === condition.rev) {
+      const outcome = await this.#inTurn(id.pk, () => this.#putOnSeen(change, seen))
+      if (outcome !== undefined) return outcome
+    }
     return this.#transact<PutOutcome>([id], (rows) => putOn(rows, change), unavailable)
+  }
+
+  /** Undefined where the row has changed since it was seen. */
+  async #putOnSeen(change: Put, seen: Cell): Promise<PutOutcome | undefined> {
+    const { id } = change
+    const rows = new LoadedRows(new Map([[id.sk, seen]]), this)
+    const outcome = putOn(rows, change)
+    if (rows.commits.length > 0 && !(await this.#commit(id.pk, rows.commits))) return undefined
+    return outcome
   }
 
   take(id: CellId, take: Take): Promise<TakeOutcome> {
@@ -108,6 +128,7 @@ export class RowCells implements Cells {
 
   /** What the engine could not say, the revisions do: they are unique. */
   async #commit(pk: string, commits: readonly CellCommit[]): Promise<boolean> {
+    for (const { sk, row } of commits) this.#see({ pk, sk }, row)
     try {
       return await this.#engine.commit(pk, commits)
     } catch (error) {
@@ -117,6 +138,12 @@ export class RowCells implements Cells {
       if (isDone) return true
       throw error
     }
+  }
+
+  /** A revision that was never stored is harmless here: no commit at it succeeds. */
+  #see(id: CellId, cell: Cell | undefined): void {
+    if (cell === undefined) this.#seen.delete(nameOf(id))
+    else this.#seen.set(nameOf(id), cell)
   }
 
   async #inTurn<T>(pk: string, operation: () => Promise<T>): Promise<T> {
@@ -137,6 +164,11 @@ export class RowCells implements Cells {
     return newUuid(this.#clock.random)
   }
 }
+
+type Put = Extract<Change, { readonly put: CellDraft }>
+
+/** NUL is in no id. */
+const nameOf = ({ pk, sk }: CellId): string => `${pk}\0${sk}`
 
 /** Rows of one partition as they were loaded, and what an operation makes of them. */
 class LoadedRows implements Rows {

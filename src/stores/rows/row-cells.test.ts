@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fakeClock } from '../../testing/fake-clock.ts'
+import { MemoryCellEngine } from '../../testing/memory-engines.ts'
+import { meteredCells, noTraffic } from '../../testing/store-traffic.ts'
+import type { CellDraft } from '../cells.ts'
+import { RowCells } from './row-cells.ts'
+
+const id = { pk: 'claims', sk: 'one' }
+const draft = (text: string): CellDraft => ({
+  ...{ kind: 'test', v: 1, clocks: {}, collectAt: 'never' },
+  value: Buffer.from(text),
+})
+
+function rig() {
+  const clock = fakeClock()
+  const traffic = noTraffic()
+  const engine = meteredCells(new MemoryCellEngine(), traffic, (operation) => operation())
+  return { traffic, one: new RowCells(engine, clock), other: new RowCells(engine, clock) }
+}
+
+test('a row that was read, or written, is changed at its revision without another read', async () => {
+  const { traffic, one } = rig()
+  const created = await one.put(id, draft('a'), { is: 'absent' })
+  assert.ok(created.ok)
+  Object.assign(traffic, noTraffic())
+  const changed = await one.put(id, draft('b'), { is: 'revision', rev: created.rev })
+  assert.ok(changed.ok)
+  assert.deepEqual([traffic.cellReads, traffic.cellWrites], [0, 1])
+  assert.deepEqual(Buffer.from((await one.get(id, 1))!.value).toString(), 'b')
+})
+
+test('where another node was faster the change is refused, with the row that stands in the way', async () => {
+  const { one, other } = rig()
+  const created = await one.put(id, draft('a'), { is: 'absent' })
+  assert.ok(created.ok)
+  const seen = await other.get(id, 1)
+  assert.ok((await other.put(id, draft('b'), { is: 'revision', rev: seen!.rev })).ok)
+  const refused = await one.put(id, draft('c'), { is: 'revision', rev: created.rev })
+  assert.ok(!refused.ok && refused.reason === 'condition')
+  assert.equal(Buffer.from(refused.current!.value).toString(), 'b')
+})

@@ -1,0 +1,46 @@
+/** A server's port that can be closed and opened again, while the server itself runs on. */
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { freePorts } from '../servers/process.ts'
+
+export interface TcpRelay {
+  readonly port: number
+  /** From now on connections are accepted and passed on. */
+  open(): Promise<void>
+  /** Ends all connections; new ones are refused. */
+  close(): Promise<void>
+}
+
+/** A relay to a port of loopback; it is closed at first. */
+export async function tcpRelay(target: number): Promise<TcpRelay> {
+  const [port] = await freePorts(1)
+  const sockets = new Set<Socket>()
+  let server: Server | undefined
+  const pass = (client: Socket): void => {
+    const upstream = connect(target, '127.0.0.1')
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from)
+      from
+        .on('error', () => {})
+        .once('close', () => {
+          sockets.delete(from)
+          to.destroy()
+        })
+      from.pipe(to)
+    }
+  }
+  return {
+    port: port!,
+    async open() {
+      server = createServer(pass)
+      await new Promise<void>((resolve) => server!.listen(port, '127.0.0.1', resolve))
+    },
+    async close() {
+      const closed = new Promise((resolve) => server!.close(resolve))
+      for (const socket of sockets) socket.destroy()
+      await closed
+    },
+  }
+}
