@@ -104,7 +104,7 @@ export class Tiers implements Storage {
         telemetry?.log.change(`store ${name}`, stateOf(trouble), { detail: trouble?.detail }),
     })
     // No request waits for marks: they have more time.
-    const markCells = cells && guardedCells(cells, guard, markTimeoutMs)
+    const markCells = cells && guardedCells(cells, guard, Math.max(markTimeoutMs, timeoutMs))
     const marks = new Marks({
       ...{ clock, retentionMs, cells: markCells, breaker: guard.breaker },
       onChange: this.#onChangeOf(name),
@@ -171,7 +171,7 @@ export class Tiers implements Storage {
 
 const fleetRows = (cells: Cells, clock: Clock): FleetRows => ({
   nodes: new NodeRows({ cells, clock }),
-  modes: new ModeRow({ cells, clock }),
+  modes: new ModeRow(cells),
 })
 
 const stateOf = (trouble: StoreCondition | undefined): { readonly is: string; readonly isGood: boolean } => ({
