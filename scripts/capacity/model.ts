@@ -30,7 +30,7 @@ export interface Workload {
 /** The published dashboard: 3 h in minutes, a refresh every 10 s, 20 series. */
 export const dashboard = {
   ...{ refreshS: 10, stepS: 60, windowBuckets: 180, bytesPerBucket: 500, ttlS: 5 },
-  ...{ queryS: 0.15, storeS: 0.002, noticeS: 10, retentionS: 86_400, storedPerByte: 0.3 },
+  ...{ queryS: 0.15, storeS: 0.002, noticeS: 60, retentionS: 86_400, storedPerByte: 0.3 },
 } satisfies Partial<Workload>
 
 /** What the simulation of the engine (`npm run bench:fleet`) and the layout of rows say about each operation. */
