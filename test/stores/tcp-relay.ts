@@ -4,6 +4,8 @@ import { freePorts } from '../servers/process.ts'
 
 export interface TcpRelay {
   readonly port: number
+  /** Bytes that clients have sent so far. */
+  readonly received: number
   /** From now on connections are accepted and passed on. */
   open(): Promise<void>
   /** Ends all connections; new ones are refused. */
@@ -15,8 +17,12 @@ export async function tcpRelay(target: number): Promise<TcpRelay> {
   const [port] = await freePorts(1)
   const sockets = new Set<Socket>()
   let server: Server | undefined
+  let received = 0
   const pass = (client: Socket): void => {
     const upstream = connect(target, '127.0.0.1')
+    client.on('data', ({ length }) => {
+      received += length
+    })
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
@@ -33,6 +39,9 @@ export async function tcpRelay(target: number): Promise<TcpRelay> {
   }
   return {
     port: port!,
+    get received() {
+      return received
+    },
     async open() {
       server = createServer(pass)
       await new Promise<void>((resolve) => server!.listen(port, '127.0.0.1', resolve))

@@ -61,12 +61,9 @@ function tableOf({ place }: StoreUrl): UrlKeys | RefusedUrl {
   return { table }
 }
 
-/** `timeout` is a key of every store. */
-type Opened = DynamoDbConfig & { readonly timeoutMs?: number }
-
-async function openDynamoDb(config: Opened, rules: StoreRules): Promise<OpenedStore | Refused> {
+async function openDynamoDb(config: DynamoDbConfig, rules: StoreRules): Promise<OpenedStore | Refused> {
   const { openDynamoDbStore } = await import('./index.ts')
-  const { table, region, endpoint, timeoutMs = dynamoDbKind.timeoutMs } = config
-  const { clock, retentionMs } = rules
+  const { table, region, endpoint } = config
+  const { clock, retentionMs, timeoutMs } = rules
   return openDynamoDbStore({ table, region, endpoint, clock, retentionMs, timeoutMs })
 }
