@@ -36,7 +36,10 @@ export async function openCassandraStore(
     timeoutMs,
     health: () => connection.health,
   })
-  const cells = new RowCells(new CassandraCells({ ...common, clock, timeoutMs: Math.max(timeoutMs, timeouts.cellMs) }), clock)
+  const cells = new RowCells(
+    new CassandraCells({ ...common, clock, timeoutMs: Math.max(timeoutMs, timeouts.cellMs) }),
+    clock,
+  )
   const panes = new RowStore({ engine, cells, clock, retentionMs })
   const { detail: notice } = connection.health
   return {

@@ -136,7 +136,8 @@ export class Connection {
   }
 
   #succeeded(operation: Operation | undefined): void {
-    if (this.#failure?.operation === operation) this.#failure = undefined
+    const { operation: failed, trouble } = this.#failure ?? {}
+    if (failed === operation || trouble === 'unreachable') this.#failure = undefined
     if (operation === undefined) this.#sentinelError = undefined
   }
 
