@@ -4,6 +4,8 @@ import { freePorts } from '../servers/process.ts'
 
 export interface TcpRelay {
   readonly port: number
+  /** Connections of clients that are open. */
+  readonly connections: number
   /** Bytes that clients have sent so far. */
   readonly received: number
   /** From now on connections are accepted and passed on. */
@@ -39,6 +41,9 @@ export async function tcpRelay(target: number): Promise<TcpRelay> {
   }
   return {
     port: port!,
+    get connections() {
+      return sockets.size / 2
+    },
     get received() {
       return received
     },

@@ -32,7 +32,7 @@ export async function connectionTo(
   const { hosts, keyspace, dc: dataCenter } = config
   return new Connection({
     ...{ driver, clock, dataCenter, place: `cassandra://${hosts}/${keyspace}` },
-    client: clientOptions(config, { driver, files, timeoutMs }),
+    clientOptions: () => clientOptions(config, { driver, files, timeoutMs }),
     missing: async (session) => namesOf(keyspace, await missingTables(session, keyspace)),
   })
 }
@@ -61,15 +61,19 @@ function clientOptions(
   const { policies } = given.driver
   const { passwordFile, ca, cert, key } = given.files
   const { ExponentialReconnectionPolicy } = policies.reconnection
+  const { DefaultLoadBalancingPolicy } = policies.loadBalancing
   const password = config.password?.reveal() ?? passwordFile?.split(/\r?\n/, 1)[0]
   return {
     contactPoints: config.hosts.split(','),
-    localDataCenter: config.dc,
     ...(config.username !== undefined && { credentials: { username: config.username, password } }),
     ...(config.tls && { sslOptions: { rejectUnauthorized: true, ca, cert, key } }),
     encoding: { useBigIntAsLong: true },
     socketOptions: { connectTimeout: connectTimeoutMs, readTimeout: given.timeoutMs },
-    policies: { reconnection: new ExponentialReconnectionPolicy(reconnectMs.first, reconnectMs.longest) },
+    policies: {
+      // Not `localDataCenter`: where there is no such data centre, the driver would leave its connection open.
+      loadBalancing: new DefaultLoadBalancingPolicy({ localDc: config.dc }),
+      reconnection: new ExponentialReconnectionPolicy(reconnectMs.first, reconnectMs.longest),
+    },
     applicationName: 'windowpane',
     monitorReporting: { enabled: false },
   }
