@@ -2,6 +2,7 @@
 import type { AdminOptions } from '../src/proxy/admin/admin.ts'
 import type { LiveRequests } from '../src/proxy/admin/live.ts'
 import { type Page, pagesOf } from '../src/proxy/admin/pages.ts'
+import { storeStates } from '../src/stores/figures.ts'
 
 /** Everything that can be served is; nothing of it is asked here. */
 const whole = { purge: {}, shadow: { modes: new Map() } } as unknown as AdminOptions
@@ -30,6 +31,17 @@ method 405, a body over 1 MiB 413.
 then each request for it looks again. \`/-/status\` says which process it is (\`pid\`), where its configuration comes from, since when that is
 in force and what came of the last reload, and of each URL of a database whether it is well and what its last error was. \`?run=1\` of
 \`/-/explain\` runs queries and nothing else.
+
+## Stores
+
+\`stores\` of \`/-/status\` lists the memory of the process and every far store in use: \`name\`, \`engine\` (the type of the
+configuration), \`state\`, \`detail\` (a sentence), \`trouble\` (a stable word, where something is wrong), its circuit breaker and its counts.
+
+| state | meaning |
+| --- | --- |
+${Object.entries(storeStates)
+  .map(([state, meaning]) => `| \`${state}\` | ${meaning} |`)
+  .join('\n')}
 
 ## Explain
 

@@ -13,7 +13,7 @@ export async function openFarStores(config: Config, log: Log): Promise<ReadonlyM
   for (const [name, store] of Object.entries(config.stores)) {
     const kind = kindOfStore(store)
     if (!kind.isFar || !used.has(name)) continue
-    const far = await kind.open(store, rulesFor(name, config))
+    const far = await kind.open(store, rulesFor(name, config, store.timeoutMs ?? kind.timeoutMs))
     if ('refused' in far) {
       const { detail, remedy } = far
       log.line('warn', `stores.${name}: ${detail} (${far.refused}); buckets are kept in memory only`, {
@@ -34,10 +34,10 @@ export async function openFarStores(config: Config, log: Log): Promise<ReadonlyM
   return opened
 }
 
-function rulesFor(name: string, { backends, policies, limits }: Config): StoreRules {
+function rulesFor(name: string, { backends, policies, limits }: Config, timeoutMs: number): StoreRules {
   const users = Object.values(backends).filter((backend) => backend.store === name)
   const { memoryBytes, retentionMs, maxBucketsPerShape } = limits
   // Settled for every policy of the backends that use the store.
   const settledAgeMs = Math.max(...users.map(({ policy }) => policyOf(policies[policy]!).settledAgeMs))
-  return { clock: systemClock, memoryBytes, retentionMs, maxBucketsPerShape, settledAgeMs }
+  return { clock: systemClock, memoryBytes, retentionMs, maxBucketsPerShape, settledAgeMs, timeoutMs }
 }

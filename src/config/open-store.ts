@@ -16,7 +16,9 @@ export type OpenStoreOptions = Partial<StoreRules>
 /** Rejects with a WindowpaneError where the URL is wrong or the store cannot be opened. */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<OpenedStore> {
   const config = readStoreUrl(url)
-  const opened = await kindOfStore(config).open(config, { ...defaultRules, ...options })
+  const kind = kindOfStore(config)
+  const { timeoutMs = kind.timeoutMs } = config
+  const opened = await kind.open(config, { ...defaultRules, timeoutMs, ...options })
   if (!('refused' in opened)) return opened
   const message = `the store cannot be opened: ${opened.detail}`
   throw new WindowpaneError('WINDOWPANE_STORE_UNAVAILABLE', message, opened)
@@ -24,7 +26,7 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
 
 const { memoryBytes, retentionMs, maxBucketsPerShape } = defaultLimits
 const { settledAgeMs } = ladder()
-const defaultRules: StoreRules = {
+const defaultRules: Omit<StoreRules, 'timeoutMs'> = {
   ...{ clock: systemClock, memoryBytes, retentionMs, maxBucketsPerShape, settledAgeMs },
 }
 

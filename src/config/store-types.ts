@@ -41,7 +41,7 @@ const timeoutMeaning =
 
 /** Of every store that other nodes write to. */
 const remoteKeys = {
-  notice: key(duration({ min: 100 }), 10_000, {
+  notice: key(duration({ min: 100 }), 60_000, {
     meaning:
       'buckets that another node has fetched anew replace the copy in the memory of this one within twice this time, though that is still fresh',
     apply: 'restart',

@@ -5,7 +5,7 @@
  * buckets carry their own clocks, so that a holder which lost its lease can do no harm, and where the store has no cells, or
  * they fail, every node fetches for itself.
  */
-import type { Clock } from '../core/clock.ts'
+import type { Clock, EpochMs } from '../core/clock.ts'
 import { inTime } from '../core/deadline.ts'
 import { hullOf, type Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
@@ -112,6 +112,8 @@ class Lease {
   /** Also where the claim failed: it may have been written, and others would wait for it until its lease has run out. */
   #mayBeInRow = false
   #isOver = false
+  /** When the query ended: its row may be written much later where the store is slow. */
+  #endedAt: EpochMs = 0
   #timer = { cancel(): void {} }
 
   constructor(options: LeaseOptions) {
@@ -150,6 +152,7 @@ class Lease {
 
   async release(isStored: boolean): Promise<void> {
     this.#isOver = true
+    this.#endedAt = this.#options.clock.now()
     this.#timer.cancel()
     // A row that cannot be written stays until its lease runs out.
     if (this.#mayBeInRow) await this.#end(isStored)
@@ -186,10 +189,12 @@ class Lease {
       if (this.#isOver) return { outcome: 'waited', acceptFrom: startedAt }
       const row = await rows.read(wanted.key)
       const flight = row.flights.find((each) => each.token === token)
-      if (flight?.landed !== undefined) return { outcome: 'waited', acceptFrom: startedAt }
+      // A query that had ended before this node asked is nothing that it waited for: its TTL counts.
+      if (flight?.landed !== undefined)
+        return { outcome: 'waited', acceptFrom: flight.landed.at >= began ? startedAt : nothingAwaited }
       // A flight that is not in the row any more was given up, unless its lease has run out.
       if (flight === undefined)
-        return { outcome: clock.now() < until ? 'waited' : 'expired', acceptFrom: startedAt }
+        return { outcome: clock.now() < until ? 'waited' : 'expired', acceptFrom: nothingAwaited }
       until = flight.leaseUntil
       // The note may have been lost, and the holder would not share what it brings.
       if (!flight.isAwaited) void this.#note(row, flight).catch(() => {})
@@ -239,10 +244,10 @@ class Lease {
     own: ClaimedFlight,
     isStored: boolean,
   ): Promise<readonly ClaimedFlight[]> {
-    const { wanted, clock, share } = this.#options
+    const { wanted, share } = this.#options
     if (!isStored) return row.flights.filter((flight) => flight !== own)
     const isShared = await share(wanted.key, hullOf(wanted.intervals), own.isAwaited === true)
-    return replaced(row, { ...own, landed: { at: clock.now(), isShared } })
+    return replaced(row, { ...own, landed: { at: this.#endedAt, isShared } })
   }
 
   #ownIn({ flights }: ClaimRow): ClaimedFlight | undefined {

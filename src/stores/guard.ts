@@ -16,6 +16,8 @@ export interface StoreGuardOptions {
   readonly timeoutMs: number
   /** Called with what an operation took, also where it failed; not where the breaker was open. */
   readonly onOperation?: ((operation: StoreOperation, ms: number) => void) | undefined
+  /** Called when the breaker leaves the closed state, and with nothing when it closes again. */
+  readonly onTrouble?: ((trouble: StoreCondition | undefined) => void) | undefined
 }
 
 export class StoreGuard {
@@ -25,6 +27,7 @@ export class StoreGuard {
   failures = 0
   readonly #options: StoreGuardOptions
   #lastFailure = ''
+  #isClosed = true
 
   constructor(options: StoreGuardOptions) {
     this.#options = options
@@ -54,6 +57,7 @@ export class StoreGuard {
     const began = clock.elapsed()
     const settle = (isOk: boolean): void => {
       admission.settle(isOk)
+      this.#tell()
       onOperation?.(kind, clock.elapsed() - began)
     }
     const succeeded = (value: T): T => {
@@ -73,6 +77,13 @@ export class StoreGuard {
     }
     if (!(pending instanceof Promise)) return succeeded(pending)
     return inTime(pending, clock, timeoutMs).then(succeeded, failed)
+  }
+
+  #tell(): void {
+    const isClosed = this.breaker.state === 'closed'
+    if (isClosed === this.#isClosed) return
+    this.#isClosed = isClosed
+    this.#options.onTrouble?.(this.trouble)
   }
 
   #note(error: unknown): void {

@@ -88,6 +88,8 @@ export interface StoreRules {
   readonly maxBucketsPerShape: number
   /** From this age at fetch on a bucket counts as settled. */
   readonly settledAgeMs: number
+  /** How long one operation may take: requests do not wait longer, so that an engine need not either. */
+  readonly timeoutMs: number
 }
 
 export interface OpenedStore {

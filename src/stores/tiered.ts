@@ -35,7 +35,7 @@ export interface TieredStoreOptions {
   readonly maxQueuedBytes?: number
   /** Panes above this go to the far store only from the fourth sighting on; 8 MiB unless told. */
   readonly bigBytes?: number
-  /** Buckets that another node has fetched anew are noticed within twice this time; 10 s unless told. */
+  /** Buckets that another node has fetched anew are noticed within twice this time; a minute unless told. */
   readonly noticeMs?: number
   /** Called with what each operation of the far store took, where the guard is the tier's own. */
   readonly onOperation?: (operation: StoreOperation, ms: number) => void
@@ -101,7 +101,7 @@ class Tiered implements TieredStore {
     this.#bigBytes = options.bigBytes ?? 8 * 1024 * 1024
     if (far.hasNews !== undefined) {
       const areAnnounced = far.onNews?.((key, interval) => this.#notices?.announce(key, interval)) ?? false
-      this.#notices = new Notices(clock, options.noticeMs ?? 10_000, areAnnounced)
+      this.#notices = new Notices(clock, options.noticeMs ?? 60_000, areAnnounced)
     }
   }
 

@@ -26,10 +26,11 @@ const key = keyOfShape(shape)
 const interval = { from: 0, to: 8 }
 
 /** A busy machine must not fail a test that is not about slowness. */
-const patient = { paneMs: 60_000, cellMs: 60_000, openMs: 60_000 }
+const patient = { timeoutMs: 60_000, cellMs: 60_000, openMs: 60_000 }
 
-async function open(config: CassandraConfig, timeouts = patient): Promise<OpenedStore> {
-  const opened = await openCassandraStore(config, { clock: systemClock, retentionMs }, timeouts)
+async function open(config: CassandraConfig, { timeoutMs, ...others } = patient): Promise<OpenedStore> {
+  const rules = { clock: systemClock, retentionMs, timeoutMs }
+  const opened = await openCassandraStore(config, rules, others)
   assert.ok(!('refused' in opened), 'refused' in opened ? opened.detail : '')
   return opened
 }
@@ -108,7 +109,7 @@ test(
 )
 
 test('a frozen server costs the timeout, and nothing is left over when it goes on', options, async (t) => {
-  const store = await open(configOf(server, 'faults'), { ...patient, paneMs: 200, cellMs: 200 })
+  const store = await open(configOf(server, 'faults'), { ...patient, timeoutMs: 200, cellMs: 200 })
   t.after(() => store.close())
   await recovered(store)
   server.pause()

@@ -2,11 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { request } from 'undici'
+import { runCommand } from '../../src/cli/command.ts'
+import { store } from '../../src/cli/store.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { openDynamoDbStore } from '../../src/stores/dynamodb/index.ts'
 import { type DynamoDbConfig, dynamoDbKind } from '../../src/stores/dynamodb/kind.ts'
 import { configOf } from '../../src/stores/dynamodb/library.ts'
 import { keysOfStoreUrl } from '../../src/stores/url.ts'
+import { fakeIo } from '../cli/fake-io.ts'
 import { requireServer } from '../data/fixture.ts'
 import { startDynamoDb } from '../servers/dynamodb/dynamodb.ts'
 import { eventually } from '../wait.ts'
@@ -21,25 +24,26 @@ await withDynamoDb('opening', ({ api, endpoint, table }) => {
 
   test('missing tables degrade the store and name the remedy; once they are created it works', async () => {
     const config = configured('later')
-    const store = await openStore({ ...config })
-    const { health } = store.panes.figures()
+    const opened = await openStore({ ...config })
+    const { health } = opened.panes.figures()
     assert.deepEqual([health?.state, health?.trouble], ['degraded', 'not_set_up'])
     assert.match(health?.detail ?? '', /table later: ResourceNotFoundException.*windowpane store init/s)
-    assert.match(store.notice ?? '', /windowpane store init/)
+    assert.match(opened.notice ?? '', /windowpane store init/)
+    assert.equal(opened.panes.figures().refusedRequests, 2, 'the probes of both tables')
     const entry = entryOf(1, interval, systemClock.now())
-    await assert.rejects(async () => store.panes.write(keyNumber(1), entry), {
+    await assert.rejects(async () => opened.panes.write(keyNumber(1), entry), {
       name: 'ResourceNotFoundException',
     })
-    await assert.rejects(store.cells.get({ pk: 'p', sk: 's' }, 1), { name: 'ResourceNotFoundException' })
+    await assert.rejects(opened.cells.get({ pk: 'p', sk: 's' }, 1), { name: 'ResourceNotFoundException' })
     assert.deepEqual(await dynamoDbKind.inspect(config, systemClock), {
       version: '2012-08-10',
       missing: ['later', 'later-cells'],
     })
     assert.deepEqual(await setup.create(config, systemClock), { created: ['later', 'later-cells'] })
-    assert.equal(await store.panes.write(keyNumber(1), entry), true)
-    await store.cells.get({ pk: 'p', sk: 's' }, 1)
-    assert.deepEqual(store.panes.figures().health, { state: 'ok' })
-    await store.close()
+    assert.equal(await opened.panes.write(keyNumber(1), entry), true)
+    await opened.cells.get({ pk: 'p', sk: 's' }, 1)
+    assert.deepEqual(opened.panes.figures().health, { state: 'ok' })
+    await opened.close()
   })
 
   test('creating what is there changes nothing, and completes what is half there', async () => {
@@ -67,6 +71,30 @@ await withDynamoDb('opening', ({ api, endpoint, table }) => {
     }
     for (const input of steps.UpdateTimeToLive) await api.updateTimeToLive(input)
     assert.deepEqual(await setup.create(configured('printed'), systemClock), { created: [] })
+  })
+
+  test('windowpane store init and check: created once, usable, and missing tables end with 1', async () => {
+    const url = (name: string) => `dynamodb://${name}?region=local&endpoint=${endpoint}`
+    const run = async (...argv: readonly string[]) => {
+      const io = fakeIo()
+      const code = await runCommand(store, [...argv, '--json'], io)
+      const { definition = '', error, ...report } = JSON.parse(io.said.out)
+      return { code, definition, error, report }
+    }
+    const capabilities = { cells: true, ttl: 's', pubsub: false }
+    const usable = { ok: true, engine: 'dynamodb', version: '2012-08-10', capabilities, missing: [] }
+    const before = await run('check', '--url', url('command'))
+    assert.deepEqual(
+      [before.code, before.error.code, before.report.missing],
+      [1, 'not_set_up', ['command', 'command-cells']],
+    )
+    assert.match((await run('init', '--print', '--url', url('command'))).definition, /PAY_PER_REQUEST/)
+    const first = await run('init', '--url', url('command'))
+    assert.deepEqual(first.report, { ...usable, created: ['command', 'command-cells'] })
+    for (const action of ['init', 'check']) {
+      const { code, report } = await run(action, '--url', url('command'))
+      assert.deepEqual([code, report], [0, { ...usable, created: [] }])
+    }
   })
 
   test('a table of something else is refused, and left alone', async () => {
@@ -123,22 +151,22 @@ test('a server that is down at the start is used once it is up', async (t) => {
       ),
     (answers) => !answers,
   )
-  const store = await openStore({ endpoint, table: 'resurrected' })
-  t.after(() => store.close())
-  const trouble = () => store.panes.figures().health?.trouble
+  const opened = await openStore({ endpoint, table: 'resurrected' })
+  t.after(() => opened.close())
+  const trouble = () => opened.panes.figures().health?.trouble
   assert.equal(trouble(), 'unreachable')
-  assert.match(store.notice ?? '', /ECONNREFUSED/)
+  assert.match(opened.notice ?? '', /ECONNREFUSED/)
   const entry = entryOf(1, interval, systemClock.now())
-  await assert.rejects(async () => store.panes.write(keyNumber(1), entry))
+  await assert.rejects(async () => opened.panes.write(keyNumber(1), entry))
   await server.restart()
-  await assert.rejects(async () => store.panes.write(keyNumber(1), entry), {
+  await assert.rejects(async () => opened.panes.write(keyNumber(1), entry), {
     name: 'ResourceNotFoundException',
   })
   assert.equal(trouble(), 'not_set_up')
   const config = { table: 'resurrected', region: undefined, endpoint }
   assert.deepEqual(await setup.create(config, systemClock), { created: ['resurrected', 'resurrected-cells'] })
-  assert.equal(await store.panes.write(keyNumber(1), entry), true)
-  assert.deepEqual(store.panes.figures().health, { state: 'ok' })
+  assert.equal(await opened.panes.write(keyNumber(1), entry), true)
+  assert.deepEqual(opened.panes.figures().health, { state: 'ok' })
 })
 
 test('without the SDK, or a region, the refusal says what to do', async () => {

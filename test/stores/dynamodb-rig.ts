@@ -54,7 +54,7 @@ async function rigOf(server: DynamoDbFixture, table: string): Promise<DynamoDbRi
   }
 }
 
-const clientOf = (endpoint: string): DynamoDB =>
+export const clientOf = (endpoint: string): DynamoDB =>
   new DynamoDB({ endpoint, region: 'local', credentials: { accessKeyId: 'x', secretAccessKey: 'x' } })
 
 /** The engines alone, on any client. */

@@ -1,14 +1,17 @@
 /** The laws on a cluster of three servers: all keys of a shape, and all cells of a partition, lie on one of them. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { Secret } from '../../src/config/secret.ts'
 import { systemClock } from '../../src/core/clock.ts'
+import { redisKind } from '../../src/stores/redis/kind.ts'
 import { testCells, testStore } from '../../src/testing/test-store.ts'
 import { isUnavailable, skipReason } from '../servers/availability.ts'
 import { startRedisCluster } from '../servers/redis/sets.ts'
 import { eventually } from '../wait.ts'
-import { paneFetched, redisStore, retentionMs, shapeOf } from './redis.ts'
+import { configOf, paneFetched, redisStore, retentionMs, stopAfterTests } from './redis.ts'
 
 const cluster = await startRedisCluster()
+stopAfterTests(cluster)
 
 describe('a cluster', { skip: skipReason(cluster) }, () => {
   if (isUnavailable(cluster)) return
@@ -43,7 +46,6 @@ describe('a cluster', { skip: skipReason(cluster) }, () => {
     const found: string[] = []
     for await (const [, { text }] of panes.shapes()) found.push(text)
     assert.deepEqual(found.sort(), texts.sort())
-    assert.equal(shapeOf(texts[0]!).text, texts[0])
   })
 
   test('a partition whose name has braces lies on one server', async (t) => {
@@ -64,6 +66,13 @@ describe('a cluster', { skip: skipReason(cluster) }, () => {
     }
   })
 
+  test('a cluster that is not there is told', async () => {
+    const down = configOf({ hosts: '127.0.0.1:1,127.0.0.1:2', cluster: true })
+    const refused = await redisKind.inspect(down, systemClock)
+    assert.ok('refused' in refused)
+    assert.match(refused.detail, /^127\.0\.0\.1:1,127\.0\.0\.1:2 cannot be reached/)
+  })
+
   test('nodes hear of each other, whichever server they are connected to', async (t) => {
     const shared = { ...of, prefix: 'news' }
     const [one, other] = [
@@ -81,5 +90,16 @@ describe('a cluster', { skip: skipReason(cluster) }, () => {
       },
       (keys) => keys.includes(key),
     )
+  })
+
+  // The last one: the tests before it log in without a password.
+  test('a wrong password is told, as by one server', async (t) => {
+    for (const node of cluster.nodes) await node.command('CONFIG', 'SET', 'requirepass', 'right')
+    const refused = await redisKind.inspect(configOf({ ...of, password: new Secret('wr0ng') }), systemClock)
+    assert.ok('refused' in refused)
+    assert.match(refused.detail, /refuses the user or the password/)
+    const store = await redisStore({ ...of, password: new Secret('right') }, { clock: systemClock })
+    t.after(store.close)
+    assert.deepEqual(store.panes.figures!().health, { state: 'ok' })
   })
 })

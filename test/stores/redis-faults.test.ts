@@ -12,7 +12,7 @@ import { freePorts } from '../servers/process.ts'
 import { startRedis } from '../servers/redis/redis.ts'
 import { startSentinelSet } from '../servers/redis/sets.ts'
 import { eventually } from '../wait.ts'
-import { configOf, paneFetched, redisStore } from './redis.ts'
+import { configOf, paneFetched, redisStore, stopAfterTests } from './redis.ts'
 
 const clock = systemClock
 
@@ -27,6 +27,7 @@ const isOk = (store: RedisStore): boolean => store.panes.figures!().health!.stat
 const draft = { kind: 'k', v: 1, clocks: {}, collectAt: 'never', value: Buffer.from('x') } as const
 
 const server = await startRedis('valkey')
+stopAfterTests(server)
 
 describe('one server', { skip: skipReason(server) }, () => {
   if (isUnavailable(server)) return
@@ -122,7 +123,7 @@ describe('one server', { skip: skipReason(server) }, () => {
     await server.command('CONFIG', 'SET', 'maxmemory-policy', 'volatile-lru')
     assert.equal((await sentences())[1]!, 'ok: It may use 64 MiB (volatile-lru).')
     const inspected = await redisKind.inspect(config, clock)
-    assert.ok(!('refused' in inspected) && /^Valkey \d/.test(inspected.version))
+    assert.ok(!('refused' in inspected) && /^\d+\.\d+\.\d+$/.test(inspected.version))
     assert.deepEqual(await redisKind.setup!.create(config, clock), { created: [] })
     const nowhere = configOf({ hosts: `127.0.0.1:${(await freePorts(1))[0]}` })
     const [missing] = await redisKind.examine(nowhere, clock)
@@ -132,10 +133,21 @@ describe('one server', { skip: skipReason(server) }, () => {
 })
 
 const set = await startSentinelSet()
+stopAfterTests(set)
 
 describe('sentinels', { skip: skipReason(set) }, () => {
   if (isUnavailable(set)) return
   test.after(() => set.stop())
+
+  test('a primary that the sentinels do not know is told', async () => {
+    const refused = await redisKind.inspect(
+      configOf({ hosts: set.sentinel.address, sentinel: 'other' }),
+      clock,
+    )
+    assert.ok('refused' in refused)
+    assert.match(refused.detail, /^the primary "other" of .* is not known to the sentinels \(/)
+    assert.equal(refused.remedy, 'check sentinel')
+  })
 
   test('a failover during a stream of reads and writes costs some of them, and recovers by itself', async (t) => {
     // A sentinel that is down is passed over.
@@ -164,6 +176,38 @@ describe('sentinels', { skip: skipReason(set) }, () => {
       async () => isOk(store),
       (is) => is,
     )
+  })
+
+  test('a primary that hangs is replaced, too', async (t) => {
+    await set.primary.restart()
+    // The sentinel would say so itself, ten seconds later.
+    await set.primary.command('REPLICAOF', '127.0.0.1', set.replica.port)
+    await eventually(
+      () => set.primary.command('INFO', 'replication'),
+      (info) => /master_link_status:up/.test(String(info)),
+    )
+    const store = await redisStore(
+      { hosts: set.sentinel.address, sentinel: set.name },
+      { clock, timeoutMs: 250 },
+    )
+    t.after(store.close)
+    const stream = new Stream(store)
+    await eventually(
+      () => stream.step(),
+      () => stream.written >= 5,
+    )
+    set.replica.pause()
+    t.after(() => set.replica.resume())
+    await eventually(
+      () => stream.step(),
+      () => stream.failed > 0,
+    )
+    const before = stream.written
+    await eventually(
+      () => stream.step(),
+      () => stream.written >= before + 5,
+    )
+    assert.match(String(await set.primary.command('INFO', 'replication')), /role:master/)
   })
 })
 

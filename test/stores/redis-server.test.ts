@@ -14,7 +14,7 @@ import { freePorts } from '../servers/process.ts'
 import { type RedisServer, startRedis } from '../servers/redis/redis.ts'
 import { type Authority, authority, needsOpenssl } from '../upstream/certificates.ts'
 import { eventually, HANG_MS } from '../wait.ts'
-import { configOf, paneFetched, redisStore, retentionMs } from './redis.ts'
+import { configOf, paneFetched, redisStore, retentionMs, stopAfterTests } from './redis.ts'
 
 const clock = systemClock
 
@@ -30,9 +30,9 @@ async function rowsOn(server: RedisServer, prefix: string): Promise<RedisRows> {
 
 for (const flavour of ['valkey', 'redis'] as const) {
   const server = await startRedis(flavour)
+  stopAfterTests(server)
   describe(flavour, { skip: skipReason(server) }, () => {
     if (isUnavailable(server)) return
-    test.after(() => server.stop())
 
     test('what nobody writes any more vanishes by itself, with everything that belongs to it', async (t) => {
       const of = { hosts: server.address, prefix: 'short' }
@@ -205,8 +205,10 @@ for (const flavour of ['valkey', 'redis'] as const) {
     })
 
     test('a wrong password is told in a sentence, without the password', async (t) => {
-      await server.command('ACL', 'SETUSER', 'strict', 'on', '>right', '~*', '&*', '+@all')
-      const login = { hosts: server.address, username: 'strict', password: new Secret('wr0ng') }
+      const locked = await startRedis(flavour, { options: ['--requirepass', 'right'] })
+      assert.ok(!isUnavailable(locked))
+      t.after(() => locked.stop())
+      const login = { hosts: locked.address, password: new Secret('wr0ng') }
       const store = await redisStore(login, { clock })
       t.after(store.close)
       const refused = await redisKind.inspect(configOf(login), clock)
@@ -265,6 +267,8 @@ async function startEncrypted(signer: Authority): Promise<RedisServer | Unavaila
 const encrypted = ca
   ? await startEncrypted(ca)
   : { unavailable: 'there is no openssl to make certificates with' }
+
+stopAfterTests(encrypted)
 
 describe('TLS', { skip: skipReason(encrypted) }, () => {
   if (isUnavailable(encrypted) || ca === undefined) return

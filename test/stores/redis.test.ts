@@ -1,15 +1,15 @@
 /** The laws of stores and cells on Valkey, which has a lifetime per hash field, and on Redis 7.0, which has not. */
-import { describe, test } from 'node:test'
+import { describe } from 'node:test'
 import { testCells, testStore } from '../../src/testing/test-store.ts'
 import { isUnavailable, skipReason } from '../servers/availability.ts'
 import { startRedis } from '../servers/redis/redis.ts'
-import { redisStore, retentionMs } from './redis.ts'
+import { redisStore, retentionMs, stopAfterTests } from './redis.ts'
 
 for (const flavour of ['valkey', 'redis'] as const) {
   const server = await startRedis(flavour)
+  stopAfterTests(server)
   describe(flavour, { skip: skipReason(server) }, () => {
     if (isUnavailable(server)) return
-    test.after(() => server.stop())
     const { address: hosts } = server
     testStore({
       name: flavour,

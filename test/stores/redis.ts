@@ -1,5 +1,6 @@
 /** Stores on real Valkey and Redis servers, each below a prefix of its own; for tests only. */
 import assert from 'node:assert/strict'
+import { after } from 'node:test'
 import type { Clock, EpochMs } from '../../src/core/clock.ts'
 import type { Interval } from '../../src/core/interval.ts'
 import { type Key, keyOf } from '../../src/core/key.ts'
@@ -7,6 +8,7 @@ import { openRedisStore, type RedisConfig, type RedisStore } from '../../src/sto
 import type { Entry, ShapeRecord } from '../../src/stores/store.ts'
 import { paneOfFetch, randomFetch } from '../../src/testing/pane-model.ts'
 import { seededRandom, wholeNumber } from '../../src/testing/random.ts'
+import { isUnavailable, type Unavailable } from '../servers/availability.ts'
 import { HANG_MS } from '../wait.ts'
 
 const config: RedisConfig = {
@@ -31,6 +33,10 @@ interface Given {
   readonly timeoutMs?: number
 }
 
+/** Also where a run leaves out some tests, and with them the hooks of their suites. */
+export const stopAfterTests = (server: { stop(): Promise<void> } | Unavailable): void =>
+  after(() => (isUnavailable(server) ? undefined : server.stop()))
+
 let opened = 0
 
 /** Below a new prefix, unless one is given. */
@@ -46,7 +52,7 @@ export async function redisStore(of: Partial<RedisConfig>, given: Given): Promis
   return store
 }
 
-export const shapeOf = (text: string): ShapeRecord => ({
+const shapeOf = (text: string): ShapeRecord => ({
   backend: 'test',
   text,
   query: text,

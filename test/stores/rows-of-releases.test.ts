@@ -92,7 +92,7 @@ async function writeAll(cells: Cells, clock: FakeClock): Promise<void> {
   marks.close()
   const claims = new ClaimRows({ cells, clock })
   assert.ok(await claims.write(await claims.read(key), [flight]))
-  assert.ok(await new ModeRow({ cells, clock }).change(() => setMode))
+  assert.ok(await new ModeRow(cells).change(() => setMode))
   const nodes = new NodeRows({ cells, clock })
   assert.ok((await nodes.beat(facts, 5000)) && (await nodes.summarize(facts.id, summary)))
 }
@@ -112,11 +112,7 @@ async function readAll(cells: Cells, clock: FakeClock): Promise<object> {
         ...{ token, intervals, isAwaited },
       }),
     ),
-    modes: Object.entries(await new ModeRow({ cells, clock }).read()).map(([name, { id, mode }]) => [
-      name,
-      id,
-      mode,
-    ]),
+    modes: Object.entries(await new ModeRow(cells).read()).map(([name, { id, mode }]) => [name, id, mode]),
     nodes: await nodes.list(),
     summaries: [...(await nodes.summaries())],
   }

@@ -21,7 +21,7 @@ export async function tcpRelay(target: number): Promise<TcpRelay> {
   let server: Server | undefined
   let received = 0
   const pass = (client: Socket): void => {
-    const upstream = connect(target, '127.0.0.1')
+    const upstream = connect({ port: target, host: '127.0.0.1', noDelay: true })
     client.on('data', ({ length }) => {
       received += length
     })
@@ -48,7 +48,7 @@ export async function tcpRelay(target: number): Promise<TcpRelay> {
       return received
     },
     async open() {
-      server = createServer(pass)
+      server = createServer({ noDelay: true }, pass)
       await new Promise<void>((resolve) => server!.listen(port, '127.0.0.1', resolve))
     },
     async close() {

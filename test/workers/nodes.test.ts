@@ -18,7 +18,9 @@ const truth = (path: string): string =>
 test('two processes on one store: a hit from the other’s buckets, and one query for both at once', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const url = `lmdb:${scratchDirectory()}`
-  const flags = ['--stores.shared.url', url, '--backends.main.store', 'shared']
+  // On a busy machine the store may be late; requests then go on without it.
+  const patient = ['--stores.shared.timeout', '10s']
+  const flags = ['--stores.shared.url', url, '--backends.main.store', 'shared', ...patient]
   const [one, two] = [
     await startCrew(t, { workers: 1, upstream, flags }),
     await startCrew(t, { workers: 2, upstream, flags }),
@@ -56,4 +58,7 @@ test('two processes on one store: a hit from the other’s buckets, and one quer
   answer()
   for (const each of await Promise.all([first, second])) assert.equal(each.body.toString(), truth(window(60)))
   assert.equal(fetches(), 2)
+  // Claims of workers are made, and counted, by their main thread.
+  assert.ok((await one.counted('windowpane_leases_total', 'result="won"')) > 0)
+  assert.ok((await two.counted('windowpane_leases_total', 'result="waited"')) > 0)
 })

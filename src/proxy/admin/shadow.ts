@@ -196,7 +196,7 @@ async function switchMode(
 }
 
 const notShared =
-  'The shared store did not take it: the mode holds at this node, and at no other. Set it again when the store is well.'
+  'The shared store does not answer: the mode holds at this node, and at the others when the store is back.'
 
 function readSwitch(body: Buffer): { backend: string; mode: Mode } | { mistake: string } {
   const expected = `expected {"backend": name, "mode": one of ${modes.join(', ')}}`

@@ -98,9 +98,13 @@ export class Tiers implements Storage {
     const { clock, memory, telemetry, retentionMs } = this.#options
     const { panes, cells, timeoutMs, noticeMs, leaseMs, engine } = far
     this.#opened.push(far)
-    const guard = new StoreGuard({ clock, timeoutMs, onOperation: telemetry?.storeHook(labelOf(name)) })
+    const guard = new StoreGuard({
+      ...{ clock, timeoutMs, onOperation: telemetry?.storeHook(labelOf(name)) },
+      onTrouble: (trouble) =>
+        telemetry?.log.change(`store ${name}`, stateOf(trouble), { detail: trouble?.detail }),
+    })
     // No request waits for marks: they have more time.
-    const markCells = cells && guardedCells(cells, guard, markTimeoutMs)
+    const markCells = cells && guardedCells(cells, guard, Math.max(markTimeoutMs, timeoutMs))
     const marks = new Marks({
       ...{ clock, retentionMs, cells: markCells, breaker: guard.breaker },
       onChange: this.#onChangeOf(name),
@@ -167,7 +171,12 @@ export class Tiers implements Storage {
 
 const fleetRows = (cells: Cells, clock: Clock): FleetRows => ({
   nodes: new NodeRows({ cells, clock }),
-  modes: new ModeRow({ cells, clock }),
+  modes: new ModeRow(cells),
+})
+
+const stateOf = (trouble: StoreCondition | undefined): { readonly is: string; readonly isGood: boolean } => ({
+  is: trouble === undefined ? 'is used again' : 'is left alone',
+  isGood: trouble === undefined,
 })
 
 /** What reading or saving marks may take. */

@@ -2,9 +2,8 @@
  * Modes that were set while running, as one cell per store: every node that shares the store reads it. An entry is never
  * removed, only replaced or marked as over, so that a node which reads late can tell "set" from "set and ended since".
  */
-import type { Clock, EpochMs } from '../../core/clock.ts'
-import { inTime } from '../../core/deadline.ts'
-import type { Cell, CellDraft, CellId, Cells, Condition } from '../../stores/cells.ts'
+import type { EpochMs } from '../../core/clock.ts'
+import type { Cell, CellDraft, CellId, Cells, Condition, PutOutcome } from '../../stores/cells.ts'
 import { type Mode, modes } from '../request/settings.ts'
 
 /** One `windowpane mode`, of whichever node. */
@@ -20,34 +19,28 @@ export interface SetMode {
 /** By the name of the backend. */
 export type SetModes = Readonly<Record<string, SetMode>>
 
-export interface ModeRowOptions {
-  readonly cells: Cells
-  readonly clock: Clock
-}
-
 const id: CellId = { pk: 'fleet', sk: 'modes' }
 const schema = 1
-const timeoutMs = 2000
 /** How often a change is tried again after another node was faster. */
 const maxAttempts = 5
 
 export class ModeRow {
-  readonly #options: ModeRowOptions
+  readonly #cells: Cells
 
-  constructor(options: ModeRowOptions) {
-    this.#options = options
+  constructor(cells: Cells) {
+    this.#cells = cells
   }
 
   /** Rejects where the store fails or is late. */
   async read(): Promise<SetModes> {
-    return modesIn(await this.#get())
+    return modesIn(await this.#cells.get(id, schema))
   }
 
   /** Resolves to whether the change is stored. `edit` returns undefined where there is nothing to change. */
   async change(edit: (modes: SetModes) => SetModes | undefined): Promise<boolean> {
     try {
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
-        const cell = await this.#get()
+        const cell = await this.#cells.get(id, schema)
         const edited = edit(modesIn(cell))
         if (edited === undefined) return true
         const outcome = await this.#put(edited, cell)
@@ -59,15 +52,9 @@ export class ModeRow {
     return false
   }
 
-  async #get(): Promise<Cell | undefined> {
-    const { cells, clock } = this.#options
-    return await inTime(cells.get(id, schema), clock, timeoutMs)
-  }
-
-  async #put(edited: SetModes, cell: Cell | undefined) {
-    const { cells, clock } = this.#options
+  async #put(edited: SetModes, cell: Cell | undefined): Promise<PutOutcome> {
     const condition: Condition = cell === undefined ? { is: 'absent' } : { is: 'revision', rev: cell.rev }
-    return await inTime(cells.put(id, draftOf(edited), condition), clock, timeoutMs)
+    return this.#cells.put(id, draftOf(edited), condition)
   }
 }
 

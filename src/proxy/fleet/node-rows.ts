@@ -3,9 +3,7 @@
  * summary. The two are apart because the first is read regularly, and by every node, the second only when somebody asks.
  */
 import type { Clock, EpochMs } from '../../core/clock.ts'
-import { inTime } from '../../core/deadline.ts'
 import type { Cell, CellAttributes, CellDraft, Cells, Condition } from '../../stores/cells.ts'
-import type { MaybePromise } from '../../stores/store.ts'
 import { encodeSummary, type NodeSummary, summaryIn } from './summary.ts'
 
 export interface NodeFacts {
@@ -39,7 +37,6 @@ const forgetMs = 3_600_000
 const nodesPk = 'nodes'
 const summariesPk = 'node-summaries'
 const schema = 1
-const timeoutMs = 2000
 const whateverIsThere: Condition = { is: 'expired', deadline: 'freshUntil' }
 
 export class NodeRows {
@@ -76,13 +73,13 @@ export class NodeRows {
 
   /** Also those whose lease has run out. Rejects where the store fails or is late. */
   async list(): Promise<readonly NodeRow[]> {
-    const rows = await this.#inTime(this.#options.cells.list(nodesPk, schema))
+    const rows = await this.#options.cells.list(nodesPk, schema)
     return rows.map(([id, cell]) => rowIn(id, cell)).filter((row) => row !== undefined)
   }
 
   /** By node id. Rejects where the store fails or is late. */
   async summaries(): Promise<ReadonlyMap<string, NodeSummary>> {
-    const rows = await this.#inTime(this.#options.cells.list(summariesPk, schema))
+    const rows = await this.#options.cells.list(summariesPk, schema)
     const read = rows.map(([id, { value }]) => [id, summaryIn(value)] as const)
     return new Map(read.filter((entry): entry is [string, NodeSummary] => entry[1] !== undefined))
   }
@@ -90,9 +87,7 @@ export class NodeRows {
   /** A node that ends, or one that has come back in another process. */
   async remove(id: string): Promise<void> {
     const { cells } = this.#options
-    const removals = [nodesPk, summariesPk].map((pk) =>
-      this.#inTime(cells.remove({ pk, sk: id }, whateverIsThere)),
-    )
+    const removals = [nodesPk, summariesPk].map(async (pk) => cells.remove({ pk, sk: id }, whateverIsThere))
     // A row that cannot be removed now is collected later.
     await Promise.allSettled(removals)
   }
@@ -102,14 +97,10 @@ export class NodeRows {
     const collectAt = Math.ceil((clock.now() + forgetMs) / 1000)
     try {
       const draft = { ...row, v: schema, collectAt }
-      return (await this.#inTime(cells.put({ pk, sk }, draft, whateverIsThere))).ok
+      return (await cells.put({ pk, sk }, draft, whateverIsThere)).ok
     } catch {
       return false
     }
-  }
-
-  async #inTime<T>(pending: MaybePromise<T>): Promise<T> {
-    return await inTime(pending, this.#options.clock, timeoutMs)
   }
 }
 

@@ -30,7 +30,7 @@ class Node {
       },
       set: async (mode: Mode) => modes.set(mode),
     }
-    const row = new ModeRow({ cells, clock })
+    const row = new ModeRow(cells)
     this.shared = new SharedModes({ clock, row, backends: [holder], isFirst: async () => isFirst })
   }
 
@@ -137,7 +137,7 @@ test('a mode set while a node reloads is not ended by that reload', async () => 
   assert.deepEqual(modesOf(nodes), ['shadow', 'shadow', 'shadow'])
 })
 
-test('where the store fails the mode holds at this node, and nodes keep what is in force', async () => {
+test('where the store fails the mode holds at this node, and at the others when the store is back', async () => {
   const clock = fakeClock()
   const cells = memoryCells({ clock })
   const failing = { is: false }
@@ -154,10 +154,27 @@ test('where the store fails the mode holds at this node, and nodes keep what is 
   assert.deepEqual(modesOf(nodes), ['shadow', 'off', 'shadow'])
   failing.is = false
   await clock.advance(2 * modePollMs)
-  assert.deepEqual(modesOf(nodes), ['shadow', 'off', 'shadow'], 'what was set before does not come back')
-  assert.equal(await nodes[1]!.set('off'), true)
-  await clock.advance(modePollMs)
-  assert.deepEqual(modesOf(nodes), ['off', 'off', 'off'])
+  assert.deepEqual(modesOf(nodes), ['off', 'off', 'off'], 'it is saved when the store is back')
+})
+
+test('what another node has set since is not undone by a mode that was set during an outage', async () => {
+  const clock = fakeClock()
+  const cells = memoryCells({ clock })
+  const failing = { is: false }
+  const get: Cells['get'] = (id, v) => {
+    if (failing.is) throw new Error('gone')
+    return cells.get(id, v)
+  }
+  const [well] = await fleet(clock, cells, 1)
+  const cut = new Node(clock, { ...bound(cells), get })
+  await cut.shared.load()
+  failing.is = true
+  assert.equal(await cut.set('off'), false)
+  await clock.advance(1000)
+  await well!.set('shadow')
+  failing.is = false
+  await clock.advance(2 * modePollMs)
+  assert.deepEqual(modesOf([well!, cut]), ['shadow', 'shadow'])
 })
 
 test('a row of another release: unknown members are read over, unknown modes and versions are absent', async () => {

@@ -11,7 +11,7 @@
 import type { Clock, Timer } from '../../core/clock.ts'
 import { newUuid } from '../../core/uuid.ts'
 import type { Mode, ModeState } from '../request/settings.ts'
-import type { ModeRow, SetModes } from './mode-row.ts'
+import type { ModeRow, SetMode, SetModes } from './mode-row.ts'
 
 /** A backend whose mode can be set in all threads of this process. */
 export interface ModeHolder {
@@ -38,6 +38,8 @@ export class SharedModes {
   readonly #seen = new Set<string>()
   /** By backend: the entry that is in force here. */
   readonly #held = new Map<string, string>()
+  /** By backend: what was set while the store failed. */
+  readonly #unsaved = new Map<string, SetMode>()
   /** Changes when a mode is being set here: what was read before says nothing about it. */
   #sets = 0
   #isLoaded = false
@@ -58,11 +60,13 @@ export class SharedModes {
   /** The mode is in force here already. Resolves to whether other nodes will read it. */
   async set(backend: string, mode: Mode): Promise<boolean> {
     const { clock, row } = this.#options
-    const entry = { id: newUuid(clock.random), mode, at: clock.now() }
+    const entry: SetMode = { id: newUuid(clock.random), mode, at: clock.now() }
     this.#sets++
     this.#note(entry.id)
     this.#held.set(backend, entry.id)
     const isStored = await row.change((modes) => ({ ...modes, [backend]: entry }))
+    if (isStored) this.#unsaved.delete(backend)
+    else this.#unsaved.set(backend, entry)
     this.#sets++
     return isStored
   }
@@ -75,6 +79,7 @@ export class SharedModes {
   async #look(): Promise<void> {
     try {
       await this.#endReloaded()
+      await this.#saveAgain()
       const sets = this.#sets
       const modes = await this.#options.row.read()
       if (!this.#isLoaded && (await this.#options.isFirst())) await this.#forget(modes)
@@ -116,6 +121,17 @@ export class SharedModes {
     )
     const ids = reloaded.map(({ name }) => this.#held.get(name)!)
     if (ids.length > 0 && (await this.#end(ids))) for (const { name } of reloaded) this.#held.delete(name)
+  }
+
+  /** What another node has set since stays. */
+  async #saveAgain(): Promise<void> {
+    for (const [backend, entry] of this.#unsaved) {
+      const isWanted = this.#held.get(backend) === entry.id
+      const isSaved = await this.#options.row.change((modes) =>
+        isWanted && !((modes[backend]?.at ?? 0) > entry.at) ? { ...modes, [backend]: entry } : undefined,
+      )
+      if (isSaved && this.#unsaved.get(backend) === entry) this.#unsaved.delete(backend)
+    }
   }
 
   /** Only these: what another node has set meanwhile stays. */

@@ -9,22 +9,20 @@ import { consistencies } from './library.ts'
 import { CassandraRows } from './rows.ts'
 
 interface CassandraTimeouts {
-  /** Of an operation on buckets. */
-  readonly paneMs: number
   /** Of an operation on cells: a transaction takes four round trips between replicas, and more where others compete. */
   readonly cellMs: number
   /** How long opening waits for the cluster; after that the store is there, and fails until the cluster is. */
   readonly openMs: number
 }
 
-const defaultTimeouts: CassandraTimeouts = { paneMs: 500, cellMs: 2000, openMs: 5000 }
+const defaultTimeouts: CassandraTimeouts = { cellMs: 2000, openMs: 5000 }
 
 export async function openCassandraStore(
   config: CassandraConfig,
-  { clock, retentionMs }: Pick<StoreRules, 'clock' | 'retentionMs'>,
-  timeouts: CassandraTimeouts = { ...defaultTimeouts, paneMs: config.timeoutMs ?? defaultTimeouts.paneMs },
+  { clock, retentionMs, timeoutMs }: Pick<StoreRules, 'clock' | 'retentionMs' | 'timeoutMs'>,
+  timeouts = defaultTimeouts,
 ): Promise<OpenedStore | Refused> {
-  const connection = await connectionTo(config, { clock, timeoutMs: timeouts.paneMs })
+  const connection = await connectionTo(config, { clock, timeoutMs })
   if ('refused' in connection) return connection
   const waited = Promise.withResolvers<void>()
   const timer = clock.after(timeouts.openMs, waited.resolve)
@@ -35,10 +33,13 @@ export async function openCassandraStore(
   const engine = new CassandraRows({
     ...common,
     consistency: consistencies[consistency],
-    timeoutMs: timeouts.paneMs,
+    timeoutMs,
     health: () => connection.health,
   })
-  const cells = new RowCells(new CassandraCells({ ...common, clock, timeoutMs: timeouts.cellMs }), clock)
+  const cells = new RowCells(
+    new CassandraCells({ ...common, clock, timeoutMs: Math.max(timeoutMs, timeouts.cellMs) }),
+    clock,
+  )
   const panes = new RowStore({ engine, cells, clock, retentionMs })
   const { detail: notice } = connection.health
   return {

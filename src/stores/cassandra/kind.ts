@@ -84,8 +84,7 @@ const cassandraSection = section(
   { checks: [passwordBelongsToUser, certificateHasKey] },
 )
 
-/** `timeoutMs` is a key of every store. */
-export type CassandraConfig = TypeValue<typeof cassandraSection> & { readonly timeoutMs?: number }
+export type CassandraConfig = TypeValue<typeof cassandraSection>
 type Credentials = Pick<CassandraConfig, 'username' | 'password' | 'passwordFile'>
 
 export const cassandraKind: StoreKind<CassandraConfig> = {

@@ -7,15 +7,22 @@ import { RowCells } from '../rows/row-cells.ts'
 import { RowStore } from '../rows/row-store.ts'
 import { DynamoDbCells } from './cells.ts'
 import { recordKey } from './keys.ts'
-import { type Connection, connect, loadLibrary } from './library.ts'
+import { connect, loadLibrary } from './library.ts'
 import { Requests } from './requests.ts'
 import { DynamoDbRows } from './rows.ts'
 import { tablesOf } from './tables.ts'
 
-export interface DynamoDbOptions extends Partial<Connection> {
+/** Written out, so that whoever compiles against this needs no types of the SDK. */
+export interface DynamoDbOptions {
   readonly clock: Clock
   /** Of panes; that of cells is called the same with `-cells` behind. */
   readonly table: string
+  /** Where not given, the environment or a profile names it. */
+  readonly region?: string | undefined
+  /** Where not given, that of the service in its region. */
+  readonly endpoint?: string | undefined
+  /** How long one request may take; 500 ms unless told. */
+  readonly timeoutMs?: number
   /** Buckets are dropped this long after they were fetched. */
   readonly retentionMs: number
   /** Before every partition key: stores with unequal prefixes share the tables and nothing else. */
@@ -72,5 +79,9 @@ async function probe(panes: Requests, cells: Requests): Promise<void> {
 function figuresOf(tables: readonly Requests[]): StoreFigures {
   const conditions = tables.map((table) => table.conditionBeside(tables))
   const health: StoreCondition = conditions.find(({ state }) => state !== 'ok') ?? { state: 'ok' }
-  return { health, throttled: tables.reduce((sum, { throttled }) => sum + throttled, 0) }
+  return {
+    health,
+    throttled: tables.reduce((sum, { throttled }) => sum + throttled, 0),
+    refusedRequests: tables.reduce((sum, { refused }) => sum + refused, 0),
+  }
 }

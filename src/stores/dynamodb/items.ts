@@ -1,4 +1,7 @@
-/** Items of a table: attributes as the API has them, pages of a query, batches, and values that are too long for one item. */
+/**
+ * Items of a table: attributes as the API has them, pages of a query, batches, and values that are too long for one item.
+ * The attributes of panes have short names, since every write pays for them: `c` is the clock of a value, `v` the value.
+ */
 
 import { hash } from 'node:crypto'
 import type { WriteRequest } from '@aws-sdk/client-dynamodb'
@@ -10,8 +13,8 @@ import type { Requests } from './requests.ts'
 
 /** An item may have 400 KB, names and numbers included. */
 const maxValueBytes = 390 * 1024
-/** What one BatchWriteItem takes. */
-const maxBatch = 25
+/** BatchWriteItem takes 25 items; fewer are sent in parallel, since 10 MB in one request would not arrive in time. */
+const maxBatch = 4
 /** Requests of one operation at a time. */
 const maxParallel = 16
 
@@ -91,13 +94,13 @@ export async function storeValue(
   requests: Requests,
   { pk, value, ttl }: { readonly pk: string; readonly value: Buffer; readonly ttl: EpochSeconds },
 ): Promise<Item> {
-  if (value.length <= maxValueBytes) return { value: { B: value } }
+  if (value.length <= maxValueBytes) return { v: { B: value } }
   const set = hash('sha256', value, 'base64url')
   const parts = Math.ceil(value.length / maxValueBytes)
   const items = Array.from({ length: parts }, (_, part) => ({
     pk: { S: `${pk}#${set}` },
     sk: { B: partKey(part) },
-    value: { B: value.subarray(part * maxValueBytes, (part + 1) * maxValueBytes) },
+    v: { B: value.subarray(part * maxValueBytes, (part + 1) * maxValueBytes) },
     ttl: numeral(ttl),
   }))
   await putAll(requests, items)
@@ -107,9 +110,9 @@ export async function storeValue(
 /** The value of an item; undefined where a part is missing. */
 export async function loadValue(requests: Requests, pk: string, item: Item): Promise<Buffer | undefined> {
   const parts = numberIn(item, 'parts')
-  if (parts === undefined) return bytesIn(item, 'value')
+  if (parts === undefined) return bytesIn(item, 'v')
   const found = await itemsIn(requests, { pk: `${pk}#${item['set']?.S}` })
-  return found.length === parts ? Buffer.concat(found.map((part) => bytesIn(part, 'value')!)) : undefined
+  return found.length === parts ? Buffer.concat(found.map((part) => bytesIn(part, 'v')!)) : undefined
 }
 
 export async function inParallel<T, R>(

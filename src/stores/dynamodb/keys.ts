@@ -7,7 +7,7 @@
  *   key                  1                       the stamp
  *   key                  2, slice (8 bytes)      one of the slices that may have rows
  *   key#slice            bucket (8), buckets     a row
- *   key#set              part (2)                a part of a value that is too long for one item
+ *   pk of an item#set    part (2)                a part of the item's value, where that is too long for one item
  *   shapes#0 … #15       key                     the record again, for lists of all keys
  *
  * Rows are cut into slices because a partition of DynamoDB takes 1000 KB a second: the first write of a wide window is more.

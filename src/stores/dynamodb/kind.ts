@@ -64,6 +64,6 @@ function tableOf({ place }: StoreUrl): UrlKeys | RefusedUrl {
 async function openDynamoDb(config: DynamoDbConfig, rules: StoreRules): Promise<OpenedStore | Refused> {
   const { openDynamoDbStore } = await import('./index.ts')
   const { table, region, endpoint } = config
-  const { clock, retentionMs } = rules
-  return openDynamoDbStore({ table, region, endpoint, clock, retentionMs, timeoutMs: dynamoDbKind.timeoutMs })
+  const { clock, retentionMs, timeoutMs } = rules
+  return openDynamoDbStore({ table, region, endpoint, clock, retentionMs, timeoutMs })
 }

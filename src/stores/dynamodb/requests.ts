@@ -30,10 +30,14 @@ const remedies: Readonly<Record<Trouble, string>> = {
   refused: 'report it, with this text: it is a defect',
 }
 
+const isFinal: ReadonlySet<ErrorMeaning> = new Set(['not_set_up', 'denied', 'refused'])
+
 export class Requests {
   readonly table: string
   /** Answers that said "too much", batches that were done in part included. */
   throttled = 0
+  /** Answers that will be the same again: missing tables or rights, and requests that are wrong. */
+  refused = 0
   readonly #options: RequestOptions
   #trouble: NotedTrouble | undefined
   /** When DynamoDB last did what it was asked, on the scale of `elapsed`. */
@@ -94,16 +98,19 @@ export class Requests {
     this.#succeededAt = this.#options.clock.elapsed()
   }
 
+  /** The error to throw. */
   #noted(error: unknown, kind: ErrorMeaning): unknown {
     if (kind === 'condition') {
       this.#succeeded()
       return error
     }
+    if (isFinal.has(kind)) this.refused++
     const { clock } = this.#options
     const since = this.#trouble?.kind === kind ? this.#trouble.since : clock.now()
     const detail = `table ${this.table}: ${textOf(error)}; ${remedies[kind]}`
     this.#trouble = { kind, since, detail, at: clock.elapsed() }
-    return error
+    // Whoever shows the message shows the remedy.
+    return Object.assign(new Error(detail, { cause: error }), { name: (error as Error).name })
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Rows of panes in DynamoDB. A newer fetch replaces an older one by a condition on `clock`, without a read. Reads are eventually
+ * Rows of panes in DynamoDB. A newer fetch replaces an older one by a condition on its clock, without a read. Reads are eventually
  * consistent, at half the price: a row that is seen late counts as what its clock says. `ttl` only collects garbage: readers
  * judge rows by their clocks, and DynamoDB may return expired items for days.
  *
@@ -56,7 +56,7 @@ export interface DynamoDbRowsOptions {
 /** Slices that this process knows to be listed, over all keys. */
 const maxKnownSlices = 50_000
 const noBytes = Buffer.alloc(0)
-const notNewer = 'attribute_not_exists(#clock) OR #clock <= :clock'
+const notNewer = 'attribute_not_exists(c) OR c <= :clock'
 
 /** What is about to be put under a condition on its clock. */
 interface Put extends Dated {
@@ -151,7 +151,7 @@ export class DynamoDbRows implements RowEngine {
     const slices = items.map((item) => bytesIn(item, 'sk')!).filter(isSliceKey)
     return {
       record: record && (await loadValue(this.#requests, pk, record)),
-      stamp: stamp && bytesIn(stamp, 'value'),
+      stamp: stamp && bytesIn(stamp, 'v'),
       slices: slices.map(readSliceKey),
     }
   }
@@ -166,7 +166,7 @@ export class DynamoDbRows implements RowEngine {
     const items = await itemsIn(this.#requests, range)
     const rows = await inParallel(items, async (item) => {
       const value = await loadValue(this.#requests, range.pk, item)
-      const clock = numberIn(item, 'clock')!
+      const clock = numberIn(item, 'c')!
       return value && { ...readRowSortKey(bytesIn(item, 'sk')!), clock, value }
     })
     return rows.filter((row) => row !== undefined)
@@ -179,9 +179,8 @@ export class DynamoDbRows implements RowEngine {
       this.#requests.send((api) =>
         api.putItem({
           TableName: this.#requests.table,
-          Item: { pk: { S: pk }, sk: { B: sk }, clock: numeral(clock), ttl: numeral(ttl), ...attributes },
+          Item: { pk: { S: pk }, sk: { B: sk }, c: numeral(clock), ttl: numeral(ttl), ...attributes },
           ConditionExpression: notNewer,
-          ExpressionAttributeNames: { '#clock': 'clock' },
           ExpressionAttributeValues: { ':clock': numeral(clock) },
         }),
       ),
@@ -195,7 +194,6 @@ export class DynamoDbRows implements RowEngine {
           TableName: this.#requests.table,
           Key: { pk: { S: pk }, sk: { B: sk } },
           ConditionExpression: notNewer,
-          ExpressionAttributeNames: { '#clock': 'clock' },
           ExpressionAttributeValues: { ':clock': numeral(clock) },
         }),
       ),

@@ -68,6 +68,8 @@ function clusterOptions({ config, clock }: ClientOptions, server: object): objec
     slotsRefreshTimeout: connectTimeoutMs,
     slotsRefreshInterval: clusterRefreshMs,
     maxRedirections,
+    // Names stay names: certificates are issued for them, not for addresses.
+    dnsLookup: (host: string, found: (error: null, address: string) => void) => found(null, host),
     redisOptions: server,
     clusterRetryStrategy(attempt: number): number {
       Object.assign(server, newestLogin(config))

@@ -7,6 +7,9 @@ import { type Trouble, troubleOf } from './trouble.ts'
 
 type Operation = 'read' | 'write'
 
+/** What a start waits for a server at most. */
+const settleMs = 5000
+
 interface Failure extends Trouble {
   readonly since: EpochMs
   /** What has to succeed before the server counts as well again; undefined: connecting. */
@@ -24,6 +27,8 @@ export class Connection {
   readonly #client: RedisClient
   #subscriber: RedisClient | undefined
   #failure: Failure | undefined
+  /** What the last sentinel said; the error that follows says only that none was of use. */
+  #sentinelError: Error | undefined
   #isClosed = false
   #features: Promise<void> | undefined
   /** Whether hash fields have a lifetime of their own. Asked for on every connection: after a failover it may differ. */
@@ -35,17 +40,20 @@ export class Connection {
     this.#client.on('ready', () => {
       this.#features = this.#askForFeatures()
     })
-    this.#client.on('error', (error) => this.#failed(error, undefined))
+    this.#client.on('error', (error) => this.#failed(this.#sentinelError ?? error, undefined))
+    this.#client.on('sentinelError', (error) => {
+      this.#sentinelError = error
+    })
     this.#client.on('node error', (error) => this.#failed(error, undefined))
   }
 
-  /** Resolves when the first attempt to connect has succeeded or failed. */
+  /** Resolves when the first attempt to connect has succeeded or failed, or takes too long. */
   async settled(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#client.once('ready', resolve)
-      this.#client.once('error', resolve)
-      this.#client.once('end', resolve)
-    })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    for (const event of ['ready', 'error', 'node error', 'end'] as const) this.#client.once(event, resolve)
+    const timer = this.#options.clock.after(settleMs, resolve)
+    await promise
+    timer.cancel()
     await this.#features
   }
 
@@ -128,7 +136,9 @@ export class Connection {
   }
 
   #succeeded(operation: Operation | undefined): void {
-    if (this.#failure?.operation === operation) this.#failure = undefined
+    const { operation: failed, trouble } = this.#failure ?? {}
+    if (failed === operation || trouble === 'unreachable') this.#failure = undefined
+    if (operation === undefined) this.#sentinelError = undefined
   }
 
   #failed(error: Error, operation: Operation | undefined): void {

@@ -5,6 +5,7 @@ import type { Inspected, Refused, StoreFinding } from '../kind.ts'
 import type { RedisConfig } from './config.ts'
 import type { Connection } from './connection.ts'
 import { connect } from './index.ts'
+import { troubleOf } from './trouble.ts'
 
 /** For people who wait: longer than a request would. */
 const timeoutMs = 5000
@@ -42,9 +43,14 @@ async function asked<T>(
   try {
     return await ask(connection)
   } catch (error) {
-    const { trouble = 'failing', remedy = 'look at its log' } = connection.trouble ?? {}
-    const { detail = (error as Error).message } = connection.condition
-    return { refused: trouble, detail, remedy }
+    const { message } = error as Error
+    const { trouble, detail, remedy } = connection.trouble ?? troubleOf(error as Error)
+    // What went wrong while connecting says more than that a command could not be sent.
+    return {
+      refused: trouble,
+      detail: connection.trouble ? `${connection.place} ${detail}` : message,
+      remedy,
+    }
   } finally {
     await connection.close()
   }
@@ -59,13 +65,12 @@ async function infoOf(connection: Connection): Promise<Info> {
 }
 
 /** Valkey also says which Redis it is compatible with. */
-const versionOf = (info: Info): string =>
-  info.has('valkey_version')
-    ? `Valkey ${info.get('valkey_version')}`
-    : `Redis ${info.get('redis_version') ?? 'unknown'}`
+const versionOf = (info: Info): string => info.get('valkey_version') ?? info.get('redis_version') ?? 'unknown'
+
+const productOf = (info: Info): string => (info.has('valkey_version') ? 'Valkey' : 'Redis')
 
 function serverFinding(connection: Connection, info: Info, ms: number): StoreFinding {
-  const text = `${capital(connection.place)} answers in ${ms.toFixed(1)} ms: ${versionOf(info)}`
+  const text = `${capital(connection.place)} answers in ${ms.toFixed(1)} ms: ${productOf(info)} ${versionOf(info)}`
   const [major = 0, minor = 0] = (info.get('redis_version') ?? '').split('.').map(Number)
   if (major < oldest[0] || (major === oldest[0] && minor < oldest[1]))
     return fail(`${text}, which is too old.`, `Use Valkey, or Redis ${oldest.join('.')} or newer.`)

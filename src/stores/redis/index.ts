@@ -1,10 +1,9 @@
 /** A store in Redis or Valkey, shared by all nodes that name the same servers and prefix. */
 import type { Clock } from '../../core/clock.ts'
 import type { Cells } from '../cells.ts'
-import type { Refused } from '../kind.ts'
+import type { OpenedStore, Refused } from '../kind.ts'
 import { RowCells } from '../rows/row-cells.ts'
 import { RowStore } from '../rows/row-store.ts'
-import type { Store } from '../store.ts'
 import { RedisCells } from './cells.ts'
 import { clientMaker } from './clients.ts'
 import type { RedisConfig } from './config.ts'
@@ -23,10 +22,8 @@ export interface RedisStoreOptions {
   readonly timeoutMs: number
 }
 
-export interface RedisStore {
-  readonly panes: Store
+export interface RedisStore extends OpenedStore {
   readonly cells: Cells
-  close(): Promise<void>
 }
 
 /** A server that is down is no reason to refuse: operations fail until it is there. */
@@ -36,7 +33,9 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   if ('refused' in connection) return connection
   const cells = new RowCells(new RedisCells(connection, config.prefix), clock)
   const panes = new RowStore({ engine: new RedisRows(connection, config.prefix), cells, clock, retentionMs })
-  return { panes, cells, close: () => panes.close() }
+  const { state, detail } = connection.condition
+  const notice = { notice: `it cannot be used yet: ${detail}` }
+  return { panes, cells, ...(state === 'degraded' && notice), close: () => panes.close() }
 }
 
 /** Resolves after the first attempt to connect, whether it succeeded or not. */

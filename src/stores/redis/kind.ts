@@ -2,8 +2,6 @@
 import type { OpenedStore, Refused, StoreKind, StoreRules } from '../kind.ts'
 import { type RedisConfig, readRedisUrl, redisSection, schemes, urlForm } from './config.ts'
 
-const timeoutMs = 250
-
 export const redisKind: StoreKind<RedisConfig> = {
   schemes,
   urlForm,
@@ -12,7 +10,7 @@ export const redisKind: StoreKind<RedisConfig> = {
   isFar: true,
   isRemote: true,
   capabilities: { cells: true, ttl: 'ms', pubsub: true },
-  timeoutMs,
+  timeoutMs: 250,
   placeOf: ({ hosts, database, prefix }) => ({ key: 'hosts', place: `${hosts}/${database} ${prefix}` }),
   examine: async (config, clock) => (await import('./examine.ts')).examineRedis(config, clock),
   inspect: async (config, clock) => (await import('./examine.ts')).inspectRedis(config, clock),
@@ -30,6 +28,6 @@ export const redisKind: StoreKind<RedisConfig> = {
 
 async function openRedis(config: RedisConfig, rules: StoreRules): Promise<OpenedStore | Refused> {
   const { openRedisStore } = await import('./index.ts')
-  const { clock, retentionMs } = rules
+  const { clock, retentionMs, timeoutMs } = rules
   return openRedisStore({ config, clock, retentionMs, timeoutMs })
 }

@@ -20,10 +20,9 @@ export interface RedisClient {
   /** Of a cluster: a client for each of its servers. */
   nodes?(role: 'master'): readonly RedisClient[]
   on(event: 'ready' | 'end', listener: () => void): unknown
-  on(event: 'error', listener: (error: Error) => void): unknown
-  on(event: 'node error', listener: (error: Error) => void): unknown
+  on(event: 'error' | 'node error' | 'sentinelError', listener: (error: Error) => void): unknown
   on(event: 'messageBuffer', listener: (channel: Buffer, message: Buffer) => void): unknown
-  once(event: 'ready' | 'error' | 'end', listener: () => void): unknown
+  once(event: 'ready' | 'error' | 'node error' | 'end', listener: () => void): unknown
   disconnect(): void
 }
 

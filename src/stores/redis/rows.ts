@@ -202,7 +202,7 @@ function callsOf({ drop, put }: RowWrite): Call[] {
   const puts = [...Map.groupBy(put, ({ from }) => sliceOf(from))].flatMap(([slice, rows]) =>
     batches(rows).map((batch) => ({
       slice,
-      args: [0, ...batch.flatMap((row) => [idOf(row, slice), valueOf(row)])],
+      args: [0, ...batch.flatMap((row) => [idOf(row, slice), storedValue(row)])],
     })),
   )
   return [...drops, ...puts]
@@ -210,7 +210,7 @@ function callsOf({ drop, put }: RowWrite): Call[] {
 
 const idOf = ({ from, buckets }: RowId, slice: number): string => `${from - slice * sliceBuckets}.${buckets}`
 
-function valueOf({ clock, value }: StoredRow): Buffer {
+function storedValue({ clock, value }: StoredRow): Buffer {
   const stored = Buffer.allocUnsafe(clockBytes + value.length)
   stored.writeDoubleBE(clock, 0)
   stored.set(value, clockBytes)

@@ -37,6 +37,10 @@ const known: readonly (readonly [RegExp, Omit<Trouble, 'detail'> & { readonly cl
     },
   ],
   [
+    /No such master with that name|got an invalid reply: null/,
+    { trouble: 'failing', clause: 'is not known to the sentinels', remedy: 'check sentinel' },
+  ],
+  [
     /READONLY/,
     {
       trouble: 'failing',
@@ -59,7 +63,9 @@ const known: readonly (readonly [RegExp, Omit<Trouble, 'detail'> & { readonly cl
 ]
 
 /** The clients' errors carry the command, a password among its arguments: only their message is ever shown. */
-export function troubleOf(error: Error): Trouble {
+export function troubleOf(given: Error): Trouble {
+  // A cluster of which no server can be used says why the last one cannot.
+  const error = (given as { lastNodeError?: Error }).lastNodeError ?? given
   const { message } = error
   const code = String((error as NodeJS.ErrnoException).code ?? '')
   const found = known.find(([pattern]) => pattern.test(message))?.[1]

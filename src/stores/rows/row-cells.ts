@@ -5,6 +5,7 @@
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Clock } from '../../core/clock.ts'
+import { inTime } from '../../core/deadline.ts'
 import { newUuid } from '../../core/uuid.ts'
 import {
   isCollected,
@@ -36,6 +37,7 @@ import type { CellCommit, CellEngine } from './cell-engine.ts'
 const maxSeen = 1000
 /** Others may be changing the same rows: after so many attempts the operation is given up. */
 const maxAttempts = 16
+const maxTurnMs = 10_000
 const unavailable = { ok: false, reason: 'unavailable' } as const
 
 export class RowCells implements Cells {
@@ -147,13 +149,19 @@ export class RowCells implements Cells {
   }
 
   async #inTurn<T>(pk: string, operation: () => Promise<T>): Promise<T> {
-    const turn = (this.#turns.get(pk) ?? Promise.resolve()).catch(() => {}).then(operation)
+    const before = this.#turns.get(pk)
+    const turn = before === undefined ? operation() : this.#after(before).then(operation)
     this.#turns.set(pk, turn)
     try {
       return await turn
     } finally {
       if (this.#turns.get(pk) === turn) this.#turns.delete(pk)
     }
+  }
+
+  /** An operation that the engine never ends must not hold up its partition for ever. */
+  async #after(before: Promise<unknown>): Promise<void> {
+    await inTime(before, this.#clock, maxTurnMs).catch(() => {})
   }
 
   get now(): number {
