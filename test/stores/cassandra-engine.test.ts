@@ -9,8 +9,9 @@ import { tableNames } from '../../src/stores/cassandra/tables.ts'
 import { RowCells } from '../../src/stores/rows/row-cells.ts'
 import type { RowEngine, RowWrite, StoredRow } from '../../src/stores/rows/row-engine.ts'
 import { isUnavailable, skipReason } from '../servers/availability.ts'
-import { eventually } from '../wait.ts'
+import { eventually, until } from '../wait.ts'
 import { type CassandraRig, cassandraRig } from './cassandra-rig.ts'
+import { tcpRelay } from './tcp-relay.ts'
 
 const found = await cassandraRig('engine')
 const options = { skip: skipReason(found) }
@@ -205,9 +206,16 @@ test('tables are created once; what is there is found, and the doctor is content
   assert.equal((await examineCassandra(config, systemClock)).at(-1)?.status, 'ok')
 })
 
-test('a data centre that the cluster does not have is told, with those that it has', options, async () => {
-  const refused = await inspectCassandra({ ...rig.config, dc: 'elsewhere' }, systemClock)
+test('a data centre that the cluster does not have is told, with those that it has', options, async (t) => {
+  const [, port] = rig.config.hosts.split(':')
+  const relay = await tcpRelay(Number(port))
+  await relay.open()
+  t.after(() => relay.close())
+  const config = { ...rig.config, hosts: `127.0.0.1:${relay.port}`, dc: 'elsewhere' }
+  const refused = await inspectCassandra(config, systemClock)
   assert.ok('refused' in refused)
   assert.equal(refused.refused, 'unreachable')
   assert.match(refused.detail, /elsewhere.*datacenter1/)
+  // It is tried again and again: nothing may be left over.
+  await until(() => relay.connections === 0)
 })

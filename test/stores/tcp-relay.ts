@@ -4,6 +4,8 @@ import { freePorts } from '../servers/process.ts'
 
 export interface TcpRelay {
   readonly port: number
+  /** Connections of clients that are open. */
+  readonly connections: number
   /** Bytes that clients have sent so far. */
   readonly received: number
   /** From now on connections are accepted and passed on. */
@@ -19,7 +21,7 @@ export async function tcpRelay(target: number): Promise<TcpRelay> {
   let server: Server | undefined
   let received = 0
   const pass = (client: Socket): void => {
-    const upstream = connect(target, '127.0.0.1')
+    const upstream = connect({ port: target, host: '127.0.0.1', noDelay: true })
     client.on('data', ({ length }) => {
       received += length
     })
@@ -39,11 +41,14 @@ export async function tcpRelay(target: number): Promise<TcpRelay> {
   }
   return {
     port: port!,
+    get connections() {
+      return sockets.size / 2
+    },
     get received() {
       return received
     },
     async open() {
-      server = createServer(pass)
+      server = createServer({ noDelay: true }, pass)
       await new Promise<void>((resolve) => server!.listen(port, '127.0.0.1', resolve))
     },
     async close() {

@@ -33,7 +33,7 @@ export async function connectionTo(
   const { hosts, keyspace, dc: dataCenter } = config
   return new Connection({
     ...{ driver, clock, dataCenter, place: `cassandra://${hosts}/${keyspace}` },
-    client: clientOptions(config, { driver, login, tls, timeoutMs }),
+    clientOptions: () => clientOptions(config, { driver, login, tls, timeoutMs }),
     missing: async (session) => namesOf(keyspace, await missingTables(session, keyspace)),
   })
 }
@@ -49,14 +49,18 @@ function clientOptions(config: CassandraConfig, given: Given): Record<string, un
   const { policies } = given.driver
   const { username, password } = given.login
   const { ExponentialReconnectionPolicy } = policies.reconnection
+  const { DefaultLoadBalancingPolicy } = policies.loadBalancing
   return {
     contactPoints: config.hosts.split(','),
-    localDataCenter: config.dc,
     ...(username !== undefined && { credentials: { username, password } }),
     ...(given.tls && { sslOptions: { rejectUnauthorized: true, ...given.tls } }),
     encoding: { useBigIntAsLong: true },
     socketOptions: { connectTimeout: connectTimeoutMs, readTimeout: given.timeoutMs },
-    policies: { reconnection: new ExponentialReconnectionPolicy(reconnectMs.first, reconnectMs.longest) },
+    policies: {
+      // Not `localDataCenter`: where there is no such data centre, the driver would leave its connection open.
+      loadBalancing: new DefaultLoadBalancingPolicy({ localDc: config.dc }),
+      reconnection: new ExponentialReconnectionPolicy(reconnectMs.first, reconnectMs.longest),
+    },
     applicationName: 'windowpane',
     monitorReporting: { enabled: false },
   }

@@ -27,8 +27,8 @@ export interface Session {
 
 export interface ConnectionOptions {
   readonly driver: Driver
-  /** For the driver's client. */
-  readonly client: Record<string, unknown>
+  /** For a client of the driver: made for each, since policies belong to one client. */
+  clientOptions(): Record<string, unknown>
   /** What is connected to, for messages. */
   readonly place: string
   readonly clock: Clock
@@ -73,11 +73,11 @@ export class Connection implements Session {
 
   /** Resolves when the first attempt has succeeded or failed; later ones go on in the background. */
   async open(): Promise<void> {
-    const { driver, client: options } = this.#options
-    const client = new driver.Client(options)
+    const client = new this.#options.driver.Client(this.#options.clientOptions())
     try {
       await client.connect()
     } catch (error) {
+      client.controlConnection.connection?.close()
       await this.#retire(client)
       return this.#tryAgain(error)
     }

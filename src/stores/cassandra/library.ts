@@ -39,6 +39,8 @@ export interface Host {
 
 export interface DriverClient {
   readonly hosts: { values(): readonly Host[] }
+  /** The connection by which it learns of hosts; a client that could not connect forgets to close it. */
+  readonly controlConnection: { readonly connection: { close(): void } | null }
   on(event: 'hostDown', listener: () => void): unknown
   connect(): Promise<void>
   execute(query: string, params: readonly unknown[], options: QueryOptions): Promise<Result>
@@ -49,6 +51,9 @@ export interface DriverClient {
 export interface Driver {
   readonly Client: new (options: Record<string, unknown>) => DriverClient
   readonly policies: {
+    readonly loadBalancing: {
+      readonly DefaultLoadBalancingPolicy: new (options: { readonly localDc: string }) => object
+    }
     readonly reconnection: {
       readonly ExponentialReconnectionPolicy: new (baseMs: number, maxMs: number) => object
     }
