@@ -5,15 +5,6 @@ import type { BackendConfig, Config, MatcherConfig, RuleConfig } from './schema.
 
 const isSet = (value: unknown): boolean => value !== undefined
 
-export const certificateIsWhole: Check = {
-  run(value: { readonly cert: string | undefined; readonly key: string | undefined }, report) {
-    if (isSet(value.cert) && !isSet(value.key))
-      report('cert', 'needs "key": a certificate is of no use without its key')
-    if (isSet(value.key) && !isSet(value.cert))
-      report('key', 'needs "cert": a key is of no use without its certificate')
-  },
-}
-
 export const authIsOneKind: Check = {
   run(value: BackendConfig['auth'], report) {
     const { username, password, passwordFile, token, tokenFile } = value

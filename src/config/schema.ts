@@ -6,7 +6,6 @@
 import { kindNames, kinds, portRule } from '../backends/kinds.ts'
 import {
   authIsOneKind,
-  certificateIsWhole,
   headerIsNoCredential,
   headersAreListed,
   headersHaveCollector,
@@ -51,6 +50,7 @@ import {
   workers,
 } from './scalars.ts'
 import { storeSection } from './store-types.ts'
+import { certificateIsWhole } from './tls-check.ts'
 
 const insecure = 'certificates are always verified; name the authority that signed this one with "ca" instead'
 

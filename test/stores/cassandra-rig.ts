@@ -26,7 +26,7 @@ export const configOf = (address: CassandraAddress, keyspace: string): Cassandra
   replication: '1',
   consistency: 'local_one',
   ...{ username: undefined, password: undefined, passwordFile: undefined },
-  ...{ tls: false, ca: undefined, cert: undefined, key: undefined },
+  ...{ tls: false, ca: undefined, cert: undefined, key: undefined, serverName: undefined },
 })
 
 export interface CassandraRig {

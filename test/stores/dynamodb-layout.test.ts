@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { systemClock } from '../../src/core/clock.ts'
 import type { Interval } from '../../src/core/interval.ts'
+import { slicePartition } from '../../src/stores/dynamodb/keys.ts'
 import type { RowWrite, StoredRow } from '../../src/stores/rows/row-engine.ts'
 import { enginesOn, hourMs, withDynamoDb } from './dynamodb-rig.ts'
 import { entryOf, keyNumber } from './truth.ts'
@@ -25,7 +26,7 @@ await withDynamoDb('layout', ({ api, table, open }) => {
     const page = await api.query({
       TableName: table,
       KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: `${table}/pages#0` } },
+      ExpressionAttributeValues: { ':pk': { S: slicePartition(`${table}/pages`, 0) } },
     })
     assert.ok(page.LastEvaluatedKey, 'all rows fit into one page: the test tests nothing')
     assert.deepEqual((await rows.read('pages', { from: 1, to: 12 })).rows, put.slice(1))
@@ -41,10 +42,11 @@ await withDynamoDb('layout', ({ api, table, open }) => {
     await rows.write('long', write(now, { put, record }))
     const stored = await rows.read('long', everything)
     assert.deepEqual(stored, { record: record.value, stamp: undefined, rows: put })
-    const head = await api.query(partitionOf(`${table}/long#0`))
+    const longRows = slicePartition(`${table}/long`, 0)
+    const head = await api.query(partitionOf(longRows))
     const set = head.Items?.[0]?.['set']?.S
     assert.ok(set)
-    await api.deleteItem({ TableName: table, Key: keyOf(`${table}/long#0#${set}`, '0001') })
+    await api.deleteItem({ TableName: table, Key: keyOf(`${longRows}#${set}`, '0001') })
     assert.deepEqual((await rows.read('long', everything)).rows, put.slice(1))
   })
 
@@ -70,7 +72,7 @@ await withDynamoDb('layout', ({ api, table, open }) => {
     assert.deepEqual(await found({ from: -513, to: 512 }), [-513, -1, 0, 511])
     assert.deepEqual(await found({ from: -513, to: 90_000 }), [-513, -1, 0, 511, 512, 5000])
     const partitions = await Promise.all(
-      ['#-2', '#-1', '#0', '#1'].map((slice) => api.query(partitionOf(`${table}/wide${slice}`))),
+      [-2, -1, 0, 1].map((slice) => api.query(partitionOf(slicePartition(`${table}/wide`, slice)))),
     )
     assert.deepEqual(
       partitions.map(({ Count }) => Count),
@@ -81,7 +83,7 @@ await withDynamoDb('layout', ({ api, table, open }) => {
   test('ttl is a number of whole seconds that is not before the end of the retention', async () => {
     const clock = Math.floor(now / 1000) * 1000 + 0.25
     await rows.write('ttl', write(now, { put: [row(0, Buffer.from('x'), clock)] }))
-    const { Items = [] } = await api.query(partitionOf(`${table}/ttl#0`))
+    const { Items = [] } = await api.query(partitionOf(slicePartition(`${table}/ttl`, 0)))
     assert.deepEqual(Items[0]?.['ttl'], { N: String((clock - 0.25 + hourMs) / 1000 + 1) })
     assert.deepEqual(Items[0]?.['c'], { N: String(clock) })
   })

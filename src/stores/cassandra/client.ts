@@ -1,8 +1,7 @@
 /** From the configuration to a connection. */
-import { readFile } from 'node:fs/promises'
 import type { Clock } from '../../core/clock.ts'
-import { fileSentence } from '../../core/file-error.ts'
 import type { Refused } from '../kind.ts'
+import { type Login, readLogin, readTls, type TlsFiles } from '../server-secrets.ts'
 import { Connection } from './connection.ts'
 import type { CassandraConfig } from './kind.ts'
 import { type Driver, loadLibrary } from './library.ts'
@@ -27,46 +26,34 @@ export async function connectionTo(
 ): Promise<Connection | Refused> {
   const driver = await loadLibrary(library)
   if ('refused' in driver) return driver
-  const files = await readFiles(config)
-  if ('refused' in files) return files
+  const login = readLogin(config)
+  if ('refused' in login) return login
+  const tls = readTls(config)
+  if (tls !== undefined && 'refused' in tls) return tls
   const { hosts, keyspace, dc: dataCenter } = config
   return new Connection({
     ...{ driver, clock, dataCenter, place: `cassandra://${hosts}/${keyspace}` },
-    clientOptions: () => clientOptions(config, { driver, files, timeoutMs }),
+    clientOptions: () => clientOptions(config, { driver, login, tls, timeoutMs }),
     missing: async (session) => namesOf(keyspace, await missingTables(session, keyspace)),
   })
 }
 
-type Files = Readonly<Partial<Record<'passwordFile' | 'ca' | 'cert' | 'key', string>>>
-
-async function readFiles(config: CassandraConfig): Promise<Files | Refused> {
-  const files: Record<string, string> = {}
-  for (const name of ['passwordFile', 'ca', 'cert', 'key'] as const) {
-    const path = config[name]
-    if (path === undefined) continue
-    try {
-      files[name] = await readFile(path, 'utf8')
-    } catch (cause) {
-      const detail = `${name}: ${fileSentence(path, cause)}`
-      return { refused: 'cannot_open', detail, remedy: 'name a file that this user may read', cause }
-    }
-  }
-  return files
+interface Given {
+  readonly driver: Driver
+  readonly login: Login
+  readonly tls: TlsFiles | undefined
+  readonly timeoutMs: number
 }
 
-function clientOptions(
-  config: CassandraConfig,
-  given: { readonly driver: Driver; readonly files: Files; readonly timeoutMs: number },
-): Record<string, unknown> {
+function clientOptions(config: CassandraConfig, given: Given): Record<string, unknown> {
   const { policies } = given.driver
-  const { passwordFile, ca, cert, key } = given.files
+  const { username, password } = given.login
   const { ExponentialReconnectionPolicy } = policies.reconnection
   const { DefaultLoadBalancingPolicy } = policies.loadBalancing
-  const password = config.password?.reveal() ?? passwordFile?.split(/\r?\n/, 1)[0]
   return {
     contactPoints: config.hosts.split(','),
-    ...(config.username !== undefined && { credentials: { username: config.username, password } }),
-    ...(config.tls && { sslOptions: { rejectUnauthorized: true, ca, cert, key } }),
+    ...(username !== undefined && { credentials: { username, password } }),
+    ...(given.tls && { sslOptions: { rejectUnauthorized: true, ...given.tls } }),
     encoding: { useBigIntAsLong: true },
     socketOptions: { connectTimeout: connectTimeoutMs, readTimeout: given.timeoutMs },
     policies: {

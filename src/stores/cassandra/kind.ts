@@ -1,19 +1,18 @@
 /** Cassandra, or Scylla, as a kind of store. */
-import {
-  type Check,
-  key,
-  optional,
-  required,
-  secret,
-  section,
-  type TypeValue,
-} from '../../config/definition.ts'
-import { bool, choice, hidden, path, text } from '../../config/scalars.ts'
-import { percentDecoded } from '../../core/url.ts'
+import { type Check, key, required, section, type TypeValue } from '../../config/definition.ts'
+import { choice, text } from '../../config/scalars.ts'
+import { certificateIsWhole } from '../../config/tls-check.ts'
 import type { RefusedUrl, StoreKind, StoreUrl, UrlKeys } from '../kind.ts'
+import {
+  loginIn,
+  loginKeys,
+  notPercentEncoded,
+  passwordIsOne,
+  refusedTlsKeys,
+  restart,
+  tlsKeys,
+} from '../server-keys.ts'
 import { definitionOf, replicationPattern } from './tables.ts'
-
-const restart = { apply: 'restart' } as const
 
 const named = (label: string, expected: string, pattern: string): typeof text => ({
   ...text,
@@ -39,14 +38,6 @@ const passwordBelongsToUser: Check = {
   },
 }
 
-const certificateHasKey: Check = {
-  needs: ['cert', 'key'],
-  run({ cert, key: privateKey }: { readonly cert?: string; readonly key?: string }, report) {
-    if (cert !== undefined && privateKey === undefined) report('cert', 'needs "key"')
-    if (cert === undefined && privateKey !== undefined) report('key', 'needs "cert"')
-  },
-}
-
 const cassandraSection = section(
   {
     hosts: required(
@@ -69,19 +60,10 @@ const cassandraSection = section(
         'of reads and writes of buckets. A replica that lags behind costs a query, never a wrong answer. Cells are read and written with `local_serial` and `local_quorum`',
       ...restart,
     }),
-    username: optional(text, 'the user, where the cluster asks for one', restart),
-    passwordFile: optional(path, 'the file with the password', restart),
-    password: secret(hidden, 'the password itself', restart),
-    tls: key(bool, false, { meaning: 'whether connections are encrypted', ...restart }),
-    ca: optional(
-      path,
-      'with `tls`: certificate authorities to trust (PEM), instead of those of the system',
-      restart,
-    ),
-    cert: optional(path, 'with `tls`: client certificate (PEM)', restart),
-    key: optional(path, 'with `tls`: private key of the client certificate (PEM)', restart),
+    ...loginKeys,
+    ...tlsKeys,
   },
-  { checks: [passwordBelongsToUser, certificateHasKey] },
+  { checks: [certificateIsWhole, passwordIsOne, passwordBelongsToUser], refused: refusedTlsKeys },
 )
 
 export type CassandraConfig = TypeValue<typeof cassandraSection>
@@ -111,13 +93,11 @@ function keysIn({ scheme, place }: StoreUrl): UrlKeys | RefusedUrl {
   const [, credentials, list = '', keyspace = ''] =
     /^\/\/(?:(.*)@)?([^/@]*)(?:\/([^/]*))?$/s.exec(place) ?? []
   if (list === '') return { refused: `names no host: expected ${scheme}://HOST:9042/KEYSPACE` }
-  const [username, password] = (credentials ?? '').split(/:(.*)/s, 2).map(percentDecoded)
-  if (username === undefined || (password === undefined && credentials?.includes(':')))
-    return { refused: 'has a user or a password that is not percent-encoded text: write % as %25' }
+  const login = loginIn(credentials ?? '')
+  if (login === undefined) return { refused: notPercentEncoded }
   return {
     hosts: list,
     ...(keyspace !== '' && { keyspace }),
-    ...(username !== '' && { username }),
-    ...(password !== undefined && password !== '' && { password }),
+    ...login,
   }
 }

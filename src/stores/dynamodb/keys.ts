@@ -6,12 +6,13 @@
  *   key                  0                       the record
  *   key                  1                       the stamp
  *   key                  2, slice (8 bytes)      one of the slices that may have rows
- *   key#slice            bucket (8), buckets     a row
+ *   short hash#slice     bucket (8), buckets     a row; every write pays for the bytes of its key
  *   pk of an item#set    part (2)                a part of the item's value, where that is too long for one item
  *   shapes#0 … #15       key                     the record again, for lists of all keys
  *
  * Rows are cut into slices because a partition of DynamoDB takes 1000 KB a second: the first write of a wide window is more.
  */
+import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
@@ -34,7 +35,12 @@ export const endOfHead = Buffer.from([3])
 
 export const sliceOf = (bucket: number): number => Math.floor(bucket / sliceBuckets)
 
-export const slicePartition = (key: Key, slice: number): string => `${key}#${slice}`
+/** Half of a hash keeps keys apart, and would a value be found under another key's rows, its seal would not fit. */
+const maxHashLength = 22
+
+export const slicePartition = (key: Key, slice: number): string =>
+  `${hash('sha256', key, 'base64url').slice(0, maxHashLength)}#${slice}`
+
 export const shardPartition = (shard: number): string => `shapes#${shard}`
 export const shardOf = (key: Key): number => crc32(key) % shards
 

@@ -1,10 +1,10 @@
 /** Clients as the store needs them: they fail fast, and connect again by themselves for as long as it takes. */
 import type { Clock } from '../../core/clock.ts'
 import type { Refused } from '../kind.ts'
+import { type Login, readLogin, readTls, type TlsFiles } from '../server-secrets.ts'
 import { hostsOf, type RedisConfig } from './config.ts'
 import type { RedisClient, RedisLibrary } from './library.ts'
 import { scripts } from './scripts.ts'
-import { type Logins, readLogins, readTls, type TlsFiles } from './secrets.ts'
 
 export interface ClientOptions {
   readonly library: RedisLibrary
@@ -23,6 +23,19 @@ const keepAliveMs = 10_000
 const clusterRefreshMs = 5000
 /** Moved slots are followed this often for one command. */
 const maxRedirections = 4
+
+interface Logins {
+  readonly server: Login
+  readonly sentinel: Login
+}
+
+function readLogins(config: RedisConfig): Logins | Refused {
+  const server = readLogin(config)
+  if ('refused' in server) return server
+  const { sentinelUsername: username, sentinelPassword: password, sentinelPasswordFile } = config
+  const sentinel = readLogin({ username, password, passwordFile: sentinelPasswordFile })
+  return 'refused' in sentinel ? sentinel : { server, sentinel }
+}
 
 /** Returns a function that makes clients, or why passwords or certificates cannot be read. */
 export function clientMaker(options: ClientOptions): (() => RedisClient) | Refused {
@@ -91,8 +104,8 @@ function sentinelOptions({ config, clock }: ClientOptions, { sentinel }: Logins,
 
 /** The password of the file as it is now; nothing where it cannot be read, so that the last one is tried again. */
 function newestLogin(config: RedisConfig): object {
-  const logins = readLogins(config)
-  return 'refused' in logins ? {} : logins.server
+  const login = readLogin(config)
+  return 'refused' in login ? {} : login
 }
 
 /** Longer after every attempt, and of a random length, so that the nodes of a fleet do not come back all at once. */

@@ -8,28 +8,24 @@ import {
   section,
   type TypeValue,
 } from '../../config/definition.ts'
-import { bool, count, hidden, hostName, path, text } from '../../config/scalars.ts'
-import { percentDecoded } from '../../core/url.ts'
+import { bool, count, hidden, path, text } from '../../config/scalars.ts'
+import { certificateIsWhole } from '../../config/tls-check.ts'
 import type { RefusedUrl, StoreUrl, UrlKeys } from '../kind.ts'
+import {
+  loginIn,
+  loginKeys,
+  notPercentEncoded,
+  passwordIsOne,
+  refusedTlsKeys,
+  restart,
+  tlsKeys,
+} from '../server-keys.ts'
 import type { Host } from './library.ts'
 
-const insecure = 'certificates are always verified; name the authority that signed this one with "ca" instead'
-
-const restart = { apply: 'restart' } as const
-
-const certificateIsWhole: Check = {
-  run(value: { readonly cert: string | undefined; readonly key: string | undefined }, report) {
-    if (value.cert !== undefined && value.key === undefined) report('cert', 'needs "key"')
-    if (value.key !== undefined && value.cert === undefined) report('key', 'needs "cert"')
-  },
-}
-
-const passwordIsOne: Check = {
+const sentinelPasswordIsOne: Check = {
   run(value: RedisConfig, report) {
-    const sentence = 'is set as well as the password itself: set one of them'
-    if (value.password !== undefined && value.passwordFile !== undefined) report('passwordFile', sentence)
     if (value.sentinelPassword !== undefined && value.sentinelPasswordFile !== undefined)
-      report('sentinelPasswordFile', sentence)
+      report('sentinelPasswordFile', 'is set as well as the password itself: set one of them')
   },
 }
 
@@ -58,21 +54,15 @@ const redisSection = section(
     sentinel: optional(text, 'the name of the primary, where `hosts` are sentinels', restart),
     cluster: key(bool, false, { meaning: 'whether `hosts` are nodes of a cluster', ...restart }),
     prefix: key(text, 'windowpane', { meaning: 'what every key and channel begins with', ...restart }),
-    username: optional(text, 'the user (ACL); `default` unless told', restart),
-    passwordFile: optional(path, 'the file with the password; read again on every new connection', restart),
-    password: secret(hidden, 'the password itself', restart),
+    ...loginKeys,
     sentinelUsername: optional(text, 'the user that sentinels ask for', restart),
     sentinelPasswordFile: optional(path, 'the file with the password that sentinels ask for', restart),
     sentinelPassword: secret(hidden, 'the password that sentinels ask for', restart),
-    tls: key(bool, false, { meaning: 'whether connections are encrypted, as with `rediss:`', ...restart }),
-    ca: optional(path, 'certificate authorities to trust (PEM), instead of those of the system', restart),
-    cert: optional(path, 'client certificate (PEM)', restart),
-    key: optional(path, 'private key of the client certificate (PEM)', restart),
-    serverName: optional(hostName, 'the name the certificate must have, if not that of the host', restart),
+    ...tlsKeys,
   },
   {
-    checks: [certificateIsWhole, passwordIsOne, hostsAreKnown],
-    refused: { insecure, rejectUnauthorized: insecure, insecureSkipVerify: insecure, verify: insecure },
+    checks: [certificateIsWhole, passwordIsOne, sentinelPasswordIsOne, hostsAreKnown],
+    refused: refusedTlsKeys,
   },
 )
 
@@ -108,15 +98,12 @@ export function readRedisUrl({ scheme, place }: StoreUrl): UrlKeys | RefusedUrl 
   const [, user, hosts = '', database = ''] = /^\/\/(?:(.*)@)?([^/@]+)(?:\/(\d*))?$/s.exec(place) ?? []
   if (refusalOfHosts(hosts) !== undefined)
     return { refused: `names no server: expected ${scheme}://HOST:PORT/DATABASE` }
-  const [name = '', ...rest] = user?.split(':') ?? []
-  const [username, password] = [percentDecoded(name), percentDecoded(rest.join(':'))]
-  if (username === undefined || password === undefined)
-    return { refused: 'is not percent-encoded text: write % as %25' }
+  const login = loginIn(user ?? '')
+  if (login === undefined) return { refused: notPercentEncoded }
   return {
     hosts,
     ...(database !== '' && { database }),
-    ...(username !== '' && { username }),
-    ...(password !== '' && { password }),
+    ...login,
     ...(encrypted.includes(scheme) && { tls: 'true' }),
   }
 }

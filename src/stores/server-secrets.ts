@@ -1,8 +1,7 @@
-/** Passwords and certificates: where they come from. Files are read again whenever a connection is made. */
+/** Passwords and certificates of stores on a server. Files are read again whenever a connection is made. */
 import { readFileSync } from 'node:fs'
-import { fileSentence } from '../../core/file-error.ts'
-import type { Refused } from '../kind.ts'
-import type { RedisConfig } from './config.ts'
+import { fileSentence } from '../core/file-error.ts'
+import type { Refused } from './kind.ts'
 
 /** A value that does not print itself. */
 interface Hidden {
@@ -14,29 +13,23 @@ export interface Login {
   readonly password?: string
 }
 
-export interface Logins {
-  readonly server: Login
-  readonly sentinel: Login
+export interface LoginConfig {
+  readonly username?: string | undefined
+  readonly password?: Hidden | undefined
+  readonly passwordFile?: string | undefined
 }
 
 /** What cannot be read is a value: operators meet it. */
-export function readLogins(config: RedisConfig): Logins | Refused {
+export function readLogin({ username, password: hidden, passwordFile }: LoginConfig): Login | Refused {
   try {
-    return {
-      server: login(config.username, config.password, config.passwordFile),
-      sentinel: login(config.sentinelUsername, config.sentinelPassword, config.sentinelPasswordFile),
-    }
+    const password = hidden?.reveal() ?? (passwordFile === undefined ? undefined : firstLine(passwordFile))
+    return { ...(username !== undefined && { username }), ...(password !== undefined && { password }) }
   } catch (error) {
     return unreadable('password', error)
   }
 }
 
-function login(username: string | undefined, hidden: Hidden | undefined, file: string | undefined): Login {
-  const password = hidden?.reveal() ?? (file === undefined ? undefined : firstLine(file))
-  return { ...(username !== undefined && { username }), ...(password !== undefined && { password }) }
-}
-
-const firstLine = (file: string): string => readFileSync(file, 'utf8').split(/\r?\n/)[0]!
+const firstLine = (file: string): string => readFileSync(file, 'utf8').split(/\r?\n/, 1)[0]!
 
 export interface TlsFiles {
   readonly ca?: Buffer
@@ -45,9 +38,16 @@ export interface TlsFiles {
   readonly servername?: string
 }
 
+export interface TlsConfig {
+  readonly tls: boolean
+  readonly ca?: string | undefined
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+  readonly serverName?: string | undefined
+}
+
 /** Undefined without encryption. */
-export function readTls(config: RedisConfig): TlsFiles | undefined | Refused {
-  const { tls, ca, cert, key, serverName } = config
+export function readTls({ tls, ca, cert, key, serverName }: TlsConfig): TlsFiles | undefined | Refused {
   if (!tls) return undefined
   try {
     return {

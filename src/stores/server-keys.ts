@@ -1,0 +1,48 @@
+/** Keys that stores on a server have in common: who logs in, and how connections are encrypted. */
+import { type Check, key, optional, secret } from '../config/definition.ts'
+import { bool, hidden, hostName, path, text } from '../config/scalars.ts'
+import { percentDecoded } from '../core/url.ts'
+
+/** Connections are made anew only by a restart. */
+export const restart = { apply: 'restart' } as const
+
+export const loginKeys = {
+  username: optional(text, 'the user, where the server asks for one', restart),
+  passwordFile: optional(path, 'the file with the password', restart),
+  password: secret(hidden, 'the password itself', restart),
+}
+
+export const tlsKeys = {
+  tls: key(bool, false, { meaning: 'whether connections are encrypted', ...restart }),
+  ca: optional(path, 'certificate authorities to trust (PEM), instead of those of the system', restart),
+  cert: optional(path, 'client certificate (PEM)', restart),
+  key: optional(path, 'private key of the client certificate (PEM)', restart),
+  serverName: optional(hostName, 'the name the certificate must have, if not that of the host', restart),
+}
+
+const insecure = 'certificates are always verified; name the authority that signed this one with "ca" instead'
+
+/** Keys that people try, with the reason why there are none. */
+export const refusedTlsKeys = {
+  insecure,
+  insecureSkipVerify: insecure,
+  rejectUnauthorized: insecure,
+  verify: insecure,
+}
+
+export const passwordIsOne: Check = {
+  run(value: { readonly password?: unknown; readonly passwordFile?: string }, report) {
+    if (value.password !== undefined && value.passwordFile !== undefined)
+      report('passwordFile', 'is set as well as the password itself: set one of them')
+  },
+}
+
+/** `user:password` of a URL, percent-encoded; undefined where it is not. */
+export function loginIn(userInfo: string): { username?: string; password?: string } | undefined {
+  const [name = '', ...rest] = userInfo.split(':')
+  const [username, password] = [percentDecoded(name), percentDecoded(rest.join(':'))]
+  if (username === undefined || password === undefined) return undefined
+  return { ...(username !== '' && { username }), ...(password !== '' && { password }) }
+}
+
+export const notPercentEncoded = 'has a user or a password that is not percent-encoded text: write % as %25'
