@@ -1,7 +1,7 @@
 /**
  * What the store costs a Cassandra: `npm run bench:stores:cassandra`. Starts a server of its own. On the sliding window of
  * 3 h that is refreshed every 10 s: bytes sent per byte fetched, bytes on disk per sample, the time that a read of 180
- * buckets takes, and how many tombstones it passes, before and after rows expire and after compaction.
+ * buckets takes, and how many tombstones it passes, before and after rows expire.
  */
 import { createRequire } from 'node:module'
 import { scheduler } from 'node:timers/promises'

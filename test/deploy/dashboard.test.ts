@@ -66,7 +66,7 @@ test('every metric that is asked for exists, and every one that exists is shown'
 
 test('the variables find their values by metrics that exist', () => {
   const asked = dashboard.templating.list.flatMap(({ definition }) => definition ?? [])
-  assert.equal(asked.length, 3)
+  assert.equal(asked.length, 4)
   for (const definition of asked) {
     const metric = /^label_values\((\w+)/.exec(definition)?.[1]
     assert.ok(familyOf(metric ?? ''), definition)

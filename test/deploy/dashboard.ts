@@ -43,7 +43,9 @@ export async function readRules(): Promise<readonly Rule[]> {
 
 /** Every instance and backend; `window` for the intervals that Grafana works out. */
 export const withVariables = (expr: string, window: string): string =>
-  expr.replaceAll(/\$__(rate_interval|range)\b/g, window).replaceAll(/\$(job|instance|backend)\b/g, '.*')
+  expr
+    .replaceAll(/\$__(rate_interval|range)\b/g, window)
+    .replaceAll(/\$(job|instance|backend|store)\b/g, '.*')
 
 /** The metrics that a query names; undefined where it is not PromQL. */
 export function metricsIn(query: string): readonly string[] | undefined {
