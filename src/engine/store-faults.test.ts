@@ -126,11 +126,11 @@ const faults: Readonly<Record<string, Case>> = {
     fault: (lastsMs) => (Math.floor(lastsMs / 7000) % 2 === 0 ? { failures: always } : {}),
   },
   'returns short pages': { fault: () => ({ shortReads: half }), opens: false },
-  // A claim whose release was lost is waited for until its lease runs out.
+  // A claim whose release was lost is waited for until its lease runs out, and so is the next one.
   'loses half of what it acknowledges': {
     fault: () => ({ lostWrites: half }),
     opens: false,
-    slowestMs: 2 * usualLeaseMs,
+    slowestMs: 2 * usualLeaseMs + inTimeMs,
   },
 }
 
