@@ -9,7 +9,7 @@ import type { Clock, EpochMs } from '../core/clock.ts'
 import { inTime } from '../core/deadline.ts'
 import { hullOf, type Interval, type Intervals, intersectAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
-import { clockOf, measure, type Pane, slice } from '../core/pane.ts'
+import { measure, type Pane } from '../core/pane.ts'
 import { Far, type FarCounters } from './far-queue.ts'
 import type { StoreFigures, StoreOperation } from './figures.ts'
 import { StoreGuard } from './guard.ts'
@@ -18,7 +18,8 @@ import { peekInto } from './peek.ts'
 import { Sightings } from './sightings.ts'
 import { notAhead } from './skew.ts'
 import type { Entry, Found, MaybePromise, ShapeRecord, Store } from './store.ts'
-import { everything, gapIn, layOver } from './tile.ts'
+import { everything } from './tile.ts'
+import { absentIn, countFetched, newerIn, united } from './two-tiers.ts'
 
 export interface TieredStoreOptions {
   readonly clock: Clock
@@ -322,43 +323,4 @@ class Tiered implements TieredStore {
       if (this.#onTheirWay.get(key) === all) this.#onTheirWay.delete(key)
     })
   }
-}
-
-function absentIn(near: Found | undefined, interval: Interval): Intervals {
-  const gap = gapIn(near?.panes ?? [], interval)
-  return gap === undefined ? [] : [gap]
-}
-
-/** What the far store said, where a bucket of it is newer than the same bucket near. */
-function newerIn(found: readonly Found[], near: Found | undefined): Found | undefined {
-  const panes = found.flatMap((each) => each.panes).filter((pane) => hasNewer(pane, near?.panes ?? []))
-  const [first] = found
-  // A record without buckets is news where nothing was known.
-  return first === undefined || (panes.length === 0 && near !== undefined)
-    ? undefined
-    : { panes, shape: first.shape }
-}
-
-function hasNewer(pane: Pane, near: readonly Pane[]): boolean {
-  for (let bucket = pane.from; bucket < pane.to; bucket++) {
-    const other = near.find(({ from, to }) => from <= bucket && bucket < to)
-    if (other === undefined || !(clockOf(other, bucket) >= clockOf(pane, bucket))) return true
-  }
-  return false
-}
-
-function united(interval: Interval, { near, far }: { near: Found | undefined; far: Found }): Found {
-  const panes = far.panes.reduce<Pane[]>((stored, pane) => layOver(stored, pane), [...(near?.panes ?? [])])
-  const inside = panes.map((pane) => slice(pane, interval)).filter((pane) => pane.from < pane.to)
-  return { panes: inside, shape: near?.shape ?? far.shape }
-}
-
-/** Buckets that were fetched at or before an instant, each once. */
-function countFetched(panes: readonly Pane[], until = Number.POSITIVE_INFINITY): number {
-  const buckets = new Set<number>()
-  for (const pane of panes) {
-    for (let bucket = pane.from; bucket < pane.to; bucket++)
-      if (clockOf(pane, bucket) <= until) buckets.add(bucket)
-  }
-  return buckets.size
 }
