@@ -37,6 +37,7 @@ test('the file says what the defaults say', () => {
     'stores.disk.path': '/var/lib/windowpane',
     'stores.disk.size': '10GiB',
     'stores.disk.reserve': '256MiB',
+    'stores.disk.timeout': '250ms',
   })
 })
 
