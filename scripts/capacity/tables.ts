@@ -17,8 +17,9 @@ const workloads: readonly Workload[] = sizes.map(([nodes, viewers, shapes]) => (
   ...{ nodes, viewers, shapes },
 }))
 
+const engines = ['redis', 'cassandra', 'dynamodb'] as const
+
 export function demandTable(costs: Costs): string {
-  const store = costs.stores['rows'] ?? undefined
   return tableOf(
     [
       'nodes',
@@ -29,15 +30,18 @@ export function demandTable(costs: Costs): string {
       'store reads/s',
       'store writes/s',
       'cell operations/s',
-      'cores',
+      ...engines.map((engine) => `cores with ${engine}`),
     ],
     workloads.map((workload) => {
       const demand = demandOf(workload)
       const { requests, queries, reads, writes, cellReads, cellWrites } = demand
-      const cores = store && coresFor(demand, costs, store)
+      const cores = engines.map((engine) => {
+        const store = costs.stores[engine]
+        return store ? count(coresFor(demand, costs, store)) : 'not measured'
+      })
       return [
         ...[workload.nodes, workload.viewers, workload.shapes, requests, queries, reads, writes].map(count),
-        ...[count(cellReads + cellWrites), cores === undefined ? 'not measured' : count(cores)],
+        ...[count(cellReads + cellWrites), ...cores],
       ]
     }),
   )
