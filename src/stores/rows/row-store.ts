@@ -197,14 +197,14 @@ export class RowStore implements Store {
     const { now, retentionMs } = rows
     const stamp = Buffer.from(newUuid(this.#options.clock.random).replaceAll('-', ''), 'hex')
     const text = encodeRecord({ ...record, newest: 0 }).toString()
-    const isRecorded = !this.#known.mustRecord(key, text, now - retentionMs / recordsPerRetention)
-    const dated = { value: await pack(placeOf(key), encodeRecord(record)), clock: record.newest }
+    const mustRecord = this.#known.mustRecord(key, text, now - retentionMs / recordsPerRetention)
+    const packed = mustRecord ? await pack(placeOf(key), encodeRecord(record)) : undefined
     await this.#engine.write(prefix + key, {
       ...rows,
-      ...(!isRecorded && { record: dated }),
+      ...(packed && { record: { value: packed, clock: record.newest } }),
       stamp: { value: stamp, clock: record.newest },
     })
-    this.#known.wrote(key, stamp, isRecorded ? undefined : { text, at: now })
+    this.#known.wrote(key, stamp, mustRecord ? { text, at: now } : undefined)
   }
 }
 
