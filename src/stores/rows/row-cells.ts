@@ -35,6 +35,7 @@ import type { CellCommit, CellEngine } from './cell-engine.ts'
 
 /** Rows that are remembered as they were last seen; forgetting one costs a read. */
 const maxSeen = 1000
+const maxSeenBytes = 4 * 1024 * 1024
 /** Others may be changing the same rows: after so many attempts the operation is given up. */
 const maxAttempts = 16
 const maxTurnMs = 10_000
@@ -48,7 +49,11 @@ export class RowCells implements Cells {
   /** By partition: the operation that is the last in line. */
   readonly #turns = new Map<string, Promise<unknown>>()
   /** A change at the revision of a row that was seen needs no read: the commit fails where the row has changed since. */
-  readonly #seen = new BoundedMap<string, Cell>({ maxEntries: maxSeen })
+  readonly #seen = new BoundedMap<string, Cell>({
+    maxEntries: maxSeen,
+    maxWeight: maxSeenBytes,
+    weightOf: ({ value }) => value.byteLength,
+  })
 
   constructor(engine: CellEngine, clock: Clock) {
     this.name = engine.name
