@@ -145,8 +145,10 @@ export class RowStore implements Store {
     this.#known.saw(key, stored.record === undefined ? undefined : stored.stamp)
     const record = stored.record && (await this.#recordIn(key, stored.record))
     if (record === undefined) return undefined
+    // Engines return what begins in a block: rows that end before the interval are not unpacked.
+    const wanted = interval === undefined ? [] : stored.rows.filter((row) => overlaps(row, interval))
     const rows = await Promise.all(
-      stored.rows.map(async (row) => ({ ...row, pane: await this.#paneIn(key, row, record.frame) })),
+      wanted.map(async (row) => ({ ...row, pane: await this.#paneIn(key, row, record.frame) })),
     )
     return { record, rows }
   }
