@@ -44,7 +44,7 @@ export interface ClaimCounters extends Record<(typeof leaseResults)[number], num
 
 export const noLeases: Readonly<ClaimCounters> = { won: 0, waited: 0, expired: 0, unavailable: 0 }
 
-/** What is left of a lease that is renewed in time always exceeds the 10 s by which the clocks of two nodes may differ. */
+/** Clocks of two nodes may differ by 10 s. A lease that is renewed in time never has less than that left. */
 export const usualLeaseMs = 15_000
 const renewalsPerLease = 5
 const retriesPerLease = 30
@@ -66,7 +66,10 @@ export class CellClaims implements Claims {
     const { clock, share, cells, leaseMs = usualLeaseMs } = this.#options
     if (cells.isAlone?.() === true) return { verdict: Promise.resolve('go'), release() {} }
     const lease = new Lease({ wanted, clock, share, leaseMs, rows: this.#rows, node: this.#node })
-    return { verdict: this.#decide(lease), release: (isStored) => void lease.release(isStored) }
+    return {
+      verdict: this.#decide(lease),
+      release: (isStored) => void lease.release(isStored).catch(() => {}),
+    }
   }
 
   async #decide(lease: Lease): Promise<Verdict> {

@@ -3,7 +3,14 @@ import type { Edges } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
-import type { Cell, CellDraft, CellId, Cells, Condition, Revision } from '../stores/cells.ts'
+import {
+  type Cell,
+  type CellDraft,
+  type CellId,
+  type Cells,
+  type Revision,
+  unchangedSince,
+} from '../stores/cells.ts'
 
 /** A flight of any node, as its row says. */
 export interface ClaimedFlight {
@@ -70,7 +77,7 @@ export class ClaimRows {
 
   async #put(row: ClaimRow, flights: readonly ClaimedFlight[]): Promise<WriteOutcome> {
     const { key } = row
-    const outcome = await this.#options.cells.put(idOf(key), this.#draftOf(flights), conditionOf(row))
+    const outcome = await this.#options.cells.put(idOf(key), this.#draftOf(flights), unchangedSince(row.rev))
     if (outcome.ok) return { isWritten: true, row: { key, flights, rev: outcome.rev } }
     if (outcome.reason !== 'condition') throw new Error(`a claim was refused: ${outcome.reason}`)
     const { current } = outcome
@@ -79,7 +86,8 @@ export class ClaimRows {
 
   async #remove(row: ClaimRow): Promise<WriteOutcome> {
     const { key } = row
-    const isGone = row.rev === undefined || (await this.#options.cells.remove(idOf(key), conditionOf(row)))
+    const isGone =
+      row.rev === undefined || (await this.#options.cells.remove(idOf(key), unchangedSince(row.rev)))
     return { isWritten: isGone, row: isGone ? { key, flights: [], rev: undefined } : await this.read(key) }
   }
 
@@ -109,9 +117,6 @@ export class ClaimRows {
 
 const landedWithin = (ms: number, { landed }: ClaimedFlight, now: EpochMs): boolean =>
   landed !== undefined && now < landed.at + ms
-
-const conditionOf = ({ rev }: ClaimRow): Condition =>
-  rev === undefined ? { is: 'absent' } : { is: 'revision', rev }
 
 const idOf = (key: Key): CellId => ({ pk: `claim#${key}`, sk: 'flights' })
 

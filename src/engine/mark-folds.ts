@@ -1,7 +1,7 @@
 /** Keeping the number of marks within a limit: what several of them say is said by one that covers them all. */
 import { covers, folded, type Mark } from '../core/mark.ts'
 
-/** What a mark covers is said by it: a purge that is repeated every minute is one mark. */
+/** A mark replaces the marks that it covers: a purge that is repeated every minute is one mark. */
 export function withMark(marks: readonly Mark[], mark: Mark): readonly Mark[] {
   if (marks.some((other) => covers(other, mark))) return marks
   return [...marks.filter((other) => !covers(mark, other)), mark]

@@ -5,7 +5,15 @@
 import { hash } from 'node:crypto'
 import type { EpochMs } from '../core/clock.ts'
 import type { Mark } from '../core/mark.ts'
-import type { Cell, CellDraft, CellId, Cells, Change, Condition, Revision } from '../stores/cells.ts'
+import {
+  type Cell,
+  type CellDraft,
+  type CellId,
+  type Cells,
+  type Change,
+  type Revision,
+  whateverIsThere,
+} from '../stores/cells.ts'
 
 export interface MarkRowsOptions {
   /** Limited in time by their guard: they reject where the store fails, is late, or is left alone. */
@@ -17,7 +25,6 @@ export interface MarkRowsOptions {
 const pk = 'marks'
 const schema = 1
 const head: CellId = { pk, sk: 'head' }
-const whateverIsThere: Condition = { is: 'expired', deadline: 'freshUntil' }
 /** A row says itself when it lapses. Rows are collected later, so that a longer retention finds them still there. */
 const collectAfterMs = 30 * 86_400_000
 /** What one publish takes; rows to be removed that are left over lapse by themselves. */

@@ -167,9 +167,9 @@ export class Marks {
   }
 
   /**
-   * What this node fetched before a mark bears a later clock than the mark where the clock of the node that made it is
-   * behind. So marks that are seen for the first time, and are older than the time since the last look explains, are made
-   * again by this node's clock.
+   * The clock of the node that made a mark may be behind. Buckets that this node fetched before the mark was made then seem
+   * newer than the mark. This node therefore repeats, by its own clock, each mark that it sees for the first time and that is
+   * older than the time since the last look explains.
    */
   #repeated(kept: readonly Mark[], lookedAt: number): Mark[] {
     if (this.#lastRead === undefined) return []

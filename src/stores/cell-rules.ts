@@ -1,5 +1,6 @@
 /** What the operations on cells mean, as pure functions of the row that is there: engines only fetch and store. */
 import type { EpochMs } from '../core/clock.ts'
+import { reservedNames } from './cell-names.ts'
 import type {
   Cell,
   CellAttributes,
@@ -52,22 +53,6 @@ function refusalOfDraft(draft: CellDraft, maxValueBytes: number): CellRefusal | 
   return areFlat(draft.attributes ?? {}) ? undefined : 'attributes'
 }
 
-/** What engines call the members of a row themselves. */
-const reservedNames: ReadonlySet<string> = new Set([
-  'pk',
-  'sk',
-  'kind',
-  'v',
-  'rev',
-  'value',
-  'level',
-  'ttl',
-  'fresh_until',
-  'stale_until',
-  'error_until',
-  'lease_until',
-  'refilled_at',
-])
 const maxAttributes = 32
 const maxAttributeLength = 1024
 

@@ -44,7 +44,7 @@ export interface CellDraft {
   readonly attributes?: CellAttributes
 }
 
-/** Text or whole numbers. Names are in lower case (`generated_at`) and none of `reservedNames` in cell-rules.ts. */
+/** Text or whole numbers. Names are in lower case (`generated_at`) and none of `reservedNames` in cell-names.ts. */
 export type CellAttributes = Readonly<Record<string, string | number>>
 
 export interface Cell extends CellDraft {
@@ -59,6 +59,13 @@ export type Condition =
   | { readonly is: 'expired'; readonly deadline: Deadline }
   /** Present at this revision and, where asked, before this clock is reached: an expired holder may not publish. */
   | { readonly is: 'revision'; readonly rev: Revision; readonly before?: Deadline }
+
+/** Holds for every row that sets no `freshUntil`, and where there is no row. */
+export const whateverIsThere: Condition = { is: 'expired', deadline: 'freshUntil' }
+
+/** Holds while a row is as it was read; undefined where there was none. */
+export const unchangedSince = (rev: Revision | undefined): Condition =>
+  rev === undefined ? { is: 'absent' } : { is: 'revision', rev }
 
 export type CellRefusal =
   | 'condition'

@@ -136,7 +136,8 @@ class Tiered implements TieredStore {
     if (isKnown && found !== undefined && this.#unsent.has(key)) void this.#promote(key)
     const comparison = this.#notices?.due(key)
     if (comparison === undefined || this.#isClosed) return found
-    const compared = this.#compare(key, comparison)
+    // Should it fail, the copy in memory is still within its TTL.
+    const compared = this.#compare(key, comparison).catch(() => {})
     return comparison.isOverdue ? compared.then(() => this.#near.read(key, interval)) : found
   }
 

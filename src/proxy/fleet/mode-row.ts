@@ -3,7 +3,7 @@
  * removed, only replaced or marked as over, so that a node which reads late can tell "set" from "set and ended since".
  */
 import type { EpochMs } from '../../core/clock.ts'
-import type { Cell, CellDraft, CellId, Cells, Condition, PutOutcome } from '../../stores/cells.ts'
+import { type Cell, type CellDraft, type CellId, type Cells, unchangedSince } from '../../stores/cells.ts'
 import { type Mode, modes } from '../request/settings.ts'
 
 /** One `windowpane mode`, of whichever node. */
@@ -43,18 +43,13 @@ export class ModeRow {
         const cell = await this.#cells.get(id, schema)
         const edited = edit(modesIn(cell))
         if (edited === undefined) return true
-        const outcome = await this.#put(edited, cell)
+        const outcome = await this.#cells.put(id, draftOf(edited), unchangedSince(cell?.rev))
         if (outcome.ok || outcome.reason !== 'condition') return outcome.ok
       }
     } catch {
       // The caller is told that it is not stored.
     }
     return false
-  }
-
-  async #put(edited: SetModes, cell: Cell | undefined): Promise<PutOutcome> {
-    const condition: Condition = cell === undefined ? { is: 'absent' } : { is: 'revision', rev: cell.rev }
-    return this.#cells.put(id, draftOf(edited), condition)
   }
 }
 

@@ -3,7 +3,13 @@
  * summary. The two are apart because the first is read regularly, and by every node, the second only when somebody asks.
  */
 import type { Clock, EpochMs } from '../../core/clock.ts'
-import type { Cell, CellAttributes, CellDraft, Cells, Condition } from '../../stores/cells.ts'
+import {
+  type Cell,
+  type CellAttributes,
+  type CellDraft,
+  type Cells,
+  whateverIsThere,
+} from '../../stores/cells.ts'
 import { encodeSummary, type NodeSummary, summaryIn } from './summary.ts'
 
 export interface NodeFacts {
@@ -37,7 +43,6 @@ const forgetMs = 3_600_000
 const nodesPk = 'nodes'
 const summariesPk = 'node-summaries'
 const schema = 1
-const whateverIsThere: Condition = { is: 'expired', deadline: 'freshUntil' }
 
 export class NodeRows {
   readonly #options: NodeRowsOptions

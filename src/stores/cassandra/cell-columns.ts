@@ -1,5 +1,6 @@
 /** A cell as columns of its table, and back. */
-import type { Cell, CellClocks } from '../cells.ts'
+import { clockEntries } from '../cell-names.ts'
+import type { Cell } from '../cells.ts'
 import type { Row } from './library.ts'
 
 /** Besides those of the primary key. All are written each time, and none of them as null, which would be a tombstone. */
@@ -14,17 +15,6 @@ export const writtenColumns = [
   'value',
 ] as const
 
-/** The names of clocks and level in the map `figures`. */
-const clockNames = {
-  freshUntil: 'fresh_until',
-  staleUntil: 'stale_until',
-  errorUntil: 'error_until',
-  leaseUntil: 'lease_until',
-  refilledAt: 'refilled_at',
-} as const satisfies Record<keyof CellClocks, string>
-
-const clocks = Object.entries(clockNames) as readonly (readonly [keyof CellClocks, string])[]
-
 /** "Never", which no collection clock is. */
 const never = 0n
 
@@ -32,7 +22,7 @@ const never = 0n
 export function columnsOf(cell: Cell): unknown[] {
   const { rev, kind, v, collectAt, attributes = {}, level, value } = cell
   const collection = collectAt === 'never' ? never : BigInt(collectAt)
-  const figures = clocks.map(([member, name]) => [name, cell.clocks[member]] as const)
+  const figures = clockEntries.map(([member, name]) => [name, cell.clocks[member]] as const)
   const known = [...figures, ['level', level] as const].filter(([, figure]) => figure !== undefined)
   const texts = Object.entries(attributes).filter(([, text]) => typeof text === 'string')
   const integers = Object.entries(attributes).flatMap(([name, number]) =>
@@ -48,7 +38,7 @@ export function cellIn(row: Row): Cell {
   const texts = (row['texts'] ?? {}) as Readonly<Record<string, string>>
   const integers = Object.entries((row['integers'] ?? {}) as Readonly<Record<string, bigint>>)
   const attributes = { ...texts, ...Object.fromEntries(integers.map(([name, n]) => [name, Number(n)])) }
-  const known = clocks.filter(([, name]) => figures[name] !== undefined)
+  const known = clockEntries.filter(([, name]) => figures[name] !== undefined)
   const collection = row['collect_at'] as bigint
   const { level } = figures
   return {

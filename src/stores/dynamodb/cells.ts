@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb'
+import { clockEntries, reservedNames } from '../cell-names.ts'
 import type { Cell, CellAttributes, CellCapabilities, CellClocks, Revision } from '../cells.ts'
 import type { CellCommit, CellEngine } from '../rows/cell-engine.ts'
 import { isCondition, throttledError } from './errors.ts'
@@ -128,20 +129,6 @@ function conditionOn(expected: Revision | undefined) {
   }
 }
 
-const clockNames = {
-  freshUntil: 'fresh_until',
-  staleUntil: 'stale_until',
-  errorUntil: 'error_until',
-  leaseUntil: 'lease_until',
-  refilledAt: 'refilled_at',
-} as const satisfies Record<keyof CellClocks, string>
-
-const clockEntries = Object.entries(clockNames) as [keyof CellClocks, string][]
-const ownNames: ReadonlySet<string> = new Set([
-  ...['pk', 'sk', 'kind', 'v', 'rev', 'value', 'level', 'ttl'],
-  ...Object.values(clockNames),
-])
-
 function itemOf({ kind, v, rev, value, level, collectAt, clocks, attributes = {} }: Cell): Item {
   const item: Item = { kind: { S: kind }, v: numeral(v), rev: { S: rev }, value: { B: value } }
   if (level !== undefined) item['level'] = numeral(level)
@@ -183,7 +170,7 @@ function clocksOf(item: Item): CellClocks {
 }
 
 function attributesOf(item: Item): CellAttributes | undefined {
-  const own = Object.entries(item).filter(([name]) => !ownNames.has(name))
+  const own = Object.entries(item).filter(([name]) => !reservedNames.has(name))
   if (own.length === 0) return undefined
   return Object.fromEntries(own.map(([name, { S, N }]) => [name, S ?? Number(N)]))
 }

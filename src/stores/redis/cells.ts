@@ -7,6 +7,7 @@
  * Percent signs and braces in PK are percent-encoded. `ttl` is when a cell may be collected, in seconds since 1970; the
  * server removes it a little later. All other times are milliseconds.
  */
+import { clockEntries, clockNames, reservedNames } from '../cell-names.ts'
 import type { Cell, CellAttributes, CellClocks } from '../cells.ts'
 import type { CellCommit, CellEngine } from '../rows/cell-engine.ts'
 import type { Connection } from './connection.ts'
@@ -20,18 +21,7 @@ const slackMs = 60_000
 /** Attributes that are numbers; no attribute can have this name. */
 const integersField = '#integers'
 
-const clockFields = {
-  freshUntil: 'fresh_until',
-  staleUntil: 'stale_until',
-  errorUntil: 'error_until',
-  leaseUntil: 'lease_until',
-  refilledAt: 'refilled_at',
-} as const satisfies Readonly<Record<keyof CellClocks, string>>
-
-const ownFields: ReadonlySet<string> = new Set([
-  ...Object.values(clockFields),
-  ...['kind', 'v', 'rev', 'value', 'level', 'ttl', integersField],
-])
+const ownFields: ReadonlySet<string> = new Set([...reservedNames, integersField])
 
 export class RedisCells implements CellEngine {
   readonly name = 'redis'
@@ -88,7 +78,7 @@ const endOf = ({ collectAt }: Cell): Argument => (collectAt === 'never' ? '' : c
 function fieldsOf(cell: Cell): Argument[] {
   const { kind, v, rev, value, level, collectAt, clocks, attributes = {} } = cell
   const times = Object.entries(clocks).map(
-    ([name, at]) => [clockFields[name as keyof CellClocks], at] as const,
+    ([name, at]) => [clockNames[name as keyof CellClocks], at] as const,
   )
   const integers = Object.keys(attributes).filter((name) => typeof attributes[name] === 'number')
   const fields: readonly (readonly [string, Argument | undefined])[] = [
@@ -109,7 +99,7 @@ function fieldsOf(cell: Cell): Argument[] {
 function cellOf(fields: Readonly<Record<string, Buffer>>): Cell | undefined {
   const { kind, v, rev, value, level, ttl, [integersField]: integers } = fields
   if (kind === undefined || v === undefined || rev === undefined || value === undefined) return undefined
-  const clocks = Object.entries(clockFields).flatMap(([name, field]) =>
+  const clocks = clockEntries.flatMap(([name, field]) =>
     fields[field] === undefined ? [] : [[name, Number(fields[field])] as const],
   )
   return {

@@ -1,0 +1,18 @@
+/** What the members of a cell are called where programs in other languages read it. */
+import type { CellClocks } from './cells.ts'
+
+export const clockNames = {
+  freshUntil: 'fresh_until',
+  staleUntil: 'stale_until',
+  errorUntil: 'error_until',
+  leaseUntil: 'lease_until',
+  refilledAt: 'refilled_at',
+} as const satisfies Readonly<Record<keyof CellClocks, string>>
+
+export const clockEntries = Object.entries(clockNames) as readonly (readonly [keyof CellClocks, string])[]
+
+/** Names that no attribute may have. */
+export const reservedNames: ReadonlySet<string> = new Set([
+  ...['pk', 'sk', 'kind', 'v', 'rev', 'value', 'level', 'ttl'],
+  ...Object.values(clockNames),
+])
