@@ -5,7 +5,6 @@ import type { Row, Statement } from './library.ts'
 const maxBatchBytes = 768 * 1024
 /** What a statement takes besides its value. */
 const statementBytes = 128
-const maxParallel = 16
 const pageBytes = 2 * 1024 * 1024
 const [minPageRows, maxPageRows] = [8, 4096]
 
@@ -33,15 +32,4 @@ export function rowsPerPage(rows: readonly Row[]): number {
   const bytes = rows.reduce((sum, row) => sum + bytesIn(Object.values(row)), statementBytes)
   const fitting = Math.floor(pageBytes / (bytes / Math.max(1, rows.length)))
   return Math.min(Math.max(minPageRows, fitting), maxPageRows)
-}
-
-/** Results in the order of the items; a few are under way at a time. */
-export async function inParallel<T, R>(items: readonly T[], action: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = []
-  let next = 0
-  const work = async (): Promise<void> => {
-    for (let i = next++; i < items.length; i = next++) results[i] = await action(items[i]!)
-  }
-  await Promise.all(Array.from({ length: Math.min(maxParallel, items.length) }, work))
-  return results
 }

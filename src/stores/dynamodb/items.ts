@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto'
 import type { WriteRequest } from '@aws-sdk/client-dynamodb'
 import type { EpochSeconds } from '../cells.ts'
+import { inParallel } from '../rows/in-parallel.ts'
 import { throttledError } from './errors.ts'
 import { partKey } from './keys.ts'
 import type { Item } from './library.ts'
@@ -15,8 +16,6 @@ import type { Requests } from './requests.ts'
 const maxValueBytes = 390 * 1024
 /** BatchWriteItem takes 25 items; fewer are sent in parallel, since 10 MB in one request would not arrive in time. */
 const maxBatch = 4
-/** Requests of one operation at a time. */
-const maxParallel = 16
 
 export const bytesIn = (item: Item, name: string): Buffer | undefined => {
   const bytes = item[name]?.B
@@ -113,17 +112,4 @@ export async function loadValue(requests: Requests, pk: string, item: Item): Pro
   if (parts === undefined) return bytesIn(item, 'v')
   const found = await itemsIn(requests, { pk: `${pk}#${item['set']?.S}` })
   return found.length === parts ? Buffer.concat(found.map((part) => bytesIn(part, 'v')!)) : undefined
-}
-
-export async function inParallel<T, R>(
-  items: readonly T[],
-  action: (item: T, index: number) => Promise<R>,
-): Promise<R[]> {
-  const results: R[] = []
-  let next = 0
-  const work = async (): Promise<void> => {
-    for (let i = next++; i < items.length; i = next++) results[i] = await action(items[i]!, i)
-  }
-  await Promise.all(Array.from({ length: Math.min(maxParallel, items.length) }, work))
-  return results
 }

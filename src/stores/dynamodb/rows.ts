@@ -11,19 +11,10 @@ import type { EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import type { StoreFigures } from '../figures.ts'
+import { inParallel } from '../rows/in-parallel.ts'
 import type { Dated, RowEngine, RowWrite, StoredKey, StoredRow } from '../rows/row-engine.ts'
 import { isCondition } from './errors.ts'
-import {
-  bytesIn,
-  inParallel,
-  itemsIn,
-  type KeyRange,
-  loadValue,
-  numberIn,
-  numeral,
-  pages,
-  storeValue,
-} from './items.ts'
+import { bytesIn, itemsIn, type KeyRange, loadValue, numberIn, numeral, pages, storeValue } from './items.ts'
 import {
   endOfHead,
   isSliceKey,

@@ -13,13 +13,13 @@
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import type { StoreFigures } from '../figures.ts'
+import { rowLengths } from '../rows/pieces.ts'
 import type { RowEngine, RowId, RowWrite, StoredKey, StoredRow } from '../rows/row-engine.ts'
 import type { Connection } from './connection.ts'
 import type { Argument, RedisClient } from './library.ts'
 import { type RowNames, rowNames } from './names.ts'
 
 const sliceBuckets = 1024
-const rowLengths = [1, 4, 16, 64] as const
 /** From so many buckets of a slice on, all of it is read: naming more ids costs more than a few rows too many. */
 const wholeFrom = sliceBuckets / 2
 /** Wider ranges, and unbounded ones, are read in two steps: which slices there are, and those. */

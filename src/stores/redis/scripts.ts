@@ -2,6 +2,7 @@
  * Scripts that a server runs as one step. Every key that they touch is among their KEYS and has the same hash tag, so that
  * they work on clusters. None depends on the server's clock. Times are milliseconds.
  */
+import { rowLengths } from '../rows/pieces.ts'
 
 /**
  * Writes what is stored of a key besides its rows, and rows of one slice. Everywhere the newer clock wins. What a longer row
@@ -48,7 +49,7 @@ local function put(id, value)
   local dot = string.find(id, '.', 1, true)
   local offset, buckets = tonumber(string.sub(id, 1, dot - 1)), tonumber(string.sub(id, dot + 1))
   local rivals, covered = {id}, {}
-  for _, length in ipairs({1, 4, 16, 64}) do
+  for _, length in ipairs({${rowLengths.join(', ')}}) do
     if length > buckets then
       rivals[#rivals + 1] = (offset - offset % length) .. '.' .. length
     elseif length < buckets then

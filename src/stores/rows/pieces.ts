@@ -8,7 +8,8 @@ import { join } from '../../core/pane-join.ts'
 import { consolidate } from '../tile.ts'
 import type { DatedRowId } from './row-engine.ts'
 
-const rowLengths = [64, 16, 4, 1] as const
+/** Engines may derive from it which rows can begin where. */
+export const rowLengths = [64, 16, 4, 1] as const
 const longestRow = rowLengths[0]
 
 /** Longer values come near the item limits of engines, and a refresh of one bucket must not be behind megabytes. */
