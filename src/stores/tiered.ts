@@ -1,21 +1,19 @@
 /**
  * Memory in front of a far store that other nodes may share. `near` answers from memory at once. `read` asks the far store,
  * within a time limit, for the buckets that memory lacks or that the caller calls stale, and keeps what is newer there. A
- * write is in memory before it returns and goes to the far store afterwards, from the second sighting of its shape on: ad
- * hoc queries are not dashboards. The far store may be slow, broken or gone: requests do not notice.
+ * write is in memory before it returns and goes to the far store afterwards, where outbound.ts
+ * sends it. The far store may be slow, broken or gone: requests do not notice.
  */
-import { BoundedMap } from '../core/bounded-map.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { inTime } from '../core/deadline.ts'
 import { hullOf, type Interval, type Intervals, intersectAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
-import { measure, type Pane } from '../core/pane.ts'
 import { Far, type FarCounters } from './far-queue.ts'
 import type { StoreFigures, StoreOperation } from './figures.ts'
 import { StoreGuard } from './guard.ts'
 import { type Comparison, Notices } from './notices.ts'
+import { Outbound } from './outbound.ts'
 import { peekInto } from './peek.ts'
-import { Sightings } from './sightings.ts'
 import { notAhead } from './skew.ts'
 import type { Entry, Found, MaybePromise, ShapeRecord, Store } from './store.ts'
 import { everything } from './tile.ts'
@@ -56,12 +54,6 @@ export function tieredStore(options: TieredStoreOptions): TieredStore {
   return new Tiered(options)
 }
 
-/** A shape that is not seen again for this long counts as new. */
-const sightingPeriodMs = 12 * 3_600_000
-const sightingsForFar = 2
-const sightingsForBig = 4
-/** A key that is forgotten goes to the far store only as its buckets are fetched again. */
-const maxUnsent = 10_000
 /** More runs than this are read in one go, together with what lies between them. */
 const maxFarReads = 4
 /** What one step of a listing may take: pages of a large store are slow, and no request waits for them. */
@@ -75,14 +67,9 @@ class Tiered implements TieredStore {
   readonly #farStore: Store
   readonly #guard: StoreGuard
   readonly #isTrusted: () => boolean
-  readonly #sightings: Sightings
-  readonly #bigBytes: number
+  readonly #outbound: Outbound
   /** Only where the far store can tell whether others have written. */
   readonly #notices: Notices | undefined
-  /** Keys with buckets that are in memory only. Their number grows with new shapes, not with shapes in use. */
-  readonly #unsent = new BoundedMap<Key, true>({ maxEntries: maxUnsent })
-  /** Per key the writes that are on their way to the far store; resolves to whether it has them all. */
-  readonly #onTheirWay = new Map<Key, Promise<boolean>>()
   /** Reads of the far store that are under way, by key, interval and removals before them. */
   readonly #reading = new Map<string, Promise<Found | undefined>>()
   /** Grows with every removal: what the far store said before one must not come back after it. */
@@ -98,8 +85,8 @@ class Tiered implements TieredStore {
     this.#guard = options.guard ?? new StoreGuard({ clock, timeoutMs: farTimeoutMs, onOperation })
     this.#isTrusted = options.isTrusted ?? (() => true)
     this.#far = new Far(far, { guard: this.#guard, maxQueuedBytes })
-    this.#sightings = new Sightings(clock, sightingPeriodMs)
-    this.#bigBytes = options.bigBytes ?? 8 * 1024 * 1024
+    const { bigBytes = 8 * 1024 * 1024 } = options
+    this.#outbound = new Outbound({ clock, near, far: this.#far, bigBytes })
     if (far.hasNews !== undefined) {
       const areAnnounced = far.onNews?.((key, interval) => this.#notices?.announce(key, interval)) ?? false
       this.#notices = new Notices(clock, options.noticeMs ?? 60_000, areAnnounced)
@@ -132,8 +119,7 @@ class Tiered implements TieredStore {
   /** A lookup begins here: it is one sighting of the shape. */
   near(key: Key, interval: Interval): MaybePromise<Found | undefined> {
     const found = this.#near.read(key, interval)
-    const isKnown = this.#sightings.see(key) >= sightingsForFar
-    if (isKnown && found !== undefined && this.#unsent.has(key)) void this.#promote(key)
+    this.#outbound.see(key, found !== undefined)
     const comparison = this.#notices?.due(key)
     if (comparison === undefined || this.#isClosed) return found
     // Should it fail, the copy in memory is still within its TTL.
@@ -165,22 +151,12 @@ class Tiered implements TieredStore {
 
   write(key: Key, entry: Entry): MaybePromise<boolean> {
     const kept = this.#near.write(key, entry)
-    const seen = this.#sightings.count(key) || this.#sightings.see(key)
-    if (seen >= this.#sightingsFor(entry.pane)) this.#send(key, entry)
-    else this.#unsent.set(key, true)
+    this.#outbound.offer(key, entry)
     return kept
   }
 
-  async share(key: Key, interval: Interval, isAwaited: boolean): Promise<boolean> {
-    const seen = this.#sightings.count(key)
-    if (isAwaited && seen < sightingsForBig) {
-      const found = await this.#near.read(key, interval)
-      const unsent = found?.panes.filter((pane) => seen < this.#sightingsFor(pane)) ?? []
-      for (const pane of unsent) this.#send(key, { pane, shape: found!.shape })
-      // Several nodes ask for it: it is no one-off.
-      this.#sightings.see(key, sightingsForBig)
-    }
-    return (await this.#onTheirWay.get(key)) ?? seen >= sightingsForFar
+  share(key: Key, interval: Interval, isAwaited: boolean): Promise<boolean> {
+    return this.#outbound.share(key, interval, isAwaited)
   }
 
   async remove(key: Key, interval?: Interval, fetchedUntil?: EpochMs): Promise<number> {
@@ -288,9 +264,7 @@ class Tiered implements TieredStore {
     both: { readonly near: Found | undefined; readonly far: Found },
   ): MaybePromise<Found | undefined> {
     this.#far.counters.found++
-    // It is in the far store already, so it is no one-off.
-    this.#sightings.see(key, sightingsForBig)
-    this.#unsent.delete(key)
+    this.#outbound.seenFar(key)
     const shape = both.near?.shape ?? both.far.shape
     const kept = both.far.panes.map((pane) => this.#near.write(key, { pane, shape }))
     // Memory may be too small for it: the answer is not.
@@ -299,29 +273,5 @@ class Tiered implements TieredStore {
     return kept.some((one) => one instanceof Promise)
       ? Promise.all(kept).then(answer)
       : answer(kept as boolean[])
-  }
-
-  /** The second sighting: what is in memory so far goes to the far store. */
-  async #promote(key: Key): Promise<void> {
-    this.#unsent.delete(key)
-    const found = await this.#near.read(key, everything)
-    for (const pane of found?.panes ?? []) {
-      if (measure(pane) <= this.#bigBytes) this.#send(key, { pane, shape: found!.shape })
-    }
-  }
-
-  #sightingsFor(pane: Pane): number {
-    return measure(pane) > this.#bigBytes ? sightingsForBig : sightingsForFar
-  }
-
-  #send(key: Key, entry: Entry): void {
-    const before = this.#onTheirWay.get(key)
-    const written = this.#far.enqueue(key, entry)
-    const all =
-      before === undefined ? written : Promise.all([before, written]).then((is) => is.every(Boolean))
-    this.#onTheirWay.set(key, all)
-    void all.then(() => {
-      if (this.#onTheirWay.get(key) === all) this.#onTheirWay.delete(key)
-    })
   }
 }

@@ -1,0 +1,99 @@
+/**
+ * Which panes of a key go to the far store, and when: a shape from its second sighting on, a big pane from the fourth, and
+ * at once what another node waits for. Ad hoc queries are not dashboards.
+ */
+import { BoundedMap } from '../core/bounded-map.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Interval } from '../core/interval.ts'
+import type { Key } from '../core/key.ts'
+import { measure, type Pane } from '../core/pane.ts'
+import type { Far } from './far-queue.ts'
+import { Sightings } from './sightings.ts'
+import type { Entry, Store } from './store.ts'
+import { everything } from './tile.ts'
+
+export interface OutboundOptions {
+  readonly clock: Clock
+  readonly near: Store
+  readonly far: Far
+  /** See `TieredStoreOptions`. */
+  readonly bigBytes: number
+}
+
+/** A shape that is not seen again for this long counts as new. */
+const sightingPeriodMs = 12 * 3_600_000
+const sightingsForFar = 2
+const sightingsForBig = 4
+/** A key that is forgotten goes to the far store only as its buckets are fetched again. */
+const maxUnsent = 10_000
+
+export class Outbound {
+  readonly #options: OutboundOptions
+  readonly #sightings: Sightings
+  /** Keys with buckets that are in memory only. Their number grows with new shapes, not with shapes in use. */
+  readonly #unsent = new BoundedMap<Key, true>({ maxEntries: maxUnsent })
+  /** Per key the writes that are on their way to the far store; resolves to whether it has them all. */
+  readonly #onTheirWay = new Map<Key, Promise<boolean>>()
+
+  constructor(options: OutboundOptions) {
+    this.#options = options
+    this.#sightings = new Sightings(options.clock, sightingPeriodMs)
+  }
+
+  /** A lookup, which may have found something in memory. */
+  see(key: Key, isFound: boolean): void {
+    const isKnown = this.#sightings.see(key) >= sightingsForFar
+    if (isKnown && isFound && this.#unsent.has(key)) void this.#promote(key)
+  }
+
+  /** Buckets of the key were found in the far store, so that it is no one-off. */
+  seenFar(key: Key): void {
+    this.#sightings.see(key, sightingsForBig)
+    this.#unsent.delete(key)
+  }
+
+  /** What was written to memory. */
+  offer(key: Key, entry: Entry): void {
+    const seen = this.#sightings.count(key) || this.#sightings.see(key)
+    if (seen >= this.#sightingsFor(entry.pane)) this.#send(key, entry)
+    else this.#unsent.set(key, true)
+  }
+
+  /** See `Store.share`. */
+  async share(key: Key, interval: Interval, isAwaited: boolean): Promise<boolean> {
+    const seen = this.#sightings.count(key)
+    if (isAwaited && seen < sightingsForBig) {
+      const found = await this.#options.near.read(key, interval)
+      const unsent = found?.panes.filter((pane) => seen < this.#sightingsFor(pane)) ?? []
+      for (const pane of unsent) this.#send(key, { pane, shape: found!.shape })
+      // Several nodes ask for it: it is no one-off.
+      this.#sightings.see(key, sightingsForBig)
+    }
+    return (await this.#onTheirWay.get(key)) ?? seen >= sightingsForFar
+  }
+
+  /** The second sighting: what is in memory so far goes to the far store. */
+  async #promote(key: Key): Promise<void> {
+    const { near, bigBytes } = this.#options
+    this.#unsent.delete(key)
+    const found = await near.read(key, everything)
+    for (const pane of found?.panes ?? []) {
+      if (measure(pane) <= bigBytes) this.#send(key, { pane, shape: found!.shape })
+    }
+  }
+
+  #sightingsFor(pane: Pane): number {
+    return measure(pane) > this.#options.bigBytes ? sightingsForBig : sightingsForFar
+  }
+
+  #send(key: Key, entry: Entry): void {
+    const before = this.#onTheirWay.get(key)
+    const written = this.#options.far.enqueue(key, entry)
+    const all =
+      before === undefined ? written : Promise.all([before, written]).then((is) => is.every(Boolean))
+    this.#onTheirWay.set(key, all)
+    void all.then(() => {
+      if (this.#onTheirWay.get(key) === all) this.#onTheirWay.delete(key)
+    })
+  }
+}
