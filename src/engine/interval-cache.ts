@@ -25,7 +25,7 @@ import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { Shadow, type ShadowRequest } from './shadow/shadow.ts'
 import { newestOf, partsOf, readRuns, withOneFrame } from './stored.ts'
-import type { Answer, CacheRequest, IntervalCacheOptions, Trip } from './trip.ts'
+import { type Answer, type CacheRequest, type IntervalCacheOptions, policyOver, type Trip } from './trip.ts'
 import { vouchedOver } from './witness.ts'
 
 interface Lookup {
@@ -106,7 +106,7 @@ export class IntervalCache {
   #tripOf(request: CacheRequest, decision: Decision): Trip {
     const { plan, identity } = request
     const key = this.#keys.keyOf(plan.shape, plan.grid, identity)
-    const policy = request.policy ?? this.#options.policy
+    const policy = policyOver(this.#options, request, key)
     const maxStaleMs = request.maxStaleMs ?? this.#options.maxStaleMs
     return { request, plan, key, decision, policy, maxStaleMs }
   }

@@ -8,6 +8,7 @@ import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { Pane } from '../core/pane.ts'
 import type { Store } from '../stores/store.ts'
+import type { Learning } from '../ttl/learned/learning.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 import type { Backlog } from './backlog.ts'
 import type { Claims } from './claims.ts'
@@ -36,6 +37,8 @@ export interface IntervalCacheOptions {
   readonly marks?: Pick<BackendMarks, 'marksFor'>
   /** Keeps settled buckets fresh of which it knows that they have not changed; nothing unless told. */
   readonly witness?: Pick<Witness, 'vouchedFor'> | undefined
+  /** What is learned about the data, where a policy may ask for that. */
+  readonly learning?: Learning | undefined
   /** How long a store may take to read or write before the request goes on without it. */
   readonly storeTimeoutMs: number
   /** Hears of every query to the database when it is over, before its result is used. Must not throw. */
@@ -115,4 +118,14 @@ export interface Trip {
   acceptFrom?: EpochMs
   /** The newest clock that the last lookup found among the buckets that are not fresh. */
   newestSeen?: EpochMs
+}
+
+/** The policy of one question: a policy that learns has one for each shape. */
+export function policyOver(
+  { policy: own, learning }: Pick<IntervalCacheOptions, 'policy' | 'learning'>,
+  { policy = own, plan }: Pick<CacheRequest, 'policy' | 'plan'>,
+  key: Key,
+): TtlPolicy {
+  if (policy.learns === undefined || learning === undefined) return policy
+  return learning.policyFor(policy.learns, { key, sources: plan.sources })
 }

@@ -270,6 +270,9 @@ const policyOf = (rig: { policy: TtlPolicy }): TtlPolicy => ({
   get capMs() {
     return rig.policy.capMs
   },
+  get isMonotone() {
+    return rig.policy.isMonotone
+  },
 })
 
 function textOf(answer: Answer): string {

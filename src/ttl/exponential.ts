@@ -25,6 +25,7 @@ export function exponential({ floorMs, doublingMs, capMs }: ExponentialOptions):
   const settledAgeMs = floorMs >= capMs ? 0 : Math.ceil(doublingMs * (1 + Math.log2(capMs / floorMs)))
   return {
     name: 'exponential',
+    isMonotone: true,
     capMs,
     settledAgeMs,
     // Logarithm and power do not undo each other exactly: the cap is reached by age, not by arithmetic.

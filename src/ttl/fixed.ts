@@ -2,5 +2,5 @@
 import type { TtlPolicy } from './policy.ts'
 
 export function fixed(ttlMs: number, settledAgeMs = 0): TtlPolicy {
-  return { name: 'fixed', capMs: ttlMs, settledAgeMs, ttl: () => ttlMs }
+  return { name: 'fixed', isMonotone: true, capMs: ttlMs, settledAgeMs, ttl: () => ttlMs }
 }

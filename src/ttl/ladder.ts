@@ -32,6 +32,7 @@ export function ladder(options: LadderOptions = publishedLadder): TtlPolicy {
   const top = rungs.length - 1
   return {
     name: 'ladder',
+    isMonotone: true,
     capMs,
     settledAgeMs: options.settledAgeMs ?? (floorMs >= capMs ? 0 : top * doublingMs),
     ttl: (ageMs) => (ageMs < doublingMs ? floorMs : rungs[Math.min(top, Math.floor(ageMs / doublingMs))]!),

@@ -25,6 +25,7 @@ export function linear({ floorMs, slope, capMs }: LinearOptions): TtlPolicy {
   const settledAgeMs = floorMs >= capMs ? 0 : Math.ceil(capMs / slope)
   return {
     name: 'linear',
+    isMonotone: true,
     capMs,
     settledAgeMs,
     ttl: (ageMs) =>

@@ -26,6 +26,7 @@ export function logarithmic({ floorMs, riseMs, unitMs, capMs }: LogarithmicOptio
   const settledAgeMs = floorMs >= capMs ? 0 : settledAge((capMs - floorMs) / riseMs, unitMs)
   return {
     name: 'logarithmic',
+    isMonotone: true,
     capMs,
     settledAgeMs,
     ttl(ageMs) {

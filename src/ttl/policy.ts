@@ -1,14 +1,30 @@
 /** How long an answer about a bucket of a given age may be believed. Pure: ages in, durations out. */
+import type { EpochMs } from '../core/clock.ts'
+import type { LearnedTerms } from './learned/learning.ts'
 
 export interface TtlPolicy {
   readonly name: string
   /**
    * The TTL in milliseconds of a bucket that was `ageMs` old when it was fetched, counted from its end. A bucket
-   * that was not over yet has a negative age and gets the floor. Never decreases with age: lookups rely on it.
+   * that was not over yet has a negative age and gets the floor.
    */
   ttl(ageMs: number): number
-  /** Buckets at least this old when fetched are settled: their TTL has reached its cap. */
+  /** Buckets at least this old when fetched are settled: their TTL has reached its cap, or the policy says so. */
   readonly settledAgeMs: number
   /** The largest TTL this policy gives. */
   readonly capMs: number
+  /** Whether the TTL never decreases with age: a lookup then searches, instead of judging every bucket. */
+  readonly isMonotone: boolean
+  /** How the TTL goes up and down, where it is not monotone. */
+  readonly plateaus?: Plateaus
+  /** A policy that learns: the engine asks `Learning` for the policy of a shape, and uses this one while there is none. */
+  readonly learns?: LearnedTerms
+}
+
+/** A TTL that may fall with age: it is constant between one age and the next, and may let buckets lapse earlier. */
+export interface Plateaus {
+  /** The lowest age above `ageMs` from which the TTL may be another one; infinite behind the last. */
+  endOf(ageMs: number): number
+  /** When a bucket with this TTL lapses: at `fetchedAt + ttlMs`, or earlier, so that neighbours lapse together. */
+  lapseOf(fetchedAt: EpochMs, ttlMs: number): EpochMs
 }

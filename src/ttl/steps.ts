@@ -40,6 +40,7 @@ export function steps(options: StepsOptions): TtlPolicy {
   const capMs = ttls.at(-1)!
   return {
     name: 'steps',
+    isMonotone: true,
     capMs,
     settledAgeMs: capMs === options.floorMs ? 0 : ages[ttls.indexOf(capMs)]!,
     ttl: (ageMs) => ttls[ages.findLastIndex((age) => age <= ageMs)] ?? options.floorMs,

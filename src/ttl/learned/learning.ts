@@ -1,0 +1,88 @@
+/**
+ * What is learned about how the data of one backend changes: the seam between the engine, which sees refetches, and the
+ * learner, which makes TTLs of them. What is learned lives outside policies: it outlives a reload, every thread has all of
+ * it, and nodes add theirs. All of it is values: threads can tell each other.
+ */
+import type { EpochMs } from '../../core/clock.ts'
+import type { TtlPolicy } from '../policy.ts'
+
+/** What an operator asks for. */
+export interface LearnedTerms {
+  /** Of the buckets that viewers are shown, this share may be out of date: 0.01 is one in a hundred. */
+  readonly budget: number
+  readonly floorMs: number
+  readonly capMs: number
+  /** From this age on a bucket counts as settled. */
+  readonly settledAgeMs: number
+}
+
+/** A shape, as far as it matters to what is learned about it. */
+export interface LearnedShape {
+  readonly key: string
+  /** Metrics or data sources: shapes of the same ones learn from each other. */
+  readonly sources: readonly string[]
+}
+
+/** What one answer of the database revealed about buckets that were stored before. Flat arrays, one entry per bucket. */
+export interface Refetch {
+  readonly kind: 'refetch'
+  readonly shape: LearnedShape
+  readonly at: EpochMs
+  /** How old the bucket was when its old copy was fetched, and when the new one was; from its end, in milliseconds. */
+  readonly oldAges: Float64Array
+  readonly newAges: Float64Array
+  /** 1 where the value is another one. */
+  readonly changed: Uint8Array
+}
+
+/** One bucket that a viewer was shown was asked for again right afterwards. */
+export interface StalenessSample {
+  readonly kind: 'sample'
+  readonly at: EpochMs
+  /** How old the bucket was when it was shown. */
+  readonly ageMs: number
+  readonly isStale: boolean
+  /** How far the shown value was off, as a share of the true one; 0 where it was right, 1 where it was missing. */
+  readonly error: number
+}
+
+export type LearnedEvent = Refetch | StalenessSample
+
+/** Where the rate of an age class comes from: the first of these that has seen enough. */
+export type RateSource = 'shape' | 'source' | 'backend' | 'prior'
+
+export interface MeasuredStaleness {
+  /** Shares of the buckets shown, with a 95 % confidence interval; 0, 0 and 1 without a sample. */
+  readonly estimate: number
+  readonly low: number
+  readonly high: number
+  readonly samples: number
+  /** How far off stale values were, on average, as a share of the true ones. */
+  readonly error: number
+}
+
+/** One age class, as `windowpane ttl` shows it. Milliseconds, and changes per millisecond. */
+export interface ClassReport {
+  readonly fromMs: number
+  /** Infinite for the last. */
+  readonly toMs: number
+  readonly rate: number
+  readonly rateUpper95: number
+  /** Buckets that were refetched at this age, discounted with the time since then. */
+  readonly observations: number
+  readonly ttlMs: number
+  readonly source: RateSource
+  /** What keeps the TTL from being the one that the budget asks for. */
+  readonly boundBy: 'floor' | 'cap' | undefined
+  readonly staleness: MeasuredStaleness
+}
+
+/** What is learned about one backend. */
+export interface Learning {
+  /** The policy of a shape at this moment. The same object until something was learned. */
+  policyFor(terms: LearnedTerms, shape: LearnedShape): TtlPolicy
+  /** Takes in what was seen in this thread; others are told. */
+  observe(event: LearnedEvent): void
+  /** The curve of a shape, or of the backend as a whole. */
+  report(terms: LearnedTerms, shape?: LearnedShape): readonly ClassReport[]
+}
