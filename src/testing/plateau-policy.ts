@@ -9,6 +9,19 @@ export interface PlateauOptions {
   readonly epochMs?: number
 }
 
+/** Buckets of ten minutes to an hour of age change more than others. */
+export const unsteadyPolicy = (): TtlPolicy =>
+  plateauPolicy({
+    ttls: [
+      [0, 5_000],
+      [120_000, 40_000],
+      [600_000, 15_000],
+      [3_600_000, 300_000],
+    ],
+    settledAgeMs: 900_000,
+    epochMs: 20_000,
+  })
+
 export function plateauPolicy({ ttls, settledAgeMs, epochMs }: PlateauOptions): TtlPolicy {
   return {
     name: 'plateaus',

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { promqlReasons } from '../../backends/matrix/reasons.ts'
 import type { Store } from '../../stores/store.ts'
 import { EngineRig, minuteMs, storeWith } from '../../testing/engine-rig.ts'
-import { plateauPolicy } from '../../testing/plateau-policy.ts'
+import { plateauPolicy, unsteadyPolicy } from '../../testing/plateau-policy.ts'
 import { mixSeeds, seededRandom, wholeNumber } from '../../testing/random.ts'
 import { ladder } from '../../ttl/ladder.ts'
 import type { Learning } from '../../ttl/learned/learning.ts'
@@ -82,17 +82,7 @@ test('many different TTLs are told in a bounded number of runs, without a gap', 
   }
 })
 
-/** Buckets of ten minutes to an hour of age change more than others. */
-const unsteady = plateauPolicy({
-  ttls: [
-    [0, 5000],
-    [2 * minuteMs, 40_000],
-    [10 * minuteMs, 15_000],
-    [60 * minuteMs, 300_000],
-  ],
-  settledAgeMs: 15 * minuteMs,
-  epochMs: 20_000,
-})
+const unsteady = unsteadyPolicy()
 
 test('where TTLs fall with age, the TTLs and lapses are told that are in force', async () => {
   const rig = await newRig()
