@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ListeningTarget, minuteMs, type RigOptions, type Served, storeWith } from '../testing/engine-rig.ts'
+import { unsteadyPolicy } from '../testing/plateau-policy.ts'
 import { mixSeeds, seededRandom } from '../testing/random.ts'
 import { type Range, RangesRig } from '../testing/ranges-rig.ts'
 
@@ -217,7 +218,9 @@ class Model {
     const { whole, touched } = minutesOf(ranges)
     const isFresh = (minute: number) => {
       const clock = this.#clocks.get(minute) ?? Number.NaN
-      return at < clock + this.#rig.policy.ttl(clock - this.#endOf(minute))
+      const { policy } = this.#rig
+      const ttl = policy.ttl(clock - this.#endOf(minute))
+      return at < (policy.plateaus?.lapseOf(clock, ttl) ?? clock + ttl)
     }
     return touched.filter((minute) => !whole.has(minute) || !isFresh(minute))
   }
@@ -294,6 +297,7 @@ test('whatever is asked for: the database’s own answer, by one query for exact
         return hasData(minute) ? minute : undefined
       },
     })
+    if (seed % 2 === 1) rig.policy = unsteadyPolicy()
     const model = new Model(rig)
     let ranges: readonly Range[] = [[1400, 1441]]
     for (const { waitMs, told, isMoment } of looks) {

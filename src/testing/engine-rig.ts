@@ -20,6 +20,7 @@ import { memoryStore } from '../stores/memory/index.ts'
 import type { Store } from '../stores/store.ts'
 import { type TieredStore, tieredStore } from '../stores/tiered.ts'
 import { ladder } from '../ttl/ladder.ts'
+import type { Learning } from '../ttl/learned/learning.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 import { type CellQuery, cellBackend } from './cell-backend.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
@@ -46,6 +47,7 @@ export interface RigOptions {
   readonly database?: FakeDatabase
   /** Asked instead of the database. */
   readonly upstream?: Upstream
+  readonly learning?: Learning
 }
 
 /** What every rig has behind its memory that is not told otherwise: whole suites run again over a far tier. */
@@ -121,6 +123,7 @@ export class EngineRig {
       maxStaleMs: options.maxStaleMs ?? 3_600_000,
       patienceMs: options.patienceMs ?? { slow: 10_000, down: 1000 },
       storeTimeoutMs: 1_000,
+      learning: options.learning,
       shadowLog: this.shadowLog,
       ...(this.claims && { claims: this.claims }),
       coalescing: options.coalescing ?? true,
@@ -272,6 +275,12 @@ const policyOf = (rig: { policy: TtlPolicy }): TtlPolicy => ({
   },
   get isMonotone() {
     return rig.policy.isMonotone
+  },
+  get plateaus() {
+    return rig.policy.plateaus
+  },
+  get learns() {
+    return rig.policy.learns
   },
 })
 
