@@ -68,6 +68,9 @@ test('every configured policy becomes one', () => {
     careful: 3_600_000,
     written: 3_600_000,
     exact: 1_000,
+    weekly: 86_400_000,
+    kept: 43_200_000,
+    implied: 86_400_000,
   })
 })
 
