@@ -5,7 +5,7 @@ import { type Page, pagesOf } from '../src/proxy/admin/pages.ts'
 import { storeStates } from '../src/stores/figures.ts'
 
 /** Everything that can be served is; nothing of it is asked here. */
-const whole = { purge: {}, shadow: { modes: new Map() } } as unknown as AdminOptions
+const whole = { purge: {}, shadow: { modes: new Map() }, ttl: () => new Map() } as unknown as AdminOptions
 
 export function adminPage(note: string): string {
   const rows = [...pagesOf(whole, {} as LiveRequests)].filter(([, page]) => page.about !== '').map(rowOf)

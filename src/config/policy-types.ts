@@ -2,6 +2,7 @@
 import { exponential } from '../ttl/exponential.ts'
 import { fixed } from '../ttl/fixed.ts'
 import { ladder, publishedLadder } from '../ttl/ladder.ts'
+import { learned } from '../ttl/learned/learned-policy.ts'
 import { linear } from '../ttl/linear.ts'
 import { logarithmic } from '../ttl/logarithmic.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
@@ -108,7 +109,7 @@ export const policySection = variants(
         staleness,
         floor,
         cap: longCap,
-        settled: key(duration(), 10 * minute, {
+        settled: key(duration(), ladder().settledAgeMs, {
           meaning:
             'from this age on a bucket is settled: it is kept also where it is empty, and probed for corrections',
         }),
@@ -140,22 +141,6 @@ export function policyOf(config: PolicyConfig): TtlPolicy {
     case 'rate':
       return fixed(2 * config.staleness * config.changesEveryMs)
     case 'learned':
-      return learned(config)
+      return learned({ ...config, settledAgeMs: config.settledMs })
   }
 }
-
-function learned({
-  staleness: budget,
-  floorMs: low,
-  capMs: high,
-  settledMs: settledAgeMs,
-}: LearnedConfig): TtlPolicy {
-  const learns = { budget, floorMs: low, capMs: high, settledAgeMs }
-  return {
-    ...ladder({ ...publishedLadder, floorMs: low, capMs: high, settledAgeMs }),
-    name: 'learned',
-    learns,
-  }
-}
-
-type LearnedConfig = Extract<PolicyConfig, { readonly type: 'learned' }>
