@@ -6,8 +6,9 @@ import { learned } from '../ttl/learned/learned-policy.ts'
 import { linear } from '../ttl/linear.ts'
 import { logarithmic } from '../ttl/logarithmic.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
+import { rate } from '../ttl/rate.ts'
 import { type Step, steps, stepsMistake } from '../ttl/steps.ts'
-import { type Check, key, list, required, section, type TypeValue, variants } from './definition.ts'
+import { type Check, key, list, optional, required, section, type TypeValue, variants } from './definition.ts'
 import { duration, percentage, ratio } from './scalars.ts'
 import { formatDuration } from './units.ts'
 
@@ -41,9 +42,8 @@ const risesToCap: Check = {
 }
 
 const floorFitsCap: Check = {
-  run(value: { floorMs: number; capMs: number }, report) {
-    const { floorMs: low, capMs: high } = value
-    if (low > high)
+  run({ floorMs: low, capMs: high }: { floorMs?: number; capMs?: number }, report) {
+    if (low !== undefined && high !== undefined && low > high)
       report('floor', `${formatDuration(low)} is longer than the cap of ${formatDuration(high)}`)
   },
 }
@@ -99,8 +99,8 @@ export const policySection = variants(
       {
         changesEvery: required(duration(), 'the mean time between two changes of a bucket, at every age'),
         staleness,
-        floor,
-        cap: longCap,
+        floor: optional(duration(), 'no TTL is shorter than this, even if that breaks the budget'),
+        cap: optional(duration(), 'no TTL is longer than this'),
       },
       { checks: [floorFitsCap] },
     ),
@@ -139,8 +139,15 @@ export function policyOf(config: PolicyConfig): TtlPolicy {
     case 'fixed':
       return fixed(config.ttlMs)
     case 'rate':
-      return fixed(2 * config.staleness * config.changesEveryMs)
+      return rateOf(config)
     case 'learned':
       return learned({ ...config, settledAgeMs: config.settledMs })
   }
 }
+
+function rateOf({ changesEveryMs, staleness: budget, floorMs: low, capMs: high }: RateConfig): TtlPolicy {
+  const bounds = { ...(low !== undefined && { floorMs: low }), ...(high !== undefined && { capMs: high }) }
+  return rate({ changesEveryMs, budget, ...bounds })
+}
+
+type RateConfig = Extract<PolicyConfig, { readonly type: 'rate' }>
