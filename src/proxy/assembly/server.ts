@@ -6,6 +6,7 @@ import type { Mark } from '../../core/mark.ts'
 import type { ClaimCounters } from '../../engine/cell-claims.ts'
 import { Purge } from '../../engine/purge/purge.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
+import { shapesNamed } from '../../engine/shapes-named.ts'
 import { memoryStore } from '../../stores/memory/index.ts'
 import type { Store } from '../../stores/store.ts'
 import type { NamedStore } from '../../telemetry/store-families.ts'
@@ -46,6 +47,8 @@ export interface DatabaseState {
   readonly backendRuntime: BackendRuntime
   readonly modes: SwitchableMode
   figures(): BackendRuntimeFigures
+  /** By key, or by the text of the shape or of its query. */
+  shapesNamed(names: ReadonlySet<string>): ReturnType<typeof shapesNamed>
   /** How the watcher of its segments fares; undefined where there is none. */
   readonly segments: SegmentFigures | undefined
   learning(): LearningFigures
@@ -138,6 +141,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
           return { was, isShared }
         },
       },
+      shapesNamed: (names) => shapesNamed(each.store, each.name, names),
       figures: () => parts.figures?.(each.name) ?? each.backendRuntime.figures(),
       learning: () => each.backendRuntime.learning.figures(),
       get flavour() {
