@@ -5,7 +5,7 @@ import { type Page, pagesOf } from '../src/proxy/admin/pages.ts'
 import { storeStates } from '../src/stores/figures.ts'
 
 /** Everything that can be served is; nothing of it is asked here. */
-const whole = { purge: {}, shadow: { modes: new Map() } } as unknown as AdminOptions
+const whole = { purge: {}, shadow: { modes: new Map() }, ttl: () => new Map() } as unknown as AdminOptions
 
 export function adminPage(note: string): string {
   const rows = [...pagesOf(whole, {} as LiveRequests)].filter(([, page]) => page.about !== '').map(rowOf)
@@ -13,7 +13,7 @@ export function adminPage(note: string): string {
 # Admin API
 
 A listener of its own: \`admin.listen\`, 127.0.0.1:9192 by default. None of it can be reached through the address of the
-proxy. \`GET /-/\` lists the pages; \`windowpane explain\`, \`top\`, \`tail\`, \`purge\`, \`shadow\`, \`mode\` and \`doctor\` are made
+proxy. \`GET /-/\` lists the pages; \`windowpane explain\`, \`top\`, \`tail\`, \`ttl\`, \`purge\`, \`shadow\`, \`mode\` and \`doctor\` are made
 from them.
 
 | method and path | needs | what it does |
@@ -25,12 +25,16 @@ web page can reach it under a name of its own.
 
 Answers are JSON unless the path says otherwise; lists are one line per entry. A mistake in a request is a 400 with a
 sentence that says what to change, a missing token 401, a write that is not allowed 403, an unknown path 404, another
-method 405, a body over 1 MiB 413.
+method 405, a body over 1 MiB (16 MiB for \`/-/ttl/learn\`) 413.
 
 \`/-/ready\` is 200 once every database has answered, whatever it is: one that is not known is passed through. Until
 then each request for it looks again. \`/-/status\` says which process it is (\`pid\`), where its configuration comes from, since when that is
 in force and what came of the last reload, and of each URL of a database whether it is well and what its last error was. \`?run=1\` of
 \`/-/explain\` runs queries and nothing else.
+
+\`learning\` of a backend in \`/-/status\` says what there is to learn from: \`events\` observed since the start, by all threads of the
+process; \`shapes\` and \`sources\` (metrics or data sources) that it has evidence about; \`rows\` of evidence in the store, of this node (\`own\`) and of
+others (\`foreign\`); and events that were \`dropped\` on the way between threads, because the main thread was behind.
 
 ## Stores
 
@@ -56,6 +60,36 @@ or a data source),
 \`from\` and \`to\`, which all must apply; or \`all\`. Times are RFC 3339, seconds since 1970, \`now\`, or \`-2h\`. The interval is that of
 the data: buckets that look back into it are purged too. The answer counts shapes and buckets, and a dry run counts
 what the run would.
+
+## Changed
+
+For jobs that rewrite data: \`POST /-/changed\` with \`{"backend": "main", "source": "http_requests_total", "from": "2026-01-01T00:00:00Z",
+"to": "2026-01-02T00:00:00Z"}\`, and \`{"marks": 1}\` is the answer. Times are those of a purge and mean the data. One of \`source\`, \`from\`
+and \`to\` is needed; \`backend\` is where there are several. Stored buckets that were computed from this data and fetched before the
+request are no longer fresh. Unlike purged ones they are served while the database does not answer. \`marks\` is the number of marks that were
+made, one for the store of the backend; \`/-/marks\` lists them, as \`stale\`. Send it when the job is done: what is fetched while it runs is
+fetched again only after the next mark.
+
+## TTLs
+
+\`GET /-/ttl\` answers with a list of \`{"backend", "budget", "classes"}\`, one per backend, and one with \`rule\` per rule that has a policy of its
+own. \`?shape=\` (a key of \`/-/shapes\`, or the text of a query) asks for the curve of one shape, \`shape\` is then its key. \`budget\` is a
+share, or \`null\` for a policy without one. A class has
+
+| field | meaning |
+| --- | --- |
+| \`ageFromS\`, \`ageToS\` | ages of buckets in seconds, from their end; \`null\` where there is no bound: the first class holds buckets that are not over yet |
+| \`rate\`, \`rateUpper95\` | changes per second, and the upper 95 % bound; \`null\` where none is known |
+| \`observations\` | refetched buckets that it is based on, discounted with time |
+| \`ttlS\` | the shortest TTL of the class, in seconds |
+| \`source\` | where the rate comes from: \`shape\`, \`source\` (shapes of the same metric or data source), \`backend\`, \`prior\` (the published ladder); \`configured\`: the TTL is that of a policy that does not learn |
+| \`boundBy\` | \`floor\` or \`cap\` where it keeps the TTL from what the budget asks for, or \`null\` |
+| \`staleness\` | \`estimate\`, \`low\`, \`high\` (95 %) and \`error\` as shares, of so many \`samples\`; without samples 0, 0 and 1 |
+
+\`POST /-/ttl/learn\` takes JSON lines such as \`{"shape": "up", "age": 600, "gap": 60, "changed": false}\`: a bucket that was 600 s old was looked
+at again after 60 s and had not changed. \`shape\` is a key or the text of a query; one that was not asked for yet teaches the backend as a
+whole. Lines of one shape that follow each other count as one look, so that buckets which changed together are noticed. A line that
+cannot be read is a 400 with its number, and nothing is learned.
 
 ## Nodes
 

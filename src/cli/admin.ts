@@ -16,6 +16,7 @@ import type { SegmentFigures } from '../proxy/upstream/witness.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { iso } from '../telemetry/texts.ts'
 import { version } from '../version.ts'
+import { ttlDatabasesOf } from './admin-ttl.ts'
 import type { ReloadState, Reloads } from './reload.ts'
 
 /** Why there is no admin listener although there should be, as sentences for people. */
@@ -59,6 +60,7 @@ export async function openAdmin(running: Running): Promise<Admin | AdminTrouble 
       reload: () => reloads.run(),
       databases: () => new Map(server.databases.map((each) => [each.name, databaseOf(running, each)])),
       purge: server.purge,
+      ttl: () => ttlDatabasesOf(server),
       fleet,
       shadow: {
         log: server.shadowLog,
@@ -108,12 +110,12 @@ function statusOf({ databases, memory, stores }: ProxyServer, kindOf: Running['k
   return {
     memory,
     stores: stores().map(viewOfStore),
-    backends: databases.map(({ name, url, flavour, modes, figures, segments }) => {
+    backends: databases.map(({ name, url, flavour, modes, figures, segments, learning }) => {
       const { upstreams, flights, requests } = figures()
       const told = upstreams.map(({ since, ...state }) => ({ ...state, since: iso(since) }))
       const type = kindOf(name)
       const state = { ...modeOf(modes.state), ...(segments && { segments: segmentsOf(segments) }) }
-      return { name, type, url, flavour, upstreams: told, flights, ...state, requests }
+      return { name, type, url, flavour, upstreams: told, flights, ...state, requests, learning: learning() }
     }),
   }
 }

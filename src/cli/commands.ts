@@ -14,10 +14,11 @@ import { store } from './store.ts'
 import { tail } from './tail.ts'
 import { oneLine } from './text.ts'
 import { top } from './top.ts'
+import { ttl } from './ttl.ts'
 
 /** Those that only ask and answer; serve, check and demo run in their own way. */
 export const commands: ReadonlyMap<string, Command> = new Map(
-  [init, doctor, explain, top, tail, purge, shadow, mode, store].map((command) => [
+  [init, doctor, explain, top, tail, ttl, purge, shadow, mode, store].map((command) => [
     command.words.name,
     command,
   ]),
@@ -28,7 +29,7 @@ export const allWords: readonly CommandWords[] = [
   serveWords,
   init.words,
   checkWords,
-  ...[doctor, explain, top, tail, purge, shadow, mode, store].map(({ words }) => words),
+  ...[doctor, explain, top, tail, ttl, purge, shadow, mode, store].map(({ words }) => words),
   demoWords,
 ]
 

@@ -28,6 +28,7 @@ export const serveWords = {
   flags: [
     { name: 'config', value: 'FILE', about: 'backends, policies, rules: YAML', env: 'WINDOWPANE_CONFIG' },
     keyFlag('listen', 'HOST:PORT', 'address to listen on; default 127.0.0.1:9191'),
+    keyFlag('staleness', 'SHARE', 'learn TTLs: of the buckets shown, 1% may be out of date; off by default'),
     keyFlag('ttl-floor', 'TIME', 'how long the newest buckets are believed; default 5s'),
     keyFlag('ttl-doubling', 'TIME', 'age after which that doubles, again and again; default 1m'),
     keyFlag('ttl-cap', 'TIME', 'the longest that any bucket is believed; default 1h'),

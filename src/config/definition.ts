@@ -88,6 +88,13 @@ export interface Variants<T = unknown> extends Typed<T, ''> {
   /** The case that is meant when no type is written. */
   readonly usual: string
   readonly shorthand?: Shorthand
+  readonly implied?: ImpliedType
+}
+
+/** A key that says which type is meant where none is written. */
+export interface ImpliedType {
+  readonly key: string
+  readonly type: string
 }
 
 /** A key of every case whose text sets `type` and other keys at once. */
@@ -210,12 +217,12 @@ type CaseValue<C> = {
 export const variants = <C extends Readonly<Record<string, Section>>>(
   cases: C,
   usual: keyof C & string,
-  shorthand?: Shorthand,
+  more: Pick<Variants, 'shorthand' | 'implied'> = {},
 ): Variants<CaseValue<C>> => {
   const tag = key(choice(...Object.keys(cases)), usual, {
     meaning: 'which kind; the other keys depend on it',
   })
-  return { kind: 'variants', suffix: '', tag, cases, usual, ...(shorthand && { shorthand }) }
+  return { kind: 'variants', suffix: '', tag, cases, usual, ...more }
 }
 
 export const propertyOf = (name: string, { type, property }: Key): string =>

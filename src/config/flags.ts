@@ -15,6 +15,7 @@ export const shortFlags: Readonly<Record<string, string>> = {
   memory: 'limits.memory',
   'max-stale': 'limits.max-stale',
   identity: 'backends.main.identity',
+  staleness: 'policies.default.staleness',
   'ttl-floor': 'policies.default.floor',
   'ttl-doubling': 'policies.default.doubling',
   'ttl-cap': 'policies.default.cap',

@@ -38,6 +38,7 @@ const rules: Readonly<Record<string, Rule>> = {
   minimum: (wanted: number, value) => typeof value !== 'number' || value >= wanted,
   maximum: (wanted: number, value) => typeof value !== 'number' || value <= wanted,
   exclusiveMinimum: (wanted: number, value) => typeof value !== 'number' || value > wanted,
+  exclusiveMaximum: (wanted: number, value) => typeof value !== 'number' || value < wanted,
   anyOf: (wanted: readonly JsonSchema[], value) => wanted.some((one) => isValid(one, value)),
   oneOf: (wanted: readonly JsonSchema[], value) => wanted.filter((one) => isValid(one, value)).length === 1,
   items: (wanted: JsonSchema, value) => !Array.isArray(value) || value.every((one) => isValid(wanted, one)),
@@ -78,6 +79,8 @@ for (const text of [
   `${main}rules: []\npolicies: {}\nstores:\nadmin:\n`,
   `${main}policies: { p: { type: steps, steps: [{ age: 0s, ttl: 5s }] } }`,
   `${main}policies: { p: { type: ladder }, q: {} }`,
+  `${main}policies: { p: { staleness: 1% }, q: { type: learned }, r: { type: learned, staleness: 0.01 } }`,
+  `${main}policies: { p: { type: rate, changesEvery: 5d, staleness: 10 % } }`,
   `${main}listen: ":0"`,
   `${main}stores: { a: { url: 'lmdb:/x?size=1GiB' }, b: { type: lmdb, url: 'lmdb:y', reserve: 0B }, c: { url: 'memory:' } }`,
 ]) {
@@ -89,6 +92,7 @@ for (const text of [
 
 /** What is refused because of what values mean, or how the text is written: no schema can say it. */
 const beyondSchema = new Set([
+  ...['a learned policy whose floor is above its cap', 'a rate whose changes never come'],
   ...['a floor above the cap', 'steps whose TTL falls', 'steps below the floor', 'steps out of order'],
   ...[
     'an answer larger than memory',

@@ -18,7 +18,11 @@ function schemaOf(type: Type): JsonSchema {
     case 'variants':
       return {
         oneOf: Object.entries(type.cases).map(([name, one]) =>
-          objectOf(one.keys, { name, isUsual: name === type.usual, shorthand: type.shorthand?.key }),
+          objectOf(one.keys, {
+            name,
+            isUsual: name === type.usual,
+            shorthand: type.implied?.type === name ? type.implied.key : type.shorthand?.key,
+          }),
         ),
       }
     case 'named':

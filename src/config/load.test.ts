@@ -68,7 +68,19 @@ test('every configured policy becomes one', () => {
     careful: 3_600_000,
     written: 3_600_000,
     exact: 1_000,
+    weekly: 92_688_080,
+    kept: 43_200_000,
+    implied: 86_400_000,
   })
+})
+
+test('a policy with a staleness and without a type learns, also by one flag', () => {
+  const flags = [{ name: 'policies.default.staleness', typed: 'staleness', value: '2.5%' }]
+  const loaded = load({ ...file('backends: { main: { url: http://a } }'), flags })
+  const { learns, capMs } = policyOf(loaded.config.policies['default']!)
+  assert.deepEqual([learns?.budget, learns?.floorMs, capMs], [0.025, 5_000, 86_400_000])
+  const leaf = leavesOf(loaded).find(({ path }) => path === 'policies.default.type')
+  assert.deepEqual([leaf?.value, leaf?.source], ['learned', '--staleness'])
 })
 
 test('the configuration is frozen to its last value', () => {

@@ -21,6 +21,7 @@ function sample(path: string, { type }: Key): string {
   if (type.choices !== undefined) return type.choices.at(-1)!
   const samples: Record<string, string> = {
     duration: '59s',
+    percentage: '0.7%',
     size: path.endsWith('maxHeader') ? '2MiB' : '128MiB',
     number: /slope$|Ratio$/.test(path) ? '0.75' : '77',
     'number or `auto`': '7',
@@ -59,6 +60,7 @@ const companions: readonly [RegExp, Readonly<Record<string, string>>][] = [
 const named: Readonly<Record<string, string>> = { policies: 'p', stores: 's', backends: 'main' }
 const required: Readonly<Record<string, string>> = {
   fixed: ', ttl: 5s',
+  rate: ', changesEvery: 5d',
   steps: ', steps: [{ age: 1m, ttl: 1m }]',
   lmdb: ', path: x',
   redis: ', hosts: h',

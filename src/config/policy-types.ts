@@ -2,22 +2,33 @@
 import { exponential } from '../ttl/exponential.ts'
 import { fixed } from '../ttl/fixed.ts'
 import { ladder, publishedLadder } from '../ttl/ladder.ts'
+import { learned } from '../ttl/learned/learned-policy.ts'
 import { linear } from '../ttl/linear.ts'
 import { logarithmic } from '../ttl/logarithmic.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
+import { rate } from '../ttl/rate.ts'
 import { type Step, steps, stepsMistake } from '../ttl/steps.ts'
-import { type Check, key, list, required, section, type TypeValue, variants } from './definition.ts'
-import { duration, ratio } from './scalars.ts'
+import { type Check, key, list, optional, required, section, type TypeValue, variants } from './definition.ts'
+import { duration, percentage, ratio } from './scalars.ts'
 import { formatDuration } from './units.ts'
 
 const { floorMs, doublingMs, capMs } = publishedLadder
 const second = 1_000
+const minute = 60 * second
+const hour = 60 * minute
 
 const floor = key(duration(), floorMs, { meaning: 'the TTL of the newest buckets' })
 const cap = key(duration(), capMs, { meaning: 'the longest TTL' })
 const doubling = key(duration(), doublingMs, {
   meaning: 'the TTL doubles with every further one of these in age',
 })
+
+const staleness = key(percentage, 0.01, {
+  meaning:
+    'the budget: of the buckets that viewers are shown, at most this share may be out of date, at every age',
+})
+/** An hour, as of the ladder, would give most of the gain away: old buckets would be refetched every hour. */
+const longCap = key(duration(), 24 * hour, { meaning: 'the longest TTL' })
 
 const falls = 'a TTL must never fall as a bucket grows older, because lookups rely on it'
 
@@ -27,6 +38,13 @@ const risesToCap: Check = {
       const { floorMs: low, capMs: high } = value
       report('floor', `${formatDuration(low)} is longer than the cap of ${formatDuration(high)}: ${falls}`)
     }
+  },
+}
+
+const floorFitsCap: Check = {
+  run({ floorMs: low, capMs: high }: { floorMs?: number; capMs?: number }, report) {
+    if (low !== undefined && high !== undefined && low > high)
+      report('floor', `${formatDuration(low)} is longer than the cap of ${formatDuration(high)}`)
   },
 }
 
@@ -77,8 +95,30 @@ export const policySection = variants(
       { checks: [risesByStep] },
     ),
     fixed: section({ ttl: required(duration(), 'the TTL at every age') }),
+    rate: section(
+      {
+        changesEvery: required(duration(), 'the mean time between two changes of a bucket, at every age'),
+        staleness,
+        floor: optional(duration(), 'no TTL is shorter than this, even if that breaks the budget'),
+        cap: optional(duration(), 'no TTL is longer than this'),
+      },
+      { checks: [floorFitsCap] },
+    ),
+    learned: section(
+      {
+        staleness,
+        floor,
+        cap: longCap,
+        settled: key(duration(), ladder().settledAgeMs, {
+          meaning:
+            'from this age on a bucket is settled: it is kept also where it is empty, and probed for corrections',
+        }),
+      },
+      { checks: [floorFitsCap] },
+    ),
   },
   'ladder',
+  { implied: { key: 'staleness', type: 'learned' } },
 )
 
 export type PolicyConfig = TypeValue<typeof policySection>
@@ -98,5 +138,16 @@ export function policyOf(config: PolicyConfig): TtlPolicy {
       return steps(config)
     case 'fixed':
       return fixed(config.ttlMs)
+    case 'rate':
+      return rateOf(config)
+    case 'learned':
+      return learned({ ...config, settledAgeMs: config.settledMs })
   }
 }
+
+function rateOf({ changesEveryMs, staleness: budget, floorMs: low, capMs: high }: RateConfig): TtlPolicy {
+  const bounds = { ...(low !== undefined && { floorMs: low }), ...(high !== undefined && { capMs: high }) }
+  return rate({ changesEveryMs, budget, ...bounds })
+}
+
+type RateConfig = Extract<PolicyConfig, { readonly type: 'rate' }>

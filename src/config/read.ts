@@ -15,7 +15,7 @@ import {
   type Variants,
 } from './definition.ts'
 import { environmentName } from './names.ts'
-import { withShorthand } from './shorthand.ts'
+import { withImpliedType, withShorthand } from './shorthand.ts'
 import {
   byDefault,
   isNothing,
@@ -155,7 +155,7 @@ export class Reader {
 
   #variants(type: Variants, given: RawMap | undefined, path: string): unknown {
     if (given === undefined) return undefined
-    const map = withShorthand(type, given)
+    const map = withShorthand(type, withImpliedType(type, given))
     if ('message' in map) {
       const { key, message, suggestion } = map
       const raw = given.entries.get(key)?.value

@@ -9,9 +9,12 @@ import { Secret } from './secret.ts'
 import {
   durationPattern,
   formatDuration,
+  formatPercentage,
   formatSize,
   parseDuration,
+  parsePercentage,
   parseSize,
+  percentagePattern,
   sizePattern,
 } from './units.ts'
 
@@ -113,6 +116,31 @@ export const ratio = (max: number): Scalar<number, ''> => ({
   show: (value) => value,
   fromText: (text) => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text),
 })
+
+/** Less than this cannot be told from nothing by sampling. */
+const minShare = 1e-5
+
+/** A share of something that is neither nothing nor all of it. */
+export const percentage: Scalar<number, ''> = {
+  kind: 'scalar',
+  suffix: '',
+  label: 'percentage',
+  expected: `a percentage such as 1% or 0.5%, at least ${formatPercentage(minShare)} and below 100%`,
+  json: {
+    anyOf: [
+      { type: 'string', pattern: percentagePattern },
+      { type: 'number', minimum: minShare, exclusiveMaximum: 1 },
+    ],
+  },
+  parse(value) {
+    const share = typeof value === 'string' ? parsePercentage(value) : value
+    return typeof share === 'number' && share >= minShare && share < 1 ? share : undefined
+  },
+  show: formatPercentage,
+  fromText: (text) => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text),
+  // A number is a share, so 1 would be all of it: the percent sign was forgotten.
+  guess: (value) => (typeof value === 'number' && value >= 1 && value < 100 ? `${value}%` : undefined),
+}
 
 const truths: Readonly<Record<string, string>> = { yes: 'true', on: 'true', no: 'false', off: 'false' }
 

@@ -9,6 +9,14 @@ export interface ShorthandProblem {
   readonly suggestion?: string
 }
 
+/** The map with the type that one of its keys implies, where none is written. */
+export function withImpliedType({ implied }: Variants, map: RawMap): RawMap {
+  const given = implied && map.entries.get(implied.key)?.value
+  if (implied === undefined || given === undefined || map.entries.has('type')) return map
+  const value: RawScalar = { kind: 'scalar', value: implied.type, isText: true, source: given.source }
+  return { ...map, entries: new Map([...map.entries, ['type', { keySource: given.source, value }]]) }
+}
+
 /** The map with the keys that its shorthand sets, each with the shorthand as its source. */
 export function withShorthand(type: Variants, map: RawMap): RawMap | ShorthandProblem {
   const { shorthand } = type

@@ -83,6 +83,8 @@ const cases = Object.fromEntries(
   }),
 ) as unknown as Cases
 
-export const storeSection = variants(cases, 'memory', { key: 'url', expand: keysOfStoreUrl })
+export const storeSection = variants(cases, 'memory', {
+  shorthand: { key: 'url', expand: keysOfStoreUrl },
+})
 
 export type StoreConfig = TypeValue<typeof storeSection>

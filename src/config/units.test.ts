@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import { distance, nearest } from '../core/suggest.ts'
-import { formatDuration, formatSize, parseDuration, parseSize } from './units.ts'
+import {
+  formatDuration,
+  formatPercentage,
+  formatSize,
+  parseDuration,
+  parsePercentage,
+  parseSize,
+} from './units.ts'
 
 test('durations', () => {
   for (const [text, ms] of [
@@ -31,6 +38,21 @@ test('durations', () => {
     '99999999999999999d',
   ]) {
     assert.equal(parseDuration(text), undefined, text)
+  }
+})
+
+test('percentages', () => {
+  for (const [text, share] of [
+    ['1%', 0.01],
+    ['0.5 %', 0.005],
+    ['0.7%', 0.007],
+    ['99.9%', 0.999],
+  ] as const) {
+    assert.equal(parsePercentage(text), share, text)
+    assert.equal(parsePercentage(formatPercentage(share)), share)
+  }
+  for (const text of ['', '%', '1', '-1%', '1%%', '.5%', '1e1%', '1  %']) {
+    assert.equal(parsePercentage(text), undefined, text)
   }
 })
 

@@ -34,6 +34,19 @@ export function formatDuration(ms: number): string {
   return text === '' ? '0s' : text
 }
 
+/** Below 100 %, and not 0. */
+export const percentagePattern = String.raw`^(?=.*[1-9])\d{1,2}(?:\.\d+)?\s?%$`
+const percentageMatcher = /^(\d+(?:\.\d+)?)\s?%$/
+
+/** A share: 0.01 for 1%. Undefined where the text is no percentage. */
+export function parsePercentage(text: string): number | undefined {
+  const match = percentageMatcher.exec(text)
+  // Read as decimals, because dividing by 100 does not give the nearest double: 0.7 / 100 is not 0.007.
+  return match === null ? undefined : Number(`${match[1]}e-2`)
+}
+
+export const formatPercentage = (share: number): string => `${Number((share * 100).toPrecision(12))}%`
+
 export const sizePattern = String.raw`^\d+(?:\.\d+)?\s?(?:[kKmMgGtT][iI]?)?[bB]?$`
 const sizeMatcher = /^(\d+(?:\.\d+)?)\s?(|[kmgt]i?)b?$/i
 const sizeUnits = [

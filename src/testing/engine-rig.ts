@@ -12,7 +12,7 @@ import { Marks } from '../engine/marks.ts'
 import type { StreamTarget, Upstream } from '../engine/ports.ts'
 import { Purge } from '../engine/purge/purge.ts'
 import { ShadowLog } from '../engine/shadow/log.ts'
-import type { Answer, Client, Demands } from '../engine/trip.ts'
+import type { Answer, Client, Demands, IntervalCacheOptions } from '../engine/trip.ts'
 import type { Cells } from '../stores/cells.ts'
 import { guardedCells, StoreGuard } from '../stores/guard.ts'
 import { memoryCells } from '../stores/memory/cells.ts'
@@ -47,6 +47,7 @@ export interface RigOptions {
   readonly database?: FakeDatabase
   /** Asked instead of the database. */
   readonly upstream?: Upstream
+  /** Asked for policies, and told of refetches, where the policy in force learns. */
   readonly learning?: Learning
 }
 
@@ -83,6 +84,8 @@ export class EngineRig {
   readonly claims: CellClaims | undefined
   readonly marks: Marks
   readonly purge: Purge
+  /** What the cache was made with. */
+  readonly options: IntervalCacheOptions
   readonly #backend: Backend<CellQuery>
   readonly #cache: IntervalCache
 
@@ -110,7 +113,7 @@ export class EngineRig {
     this.database =
       options.database ??
       new FakeDatabase({ clock, valueAt: options.valueAt ?? ((start) => (start / 1000) % 9973) })
-    this.#cache = new IntervalCache({
+    this.options = {
       name: 'cells',
       backend: this.#backend,
       store: this.store,
@@ -127,7 +130,9 @@ export class EngineRig {
       shadowLog: this.shadowLog,
       ...(this.claims && { claims: this.claims }),
       coalescing: options.coalescing ?? true,
-    })
+      learning: options.learning,
+    }
+    this.#cache = new IntervalCache(this.options)
   }
 
   /** The start of the cell that contains now. */

@@ -4,7 +4,7 @@
  */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import type { Key } from '../../core/key.ts'
-import { bucketMarkOf, isPurged, type Mark, type MarkedShape } from '../../core/mark.ts'
+import { bucketMarkOf, isPurged, type Mark, type MarkedShape, type MarkKind } from '../../core/mark.ts'
 import { peekInto } from '../../stores/peek.ts'
 import type { ShapeRecord, Store } from '../../stores/store.ts'
 import type { Marks } from '../marks.ts'
@@ -24,6 +24,13 @@ export interface PurgeTarget {
 
 export interface PurgeReport extends PurgeCount {
   /** Whether the mark outlives this process, where what it is about does. */
+  readonly isKept: boolean
+}
+
+export interface ChangeReport {
+  /** One per store of the backends that are selected. */
+  readonly marks: number
+  /** Whether they outlive this process, where what they are about does. */
   readonly isKept: boolean
 }
 
@@ -77,6 +84,13 @@ export class Purge {
     return { ...count, isKept: kept.every(Boolean) }
   }
 
+  /** What is selected has changed in the database: its buckets are fetched again, and serve only while it does not answer. */
+  async markChanged(selection: Selection): Promise<ChangeReport> {
+    const mark = this.#markOf(selection, 'stale')
+    const kept = await Promise.all([...this.#marksFor(mark)].map((marks) => marks.add(mark)))
+    return { marks: kept.length, isKept: kept.every(Boolean) }
+  }
+
   /** Marks in force, those of several stores once. */
   marks(): readonly Mark[] {
     const all = [...new Set(this.#targets.map(({ marks }) => marks))].flatMap((marks) => marks.list())
@@ -97,9 +111,9 @@ export class Purge {
     await this.idle()
   }
 
-  #markOf(selection: Selection): Mark {
+  #markOf(selection: Selection, kind: MarkKind = 'purge'): Mark {
     const always = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }
-    return { kind: 'purge', ...always, ...selection, at: this.#clock.now() }
+    return { kind, ...always, ...selection, at: this.#clock.now() }
   }
 
   #selected({ backend }: Mark): readonly PurgeTarget[] {

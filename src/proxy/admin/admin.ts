@@ -19,6 +19,7 @@ import { type AdminCall, type Page, pagesOf } from './pages.ts'
 import type { PurgeAccess } from './purge.ts'
 import type { RunReport } from './run.ts'
 import type { ShadowAccess } from './shadow.ts'
+import type { TtlAccess } from './ttl.ts'
 
 export interface AdminOptions {
   /** host:port; port 0 takes a free one. */
@@ -45,6 +46,8 @@ export interface AdminOptions {
   readonly purge?: PurgeAccess['purge']
   /** Modes, and what shadow mode has found out. */
   readonly shadow?: ShadowAccess
+  /** The TTLs of each database, and what is learned about it. */
+  readonly ttl?: TtlAccess['ttl']
   /** The nodes that share a store with this one, where one can be shared. */
   readonly fleet?: FleetAccess['fleet']
 }
@@ -73,7 +76,7 @@ const limits = limitsOf({
   requestTimeoutMs: 10_000,
   drainMs: 2000,
 })
-const maxBodyBytes = 1024 * 1024
+const usualBodyBytes = 1024 * 1024
 
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { clock, telemetry, listen } = options
@@ -142,7 +145,7 @@ class Desk {
       const allow = page.methods.join(', ')
       return { ...failure(405, `use ${allow}`), headers: { Allow: allow } }
     }
-    const { isWriting = false } = page
+    const { isWriting = false, maxBodyBytes = usualBodyBytes } = page
     const isChange = typeof isWriting === 'function' ? isWriting(url!.searchParams) : isWriting
     if (isChange && !this.#options.allowsWrites()) {
       return failure(403, 'this listener is read-only; admin.allowWrites changes that')

@@ -9,6 +9,7 @@ import { chooseNodes, viewOfFleet } from './fleet.ts'
 import type { LiveRequests } from './live.ts'
 import { purgePages } from './purge.ts'
 import { shadowPages } from './shadow.ts'
+import { ttlPages } from './ttl.ts'
 import { readListQuery, viewOfExplanation, viewOfRecord, viewOfShape } from './views.ts'
 
 export interface AdminCall {
@@ -29,6 +30,8 @@ export interface Page {
   readonly isFolder?: boolean
   /** Changes something: only where writes are allowed. */
   readonly isWriting?: boolean | ((parameters: URLSearchParams) => boolean)
+  /** How long a body may be; 1 MiB unless told. */
+  readonly maxBodyBytes?: number
   /** `taken`: the page answers by itself. */
   answer(call: AdminCall): AdminAnswer | 'taken' | Promise<AdminAnswer | 'taken'>
 }
@@ -104,6 +107,7 @@ export function pagesOf(options: AdminOptions, live: LiveRequests): ReadonlyMap<
   ])
   for (const [path, page] of purgePages(options)) pages.set(path, page)
   for (const [path, page] of shadowPages(options)) pages.set(path, page)
+  for (const [path, page] of ttlPages(options)) pages.set(path, page)
   const index: Page = { methods: get, about: '', answer: () => text(200, indexOf(options.version, pages)) }
   pages.set('/', index).set('/-/', index)
   return pages

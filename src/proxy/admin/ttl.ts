@@ -1,0 +1,136 @@
+/** `/-/ttl` and `/-/ttl/learn`: the TTLs at each age and what they are based on, and learning from what is known from before. */
+import type { Clock } from '../../core/clock.ts'
+import type { Telemetry } from '../../telemetry/telemetry.ts'
+import { readHistory, refetchesOf } from '../../ttl/history.ts'
+import type { LearnedShape, Learning } from '../../ttl/learned/learning.ts'
+import type { TtlPolicy } from '../../ttl/policy.ts'
+import { type TtlReport, ttlReport } from '../../ttl/report.ts'
+import { type AdminAnswer, json, jsonList, mistake } from './answer.ts'
+import type { AdminCall, Page } from './pages.ts'
+import { unknownBackend } from './selection.ts'
+
+export interface TtlAccess {
+  /** By name. */
+  readonly ttl?: (() => ReadonlyMap<string, TtlDatabase>) | undefined
+  readonly clock: Pick<Clock, 'now'>
+  readonly telemetry: Pick<Telemetry, 'log'>
+}
+
+export interface TtlDatabase {
+  /** That of the database, and those of rules that have another one. */
+  readonly policies: readonly NamedPolicy[]
+  readonly learning: Learning | undefined
+  /** By key, or by the text of the shape or of its query; names that no shape has are not in it. */
+  shapesNamed(names: ReadonlySet<string>): Promise<ReadonlyMap<string, LearnedShape>>
+}
+
+export interface NamedPolicy {
+  /** The rule that it is of; none where it is that of the database. */
+  readonly rule?: string
+  readonly policy: TtlPolicy
+}
+
+/** One entry of the answer. */
+export interface BackendTtl extends TtlReport {
+  readonly backend: string
+  readonly rule?: string
+  /** The key of the shape, where one was asked for. */
+  readonly shape?: string
+}
+
+/** What came of learning. */
+export interface Learnt {
+  readonly backend: string
+  readonly observations: number
+  readonly changed: number
+  readonly shapes: number
+}
+
+const maxHistoryBytes = 16 * 1024 * 1024
+
+export function ttlPages({ ttl, ...access }: TtlAccess): ReadonlyMap<string, Page> {
+  if (ttl === undefined) return new Map()
+  return new Map<string, Page>([
+    [
+      '/-/ttl',
+      {
+        methods: ['GET'],
+        about:
+          'per backend the TTL at each age, the change rate that it is made of, and the measured staleness; ?backend= &shape=',
+        answer: ({ parameters }) => report(ttl(), parameters),
+      },
+    ],
+    [
+      '/-/ttl/learn',
+      {
+        methods: ['POST'],
+        about: 'learns from JSON lines {"shape", "age", "gap", "changed"}, in seconds; ?backend=',
+        isWriting: true,
+        maxBodyBytes: maxHistoryBytes,
+        answer: (call) => learn(ttl(), access, call),
+      },
+    ],
+  ])
+}
+
+type Databases = ReadonlyMap<string, TtlDatabase>
+
+async function report(databases: Databases, parameters: URLSearchParams): Promise<AdminAnswer> {
+  const wanted = parameters.get('backend')
+  if (wanted !== null && !databases.has(wanted)) return mistake(unknownBackend(wanted, [...databases.keys()]))
+  const name = parameters.get('shape')
+  const chosen = [...databases].filter(([backend]) => wanted === null || backend === wanted)
+  const reports: BackendTtl[] = []
+  for (const [backend, database] of chosen) {
+    const shape = name === null ? undefined : (await database.shapesNamed(new Set([name]))).get(name)
+    if (name !== null && shape === undefined) continue
+    for (const { rule, policy } of database.policies) {
+      const named = { ...(rule !== undefined && { rule }), ...(shape && { shape: shape.key }) }
+      reports.push({ backend, ...named, ...ttlReport(policy, database.learning, shape) })
+    }
+  }
+  if (reports.length === 0)
+    return mistake(`there is no shape "${name}"; /-/shapes lists those that are known`)
+  return jsonList(reports)
+}
+
+async function learn(
+  databases: Databases,
+  { clock, telemetry }: Omit<TtlAccess, 'ttl'>,
+  { parameters, body }: AdminCall,
+): Promise<AdminAnswer> {
+  const database = learningOf(databases, parameters.get('backend'))
+  if ('mistake' in database) return mistake(database.mistake)
+  const { backend, learning, shapesNamed } = database
+  const rows = readHistory(body.toString())
+  if ('mistake' in rows) return mistake(`line ${rows.line} ${rows.mistake}; nothing was learned`)
+  if (rows.length === 0)
+    return mistake('the body is empty: send JSON lines {"shape", "age", "gap", "changed"}')
+  const names = new Set(rows.map(({ shape }) => shape))
+  const shapes = await shapesNamed(names)
+  // A shape that was not asked for yet teaches the backend as a whole.
+  const shapeOf = (name: string): LearnedShape => shapes.get(name) ?? { key: name, sources: [] }
+  for (const refetch of refetchesOf(rows, shapeOf, clock.now())) learning.observe(refetch)
+  const changed = rows.filter((row) => row.changed).length
+  const learnt: Learnt = { backend, observations: rows.length, changed, shapes: names.size }
+  telemetry.log.line('info', 'learned from history', { ...learnt })
+  return json(learnt)
+}
+
+interface LearningDatabase extends TtlDatabase {
+  readonly backend: string
+  readonly learning: Learning
+}
+
+function learningOf(databases: Databases, wanted: string | null): LearningDatabase | { mistake: string } {
+  const names = [...databases.keys()]
+  const backend = wanted ?? (names.length === 1 ? names[0]! : undefined)
+  if (backend === undefined) return { mistake: `name the backend, one of: ${names.join(', ')}` }
+  const database = databases.get(backend)
+  if (database === undefined) return { mistake: unknownBackend(backend, names) }
+  const { learning, policies } = database
+  if (learning === undefined || policies.every(({ policy }) => policy.learns === undefined)) {
+    return { mistake: `no policy of the backend "${backend}" learns: set one with type: learned` }
+  }
+  return { ...database, backend, learning }
+}
