@@ -32,6 +32,10 @@ then each request for it looks again. \`/-/status\` says which process it is (\`
 in force and what came of the last reload, and of each URL of a database whether it is well and what its last error was. \`?run=1\` of
 \`/-/explain\` runs queries and nothing else.
 
+\`learning\` of a backend in \`/-/status\` says what there is to learn from: \`events\` observed since the start, by all threads of the
+process; \`shapes\` and \`sources\` (metrics or data sources) that it has evidence about; \`rows\` of evidence in the store, of this node (\`own\`) and of
+others (\`foreign\`); and events that were \`dropped\` on the way between threads, because the main thread was behind.
+
 ## Stores
 
 \`stores\` of \`/-/status\` lists the memory of the process and every far store in use: \`name\`, \`engine\` (the type of the

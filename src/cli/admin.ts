@@ -110,12 +110,12 @@ function statusOf({ databases, memory, stores }: ProxyServer, kindOf: Running['k
   return {
     memory,
     stores: stores().map(viewOfStore),
-    backends: databases.map(({ name, url, flavour, modes, figures, segments }) => {
+    backends: databases.map(({ name, url, flavour, modes, figures, segments, learning }) => {
       const { upstreams, flights, requests } = figures()
       const told = upstreams.map(({ since, ...state }) => ({ ...state, since: iso(since) }))
       const type = kindOf(name)
       const state = { ...modeOf(modes.state), ...(segments && { segments: segmentsOf(segments) }) }
-      return { name, type, url, flavour, upstreams: told, flights, ...state, requests }
+      return { name, type, url, flavour, upstreams: told, flights, ...state, requests, learning: learning() }
     }),
   }
 }

@@ -19,6 +19,7 @@ import { type Limits, limitsOf } from '../proxy/limits.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import type { Store } from '../stores/store.ts'
 import { ladder } from '../ttl/ladder.ts'
+import { Learner } from '../ttl/learned/learner.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 import { FetchUpstream, headersOf, messageOf, responseHeaders } from './fetch-upstream.ts'
 import { readBody } from './read-body.ts'
@@ -92,7 +93,9 @@ class Handler {
     this.#upstream = upstream
     this.#flavour = new FlavourWatch(backend.flavour, upstream, clock)
     const parts = { name, backend, store, policy, upstream, clock, budget }
-    this.#cache = new IntervalCache({ ...limits, ...parts, coalescing: true })
+    const lapsesOnEpochs = !backend.capabilities.severalIntervals
+    const learning = new Learner({ clock, lapsesOnEpochs })
+    this.#cache = new IntervalCache({ ...limits, ...parts, learning, coalescing: true })
   }
 
   async handle(request: Request): Promise<Response> {

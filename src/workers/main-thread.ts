@@ -70,6 +70,8 @@ export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWo
         hooks: {
           onMarks: (store, marks) => pool.broadcast({ is: 'marks', store, marks }),
           onVouched: (backend, vouched) => pool.broadcast({ is: 'vouched', backend, vouched }),
+          onLearned: (backend, event) => pool.tellLearned([{ backend, event }]),
+          onEvidence: (backend, change) => void pool.broadcast({ is: 'evidence', backend, change }),
           onMode: (backend, mode) => pool.broadcast({ is: 'mode', backend, mode }),
         },
       },

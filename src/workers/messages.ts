@@ -5,6 +5,7 @@ import type { LoadOptions } from '../config/load.ts'
 import type { Mark } from '../core/mark.ts'
 import type { Vouched } from '../core/witness.ts'
 import type { ShadowLog } from '../engine/shadow/log.ts'
+import type { EvidenceChange } from '../proxy/assembly/backend-learning.ts'
 import type { BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
 import type { KnownDatabase } from '../proxy/assembly/parts.ts'
 import type { Mode } from '../proxy/request/settings.ts'
@@ -12,6 +13,7 @@ import type { ThreadFigures } from '../telemetry/process-figures.ts'
 import type { ToMainThread, ToReplica } from './cache/messages.ts'
 import type { FromCells, KnownCells, ToCells } from './cells.ts'
 import type { FromClaimTable, ToClaimTable } from './claims.ts'
+import type { LearnedBatch, NamedEvent } from './learned-relay.ts'
 import type { Batch, Topic } from './relay.ts'
 import type { MeterCells } from './shared-meter.ts'
 
@@ -45,6 +47,7 @@ export type WorkerCommand =
   | { readonly is: 'configuration'; readonly given: LoadOptions }
   | { readonly is: 'flavour'; readonly backend: string; readonly flavour: Flavour }
   | { readonly is: 'vouched'; readonly backend: string; readonly vouched: Vouched }
+  | { readonly is: 'evidence'; readonly backend: string; readonly change: EvidenceChange }
   /** Drain, and end. */
   | { readonly is: 'close' }
 
@@ -55,6 +58,9 @@ export type ToWorker =
   | { readonly kind: 'command'; readonly id: number; readonly command: WorkerCommand }
   /** A batch was taken. */
   | { readonly kind: 'taken' }
+  | { readonly kind: 'learned-taken' }
+  /** Other threads have observed it. */
+  | { readonly kind: 'learned'; readonly events: readonly NamedEvent[] }
 
 type ShadowCalls = Pick<ShadowLog, 'equal' | 'skip' | 'mismatch'>
 
@@ -79,6 +85,7 @@ export type FromWorker =
   | ToClaimTable
   | ToCells
   | Batch
+  | LearnedBatch
   | Topic
   | ShadowFinding
   /** It listens; where each database is reached. */

@@ -7,7 +7,7 @@ import type { DetectedKinds } from '../config/detect.ts'
 import type { LoadOptions } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../core/clock.ts'
-import type { BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
+import type { BackendRuntime, BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
 import type { Inside } from '../proxy/assembly/parts.ts'
 import type { Listener } from '../proxy/front/listener.ts'
 import type { Cells } from '../stores/cells.ts'
@@ -18,6 +18,7 @@ import { Directory } from './cache/directory.ts'
 import { type KnownCells, runOnCells } from './cells.ts'
 import { ClaimTable } from './claims.ts'
 import { addUp } from './figures.ts'
+import type { LearnedBatch, NamedEvent } from './learned-relay.ts'
 import type { FromWorker, ToWorker, WorkerCommand, WorkerFigures, WorkerInit } from './messages.ts'
 import { recordsIn } from './record-columns.ts'
 import type { Batch } from './relay.ts'
@@ -96,6 +97,12 @@ export class WorkerPool {
     await Promise.all([...this.#workers.values()].map((worker) => worker.command(command)))
   }
 
+  /** What was observed in the main thread or in one of the workers is evidence for all other workers. */
+  tellLearned(events: readonly NamedEvent[], from?: WorkerHandle): void {
+    if (events.length === 0) return
+    for (const worker of this.#workers.values()) if (worker !== from) worker.send({ kind: 'learned', events })
+  }
+
   figures(backend: string): BackendRuntimeFigures {
     return addUp([...this.#workers.values()].map(({ figures }) => figures.databases.get(backend)))
   }
@@ -157,7 +164,12 @@ export class WorkerPool {
       cells: new Map(storage.names.flatMap((name) => knownCells(name, this.#cellsOf(name)))),
       marks: new Map(stores.map((name) => [name, storage.partsOf(storage.of(name)).marks.list()])),
       modes: new Map(overridden.map(({ name, modes }) => [name, modes.state.mode])),
-      known: new Map(backendRuntimes.map(({ name, flavour, vouched }) => [name, { flavour, vouched }])),
+      known: new Map(
+        backendRuntimes.map(({ name, flavour, vouched, learning: { evidence } }) => [
+          name,
+          { flavour, vouched, evidence },
+        ]),
+      ),
     }
   }
 
@@ -180,6 +192,9 @@ export class WorkerPool {
         break
       case 'batch':
         this.#observeBatch(worker, message)
+        break
+      case 'learned':
+        this.#learned(worker, message)
         break
       case 'topic':
         telemetry.log.change(message.topic, message.state, message.fields)
@@ -215,12 +230,23 @@ export class WorkerPool {
     worker.send({ kind: 'taken' })
   }
 
+  #learned(from: WorkerHandle, { events, dropped }: LearnedBatch): void {
+    for (const { backend, event } of events) this.#runtimeOf(backend)?.learning.apply(event)
+    for (const [backend, count] of dropped) this.#runtimeOf(backend)?.learning.noteDropped(count)
+    from.send({ kind: 'learned-taken' })
+    this.tellLearned(events, from)
+  }
+
   /** What one worker has found out about a database, all others need not. */
   #learn(from: WorkerHandle, { backend, flavour }: FromWorker & { kind: 'flavour' }): void {
-    this.#inside.backendRuntimes.find(({ name }) => name === backend)?.adoptFlavour(flavour)
+    this.#runtimeOf(backend)?.adoptFlavour(flavour)
     for (const worker of this.#workers.values()) {
       if (worker !== from) void worker.command({ is: 'flavour', backend, flavour })
     }
+  }
+
+  #runtimeOf(backend: string): BackendRuntime | undefined {
+    return this.#inside.backendRuntimes.find(({ name }) => name === backend)
   }
 
   #sendTo(threadId: number, message: ToWorker): void {

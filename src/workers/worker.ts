@@ -15,6 +15,7 @@ import { Replica } from './cache/replica.ts'
 import { RemoteCells } from './cells.ts'
 import { RemoteClaims } from './claims.ts'
 import { FigureReporter } from './figure-reporter.ts'
+import { LearnedRelay, type NamedEvent } from './learned-relay.ts'
 import type { FromWorker, ToWorker, WorkerCommand, WorkerInit } from './messages.ts'
 import { Relay } from './relay.ts'
 import { RelayedShadowLog } from './relayed-shadow-log.ts'
@@ -30,6 +31,7 @@ class ServingThread {
   readonly #port: MessagePort
   readonly #init: WorkerInit
   readonly #relay: Relay
+  readonly #learned: LearnedRelay
   readonly #replica: Replica
   readonly #claims: RemoteClaims
   readonly #cells: RemoteCells
@@ -59,6 +61,7 @@ class ServingThread {
     this.#settings = settingsOf(this.#loaded.config)
     const send = (message: FromWorker) => this.#send(message)
     this.#relay = new Relay({ clock, send })
+    this.#learned = new LearnedRelay({ clock, send })
     logWarnings(this.#relay.log)
     this.#replica = new Replica({
       ...{ send, clock, budget: this.#budget, onBytes },
@@ -99,7 +102,10 @@ class ServingThread {
       parts: {
         ...{ storage, via, known, reusePort: true, budget: this.#budget, threads: workers },
         shadowLog: new RelayedShadowLog({ clock, budget: this.#budget }, (found) => this.#send(found)),
-        hooks: { onFlavour: (backend, flavour) => this.#send({ kind: 'flavour', backend, flavour }) },
+        hooks: {
+          onFlavour: (backend, flavour) => this.#send({ kind: 'flavour', backend, flavour }),
+          onLearned: (backend, event) => this.#learned.add(backend, event),
+        },
       },
     })
     for (const [name, mode] of modes) this.#siteOf(name)?.modes.set(mode)
@@ -125,8 +131,16 @@ class ServingThread {
     if (message.kind === 'claimed') this.#claims.receive(message)
     else if (message.kind === 'cells-done') this.#cells.receive(message)
     else if (message.kind === 'taken') this.#relay.taken()
+    else if (message.kind === 'learned-taken') this.#learned.taken()
+    else if (message.kind === 'learned') void this.#apply(message.events)
     else if (message.kind === 'command') void this.#carryOut(message.id, message.command)
     else this.#replica.receive(message)
+  }
+
+  /** What other threads observe while this one is starting is not in the evidence that it starts with. */
+  async #apply(events: readonly NamedEvent[]): Promise<void> {
+    await this.#starting
+    for (const { backend, event } of events) this.#siteOf(backend)?.learning.apply(event)
   }
 
   async #carryOut(id: number, command: WorkerCommand): Promise<void> {
@@ -136,6 +150,7 @@ class ServingThread {
     if (command.is === 'mode') this.#siteOf(command.backend)?.modes.set(command.mode)
     else if (command.is === 'flavour') this.#siteOf(command.backend)?.adoptFlavour(command.flavour)
     else if (command.is === 'vouched') this.#siteOf(command.backend)?.adoptVouched(command.vouched)
+    else if (command.is === 'evidence') this.#siteOf(command.backend)?.learning.follow(command.change)
     else if (command.is === 'configuration') this.#applyConfig(command.given)
     else if (command.is === 'close') await this.#close()
     this.#send({ kind: 'done', id })
@@ -152,6 +167,7 @@ class ServingThread {
     await this.#traces?.close()
     this.#figures?.stop()
     this.#relay.flush()
+    this.#learned.flush()
   }
 
   #siteOf(name: string) {

@@ -1,8 +1,9 @@
 import { after, test } from 'node:test'
 import { RowCells } from '../../src/stores/rows/row-cells.ts'
-import { testCells, testStore } from '../../src/testing/test-store.ts'
+import { type CellLaws, testCells, testStore } from '../../src/testing/test-store.ts'
 import { isUnavailable, skipReason } from '../servers/availability.ts'
 import { cassandraRig } from './cassandra-rig.ts'
+import { testEvidence } from './evidence-laws.ts'
 
 const rig = await cassandraRig('laws')
 if (isUnavailable(rig)) test('the laws on Cassandra', { skip: skipReason(rig) })
@@ -13,9 +14,11 @@ else {
     create: ({ clock }) => rig.store(clock),
     capabilities: { rounds: 12, removalsHideOlder: true },
   })
-  testCells({
+  const cellLaws: CellLaws = {
     name: 'cassandra',
     rounds: 6,
     create: ({ clock }) => ({ cells: new RowCells(rig.cells(clock), clock) }),
-  })
+  }
+  testCells(cellLaws)
+  testEvidence(cellLaws)
 }

@@ -1,5 +1,6 @@
-import { testCells, testStore } from '../../src/testing/test-store.ts'
+import { type CellLaws, testCells, testStore } from '../../src/testing/test-store.ts'
 import { hourMs, withDynamoDb } from './dynamodb-rig.ts'
+import { testEvidence } from './evidence-laws.ts'
 
 await withDynamoDb('laws', ({ open }) => {
   testStore({
@@ -8,12 +9,14 @@ await withDynamoDb('laws', ({ open }) => {
     create: async ({ clock }) => (await open({ clock })).panes,
   })
 
-  testCells({
+  const cellLaws: CellLaws = {
     name: 'dynamodb',
     rounds: 15,
     async create({ clock }) {
       const { cells, close } = await open({ clock })
       return { cells, end: close }
     },
-  })
+  }
+  testCells(cellLaws)
+  testEvidence(cellLaws)
 })

@@ -10,6 +10,7 @@ import { FlavourWatch } from '../../engine/http/flavour.ts'
 import { IntervalCache } from '../../engine/interval-cache.ts'
 import type { BackendMarks } from '../../engine/marks.ts'
 import { Witness } from '../../engine/witness.ts'
+import type { Cells } from '../../stores/cells.ts'
 import type { Store } from '../../stores/store.ts'
 import { Tracing } from '../../telemetry/tracing.ts'
 import { explainWire } from '../admin/explain.ts'
@@ -19,6 +20,7 @@ import type { UpstreamState } from '../upstream/endpoint.ts'
 import { onlyServer, TracedUpstream } from '../upstream/traced.ts'
 import type { HttpUpstream, UpstreamSettings } from '../upstream/upstream.ts'
 import { type SegmentFigures, SegmentWatcher } from '../upstream/witness.ts'
+import { BackendLearning } from './backend-learning.ts'
 import type { Common } from './common.ts'
 import { logFlavour, logRecheck } from './flavour-log.ts'
 import type { KnownDatabase } from './parts.ts'
@@ -49,6 +51,8 @@ export interface BackendRuntimeOptions {
   readonly marks: BackendMarks
   /** Where others fetch for the same store. */
   readonly claims?: Claims | undefined
+  /** Where what is learned is kept; in memory only without. */
+  readonly evidenceCells?: Cells | undefined
   readonly settings: () => Settings
   /** Where its segments are to be watched. */
   readonly segments?: SegmentSettings | undefined
@@ -65,6 +69,7 @@ export class BackendRuntime {
   readonly handler: Handler
   /** Whether it is cached, and by whose word. */
   readonly modes: ModeSwitch
+  readonly learning: BackendLearning
   /** What would be done with a request, and why. */
   readonly explain: (wire: WireRequest) => Promise<Explanation>
   readonly #cache: IntervalCache
@@ -117,6 +122,10 @@ export class BackendRuntime {
     if (watch !== undefined && segments === undefined) {
       telemetry?.log.line('warn', 'segments are not watched: this database tells of none', { backend: name })
     }
+    this.learning = new BackendLearning({
+      ...{ name, backend, clock, hooks: common.hooks },
+      ...{ cells: options.evidenceCells, evidence: known?.evidence },
+    })
     const cache = new IntervalCache({
       ...limits,
       ...parts,
@@ -124,6 +133,7 @@ export class BackendRuntime {
       name,
       marks,
       witness,
+      learning: this.learning.learner,
       shadowLog,
       backlog,
       coalescing: true,

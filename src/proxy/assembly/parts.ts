@@ -9,6 +9,7 @@ import type { Vouched } from '../../core/witness.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
 import type { Listener } from '../front/listener.ts'
 import type { Mode } from '../request/settings.ts'
+import type { Evidence, LearningHooks } from './backend-learning.ts'
 import type { BackendRuntime, BackendRuntimeFigures } from './backend-runtime.ts'
 import type { Storage } from './tiers.ts'
 
@@ -37,10 +38,12 @@ export interface ServerParts {
 export interface KnownDatabase {
   readonly flavour: Flavour
   readonly vouched: Vouched | undefined
+  /** What other threads have learned about it so far. */
+  readonly evidence: Evidence
 }
 
 /** Told of what changes; a promise is waited for before the change counts as made. */
-export interface ServerHooks {
+export interface ServerHooks extends LearningHooks {
   /** `store`: the name of a far store; '' is memory alone. */
   readonly onMarks?: (store: string, marks: readonly Mark[]) => Promise<void>
   readonly onVouched?: (backend: string, vouched: Vouched) => Promise<void>

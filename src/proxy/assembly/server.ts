@@ -15,6 +15,7 @@ import type { SharedStore } from '../fleet/fleet.ts'
 import { SharedModes } from '../fleet/shared-modes.ts'
 import type { Mode } from '../request/settings.ts'
 import type { SegmentFigures } from '../upstream/witness.ts'
+import type { LearningFigures } from './backend-learning.ts'
 import { BackendRuntime, type BackendRuntimeFigures } from './backend-runtime.ts'
 import { commonOf } from './common.ts'
 import { openListeners } from './listeners.ts'
@@ -50,6 +51,7 @@ export interface DatabaseState {
   shapesNamed(names: ReadonlySet<string>): ReturnType<typeof shapesNamed>
   /** How the watcher of its segments fares; undefined where there is none. */
   readonly segments: SegmentFigures | undefined
+  learning(): LearningFigures
 }
 
 export async function startServer(options: ProxyServerOptions): Promise<ProxyServer> {
@@ -59,13 +61,13 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
   const storage = parts.storage ?? ownStorage(options, budget)
   const backendRuntimes = databases.map((database) => {
     const store = storage.of(database.farStore)
-    const { marks, claims } = storage.partsOf(store)
+    const { marks, claims, evidenceCells } = storage.partsOf(store)
     const { name } = database
     const mark = (change: Mark) => marks.add(change)
     const known = parts.known?.get(name)
     const backendRuntime = new BackendRuntime(common, {
       ...{ ...database, store, mark, known },
-      ...{ marks: marks.of(name), claims },
+      ...{ marks: marks.of(name), claims, evidenceCells },
     })
     return { ...database, store, marks, backendRuntime }
   })
@@ -88,13 +90,17 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     backlog.finish()
     await Promise.all(backendRuntimes.map(({ backendRuntime }) => backendRuntime.close()))
     await purge.close()
+    await Promise.all(backendRuntimes.map(({ backendRuntime }) => backendRuntime.learning.close()))
     await parts.beforeStoresClose?.()
     await storage.close()
   }
   await Promise.all([
     storage.loadMarks(),
     ...[...sharedModes.values()].map((modes) => modes.load()),
-    ...backendRuntimes.map(({ backendRuntime }) => backendRuntime.ask()),
+    ...backendRuntimes.flatMap(({ backendRuntime }) => [
+      backendRuntime.ask(),
+      backendRuntime.learning.load(),
+    ]),
   ])
   const inside = {
     storage,
@@ -137,6 +143,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
       },
       shapesNamed: (names) => shapesNamed(each.store, each.name, names),
       figures: () => parts.figures?.(each.name) ?? each.backendRuntime.figures(),
+      learning: () => each.backendRuntime.learning.figures(),
       get flavour() {
         return each.backendRuntime.flavour
       },

@@ -45,6 +45,8 @@ export interface StoreParts {
   readonly claims?: Claims | undefined
   /** Where it has some that outlive this process or are shared. */
   readonly cells?: Cells | undefined
+  /** For what is learned, where the store outlives this process or is shared; only in the thread that has the store. */
+  readonly evidenceCells?: Cells | undefined
   /** What nodes that share the store tell each other; only in the thread that has the store. */
   readonly fleet?: FleetRows | undefined
 }
@@ -103,10 +105,10 @@ export class Tiers implements Storage {
       onTrouble: (trouble) =>
         telemetry?.log.change(`store ${name}`, stateOf(trouble), { detail: trouble?.detail }),
     })
-    // No request waits for marks: they have more time.
-    const markCells = cells && guardedCells(cells, guard, Math.max(markTimeoutMs, timeoutMs))
+    // No request waits for marks, evidence and what nodes say about themselves: they have more time.
+    const patientCells = cells && guardedCells(cells, guard, Math.max(patientMs, timeoutMs))
     const marks = new Marks({
-      ...{ clock, retentionMs, cells: markCells, breaker: guard.breaker },
+      ...{ clock, retentionMs, cells: patientCells, breaker: guard.breaker },
       onChange: this.#onChangeOf(name),
     })
     const isTrusted = () => marks.isCurrent
@@ -121,8 +123,10 @@ export class Tiers implements Storage {
       ? new CellClaims({ cells: guarded, clock, timeoutMs, leaseMs, share })
       : undefined
     if (claims !== undefined) this.#claims.push(claims)
-    const fleet = markCells?.capabilities.shared ? fleetRows(markCells, clock) : undefined
-    this.#parts.set(tier, { marks, claims, cells: guarded, fleet })
+    const { shared, durable } = patientCells?.capabilities ?? { shared: false, durable: false }
+    const fleet = patientCells && shared ? fleetRows(patientCells, clock) : undefined
+    const evidenceCells = shared || durable ? patientCells : undefined
+    this.#parts.set(tier, { marks, claims, cells: guarded, evidenceCells, fleet })
   }
 
   #onChangeOf(store: string): ((marks: readonly Mark[]) => Promise<void>) | undefined {
@@ -179,8 +183,8 @@ const stateOf = (trouble: StoreCondition | undefined): { readonly is: string; re
   isGood: trouble === undefined,
 })
 
-/** What reading or saving marks may take. */
-const markTimeoutMs = 2000
+/** What an operation may take that no request waits for. */
+const patientMs = 2000
 
 /** A far store may be configured under the name of the memory in front of it. */
 const labelOf = (name: string): string => (name === 'memory' ? 'memory-far' : name)

@@ -190,6 +190,10 @@ export class Evidence {
     addSums(this.#own, sums)
   }
 
+  subtract(sums: Float64Array): void {
+    for (let i = 0; i < sums.length; i++) this.#own[i] = Math.max(0, this.#own[i]! - sums[i]!)
+  }
+
   /** Sums of other nodes, in place of those before. */
   setForeign(nodes: readonly Float64Array[]): void {
     this.#foreign = undefined

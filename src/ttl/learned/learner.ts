@@ -141,6 +141,15 @@ export class Learner implements Learning {
     this.#hierarchy.tick()
   }
 
+  /** Takes sums out of this node's own again: another node has adopted them. */
+  disown(rows: readonly EvidenceRow[]): void {
+    this.#hierarchy.levels()
+    this.#meter.decay(this.#clock.now())
+    for (const row of rows) this.#levelOf(row)?.disown(row.sums, row.at)
+    this.#meter.disown(this.#stalenessOf(rows))
+    this.#hierarchy.tick()
+  }
+
   /** What was measured, in all of these rows, decayed up to now. */
   #stalenessOf(rows: readonly EvidenceRow[]): Float64Array {
     const now = this.#clock.now()

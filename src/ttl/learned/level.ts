@@ -126,6 +126,11 @@ export class Level {
     this.#evidence.add(this.#decayed(sums, at))
   }
 
+  /** Takes sums out of this node's own. */
+  disown(sums: Float64Array, at: EpochMs): void {
+    this.#evidence.subtract(this.#decayed(sums, at))
+  }
+
   setForeign(rows: readonly { readonly sums: Float64Array; readonly at: EpochMs }[]): void {
     this.#evidence.setForeign(rows.map(({ sums, at }) => this.#decayed(sums, at)))
   }

@@ -137,6 +137,12 @@ export class StalenessMeter {
     for (let i = 0; i < size; i++) this.#own[i]! += sums[i]!
   }
 
+  /** Takes sums out of this node's own. */
+  disown(sums: Float64Array): void {
+    if (!isOurs(sums)) return
+    for (let i = 0; i < size; i++) this.#own[i] = Math.max(0, this.#own[i]! - sums[i]!)
+  }
+
   #countDraw(group: number, hit: number, window: number): void {
     const cluster = this.#open[group]!
     // Events of other threads may come late; they belong to a cluster that is over, and are added to the open one.

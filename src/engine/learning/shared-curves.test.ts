@@ -1,0 +1,61 @@
+/** Learners of several nodes, in step through a store: their curves are those of one node that saw everything. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Cells } from '../../stores/cells.ts'
+import { memoryCells } from '../../stores/memory/cells.ts'
+import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
+import { seededRandom } from '../../testing/random.ts'
+import { learnedTerms, refetchOf } from '../../testing/refetches.ts'
+import { Learner } from '../../ttl/learned/learner.ts'
+import { evidenceRoundMs, SharedEvidence } from './shared-evidence.ts'
+
+const minuteMs = 60_000
+
+const learnerOn = (clock: FakeClock): Learner => new Learner({ clock, lapsesOnEpochs: false })
+
+async function nodeOn(clock: FakeClock, cells: Cells) {
+  const learner = learnerOn(clock)
+  const shared = new SharedEvidence({ clock, cells, backend: 'main', learner })
+  await shared.load()
+  return { learner, shared }
+}
+
+const curveOf = (learner: Learner) => learner.report(learnedTerms)
+type Curve = ReturnType<typeof curveOf>
+
+interface Tolerance {
+  readonly share: number
+  readonly fromMs?: number
+}
+
+function assertClose(
+  actual: Curve,
+  expected: Curve,
+  { share, fromMs = Number.NEGATIVE_INFINITY }: Tolerance,
+): void {
+  for (const [i, { rate, ttlMs, ...found }] of actual.entries()) {
+    if (found.fromMs < fromMs) continue
+    const off = Math.max(Math.abs(rate / expected[i]!.rate - 1), Math.abs(ttlMs / expected[i]!.ttlMs - 1))
+    assert.ok(off <= share, `from ${found.fromMs} ms on, rate and TTL are off by ${off}`)
+  }
+}
+
+test('the curve of each of two nodes is that of one node that saw everything', async () => {
+  const clock = fakeClock()
+  const cells = memoryCells({ clock })
+  const nodes = [await nodeOn(clock, cells), await nodeOn(clock, cells)]
+  const all = learnerOn(clock)
+  const random = seededRandom(3)
+  for (let i = 0; i < 240; i++) {
+    await clock.advance(minuteMs)
+    const event = refetchOf({ at: clock.now(), random, changesPerHour: 0.5, shape: `s${i % 3}` })
+    nodes[i % 2]!.learner.observe(event)
+    all.observe(event)
+  }
+  await clock.advance(2.2 * evidenceRoundMs)
+  const [one, two] = nodes.map(({ learner }) => curveOf(learner))
+  assertClose(one!, two!, { share: 0.005 })
+  assertClose(one!, curveOf(all), { share: 0.01, fromMs: 20 * minuteMs })
+  // A gap of five minutes crosses several of the young classes, and changes are shared out by the rates in force at the time.
+  assertClose(one!, curveOf(all), { share: 0.25 })
+})

@@ -1,0 +1,78 @@
+/**
+ * What a thread observes about the data, for the learners of all other threads: gathered and sent to the main thread in
+ * batches, which passes them on. A main thread that is far behind gets no more until it has caught up: events that are dropped
+ * until then are counted.
+ */
+import type { Clock } from '../core/clock.ts'
+import type { LearnedEvent } from '../ttl/learned/learning.ts'
+
+export interface NamedEvent {
+  readonly backend: string
+  readonly event: LearnedEvent
+}
+
+export interface LearnedBatch {
+  readonly kind: 'learned'
+  readonly events: readonly NamedEvent[]
+  /** Events that were not sent since the last batch, by backend. */
+  readonly dropped: ReadonlyMap<string, number>
+}
+
+export interface LearnedRelayOptions {
+  readonly clock: Clock
+  readonly send: (batch: LearnedBatch) => void
+}
+
+const everyMs = 100
+/** A batch about this many buckets does not wait. */
+const longBatch = 16_384
+/** Batches that the main thread may be behind: a few megabytes. */
+const maxUntaken = 16
+
+export class LearnedRelay {
+  readonly #options: LearnedRelayOptions
+  #events: NamedEvent[] = []
+  #dropped = new Map<string, number>()
+  #buckets = 0
+  #untaken = 0
+  #isWaiting = false
+
+  constructor(options: LearnedRelayOptions) {
+    this.#options = options
+  }
+
+  add(backend: string, event: LearnedEvent): void {
+    if (this.#untaken >= maxUntaken) this.#dropped.set(backend, (this.#dropped.get(backend) ?? 0) + 1)
+    else {
+      this.#events.push({ backend, event })
+      this.#buckets += event.kind === 'refetch' ? event.changed.length : 1
+    }
+    if (this.#buckets >= longBatch) this.flush()
+    else this.#flushLater()
+  }
+
+  /** The main thread has taken a batch. */
+  taken(): void {
+    this.#untaken--
+    if (this.#dropped.size > 0) this.#flushLater()
+  }
+
+  flush(): void {
+    if (this.#events.length + this.#dropped.size === 0 || this.#untaken >= maxUntaken) return
+    const { send } = this.#options
+    this.#untaken++
+    send({ kind: 'learned', events: this.#events, dropped: this.#dropped })
+    this.#events = []
+    this.#dropped = new Map()
+    this.#buckets = 0
+  }
+
+  #flushLater(): void {
+    if (this.#isWaiting) return
+    this.#isWaiting = true
+    this.#options.clock.after(everyMs, () => {
+      this.#isWaiting = false
+      this.flush()
+    })
+  }
+}
