@@ -10,5 +10,9 @@ function ttlDatabaseOf({ backendRuntime, shapesNamed }: DatabaseState): TtlDatab
   const ruled = rules.flatMap(({ name, terms: { policy } }) =>
     policy === undefined ? [] : [{ rule: name, policy }],
   )
-  return { policies: [{ policy: terms.policy }, ...ruled], learning: undefined, shapesNamed }
+  return {
+    policies: [{ policy: terms.policy }, ...ruled],
+    learning: backendRuntime.learning.learner,
+    shapesNamed,
+  }
 }
