@@ -84,7 +84,12 @@ export interface Subject<Own = unknown> {
   readonly name: string
   readonly own: Own
   readonly upstreamTimeoutMs: number
-  readonly policy: { readonly name: string; ttl(ageMs: number): number }
+  readonly policy: {
+    readonly name: string
+    ttl(ageMs: number): number
+    /** Its TTLs are learned. */
+    readonly isLearned: boolean
+  }
 }
 
 export interface DatabaseAnswer {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { type HistoryRow, readHistory, refetchesOf } from './history.ts'
+import { Learner } from './learned/learner.ts'
 
 const row = (shape: string, age: number, changed = false): HistoryRow => ({ shape, age, gap: 60, changed })
 
@@ -59,4 +60,19 @@ test('neighbours of one shape are one refetch, in milliseconds, and at most a hu
       [1, 0],
     ],
   )
+})
+
+test('a history is learned in one go, although the rates were far off before', () => {
+  const learner = new Learner({ clock: { now: () => 1e12 }, lapsesOnEpochs: false })
+  // One change in 1000 s, looked for every 1000 s: 63 % have changed, some more than once.
+  const rows = Array.from({ length: 4000 }, (_, i) => ({
+    ...{ shape: 'up', age: 9600, gap: 1000 },
+    changed: (i * 63) % 100 < 63,
+  }))
+  const shapeOf = (key: string) => ({ key, sources: ['up'] })
+  for (const refetch of refetchesOf(rows, shapeOf, 1e12)) learner.observe(refetch)
+  const terms = { budget: 0.01, floorMs: 5000, capMs: 86_400_000, settledAgeMs: 660_000 }
+  const { source, rate } = learner.report(terms, shapeOf('up')).find(({ fromMs }) => fromMs === 9_600_000)!
+  assert.equal(source, 'shape')
+  assert.ok(rate > 0.9e-6 && rate < 1.1e-6, `${rate}; a count of changes says 0.63e-6`)
 })

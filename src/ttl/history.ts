@@ -70,7 +70,7 @@ export function refetchesOf(
     while (to < rows.length && to - from < maxTogether && rows[to]!.shape === shape) to++
     const together = rows.slice(from, to)
     refetches.push({
-      ...{ kind: 'refetch', shape: shapeOf(shape), at },
+      ...{ kind: 'refetch', shape: shapeOf(shape), at, isHistory: true },
       oldAges: Float64Array.from(together, ({ age }) => age * 1000),
       newAges: Float64Array.from(together, ({ age, gap }) => (age + gap) * 1000),
       changed: Uint8Array.from(together, ({ changed }) => Number(changed)),

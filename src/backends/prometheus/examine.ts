@@ -71,8 +71,12 @@ function lateFindings({ name, policy }: Subject, yaml: string): Finding[] {
   const text = /^\s*out_of_order_time_window: (\S+)/m.exec(yaml)?.[1]
   const window = text === undefined ? undefined : parseDuration(text)
   if (window === undefined || window === 0) return []
+  const late = found(`late data ${name}`)
+  if (policy.isLearned) {
+    return [late.ok(`The database takes samples up to ${text} late; how often that happens is learned.`)]
+  }
   const ttl = policy.ttl(window)
   const sentence = `The database takes samples up to ${text} late; a bucket of that age is believed for ${formatDuration(ttl)}, so that what comes late may stay unseen as long.`
   const remedy = `If that is too long, lower policies.${policy.name}.cap, or purge after a backfill.`
-  return [found(`late data ${name}`).warn(sentence, remedy)]
+  return [late.warn(sentence, remedy)]
 }

@@ -64,7 +64,11 @@ function subjectOf({ name, backend, config }: CheckedDatabase): Subject {
     name,
     own: backend,
     upstreamTimeoutMs,
-    policy: { name: backend.policy, ttl: (ageMs) => policy.ttl(ageMs) },
+    policy: {
+      name: backend.policy,
+      ttl: (ageMs) => policy.ttl(ageMs),
+      isLearned: policy.learns !== undefined,
+    },
   }
 }
 

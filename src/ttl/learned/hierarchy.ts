@@ -93,6 +93,7 @@ export class Hierarchy {
     for (const level of [this.#backend, ...sources, own!]) {
       if (level.observe(refetch)) this.#isAlarmed = true
     }
+    if (refetch.isHistory) this.tick()
   }
 
   /** The levels of a shape, up to date. */

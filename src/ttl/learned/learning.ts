@@ -33,6 +33,8 @@ export interface Refetch {
   readonly newAges: Float64Array
   /** 1 where the value is another one. */
   readonly changed: Uint8Array
+  /** It was seen before, and comes with much more of its kind at once: the rates are fitted to it without waiting for a tick. */
+  readonly isHistory?: boolean
 }
 
 /** One bucket that a viewer was shown was asked for again right afterwards. */

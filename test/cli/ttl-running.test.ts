@@ -1,0 +1,35 @@
+/** The whole way: a proxy that learns, asked by the command, told by history and by a backfill job. */
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import type { BackendTtl } from '../../src/proxy/admin/ttl.ts'
+import { askPlainly } from '../proxy/client.ts'
+import { runToEnd, startProxy } from './child.ts'
+
+for (const workers of ['1', '2']) {
+  test(`one flag makes a proxy with ${workers} thread(s) learn, and the curve says from what`, async (t) => {
+    const { admin, child } = await startProxy(
+      t,
+      '--staleness=2%',
+      '--admin.allow-writes',
+      `--workers=${workers}`,
+    )
+    const ask = async (): Promise<BackendTtl> =>
+      JSON.parse((await runToEnd(t, ['ttl', '--json', '--admin', admin])).out)
+    const before = await ask()
+    assert.deepEqual([before.backend, before.budget, before.classes.at(-1)!.source], ['main', 0.02, 'prior'])
+    // Looked at for 5 days in all, and never changed.
+    const line = JSON.stringify({ shape: 'up', age: 100_000, gap: 3600, changed: false })
+    const argv = ['ttl', 'learn', '--from', '-', '--json', '--admin', admin]
+    const taught = await runToEnd(t, argv, { input: `${line}\n`.repeat(120) })
+    assert.equal(taught.code, 0, taught.err)
+    assert.deepEqual(JSON.parse(taught.out), { backend: 'main', observations: 120, changed: 0, shapes: 1 })
+    const { source, observations, rate, ttlS } = (await ask()).classes.at(-1)!
+    assert.equal(source, 'backend')
+    assert.ok(observations > 119 && rate! < 1e-5 && ttlS > 3600, JSON.stringify({ observations, rate, ttlS }))
+    const body = JSON.stringify({ backend: 'main', source: 'up', from: '-2d', to: 'now' })
+    const marked = await askPlainly(admin, '/-/changed', { method: 'POST', body })
+    assert.deepEqual(JSON.parse(marked.body.toString()), { marks: 1 })
+    child.process.kill('SIGTERM')
+    assert.equal(await child.exit, 0)
+  })
+}
