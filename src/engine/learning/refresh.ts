@@ -33,7 +33,7 @@ const minTtlMs = 5 * 60_000
 /** The next request may come this much later than usual. */
 const lateness = 1.25
 /** What lapses within this part of its life is refreshed along with what lapses now, but nothing within more than `maxShare`. */
-const alongShare = 0.1
+const alongShare = 0.05
 const maxShare = 0.25
 /** Where a query takes several intervals, fewer lapsing buckets are fetched with the tail at no cost worth mentioning. */
 const minOfSeveral = 16
