@@ -172,7 +172,9 @@ const rule = section(
 const admin = section({
   enabled: key(bool, true, { meaning: 'whether there is an admin listener', apply: 'restart' }),
   listen: key(address, usualAdminAddress, { meaning: 'its address', apply: 'restart' }),
-  allowWrites: key(bool, false, { meaning: 'whether it may purge, mark as changed, learn, reload and switch modes' }),
+  allowWrites: key(bool, false, {
+    meaning: 'whether it may purge, mark as changed, learn, reload and switch modes',
+  }),
   tokenFile: optional(path, 'the file with the bearer token that it asks for'),
   token: secret(hidden, 'the bearer token itself'),
 })

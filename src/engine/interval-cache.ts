@@ -21,6 +21,7 @@ import { wholeIn } from './flights.ts'
 import { askedBy, gapsIn, lapsingIn } from './gaps.ts'
 import { keptHeaders } from './kept-headers.ts'
 import { KeyMemo } from './key-memo.ts'
+import { type NotSampled, type Sampled, Sampling, type SamplingOrder } from './learning/sampling.ts'
 import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { Shadow, type ShadowRequest } from './shadow/shadow.ts'
@@ -51,6 +52,7 @@ interface Lookup {
 export class IntervalCache {
   readonly #options: IntervalCacheOptions
   readonly #filler: GapFiller
+  readonly #sampling: Sampling
   readonly #shadow: Shadow
   readonly #keys: KeyMemo
 
@@ -58,6 +60,7 @@ export class IntervalCache {
     this.#options = options
     this.#keys = new KeyMemo(options.name)
     this.#filler = new GapFiller(options)
+    this.#sampling = new Sampling(options, this.#filler)
     this.#shadow = new Shadow(options)
   }
 
@@ -79,6 +82,7 @@ export class IntervalCache {
       if (request.demands.onlyIfCached) return { kind: 'not-cached' }
       noteMiss(trip, lookup)
       if (this.#options.claims !== undefined) trip.newestSeen = newestIn(lookup)
+      this.#sampling.note(trip)
       const filled = await this.#filler.fill(trip, lookup.gaps, lookup.lapsing)
       if (filled !== 'again' && 'kind' in filled) return filled
       const answer = filled === 'again' ? 'again' : this.#compose(trip, lookup, filled)
@@ -93,6 +97,11 @@ export class IntervalCache {
     const trip = this.#tripOf(request, decision)
     const lookup = (async () => this.#lookup(trip))()
     return this.#shadow.answer(trip, request.target, lookup)
+  }
+
+  /** Fetches buckets of shapes that were asked for lately twice, and learns from what differs. */
+  sample(order: SamplingOrder): Promise<Sampled | NotSampled> {
+    return this.#sampling.run(order)
   }
 
   /** Fetches under way. */
