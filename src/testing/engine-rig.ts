@@ -285,6 +285,9 @@ const policyOf = (rig: { policy: TtlPolicy }): TtlPolicy => ({
   get isMonotone() {
     return rig.policy.isMonotone
   },
+  get plateaus() {
+    return rig.policy.plateaus
+  },
   get learns() {
     return rig.policy.learns
   },

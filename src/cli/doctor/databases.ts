@@ -58,13 +58,17 @@ async function checkOne(checked: CheckedDatabase, clock: Clock): Promise<Finding
 }
 
 function subjectOf({ name, backend, config }: CheckedDatabase): Subject {
-  const { ttl, learns } = policyOf(config.policies[backend.policy]!)
+  const policy = policyOf(config.policies[backend.policy]!)
   const { upstreamTimeoutMs } = config.limits
   return {
     name,
     own: backend,
     upstreamTimeoutMs,
-    policy: { name: backend.policy, ttl, isLearned: learns !== undefined },
+    policy: {
+      name: backend.policy,
+      ttl: (ageMs) => policy.ttl(ageMs),
+      isLearned: policy.learns !== undefined,
+    },
   }
 }
 
