@@ -79,7 +79,7 @@ share, or \`null\` for a policy without one. A class has
 | field | meaning |
 | --- | --- |
 | \`ageFromS\`, \`ageToS\` | ages of buckets in seconds, from their end; \`null\` where there is no bound: the first class holds buckets that are not over yet |
-| \`rate\`, \`rateUpper95\` | changes per second, and the upper 95 % bound; \`null\` where none is known |
+| \`rate\`, \`rateUpper95\` | changes per second, and the upper 95 % bound; \`null\` where none is known. Of \`type: rate\` the configured one |
 | \`observations\` | refetched buckets that it is based on, discounted with time |
 | \`ttlS\` | the shortest TTL of the class, in seconds |
 | \`source\` | where the rate comes from: \`shape\`, \`source\` (shapes of the same metric or data source), \`backend\`, \`prior\` (the published ladder); \`configured\`: the TTL is that of a policy that does not learn |
