@@ -11,6 +11,7 @@ import {
   type CellDraft,
   type CellId,
   type Cells,
+  type Revision,
   unchangedSince,
   whateverIsThere,
 } from '../../stores/cells.ts'
@@ -28,7 +29,10 @@ export interface EvidenceRowsOptions {
 
 export interface StoredEvidence {
   readonly sk: string
-  readonly rev: string
+  /** Undefined where there was no row before it was to be written. */
+  readonly rev: Revision | undefined
+  /** The store did not answer when it was written: it may be there or not. */
+  readonly isUnconfirmed?: boolean
   readonly node: string
   readonly row: EvidenceRow
 }
@@ -88,6 +92,11 @@ export class EvidenceRows {
   skOf({ level, name }: EvidenceRow): string | undefined {
     if (level === 'shape' ? !keyForm.test(name) : name.length > maxNameChars) return undefined
     return `${level}#${hash('sha256', name, 'base64url')}#${this.#options.node}`
+  }
+
+  /** A row of this node that is about to be written in the place of the one that was seen. */
+  unconfirmed(sk: string, row: EvidenceRow, seen: StoredEvidence | undefined): StoredEvidence {
+    return { sk, rev: seen?.rev, node: this.#options.node, row, isUnconfirmed: true }
   }
 
   /**
