@@ -88,9 +88,12 @@ export class EvidenceRows {
     await cells.put(this.#idOf(`node#${node}`), this.#kept(draft), whateverIsThere)
   }
 
-  /** Undefined for a row that cannot be stored. */
-  skOf({ level, name }: EvidenceRow): string | undefined {
-    if (level === 'shape' ? !keyForm.test(name) : name.length > maxNameChars) return undefined
+  /** Whether a row with this name may be stored. */
+  canHold({ level, name }: EvidenceRow): boolean {
+    return level === 'shape' ? keyForm.test(name) : name.length <= maxNameChars
+  }
+
+  skOf({ level, name }: EvidenceRow): string {
     return `${level}#${hash('sha256', name, 'base64url')}#${this.#options.node}`
   }
 

@@ -45,8 +45,9 @@ const maxSaved = { shape: 128, source: 64, backend: 1, staleness: 1 } as const s
   EvidenceRow['level'],
   number
 >
-/** Sums that differ by less are not worth a write, unless the row is older than `refreshMs`. */
-const littleChange = 0.02
+/** Readers let sums decay by themselves: a write is for what was observed, or for what an alarm has made the learner forget. */
+const worthwhile = { rise: 1.02, fall: 0.8 } as const
+/** Where observations only make up for the decay, rows are written after this long. */
 const refreshMs = 30 * 60_000
 const closeMs = 2000
 
@@ -191,11 +192,8 @@ export class SharedEvidence {
     const byLevel = Map.groupBy(this.#options.learner.own(), ({ level }) => level)
     const chosen = new Map<string, EvidenceRow>()
     for (const [level, rows] of byLevel) {
-      const most = rows.toSorted((a, b) => weightOf(b) - weightOf(a)).slice(0, maxSaved[level])
-      for (const row of most) {
-        const sk = this.#rows.skOf(row)
-        if (sk !== undefined) chosen.set(sk, row)
-      }
+      const most = rows.filter((row) => this.#rows.canHold(row)).toSorted((a, b) => weightOf(b) - weightOf(a))
+      for (const row of most.slice(0, maxSaved[level])) chosen.set(this.#rows.skOf(row), row)
     }
     return chosen
   }
@@ -208,5 +206,5 @@ function isWorthSaving({ at, sums }: EvidenceRow, saved: StoredEvidence | undefi
   if (saved === undefined) return sums.some((sum) => sum !== 0)
   const { at: savedAt, sums: before } = saved.row
   if (saved.isUnconfirmed === true || at >= savedAt + refreshMs || sums.length !== before.length) return true
-  return sums.some((sum, i) => Math.abs(sum - before[i]!) > littleChange * before[i]!)
+  return sums.some((sum, i) => sum > worthwhile.rise * before[i]! || sum < worthwhile.fall * before[i]!)
 }
