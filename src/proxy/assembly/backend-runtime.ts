@@ -136,6 +136,8 @@ export class BackendRuntime {
       marks,
       witness,
       learning: this.learning.learner,
+      mark,
+      probes: common.probes,
       shadowLog,
       backlog,
       coalescing: true,
