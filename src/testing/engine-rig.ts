@@ -133,6 +133,7 @@ export class EngineRig {
       shadowLog: this.shadowLog,
       ...(this.claims && { claims: this.claims }),
       coalescing: options.coalescing ?? true,
+      learning: options.learning,
       refreshesAhead: options.refreshesAhead ?? true,
       mark: (mark) => this.marks.add(mark),
       probes: options.probes,
