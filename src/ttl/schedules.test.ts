@@ -7,6 +7,7 @@ import { ladder, publishedLadder } from './ladder.ts'
 import { linear } from './linear.ts'
 import { logarithmic } from './logarithmic.ts'
 import type { TtlPolicy } from './policy.ts'
+import { rate } from './rate.ts'
 import { steps, stepsMistake } from './steps.ts'
 
 const second = 1000
@@ -41,6 +42,14 @@ const policies: Readonly<Record<string, fc.Arbitrary<TtlPolicy & { floor: number
   logarithmic: fc
     .record({ floorMs, riseMs: periodMs, unitMs: periodMs, capMs })
     .map((given) => ({ ...logarithmic(given), floor: given.floorMs })),
+  rate: fc
+    .record({
+      floorMs,
+      changesEveryMs: periodMs,
+      budget: fc.double({ min: 0.001, max: 0.9, noNaN: true }),
+      capMs,
+    })
+    .map((given) => ({ ...rate(given), floor: given.floorMs })),
   steps: fc.record({ floorMs, steps: schedule }).map((given) => ({ ...steps(given), floor: given.floorMs })),
 }
 

@@ -1,0 +1,89 @@
+/**
+ * TTLs for data that change at another rate at every age: the longest time for which a copy may be shown, so that the
+ * share of that time in which it is out of date stays within a budget. Exact for rates that are constant within each class.
+ */
+import { type Borders, classOf, endOfClass } from './age-classes.ts'
+
+export interface AgeCurve {
+  readonly borders: Borders
+  /** Changes per unit of time, one for each class; finite and not negative. */
+  readonly rates: Float64Array
+}
+
+export interface InvertLimits {
+  /** The share of its time that a copy may be out of date. */
+  readonly budget: number
+  /** No TTL is longer. */
+  readonly cap: number
+}
+
+/** The largest TTL up to the cap for which `staleOver` is within the budget. */
+export function invert({ borders, rates }: AgeCurve, age: number, { budget, cap }: InvertLimits): number {
+  // A copy changes with probability 1 - e^-hazard in the first `spent`, of which it is out of date for `stale`.
+  let [hazard, spent, stale] = [0, 0, 0]
+  for (let at = classOf(borders, age); spent < cap; at++) {
+    const until = Math.min(endOfClass(borders, at) - age, cap)
+    const length = until - spent
+    const rate = rates[at]!
+    const staleThen = stale + staleTime(hazard, rate, length)
+    if (staleThen > budget * until) {
+      return spent + solve({ hazard, rate, length, budget, owed: budget * spent - stale })
+    }
+    stale = staleThen
+    hazard += rate * length
+    spent = until
+  }
+  return cap
+}
+
+/** The share of `ttl` in which a copy that was fetched at `age` is expected to be out of date. */
+export function staleOver({ borders, rates }: AgeCurve, age: number, ttl: number): number {
+  let [hazard, spent, stale] = [0, 0, 0]
+  for (let at = classOf(borders, age); spent < ttl; at++) {
+    const until = Math.min(endOfClass(borders, at) - age, ttl)
+    const length = until - spent
+    stale += staleTime(hazard, rates[at]!, length)
+    hazard += rates[at]! * length
+    spent = until
+  }
+  return spent > 0 ? stale / spent : 0
+}
+
+/** How long a copy is out of date within `length`, if the hazard was already `hazard` when that began. */
+function staleTime(hazard: number, rate: number, length: number): number {
+  const survival = Math.exp(-hazard)
+  return length * (-Math.expm1(-hazard) + survival * staleShare(rate * length))
+}
+
+/** 1 - (1 - e^-x) / x, without the cancellation near 0. */
+function staleShare(x: number): number {
+  if (x < 1e-3) return x * (1 / 2 - x * (1 / 6 - x * (1 / 24 - x / 120)))
+  return 1 + Math.expm1(-x) / x
+}
+
+interface Crossing {
+  readonly hazard: number
+  readonly rate: number
+  readonly length: number
+  readonly budget: number
+  /** How much more stale time the budget would have allowed before this class began. */
+  readonly owed: number
+}
+
+/**
+ * Where in a class the budget is used up. What exceeds the budget is convex in time, not above 0 at the beginning and
+ * above 0 at the end of the class: Newton's method from the end approaches the only root from above, and never leaves the class.
+ */
+function solve({ hazard, rate, length, budget, owed }: Crossing): number {
+  let at = length
+  for (let step = 0; step < 60; step++) {
+    const excess = staleTime(hazard, rate, at) - budget * at - owed
+    const slope = -Math.expm1(-hazard - rate * at) - budget
+    if (!(excess > 0 && slope > 0)) break
+    const next = at - excess / slope
+    if (!(next > 0)) return 0
+    if (at - next <= 1e-13 * at) return next
+    at = next
+  }
+  return at
+}

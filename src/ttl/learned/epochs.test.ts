@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { lapseAt, periodOf, phaseOf } from './epochs.ts'
+
+test('buckets lapse at the end of their period', () => {
+  const vectors: [fetchedAt: number, ttl: number, quantumMs: number, phaseMs: number, lapse: number][] = [
+    [1000, 35, 10, 0, 1020],
+    [1000, 100, 10, 0, 1040],
+    [1000, 100, 10, 7, 1047],
+    [1279, 1300, 10, 0, 1280],
+    [1281, 1300, 10, 0, 2560],
+    [1000, 15, 10, 0, 1015],
+    [1000, 1739.6, 13.59, 0, 1739.52],
+  ]
+  for (const [fetchedAt, ttl, quantumMs, phaseMs, lapse] of vectors) {
+    const off = Math.abs(lapseAt(fetchedAt, ttl, { quantumMs, phaseMs }) - lapse)
+    assert.ok(off < 1e-8, `${fetchedAt} + ${ttl}`)
+  }
+})
+
+const instants = fc.integer({ min: 1.7e12, max: 1.8e12 })
+const ttls = fc.integer({ min: 1, max: 100 * 86_400_000 })
+const phases = fc.string().map(phaseOf)
+
+test('a bucket lapses after its fetch and not after its TTL', () => {
+  fc.assert(
+    fc.property(instants, ttls, phases, (fetchedAt, ttl, phaseMs) => {
+      const lapse = lapseAt(fetchedAt, ttl, { quantumMs: 10_000, phaseMs })
+      assert.ok(lapse > fetchedAt && lapse <= fetchedAt + ttl)
+    }),
+  )
+})
+
+test('whenever a long period ends, all shorter ones end too', () => {
+  fc.assert(
+    fc.property(instants, ttls, ttls, phases, (fetchedAt, one, other, phaseMs) => {
+      const epochs = { quantumMs: 10_000, phaseMs }
+      const [short, long] = [Math.max(20_000, Math.min(one, other)), Math.max(20_000, one, other)]
+      const end = lapseAt(fetchedAt, long, epochs)
+      assert.equal(lapseAt(end - 1, short, epochs), end)
+    }),
+  )
+})
+
+test('a period is the largest multiple by a power of two that fits', () => {
+  fc.assert(
+    fc.property(ttls, (ttl) => {
+      const period = periodOf(ttl, 10_000)
+      assert.ok(ttl < 20_000 ? period === ttl : period <= ttl && period * 2 > ttl)
+    }),
+  )
+  for (let power = 1; power < 30; power++)
+    assert.equal(periodOf(10_000 * 2 ** power, 10_000), 10_000 * 2 ** power)
+})

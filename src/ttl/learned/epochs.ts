@@ -1,0 +1,38 @@
+/**
+ * Where one query asks for one interval, buckets that lapse at different times cost a query each that spans almost the
+ * whole window. So TTLs are rounded down to periods of q, 2q, 4q …, and a bucket lapses when its period ends: every
+ * period ends together with all shorter ones, and whatever is due by then is fetched at once.
+ */
+import type { EpochMs } from '../../core/clock.ts'
+
+export interface Epochs {
+  /** The shortest period. TTLs below two of them are not rounded. */
+  readonly quantumMs: number
+  /** Shifts all periods, so that not all shapes are fetched at the same time. */
+  readonly phaseMs: number
+}
+
+export const quantumMs = 10_000
+
+/** The longest period that is not longer than the TTL; the TTL itself where it is too short for periods. */
+export function periodOf(ttlMs: number, quantum: number): number {
+  if (!(ttlMs >= 2 * quantum && ttlMs < Number.POSITIVE_INFINITY)) return ttlMs
+  const period = quantum * 2 ** Math.floor(Math.log2(ttlMs / quantum))
+  // The logarithm may be off by one rounding where the TTL is a period.
+  if (period > ttlMs) return period / 2
+  return period * 2 <= ttlMs ? period * 2 : period
+}
+
+/** When a bucket that was fetched then lapses: after its fetch, and not after its TTL. */
+export function lapseAt(fetchedAt: EpochMs, ttlMs: number, { quantumMs, phaseMs }: Epochs): EpochMs {
+  if (!(ttlMs >= 2 * quantumMs)) return fetchedAt + ttlMs
+  const period = periodOf(ttlMs, quantumMs)
+  return (Math.floor((fetchedAt - phaseMs) / period) + 1) * period + phaseMs
+}
+
+/** Every node and thread finds the same phase for a shape (FNV-1a). */
+export function phaseOf(shapeKey: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < shapeKey.length; i++) hash = Math.imul(hash ^ shapeKey.charCodeAt(i), 0x01000193)
+  return hash >>> 0
+}
