@@ -38,6 +38,9 @@ const slow = { reason: 'database_slow', detail: 'still waiting' } as const
 
 const maxForbidden = 1_000
 
+/** Queries of this thread that no client waits for, at once. */
+const maxInBackground = 2
+
 /** After so many waits for other threads or nodes a request goes its own way. */
 const maxLooks = 3
 
@@ -50,6 +53,7 @@ export class GapFiller {
   /** Keys whose last answer the database forbade to share: waiting for another such answer would be for nothing. */
   readonly #forbidden = new BoundedMap<Key, Forbidden>({ maxEntries: maxForbidden })
   #isDatabaseDown = false
+  #inBackground = 0
 
   constructor(options: IntervalCacheOptions) {
     this.#options = options
@@ -70,6 +74,26 @@ export class GapFiller {
     return Array.isArray(results)
       ? filledBy(this.#options, trip, { taken, own: own?.flight, results })
       : results
+  }
+
+  /**
+   * Fetches buckets that no client waits for; see `backgroundTrip`. Clients that need them meanwhile join the flight, and it
+   * lands like any other. `abandoned` where nothing was sent: enough queries are in the background already, the database is
+   * down, its answer could not be stored, or another thread or node is fetching the same.
+   */
+  async inBackground(trip: Trip, intervals: Intervals): Promise<FetchResult> {
+    const isPointless = this.#isDatabaseDown || this.#forbidden.has(trip.key)
+    if (isPointless || this.#inBackground >= maxInBackground) return { kind: 'abandoned' }
+    const { joined, rest } = this.#join(trip, intervals, nothing)
+    const [only] = joined
+    if (rest.length === 0 && joined.length === 1) return only!.flight.result
+    for (const { flight } of joined) flight.leave()
+    this.#inBackground++
+    try {
+      return await this.#open(trip, intervals).flight.result
+    } finally {
+      this.#inBackground--
+    }
   }
 
   /** Resolves when every response of this key that a client has is stored; undefined where there is none to wait for. */

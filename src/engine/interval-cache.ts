@@ -25,7 +25,14 @@ import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { Shadow, type ShadowRequest } from './shadow/shadow.ts'
 import { newestOf, partsOf, readRuns, withOneFrame } from './stored.ts'
-import { type Answer, type CacheRequest, type IntervalCacheOptions, policyOver, type Trip } from './trip.ts'
+import {
+  type Answer,
+  type CacheRequest,
+  type IntervalCacheOptions,
+  learningOver,
+  policyOver,
+  type Trip,
+} from './trip.ts'
 import { vouchedOver } from './witness.ts'
 
 interface Lookup {
@@ -108,7 +115,8 @@ export class IntervalCache {
     const key = this.#keys.keyOf(plan.shape, plan.grid, identity)
     const policy = policyOver(this.#options, request, key)
     const maxStaleMs = request.maxStaleMs ?? this.#options.maxStaleMs
-    return { request, plan, key, decision, policy, maxStaleMs }
+    const learning = learningOver(this.#options, request)
+    return { request, plan, key, decision, policy, maxStaleMs, learning }
   }
 
   /** What lies in this process is looked at first; a far tier is asked only for what is not fresh there. */

@@ -2,7 +2,7 @@
 import type { Backend, HeaderList, Plan, Recomposed } from '../backends/backend.ts'
 import type { Budget } from '../core/budget.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
-import type { Decision, ServingReason } from '../core/decision.ts'
+import { type Decision, newDecision, type ServingReason } from '../core/decision.ts'
 import type { Grid } from '../core/grid.ts'
 import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
@@ -110,6 +110,8 @@ export interface Trip {
   readonly decision: Decision
   readonly policy: TtlPolicy
   readonly maxStaleMs: number
+  /** Told what a refetch reveals, where the policy learns. */
+  readonly learning: Pick<Learning, 'observe'> | undefined
   /** A pane with the frame that the database answers in, once stored ones turned out to have another. */
   frame?: Pane
   /** How often it has looked again because another thread or node was fetching. */
@@ -129,3 +131,21 @@ export function policyOver(
   if (policy.learns === undefined || learning === undefined) return policy
   return learning.policyFor(policy.learns, { key, sources: plan.sources })
 }
+
+/** Who is told what refetches reveal: nobody where the policy in force does not learn. */
+export const learningOver = (
+  { policy: own, learning }: Pick<IntervalCacheOptions, 'policy' | 'learning'>,
+  { policy = own }: Pick<CacheRequest, 'policy'>,
+): Learning | undefined => (policy.learns === undefined ? undefined : learning)
+
+/** The trip of a query that no client waits for, for the same question, with the headers of the request that led to it. */
+export function backgroundTrip(
+  { key, plan, policy, maxStaleMs, request: { identity, partition } }: Trip,
+  learning: Trip['learning'],
+): Trip {
+  const demands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false }
+  const request = { plan, identity, partition, demands, client: nobody }
+  return { request, plan, key, decision: newDecision(), policy, maxStaleMs, learning }
+}
+
+const nobody: Client = { isGone: false, onGone() {} }

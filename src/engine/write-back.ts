@@ -13,6 +13,7 @@ import type { EmptyEnd, MaybePromise, ShapeRecord } from '../stores/store.ts'
 import type { FetchedPanes } from './fetch.ts'
 import { type AnswerTerms, termsOf } from './http/answer-terms.ts'
 import { keptHeaders } from './kept-headers.ts'
+import { observeRefetch } from './learning/observe.ts'
 import { marksOver } from './marks.ts'
 import { partsOf } from './stored.ts'
 import type { IntervalCacheOptions, Trip } from './trip.ts'
@@ -36,15 +37,17 @@ export function termsFor(
 /** Resolves to whether it was kept. A store that fails costs the next request a fetch, never this one its answer. */
 export async function writeBack(
   options: IntervalCacheOptions,
-  { key, plan, request, policy }: Trip,
+  trip: Trip,
   fetched: FetchedPanes,
 ): Promise<boolean> {
   const { store, name, clock, storeTimeoutMs } = options
+  const { key, plan, request, policy } = trip
   const whole = intersectAll(plan.whole, fetched.panes)
   if (!fetched.storable || whole.length === 0) return false
   const worthKeeping = intersectAll(whole, untilUnsettledEnd(fetched.panes, plan, policy.settledAgeMs))
   const marks = marksOver(options, key, plan)
   const parts = partsOf(fetched.panes, worthKeeping).flatMap((pane) => withoutPurged(pane, marks))
+  observeRefetch(options, trip, parts)
   const first = fetched.panes[0]!
   // Without any bucket it is still worth knowing that they were empty.
   if (worthKeeping.length === 0) parts.push(slice(first, { from: first.from, to: first.from }))

@@ -12,7 +12,7 @@ import { Marks } from '../engine/marks.ts'
 import type { StreamTarget, Upstream } from '../engine/ports.ts'
 import { Purge } from '../engine/purge/purge.ts'
 import { ShadowLog } from '../engine/shadow/log.ts'
-import type { Answer, Client, Demands } from '../engine/trip.ts'
+import type { Answer, Client, Demands, IntervalCacheOptions } from '../engine/trip.ts'
 import type { Cells } from '../stores/cells.ts'
 import { guardedCells, StoreGuard } from '../stores/guard.ts'
 import { memoryCells } from '../stores/memory/cells.ts'
@@ -20,6 +20,7 @@ import { memoryStore } from '../stores/memory/index.ts'
 import type { Store } from '../stores/store.ts'
 import { type TieredStore, tieredStore } from '../stores/tiered.ts'
 import { ladder } from '../ttl/ladder.ts'
+import type { Learning } from '../ttl/learned/learning.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 import { type CellQuery, cellBackend } from './cell-backend.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
@@ -46,6 +47,8 @@ export interface RigOptions {
   readonly database?: FakeDatabase
   /** Asked instead of the database. */
   readonly upstream?: Upstream
+  /** Asked for policies, and told of refetches, where the policy in force learns. */
+  readonly learning?: Learning
 }
 
 /** What every rig has behind its memory that is not told otherwise: whole suites run again over a far tier. */
@@ -81,6 +84,8 @@ export class EngineRig {
   readonly claims: CellClaims | undefined
   readonly marks: Marks
   readonly purge: Purge
+  /** What the cache was made with. */
+  readonly options: IntervalCacheOptions
   readonly #backend: Backend<CellQuery>
   readonly #cache: IntervalCache
 
@@ -108,7 +113,7 @@ export class EngineRig {
     this.database =
       options.database ??
       new FakeDatabase({ clock, valueAt: options.valueAt ?? ((start) => (start / 1000) % 9973) })
-    this.#cache = new IntervalCache({
+    this.options = {
       name: 'cells',
       backend: this.#backend,
       store: this.store,
@@ -124,7 +129,9 @@ export class EngineRig {
       shadowLog: this.shadowLog,
       ...(this.claims && { claims: this.claims }),
       coalescing: options.coalescing ?? true,
-    })
+      learning: options.learning,
+    }
+    this.#cache = new IntervalCache(this.options)
   }
 
   /** The start of the cell that contains now. */
@@ -272,6 +279,9 @@ const policyOf = (rig: { policy: TtlPolicy }): TtlPolicy => ({
   },
   get isMonotone() {
     return rig.policy.isMonotone
+  },
+  get learns() {
+    return rig.policy.learns
   },
 })
 

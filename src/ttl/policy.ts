@@ -18,7 +18,7 @@ export interface TtlPolicy {
   /** How the TTL goes up and down, where it is not monotone. */
   readonly plateaus?: Plateaus
   /** A policy that learns: the engine asks `Learning` for the policy of a shape, and uses this one while there is none. */
-  readonly learns?: LearnedTerms
+  readonly learns?: LearnedTerms | undefined
 }
 
 /** A TTL that may fall with age: it is constant between one age and the next, and may let buckets lapse earlier. */

@@ -1,0 +1,117 @@
+/**
+ * What an answer of the database reveals about buckets that were stored before. Old and new copies are compared just before
+ * the new ones are written, because nothing else sees both. This folder holds the engine's part of learned TTLs: it observes
+ * refetches, refreshes settled buckets before they lapse, and re-asks samples; what follows from that is for ttl/learned.
+ *
+ * Only whole buckets that are written back are observed. Trailing empty buckets that are not settled are not stored, so
+ * they are not observed either.
+ */
+import type { Plan } from '../../backends/backend.ts'
+import type { EpochMs } from '../../core/clock.ts'
+import { endOf } from '../../core/grid.ts'
+import type { Key } from '../../core/key.ts'
+import { fetchedAtOf } from '../../core/lifetime.ts'
+import { type BucketMark, markedRun } from '../../core/mark.ts'
+import { clockOf, type Pane } from '../../core/pane.ts'
+import { compare } from '../../core/pane-compare.ts'
+import { haveSameFrame } from '../../core/pane-join.ts'
+import { readNear } from '../../stores/peek.ts'
+import type { Found, MaybePromise } from '../../stores/store.ts'
+import type { Refetch } from '../../ttl/learned/learning.ts'
+import { marksOver } from '../marks.ts'
+import { partsOf, readRuns } from '../stored.ts'
+import type { IntervalCacheOptions, Trip } from '../trip.ts'
+
+type Options = Pick<IntervalCacheOptions, 'store' | 'clock' | 'marks'>
+type Observed = Pick<Trip, 'key' | 'plan' | 'learning'>
+
+/**
+ * To be called before `fetched` is written. Writing does not wait for it: a store that reads late is heard later. What it
+ * reads may be the new copies by then; these have the same clock and reveal nothing.
+ */
+export function observeRefetch(options: Options, trip: Observed, fetched: readonly Pane[]): void {
+  const { learning, key, plan } = trip
+  if (learning === undefined || fetched.length === 0) return
+  const at = options.clock.now()
+  const marks = marksOver(options, key, plan)
+  const tell = (found: Found | undefined): void => {
+    const refetch = found && refetchOf(found.panes, fetched, { key, plan, marks, at })
+    if (refetch !== undefined) learning.observe(refetch)
+  }
+  try {
+    const found: MaybePromise<Found | undefined> = readRuns(fetched, (run) =>
+      readNear(options.store, key, run),
+    )
+    if (found instanceof Promise) found.then(tell).catch(() => {})
+    else tell(found)
+  } catch {
+    // A store that fails, or a learner that does, must not keep the answer from being stored.
+  }
+}
+
+interface Context {
+  readonly key: Key
+  readonly plan: Pick<Plan, 'grid' | 'sources'>
+  /** Buckets under a mark do not teach: somebody said that they had changed, and why is not a matter of age. */
+  readonly marks: readonly BucketMark[]
+  readonly at: EpochMs
+}
+
+/** Undefined where no bucket has an older copy. */
+function refetchOf(
+  stored: readonly Pane[],
+  fetched: readonly Pane[],
+  { key, plan, marks, at }: Context,
+): Refetch | undefined {
+  const rows = new RefetchRows(fetched.reduce((sum, pane) => sum + pane.to - pane.from, 0))
+  for (const pane of fetched) {
+    for (const old of partsOf(stored, [pane])) {
+      if (haveSameFrame(old, pane)) rows.add(old, pane, { plan, marks })
+    }
+  }
+  if (rows.count === 0) return undefined
+  return { kind: 'refetch', shape: { key, sources: plan.sources }, at, ...rows.columns() }
+}
+
+class RefetchRows {
+  count = 0
+  readonly #oldAges: Float64Array
+  readonly #newAges: Float64Array
+  readonly #changed: Uint8Array
+
+  constructor(most: number) {
+    this.#oldAges = new Float64Array(most)
+    this.#newAges = new Float64Array(most)
+    this.#changed = new Uint8Array(most)
+  }
+
+  /** `old` lies within `pane`. */
+  add(old: Pane, pane: Pane, { plan: { grid }, marks }: Pick<Context, 'plan' | 'marks'>): void {
+    let differing: readonly number[] | undefined
+    let next = 0
+    for (let bucket = old.from; bucket < old.to; bucket++) {
+      const clock = clockOf(old, bucket)
+      const [oldAt, newAt] = [fetchedAtOf(clock), fetchedAtOf(clockOf(pane, bucket))]
+      // False also where one of them is absent.
+      if (!(oldAt < newAt)) continue
+      if (marks.length > 0 && markedRun(bucket, clock, marks).mark !== undefined) continue
+      differing ??= compare(old, pane)
+      while (next < differing.length && differing[next]! < bucket) next++
+      const end = endOf(grid, bucket)
+      this.#oldAges[this.count] = oldAt - end
+      this.#newAges[this.count] = newAt - end
+      this.#changed[this.count] = differing[next] === bucket ? 1 : 0
+      this.count++
+    }
+  }
+
+  /** Copies, because threads are sent whole buffers. */
+  columns(): Pick<Refetch, 'oldAges' | 'newAges' | 'changed'> {
+    const { count } = this
+    return {
+      oldAges: this.#oldAges.slice(0, count),
+      newAges: this.#newAges.slice(0, count),
+      changed: this.#changed.slice(0, count),
+    }
+  }
+}

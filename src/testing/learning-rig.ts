@@ -1,0 +1,47 @@
+/** A learner that learns nothing: it gives one policy to every shape, and remembers what it was told. */
+import type {
+  ClassReport,
+  LearnedEvent,
+  LearnedTerms,
+  Learning,
+  Refetch,
+  StalenessSample,
+} from '../ttl/learned/learning.ts'
+import type { TtlPolicy } from '../ttl/policy.ts'
+
+const learnedTerms: LearnedTerms = {
+  ...{ budget: 0.01, floorMs: 5000, capMs: 86_400_000, settledAgeMs: 660_000 },
+}
+
+/** `policy`, for a rig whose shapes learn. */
+export const learned = (policy: TtlPolicy): TtlPolicy => ({ ...policy, learns: learnedTerms })
+
+export class RememberingLearner implements Learning {
+  readonly events: LearnedEvent[] = []
+  readonly #policy: TtlPolicy
+
+  constructor(policy: TtlPolicy) {
+    this.#policy = policy
+  }
+
+  policyFor(): TtlPolicy {
+    return this.#policy
+  }
+
+  observe(event: LearnedEvent): void {
+    this.events.push(event)
+  }
+
+  report(): readonly ClassReport[] {
+    return []
+  }
+
+  /** The refetches since the last call. */
+  takeRefetches(): Refetch[] {
+    return this.events.splice(0).filter((event) => event.kind === 'refetch')
+  }
+
+  get samples(): readonly StalenessSample[] {
+    return this.events.filter((event) => event.kind === 'sample')
+  }
+}
