@@ -10,7 +10,7 @@ export interface Form {
 }
 
 export const grid = { kind: 'point', step: 60_000, origin: 0 } as const
-const firstBucket = 28_333_334
+export const firstBucket = 28_333_334
 
 /** `life`: how many consecutive buckets each column has; columns begin evenly over the interval. */
 function form(columns: number, buckets: number, life = buckets): Form {

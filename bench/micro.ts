@@ -7,10 +7,13 @@ import { MatrixSink } from '../src/backends/matrix/decompose.ts'
 import { recompose } from '../src/backends/matrix/recompose.ts'
 import { cover, gapOf } from '../src/core/coverage.ts'
 import { type Pane, slice } from '../src/core/pane.ts'
+import { PaneBuilder } from '../src/core/pane-builder.ts'
 import { join } from '../src/core/pane-join.ts'
 import { ladder } from '../src/ttl/ladder.ts'
-import { type Form, forms, grid } from './forms.ts'
+import type { TtlPolicy } from '../src/ttl/policy.ts'
+import { type Form, firstBucket, forms, grid } from './forms.ts'
 import { inTurn, microseconds, shown } from './measure.ts'
+import { plateaus } from './plateaus.ts'
 
 const chunkBytes = 64 * 1024
 const marks: { name: string; isMet: boolean }[] = []
@@ -69,10 +72,37 @@ function benchLookup(form: Form): void {
   console.log(`lookup  720 buckets in 4 panes       ${shown(own)} µs`)
 }
 
+/** Everything is fresh, in as many clocks: what policies cost whose TTLs fall with age, against the published ladder. */
+function benchPlateaus(buckets: number, clocks: number): void {
+  const [from, to] = [firstBucket, firstBucket + buckets]
+  const width = buckets / clocks
+  const now = to * grid.step + 100
+  const panes = Array.from({ length: clocks }, (_, i) =>
+    new PaneBuilder(1).finish({
+      interval: { from: from + i * width, to: from + (i + 1) * width },
+      fetchedAt: now - 1 - i,
+      slab: Buffer.alloc(0),
+    }),
+  )
+  const lookup = (policy: TtlPolicy) => {
+    const rules = { grid, policy, now, notBefore: Number.NEGATIVE_INFINITY, marks: [] }
+    return () => gapOf(cover([{ from, to }], panes, rules).runs)
+  }
+  const actions = [lookup(ladder()), lookup(plateaus())] as const
+  if (actions.some((action) => action() !== undefined)) throw new Error('not a full hit')
+  const [own, flat] = inTurn(...actions)
+  console.log(
+    `lookup  ${`${buckets} buckets in ${clocks} clocks`.padEnd(28)} ${shown(own)} µs  plateaus ${shown(flat)} µs  ${(flat / own).toFixed(2)} ×`,
+  )
+}
+
 const all = forms()
 for (const form of all) benchIngest(form)
 for (const form of all) for (const count of [1, 2, 4]) benchSplice(form, count)
 benchLookup(all[1]!)
+benchPlateaus(1440, 1)
+benchPlateaus(1440, 24)
+benchPlateaus(180, 1)
 
 const missed = marks.filter((mark) => !mark.isMet)
 for (const { name } of missed) console.log(`missed: ${name}`)

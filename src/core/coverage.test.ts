@@ -9,10 +9,12 @@ import {
   type CoverageRun,
   countStates,
   cover,
+  expiryOf,
+  type Freshness,
   gapOf,
   type LookupRules,
 } from './coverage.ts'
-import { bucketAt, calendarGrid, startOf } from './grid.ts'
+import { bucketAt, calendarGrid, type Grid, startOf } from './grid.ts'
 import type { Interval } from './interval.ts'
 import { clockWith } from './lifetime.ts'
 import { type BucketMark, noMarks } from './mark.ts'
@@ -42,21 +44,51 @@ const policies = [
   fixed(0),
 ]
 
-/** Buckets of 15 s around `base`; clocks up to an hour before now and a little after it. */
+/** Days around a change of the clocks in New York: they are not of one length. */
+const days = calendarGrid({ unit: 'day', count: 1, zone: 'America/New_York', origin: 0 })!
+const dayMs = 24 * 60 * minute
+
+/** TTLs that rise and fall with age, and let neighbours lapse together; `unit` is a third of a bucket. */
+function somePlateaus(dice: Dice, unit: number): Freshness {
+  const starts: number[] = []
+  for (let count = dice(0, 6), age = -dice(0, 9) * unit; count > 0; count--) {
+    starts.push(age)
+    age += dice(1, 60) * unit + dice(0, 1)
+  }
+  const ttls = [dice(0, 60) * unit, ...starts.map(() => dice(0, 250) * unit)]
+  const classOf = (ageMs: number) => starts.filter((start) => start <= ageMs).length
+  const period = dice(0, 2) === 0 ? 0 : dice(1, 20) * unit
+  return {
+    isMonotone: false,
+    settledAgeMs: dice(0, 90) * unit,
+    ttl: (ageMs) => ttls[classOf(ageMs)]!,
+    plateaus: {
+      endOf: (ageMs) => starts[classOf(ageMs)] ?? Number.POSITIVE_INFINITY,
+      lapseOf: (fetchedAt, ttlMs) =>
+        ttlMs < 2 * period || period === 0
+          ? fetchedAt + ttlMs
+          : (Math.floor(fetchedAt / period) + 1) * period,
+    },
+  }
+}
+
+/** Buckets of 15 s or of a day around `base`; clocks up to 240 buckets before now and a little after it. */
 function someCase(dice: Dice): Case {
-  const grid = {
+  const ofSeconds = {
     kind: dice(0, 1) === 0 ? 'point' : 'cell',
     step: 15_000,
     origin: dice(0, 14) * 1000,
   } as const
-  const first = base / grid.step
-  const now = base + dice(0, 240) * 15_000
+  const grid: Grid = dice(0, 4) === 0 ? days : ofSeconds
+  const unit = grid.step / 3
+  const first = bucketAt(grid, base)
+  const now = base + dice(0, 240) * grid.step
   const panes: Pane[] = []
   let next = first + dice(0, 40)
   for (let count = dice(0, 5); count > 0; count--) {
     const from = next + dice(0, 4)
     next = from + dice(1, 60)
-    panes.push(paneFetchedAt({ from, to: next }, someClock(dice, now - dice(-2, 200) * 5000)))
+    panes.push(paneFetchedAt({ from, to: next }, someClock(dice, now - dice(-2, 200) * unit)))
   }
   const from = first + dice(0, 80)
   return {
@@ -65,12 +97,26 @@ function someCase(dice: Dice): Case {
     rules: {
       grid,
       now,
-      policy: policies[dice(0, policies.length - 1)]!,
-      notBefore: dice(0, 3) > 0 ? Number.NEGATIVE_INFINITY : now - dice(0, 100) * 5000,
-      marks: dice(0, 1) === 0 ? noMarks : someMarks(dice, first, now),
-      vouched: dice(0, 1) === 0 ? undefined : someVouched(dice, first, now),
+      policy: somePolicy(dice, unit),
+      notBefore: dice(0, 3) > 0 ? Number.NEGATIVE_INFINITY : now - dice(0, 100) * unit,
+      acceptFrom: dice(0, 3) > 0 ? undefined : now - dice(0, 100) * unit,
+      marks: dice(0, 1) === 0 ? noMarks : someMarks(dice, { first, now, unit }),
+      vouched: dice(0, 1) === 0 ? undefined : someVouched(dice, { first, now, unit }),
     },
   }
+}
+
+function somePolicy(dice: Dice, unit: number): Freshness {
+  if (dice(0, 1) === 0) return somePlateaus(dice, unit)
+  return unit === dayMs / 3
+    ? ladder({ floorMs: unit, doublingMs: dayMs, capMs: 16 * dayMs, settledAgeMs: dice(0, 90) * unit })
+    : policies[dice(0, policies.length - 1)]!
+}
+
+interface Scale {
+  readonly first: number
+  readonly now: number
+  readonly unit: number
 }
 
 /** Every third fetch has a limit that the database set; it is exact in a clock up to 127 s. */
@@ -84,26 +130,26 @@ function someClock(dice: Dice, fetchedAt: number): number {
 const fetches = new Map<number, { readonly fetchedAt: number; readonly lifetimeMs: number }>()
 
 /** Mostly in time; now and then lapsed, or of the future: then somebody has set the clock. */
-function someVouched(dice: Dice, first: number, now: number): LookupRules['vouched'] {
+function someVouched(dice: Dice, { first, now, unit }: Scale): LookupRules['vouched'] {
   if (dice(0, 4) === 0) return () => undefined
   const runs: VouchedRun[] = []
   let next = first
   for (let count = dice(1, 4); count > 0; count--) {
     const from = next + dice(0, 20)
     next = from + dice(1, 60)
-    runs.push({ from, to: next, since: now - dice(0, 250) * 5000 })
+    runs.push({ from, to: next, since: now - dice(0, 250) * unit })
   }
   const verifiedAt = now - dice(-1, 4) * 10_000
-  const vouched = { runs, verifiedAt, until: verifiedAt + 30_000, maxAgeMs: dice(0, 250) * 5000 }
+  const vouched = { runs, verifiedAt, until: verifiedAt + 30_000, maxAgeMs: dice(0, 250) * unit }
   return () => vouched
 }
 
 /** Marks of both kinds that overlap each other and the panes, set before, between and after their clocks. */
-function someMarks(dice: Dice, first: number, now: number): BucketMark[] {
+function someMarks(dice: Dice, { first, now, unit }: Scale): BucketMark[] {
   return Array.from({ length: dice(1, 3) }, () => {
     const from = dice(0, 5) === 0 ? Number.NEGATIVE_INFINITY : first + dice(0, 120)
     const to = dice(0, 5) === 0 ? Number.POSITIVE_INFINITY : Math.max(from, first) + dice(1, 60)
-    return { kind: dice(0, 1) === 0 ? 'purge' : 'stale', from, to, at: now - dice(0, 200) * 5000 }
+    return { kind: dice(0, 1) === 0 ? 'purge' : 'stale', from, to, at: now - dice(0, 200) * unit }
   })
 }
 
@@ -134,22 +180,25 @@ function wordUntil(vouched: VouchedBuckets | undefined, bucket: number, clock: n
 
 /** The rule of the design, bucket by bucket. */
 function naive({ window, panes, rules }: Case): Bucket[] {
-  const { grid, policy, now, notBefore, marks } = rules
+  const { grid, policy, now, notBefore, marks, acceptFrom = Number.POSITIVE_INFINITY } = rules
+  const lapseOf = policy.plateaus?.lapseOf ?? ((fetchedAt, ttlMs) => fetchedAt + ttlMs)
   const vouched = rules.vouched?.()
   return Array.from({ length: window.to - window.from }, (_, i) => {
     const bucket = window.from + i
     const pane = panes.find(({ from, to }) => from <= bucket && bucket < to)
     const stored = pane === undefined ? Number.NaN : clockOf(pane, bucket)
     const { fetchedAt: clock, lifetimeMs } = fetches.get(stored) ?? { fetchedAt: stored, lifetimeMs: 0 }
-    const end = grid.origin + bucket * grid.step + (grid.kind === 'cell' ? grid.step : 0)
-    const expiry = clock + Math.min(policy.ttl(clock - end), lifetimeMs)
+    const end = startOf(grid, bucket + (grid.kind === 'cell' ? 1 : 0))
+    const lapse = lapseOf(clock, policy.ttl(clock - end))
+    const expiry = Math.min(lapse, clock + lifetimeMs)
     const said = marks.filter(({ from, to, at }) => from <= bucket && bucket < to && clock <= at)
     const isPurged = said.some(({ kind }) => kind === 'purge')
     if (Number.isNaN(clock) || clock > now || isPurged)
       return { bucket, state: 'absent', settled: false, clock, expiry }
     const settled = clock - end >= policy.settledAgeMs
     const mayBe = clock >= notBefore && said.length === 0
-    if (mayBe && now < expiry) return { bucket, state: 'fresh', settled, clock, expiry }
+    const isAwaited = clock >= acceptFrom && now < clock + lifetimeMs
+    if (mayBe && (now < expiry || isAwaited)) return { bucket, state: 'fresh', settled, clock, expiry }
     const until = settled ? Math.min(wordUntil(vouched, bucket, clock), clock + lifetimeMs) : 0
     const isVouchedFor = mayBe && now < until && vouched!.verifiedAt <= now
     if (isVouchedFor) return { bucket, state: 'fresh', settled, clock, expiry: until, vouched: true }
@@ -159,7 +208,7 @@ function naive({ window, panes, rules }: Case): Bucket[] {
 
 const law = (name: string, check: (given: Case) => void): void => {
   test(name, () => {
-    const throws = fc.uint8Array({ minLength: 40, maxLength: 100, size: 'max' })
+    const throws = fc.uint8Array({ minLength: 40, maxLength: 130, size: 'max' })
     fc.assert(
       fc.property(throws, (bytes) => check(someCase(diceOf(bytes)))),
       { numRuns: 2000 },
@@ -236,6 +285,68 @@ law('the oldest fresh clock and the first expiry are those of fresh buckets', (g
   const fresh = naive(given).filter(({ state }) => state === 'fresh')
   assert.equal(coverage.oldestFresh, Math.min(...fresh.map(({ clock }) => clock)))
   assert.equal(coverage.freshUntil, Math.min(...fresh.map(({ expiry }) => expiry)))
+  const settled = fresh.filter((bucket) => bucket.settled && !bucket.vouched)
+  assert.equal(coverage.settledUntil, Math.min(...settled.map(({ expiry }) => expiry)))
+})
+
+law('the expiry of a single bucket is the one that a lookup judges by', (given) => {
+  for (const { bucket, clock, expiry, vouched } of naive(given)) {
+    const pane = given.panes.find(({ from, to }) => from <= bucket && bucket < to)
+    if (Number.isNaN(clock) || vouched) continue
+    assert.equal(expiryOf(clockOf(pane!, bucket), bucket, given.rules), expiry)
+  }
+})
+
+law('a policy that is judged by its plateaus, or bucket by bucket, gives what the search gives', (given) => {
+  const [floorMs, doublingMs] = [given.rules.grid.step / 3, given.rules.grid.step]
+  const policy = ladder({ floorMs, doublingMs, capMs: 30 * doublingMs })
+  const plateaus: Freshness['plateaus'] = {
+    endOf: (ageMs) => (Math.floor(ageMs / doublingMs) + 1) * doublingMs,
+    lapseOf: (fetchedAt, ttlMs) => fetchedAt + ttlMs,
+  }
+  const coverageBy = (policy: Freshness) => {
+    const rules = { ...given.rules, policy }
+    const { runs, oldestFresh, freshUntil, settledUntil } = cover([given.window], given.panes, rules)
+    return { runs, oldestFresh, freshUntil, settledUntil }
+  }
+  const expected = coverageBy(policy)
+  assert.deepEqual(coverageBy({ ...policy, plateaus }), expected)
+  assert.deepEqual(coverageBy({ ...policy, isMonotone: false, plateaus }), expected)
+  assert.deepEqual(coverageBy({ ...policy, isMonotone: false }), expected)
+})
+
+test('plateaus are judged once each, however many buckets lie in them', () => {
+  const grid = { kind: 'cell', step: minute, origin: 0 } as const
+  const window = { from: base / minute, to: base / minute + 1441 }
+  const clock = base + 1441 * minute
+  let asked = 0
+  // Between one and two hours of age buckets lapse first.
+  const policy: Freshness = {
+    isMonotone: false,
+    settledAgeMs: 30 * minute,
+    ttl(ageMs) {
+      asked++
+      return Math.floor(ageMs / (60 * minute)) === 1 ? 10 * minute : 20 * minute
+    },
+    plateaus: {
+      endOf: (ageMs) => (Math.floor(ageMs / (60 * minute)) + 1) * 60 * minute,
+      lapseOf: (fetchedAt, ttlMs) => fetchedAt + ttlMs,
+    },
+  }
+  const rules = { grid, policy, now: clock + 15 * minute, ...noDemands }
+  const { runs, freshUntil, settledUntil } = cover([window], [paneFetchedAt(window, clock)], rules)
+  assert.deepEqual(
+    runs.map(({ from, to, state, settled }) => [window.to - from, window.to - to, state, settled]),
+    [
+      [1441, 120, 'fresh', true],
+      [120, 60, 'stale', true],
+      [60, 30, 'fresh', true],
+      [30, 0, 'fresh', false],
+    ],
+  )
+  assert.deepEqual([freshUntil, settledUntil], [clock + 20 * minute, clock + 20 * minute])
+  // The oldest bucket alone is exactly a day old.
+  assert.equal(asked, 25)
 })
 
 law('the gap reaches from the first bucket that is not fresh to the fresh, settled suffix', (given) => {
@@ -255,7 +366,7 @@ law('states are counted by bucket', (given) => {
 
 test('the cases of these laws have runs of every kind', () => {
   const seen = new Set<string>()
-  const throws = fc.uint8Array({ minLength: 40, maxLength: 100, size: 'max' })
+  const throws = fc.uint8Array({ minLength: 40, maxLength: 130, size: 'max' })
   for (const bytes of fc.sample(throws, { numRuns: 2000, seed: 1 })) {
     const given = someCase(diceOf(bytes))
     for (const { state, settled } of naive(given)) seen.add(`${state} ${settled}`)

@@ -26,6 +26,10 @@ export interface CoverageRun extends Interval {
 export interface Freshness {
   ttl(ageMs: number): number
   readonly settledAgeMs: number
+  readonly isMonotone: boolean
+  readonly plateaus?:
+    | { endOf(ageMs: number): number; lapseOf(fetchedAt: EpochMs, ttlMs: number): EpochMs }
+    | undefined
 }
 
 export interface LookupRules {
@@ -48,14 +52,18 @@ export interface Coverage {
   /** When the oldest fresh bucket was fetched, and when the first fresh bucket stops being so; Infinity without any. */
   readonly oldestFresh: EpochMs
   readonly freshUntil: EpochMs
+  /** When the first bucket that is fresh and settled expires, apart from vouched ones; Infinity without any. */
+  readonly settledUntil: EpochMs
 }
 
-/** When a bucket fetched at `clock` stops being fresh: after its TTL, or earlier where the database said so. */
+/** When a bucket fetched at `clock` stops being fresh: when its TTL lapses, or earlier where the database said so. */
 export function expiryOf(clock: EpochMs, bucket: number, { grid, policy }: Expiring): EpochMs {
   const fetchedAt = fetchedAtOf(clock)
   const ttl = policy.ttl(fetchedAt - endOf(grid, bucket))
+  const { plateaus } = policy
+  const lapse = plateaus === undefined ? fetchedAt + ttl : plateaus.lapseOf(fetchedAt, ttl)
   // Nearly no clock has limits.
-  return fetchedAt + (fetchedAt === clock ? ttl : Math.min(ttl, lifetimeMsOf(clock)))
+  return fetchedAt === clock ? lapse : Math.min(lapse, fetchedAt + lifetimeMsOf(clock))
 }
 
 type Expiring = Pick<LookupRules, 'grid' | 'policy'>
@@ -84,6 +92,7 @@ class Judge implements Coverage {
   readonly runs: GrowingRun[] = []
   oldestFresh: EpochMs = Number.POSITIVE_INFINITY
   freshUntil: EpochMs = Number.POSITIVE_INFINITY
+  settledUntil: EpochMs = Number.POSITIVE_INFINITY
   readonly #rules: LookupRules
   #vouched: VouchedBuckets | 'not asked' | undefined = 'not asked'
 
@@ -119,46 +128,123 @@ class Judge implements Coverage {
     }
   }
 
-  /**
-   * Within one clock the age at fetch falls from bucket to bucket, and no policy gives a younger bucket a longer TTL:
-   * so fresh buckets come first, and settled ones come first. Two binary searches replace a test per bucket.
-   */
   #run(run: Interval, clock: EpochMs, mark?: BucketMark): void {
-    const { runs } = this
-    const { now, notBefore } = this.#rules
+    const { now, notBefore, policy } = this.#rules
     if (!(clock <= now)) {
-      append(runs, { from: run.from, to: run.to, state: 'absent', settled: false })
+      append(this.runs, { from: run.from, to: run.to, state: 'absent', settled: false })
       return
     }
-    const mayBeFresh = mark === undefined && fetchedAtOf(clock) >= notBefore
-    const freshUntil = mayBeFresh ? this.#firstNotFresh(run, clock) : run.from
-    const settledUntil = this.#firstNotSettled(run, clock)
-    const inner = Math.min(freshUntil, settledUntil)
-    if (freshUntil > run.from) {
-      const expiry = expiryOf(clock, freshUntil - 1, this.#rules)
-      this.oldestFresh = Math.min(this.oldestFresh, fetchedAtOf(clock))
-      this.freshUntil = Math.min(this.freshUntil, expiry)
+    const fetchedAt = fetchedAtOf(clock)
+    const settledTo = this.#firstYoungerThan(policy.settledAgeMs, fetchedAt)
+    if (mark !== undefined || fetchedAt < notBefore) {
+      this.#stale(run, settledTo, mark)
+    } else if (policy.isMonotone && policy.plateaus === undefined) {
+      this.#monotone(run, settledTo, clock)
+    } else {
+      this.#plateaus(run, settledTo, clock)
     }
-    if (run.from < inner) append(runs, { from: run.from, to: inner, state: 'fresh', settled: true })
-    if (inner < freshUntil) append(runs, { from: inner, to: freshUntil, state: 'fresh', settled: false })
-    if (freshUntil === run.to) return
-    const outer = Math.max(freshUntil, settledUntil)
-    const stale = { state: 'stale', ...(mark && { mark }) } as const
-    const lapsed = { from: freshUntil, to: outer }
-    const left = mayBeFresh && this.#rules.vouched !== undefined ? this.#vouchFor(lapsed, clock) : lapsed
-    append(runs, { ...left, ...stale, settled: true })
-    append(runs, { from: outer, to: run.to, ...stale, settled: false })
   }
 
-  /** Settled buckets past their TTLs; returns what is left behind the last that a witness vouches for. */
-  #vouchFor(lapsed: Interval, clock: EpochMs): Interval {
-    if (isEmpty(lapsed)) return lapsed
+  /**
+   * Within one clock the age at fetch falls from bucket to bucket, and a monotone policy gives no younger bucket a longer
+   * TTL: fresh buckets come first, and settled ones come first. Two searches replace a test per bucket.
+   */
+  #monotone(run: Interval, settledTo: number, clock: EpochMs): void {
+    const { now } = this.#rules
+    let freshTo = run.to
+    let expiry = expiryOf(clock, run.to - 1, this.#rules)
+    // Nearly always all of a run is fresh, or none of it.
+    if (!(now < expiry || this.#wasAwaited(clock))) {
+      freshTo = firstNot(run, (bucket) => now < expiryOf(clock, bucket, this.#rules))
+      if (freshTo > run.from) expiry = expiryOf(clock, freshTo - 1, this.#rules)
+    }
+    if (freshTo > run.from) {
+      this.freshUntil = Math.min(this.freshUntil, expiry)
+      if (settledTo > run.from) {
+        if (settledTo < freshTo) expiry = expiryOf(clock, settledTo - 1, this.#rules)
+        this.settledUntil = Math.min(this.settledUntil, expiry)
+      }
+      this.#fresh({ from: run.from, to: freshTo }, settledTo, clock)
+    }
+    if (freshTo < run.to) this.#lapsed({ from: freshTo, to: run.to }, settledTo, clock)
+  }
+
+  /**
+   * Between two borders of the policy all buckets of a clock have one TTL, and expire together. A policy tells the next
+   * border towards older buckets, and runs are listed from old to young: the first pass notes where fresh and stale take turns.
+   */
+  #plateaus(run: Interval, settledTo: number, clock: EpochMs): void {
+    const { now, grid, policy } = this.#rules
+    const { plateaus } = policy
+    const fetchedAt = fetchedAtOf(clock)
+    const isAwaited = this.#wasAwaited(clock)
+    const oldestMs = fetchedAt - endOf(grid, run.from)
+    // `expiryOf` for each plateau would look at the clock's limits again and again.
+    const latest = fetchedAt === clock ? Number.POSITIVE_INFINITY : fetchedAt + lifetimeMsOf(clock)
+    let first = Number.POSITIVE_INFINITY
+    let firstSettled = Number.POSITIVE_INFINITY
+    let turns: number[] | undefined
+    let isFresh = true
+    for (let to = run.to; to > run.from; ) {
+      const ageMs = fetchedAt - endOf(grid, to - 1)
+      const ttl = policy.ttl(ageMs)
+      const lapse = plateaus === undefined ? fetchedAt + ttl : plateaus.lapseOf(fetchedAt, ttl)
+      const expiry = Math.min(lapse, latest)
+      // Without plateaus every bucket is judged on its own.
+      const endMs = plateaus === undefined ? ageMs : plateaus.endOf(ageMs)
+      const isLast = endMs > oldestMs
+      const from = isLast ? run.from : Math.min(to - 1, this.#firstYoungerThan(endMs, fetchedAt))
+      if (isFresh !== (isAwaited || now < expiry)) {
+        isFresh = !isFresh
+        turns ??= []
+        turns.push(to)
+      }
+      if (isFresh) {
+        if (expiry < first) first = expiry
+        if (from < settledTo && expiry < firstSettled) firstSettled = expiry
+      }
+      to = from
+    }
+    this.freshUntil = Math.min(this.freshUntil, first)
+    this.settledUntil = Math.min(this.settledUntil, firstSettled)
+    for (let from = run.from; from < run.to; isFresh = !isFresh) {
+      const part = { from, to: turns?.pop() ?? run.to }
+      if (isFresh) this.#fresh(part, settledTo, clock)
+      else this.#lapsed(part, settledTo, clock)
+      from = part.to
+    }
+  }
+
+  /** `settledTo`: the end of the settled buckets of a clock. */
+  #fresh({ from, to }: Interval, settledTo: number, clock: EpochMs): void {
+    this.oldestFresh = Math.min(this.oldestFresh, fetchedAtOf(clock))
+    if (from < settledTo)
+      append(this.runs, { from, to: Math.min(to, settledTo), state: 'fresh', settled: true })
+    if (settledTo < to)
+      append(this.runs, { from: Math.max(from, settledTo), to, state: 'fresh', settled: false })
+  }
+
+  /** Buckets past their TTLs: a witness may vouch for the settled ones. */
+  #lapsed(run: Interval, settledTo: number, clock: EpochMs): void {
+    const settled = { from: run.from, to: Math.min(run.to, settledTo) }
+    const isAsked = this.#rules.vouched !== undefined && !isEmpty(settled)
+    this.#stale({ from: isAsked ? this.#vouchFor(settled, clock) : run.from, to: run.to }, settledTo)
+  }
+
+  #stale({ from, to }: Interval, settledTo: number, mark?: BucketMark): void {
+    const stale = { state: 'stale', ...(mark && { mark }) } as const
+    append(this.runs, { from, to: Math.min(to, settledTo), ...stale, settled: true })
+    append(this.runs, { from: Math.max(from, settledTo), to, ...stale, settled: false })
+  }
+
+  /** Settled buckets past their TTLs; returns where those begin that are left behind the last that a witness vouches for. */
+  #vouchFor(lapsed: Interval, clock: EpochMs): number {
     if (this.#vouched === 'not asked') this.#vouched = this.#rules.vouched?.()
     const vouched = this.#vouched
     const { now } = this.#rules
-    if (vouched === undefined || now < vouched.verifiedAt) return lapsed
+    if (vouched === undefined || now < vouched.verifiedAt) return lapsed.from
     const until = vouchedUntil(vouched, clock)
-    if (!(now < until)) return lapsed
+    if (!(now < until)) return lapsed.from
     let { from } = lapsed
     for (const run of vouched.runs) {
       const part = intersect(run, lapsed)
@@ -169,15 +255,7 @@ class Judge implements Coverage {
       this.freshUntil = Math.min(this.freshUntil, until)
       from = part.to
     }
-    return { from, to: lapsed.to }
-  }
-
-  #firstNotFresh(run: Interval, clock: EpochMs): number {
-    const { now } = this.#rules
-    if (this.#wasAwaited(clock)) return run.to
-    // Nearly always all of a run is fresh, or none of it.
-    if (now < expiryOf(clock, run.to - 1, this.#rules)) return run.to
-    return firstNot(run, (bucket) => now < expiryOf(clock, bucket, this.#rules))
+    return from
   }
 
   /** Whether the request waited for this fetch. It accepts the buckets although their TTL has expired, but not beyond the lifetime that the database set. */
@@ -188,12 +266,11 @@ class Judge implements Coverage {
     return fetchedAt >= acceptFrom && now < fetchedAt + lifetimeMsOf(clock)
   }
 
-  /** Ages fall by one step from bucket to bucket: no search is needed. */
-  #firstNotSettled(run: Interval, clock: EpochMs): number {
-    const { grid, policy } = this.#rules
-    const last = bucketAt(grid, fetchedAtOf(clock) - policy.settledAgeMs)
-    const until = grid.kind === 'point' ? last + 1 : last
-    return Math.min(run.to, Math.max(run.from, until))
+  /** The first bucket that is younger than this at an instant: a grid knows it without a search. */
+  #firstYoungerThan(ageMs: number, at: EpochMs): number {
+    const { grid } = this.#rules
+    const last = bucketAt(grid, at - ageMs)
+    return grid.kind === 'point' ? last + 1 : last
   }
 }
 
