@@ -4,6 +4,7 @@ import type { CoverageRun } from '../core/coverage.ts'
 import { type Interval, type Intervals, nothing } from '../core/interval.ts'
 import { noMarks } from '../core/mark.ts'
 import { PaneBuilder } from '../core/pane-builder.ts'
+import { plateauPolicy } from '../testing/plateau-policy.ts'
 import { fixed } from '../ttl/fixed.ts'
 import { ladder } from '../ttl/ladder.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
@@ -66,4 +67,19 @@ test('a query brings along what lapses within four fifths of the shortest TTL', 
 test('where all TTLs are alike, only what lapses within a fiftieth of them', () => {
   assert.deepEqual(lapsing(fixed(100_000), [97_999, 98_000, 100_001]), [run(1, 3)])
   assert.deepEqual(lapsing(fixed(0), [0, 1]), [run(0, 2)])
+})
+
+test('buckets that lapse between others are brought along alone, also where TTLs fall with age', () => {
+  const policy = plateauPolicy({
+    ttls: [
+      [0, 5000],
+      [2 * minute, 100_000],
+      [4 * minute, 20_000],
+      [6 * minute, 3_600_000],
+    ],
+    settledAgeMs: 0,
+  })
+  // Fetched at ages of about 7.5 to 0.5 minutes: an hour twice, 20 s twice, 100 s twice, 5 s twice.
+  assert.deepEqual(lapsing(policy, [0, 0, 16_000, 16_000, 16_000, 16_000, 0, 999]), [run(2, 4)])
+  assert.deepEqual(lapsing(policy, [0, 0, 15_999, 15_999, 16_000, 16_000, 0, 1_000]), [run(7, 8)])
 })

@@ -49,7 +49,7 @@ export function lapsingIn(
  * Nearly the shortest TTL, since no two queries need be closer to each other than that; less of it where most TTLs are as
  * short, because what lapses late is then fetched early for nothing.
  */
-const horizonOf = ({ ttl, capMs }: TtlPolicy): number => Math.min(0.8 * ttl(notOver), capMs / 50)
+const horizonOf = (policy: TtlPolicy): number => Math.min(0.8 * policy.ttl(notOver), policy.capMs / 50)
 
 /** The age of a bucket that is not over yet. */
 const notOver = -1

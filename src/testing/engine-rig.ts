@@ -126,6 +126,7 @@ export class EngineRig {
       maxStaleMs: options.maxStaleMs ?? 3_600_000,
       patienceMs: options.patienceMs ?? { slow: 10_000, down: 1000 },
       storeTimeoutMs: 1_000,
+      learning: options.learning,
       shadowLog: this.shadowLog,
       ...(this.claims && { claims: this.claims }),
       coalescing: options.coalescing ?? true,
@@ -279,6 +280,9 @@ const policyOf = (rig: { policy: TtlPolicy }): TtlPolicy => ({
   },
   get isMonotone() {
     return rig.policy.isMonotone
+  },
+  get plateaus() {
+    return rig.policy.plateaus
   },
   get learns() {
     return rig.policy.learns

@@ -16,7 +16,7 @@ export interface TtlPolicy {
   /** Whether the TTL never decreases with age: a lookup then searches, instead of judging every bucket. */
   readonly isMonotone: boolean
   /** How the TTL goes up and down, where it is not monotone. */
-  readonly plateaus?: Plateaus
+  readonly plateaus?: Plateaus | undefined
   /** A policy that learns: the engine asks `Learning` for the policy of a shape, and uses this one while there is none. */
   readonly learns?: LearnedTerms | undefined
 }

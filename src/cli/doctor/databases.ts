@@ -58,9 +58,14 @@ async function checkOne(checked: CheckedDatabase, clock: Clock): Promise<Finding
 }
 
 function subjectOf({ name, backend, config }: CheckedDatabase): Subject {
-  const { ttl } = policyOf(config.policies[backend.policy]!)
+  const policy = policyOf(config.policies[backend.policy]!)
   const { upstreamTimeoutMs } = config.limits
-  return { name, own: backend, upstreamTimeoutMs, policy: { name: backend.policy, ttl } }
+  return {
+    name,
+    own: backend,
+    upstreamTimeoutMs,
+    policy: { name: backend.policy, ttl: (ageMs) => policy.ttl(ageMs) },
+  }
 }
 
 function flavourFinding(name: string, url: string, { verdict, found: what, remedy }: Judgement): Finding {

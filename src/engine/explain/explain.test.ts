@@ -3,7 +3,10 @@ import { test } from 'node:test'
 import { promqlReasons } from '../../backends/matrix/reasons.ts'
 import type { Store } from '../../stores/store.ts'
 import { EngineRig, minuteMs, storeWith } from '../../testing/engine-rig.ts'
+import { plateauPolicy } from '../../testing/plateau-policy.ts'
 import { mixSeeds, seededRandom, wholeNumber } from '../../testing/random.ts'
+import { ladder } from '../../ttl/ladder.ts'
+import type { Learning } from '../../ttl/learned/learning.ts'
 import { linear } from '../../ttl/linear.ts'
 import { explainBypass } from './explain.ts'
 import { duration } from './sentence.ts'
@@ -77,6 +80,73 @@ test('many different TTLs are told in a bounded number of runs, without a gap', 
     assert.ok(run.ttlMs.min <= run.ttlMs.max)
     if (i > 0) assert.ok(ttls![i - 1]!.to === run.from && ttls![i - 1]!.ttlMs.min >= run.ttlMs.max)
   }
+})
+
+/** Buckets of ten minutes to an hour of age change more than others. */
+const unsteady = plateauPolicy({
+  ttls: [
+    [0, 5000],
+    [2 * minuteMs, 40_000],
+    [10 * minuteMs, 15_000],
+    [60 * minuteMs, 300_000],
+  ],
+  settledAgeMs: 15 * minuteMs,
+  epochMs: 20_000,
+})
+
+test('where TTLs fall with age, the TTLs and lapses are told that are in force', async () => {
+  const rig = await newRig()
+  rig.policy = unsteady
+  const { ttls } = await rig.explain(180)
+  // It is half past a minute: TTLs of 40 s and more lapse at the next multiple of 20 s.
+  assert.deepEqual(
+    ttls!.map(({ buckets, ttlMs, lapsesInMs }) => [buckets, ttlMs.max, lapsesInMs!.max]),
+    [
+      [119, 300_000, 10_000],
+      [50, 15_000, 15_000],
+      [8, 40_000, 10_000],
+      [3, 5000, 5000],
+    ],
+  )
+  await rig.ask(180)
+  await rig.clock.advance(8000)
+  const { runs } = await rig.explain(180)
+  assert.deepEqual(
+    runs!.map(({ state, buckets, ttlLeftMs }) => [state, buckets, ttlLeftMs!.min, ttlLeftMs!.max]),
+    [
+      ['fresh', 164, 2000, 7000],
+      ['fresh', 13, 2000, 7000],
+      ['stale', 3, -3000, -3000],
+    ],
+  )
+})
+
+test('runs of TTLs that are put together tell the shortest and the longest', async () => {
+  const rig = await newRig()
+  const ttls = Array.from({ length: 100 }, (_, i) => [i * minuteMs, i % 2 === 0 ? 5000 : 9000] as const)
+  rig.policy = plateauPolicy({ ttls, settledAgeMs: 0 })
+  const explained = (await rig.explain(100)).ttls!
+  assert.ok(explained.length <= 32)
+  for (const { buckets, ttlMs, lapsesInMs } of explained.slice(0, -1)) {
+    assert.deepEqual([buckets, ttlMs, lapsesInMs], [4, { min: 5000, max: 9000 }, { min: 5000, max: 9000 }])
+  }
+})
+
+test('a policy that learns is explained as the one of the shape', async () => {
+  const asked: unknown[] = []
+  const learning: Learning = {
+    policyFor(terms, { key }) {
+      asked.push([terms.budget, key])
+      return unsteady
+    },
+    observe() {},
+    report: () => [],
+  }
+  const rig = await newRig({ learning })
+  rig.policy = { ...ladder(), learns: { budget: 0.01, floorMs: 5000, capMs: 86_400_000, settledAgeMs: 1 } }
+  const { policy, key } = await rig.explain(180)
+  assert.equal(policy, 'plateaus')
+  assert.deepEqual(asked, [[0.01, key]])
 })
 
 test('a flight under way would be joined', async () => {
@@ -171,9 +241,10 @@ test('durations are short', () => {
 })
 
 /** What is explained is what then happens: outcome, reason and the number of buckets asked for. */
-async function walk(seed: number): Promise<void> {
+async function walk(seed: number, policy = ladder()): Promise<void> {
   const random = seededRandom(seed)
   const rig = await newRig({ patienceMs: { slow: 60_000, down: 60_000 } })
+  rig.policy = policy
   for (let step = 0; step < 40; step++) {
     await rig.clock.advance(wholeNumber(random, 0, 3) * wholeNumber(random, 1, 40_000))
     rig.database.lagMs = random() < 0.3 ? 3000 : 0
@@ -202,4 +273,5 @@ async function walk(seed: number): Promise<void> {
 
 test('explain says what then happens', async () => {
   for (let i = 0; i < 60; i++) await walk(mixSeeds(4711, i))
+  for (let i = 0; i < 30; i++) await walk(mixSeeds(4713, i), unsteady)
 })

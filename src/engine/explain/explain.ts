@@ -24,13 +24,14 @@ import type { BucketMark, MarkKind } from '../../core/mark.ts'
 import type { Pane } from '../../core/pane.ts'
 import { peekInto } from '../../stores/peek.ts'
 import type { Found } from '../../stores/store.ts'
+import type { TtlPolicy } from '../../ttl/policy.ts'
 import type { GapFiller } from '../fill.ts'
 import { askedBy, gapsIn, lapsingIn } from '../gaps.ts'
 import type { Forbidden } from '../http/answer-terms.ts'
 import { marksOver } from '../marks.ts'
 import { missOf } from '../miss.ts'
 import { readRuns, withOneFrame } from '../stored.ts'
-import type { CacheRequest, IntervalCacheOptions } from '../trip.ts'
+import { type CacheRequest, type IntervalCacheOptions, policyOver } from '../trip.ts'
 import { vouchedOver } from '../witness.ts'
 import { clocksOf, type Freshness, type Spread, ttlsOf } from './runs.ts'
 import { bypassSentence, fillSentence, hitSentence, refusedSentence } from './sentence.ts'
@@ -66,6 +67,12 @@ export interface ExplainedMark extends ExplainedInterval {
 
 export interface ExplainedQuery extends ExplainedInterval, ShownQuery {}
 
+export interface ExplainedTtl extends ExplainedInterval {
+  readonly ttlMs: Spread
+  /** When they would lapse, where the policy lets buckets lapse together, before their TTLs are over. */
+  readonly lapsesInMs?: Spread
+}
+
 export interface Explanation {
   /** What the outcome would be, if the database answers. */
   readonly outcome: Outcome
@@ -98,7 +105,7 @@ export interface Explanation {
   /** Why the last answer to the question was not stored, where the database forbade it. */
   readonly unstored?: Forbidden
   /** The TTLs that its buckets would get. */
-  readonly ttls?: readonly (ExplainedInterval & { readonly ttlMs: Spread })[]
+  readonly ttls?: readonly ExplainedTtl[]
   readonly sentence: string
 }
 
@@ -115,7 +122,12 @@ export async function explainPlan(
   const about = { key, ...aboutPlan(plan) }
   try {
     const found = await look(options, key, plan.whole)
-    return { ...about, ...new Explainer(options, request, filler).explain(key, found) }
+    const explainer = new Explainer(
+      options,
+      { ...request, policy: policyOver(options, request, key) },
+      filler,
+    )
+    return { ...about, ...explainer.explain(key, found) }
   } catch {
     return { ...about, ...explainBypass({ bypass: 'store_failed' }, options.clock.now()) }
   }
@@ -159,23 +171,26 @@ const spanOfAll = (grid: Grid, intervals: Intervals): ExplainedInterval => ({
   buckets: countOf(intervals),
 })
 
+/** With the policy of its shape. */
+type BoundRequest = ExplainedRequest & { readonly policy: TtlPolicy }
+
 class Explainer {
   readonly #options: IntervalCacheOptions
-  readonly #request: ExplainedRequest
+  readonly #request: BoundRequest
   readonly #filler: Pick<GapFiller, 'preview' | 'whyUnstored'>
   readonly #rules: Freshness
 
   constructor(
     options: IntervalCacheOptions,
-    request: ExplainedRequest,
+    request: BoundRequest,
     filler: Pick<GapFiller, 'preview' | 'whyUnstored'>,
   ) {
     this.#options = options
     this.#request = request
     this.#filler = filler
-    const policy = request.policy ?? options.policy
-    const vouched = vouchedOver(options, request.plan)
-    this.#rules = { grid: request.plan.grid, policy, now: options.clock.now(), vouched }
+    const { plan, policy } = request
+    const vouched = vouchedOver(options, plan)
+    this.#rules = { grid: plan.grid, policy, now: options.clock.now(), vouched }
   }
 
   explain(key: Key, found: Found | undefined): Explanation {
@@ -244,9 +259,9 @@ class Explainer {
   #ttls(asked: Intervals) {
     const stored = subtractAll(asked, this.#request.plan.edges?.buckets ?? nothing)
     const ttls = stored.flatMap((interval) => ttlsOf(interval, this.#rules))
-    return ttls.slice(0, maxRuns).map(({ ttlMs, ...part }) => ({
-      ...spanOf(this.#rules.grid, part),
-      ttlMs,
+    return ttls.slice(0, maxRuns).map(({ from, to, ...spreads }) => ({
+      ...spanOf(this.#rules.grid, { from, to }),
+      ...spreads,
     }))
   }
 }

@@ -57,6 +57,7 @@ class Range {
 
 interface TtlRun extends Interval {
   readonly ttlMs: Spread
+  readonly lapsesInMs?: Spread
 }
 
 const maxTtlRuns = 32
@@ -68,18 +69,32 @@ export function ttlsOf(interval: Interval, { grid, policy, now }: Freshness): Tt
     const ttl = policy.ttl(now - endOf(grid, bucket))
     const last = runs.at(-1)
     if (last?.ttlMs.max === ttl) runs[runs.length - 1] = { ...last, to: bucket + 1 }
-    else runs.push({ from: bucket, to: bucket + 1, ttlMs: { min: ttl, max: ttl } })
+    else
+      runs.push({ from: bucket, to: bucket + 1, ttlMs: { min: ttl, max: ttl }, ...lapseOf(ttl, policy, now) })
   }
   return together(runs, Math.ceil(runs.length / maxTtlRuns))
+}
+
+/** Buckets of one TTL that are fetched together lapse together. */
+function lapseOf(ttl: number, { plateaus }: TtlPolicy, now: EpochMs): Pick<TtlRun, 'lapsesInMs'> {
+  if (plateaus === undefined) return {}
+  const left = plateaus.lapseOf(now, ttl) - now
+  return { lapsesInMs: { min: left, max: left } }
 }
 
 function together(runs: readonly TtlRun[], width: number): TtlRun[] {
   if (width <= 1) return [...runs]
   const wide: TtlRun[] = []
   for (let i = 0; i < runs.length; i += width) {
-    const [first, last] = [runs[i]!, runs[Math.min(i + width, runs.length) - 1]!]
-    // TTLs never rise towards younger buckets.
-    wide.push({ from: first.from, to: last.to, ttlMs: { min: last.ttlMs.min, max: first.ttlMs.max } })
+    const group = runs.slice(i, i + width)
+    const [ttls, lapses] = [new Range(), new Range()]
+    for (const { ttlMs, lapsesInMs } of group) {
+      ttls.add(ttlMs.min)
+      if (lapsesInMs !== undefined) lapses.add(lapsesInMs.min)
+    }
+    const { from, lapsesInMs } = group[0]!
+    const to = group.at(-1)!.to
+    wide.push({ from, to, ttlMs: ttls.spread, ...(lapsesInMs && { lapsesInMs: lapses.spread }) })
   }
   return wide
 }

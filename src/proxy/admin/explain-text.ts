@@ -1,7 +1,12 @@
 /** An explanation as people read it at a terminal: the verdict first, then what it was made of. */
 import { calendarText } from '../../core/calendar.ts'
 import type { Grid } from '../../core/grid.ts'
-import type { ExplainedInterval, ExplainedRun, Explanation } from '../../engine/explain/explain.ts'
+import type {
+  ExplainedInterval,
+  ExplainedRun,
+  ExplainedTtl,
+  Explanation,
+} from '../../engine/explain/explain.ts'
 import type { Spread } from '../../engine/explain/runs.ts'
 import { duration } from '../../engine/explain/sentence.ts'
 import { iso } from '../../telemetry/texts.ts'
@@ -26,7 +31,7 @@ export function explanationText(explanation: Explanation, run: RunReport | undef
     row('asks', spanOf(asked))
     row('', [`${asked.method} ${asked.path}`, asked.search, asked.body].filter(Boolean).join(' '))
   }
-  for (const each of ttls) row('gives', `${spreadOf(each.ttlMs)} to ${spanOf(each)}`)
+  for (const each of ttls) row('gives', `${spreadOf(each.ttlMs)} to ${spanOf(each)}${lapseText(each)}`)
   const parts = [[explanation.sentence], lines, run === undefined ? [] : runLines(run)]
   return parts
     .filter((part) => part.length > 0)
@@ -44,6 +49,9 @@ const spanOf = ({ from, to, buckets }: ExplainedInterval): string =>
 
 const spreadOf = ({ min, max }: Spread): string =>
   min === max ? duration(min) : `${duration(min)} … ${duration(max)}`
+
+const lapseText = ({ ttlMs, lapsesInMs: lapse = ttlMs }: ExplainedTtl): string =>
+  lapse.min === ttlMs.min && lapse.max === ttlMs.max ? '' : `, lapsing in ${spreadOf(lapse)}`
 
 const saidIn = ({ kind, at }: NonNullable<ExplainedRun['mark']>): string =>
   `${kind === 'purge' ? 'purged' : 'marked as changed'} at ${iso(at)}`
