@@ -3,6 +3,9 @@ import { type Bypass, gridThrough, PaneBuilder, type Plan } from '../../src/back
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import {
   type Backend,
+  type ChangeObservation,
+  computeTtl,
+  estimateRate,
   exponential,
   type FetchHandler,
   fetchHandler,
@@ -12,7 +15,10 @@ import {
   logarithmic,
   type OpenedStore,
   openStore,
+  type RateEstimate,
+  rate,
   type Store,
+  staleFraction,
   startWindowpane,
   steps,
   type TtlPolicy,
@@ -57,7 +63,12 @@ export const schedules: readonly TtlPolicy[] = [
   linear({ floorMs: 5000, slope: 0.1, capMs: 3_600_000 }),
   logarithmic({ floorMs: 5000, riseMs: 30_000, unitMs: 60_000, capMs: 3_600_000 }),
   steps({ floorMs: 5000, steps: [{ ageMs: 60_000, ttlMs: 60_000 }] }),
+  rate({ changesEveryMs: 86_400_000, budget: 0.01 }),
 ]
+
+const observed: readonly ChangeObservation[] = [{ gap: 60, changed: true }]
+const estimated: RateEstimate = estimateRate(observed)
+export const kept: number = staleFraction(estimated.rate, computeTtl(estimated.upper95, 0.01))
 
 export const opened: Promise<OpenedStore> = openStore('memory:', { clock, memoryBytes: 2 ** 20 })
 

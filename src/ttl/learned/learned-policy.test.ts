@@ -4,8 +4,9 @@ import fc from 'fast-check'
 import { ladder } from '../ladder.ts'
 import { ageBorders } from './age-classes.ts'
 import { staleOver } from './age-curve.ts'
-import { learned, tableOf, tablePolicy } from './learned-policy.ts'
+import { learned, tablePolicy } from './learned-policy.ts'
 import type { LearnedTerms } from './learning.ts'
+import { tableOf } from './ttl-table.ts'
 
 const hour = 3_600_000
 const terms: LearnedTerms = { budget: 0.05, floorMs: 5_000, capMs: 24 * hour, settledAgeMs: 660_000 }
@@ -16,7 +17,11 @@ const policyOf = (
 ) => {
   const curve = { borders: ageBorders, rates: ageBorders.map(rateAt) }
   const onEpochs = phaseMs !== undefined
-  return tablePolicy(tableOf(curve, { terms: given, budgetAt: () => given.budget, onEpochs }), given, phaseMs)
+  return tablePolicy(
+    tableOf(curve.rates, { terms: given, budgetAt: () => given.budget, onEpochs }),
+    given,
+    phaseMs,
+  )
 }
 
 test('a constant rate gives one plateau between floor and cap', () => {
@@ -45,7 +50,7 @@ test('at every age the TTL is between floor and cap, and keeps the budget where 
       const rates = Float64Array.from(exponents, (exponent) => 10 ** exponent)
       const given = { ...terms, budget }
       const curve = { borders: ageBorders, rates }
-      const table = tableOf(curve, { terms: given, budgetAt: () => budget, onEpochs })
+      const table = tableOf(curve.rates, { terms: given, budgetAt: () => budget, onEpochs })
       const ttl = tablePolicy(table, given, onEpochs ? 7 : undefined).ttl(age)
       assert.ok(ttl >= given.floorMs && ttl <= given.capMs)
       if (ttl > given.floorMs)
@@ -59,7 +64,7 @@ test('between the ends of plateaus the TTL does not change', () => {
   fc.assert(
     fc.property(curves, fc.boolean(), (exponents, onEpochs) => {
       const rates = Float64Array.from(exponents, (exponent) => 10 ** exponent)
-      const table = tableOf({ borders: ageBorders, rates }, { terms, budgetAt: () => 0.05, onEpochs })
+      const table = tableOf(rates, { terms, budgetAt: () => 0.05, onEpochs })
       const { ttl, plateaus } = tablePolicy(table, terms)
       for (let age = -hour; age < Number.POSITIVE_INFINITY; ) {
         const end = plateaus!.endOf(age)
@@ -79,10 +84,7 @@ test('buckets lapse with their TTL, or earlier where a phase is given', () => {
       const rateAt = (_: number, at: number) => 10 ** exponents[at]!
       const rates = ageBorders.map(rateAt)
       for (const phaseMs of [undefined, 12_345]) {
-        const table = tableOf(
-          { borders: ageBorders, rates },
-          { terms, budgetAt: () => 0.05, onEpochs: phaseMs !== undefined },
-        )
+        const table = tableOf(rates, { terms, budgetAt: () => 0.05, onEpochs: phaseMs !== undefined })
         const policy = tablePolicy(table, terms, phaseMs)
         const ttl = policy.ttl(age)
         const lapse = policy.plateaus!.lapseOf(fetchedAt, ttl)

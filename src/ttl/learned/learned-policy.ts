@@ -1,11 +1,10 @@
-/** Policies made of what was learned: a table of TTLs, constant on plateaus of age, which goes up or down as the data say. */
+/** Policies that learn: as an operator asks for them, and as they are for a shape once something is known. */
 import { WindowpaneError } from '../../core/errors.ts'
 import { ladder, publishedLadder } from '../ladder.ts'
 import type { TtlPolicy } from '../policy.ts'
-import { endOfClass } from './age-classes.ts'
-import { type AgeCurve, invert } from './age-curve.ts'
-import { lapseAt, periodOf, quantumMs } from './epochs.ts'
+import { lapseAt, quantumMs } from './epochs.ts'
 import type { LearnedTerms } from './learning.ts'
+import type { TtlTable } from './ttl-table.ts'
 
 export interface LearnedOptions {
   /** Of the buckets that viewers are shown, this share may be out of date: 0.01 is one in a hundred. */
@@ -48,53 +47,6 @@ export function learned(options: LearnedOptions): TtlPolicy {
     ttl: (ageMs) => Math.min(longest, Math.max(floorMs, published.ttl(ageMs))),
     learns: { budget, floorMs, capMs, settledAgeMs },
   }
-}
-
-/** TTLs over age: from each of `ages` up to the next one, the TTL at the same index. */
-export interface TtlTable {
-  readonly ages: Float64Array
-  readonly ttls: Float64Array
-}
-
-export interface TableRules {
-  readonly terms: LearnedTerms
-  /** The budget at an age, where measurements tighten the one of the terms. */
-  readonly budgetAt: (ageMs: number) => number
-  /** Whether TTLs are rounded down to periods: fewer plateaus, and `lapseOf` does not shorten them any further than that. */
-  readonly onEpochs: boolean
-}
-
-/** Plateaus within an age class. */
-const partsOfClass = 8
-
-/** The curve must be in milliseconds, and its first class be that of buckets which are not over yet. */
-export function tableOf(curve: AgeCurve, { terms, budgetAt, onEpochs }: TableRules): TtlTable {
-  const { borders } = curve
-  const ttlAt = (age: number) => {
-    const ttl = invert(curve, age, { budget: budgetAt(age), cap: terms.capMs })
-    const clamped = Math.min(terms.capMs, Math.max(terms.floorMs, ttl))
-    return onEpochs ? Math.max(terms.floorMs, periodOf(clamped, quantumMs)) : clamped
-  }
-  const ages = [Number.NEGATIVE_INFINITY]
-  const ttls = [terms.floorMs]
-  const append = (age: number, ttl: number) => {
-    if (ttls[ttls.length - 1] === ttl) return
-    ages.push(age)
-    ttls.push(ttl)
-  }
-  const last = borders.length - 1
-  let begin = ttlAt(borders[1]!)
-  for (let at = 1; at < last; at++) {
-    const from = borders[at]!
-    const width = (endOfClass(borders, at) - from) / partsOfClass
-    for (let part = 0; part < partsOfClass; part++) {
-      const end = ttlAt(from + (part + 1) * width)
-      append(from + part * width, Math.min(begin, end))
-      begin = end
-    }
-  }
-  append(borders[last]!, begin)
-  return { ages: Float64Array.from(ages), ttls: Float64Array.from(ttls) }
 }
 
 /** `phaseMs` where buckets lapse on epochs. */

@@ -1,0 +1,274 @@
+/**
+ * What was seen of how often data change, at one level (a shape, a source, or a backend), in sums per age class. Whatever
+ * is kept between observations is a sum, but for the alarm: the sums of two nodes add up to those of one that saw both.
+ *
+ * A refetch tells only whether a bucket changed since its last fetch. Expectation–maximisation shares each change out
+ * over the classes that the bucket was in, by the rates in force; the fixed point is the maximum likelihood estimate.
+ */
+import { type Borders, classOf, splitGap } from './age-classes.ts'
+import { gammaUpper } from './bounds.ts'
+
+/** What one answer of the database revealed; one entry per bucket that was stored before. */
+export interface Gaps {
+  readonly oldAges: Float64Array
+  readonly newAges: Float64Array
+  readonly changed: Uint8Array
+}
+
+/** Each sum has one entry per class; all of one kind lie together. */
+const kinds = {
+  /** Expected changes, and the time in which they were seen. */
+  changes: 0,
+  exposure: 1,
+  /** The same since the last alarm, nearly. */
+  recentChanges: 2,
+  recentExposure: 3,
+  /** Squared and expected squared deviations of refetches from what was expected of them (Pearson). */
+  deviation: 4,
+  expectedDeviation: 5,
+  /** Buckets, and the refetches that they were part of. */
+  buckets: 6,
+  refetches: 7,
+} as const
+const kindCount = Object.keys(kinds).length
+
+/** With fewer independent changes than this, a level believes its parent where that expects fewer. */
+export const enoughChanges = 3
+/** An alarm means that changes are more likely to come this many times as often as at the rate in force. */
+const alarmRatio = 3
+const alarmStep = 3
+const alarmLevel = 7
+/** What an alarm leaves of the recent sums. */
+const keptByAlarm = 0.1
+/** Longer gaps, in milliseconds, are not believed: a clock was wrong. */
+const longestGap = 31 * 86_400_000
+
+export class Evidence {
+  readonly #borders: Borders
+  readonly #own: Float64Array
+  /** Of other nodes. */
+  #foreign: Float64Array | undefined
+  /** How likely an alarm is, per class; never merged. */
+  readonly #alarms: Float64Array
+  /** By how much refetches vary more than independent changes would let them. */
+  readonly #dispersion: Float64Array
+  /** The rates that changes are shared out by. */
+  readonly rates: Float64Array
+  /** Whether the rate of a class comes from what was seen here. */
+  readonly #isFitted: Uint8Array
+  // Scratch: the gap of one bucket in classes, and what one refetch says about each class.
+  readonly #gap = { from: 0, to: 0 }
+  readonly #stays: Float64Array
+  readonly #groups: readonly Group[]
+
+  constructor(borders: Borders, rates: Float64Array) {
+    const classes = borders.length
+    this.#borders = borders
+    this.#own = new Float64Array(kindCount * classes)
+    this.#alarms = new Float64Array(classes)
+    this.#dispersion = new Float64Array(classes).fill(1)
+    this.rates = Float64Array.from(rates)
+    this.#isFitted = new Uint8Array(classes)
+    this.#stays = new Float64Array(classes)
+    this.#groups = Array.from({ length: classes }, () => ({
+      buckets: 0,
+      changed: 0,
+      expected: 0,
+      variance: 0,
+    }))
+  }
+
+  /** Takes in one answer. True if it raised an alarm: the rates should be fitted again. */
+  observe({ oldAges, newAges, changed }: Gaps): boolean {
+    const length = Math.min(oldAges.length, newAges.length, changed.length)
+    for (let i = 0; i < length; i++) this.#bucket(oldAges[i]!, newAges[i]!, changed[i] === 1)
+    let isAlarmed = false
+    for (let at = 0; at < this.#groups.length; at++) {
+      if (this.#groups[at]!.buckets > 0 && this.#refetch(at, this.#groups[at]!)) isAlarmed = true
+    }
+    return isAlarmed
+  }
+
+  #bucket(from: number, to: number, hasChanged: boolean): void {
+    if (!(to > from && to - from <= longestGap)) return
+    const gap = this.#gap
+    gap.from = from
+    gap.to = to
+    const first = classOf(this.#borders, from)
+    const stays = this.#stays
+    const count = splitGap(this.#borders, gap, stays)
+    let expected = 0
+    for (let i = 0; i < count; i++) {
+      expected += this.rates[first + i]! * stays[i]!
+      this.#add(kinds.exposure, first + i, stays[i]!)
+      this.#add(kinds.recentExposure, first + i, stays[i]!)
+    }
+    const probability = -Math.expm1(-expected)
+    if (hasChanged && probability > 0) {
+      for (let i = 0; i < count; i++) {
+        const share = (this.rates[first + i]! * stays[i]!) / probability
+        this.#add(kinds.changes, first + i, share)
+        this.#add(kinds.recentChanges, first + i, share)
+      }
+    }
+    const group = this.#groups[classOf(this.#borders, (from + to) / 2)]!
+    group.buckets++
+    group.changed += hasChanged ? 1 : 0
+    group.expected += probability
+    group.variance += probability * (1 - probability)
+  }
+
+  /** Neighbours that change together are one surprise, not many: what they say is judged once per refetch. */
+  #refetch(at: number, group: Group): boolean {
+    const { buckets, changed, expected, variance } = group
+    group.buckets = group.changed = group.expected = group.variance = 0
+    this.#add(kinds.buckets, at, buckets)
+    this.#add(kinds.refetches, at, 1)
+    // Rates that are only a parent's would make every refetch a surprise, and bounds wide for hours.
+    if (this.#isFitted[at] === 0) return false
+    const deviation = deviationOf({ changed, expected, variance })
+    this.#add(kinds.deviation, at, deviation.seen)
+    this.#add(kinds.expectedDeviation, at, deviation.expected)
+    const alarm = nextAlarm(this.#alarms[at]!, { changed, expected, dispersion: this.#dispersion[at]! })
+    this.#alarms[at] = alarm > alarmLevel ? 0 : alarm
+    if (alarm <= alarmLevel) return false
+    for (const sums of [this.#own, this.#foreign]) {
+      if (sums === undefined) continue
+      sums[this.#index(kinds.recentChanges, at)]! *= keptByAlarm
+      sums[this.#index(kinds.recentExposure, at)]! *= keptByAlarm
+    }
+    return true
+  }
+
+  /** Forgets, as `elapsed` asks for with the half-life of each class. */
+  decay(elapsed: number, halfLives: Float64Array): void {
+    decaySums(this.#own, elapsed, halfLives)
+    if (this.#foreign !== undefined) decaySums(this.#foreign, elapsed, halfLives)
+  }
+
+  /** Sets the rates to what was seen, or to those of the parent where next to nothing was. */
+  fit(parentRates: Float64Array): void {
+    for (let at = 0; at < this.rates.length; at++) {
+      const [changes, exposure] = [this.#sum(kinds.changes, at), this.#sum(kinds.exposure, at)]
+      const [recent, recentExposure] = [
+        this.#sum(kinds.recentChanges, at),
+        this.#sum(kinds.recentExposure, at),
+      ]
+      this.#dispersion[at] = dispersionOf(
+        { seen: this.#sum(kinds.deviation, at), expected: this.#sum(kinds.expectedDeviation, at) },
+        this.#sum(kinds.buckets, at) / this.#sum(kinds.refetches, at),
+      )
+      this.#isFitted[at] = exposure > 0 ? 1 : 0
+      const rate = changes >= 0.5 ? changes / exposure : Math.min(parentRates[at]!, 0.5 / exposure)
+      this.rates[at] = recent >= 0.5 ? Math.max(rate, recent / recentExposure) : rate
+    }
+  }
+
+  /** The upper bound of the rate of a class at a one-sided normal quantile, from whichever track has the higher one. */
+  bound(at: number, z: number): RateBound {
+    const dispersion = this.#dispersion[at]!
+    const boundOf = (changes: number, exposure: number) => ({
+      changes: changes / dispersion,
+      upper: (dispersion * gammaUpper(changes / dispersion, z)) / exposure,
+    })
+    const all = boundOf(this.#sum(kinds.changes, at), this.#sum(kinds.exposure, at))
+    const recent = boundOf(this.#sum(kinds.recentChanges, at), this.#sum(kinds.recentExposure, at))
+    return recent.changes >= enoughChanges && recent.upper > all.upper ? recent : all
+  }
+
+  /** How many buckets were refetched at about this age. */
+  observations(at: number): number {
+    return this.#sum(kinds.buckets, at)
+  }
+
+  /** A copy of this node's own sums. */
+  sums(): Float64Array {
+    return this.#own.slice()
+  }
+
+  add(sums: Float64Array): void {
+    addSums(this.#own, sums)
+  }
+
+  /** Sums of other nodes, in place of those before. */
+  setForeign(nodes: readonly Float64Array[]): void {
+    this.#foreign = undefined
+    for (const sums of nodes) {
+      this.#foreign ??= new Float64Array(sums.length)
+      addSums(this.#foreign, sums)
+    }
+  }
+
+  #index(kind: number, at: number): number {
+    return kind * this.#borders.length + at
+  }
+
+  #add(kind: number, at: number, amount: number): void {
+    this.#own[this.#index(kind, at)]! += amount
+  }
+
+  #sum(kind: number, at: number): number {
+    const index = this.#index(kind, at)
+    return this.#own[index]! + (this.#foreign === undefined ? 0 : this.#foreign[index]!)
+  }
+}
+
+export interface RateBound {
+  /** Infinite where nothing was seen. */
+  readonly upper: number
+  /** How many independent changes it is based on. */
+  readonly changes: number
+}
+
+interface Group {
+  buckets: number
+  changed: number
+  expected: number
+  variance: number
+}
+
+interface Deviation {
+  readonly seen: number
+  readonly expected: number
+}
+
+/** How far a refetch was from what was expected. One in which hardly a change could be expected has little weight. */
+export function deviationOf({ changed, expected, variance }: Omit<Group, 'buckets'>): Deviation {
+  if (!(variance > 1e-9)) return { seen: 0, expected: 0 }
+  const weight = Math.min(1, variance)
+  return { seen: (weight * (changed - expected) ** 2) / variance, expected: weight }
+}
+
+/** 1 for independent changes, at most the mean number of buckets of a refetch; two quiet refetches are always assumed. */
+export function dispersionOf({ seen, expected }: Deviation, meanBuckets: number): number {
+  return Math.max(1, Math.min(Math.max(1, meanBuckets || 1), (seen + 2) / (expected + 2)))
+}
+
+/** One step of a cumulative sum test: it rises when more changed than expected, and at its level the rate has risen. */
+export function nextAlarm(
+  alarm: number,
+  seen: { changed: number; expected: number; dispersion: number },
+): number {
+  const evidence = seen.changed * Math.log(alarmRatio) - (alarmRatio - 1) * seen.expected
+  return Math.max(0, alarm + Math.min(alarmStep, evidence / seen.dispersion))
+}
+
+function addSums(into: Float64Array, sums: Float64Array): void {
+  for (let i = 0; i < into.length; i++) into[i]! += sums[i]!
+}
+
+/** All sums of a class lose half of themselves in its half-life. */
+export function decaySums(sums: Float64Array, elapsed: number, halfLives: Float64Array): void {
+  const classes = halfLives.length
+  for (let at = 0; at < classes; at++) {
+    const kept = 0.5 ** (elapsed / halfLives[at]!)
+    for (let index = at; index < sums.length; index += classes) sums[index]! *= kept
+  }
+}
+
+/** Whether these can be the sums of a level: what comes from other nodes may be of another version, or damaged. */
+export const areSums = (sums: Float64Array, borders: Borders): boolean =>
+  sums.length === kindCount * borders.length && areFinite(sums)
+
+export const areFinite = (sums: Float64Array): boolean =>
+  sums.every((sum) => sum >= 0 && sum < Number.POSITIVE_INFINITY)

@@ -1,0 +1,218 @@
+/** What is learned about one backend: takes events in, and makes policies of them. One per backend and thread. */
+import { BoundedMap } from '../../core/bounded-map.ts'
+import type { Clock, EpochMs } from '../../core/clock.ts'
+import type { TtlPolicy } from '../policy.ts'
+import { ageBorders } from './age-classes.ts'
+import { phaseOf } from './epochs.ts'
+import { areFinite, areSums } from './evidence.ts'
+import { beliefOf, type Chain, Hierarchy } from './hierarchy.ts'
+import { tablePolicy } from './learned-policy.ts'
+import type {
+  ClassReport,
+  LearnedEvent,
+  LearnedShape,
+  LearnedTerms,
+  Learning,
+  RateSource,
+} from './learning.ts'
+import { type Belief, type Level, priorBelief } from './level.ts'
+import { reportOf } from './report.ts'
+import { type GroupStaleness, StalenessMeter, stalenessGroups } from './staleness-meter.ts'
+import { isSameTable, type TableRules, type TtlTable, tableOf } from './ttl-table.ts'
+
+export interface LearnerOptions {
+  readonly clock: Pick<Clock, 'now'>
+  /** Backends that take one interval per query: settled buckets lapse on nested epochs. */
+  readonly lapsesOnEpochs: boolean
+  /** Told of every event that `observe` got in this thread (not of those `apply` got). */
+  readonly onEvent?: (event: LearnedEvent) => void
+  /** Beyond this, the least recently used shapes are forgotten; 1000 unless told. */
+  readonly maxShapes?: number
+  readonly maxSources?: number
+}
+
+/** Sums of one level. Adding two of one level and name merges them. */
+export interface EvidenceRow {
+  readonly level: Exclude<RateSource, 'prior'> | 'staleness'
+  /** The key of a shape, or the name of a source; empty for the others. */
+  readonly name: string
+  /** The sums are decayed up to here. */
+  readonly at: EpochMs
+  readonly sums: Float64Array
+}
+
+/** Terms of an operator, and the policies that were made for them. */
+interface Agreement {
+  readonly terms: LearnedTerms
+  readonly prior: Belief
+  readonly policies: BoundedMap<string, BoundPolicy>
+  /** Of shapes that know nothing themselves, by the sources that they learn from. */
+  readonly tables: BoundedMap<string, { readonly table: TtlTable; readonly generation: number }>
+}
+
+interface BoundPolicy {
+  readonly policy: TtlPolicy
+  readonly table: TtlTable
+  /** Of the hierarchy when this was made, or found to be still right. */
+  generation: number
+}
+
+/** Threads and nodes read their clocks one after the other. Events that are from further ahead are not believed. */
+const toleranceMs = 60_000
+
+const stalenessHalfLifeMs = 24 * 3_600_000
+
+/** Different terms on one backend: its own, and some for matching shapes. */
+const maxAgreements = 100
+
+export class Learner implements Learning {
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #options: LearnerOptions & { readonly maxShapes: number; readonly maxSources: number }
+  readonly #hierarchy: Hierarchy
+  readonly #meter = new StalenessMeter()
+  /** By identity, because this is asked for with every request, and by value, because a reload makes new objects. */
+  #agreements = new WeakMap<LearnedTerms, Agreement>()
+  readonly #agreementsByValue = new BoundedMap<string, Agreement>({ maxEntries: maxAgreements })
+
+  constructor(options: LearnerOptions) {
+    this.#options = { maxShapes: 1000, maxSources: 200, ...options }
+    this.#clock = options.clock
+    this.#hierarchy = new Hierarchy(this.#options)
+  }
+
+  policyFor(terms: LearnedTerms, shape: LearnedShape): TtlPolicy {
+    const agreement = this.#agreements.get(terms) ?? this.#agree(terms)
+    const bound = agreement.policies.get(shape.key)
+    if (bound?.generation === this.#hierarchy.generation()) return bound.policy
+    return this.#bind(agreement, shape)
+  }
+
+  observe(event: LearnedEvent): void {
+    this.apply(event)
+    this.#options.onEvent?.(event)
+  }
+
+  apply(event: LearnedEvent): void {
+    if (!(event.at <= this.#clock.now() + toleranceMs)) return
+    if (event.kind === 'refetch') this.#hierarchy.observe(event)
+    else if (Number.isFinite(event.ageMs)) this.#meter.sample(event)
+  }
+
+  report(terms: LearnedTerms, shape?: LearnedShape): readonly ClassReport[] {
+    this.#hierarchy.generation()
+    const { prior } = this.#agreements.get(terms) ?? this.#agree(terms)
+    const measured = (ageMs: number) => this.#meter.measured(ageMs)
+    return reportOf(this.#hierarchy.chain(shape), { prior, measured, ...this.#rules(terms) })
+  }
+
+  staleness(): readonly GroupStaleness[] {
+    this.#meter.decay(this.#clock.now())
+    return this.#meter.groups()
+  }
+
+  own(): readonly EvidenceRow[] {
+    const at = this.#clock.now()
+    this.#meter.decay(at)
+    return [
+      ...this.#hierarchy
+        .levels()
+        .map((level) => ({ level: level.kind, name: level.name, at, sums: level.sums() })),
+      { level: 'staleness', name: '', at, sums: this.#meter.sums() },
+    ]
+  }
+
+  setForeign(rows: readonly EvidenceRow[]): void {
+    const byLevel = new Map<Level, EvidenceRow[]>(this.#hierarchy.levels().map((level) => [level, []]))
+    for (const row of rows) {
+      const level = this.#levelOf(row)
+      if (level !== undefined) byLevel.set(level, [...(byLevel.get(level) ?? []), row])
+    }
+    for (const [level, ofLevel] of byLevel) level.setForeign(ofLevel)
+    this.#meter.setForeign(this.#stalenessOf(rows))
+    this.#hierarchy.tick()
+  }
+
+  adopt(rows: readonly EvidenceRow[]): void {
+    // Sums can only be added to those of the same time.
+    this.#hierarchy.levels()
+    this.#meter.decay(this.#clock.now())
+    for (const row of rows) this.#levelOf(row)?.adopt(row.sums, row.at)
+    this.#meter.adopt(this.#stalenessOf(rows))
+    this.#hierarchy.tick()
+  }
+
+  /** What was measured, in all of these rows, decayed up to now. */
+  #stalenessOf(rows: readonly EvidenceRow[]): Float64Array {
+    const now = this.#clock.now()
+    const total = this.#meter.sums().fill(0)
+    for (const { level, at, sums } of rows) {
+      if (level !== 'staleness' || sums.length !== total.length || !areFinite(sums)) continue
+      const kept = 0.5 ** (Math.max(0, now - at) / stalenessHalfLifeMs) || 0
+      for (let i = 0; i < total.length; i++) total[i]! += kept * sums[i]!
+    }
+    return total
+  }
+
+  #levelOf({ level, name, sums }: EvidenceRow): Level | undefined {
+    if (level === 'staleness' || !areSums(sums, ageBorders)) return undefined
+    return this.#hierarchy.levelFor(level, name)
+  }
+
+  #agree(terms: LearnedTerms): Agreement {
+    const { budget, floorMs, capMs, settledAgeMs } = terms
+    const value = [budget, floorMs, capMs, settledAgeMs].join()
+    let agreement = this.#agreementsByValue.use(value)
+    if (agreement === undefined) {
+      const bounds = { maxEntries: this.#options.maxShapes }
+      agreement = {
+        terms,
+        prior: priorBelief(budget),
+        policies: new BoundedMap(bounds),
+        tables: new BoundedMap(bounds),
+      }
+      this.#agreementsByValue.set(value, agreement)
+      this.#hierarchy.expect(terms)
+    }
+    this.#agreements.set(terms, agreement)
+    return agreement
+  }
+
+  /** A policy stays the same object as long as its TTLs are the same. */
+  #bind(agreement: Agreement, shape: LearnedShape): TtlPolicy {
+    const generation = this.#hierarchy.generation()
+    const chain = this.#hierarchy.chain(shape)
+    const table =
+      chain.shape === undefined ? this.#sharedTable(agreement, chain) : this.#table(agreement, chain)
+    const before = agreement.policies.use(shape.key)
+    if (before !== undefined && (before.table === table || isSameTable(before.table, table))) {
+      before.generation = generation
+      return before.policy
+    }
+    const phaseMs = this.#options.lapsesOnEpochs ? phaseOf(shape.key) : undefined
+    const policy = tablePolicy(table, agreement.terms, phaseMs)
+    agreement.policies.set(shape.key, { policy, table, generation })
+    return policy
+  }
+
+  #sharedTable(agreement: Agreement, chain: Chain): TtlTable {
+    const generation = this.#hierarchy.generation()
+    const names = chain.sources.map(({ name }) => name).join('\n')
+    const before = agreement.tables.use(names)
+    if (before?.generation === generation) return before.table
+    const table = this.#table(agreement, chain)
+    agreement.tables.set(names, { table, generation })
+    return table
+  }
+
+  #table({ terms, prior }: Agreement, chain: Chain): TtlTable {
+    return tableOf(beliefOf(chain, prior).uppers, this.#rules(terms))
+  }
+
+  #rules(terms: LearnedTerms): TableRules {
+    const { budget } = terms
+    // Once for all ages of a group: a table asks at a hundred and more.
+    const budgets = stalenessGroups.map((fromMs) => budget * this.#meter.factor(fromMs, budget))
+    const budgetAt = (ageMs: number) => budgets[stalenessGroups.findLastIndex((fromMs) => fromMs <= ageMs)]!
+    return { terms, budgetAt, onEpochs: this.#options.lapsesOnEpochs }
+  }
+}
