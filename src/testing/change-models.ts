@@ -15,10 +15,12 @@ export interface ChangeModel {
   readonly mean: (ageS: number) => number
   /** Whether every bucket changes on its own, at a rate that depends on its age alone. */
   readonly isIndependent: boolean
+  /** It repeats itself: seconds are counted from a random time of the day before the simulation. */
+  readonly isPeriodic?: boolean
 }
 
 export interface Pace {
-  /** Between 0 and `most`; `atS` are seconds since the simulation began. */
+  /** Between 0 and `most`; `atS` are seconds since the model began. */
   readonly at: (atS: number, ageS: number) => number
   readonly most: number
 }
@@ -53,7 +55,7 @@ const slowLateness = (ageS: number): number => Math.exp(-ageS / 900) / 60
 /** Every six hours half of the last twelve is corrected. */
 const batchRewrites: Rewrites = {
   everyS: 6 * hour,
-  draw: (beginS) => ({ atS: beginS + 3 * hour, fromAgeS: 0, toAgeS: 12 * hour, share: 0.5 }),
+  draw: (beginS) => ({ atS: beginS, fromAgeS: 0, toAgeS: 12 * hour, share: 0.5 }),
 }
 
 /** Once a day, one to six hours somewhere in the last day are computed again. */
@@ -110,15 +112,15 @@ export const changeModels = {
   pareto: independent((ageS) => 0.5 / Math.max(ageS, 30)),
   const: independent(busyThen(1 / day)),
   batch: {
-    ...{ own: lateness, rewrites: batchRewrites, isIndependent: false },
+    ...{ own: lateness, rewrites: batchRewrites, isIndependent: false, isPeriodic: true },
     mean: (ageS) => lateness(ageS) + (ageS < 12 * hour ? 0.5 / (6 * hour) : 0),
   },
   backfill: {
-    ...{ own: lateness, rewrites: backfillRewrites, isIndependent: false },
+    ...{ own: lateness, rewrites: backfillRewrites, isIndependent: false, isPeriodic: true },
     mean: (ageS) => lateness(ageS) + backfilledShare(ageS) / day,
   },
   burst: {
-    ...{ own: inBursts, pace: burstPace, isIndependent: false },
+    ...{ own: inBursts, pace: burstPace, isIndependent: false, isPeriodic: true },
     mean: (ageS) => inBursts(ageS) * burstMean,
   },
   rise: paceStep('rise', stepAtS),

@@ -13,7 +13,7 @@ import { mixSeeds, type Random, seededRandom } from './random.ts'
 
 export interface ChangingDatabaseOptions {
   readonly clock: Clock
-  readonly model: ChangeModel
+  readonly modelOf: (source: string) => ChangeModel
   readonly seed: number
   /** Buckets change up to this age. */
   readonly horizonMs: number
@@ -23,11 +23,20 @@ export interface ChangingDatabaseOptions {
 
 export const bucketMs = 60_000
 
-/** The changes of one question: each question has data of its own. */
+interface BucketsOptions {
+  readonly model: ChangeModel
+  readonly seed: number
+  readonly horizonMs: number
+  readonly startMs: EpochMs
+}
+
+/** The changes of one panel: each panel has data of its own. */
 class ChangingBuckets {
   readonly #model: ChangeModel
   readonly #seed: number
   readonly #startMs: EpochMs
+  /** Where the seconds of the model begin. */
+  readonly #originMs: EpochMs
   readonly #horizonMs: number
   /** Rings over buckets: a bucket is forgotten when another one takes its place. */
   readonly #size: number
@@ -41,10 +50,12 @@ class ChangingBuckets {
   #nextBucket: number
   #nextPeriod = 0
 
-  constructor({ model, seed, horizonMs }: ChangingDatabaseOptions, startMs: EpochMs, question: string) {
+  constructor(options: BucketsOptions) {
+    const { model, seed, horizonMs, startMs } = options
     this.#model = model
-    this.#seed = mixSeeds(seed, ...Buffer.from(question))
+    this.#seed = seed
     this.#startMs = startMs
+    this.#originMs = startMs - (model.isPeriodic ? 86_400_000 * seededRandom(mixSeeds(seed, 2))() : 0)
     this.#horizonMs = horizonMs
     this.#size = Math.ceil(horizonMs / bucketMs) + 3
     this.#lastChange = new Float64Array(this.#size).fill(Number.NEGATIVE_INFINITY)
@@ -109,7 +120,7 @@ class ChangingBuckets {
       const highest = own(Math.max(0, fromS)) * (pace?.most ?? 1)
       for (let atS = fromS + waiting(random, highest); atS < toS; atS += waiting(random, highest)) {
         const at = Math.ceil(endMs + 1000 * atS)
-        const rate = own(Math.max(0, atS)) * (pace?.at((at - this.#startMs) / 1000, atS) ?? 1)
+        const rate = own(Math.max(0, atS)) * (pace?.at((at - this.#originMs) / 1000, atS) ?? 1)
         if (random() * highest < rate) this.#add({ at, bucket })
       }
       fromS = toS
@@ -119,10 +130,12 @@ class ChangingBuckets {
   #rewriteUntil(until: EpochMs): void {
     const { rewrites } = this.#model
     if (rewrites === undefined) return
-    for (; this.#startMs + 1000 * this.#nextPeriod * rewrites.everyS < until; this.#nextPeriod++) {
+    for (; this.#originMs + 1000 * this.#nextPeriod * rewrites.everyS < until; this.#nextPeriod++) {
       const random = seededRandom(mixSeeds(this.#seed, this.#nextPeriod, 1))
       const rewrite = rewrites.draw(this.#nextPeriod * rewrites.everyS, random)
-      const at = Math.ceil(this.#startMs + 1000 * rewrite.atS)
+      const at = Math.ceil(this.#originMs + 1000 * rewrite.atS)
+      // What was rewritten before the simulation began is the first version of what is read.
+      if (at < this.#startMs) continue
       const first = Math.ceil((at - 1000 * rewrite.toAgeS) / bucketMs) - 1
       const last = Math.floor((at - 1000 * rewrite.fromAgeS) / bucketMs) - 1
       for (let bucket = first; bucket <= last; bucket++) {
@@ -139,10 +152,6 @@ class ChangingBuckets {
   }
 }
 
-/** Panels of one source have data of their own. */
-const questionOf = (parameters: URLSearchParams): string =>
-  `${parameters.get('q')}/${parameters.get('panel') ?? ''}`
-
 interface Change {
   readonly at: EpochMs
   readonly bucket: number
@@ -156,7 +165,7 @@ export class ChangingDatabase implements Upstream {
   buckets = 0
   readonly #options: ChangingDatabaseOptions
   readonly #startMs: EpochMs
-  readonly #questions = new Map<string, ChangingBuckets>()
+  readonly #panels = new Map<string, ChangingBuckets>()
 
   constructor(options: ChangingDatabaseOptions) {
     this.#options = options
@@ -168,7 +177,7 @@ export class ChangingDatabase implements Upstream {
     const parameters = new URLSearchParams(search)
     const ranges = parameters.get('ranges') ?? `${parameters.get('from')}-${parameters.get('to')}`
     this.queries++
-    const text = this.#answer(questionOf(parameters), ranges)
+    const text = this.#answer(parameters, ranges)
     const timer = afterLag(clock, latencyMs, () => {
       handler.head(200, ['Content-Type', 'application/json'])
       handler.data(Buffer.from(text, 'latin1'))
@@ -177,30 +186,41 @@ export class ChangingDatabase implements Upstream {
     return { cancel: () => timer.cancel(), pause() {}, resume() {} }
   }
 
-  /** Instants of the last changes of a question's buckets, by bucket number modulo the length. */
-  lastChanges(question: string): Float64Array {
-    return this.#of(question).lastChanges(this.#options.clock.now())
+  /** What is true of a panel's buckets at this moment. */
+  truthOf(source: string, panel: string): Truth {
+    const buckets = this.#bucketsOf(source, panel)
+    const lastChanges = buckets.lastChanges(this.#options.clock.now())
+    return { lastChanges, versionOf: (bucket) => buckets.version(bucket) }
   }
 
-  #answer(question: string, ranges: string): string {
-    const data = this.#of(question)
-    data.lastChanges(this.#options.clock.now())
+  #answer(parameters: URLSearchParams, ranges: string): string {
+    const { versionOf } = this.truthOf(parameters.get('q')!, parameters.get('panel')!)
     let rows = ''
-    for (const { from, to } of readSpans(ranges) ?? []) {
+    for (const { from, to } of readSpans(ranges)!) {
       for (let start = from; start < to; start += bucketMs) {
-        rows += `${rows === '' ? '' : ','}[${start},${data.version(start / bucketMs)}]`
+        rows += `${rows === '' ? '' : ','}[${start},${versionOf(start / bucketMs)}]`
         this.buckets++
       }
     }
     return `{"rows":[${rows}]}`
   }
 
-  #of(question: string): ChangingBuckets {
-    let data = this.#questions.get(question)
-    if (data === undefined) {
-      data = new ChangingBuckets(this.#options, this.#startMs, question)
-      this.#questions.set(question, data)
+  #bucketsOf(source: string, panel: string): ChangingBuckets {
+    let buckets = this.#panels.get(panel)
+    if (buckets === undefined) {
+      const { modelOf, seed, horizonMs } = this.#options
+      const [model, startMs] = [modelOf(source), this.#startMs]
+      buckets = new ChangingBuckets({
+        ...{ model, seed: mixSeeds(seed, ...Buffer.from(panel)), horizonMs, startMs },
+      })
+      this.#panels.set(panel, buckets)
     }
-    return data
+    return buckets
   }
+}
+
+export interface Truth {
+  /** Instants of the last changes, by bucket number modulo the length. */
+  readonly lastChanges: Float64Array
+  versionOf(bucket: number): number
 }

@@ -130,7 +130,6 @@ export class EngineRig {
       shadowLog: this.shadowLog,
       ...(this.claims && { claims: this.claims }),
       coalescing: options.coalescing ?? true,
-      learning: options.learning,
     }
     this.#cache = new IntervalCache(this.options)
   }

@@ -1,110 +1,58 @@
 /**
  * A policy that knows how often buckets of each age change: per age at fetch the longest TTL whose expected staleness is
- * within the budget. Nothing that has to learn the rates can promise the same and be cheaper, as long as buckets change
- * independently of each other.
+ * within the budget. As long as buckets change independently of each other, nothing that has to learn their rates can keep the
+ * same budget at a lower cost.
  */
-import type { EpochMs } from '../core/clock.ts'
-import type { Plateaus, TtlPolicy } from '../ttl/policy.ts'
+import { type AgeCurve, invert } from '../ttl/learned/age-curve.ts'
+import { periodOf, quantumMs } from '../ttl/learned/epochs.ts'
+import { tablePolicy } from '../ttl/learned/learned-policy.ts'
+import type { LearnedTerms } from '../ttl/learned/learning.ts'
+import type { TtlPolicy } from '../ttl/policy.ts'
 import type { ChangeModel } from './change-models.ts'
 
-export interface OracleOptions {
+export interface OracleRules {
   readonly model: ChangeModel
-  readonly budget: number
-  readonly floorMs: number
-  readonly capMs: number
-  /** Whether neighbours lapse together, as with the learned policy under backends that take one interval per query. */
-  readonly lapsesOnEpochs: boolean
+  readonly terms: LearnedTerms
+  /** Whether neighbours lapse together, as they do with the learned policy where a query has one interval. */
+  readonly onEpochs: boolean
 }
 
-export interface OraclePolicy extends TtlPolicy {
-  /** Whether the floor keeps the TTL of buckets of this age above the one that the budget asks for. */
-  isFloorBound(ageMs: number): boolean
-}
-
-export function oraclePolicy(options: OracleOptions): OraclePolicy {
-  const { floorMs, capMs, budget, lapsesOnEpochs } = options
-  const curve = curveOf(options.model)
-  const wanted = curve.borders.map((ageS) => 1000 * longestTtl(curve, ageS, { budget, capS: capMs / 1000 }))
-  // Whole milliseconds: rounding errors must not make a constant TTL fall with age.
-  const ttls = wanted.map((ttlMs) => Math.round(Math.min(capMs, Math.max(floorMs, ttlMs))))
-  const bordersMs = curve.borders.map((border) => 1000 * border)
-  const isMonotone = !lapsesOnEpochs && ttls.every((ttl, i) => i === 0 || ttl >= ttls[i - 1]!)
-  const classAt = (ageMs: number) => lastNotAbove(bordersMs, ageMs)
-  const plateaus: Plateaus = {
-    endOf: (ageMs) => (ageMs < 0 ? 0 : (bordersMs[classAt(ageMs) + 1] ?? Number.POSITIVE_INFINITY)),
-    lapseOf: lapsesOnEpochs ? epochLapse : (fetchedAt, ttlMs) => fetchedAt + ttlMs,
+export function oraclePolicy({ model, terms, onEpochs }: OracleRules): TtlPolicy {
+  const { budget, floorMs, capMs } = terms
+  const curve = curveOf(model)
+  const ttls = curve.borders.map((ageMs) => {
+    const ttl = ageMs < 0 ? floorMs : invert(curve, ageMs, { budget, cap: capMs })
+    return Math.max(floorMs, onEpochs ? periodOf(ttl, quantumMs) : ttl)
+  })
+  const begins = [...curve.borders.keys()].filter((at) => ttls[at] !== ttls[at - 1])
+  const table = {
+    ages: Float64Array.from(begins, (at) => curve.borders[at]!),
+    ttls: Float64Array.from(begins, (at) => ttls[at]!),
   }
+  const { learns: _, ...policy } = tablePolicy(table, terms, onEpochs ? 0 : undefined)
+  return { ...policy, name: 'oracle' }
+}
+
+/** Whether the budget asks for a TTL below the floor at some age in [fromMs, toMs). */
+export function isFloorBound({ model, terms }: OracleRules, fromMs: number, toMs: number): boolean {
+  if (fromMs < 0) return true
+  const curve = curveOf(model)
+  const steps = 16
+  for (let step = 0; step < steps; step++) {
+    const age = fromMs + (Math.min(toMs, 2 * fromMs + 60_000) - fromMs) * (step / steps)
+    if (invert(curve, age, { budget: terms.budget, cap: terms.capMs }) < terms.floorMs) return true
+  }
+  return false
+}
+
+/** In milliseconds, with classes so narrow that the rate hardly changes within one. */
+function curveOf({ mean }: ChangeModel): AgeCurve {
+  const seconds = [120, 43_200, 86_400]
+  for (let age = 0; age < 90_000; age += Math.max(2, age / 60)) seconds.push(Math.round(age))
+  const borders = [...new Set(seconds)].sort((a, b) => a - b)
+  const rates = borders.map((from, i) => mean((from + (borders[i + 1] ?? from)) / 2) / 1000)
   return {
-    ...{ name: 'oracle', capMs, isMonotone },
-    settledAgeMs: 660_000,
-    ttl: (ageMs) => (ageMs < 0 ? floorMs : ttls[classAt(ageMs)]!),
-    ...(!isMonotone && { plateaus }),
-    isFloorBound: (ageMs) => ageMs < 0 || wanted[classAt(ageMs)]! < floorMs,
+    borders: Float64Array.of(Number.NEGATIVE_INFINITY, ...borders.map((second) => 1000 * second)),
+    rates: Float64Array.of(rates[0]!, ...rates),
   }
-}
-
-interface RateCurve {
-  /** Seconds; the first is 0, and a class reaches from one border to the next. */
-  readonly borders: readonly number[]
-  readonly rates: readonly number[]
-}
-
-/** Narrow classes: a rate that falls with age is nearly constant in each. */
-function curveOf({ mean }: ChangeModel): RateCurve {
-  const borders: number[] = []
-  for (let age = 0; age < 90_000; age += Math.max(2, age / 60)) borders.push(Math.round(age))
-  for (const jump of [120, 43_200, 86_400]) if (!borders.includes(jump)) borders.push(jump)
-  borders.sort((a, b) => a - b)
-  const rates = borders.map((from, i) => mean((from + (borders[i + 1] ?? from)) / 2))
-  return { borders, rates }
-}
-
-/** The largest t for which the expected stale share of [age, age + t] is within the budget; never above the cap. */
-function longestTtl(
-  { borders, rates }: RateCurve,
-  ageS: number,
-  { budget, capS }: { budget: number; capS: number },
-): number {
-  let [fresh, survival, spent] = [0, 1, 0]
-  for (let i = lastNotAbove(borders, ageS); spent < capS; i++) {
-    const rate = rates[i]!
-    const length = Math.min((borders[i + 1] ?? Number.POSITIVE_INFINITY) - ageS - spent, capS - spent)
-    const freshFor = (t: number) => survival * (rate * t < 1e-12 ? t : -Math.expm1(-rate * t) / rate)
-    const isWithin = (t: number) => 1 - (fresh + freshFor(t)) / (spent + t) <= budget
-    if (!isWithin(length)) return spent + bisect(length, isWithin)
-    fresh += freshFor(length)
-    survival *= Math.exp(-rate * length)
-    spent += length
-  }
-  return capS
-}
-
-/** The largest value in [0, high] of which `holds` is true; it is false for `high`. */
-function bisect(high: number, holds: (value: number) => boolean): number {
-  let [low, above] = [0, high]
-  for (let step = 0; step < 50; step++) {
-    const middle = (low + above) / 2
-    if (holds(middle)) low = middle
-    else above = middle
-  }
-  return low
-}
-
-/** The index of the last border that is not above a value; 0 where all are. */
-function lastNotAbove(borders: readonly number[], value: number): number {
-  let [low, high] = [0, borders.length - 1]
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if (borders[middle]! <= value) low = middle
-    else high = middle - 1
-  }
-  return low
-}
-
-const shortestEpochMs = 10_000
-
-function epochLapse(fetchedAt: EpochMs, ttlMs: number): EpochMs {
-  if (ttlMs < 2 * shortestEpochMs) return fetchedAt + ttlMs
-  const period = shortestEpochMs * 2 ** Math.floor(Math.log2(ttlMs / shortestEpochMs))
-  return (Math.floor(fetchedAt / period) + 1) * period
 }

@@ -8,46 +8,37 @@ import type { Backend, Plan } from '../backends/backend.ts'
 import { Budget } from '../core/budget.ts'
 import { newDecision } from '../core/decision.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
-import type { Answer, CacheRequest, Client } from '../engine/trip.ts'
+import type { Answer, Client } from '../engine/trip.ts'
 import { memoryStore } from '../stores/memory/index.ts'
+import { Learner } from '../ttl/learned/learner.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 import { type CellQuery, cellBackend } from './cell-backend.ts'
 import { type ChangeModelName, changeModels } from './change-models.ts'
 import { bucketMs, ChangingDatabase } from './changing-database.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { mixSeeds, type Random, seededRandom } from './random.ts'
-import { type Shown, StalenessTally } from './staleness-tally.ts'
+import type { HourlyCost, PolicySpec, StalenessCase, StalenessRun } from './staleness-case.ts'
+import { policyFrom } from './staleness-policies.ts'
+import { StalenessReport } from './staleness-report.ts'
+import { checkText, StalenessTally } from './staleness-tally.ts'
 
 const hourMs = 3_600_000
 
-export interface StalenessCase {
+/** Panels with the same model, policy and first hour. */
+interface Cohort {
   readonly model: ChangeModelName
+  readonly spec: PolicySpec
   readonly policy: TtlPolicy
-  readonly seed: number
-  readonly windowHours: number
-  readonly viewers: number
-  /** Whether the backend takes several intervals per query. */
-  readonly several: boolean
-  readonly warmUpHours: number
-  readonly measuredHours: number
-  readonly refreshMs?: number
-  readonly latencyMs?: number
-}
-
-export interface HourlyCost {
-  queries: number
-  buckets: number
-}
-
-export interface StalenessRun {
-  readonly requests: number
-  /** Of every hour, the warm-up included. */
-  readonly costs: readonly HourlyCost[]
+  readonly fromHour: number
   readonly tally: StalenessTally
-  /** Over the measured hours: by class of age, and per hour. */
-  readonly classes: readonly Shown[]
-  readonly queriesPerHour: number
-  readonly bucketsPerHour: number
+}
+
+interface Panel {
+  readonly cohort: Cohort
+  readonly source: string
+  readonly name: string
+  /** All viewers of a panel ask for the same window within a minute. */
+  asked?: { readonly to: number; readonly plan: Plan }
 }
 
 export function simulateStaleness(options: StalenessCase): Promise<StalenessRun> {
@@ -60,35 +51,38 @@ class StalenessSimulation {
   readonly #random: Random
   readonly #database: ChangingDatabase
   readonly #backend: Backend<CellQuery>
+  readonly #learner: Learner
   readonly #cache: IntervalCache
-  readonly #tally: StalenessTally
+  readonly #cohorts = new Map<string, Cohort>()
+  readonly #panels: readonly Panel[]
   readonly #costs: HourlyCost[] = []
   readonly #startMs: number
   #requests = 0
-  /** All viewers ask for the same window within a minute. */
-  #plan: { readonly to: number; readonly plan: Plan } | undefined
 
   constructor(options: StalenessCase) {
     this.#case = options
-    const { seed, model, windowHours, several, latencyMs = 0 } = options
+    const { seed, models, windowHours, several, latencyMs = 0 } = options
     this.#random = seededRandom(seed)
     this.#clock = Object.assign(fakeClock(), { random: seededRandom(mixSeeds(seed, 2)) })
     const clock = this.#clock
     this.#startMs = clock.now()
-    this.#tally = new StalenessTally(this.#startMs)
     this.#database = new ChangingDatabase({
-      ...{ clock, model: changeModels[model], seed: mixSeeds(seed, 1), latencyMs },
-      horizonMs: windowHours * hourMs,
+      ...{ clock, seed: mixSeeds(seed, 1), latencyMs, horizonMs: windowHours * hourMs },
+      modelOf: (source) => changeModels[models[Number(source)]!],
     })
+    this.#panels = Array.from({ length: options.panels ?? 1 }, (_, i) => this.#panel(i))
     this.#backend = cellBackend({ several })
+    this.#learner = new Learner({ clock, lapsesOnEpochs: !several })
     const budget = new Budget(1 << 30)
     this.#cache = new IntervalCache({
       ...{ name: 'cells', backend: this.#backend, upstream: this.#database, clock, budget },
       store: memoryStore({ clock, budget, retentionMs: 48 * hourMs, maxBucketsPerShape: 100_000 }),
-      policy: options.policy,
+      policy: this.#panels[0]!.cohort.policy,
+      learning: this.#learner,
       maxAnswerBytes: 1 << 24,
       maxStaleMs: hourMs,
-      patienceMs: { slow: 60_000, down: 60_000 },
+      // A request that waits for the database gets what the database says.
+      patienceMs: { slow: hourMs, down: hourMs },
       storeTimeoutMs: 60_000,
       coalescing: true,
     })
@@ -97,19 +91,37 @@ class StalenessSimulation {
   async run(): Promise<StalenessRun> {
     const { viewers, refreshMs = 10_000, warmUpHours, measuredHours } = this.#case
     for (let viewer = 0; viewer < viewers; viewer++) {
-      this.#clock.after(this.#random() * refreshMs, () => this.#refresh(refreshMs))
+      const panel = this.#panels[viewer % this.#panels.length]!
+      const delay = panel.cohort.fromHour * hourMs + this.#random() * refreshMs
+      this.#clock.after(delay, () => this.#refresh(panel, refreshMs))
     }
-    const hours = warmUpHours + measuredHours
-    for (let hour = 0; hour < hours; hour++) await this.#runHour()
-    const measured = this.#costs.slice(warmUpHours)
-    const perHour = (of: (cost: HourlyCost) => number) =>
-      measured.reduce((sum, cost) => sum + of(cost), 0) / measuredHours
+    for (let hour = 0; hour < warmUpHours + measuredHours; hour++) await this.#runHour()
+    const report = new StalenessReport(this.#case, this.#costs)
     return {
-      ...{ requests: this.#requests, costs: this.#costs, tally: this.#tally },
-      classes: this.#tally.classes(warmUpHours, hours),
-      queriesPerHour: perHour(({ queries }) => queries),
-      bucketsPerHour: perHour(({ buckets }) => buckets),
+      ...report.costs(this.#requests),
+      cohorts: [...this.#cohorts.values()].map((cohort) => report.cohort(cohort)),
+      measured: report.measured(this.#learner.staleness(), this.#learningTallies()),
     }
+  }
+
+  #panel(index: number): Panel {
+    const { models, policies, several, panels = 1, late } = this.#case
+    const spec = policies[index % policies.length]!
+    const source = Math.floor(index / policies.length) % models.length
+    const model = models[source]!
+    const fromHour = late !== undefined && index >= panels - late.panels ? late.fromHour : 0
+    const id = JSON.stringify([model, spec, fromHour])
+    let cohort = this.#cohorts.get(id)
+    if (cohort === undefined) {
+      const policy = policyFrom(spec, { model: changeModels[model], several })
+      cohort = { model, spec, policy, fromHour, tally: new StalenessTally(this.#startMs) }
+      this.#cohorts.set(id, cohort)
+    }
+    return { cohort, source: String(source), name: String(index) }
+  }
+
+  #learningTallies(): StalenessTally[] {
+    return [...this.#cohorts.values()].filter(({ spec }) => spec.kind === 'learned').map(({ tally }) => tally)
   }
 
   async #runHour(): Promise<void> {
@@ -121,37 +133,44 @@ class StalenessSimulation {
     })
   }
 
-  #refresh(refreshMs: number): void {
-    this.#clock.after(refreshMs, () => this.#refresh(refreshMs))
+  #refresh(panel: Panel, refreshMs: number): void {
+    this.#clock.after(refreshMs, () => this.#refresh(panel, refreshMs))
     this.#requests++
-    const answer = this.#cache.serve(this.#request(), newDecision())
-    if (answer instanceof Promise) void answer.then((late) => this.#shown(late))
-    else this.#shown(answer)
-  }
-
-  #shown(answer: Answer): void {
-    assert.ok(answer.kind === 'panes' && answer.panes !== undefined)
-    const lastChanges = this.#database.lastChanges('q/')
-    this.#tally.add({ panes: answer.panes, now: this.#clock.now(), lastChanges })
-  }
-
-  #request(): CacheRequest {
-    return {
-      ...{ plan: this.#planNow(), identity: '', partition: 'separate', client: patientClient },
+    const request = {
+      ...({
+        plan: this.#planNow(panel),
+        identity: '',
+        partition: 'separate',
+        client: patientClient,
+      } as const),
       demands: { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false },
+      policy: panel.cohort.policy,
     }
+    const answer = this.#cache.serve(request, newDecision())
+    if (answer instanceof Promise) void answer.then((late) => this.#shown(panel, late))
+    else this.#shown(panel, answer)
   }
 
-  #planNow(): Plan {
+  #shown({ cohort, source, name }: Panel, answer: Answer): void {
+    assert.ok(answer.kind === 'panes' && answer.panes !== undefined)
+    const served = {
+      ...{ panes: answer.panes, now: this.#clock.now() },
+      ...this.#database.truthOf(source, name),
+    }
+    cohort.tally.add(served)
+    if (this.#case.checksText) checkText(served, answer.body)
+  }
+
+  #planNow(panel: Panel): Plan {
     const to = (Math.floor(this.#clock.now() / bucketMs) + 1) * bucketMs
-    if (this.#plan?.to !== to) this.#plan = { to, plan: this.#planUntil(to) }
-    return this.#plan.plan
+    if (panel.asked?.to !== to) panel.asked = { to, plan: this.#planUntil(panel, to) }
+    return panel.asked.plan
   }
 
-  #planUntil(to: number): Plan {
+  #planUntil({ source, name }: Panel, to: number): Plan {
     const from = to - this.#case.windowHours * hourMs
     const range = this.#case.several ? `ranges=${from}-${to}` : `from=${from}&to=${to}`
-    const search = `q=q&${range}&step=${bucketMs}`
+    const search = `q=${source}&panel=${name}&${range}&step=${bucketMs}`
     const query = this.#backend.parse({
       ...{ method: 'GET', path: '/rows', search, headers: [], body: new Uint8Array() },
     })

@@ -1,8 +1,10 @@
 /** Counts how many of the buckets that viewers were shown were out of date, by hour of the simulation and by age. */
 
+import assert from 'node:assert/strict'
+import type { Recomposed } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { Pane } from '../core/pane.ts'
-import { bucketMs } from './changing-database.ts'
+import { bucketMs, type Truth } from './changing-database.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -28,11 +30,9 @@ export interface Shown {
   stale: number
 }
 
-export interface ServedAnswer {
+export interface ServedAnswer extends Truth {
   readonly panes: readonly Pane[]
   readonly now: EpochMs
-  /** By bucket number modulo the length. */
-  readonly lastChanges: Float64Array
 }
 
 export class StalenessTally {
@@ -109,4 +109,21 @@ export function byGroup(
     })
     return sum.shown === 0 ? undefined : sum.stale / sum.shown
   })
+}
+
+/** Checks that exactly those buckets have an old version in the text of an answer of which the clocks say so. */
+export function checkText({ panes, lastChanges, versionOf }: ServedAnswer, body: Recomposed): void {
+  const target = Buffer.alloc(body.length)
+  body.write(target)
+  const { rows } = JSON.parse(target.toString('latin1')) as { rows: readonly (readonly [number, number])[] }
+  let at = 0
+  for (const { from, to, body } of panes) {
+    for (let bucket = from; bucket < to; bucket++) {
+      const [start, version] = rows[at++]!
+      const clock = body.f64[bucket + body.clocksAt - body.from]!
+      assert.equal(start, bucket * bucketMs)
+      assert.equal(version !== versionOf(bucket), lastChanges[bucket % lastChanges.length]! > clock)
+    }
+  }
+  assert.equal(at, rows.length)
 }
