@@ -44,7 +44,7 @@ export interface CreatedBackend {
 
 /** Options that every backend gets, besides its own keys. */
 export interface BackendOptions {
-  /** Data of this age no longer changes. */
+  /** Data of this age no longer changes. Read for every request: a reload may change it. */
   readonly settledAgeMs: number
   /** The most buckets that one request may touch. */
   readonly maxBuckets: number

@@ -65,7 +65,7 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Comman
     telemetry,
     sampleRatio: () => loaded.config.telemetry.traces.sampleRatio,
     databases: await databasesOf(config, { kindOf, settings: () => settings }),
-    farStores: await openFarStores(config, log),
+    farStores: await openFarStores(config, { settings: () => settings, log }),
     ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
     ...pool?.server,
     parts: { ...pool?.server.parts, beforeStoresClose: async () => fleet?.close() },

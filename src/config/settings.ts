@@ -1,5 +1,5 @@
 /** From the configuration to what the proxy takes: databases, settings, rules. */
-import type { DatabaseKind } from '../backends/kind.ts'
+import type { BackendOptions, DatabaseKind } from '../backends/kind.ts'
 import { type KindName, kinds } from '../backends/kinds.ts'
 import { headerOf } from '../core/headers.ts'
 import type { Identity } from '../engine/http/identity.ts'
@@ -17,16 +17,22 @@ export interface DatabaseParts {
 
 export function databasesOf(config: Config, parts: DatabaseParts): Promise<DatabaseOptions[]> {
   const made = Object.entries(config.backends).map(async ([name, backend]): Promise<DatabaseOptions> => {
-    const { settledAgeMs } = policyOf(config.policies[backend.policy]!)
     const { host, path } = backend.route
     const kind: DatabaseKind = kinds[parts.kindOf(name)]
     const { maxBuckets } = config.limits
-    const created = (await kind.load()).create({ settledAgeMs, maxBuckets }, backend)
+    const settings = () => parts.settings().get(name)!
+    const options: BackendOptions = {
+      get settledAgeMs() {
+        return settings().terms.policy.settledAgeMs
+      },
+      maxBuckets,
+    }
+    const created = (await kind.load()).create(options, backend)
     return {
       name,
       ...created,
       upstream: { urls: backend.url, tls: backend.tls, auth: backend.auth, socket: backend.socket },
-      settings: () => parts.settings().get(name)!,
+      settings,
       farStore: backend.store,
       ...(backend.listen !== undefined && { listen: backend.listen }),
       ...((host ?? path) !== undefined && { route: { host: host?.toLowerCase(), path } }),

@@ -86,7 +86,7 @@ export interface StoreRules {
   /** Buckets are dropped this long after they were fetched. */
   readonly retentionMs: number
   readonly maxBucketsPerShape: number
-  /** From this age at fetch on a bucket counts as settled. */
+  /** From this age at fetch on a bucket counts as settled. Read at every write: a reload may change it. */
   readonly settledAgeMs: number
   /** How long one operation may take: requests do not wait longer, so that an engine need not either. */
   readonly timeoutMs: number

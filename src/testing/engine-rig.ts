@@ -126,7 +126,6 @@ export class EngineRig {
       maxStaleMs: options.maxStaleMs ?? 3_600_000,
       patienceMs: options.patienceMs ?? { slow: 10_000, down: 1000 },
       storeTimeoutMs: 1_000,
-      learning: options.learning,
       shadowLog: this.shadowLog,
       ...(this.claims && { claims: this.claims }),
       coalescing: options.coalescing ?? true,

@@ -33,7 +33,7 @@ export function estimateRate(observations: readonly ChangeObservation[]): RateEs
   const total = sumOver(observations, ({ gap }) => gap)
   // No change in `total` has a probability of e^(−rate · total): below 5 % if the rate is above this.
   if (changedGaps.length === 0) return { rate: 0, upper95: -Math.log(0.05) / total, n }
-  const unchanged = total - sumOver(changedGaps, (gap) => gap) + total / n / 2
+  const unchanged = sumOver(observations, ({ gap, changed }) => (changed ? 0 : gap)) + total / n / 2
   const rate = likeliestRate(changedGaps, unchanged)
   const count = effectiveCount(observations, rate)
   return { rate, upper95: (rate * gammaUpper(count, oneSided95)) / count, n }

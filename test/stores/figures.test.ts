@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { openFarStores } from '../../src/cli/stores.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { settingsOf } from '../../src/config/settings.ts'
 import { Budget } from '../../src/core/budget.ts'
 import { type FarStore, Tiers } from '../../src/proxy/assembly/tiers.ts'
 import type { StoreOperation } from '../../src/stores/figures.ts'
@@ -130,7 +131,8 @@ stores: { disk: { type: lmdb, path: /dev/null/panes } }`
     return true
   }
   const log = new Log({ clock: fakeClock(0), level: () => 'warn', format: () => 'text', write })
-  const disk = (await openFarStores(loaded.config, log)).get('disk')!
+  const { config } = loaded
+  const disk = (await openFarStores(config, { settings: () => settingsOf(config), log })).get('disk')!
   assert.ok('state' in disk)
   assert.deepEqual([disk.state, disk.trouble], ['missing', 'not_writable'])
   assert.match(said, /stores\.disk: .* kept in memory only/)

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { endianness } from 'node:os'
 import test from 'node:test'
+import { lmdbKind } from '../../src/stores/lmdb/kind.ts'
 import { loadLibrary } from '../../src/stores/lmdb/library.ts'
 import { dataFile } from '../../src/stores/lmdb/place.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
@@ -66,4 +67,29 @@ test('the layout of the file is that of version 2', { skip: endianness() === 'BE
   const found: Record<string, string> = {}
   for (const name of Object.keys(golden)) found[name] = await checksumOf(directory, name)
   assert.deepEqual(found, golden)
+})
+
+test('what counts as settled is asked at every write', async () => {
+  const rowsWritten = async (atOpening: number, atWriting: number): Promise<string> => {
+    const directory = scratchDirectory()
+    let settledAgeMs = atOpening
+    const rules = {
+      ...{ clock: fakeClock(start), memoryBytes: 0, retentionMs: 24 * 3_600_000, maxBucketsPerShape: 10_000 },
+      ...{ timeoutMs: 1000 },
+      get settledAgeMs() {
+        return settledAgeMs
+      },
+    }
+    const opened = await lmdbKind.open({ path: directory, sizeBytes: 64 << 20, reserveBytes: 0 }, rules)
+    assert.ok('panes' in opened)
+    settledAgeMs = atWriting
+    const last = start / 1000
+    await opened.panes.write(keyNumber(1), entryOf(1, { from: last - 2000, to: last - 100 }, start))
+    await opened.close()
+    return checksumOf(directory, 'rows')
+  }
+  const [never, always] = [Number.POSITIVE_INFINITY, 0]
+  assert.equal(await rowsWritten(never, always), await rowsWritten(always, always))
+  assert.equal(await rowsWritten(always, never), await rowsWritten(never, never))
+  assert.notEqual(await rowsWritten(never, never), await rowsWritten(always, always))
 })

@@ -32,7 +32,7 @@ export interface Layout {
 }
 
 export interface PlannerOptions {
-  /** Data of this age no longer changes: an @ modifier may point to it. */
+  /** Data of this age no longer changes: an @ modifier may point to it. Read for every request: a reload may change it. */
   readonly settledAgeMs: number
   /** The most buckets that one request may have. */
   readonly maxBuckets: number

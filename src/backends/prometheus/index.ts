@@ -12,7 +12,7 @@ import { flavour } from './flavour.ts'
 import { createPlanner } from './plan.ts'
 
 export interface PrometheusOptions {
-  /** Data of this age no longer changes: an `@` modifier may point to it. */
+  /** Data of this age no longer changes: an `@` modifier may point to it. Read for every request, so it may be a getter. */
   readonly settledAgeMs: number
   /** The most buckets that one request may have. */
   readonly maxBuckets: number

@@ -191,11 +191,16 @@ const sharedStoresOf = (storage: Storage): SharedStore[] =>
     return fleet === undefined ? [] : [{ name, nodes: fleet.nodes }]
   })
 
-/** Stale serving needs the old bytes: nothing is collected before it is of no use to anybody. */
+/**
+ * Stale serving needs the old bytes: nothing is collected before it is of no use to anybody. Settled at start, because marks
+ * are kept for as long: what a reload adds on top of it is collected before its TTL is over, and fetched again.
+ */
 export function retentionOf({ limits, databases }: Pick<ProxyServerOptions, 'limits' | 'databases'>): number {
-  const caps = databases.map(({ settings, segments }) => {
-    const { policy, maxStaleMs } = settings().terms
-    return Math.max(policy.capMs, segments?.maxAgeMs ?? 0) + maxStaleMs
+  const caps = databases.flatMap(({ settings, segments }) => {
+    const { terms, rules } = settings()
+    return [terms, ...rules.map((rule) => ({ ...terms, ...rule.terms }))].map(
+      ({ policy, maxStaleMs }) => Math.max(policy.capMs, segments?.maxAgeMs ?? 0) + maxStaleMs,
+    )
   })
   return Math.max(limits.retentionMs, ...caps)
 }

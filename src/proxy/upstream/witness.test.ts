@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Broken } from '../../engine/ports.ts'
 import { type Panel, SegmentRig, usualSegments } from '../../testing/segment-rig.ts'
+import { fixed } from '../../ttl/fixed.ts'
 import { ladder } from '../../ttl/ladder.ts'
 import type { DatabaseOptions } from '../assembly/options.ts'
 import { retentionOf } from '../assembly/server.ts'
 import { limitsOf } from '../limits.ts'
+import type { Terms } from '../request/settings.ts'
 
 const second = 1000
 const minute = 60 * second
@@ -341,4 +343,19 @@ test('buckets are kept for as long as they may be fresh, and stale after that', 
   const segments = { ...usualSegments, maxAgeMs: 3 * day }
   assert.equal(retentionOf({ limits, databases: [database] }), 2 * hour)
   assert.equal(retentionOf({ limits, databases: [{ ...database, segments }] }), 3 * day + hour)
+})
+
+test('buckets that rules make exceptions of are kept for as long, too', () => {
+  const terms = { mode: 'on', identity: 'shared', policy: ladder(), maxStaleMs: hour } as const
+  const limits = limitsOf({ retentionMs: hour })
+  const retentionWith = (...ruled: Partial<Terms>[]) => {
+    const rules = ruled.map((terms) => ({ name: 'rule', terms, matches: () => true }))
+    const database = { name: 'druid', settings: () => ({ terms, rules }) } as unknown as DatabaseOptions
+    return retentionOf({ limits, databases: [database] })
+  }
+  assert.equal(retentionWith({ mode: 'off' }), 2 * hour)
+  assert.equal(retentionWith({ policy: fixed(2 * day) }), 2 * day + hour)
+  assert.equal(retentionWith({ maxStaleMs: day }), day + hour)
+  // The first rule that matches decides alone.
+  assert.equal(retentionWith({ policy: fixed(2 * day) }, { maxStaleMs: day }), 2 * day + hour)
 })

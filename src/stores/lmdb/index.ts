@@ -38,7 +38,7 @@ export interface LmdbStoreOptions {
   /** Buckets are dropped this long after they were fetched. */
   readonly retentionMs: number
   readonly maxBucketsPerShape: number
-  /** From this age at fetch on a bucket is taken for settled and lies in a block: the policy's figure. */
+  /** From this age at fetch on a bucket is taken for settled and lies in a block: the policy's figure. Read at every write. */
   readonly settledAgeMs: number
   /** Bytes that may wait to be written; what comes on top is not kept. 64 MiB unless told. */
   readonly maxQueuedBytes?: number
@@ -115,7 +115,15 @@ class FileStore implements LmdbStore {
     const { tables } = this.#file
     this.#records = new Records(tables, this.#keys)
     const onDamaged = (): void => void this.#health.counters.damagedValues++
-    this.#panes = new Panes({ tables, keys: this.#keys, records: this.#records }, { ...options, onDamaged })
+    this.#panes = new Panes(
+      { tables, keys: this.#keys, records: this.#records },
+      {
+        ...{ retentionMs, maxBucketsPerShape: options.maxBucketsPerShape, onDamaged },
+        get settledAgeMs() {
+          return options.settledAgeMs
+        },
+      },
+    )
     this.#room = new Room(
       { clock, disk, directory, maxBytes, reserveBytes, retentionMs },
       { file: this.#file, records: this.#records, health: this.#health },

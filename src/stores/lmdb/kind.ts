@@ -52,12 +52,15 @@ function folderOf({ place }: StoreUrl): UrlKeys | RefusedUrl {
 
 async function openLmdb(config: LmdbConfig, rules: StoreRules): Promise<OpenedStore | Refused> {
   const { openLmdbStore } = await import('./index.ts')
-  const { clock, retentionMs, maxBucketsPerShape, settledAgeMs } = rules
+  const { clock, retentionMs, maxBucketsPerShape } = rules
   const store = await openLmdbStore({
     directory: config.path,
     maxBytes: config.sizeBytes,
     reserveBytes: config.reserveBytes,
-    ...{ clock, retentionMs, maxBucketsPerShape, settledAgeMs },
+    ...{ clock, retentionMs, maxBucketsPerShape },
+    get settledAgeMs() {
+      return rules.settledAgeMs
+    },
   })
   if ('refused' in store) return store
   const { setAside } = store.health
