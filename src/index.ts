@@ -13,6 +13,7 @@ export { type ChangeObservation, estimateRate, type RateEstimate } from './ttl/c
 export { type ExponentialOptions, exponential } from './ttl/exponential.ts'
 export { fixed } from './ttl/fixed.ts'
 export { type LadderOptions, ladder } from './ttl/ladder.ts'
+export { type LearnedOptions, learned } from './ttl/learned/learned-policy.ts'
 export { type LinearOptions, linear } from './ttl/linear.ts'
 export { type LogarithmicOptions, logarithmic } from './ttl/logarithmic.ts'
 export type { TtlPolicy } from './ttl/policy.ts'

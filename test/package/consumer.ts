@@ -11,6 +11,7 @@ import {
   fetchHandler,
   fixed,
   ladder,
+  learned,
   linear,
   logarithmic,
   type OpenedStore,
@@ -64,6 +65,7 @@ export const schedules: readonly TtlPolicy[] = [
   logarithmic({ floorMs: 5000, riseMs: 30_000, unitMs: 60_000, capMs: 3_600_000 }),
   steps({ floorMs: 5000, steps: [{ ageMs: 60_000, ttlMs: 60_000 }] }),
   rate({ changesEveryMs: 86_400_000, budget: 0.01 }),
+  learned({ staleness: 0.01 }),
 ]
 
 const observed: readonly ChangeObservation[] = [{ gap: 60, changed: true }]

@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { ageBorders } from './age-classes.ts'
 import { invert } from './age-curve.ts'
-import { areSums, decaySums, deviationOf, dispersionOf, Evidence, type Gaps, nextAlarm } from './evidence.ts'
+import { areSums, decaySums, Evidence, type Gaps } from './evidence.ts'
 import { oneSided80 } from './level.ts'
+import { deviationOf, dispersionOf, nextAlarm } from './surprise.ts'
 
 type Seen = readonly [age: number, gap: number, changed: boolean]
 

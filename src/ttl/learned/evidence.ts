@@ -7,6 +7,7 @@
  */
 import { type Borders, classOf, splitGap } from './age-classes.ts'
 import { gammaUpper } from './bounds.ts'
+import { alarmLevel, deviationOf, dispersionOf, nextAlarm } from './surprise.ts'
 
 /** What one answer of the database revealed; one entry per bucket that was stored before. */
 export interface Gaps {
@@ -34,14 +35,23 @@ const kindCount = Object.keys(kinds).length
 
 /** With fewer independent changes than this, a level believes its parent where that expects fewer. */
 export const enoughChanges = 3
-/** An alarm means that changes are more likely to come this many times as often as at the rate in force. */
-const alarmRatio = 3
-const alarmStep = 3
-const alarmLevel = 7
 /** What an alarm leaves of the recent sums. */
 const keptByAlarm = 0.1
 /** Longer gaps, in milliseconds, are not believed: a clock was wrong. */
 const longestGap = 31 * 86_400_000
+
+const maxClasses = 32
+
+// Scratch for one refetch: the gap of a bucket, how long it stays in each class, and what is seen in each class.
+const gap = { from: 0, to: 0 }
+const stays = new Float64Array(maxClasses)
+const groups = Array.from({ length: maxClasses }, () => ({
+  buckets: 0,
+  changed: 0,
+  expected: 0,
+  variance: 0,
+}))
+type Group = (typeof groups)[number]
 
 export class Evidence {
   readonly #borders: Borders
@@ -56,11 +66,8 @@ export class Evidence {
   readonly rates: Float64Array
   /** Whether the rate of a class comes from what was seen here. */
   readonly #isFitted: Uint8Array
-  // Scratch: the gap of one bucket in classes, and what one refetch says about each class.
-  readonly #gap = { from: 0, to: 0 }
-  readonly #stays: Float64Array
-  readonly #groups: readonly Group[]
 
+  /** At most 32 classes. */
   constructor(borders: Borders, rates: Float64Array) {
     const classes = borders.length
     this.#borders = borders
@@ -69,13 +76,6 @@ export class Evidence {
     this.#dispersion = new Float64Array(classes).fill(1)
     this.rates = Float64Array.from(rates)
     this.#isFitted = new Uint8Array(classes)
-    this.#stays = new Float64Array(classes)
-    this.#groups = Array.from({ length: classes }, () => ({
-      buckets: 0,
-      changed: 0,
-      expected: 0,
-      variance: 0,
-    }))
   }
 
   /** Takes in one answer. True if it raised an alarm: the rates should be fitted again. */
@@ -83,19 +83,17 @@ export class Evidence {
     const length = Math.min(oldAges.length, newAges.length, changed.length)
     for (let i = 0; i < length; i++) this.#bucket(oldAges[i]!, newAges[i]!, changed[i] === 1)
     let isAlarmed = false
-    for (let at = 0; at < this.#groups.length; at++) {
-      if (this.#groups[at]!.buckets > 0 && this.#refetch(at, this.#groups[at]!)) isAlarmed = true
+    for (let at = 0; at < this.rates.length; at++) {
+      if (groups[at]!.buckets > 0 && this.#refetch(at, groups[at]!)) isAlarmed = true
     }
     return isAlarmed
   }
 
   #bucket(from: number, to: number, hasChanged: boolean): void {
     if (!(to > from && to - from <= longestGap)) return
-    const gap = this.#gap
     gap.from = from
     gap.to = to
     const first = classOf(this.#borders, from)
-    const stays = this.#stays
     const count = splitGap(this.#borders, gap, stays)
     let expected = 0
     for (let i = 0; i < count; i++) {
@@ -111,7 +109,7 @@ export class Evidence {
         this.#add(kinds.recentChanges, first + i, share)
       }
     }
-    const group = this.#groups[classOf(this.#borders, (from + to) / 2)]!
+    const group = groups[classOf(this.#borders, (from + to) / 2)]!
     group.buckets++
     group.changed += hasChanged ? 1 : 0
     group.expected += probability
@@ -218,39 +216,6 @@ export interface RateBound {
   readonly upper: number
   /** How many independent changes it is based on. */
   readonly changes: number
-}
-
-interface Group {
-  buckets: number
-  changed: number
-  expected: number
-  variance: number
-}
-
-interface Deviation {
-  readonly seen: number
-  readonly expected: number
-}
-
-/** How far a refetch was from what was expected. One in which hardly a change could be expected has little weight. */
-export function deviationOf({ changed, expected, variance }: Omit<Group, 'buckets'>): Deviation {
-  if (!(variance > 1e-9)) return { seen: 0, expected: 0 }
-  const weight = Math.min(1, variance)
-  return { seen: (weight * (changed - expected) ** 2) / variance, expected: weight }
-}
-
-/** 1 for independent changes, at most the mean number of buckets of a refetch; two quiet refetches are always assumed. */
-export function dispersionOf({ seen, expected }: Deviation, meanBuckets: number): number {
-  return Math.max(1, Math.min(Math.max(1, meanBuckets || 1), (seen + 2) / (expected + 2)))
-}
-
-/** One step of a cumulative sum test: it rises when more changed than expected, and at its level the rate has risen. */
-export function nextAlarm(
-  alarm: number,
-  seen: { changed: number; expected: number; dispersion: number },
-): number {
-  const evidence = seen.changed * Math.log(alarmRatio) - (alarmRatio - 1) * seen.expected
-  return Math.max(0, alarm + Math.min(alarmStep, evidence / seen.dispersion))
 }
 
 function addSums(into: Float64Array, sums: Float64Array): void {

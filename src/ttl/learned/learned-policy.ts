@@ -4,7 +4,7 @@ import { ladder, publishedLadder } from '../ladder.ts'
 import type { TtlPolicy } from '../policy.ts'
 import { lapseAt, quantumMs } from './epochs.ts'
 import type { LearnedTerms } from './learning.ts'
-import type { TtlTable } from './ttl-table.ts'
+import { plateauOf, type TtlTable } from './ttl-table.ts'
 
 export interface LearnedOptions {
   /** Of the buckets that viewers are shown, this share may be out of date: 0.01 is one in a hundred. */
@@ -50,24 +50,18 @@ export function learned(options: LearnedOptions): TtlPolicy {
 }
 
 /** `phaseMs` where buckets lapse on epochs. */
-export function tablePolicy({ ages, ttls }: TtlTable, terms: LearnedTerms, phaseMs?: number): TtlPolicy {
-  const hints = hintsOf(ages)
-  const plateauOf = (ageMs: number): number => {
-    let at = hints[cellOf(ageMs)]!
-    while (at + 1 < ages.length && ages[at + 1]! <= ageMs) at++
-    return at
-  }
+export function tablePolicy(table: TtlTable, terms: LearnedTerms, phaseMs?: number): TtlPolicy {
   const epochs = phaseMs === undefined ? undefined : { quantumMs, phaseMs }
   return {
     name: 'learned',
     isMonotone: false,
     capMs: terms.capMs,
     settledAgeMs: terms.settledAgeMs,
-    ttl: (ageMs) => ttls[plateauOf(ageMs)]!,
+    ttl: (ageMs) => table.ttls[plateauOf(table, ageMs)]!,
     plateaus: {
       endOf: (ageMs) => {
-        const next = plateauOf(ageMs) + 1
-        return next < ages.length ? ages[next]! : Number.POSITIVE_INFINITY
+        const next = plateauOf(table, ageMs) + 1
+        return next < table.ages.length ? table.ages[next]! : Number.POSITIVE_INFINITY
       },
       // No bucket gets less than the floor because of its epoch's end if the floor is all it has.
       lapseOf: (fetchedAt, ttlMs) =>
@@ -77,22 +71,4 @@ export function tablePolicy({ ages, ttls }: TtlTable, terms: LearnedTerms, phase
     },
     learns: terms,
   }
-}
-
-/** Eight cells for each doubling of the age: an index that costs no logarithm. The first holds all ages below a second. */
-function cellOf(ageMs: number): number {
-  const second = Math.min(0x7fffffff, ageMs / 1000) | 0
-  if (second < 8) return Math.max(0, second)
-  const exponent = 31 - Math.clz32(second)
-  return (exponent - 2) * 8 + ((second >>> (exponent - 3)) & 7)
-}
-
-const cellCount = cellOf(Number.POSITIVE_INFINITY) + 1
-
-/** For each cell a plateau that begins before it, or with it: a search starts there, and goes on for a step or two. */
-function hintsOf(ages: Float64Array): Uint16Array {
-  const hints = new Uint16Array(cellCount)
-  for (let at = 1; at < ages.length; at++) hints[Math.min(cellCount - 1, cellOf(ages[at]!) + 1)] = at
-  for (let cell = 1; cell < cellCount; cell++) hints[cell] = Math.max(hints[cell]!, hints[cell - 1]!)
-  return hints
 }

@@ -113,12 +113,12 @@ export class Learner implements Learning {
   own(): readonly EvidenceRow[] {
     const at = this.#clock.now()
     this.#meter.decay(at)
-    return [
-      ...this.#hierarchy
-        .levels()
-        .map((level) => ({ level: level.kind, name: level.name, at, sums: level.sums() })),
-      { level: 'staleness', name: '', at, sums: this.#meter.sums() },
-    ]
+    const rows: EvidenceRow[] = [{ level: 'staleness', name: '', at, sums: this.#meter.sums() }]
+    for (const level of this.#hierarchy.levels()) {
+      rows.push({ level: level.kind, name: level.name, at, sums: level.sums() })
+    }
+    // A level may be known from other nodes only.
+    return rows.filter(({ sums }) => sums.some((sum) => sum > 0))
   }
 
   setForeign(rows: readonly EvidenceRow[]): void {

@@ -8,6 +8,8 @@ import type { LearnedTerms } from './learning.ts'
 export interface TtlTable {
   readonly ages: Float64Array
   readonly ttls: Float64Array
+  /** For each cell of ages a plateau that begins before it or with it: a search starts there, and needs a step or two. */
+  readonly hints: Uint16Array
 }
 
 export interface TableRules {
@@ -46,7 +48,31 @@ export function tableOf(rates: Float64Array, { terms, budgetAt, onEpochs }: Tabl
     ages.push(edges[i]!)
     ttls.push(ttl)
   }
-  return { ages: Float64Array.from(ages), ttls: Float64Array.from(ttls) }
+  return { ages: Float64Array.from(ages), ttls: Float64Array.from(ttls), hints: hintsOf(ages) }
+}
+
+/** The index of the TTL at an age. */
+export function plateauOf({ ages, hints }: TtlTable, ageMs: number): number {
+  let at = hints[cellOf(ageMs)]!
+  while (at + 1 < ages.length && ages[at + 1]! <= ageMs) at++
+  return at
+}
+
+/** Eight cells for each doubling of the age in seconds. Needs no logarithm, and no search. */
+function cellOf(ageMs: number): number {
+  const second = Math.min(0x7fffffff, ageMs / 1000) | 0
+  if (second < 8) return Math.max(0, second)
+  const exponent = 31 - Math.clz32(second)
+  return (exponent - 2) * 8 + ((second >>> (exponent - 3)) & 7)
+}
+
+const cellCount = cellOf(Number.POSITIVE_INFINITY) + 1
+
+function hintsOf(ages: readonly number[]): Uint16Array {
+  const hints = new Uint16Array(cellCount)
+  for (let at = 1; at < ages.length; at++) hints[Math.min(cellCount - 1, cellOf(ages[at]!) + 1)] = at
+  for (let cell = 1; cell < cellCount; cell++) hints[cell] = Math.max(hints[cell]!, hints[cell - 1]!)
+  return hints
 }
 
 export const isSameTable = (a: TtlTable, b: TtlTable): boolean =>
