@@ -1,8 +1,8 @@
 /** Whether the intervals of the measured staleness cover the truth, in many runs. */
+import { covers, isMeasured } from '../../src/testing/free-staleness.ts'
 import type { StalenessCase, StalenessRun } from '../../src/testing/staleness-case.ts'
 import { ageGroups } from '../../src/testing/staleness-tally.ts'
 import { warmUpHours } from './suites.ts'
-import { covers, isMeasured } from './summary.ts'
 
 const streams = [
   { model: 'const', budget: 0.01 },

@@ -1,9 +1,7 @@
 /** Runs that differ by their seed alone, as one row. */
-import { changeModels } from '../../src/testing/change-models.ts'
-import { isFloorBound } from '../../src/testing/oracle-policy.ts'
+import { covers, freeStaleness, isMeasured } from '../../src/testing/free-staleness.ts'
 import type { PolicySpec, StalenessCase, StalenessRun } from '../../src/testing/staleness-case.ts'
-import { termsOf } from '../../src/testing/staleness-policies.ts'
-import { ageGroups, byGroup, tallyAges } from '../../src/testing/staleness-tally.ts'
+import { ageGroups, byGroup } from '../../src/testing/staleness-tally.ts'
 
 export interface Row {
   readonly case: StalenessCase
@@ -33,7 +31,7 @@ function rowOf(runs: readonly StalenessRun[]): Row {
   const policy = first.policies[0]!
   const all = runs.map(({ cohorts }) => byGroup(cohorts[0]!.classes))
   const budget = 'budget' in policy ? policy.budget : undefined
-  const free = budget === undefined ? [] : runs.map((run) => freeGroups(run, budget))
+  const free = budget === undefined ? [] : runs.map(({ cohorts }) => freeStaleness(cohorts[0]!, budget))
   const relative = (staleness: readonly (number | undefined)[]) =>
     budget && Math.max(...staleness.map((share) => (share ?? 0) / budget))
   const groups = runs.flatMap(({ measured }) => measured).filter(isMeasured)
@@ -50,18 +48,6 @@ function rowOf(runs: readonly StalenessRun[]): Row {
     })),
     covered: { groups: groups.filter(covers).length, of: groups.length },
   }
-}
-
-type Measured = StalenessRun['measured'][number]
-
-export const isMeasured = ({ samples, truth }: Measured): boolean => samples > 0 && truth !== undefined
-export const covers = ({ low, high, truth }: Measured): boolean => low <= truth! && truth! <= high
-
-/** The stale share of each group, of the classes in which the floor does not bind; the oracle says in which it does. */
-function freeGroups({ case: each, cohorts }: StalenessRun, budget: number): (number | undefined)[] {
-  const rules = { model: changeModels[each.models[0]!], terms: termsOf(budget), onEpochs: false }
-  const isFree = tallyAges.map((from, i) => !isFloorBound(rules, from, tallyAges[i + 1] ?? 2 * from))
-  return byGroup(cohorts[0]!.classes, (i) => isFree[i]!)
 }
 
 const mean = (values: readonly number[]): number =>

@@ -3,9 +3,10 @@
  * within the budget. As long as buckets change independently of each other, nothing that has to learn their rates can keep the
  * same budget at a lower cost.
  */
+
+import { classOf } from '../ttl/learned/age-classes.ts'
 import { type AgeCurve, invert } from '../ttl/learned/age-curve.ts'
-import { periodOf, quantumMs } from '../ttl/learned/epochs.ts'
-import { tablePolicy } from '../ttl/learned/learned-policy.ts'
+import { lapseAt, quantumMs } from '../ttl/learned/epochs.ts'
 import type { LearnedTerms } from '../ttl/learned/learning.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 import type { ChangeModel } from './change-models.ts'
@@ -18,19 +19,23 @@ export interface OracleRules {
 }
 
 export function oraclePolicy({ model, terms, onEpochs }: OracleRules): TtlPolicy {
-  const { budget, floorMs, capMs } = terms
+  const { budget, floorMs, capMs, settledAgeMs } = terms
   const curve = curveOf(model)
-  const ttls = curve.borders.map((ageMs) => {
-    const ttl = ageMs < 0 ? floorMs : invert(curve, ageMs, { budget, cap: capMs })
-    return Math.max(floorMs, onEpochs ? periodOf(ttl, quantumMs) : ttl)
-  })
-  const begins = [...curve.borders.keys()].filter((at) => ttls[at] !== ttls[at - 1])
-  const table = {
-    ages: Float64Array.from(begins, (at) => curve.borders[at]!),
-    ttls: Float64Array.from(begins, (at) => ttls[at]!),
+  const ttls = curve.borders.map((ageMs) =>
+    ageMs < 0 ? floorMs : Math.max(floorMs, invert(curve, ageMs, { budget, cap: capMs })),
+  )
+  // Where the TTL stays the same, a lookup judges buckets of many classes at once.
+  const begins = curve.borders.filter((_, at) => at === 0 || ttls[at] !== ttls[at - 1])
+  const epochs = { quantumMs, phaseMs: 0 }
+  return {
+    ...{ name: 'oracle', capMs, settledAgeMs, isMonotone: false },
+    ttl: (ageMs) => ttls[classOf(curve.borders, ageMs)]!,
+    plateaus: {
+      endOf: (ageMs) => begins[classOf(begins, ageMs) + 1] ?? Number.POSITIVE_INFINITY,
+      lapseOf: (fetchedAt, ttlMs) =>
+        onEpochs && ttlMs > floorMs ? lapseAt(fetchedAt, ttlMs, epochs) : fetchedAt + ttlMs,
+    },
   }
-  const { learns: _, ...policy } = tablePolicy(table, terms, onEpochs ? 0 : undefined)
-  return { ...policy, name: 'oracle' }
 }
 
 /** Whether the budget asks for a TTL below the floor at some age in [fromMs, toMs). */
