@@ -8,6 +8,7 @@ import type { Backend, Plan } from '../backends/backend.ts'
 import { Budget } from '../core/budget.ts'
 import { newDecision } from '../core/decision.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
+import { Marks } from '../engine/marks.ts'
 import type { Answer, Client } from '../engine/trip.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import { Learner } from '../ttl/learned/learner.ts'
@@ -74,11 +75,15 @@ class StalenessSimulation {
     this.#backend = cellBackend({ several })
     this.#learner = new Learner({ clock, lapsesOnEpochs: !several })
     const budget = new Budget(1 << 30)
+    const retentionMs = 48 * hourMs
+    const marks = new Marks({ clock, retentionMs, cells: undefined, breaker: undefined })
     this.#cache = new IntervalCache({
       ...{ name: 'cells', backend: this.#backend, upstream: this.#database, clock, budget },
-      store: memoryStore({ clock, budget, retentionMs: 48 * hourMs, maxBucketsPerShape: 100_000 }),
+      store: memoryStore({ clock, budget, retentionMs, maxBucketsPerShape: 100_000 }),
       policy: this.#panels[0]!.cohort.policy,
       learning: this.#learner,
+      marks: marks.of('cells'),
+      mark: (mark) => marks.add(mark),
       maxAnswerBytes: 1 << 24,
       maxStaleMs: hourMs,
       // A request that waits for the database gets what the database says.
