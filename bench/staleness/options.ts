@@ -4,7 +4,7 @@ import { type ChangeModelName, changeModels } from '../../src/testing/change-mod
 import { type Grid, suites } from './suites.ts'
 
 export const usage = `npm run bench:staleness -- [options]
-  --suite short|full   predefined grids (default: short); the other options of the grid replace it
+  --suite NAME         short (default), full or wide; with any of the next options, one grid is made of them
   --models LIST        of ${Object.keys(changeModels).join(', ')}
   --policies LIST      of ladder, fixed60, fixed300, oracle, learned
   --budgets LIST       shares or percentages, like 1%,5%
