@@ -68,7 +68,7 @@ export class GapFiller {
     const own = asked.length === 0 ? undefined : this.#open(trip, asked)
     trip.decision.collapsed = joined.length > 0
     trip.decision.asked = countOf(asked)
-    const taken = own === undefined ? joined : [...joined, { flight: own.flight, brings: rest }]
+    const taken = own === undefined ? joined : [...joined, { flight: own.flight, brings: asked }]
     const results = await this.#wait(trip, { taken, fetch: own?.fetch })
     trip.decision.timings.fetch += this.#options.clock.elapsed() - began
     return Array.isArray(results)

@@ -21,6 +21,7 @@ import { wholeIn } from './flights.ts'
 import { askedBy, gapsIn, lapsingIn } from './gaps.ts'
 import { keptHeaders } from './kept-headers.ts'
 import { KeyMemo } from './key-memo.ts'
+import { Corrections } from './learning/corrections.ts'
 import type { BackgroundCounts } from './learning/counts.ts'
 import { Prober } from './learning/probes.ts'
 import { Refresher } from './learning/refresh.ts'
@@ -29,14 +30,7 @@ import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { Shadow, type ShadowRequest } from './shadow/shadow.ts'
 import { newestOf, partsOf, readRuns, withOneFrame } from './stored.ts'
-import {
-  type Answer,
-  type CacheRequest,
-  type IntervalCacheOptions,
-  learningOver,
-  policyOver,
-  type Trip,
-} from './trip.ts'
+import { type Answer, type CacheRequest, type IntervalCacheOptions, policyOver, type Trip } from './trip.ts'
 import { vouchedOver } from './witness.ts'
 
 interface Lookup {
@@ -57,6 +51,8 @@ export class IntervalCache {
   readonly #filler: GapFiller
   readonly #sampling: Sampling
   readonly #refresher: Refresher
+  /** Where something is learned. */
+  readonly #corrections: Corrections | undefined
   readonly #prober: Prober
   readonly #shadow: Shadow
   readonly #keys: KeyMemo
@@ -67,7 +63,8 @@ export class IntervalCache {
     this.#filler = new GapFiller(options)
     this.#sampling = new Sampling(options, this.#filler)
     this.#refresher = new Refresher(options, this.#filler)
-    this.#prober = new Prober(options, this.#filler)
+    this.#corrections = options.learning && new Corrections(options, options.learning)
+    this.#prober = new Prober(options, this.#filler, this.#corrections)
     this.#shadow = new Shadow(options)
   }
 
@@ -136,7 +133,8 @@ export class IntervalCache {
     const key = this.#keys.keyOf(plan.shape, plan.grid, identity)
     const policy = policyOver(this.#options, request, key)
     const maxStaleMs = request.maxStaleMs ?? this.#options.maxStaleMs
-    const learning = learningOver(this.#options, request)
+    const { learns } = request.policy ?? this.#options.policy
+    const learning = learns && this.#corrections
     return { request, plan, key, decision, policy, maxStaleMs, learning }
   }
 
@@ -224,9 +222,10 @@ export class IntervalCache {
    * What this request found and fetched is its answer, whatever marks came meanwhile: it began before them, and who asks
    * after a mark neither finds these buckets nor waits for them. Looking again could go on for as long as marks come.
    */
-  #compose(trip: Trip, { found, gaps, coverage }: Lookup, filled: FilledGaps): Answer | 'again' {
+  #compose(trip: Trip, { found, coverage }: Lookup, filled: FilledGaps): Answer | 'again' {
     const { plan } = trip
-    const stored = partsOf(found?.panes ?? [], subtractAll(plan.whole, gaps))
+    // A query may have brought more than the gaps: what would lapse soon.
+    const stored = partsOf(found?.panes ?? [], subtractAll(plan.whole, filled.panes))
     const panes = [...stored, ...filled.panes].sort((a, b) => a.from - b.from)
     const frame = newestOf(filled.panes)
     if (!panes.every((pane) => haveSameFrame(pane, frame))) {
@@ -235,7 +234,7 @@ export class IntervalCache {
       return 'again'
     }
     this.#refresher.answered(trip, coverage.settledUntil)
-    this.#prober.answered(trip, panes, gaps)
+    this.#prober.answered(trip, panes, filled.panes)
     const { backend } = this.#options
     const headers = keptHeaders(filled.headers, backend.capabilities)
     // Compressed answers are kept by their panes: what may not be stored must not be kept there either.

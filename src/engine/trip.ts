@@ -9,7 +9,7 @@ import type { Key } from '../core/key.ts'
 import type { Mark } from '../core/mark.ts'
 import type { Pane } from '../core/pane.ts'
 import type { Store } from '../stores/store.ts'
-import type { Learning } from '../ttl/learned/learning.ts'
+import type { LearnedEvent, Learning } from '../ttl/learned/learning.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 import type { Backlog } from './backlog.ts'
 import type { Claims } from './claims.ts'
@@ -128,7 +128,7 @@ export interface Trip {
   readonly policy: TtlPolicy
   readonly maxStaleMs: number
   /** Told what a refetch reveals, where the policy learns. */
-  readonly learning: Pick<Learning, 'observe'> | undefined
+  readonly learning: RefetchObserver | undefined
   /** A pane with the frame that the database answers in, once stored ones turned out to have another. */
   frame?: Pane
   /** How often it has looked again because another thread or node was fetching. */
@@ -137,6 +137,11 @@ export interface Trip {
   acceptFrom?: EpochMs
   /** The newest clock that the last lookup found among the buckets that are not fresh. */
   newestSeen?: EpochMs
+}
+
+/** Who is told what a refetch revealed, and about which question. */
+export interface RefetchObserver {
+  observe(event: LearnedEvent, asked: Pick<Trip, 'key' | 'plan' | 'policy'>): void
 }
 
 /** The policy of one question: a policy that learns has one for each shape. */
@@ -148,12 +153,6 @@ export function policyOver(
   if (policy.learns === undefined || learning === undefined) return policy
   return learning.policyFor(policy.learns, { key, sources: plan.sources })
 }
-
-/** Who is told what refetches reveal: nobody where the policy in force does not learn. */
-export const learningOver = (
-  { policy: own, learning }: Pick<IntervalCacheOptions, 'policy' | 'learning'>,
-  { policy = own }: Pick<CacheRequest, 'policy'>,
-): Learning | undefined => (policy.learns === undefined ? undefined : learning)
 
 /** The trip of a query that no client waits for, for the same question, with the headers of the request that led to it. */
 export function backgroundTrip(

@@ -23,7 +23,7 @@ import { partsOf, readRuns } from '../stored.ts'
 import type { IntervalCacheOptions, Trip } from '../trip.ts'
 
 type Options = Pick<IntervalCacheOptions, 'store' | 'clock' | 'marks'>
-type Observed = Pick<Trip, 'key' | 'plan' | 'learning'>
+type Observed = Pick<Trip, 'key' | 'plan' | 'policy' | 'learning'>
 
 /**
  * To be called before `fetched` is written. Writing does not wait for it: a store that reads late is heard later. What it
@@ -32,11 +32,12 @@ type Observed = Pick<Trip, 'key' | 'plan' | 'learning'>
 export function observeRefetch(options: Options, trip: Observed, fetched: readonly Pane[]): void {
   const { learning, key, plan } = trip
   if (learning === undefined || fetched.length === 0) return
-  const at = options.clock.now()
+  const first = fetched[0]!
+  const at = fetchedAtOf(clockOf(first, first.from))
   const marks = marksOver(options, key, plan)
   const tell = (found: Found | undefined): void => {
     const refetch = found && refetchOf(found.panes, fetched, { key, plan, marks, at })
-    if (refetch !== undefined) learning.observe(refetch)
+    if (refetch !== undefined) learning.observe(refetch, trip)
   }
   try {
     const found: MaybePromise<Found | undefined> = readRuns(fetched, (run) =>

@@ -5,16 +5,13 @@
  * the buckets shown is out of date. So that every answer is as likely to be sampled as any other, the times between samples
  * are random, and of the answers after such a time the second is taken: the first is more likely one after a long pause.
  *
- * A sentinel is four settled neighbours, of one shape after the other. Where half of them have changed, many others have
- * too: all settled buckets of the shape and of its data sources are marked as stale. Neither the sentinel nor what is
- * refetched because of the mark teaches the curve, because such corrections have nothing to do with age.
+ * A sentinel is four settled neighbours, of one shape after the other. It finds corrections (corrections.ts).
  *
  * Nothing here can delay or change an answer, and an answer pays one comparison while no probe is due.
  */
 import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt, endOf, type Grid } from '../../core/grid.ts'
 import { countOf, type Interval, type Intervals, intersectAll, subtractAll } from '../../core/interval.ts'
-import type { Mark } from '../../core/mark.ts'
 import type { Pane } from '../../core/pane.ts'
 import { haveSameFrame } from '../../core/pane-join.ts'
 import type { LearnedEvent } from '../../ttl/learned/learning.ts'
@@ -23,6 +20,7 @@ import type { FetchResult } from '../fetch.ts'
 import type { GapFiller } from '../fill.ts'
 import { partsOf } from '../stored.ts'
 import { backgroundTrip, type IntervalCacheOptions, type Trip, usualProbes } from '../trip.ts'
+import { type Corrections, settledAgeOf } from './corrections.ts'
 import { noProbes, type ProbeCounts } from './counts.ts'
 import { type ShownError, shownError } from './shown-error.ts'
 
@@ -35,13 +33,6 @@ interface Shown {
 }
 
 const sentinelBuckets = 4
-/** Younger buckets change one by one. */
-const minSentinelAgeMs = 10 * 60_000
-/**
- * What goes on changing this soon after it was marked was no single correction: it changes all the time, and that is for the
- * curve to learn.
- */
-const markPauseMs = 10 * 60_000
 /** Shapes that had their turn; beyond so many the turns begin again. */
 const maxTurns = 1000
 
@@ -50,6 +41,7 @@ export class Prober {
   readonly sentinels: ProbeCounts = { ...noProbes }
   readonly #options: IntervalCacheOptions
   readonly #filler: Pick<GapFiller, 'inBackground'>
+  readonly #corrections: Corrections | undefined
   #sampleAt = Number.POSITIVE_INFINITY
   #sentinelAt = Number.POSITIVE_INFINITY
   /** The earlier of both. */
@@ -58,13 +50,19 @@ export class Prober {
   #isArmed = false
   #group = 0
   readonly #hadTurn = new Set<string>()
-  #markedAt = Number.NEGATIVE_INFINITY
 
-  constructor(options: IntervalCacheOptions, filler: Pick<GapFiller, 'inBackground'>) {
+  /** Without corrections nobody learns, and nothing is probed. */
+  constructor(
+    options: IntervalCacheOptions,
+    filler: Pick<GapFiller, 'inBackground'>,
+    corrections: Corrections | undefined,
+  ) {
     this.#options = options
     this.#filler = filler
-    if (options.learning !== undefined) this.#planSample()
-    if (options.learning !== undefined && options.mark !== undefined) this.#planSentinel()
+    this.#corrections = corrections
+    if (corrections === undefined) return
+    this.#planSample()
+    if (options.mark !== undefined) this.#planSentinel()
   }
 
   /** Called for every answer: the panes of all its buckets, and which of them were fetched for it. */
@@ -109,7 +107,7 @@ export class Prober {
       ageMs: now - endOf(plan.grid, bucket),
       ...budgetOf(trip),
     } as const
-    const tell = (error: ShownError): void => trip.learning!.observe({ ...about, ...error })
+    const tell = (error: ShownError): void => trip.learning!.observe({ ...about, ...error }, trip)
     if (intersectAll([interval], shown.fetched).length > 0) {
       this.samples.same++
       tell({ isStale: false, error: 0 })
@@ -151,9 +149,8 @@ export class Prober {
 
   #sentinel(trip: Trip, shown: Shown, now: EpochMs): void {
     if (!this.#isItsTurn(trip.key, now)) return
-    const { plan, policy } = trip
-    const settledAgeMs = Math.max(minSentinelAgeMs, policy.settledAgeMs)
-    const settledTo = firstYoungerThan(settledAgeMs, plan.grid, now)
+    const { plan } = trip
+    const settledTo = firstYoungerThan(settledAgeOf(trip), plan.grid, now)
     const settled = intersectAll(plan.whole, [{ from: Number.NEGATIVE_INFINITY, to: settledTo }])
     const starts = subtractAll(settled, shown.fetched)
       .map(({ from, to }) => ({ from, to: to - sentinelBuckets + 1 }))
@@ -162,7 +159,7 @@ export class Prober {
     if (from === undefined) return
     this.#planSentinel()
     this.#hadTurn.add(trip.key)
-    this.#afterwards(() => this.#sendSentinel(trip, { from, to: from + sentinelBuckets }, settledAgeMs))
+    this.#afterwards(() => this.#sendSentinel(trip, { from, to: from + sentinelBuckets }))
   }
 
   /** A shape that had its turn waits a little for one that had not. */
@@ -175,32 +172,14 @@ export class Prober {
     return true
   }
 
-  async #sendSentinel(trip: Trip, interval: Interval, settledAgeMs: number): Promise<void> {
-    const sentAt = this.#options.clock.now()
+  async #sendSentinel(trip: Trip, interval: Interval): Promise<void> {
     const observe = (event: LearnedEvent): void => {
-      const changed = event.kind === 'refetch' ? event.changed.reduce((sum, flag) => sum + flag, 0) : 0
-      const compared = event.kind === 'refetch' ? event.changed.length : 0
-      this.sentinels[changed > 0 ? 'changed' : 'same']++
-      const isCorrection = changed >= Math.max(2, compared / 2) && sentAt >= this.#markedAt + markPauseMs
-      if (!isCorrection) trip.learning!.observe(event)
-      else {
-        this.#markedAt = sentAt
-        this.#mark(trip, { to: sentAt - settledAgeMs, at: sentAt - 1 })
-      }
+      if (event.kind !== 'refetch') return
+      this.sentinels[event.changed.includes(1) ? 'changed' : 'same']++
+      this.#corrections?.observeSentinel(event, trip)
     }
     const result = await this.#filler.inBackground(backgroundTrip(trip, { observe }), [interval])
     if (result.kind !== 'panes' && result.kind !== 'abandoned') this.sentinels.failed++
-  }
-
-  /** What the sentinel itself fetched is newer than the marks. */
-  #mark({ plan, key }: Trip, times: Pick<Mark, 'to' | 'at'>): void {
-    const { name, mark } = this.#options
-    const about = { kind: 'stale', backend: name, from: Number.NEGATIVE_INFINITY, ...times } as const
-    const isKnown = plan.knowsAllSources && plan.sources.length > 0
-    const marks: readonly Mark[] = isKnown
-      ? plan.sources.map((source) => ({ ...about, source }))
-      : [{ ...about, shape: key }]
-    for (const each of marks) void Promise.resolve(mark!(each)).catch(() => {})
   }
 
   /** Not on the time of the answer. */

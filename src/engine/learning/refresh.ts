@@ -118,7 +118,7 @@ export class Refresher {
     let isChanged = false
     const observe = (event: LearnedEvent): void => {
       isChanged ||= event.kind === 'refetch' && event.changed.includes(1)
-      trip.learning?.observe(event)
+      trip.learning?.observe(event, trip)
     }
     const result = await this.#filler.inBackground(backgroundTrip(trip, { observe }), intervals)
     if (result.kind === 'abandoned') return

@@ -136,7 +136,7 @@ export class Sampling {
     if (intervals.length === 0) return
     const observe = (event: LearnedEvent): void => {
       tally.add(event)
-      trip.learning?.observe(event)
+      trip.learning?.observe(event, trip)
     }
     await this.#filler.inBackground(backgroundTrip(trip, { observe }), intervals)
   }
