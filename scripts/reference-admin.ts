@@ -35,6 +35,12 @@ in force and what came of the last reload, and of each URL of a database whether
 \`learning\` of a backend in \`/-/status\` says what there is to learn from: \`events\` observed since the start, by all threads of the
 process; \`shapes\` and \`sources\` (metrics or data sources) that it has evidence about; \`rows\` of evidence in the store, of this node (\`own\`) and of
 others (\`foreign\`); and events that were \`dropped\` on the way between threads, because the main thread was behind.
+\`refetched\` counts stored buckets that were fetched again, by what came of it.
+
+A backend with a staleness budget has \`staleness\`: the \`budget\`; \`groups\` of ages, each with what was measured (as in \`/-/ttl\`), the shortest
+TTL at these ages (\`ttlS\`) and what binds it (\`boundBy\`: \`floor\`, \`cap\`, both or neither); and \`isKept\`: \`false\` where the low end of a
+group is above the budget, \`true\` where no high end is, \`null\` where the samples do not tell. Groups without samples, and those that the floor
+binds, do not count in it. It is of all nodes that share a store.
 
 ## Stores
 

@@ -51,6 +51,8 @@ export interface LearningFigures {
   readonly sources: number
   /** In the store. */
   readonly rows: EvidenceFigures
+  /** Stored buckets that were fetched again since the start, by what came of it. */
+  readonly refetched: { readonly same: number; readonly changed: number }
   /** Events that other threads were not told of, because the main thread was behind. */
   readonly dropped: number
 }
@@ -62,6 +64,7 @@ export class BackendLearning {
   #foreign: readonly EvidenceRow[] = []
   #events = 0
   #dropped = 0
+  readonly #refetched = { same: 0, changed: 0 }
 
   constructor(options: BackendLearningOptions) {
     const { name, backend, clock, hooks, cells, evidence } = options
@@ -70,7 +73,7 @@ export class BackendLearning {
       clock,
       lapsesOnEpochs: !backend.capabilities.severalIntervals,
       onEvent: (event) => {
-        this.#events++
+        this.#count(event)
         hooks.onLearned?.(name, event)
       },
     })
@@ -82,7 +85,7 @@ export class BackendLearning {
 
   /** Another thread has observed it. */
   apply(event: LearnedEvent): void {
-    this.#events++
+    this.#count(event)
     this.learner.apply(event)
   }
 
@@ -110,6 +113,7 @@ export class BackendLearning {
     return {
       ...{ events: this.#events, shapes: count('shape'), sources: count('source') },
       ...{ rows: this.#shared?.figures ?? { own: 0, foreign: 0 }, dropped: this.#dropped },
+      refetched: { ...this.#refetched },
     }
   }
 
@@ -121,6 +125,14 @@ export class BackendLearning {
   /** Await before the store is closed. */
   async close(): Promise<void> {
     await this.#shared?.close()
+  }
+
+  #count(event: LearnedEvent): void {
+    this.#events++
+    if (event.kind !== 'refetch' || event.isHistory) return
+    const changed = event.changed.reduce((sum, flag) => sum + flag, 0)
+    this.#refetched.changed += changed
+    this.#refetched.same += event.changed.length - changed
   }
 
   /** Whatever comes from the store, all threads take in. */
