@@ -292,6 +292,7 @@ test('whatever is asked for: the database’s own answer, by one query for exact
     const density = [1, 0.6, 0.1][seed % 3]!
     const hasData = (minute: number) => seededRandom(mixSeeds(seed, minute))() < density
     const rig = await newRig({
+      refreshesAhead: false,
       valueAt: (start) => {
         const minute = (start - rig.start) / minuteMs
         return hasData(minute) ? minute : undefined

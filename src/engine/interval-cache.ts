@@ -21,6 +21,9 @@ import { wholeIn } from './flights.ts'
 import { askedBy, gapsIn, lapsingIn } from './gaps.ts'
 import { keptHeaders } from './kept-headers.ts'
 import { KeyMemo } from './key-memo.ts'
+import type { BackgroundCounts } from './learning/counts.ts'
+import { Prober } from './learning/probes.ts'
+import { Refresher } from './learning/refresh.ts'
 import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { Shadow, type ShadowRequest } from './shadow/shadow.ts'
@@ -51,6 +54,8 @@ interface Lookup {
 export class IntervalCache {
   readonly #options: IntervalCacheOptions
   readonly #filler: GapFiller
+  readonly #refresher: Refresher
+  readonly #prober: Prober
   readonly #shadow: Shadow
   readonly #keys: KeyMemo
 
@@ -58,6 +63,8 @@ export class IntervalCache {
     this.#options = options
     this.#keys = new KeyMemo(options.name)
     this.#filler = new GapFiller(options)
+    this.#refresher = new Refresher(options, this.#filler)
+    this.#prober = new Prober(options, this.#filler)
     this.#shadow = new Shadow(options)
   }
 
@@ -98,6 +105,11 @@ export class IntervalCache {
   /** Fetches under way. */
   get flights(): number {
     return this.#filler.flights
+  }
+
+  /** How queries ended that no client waited for. */
+  get background(): BackgroundCounts {
+    return { sample: this.#prober.samples, sentinel: this.#prober.sentinels, refresh: this.#refresher.counts }
   }
 
   /** Whether the database is being asked under this id of a client's query, for whomever. */
@@ -188,11 +200,14 @@ export class IntervalCache {
     }
   }
 
-  #hit({ plan, decision }: Trip, { found, ageSeconds, ttlSeconds }: Lookup): Answer {
+  #hit(trip: Trip, { found, coverage, ageSeconds, ttlSeconds }: Lookup): Answer {
+    const { plan, decision } = trip
     decision.outcome = 'hit'
     if (ageSeconds !== undefined) decision.ageSeconds = ageSeconds
     decision.ttlSeconds = ttlSeconds
     const panes = partsOf(found!.panes, plan.whole)
+    this.#refresher.answered(trip, coverage.settledUntil)
+    this.#prober.answered(trip, panes, nothing)
     return this.#answer(plan, panes, found!.shape.headers)
   }
 
@@ -200,7 +215,7 @@ export class IntervalCache {
    * What this request found and fetched is its answer, whatever marks came meanwhile: it began before them, and who asks
    * after a mark neither finds these buckets nor waits for them. Looking again could go on for as long as marks come.
    */
-  #compose(trip: Trip, { found, gaps }: Lookup, filled: FilledGaps): Answer | 'again' {
+  #compose(trip: Trip, { found, gaps, coverage }: Lookup, filled: FilledGaps): Answer | 'again' {
     const { plan } = trip
     const stored = partsOf(found?.panes ?? [], subtractAll(plan.whole, gaps))
     const panes = [...stored, ...filled.panes].sort((a, b) => a.from - b.from)
@@ -210,6 +225,8 @@ export class IntervalCache {
       trip.frame = frame
       return 'again'
     }
+    this.#refresher.answered(trip, coverage.settledUntil)
+    this.#prober.answered(trip, panes, gaps)
     const { backend } = this.#options
     const headers = keptHeaders(filled.headers, backend.capabilities)
     // Compressed answers are kept by their panes: what may not be stored must not be kept there either.

@@ -6,6 +6,7 @@ import { type Decision, newDecision, type ServingReason } from '../core/decision
 import type { Grid } from '../core/grid.ts'
 import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
+import type { Mark } from '../core/mark.ts'
 import type { Pane } from '../core/pane.ts'
 import type { Store } from '../stores/store.ts'
 import type { Learning } from '../ttl/learned/learning.ts'
@@ -39,6 +40,10 @@ export interface IntervalCacheOptions {
   readonly witness?: Pick<Witness, 'vouchedFor'> | undefined
   /** What is learned about the data, where a policy may ask for that. */
   readonly learning?: Learning | undefined
+  /** Puts a mark in force: what a sentinel finds changed is marked. Without it, no sentinels are sent. */
+  readonly mark?: ((mark: Mark) => unknown) | undefined
+  /** How often buckets are asked for again to see whether they have changed; `usualProbes` unless told. */
+  readonly probes?: ProbeOptions | undefined
   /** How long a store may take to read or write before the request goes on without it. */
   readonly storeTimeoutMs: number
   /** Hears of every query to the database when it is over, before its result is used. Must not throw. */
@@ -51,7 +56,19 @@ export interface IntervalCacheOptions {
   readonly backlog?: Backlog | undefined
   /** Off only to measure what it is worth. */
   readonly coalescing: boolean
+  /** Whether settled buckets are fetched before they lapse, without a client that waits. Off only to see what requests alone do. */
+  readonly refreshesAhead?: boolean
 }
+
+/** Mean times between two probes of one backend and thread: where there are N threads, N times as long in each. */
+export interface ProbeOptions {
+  /** Single buckets, which measure how many of those that clients are shown are out of date. */
+  readonly sampleEveryMs: number
+  /** Four settled neighbours, which show corrections of many buckets at once. */
+  readonly sentinelEveryMs: number
+}
+
+export const usualProbes: ProbeOptions = { sampleEveryMs: 30_000, sentinelEveryMs: 120_000 }
 
 export interface FetchOver {
   readonly result: FetchResult

@@ -8,11 +8,12 @@ import { CellClaims } from '../engine/cell-claims.ts'
 import type { ExplainedRequest, Explanation } from '../engine/explain/explain.ts'
 import type { Identity } from '../engine/http/identity.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
+import type { BackgroundCounts } from '../engine/learning/counts.ts'
 import { Marks } from '../engine/marks.ts'
 import type { StreamTarget, Upstream } from '../engine/ports.ts'
 import { Purge } from '../engine/purge/purge.ts'
 import { ShadowLog } from '../engine/shadow/log.ts'
-import type { Answer, Client, Demands, IntervalCacheOptions } from '../engine/trip.ts'
+import type { Answer, Client, Demands, IntervalCacheOptions, ProbeOptions } from '../engine/trip.ts'
 import type { Cells } from '../stores/cells.ts'
 import { guardedCells, StoreGuard } from '../stores/guard.ts'
 import { memoryCells } from '../stores/memory/cells.ts'
@@ -49,6 +50,8 @@ export interface RigOptions {
   readonly upstream?: Upstream
   /** Asked for policies, and told of refetches, where the policy in force learns. */
   readonly learning?: Learning
+  readonly refreshesAhead?: boolean
+  readonly probes?: ProbeOptions
 }
 
 /** What every rig has behind its memory that is not told otherwise: whole suites run again over a far tier. */
@@ -126,12 +129,20 @@ export class EngineRig {
       maxStaleMs: options.maxStaleMs ?? 3_600_000,
       patienceMs: options.patienceMs ?? { slow: 10_000, down: 1000 },
       storeTimeoutMs: 1_000,
-      learning: options.learning,
       shadowLog: this.shadowLog,
       ...(this.claims && { claims: this.claims }),
       coalescing: options.coalescing ?? true,
+      learning: options.learning,
+      refreshesAhead: options.refreshesAhead ?? true,
+      mark: (mark) => this.marks.add(mark),
+      probes: options.probes,
     }
     this.#cache = new IntervalCache(this.options)
+  }
+
+  /** How queries ended that no client waited for. */
+  get background(): BackgroundCounts {
+    return this.#cache.background
   }
 
   /** The start of the cell that contains now. */

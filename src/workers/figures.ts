@@ -1,5 +1,5 @@
 /** Figures of several threads as those of one process. */
-import { type BackgroundCounts, noBackground, type ProbeCounts } from '../engine/learning/counts.ts'
+import { type BackgroundCounts, noProbes, type ProbeCounts } from '../engine/learning/counts.ts'
 import type { BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
 import type { UpstreamState } from '../proxy/upstream/endpoint.ts'
 import type { WorkerFigures } from './messages.ts'
@@ -9,6 +9,8 @@ export const noFigures: WorkerFigures = {
   thread: undefined,
   spans: undefined,
 }
+
+const noBackground: BackgroundCounts = { sample: noProbes, sentinel: noProbes, refresh: noProbes }
 
 /** Threads that have told nothing yet count as idle. */
 export function addUp(all: readonly (BackendRuntimeFigures | undefined)[]): BackendRuntimeFigures {

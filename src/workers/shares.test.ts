@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { noBackground } from '../engine/learning/counts.ts'
+import { noProbes } from '../engine/learning/counts.ts'
 import { defaultLimits } from '../proxy/limits.ts'
 import { withThreads } from '../telemetry/process-figures.ts'
 import { addUp } from './figures.ts'
@@ -22,6 +22,7 @@ test('figures of threads add up; of a database the worst is shown', () => {
     { same: 1, changed: 2, failed: 3 },
     { same: 10, changed: 20, failed: 30 },
   ]
+  const noBackground = { sample: noProbes, sentinel: noProbes, refresh: noProbes }
   const sum = addUp([
     {
       ...{ flights: 1, requests: 2, upstreams: [{ ...state, healthy: true, failures: 0 }] },

@@ -112,7 +112,7 @@ test('a plan without edges has none in its explanation', async () => {
 /** What is explained is what then happens. */
 async function walk(seed: number): Promise<void> {
   const random = seededRandom(seed)
-  const rig = await newRig({ patienceMs: { slow: 60_000, down: 60_000 } })
+  const rig = await newRig({ patienceMs: { slow: 60_000, down: 60_000 }, refreshesAhead: false })
   const quarters = (max: number) => wholeNumber(random, 0, max) + pick(random, [0, 0, 0, 0.25, 0.5])
   for (let step = 0; step < 25; step++) {
     await rig.clock.advance(wholeNumber(random, 0, 3) * wholeNumber(random, 1, 40_000))

@@ -233,7 +233,7 @@ test('durations are short', () => {
 /** What is explained is what then happens: outcome, reason and the number of buckets asked for. */
 async function walk(seed: number, policy = ladder()): Promise<void> {
   const random = seededRandom(seed)
-  const rig = await newRig({ patienceMs: { slow: 60_000, down: 60_000 } })
+  const rig = await newRig({ patienceMs: { slow: 60_000, down: 60_000 }, refreshesAhead: false })
   rig.policy = policy
   for (let step = 0; step < 40; step++) {
     await rig.clock.advance(wholeNumber(random, 0, 3) * wholeNumber(random, 1, 40_000))

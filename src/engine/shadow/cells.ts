@@ -46,6 +46,17 @@ export class PanePair {
     return cells
   }
 
+  /** How many columns have bytes in a bucket, in one of the panes or in both. */
+  columnsAt(bucket: number): number {
+    let count = 0
+    for (let row = 0; row < this.#merge.count; row++) {
+      const hasBytes = (side: number) =>
+        this.#textAt(side, columnIn(this.#merge, 2, row, side), bucket) !== ''
+      if (hasBytes(0) || hasBytes(1)) count++
+    }
+    return count
+  }
+
   #textAt(side: number, column: number, bucket: number): string {
     if (column < 0) return ''
     const { body } = this.#panes[side]!

@@ -8,7 +8,7 @@ import type { Claims } from '../../engine/claims.ts'
 import type { Explanation } from '../../engine/explain/explain.ts'
 import { FlavourWatch } from '../../engine/http/flavour.ts'
 import { IntervalCache } from '../../engine/interval-cache.ts'
-import { type BackgroundCounts, noBackground } from '../../engine/learning/counts.ts'
+import type { BackgroundCounts } from '../../engine/learning/counts.ts'
 import type { BackendMarks } from '../../engine/marks.ts'
 import { Witness } from '../../engine/witness.ts'
 import type { Cells } from '../../stores/cells.ts'
@@ -207,7 +207,7 @@ export class BackendRuntime {
       flights: this.#cache.flights,
       requests: this.handler.inFlight,
       upstreams: this.#upstream.upstreams(),
-      background: noBackground,
+      background: this.#cache.background,
     }
   }
 

@@ -1,0 +1,13 @@
+/** How queries ended that no client waited for; those that were not sent, because others were under way, count nowhere. */
+export interface ProbeCounts {
+  /** What was fetched equals what was stored. */
+  same: number
+  changed: number
+  /** The database did not answer, or not with buckets that can be compared. */
+  failed: number
+}
+
+export const noProbes: Readonly<ProbeCounts> = { same: 0, changed: 0, failed: 0 }
+
+/** By what they were sent for. */
+export type BackgroundCounts = Readonly<Record<'sample' | 'sentinel' | 'refresh', Readonly<ProbeCounts>>>

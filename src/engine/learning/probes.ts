@@ -1,0 +1,226 @@
+/**
+ * Probes: buckets that a client was shown are asked for again right after the answer, in the background.
+ *
+ * A sample is one bucket, drawn uniformly from one age group of the answer, the groups in turn. It measures which share of
+ * the buckets shown is out of date. So that every answer is as likely to be sampled as any other, the times between samples
+ * are random, and of the answers after such a time the second is taken: the first is more likely one after a long pause.
+ *
+ * A sentinel is four settled neighbours, of one shape after the other. Where half of them have changed, many others have
+ * too: all settled buckets of the shape and of its data sources are marked as stale. Neither the sentinel nor what is
+ * refetched because of the mark teaches the curve, because such corrections have nothing to do with age.
+ *
+ * Nothing here can delay or change an answer, and an answer pays one comparison while no probe is due.
+ */
+import type { EpochMs } from '../../core/clock.ts'
+import { bucketAt, endOf, type Grid } from '../../core/grid.ts'
+import { countOf, type Interval, type Intervals, intersectAll, subtractAll } from '../../core/interval.ts'
+import type { Mark } from '../../core/mark.ts'
+import type { Pane } from '../../core/pane.ts'
+import { haveSameFrame } from '../../core/pane-join.ts'
+import type { LearnedEvent } from '../../ttl/learned/learning.ts'
+import { type BudgetedSample, stalenessGroups } from '../../ttl/learned/staleness-meter.ts'
+import type { FetchResult } from '../fetch.ts'
+import type { GapFiller } from '../fill.ts'
+import { partsOf } from '../stored.ts'
+import { backgroundTrip, type IntervalCacheOptions, type Trip, usualProbes } from '../trip.ts'
+import { noProbes, type ProbeCounts } from './counts.ts'
+import { type ShownError, shownError } from './shown-error.ts'
+
+/** What a client was given. */
+interface Shown {
+  /** Of all buckets, in time order. */
+  readonly panes: readonly Pane[]
+  /** Those that were fetched for this answer. */
+  readonly fetched: Intervals
+}
+
+const sentinelBuckets = 4
+/** Younger buckets change one by one. */
+const minSentinelAgeMs = 10 * 60_000
+/**
+ * What goes on changing this soon after it was marked was no single correction: it changes all the time, and that is for the
+ * curve to learn.
+ */
+const markPauseMs = 10 * 60_000
+/** Shapes that had their turn; beyond so many the turns begin again. */
+const maxTurns = 1000
+
+export class Prober {
+  readonly samples: ProbeCounts = { ...noProbes }
+  readonly sentinels: ProbeCounts = { ...noProbes }
+  readonly #options: IntervalCacheOptions
+  readonly #filler: Pick<GapFiller, 'inBackground'>
+  #sampleAt = Number.POSITIVE_INFINITY
+  #sentinelAt = Number.POSITIVE_INFINITY
+  /** The earlier of both. */
+  #dueAt = Number.POSITIVE_INFINITY
+  /** The first answer after `#sampleAt` has been given. */
+  #isArmed = false
+  #group = 0
+  readonly #hadTurn = new Set<string>()
+  #markedAt = Number.NEGATIVE_INFINITY
+
+  constructor(options: IntervalCacheOptions, filler: Pick<GapFiller, 'inBackground'>) {
+    this.#options = options
+    this.#filler = filler
+    if (options.learning !== undefined) this.#planSample()
+    if (options.learning !== undefined && options.mark !== undefined) this.#planSentinel()
+  }
+
+  /** Called for every answer: the panes of all its buckets, and which of them were fetched for it. */
+  answered(trip: Trip, panes: readonly Pane[], fetched: Intervals): void {
+    const now = this.#options.clock.now()
+    if (now < this.#dueAt || trip.learning === undefined || trip.request.demands.onlyIfCached) return
+    if (trip.decision.outcome === 'miss') return
+    const shown = { panes, fetched }
+    if (now >= this.#sampleAt) {
+      if (this.#isArmed) this.#sample(trip, shown, now)
+      else this.#isArmed = true
+    }
+    if (now >= this.#sentinelAt) this.#sentinel(trip, shown, now)
+  }
+
+  #planSample(): void {
+    this.#isArmed = false
+    this.#sampleAt = this.#later((this.#options.probes ?? usualProbes).sampleEveryMs)
+    this.#dueAt = Math.min(this.#sampleAt, this.#sentinelAt)
+  }
+
+  #planSentinel(): void {
+    this.#sentinelAt = this.#later((this.#options.probes ?? usualProbes).sentinelEveryMs)
+    this.#dueAt = Math.min(this.#sampleAt, this.#sentinelAt)
+  }
+
+  /** Exponentially distributed: no rhythm of viewers can keep step with it. */
+  #later(meanMs: number): EpochMs {
+    const { clock } = this.#options
+    return clock.now() - meanMs * Math.log(1 - clock.random())
+  }
+
+  #sample(trip: Trip, shown: Shown, now: EpochMs): void {
+    this.#planSample()
+    const { plan } = trip
+    const bucket = this.#drawn(this.#nextGroup(plan.whole, plan.grid, now))
+    if (bucket === undefined) return
+    const interval = { from: bucket, to: bucket + 1 }
+    const about = {
+      kind: 'sample',
+      at: now,
+      ageMs: now - endOf(plan.grid, bucket),
+      ...budgetOf(trip),
+    } as const
+    const tell = (error: ShownError): void => trip.learning!.observe({ ...about, ...error })
+    if (intersectAll([interval], shown.fetched).length > 0) {
+      this.samples.same++
+      tell({ isStale: false, error: 0 })
+      return
+    }
+    const [pane] = partsOf(shown.panes, [interval])
+    if (pane === undefined) return
+    this.#afterwards(async () => {
+      const result = await this.#filler.inBackground(backgroundTrip(trip, trip.learning), [interval])
+      if (result.kind === 'abandoned') return
+      const error = errorIn(pane, result)
+      this.samples[error === undefined ? 'failed' : error.isStale ? 'changed' : 'same']++
+      if (error !== undefined) tell(error)
+    })
+  }
+
+  /** The buckets of the next age group that the answer has any of. */
+  #nextGroup(whole: Intervals, grid: Grid, now: EpochMs): Intervals {
+    for (let tried = 0; tried < stalenessGroups.length; tried++) {
+      this.#group = (this.#group + 1) % stalenessGroups.length
+      const [young, old] = [stalenessGroups[this.#group]!, stalenessGroups[this.#group + 1]]
+      const from = old === undefined ? Number.NEGATIVE_INFINITY : firstYoungerThan(old, grid, now)
+      const to =
+        young === Number.NEGATIVE_INFINITY ? Number.POSITIVE_INFINITY : firstYoungerThan(young, grid, now)
+      const runs = intersectAll(whole, [{ from, to }])
+      if (runs.length > 0) return runs
+    }
+    return []
+  }
+
+  #drawn(runs: Intervals): number | undefined {
+    let left = Math.floor(this.#options.clock.random() * countOf(runs))
+    for (const { from, to } of runs) {
+      if (left < to - from) return from + left
+      left -= to - from
+    }
+    return undefined
+  }
+
+  #sentinel(trip: Trip, shown: Shown, now: EpochMs): void {
+    if (!this.#isItsTurn(trip.key, now)) return
+    const { plan, policy } = trip
+    const settledAgeMs = Math.max(minSentinelAgeMs, policy.settledAgeMs)
+    const settledTo = firstYoungerThan(settledAgeMs, plan.grid, now)
+    const settled = intersectAll(plan.whole, [{ from: Number.NEGATIVE_INFINITY, to: settledTo }])
+    const starts = subtractAll(settled, shown.fetched)
+      .map(({ from, to }) => ({ from, to: to - sentinelBuckets + 1 }))
+      .filter(({ from, to }) => from < to)
+    const from = this.#drawn(starts)
+    if (from === undefined) return
+    this.#planSentinel()
+    this.#hadTurn.add(trip.key)
+    this.#afterwards(() => this.#sendSentinel(trip, { from, to: from + sentinelBuckets }, settledAgeMs))
+  }
+
+  /** A shape that had its turn waits a little for one that had not. */
+  #isItsTurn(key: string, now: EpochMs): boolean {
+    if (this.#hadTurn.size >= maxTurns) this.#hadTurn.clear()
+    if (!this.#hadTurn.has(key)) return true
+    const { sentinelEveryMs } = this.#options.probes ?? usualProbes
+    if (now < this.#sentinelAt + sentinelEveryMs / 8) return false
+    this.#hadTurn.clear()
+    return true
+  }
+
+  async #sendSentinel(trip: Trip, interval: Interval, settledAgeMs: number): Promise<void> {
+    const sentAt = this.#options.clock.now()
+    const observe = (event: LearnedEvent): void => {
+      const changed = event.kind === 'refetch' ? event.changed.reduce((sum, flag) => sum + flag, 0) : 0
+      const compared = event.kind === 'refetch' ? event.changed.length : 0
+      this.sentinels[changed > 0 ? 'changed' : 'same']++
+      const isCorrection = changed >= Math.max(2, compared / 2) && sentAt >= this.#markedAt + markPauseMs
+      if (!isCorrection) trip.learning!.observe(event)
+      else {
+        this.#markedAt = sentAt
+        this.#mark(trip, { to: sentAt - settledAgeMs, at: sentAt - 1 })
+      }
+    }
+    const result = await this.#filler.inBackground(backgroundTrip(trip, { observe }), [interval])
+    if (result.kind !== 'panes' && result.kind !== 'abandoned') this.sentinels.failed++
+  }
+
+  /** What the sentinel itself fetched is newer than the marks. */
+  #mark({ plan, key }: Trip, times: Pick<Mark, 'to' | 'at'>): void {
+    const { name, mark } = this.#options
+    const about = { kind: 'stale', backend: name, from: Number.NEGATIVE_INFINITY, ...times } as const
+    const isKnown = plan.knowsAllSources && plan.sources.length > 0
+    const marks: readonly Mark[] = isKnown
+      ? plan.sources.map((source) => ({ ...about, source }))
+      : [{ ...about, shape: key }]
+    for (const each of marks) void Promise.resolve(mark!(each)).catch(() => {})
+  }
+
+  /** Not on the time of the answer. */
+  #afterwards(action: () => Promise<void>): void {
+    this.#options.clock.after(0, () => void action().catch(() => {}))
+  }
+}
+
+/** Shapes of one backend may have different budgets. */
+const budgetOf = ({ policy: { learns } }: Trip): Pick<BudgetedSample, 'budget'> =>
+  learns === undefined ? {} : { budget: learns.budget }
+
+/** Undefined where the answer cannot be compared. */
+function errorIn(shown: Pane, result: FetchResult): ShownError | undefined {
+  if (result.kind !== 'panes') return undefined
+  const [fetched] = partsOf(result.panes, [shown])
+  return fetched !== undefined && haveSameFrame(shown, fetched) ? shownError(shown, fetched) : undefined
+}
+
+function firstYoungerThan(ageMs: number, grid: Grid, now: EpochMs): number {
+  const last = bucketAt(grid, now - ageMs)
+  return grid.kind === 'point' ? last + 1 : last
+}

@@ -1,0 +1,195 @@
+/**
+ * Settled buckets are refetched in the background shortly before they lapse, so that no client waits for a whole window. Only
+ * requests cause it: a shape that nobody asks for is not refreshed.
+ *
+ * A request starts the refresh where the buckets would lapse before the next request for the shape could be answered from
+ * them: the usual time between two requests, and a head start of the usual fetch time, drawn once per answer (XFetch). The
+ * draw spreads the refreshes of many nodes; within one node, flights and claims see to it that one is sent.
+ *
+ * Where buckets lapse on epochs, a copy that was fetched before the end of the epoch would lapse with it. The refresh is then
+ * sent when the epoch ends, and clients that come at the same moment join it.
+ */
+import { BoundedMap } from '../../core/bounded-map.ts'
+import type { EpochMs } from '../../core/clock.ts'
+import { expiryOf } from '../../core/coverage.ts'
+import { endOf } from '../../core/grid.ts'
+import { countOf, hullOf, type Interval, type Intervals, nothing } from '../../core/interval.ts'
+import type { Key } from '../../core/key.ts'
+import { fetchedAtOf, lifetimeMsOf } from '../../core/lifetime.ts'
+import { markedRun } from '../../core/mark.ts'
+import { clockOf, type Pane } from '../../core/pane.ts'
+import { readNear } from '../../stores/peek.ts'
+import type { LearnedEvent } from '../../ttl/learned/learning.ts'
+import type { GapFiller } from '../fill.ts'
+import { marksOver } from '../marks.ts'
+import { partsOf, readRuns } from '../stored.ts'
+import { backgroundTrip, type IntervalCacheOptions, type Trip } from '../trip.ts'
+import { noProbes, type ProbeCounts } from './counts.ts'
+
+/** Requests are noted, and refreshes considered, from this long before a lapse on; what is above is not looked at. */
+const maxAheadMs = 10 * 60_000
+/** Buckets with shorter TTLs are fetched with the tail, by the client that needs them. */
+const minTtlMs = 5 * 60_000
+/** The next request may come this much later than usual. */
+const lateness = 1.25
+/** What lapses within this part of its life is refreshed along with what lapses now, but nothing within more than `maxShare`. */
+const alongShare = 0.1
+const maxShare = 0.25
+/** Where a query takes several intervals, fewer lapsing buckets are fetched with the tail at no cost worth mentioning. */
+const minOfSeveral = 16
+/** A shape is not considered again for so long, after a refresh and where there was nothing to refresh. */
+const pauseMs = 10_000
+const idlePauseMs = 60_000
+/** While no refresh of a shape was timed. */
+const usualFetchMs = 1000
+const maxShapes = 1000
+
+/** What is known of the requests for one shape. */
+interface ShapeTraffic {
+  lastAt: EpochMs
+  /** Mean time between two requests; 0 while there was one. */
+  spacingMs: number
+  fetchMs: number
+  isRefreshing: boolean
+  notBefore: EpochMs
+}
+
+export class Refresher {
+  readonly counts: ProbeCounts = { ...noProbes }
+  readonly #options: IntervalCacheOptions
+  readonly #filler: Pick<GapFiller, 'inBackground'>
+  readonly #shapes = new BoundedMap<Key, ShapeTraffic>({ maxEntries: maxShapes })
+
+  constructor(options: IntervalCacheOptions, filler: Pick<GapFiller, 'inBackground'>) {
+    this.#options = options
+    this.#filler = filler
+  }
+
+  /** Called for every answer from stored buckets; `lapsesAt`: when the first settled one of them lapses. */
+  answered(trip: Trip, lapsesAt: EpochMs): void {
+    const { clock } = this.#options
+    const now = clock.now()
+    if (lapsesAt - now > maxAheadMs || this.#options.refreshesAhead === false) return
+    const traffic = this.#noted(trip.key, now)
+    if (traffic.isRefreshing || now < traffic.notBefore || trip.request.demands.onlyIfCached) return
+    const leadMs = lateness * traffic.spacingMs - traffic.fetchMs * Math.log(1 - clock.random())
+    if (now + leadMs < lapsesAt) return
+    traffic.isRefreshing = true
+    clock.after(0, () => void this.#refresh(trip, traffic, { since: now, leadMs }))
+  }
+
+  #noted(key: Key, now: EpochMs): ShapeTraffic {
+    let traffic = this.#shapes.get(key)
+    if (traffic === undefined) {
+      traffic = { lastAt: now, spacingMs: 0, fetchMs: usualFetchMs, isRefreshing: false, notBefore: 0 }
+      this.#shapes.set(key, traffic)
+    } else {
+      const spacingMs = now - traffic.lastAt
+      traffic.lastAt = now
+      // A longer pause says nothing about how often the shape is asked for while somebody looks at it.
+      if (spacingMs <= maxAheadMs / 2) {
+        traffic.spacingMs += (spacingMs - traffic.spacingMs) * (traffic.spacingMs === 0 ? 1 : 0.2)
+      }
+    }
+    return traffic
+  }
+
+  async #refresh(trip: Trip, traffic: ShapeTraffic, when: { since: EpochMs; leadMs: number }): Promise<void> {
+    const { clock } = this.#options
+    let pause = idlePauseMs
+    try {
+      const { intervals, laterAt } = await this.#lapsing(trip, when)
+      if (intervals.length > 0 && (await this.#fetch(trip, traffic, intervals))) pause = pauseMs
+      if (laterAt < Number.POSITIVE_INFINITY) {
+        await new Promise<void>((resolve) => void clock.after(laterAt - clock.now(), resolve))
+        const due = await this.#lapsing(trip, when)
+        if (due.intervals.length > 0 && (await this.#fetch(trip, traffic, due.intervals))) pause = pauseMs
+      }
+    } catch {
+      // A store that fails: the next client that needs the buckets fetches them.
+    } finally {
+      traffic.isRefreshing = false
+      traffic.notBefore = clock.now() + pause
+    }
+  }
+
+  /** Resolves to whether the buckets were fetched. */
+  async #fetch(trip: Trip, traffic: ShapeTraffic, intervals: Intervals): Promise<boolean> {
+    const { clock } = this.#options
+    const began = clock.elapsed()
+    let isChanged = false
+    const observe = (event: LearnedEvent): void => {
+      isChanged ||= event.kind === 'refetch' && event.changed.includes(1)
+      trip.learning?.observe(event)
+    }
+    const result = await this.#filler.inBackground(backgroundTrip(trip, { observe }), intervals)
+    if (result.kind === 'abandoned') return false
+    traffic.fetchMs = clock.elapsed() - began
+    const isFetched = result.kind === 'panes' && result.storable
+    this.counts[isFetched ? (isChanged ? 'changed' : 'same') : 'failed']++
+    return isFetched
+  }
+
+  async #lapsing(trip: Trip, when: { since: EpochMs; leadMs: number }): Promise<Lapsing> {
+    const { store, backend } = this.#options
+    const { plan, key } = trip
+    const found = await readRuns(plan.whole, (run) => readNear(store, key, run))
+    const marks = marksOver(this.#options, key, plan)
+    const rules = { grid: plan.grid, policy: trip.policy, marks, now: this.#options.clock.now(), ...when }
+    const { intervals, laterAt } = lapsingIn(partsOf(found?.panes ?? [], plan.whole), rules)
+    if (!backend.capabilities.severalIntervals) {
+      return { intervals: intervals.length === 0 ? nothing : [hullOf(intervals)], laterAt }
+    }
+    return { intervals: countOf(intervals) < minOfSeveral ? nothing : intervals, laterAt }
+  }
+}
+
+interface Lapsing {
+  readonly intervals: Intervals
+  /** When those lapse that only a later fetch can prolong; infinite without any. */
+  readonly laterAt: EpochMs
+}
+
+interface LapsingRules extends Pick<Parameters<typeof expiryOf>[2], 'grid' | 'policy'> {
+  readonly now: EpochMs
+  readonly marks: Parameters<typeof markedRun>[2]
+  /** What had lapsed before this was not in the answer as a fresh bucket. */
+  readonly since: EpochMs
+  readonly leadMs: number
+}
+
+/** The settled buckets that lapse soon. */
+function lapsingIn(panes: readonly Pane[], rules: LapsingRules): Lapsing {
+  const { now, grid, policy, leadMs } = rules
+  const intervals: Interval[] = []
+  let laterAt = Number.POSITIVE_INFINITY
+  for (const pane of panes) {
+    for (let bucket = pane.from; bucket < pane.to; bucket++) {
+      const lapsesAt = lapseIfSoon(pane, bucket, rules)
+      if (lapsesAt === undefined) continue
+      if (lapsesAt < expiryOf(now, bucket, { grid, policy })) append(intervals, bucket)
+      else if (lapsesAt <= now + leadMs) laterAt = Math.min(laterAt, lapsesAt + 1)
+    }
+  }
+  return { intervals, laterAt }
+}
+
+function lapseIfSoon(pane: Pane, bucket: number, rules: LapsingRules): EpochMs | undefined {
+  const { grid, policy, now, marks, since, leadMs } = rules
+  const clock = clockOf(pane, bucket)
+  const fetchedAt = fetchedAtOf(clock)
+  const ageMs = fetchedAt - endOf(grid, bucket)
+  if (!(clock <= now) || ageMs < policy.settledAgeMs) return undefined
+  if (Math.min(policy.ttl(ageMs), lifetimeMsOf(clock)) < minTtlMs) return undefined
+  if (marks.length > 0 && markedRun(bucket, clock, marks).mark !== undefined) return undefined
+  const lapsesAt = expiryOf(clock, bucket, rules)
+  const lifeMs = lapsesAt - fetchedAt
+  const aheadMs = Math.max(alongShare * lifeMs, Math.min(leadMs, maxShare * lifeMs))
+  return lapsesAt >= since && lapsesAt - now <= aheadMs ? lapsesAt : undefined
+}
+
+function append(intervals: Interval[], bucket: number): void {
+  const last = intervals.at(-1)
+  if (last?.to === bucket) intervals[intervals.length - 1] = { from: last.from, to: bucket + 1 }
+  else intervals.push({ from: bucket, to: bucket + 1 })
+}
