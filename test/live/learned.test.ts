@@ -61,7 +61,11 @@ async function startProxy(t: TestContext, database: Prometheus, clock: FakeClock
     ...{ listen: '127.0.0.1:0', limits: defaultLimits, clock },
     databases: [{ name: 'main', backend, upstream, settings: () => ({ terms, rules: [] }) }],
   })
-  const log = { level: () => 'silent', format: () => 'json', write: () => true } as const
+  const log = {
+    level: () => 'silent' as const,
+    format: () => 'json' as const,
+    write: () => true,
+  }
   const admin = await startAdmin({
     ...{ ...adminDefaults, clock, allowsWrites: () => true },
     telemetry: new Telemetry({ clock, version: '1', log }),
