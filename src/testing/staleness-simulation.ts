@@ -1,0 +1,189 @@
+/**
+ * Viewers of rolling windows, the engine as it is shipped with its memory store, and a database that knows what changed when,
+ * on a fake clock. Tells how much of what viewers were shown was out of date, and what keeping it fresh cost the database. The
+ * same case gives the same run.
+ */
+import assert from 'node:assert/strict'
+import type { Backend, Plan } from '../backends/backend.ts'
+import { Budget } from '../core/budget.ts'
+import { newDecision } from '../core/decision.ts'
+import { IntervalCache } from '../engine/interval-cache.ts'
+import { Marks } from '../engine/marks.ts'
+import type { Answer, Client } from '../engine/trip.ts'
+import { memoryStore } from '../stores/memory/index.ts'
+import { Learner } from '../ttl/learned/learner.ts'
+import type { TtlPolicy } from '../ttl/policy.ts'
+import { type CellQuery, cellBackend } from './cell-backend.ts'
+import { type ChangeModelName, changeModels } from './change-models.ts'
+import { bucketMs, ChangingDatabase } from './changing-database.ts'
+import { type FakeClock, fakeClock } from './fake-clock.ts'
+import { mixSeeds, type Random, seededRandom } from './random.ts'
+import type { HourlyCost, PolicySpec, StalenessCase, StalenessRun } from './staleness-case.ts'
+import { policyFrom } from './staleness-policies.ts'
+import { StalenessReport } from './staleness-report.ts'
+import { checkText, StalenessTally } from './staleness-tally.ts'
+
+const hourMs = 3_600_000
+
+/** Panels with the same model, policy and first hour. */
+interface Cohort {
+  readonly model: ChangeModelName
+  readonly spec: PolicySpec
+  readonly policy: TtlPolicy
+  readonly fromHour: number
+  readonly tally: StalenessTally
+}
+
+interface Panel {
+  readonly cohort: Cohort
+  readonly source: string
+  readonly name: string
+  /** All viewers of a panel ask for the same window within a minute. */
+  asked?: { readonly to: number; readonly plan: Plan }
+}
+
+export function simulateStaleness(options: StalenessCase): Promise<StalenessRun> {
+  return new StalenessSimulation(options).run()
+}
+
+class StalenessSimulation {
+  readonly #case: StalenessCase
+  readonly #clock: FakeClock
+  readonly #random: Random
+  readonly #database: ChangingDatabase
+  readonly #backend: Backend<CellQuery>
+  readonly #learner: Learner
+  readonly #cache: IntervalCache
+  readonly #cohorts = new Map<string, Cohort>()
+  readonly #panels: readonly Panel[]
+  readonly #costs: HourlyCost[] = []
+  readonly #startMs: number
+  #requests = 0
+
+  constructor(options: StalenessCase) {
+    this.#case = options
+    const { seed, models, windowHours, several, latencyMs = 0 } = options
+    this.#random = seededRandom(seed)
+    this.#clock = Object.assign(fakeClock(), { random: seededRandom(mixSeeds(seed, 2)) })
+    const clock = this.#clock
+    this.#startMs = clock.now()
+    this.#database = new ChangingDatabase({
+      ...{ clock, seed: mixSeeds(seed, 1), latencyMs, horizonMs: windowHours * hourMs },
+      modelOf: (source) => changeModels[models[Number(source)]!],
+    })
+    this.#panels = Array.from({ length: options.panels ?? 1 }, (_, i) => this.#panel(i))
+    this.#backend = cellBackend({ several })
+    this.#learner = new Learner({ clock, lapsesOnEpochs: !several })
+    const budget = new Budget(1 << 30)
+    const retentionMs = 48 * hourMs
+    const marks = new Marks({ clock, retentionMs, cells: undefined, breaker: undefined })
+    this.#cache = new IntervalCache({
+      ...{ name: 'cells', backend: this.#backend, upstream: this.#database, clock, budget },
+      store: memoryStore({ clock, budget, retentionMs, maxBucketsPerShape: 100_000 }),
+      policy: this.#panels[0]!.cohort.policy,
+      learning: this.#learner,
+      marks: marks.of('cells'),
+      mark: (mark) => marks.add(mark),
+      maxAnswerBytes: 1 << 24,
+      maxStaleMs: hourMs,
+      // A request that waits for the database gets what the database says.
+      patienceMs: { slow: hourMs, down: hourMs },
+      storeTimeoutMs: 60_000,
+      coalescing: true,
+    })
+  }
+
+  async run(): Promise<StalenessRun> {
+    const { viewers, refreshMs = 10_000, warmUpHours, measuredHours } = this.#case
+    for (let viewer = 0; viewer < viewers; viewer++) {
+      const panel = this.#panels[viewer % this.#panels.length]!
+      const delay = panel.cohort.fromHour * hourMs + this.#random() * refreshMs
+      this.#clock.after(delay, () => this.#refresh(panel, refreshMs))
+    }
+    for (let hour = 0; hour < warmUpHours + measuredHours; hour++) await this.#runHour()
+    const report = new StalenessReport(this.#case, this.#costs)
+    return {
+      ...report.costs(this.#requests),
+      cohorts: [...this.#cohorts.values()].map((cohort) => report.cohort(cohort)),
+      measured: report.measured(this.#learner.staleness(), this.#learningTallies()),
+    }
+  }
+
+  #panel(index: number): Panel {
+    const { models, policies, several, panels = 1, late } = this.#case
+    const spec = policies[index % policies.length]!
+    const source = Math.floor(index / policies.length) % models.length
+    const model = models[source]!
+    const fromHour = late !== undefined && index >= panels - late.panels ? late.fromHour : 0
+    const id = JSON.stringify([model, spec, fromHour])
+    let cohort = this.#cohorts.get(id)
+    if (cohort === undefined) {
+      const policy = policyFrom(spec, { model: changeModels[model], several })
+      cohort = { model, spec, policy, fromHour, tally: new StalenessTally(this.#startMs) }
+      this.#cohorts.set(id, cohort)
+    }
+    return { cohort, source: String(source), name: String(index) }
+  }
+
+  #learningTallies(): StalenessTally[] {
+    return [...this.#cohorts.values()].filter(({ spec }) => spec.kind === 'learned').map(({ tally }) => tally)
+  }
+
+  async #runHour(): Promise<void> {
+    const { queries, buckets } = this.#database
+    await this.#clock.advance(hourMs)
+    this.#costs.push({
+      queries: this.#database.queries - queries,
+      buckets: this.#database.buckets - buckets,
+    })
+  }
+
+  #refresh(panel: Panel, refreshMs: number): void {
+    this.#clock.after(refreshMs, () => this.#refresh(panel, refreshMs))
+    this.#requests++
+    const request = {
+      ...({
+        plan: this.#planNow(panel),
+        identity: '',
+        partition: 'separate',
+        client: patientClient,
+      } as const),
+      demands: { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false },
+      policy: panel.cohort.policy,
+    }
+    const answer = this.#cache.serve(request, newDecision())
+    if (answer instanceof Promise) void answer.then((late) => this.#shown(panel, late))
+    else this.#shown(panel, answer)
+  }
+
+  #shown({ cohort, source, name }: Panel, answer: Answer): void {
+    assert.ok(answer.kind === 'panes' && answer.panes !== undefined)
+    const served = {
+      ...{ panes: answer.panes, now: this.#clock.now() },
+      ...this.#database.truthOf(source, name),
+    }
+    cohort.tally.add(served)
+    if (this.#case.checksText) checkText(served, answer.body)
+  }
+
+  #planNow(panel: Panel): Plan {
+    const to = (Math.floor(this.#clock.now() / bucketMs) + 1) * bucketMs
+    if (panel.asked?.to !== to) panel.asked = { to, plan: this.#planUntil(panel, to) }
+    return panel.asked.plan
+  }
+
+  #planUntil({ source, name }: Panel, to: number): Plan {
+    const from = to - this.#case.windowHours * hourMs
+    const range = this.#case.several ? `ranges=${from}-${to}` : `from=${from}&to=${to}`
+    const search = `q=${source}&panel=${name}&${range}&step=${bucketMs}`
+    const query = this.#backend.parse({
+      ...{ method: 'GET', path: '/rows', search, headers: [], body: new Uint8Array() },
+    })
+    assert.ok(query !== undefined && !('bypass' in query))
+    const plan = this.#backend.plan(query, this.#clock.now())
+    assert.ok(!('bypass' in plan))
+    return plan
+  }
+}
+
+const patientClient: Client = { isGone: false, onGone() {} }
