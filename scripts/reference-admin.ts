@@ -85,7 +85,7 @@ share, or \`null\` for a policy without one. A class has
 | field | meaning |
 | --- | --- |
 | \`ageFromS\`, \`ageToS\` | ages of buckets in seconds, from their end; \`null\` where there is no bound: the first class holds buckets that are not over yet |
-| \`rate\`, \`rateUpper95\` | changes per second, and the upper 95 % bound; \`null\` where none is known |
+| \`rate\`, \`rateUpper95\` | changes per second, and the upper 95 % bound; \`null\` where none is known. Of \`type: rate\` the configured one |
 | \`observations\` | refetched buckets that it is based on, discounted with time |
 | \`ttlS\` | the shortest TTL of the class, in seconds |
 | \`source\` | where the rate comes from: \`shape\`, \`source\` (shapes of the same metric or data source), \`backend\`, \`prior\` (the published ladder); \`configured\`: the TTL is that of a policy that does not learn |
@@ -95,7 +95,10 @@ share, or \`null\` for a policy without one. A class has
 \`POST /-/ttl/learn\` takes JSON lines such as \`{"shape": "up", "age": 600, "gap": 60, "changed": false}\`: a bucket that was 600 s old was looked
 at again after 60 s and had not changed. \`shape\` is a key or the text of a query; one that was not asked for yet teaches the backend as a
 whole. Lines of one shape that follow each other count as one look, so that buckets which changed together are noticed. A line that
-cannot be read is a 400 with its number, and nothing is learned.
+cannot be read is a 400 with its number, and nothing is learned. Without a body, \`?samples=\` buckets (100 unless told) of shapes that were fetched
+within the last ten minutes are fetched twice, \`?gap=\` (1s to 1h; 60s unless told) apart, with the headers of the clients that asked for
+them; the answer comes after that. With several workers this is not possible. The answer is
+\`{"backend", "observations", "changed", "shapes"}\`.
 
 ## Nodes
 

@@ -14,5 +14,6 @@ function ttlDatabaseOf({ backendRuntime, shapesNamed }: DatabaseState): TtlDatab
     policies: [{ policy: terms.policy }, ...ruled],
     learning: backendRuntime.learning.learner,
     shapesNamed,
+    sample: backendRuntime.sample,
   }
 }

@@ -13,16 +13,15 @@ import { counted, oneLine } from './text.ts'
 const maxPieceBytes = 4 * 1024 * 1024
 
 /** The whole file is checked before any of it is sent. */
-export async function learnFrom(file: string, given: Given, io: CommandIo): Promise<number> {
+export async function learnFromFile(file: string, given: Given, io: CommandIo): Promise<number> {
   const lines = await linesOf(file, io)
   if ('code' in lines) return complain(io, lines)
-  const address = await findAdmin(given, io)
+  const address = await namedProxy(given, io)
   if ('code' in address) return complain(io, address)
-  const unnamed = await nameProxy(address, io)
-  if (unnamed !== undefined) return complain(io, unnamed)
+  const parameters = parametersOf(given, ['backend'])
   const total = { backend: '', observations: 0, changed: 0 }
   for (const piece of piecesOf(lines)) {
-    const answer = await send(address, piece, { given, io })
+    const answer = await send(address, { parameters, body: piece }, io)
     if ('code' in answer) return complain(io, answer)
     total.backend = answer.backend
     total.observations += answer.observations
@@ -30,6 +29,24 @@ export async function learnFrom(file: string, given: Given, io: CommandIo): Prom
   }
   const shapes = new Set(lines.map((line) => (JSON.parse(line) as { shape: string }).shape)).size
   const learnt: Learnt = { ...total, shapes }
+  return said(learnt, given, io)
+}
+
+/** Takes as long as the gap. */
+export async function learnFromSamples(given: Given, io: CommandIo): Promise<number> {
+  const address = await namedProxy(given, io)
+  if ('code' in address) return complain(io, address)
+  const parameters = parametersOf(given, ['backend', 'gap', 'samples'])
+  const answer = await send(address, { parameters, body: '' }, io)
+  return 'code' in answer ? complain(io, answer) : said(answer, given, io)
+}
+
+async function namedProxy(given: Given, io: CommandIo): Promise<AdminAddress | Failure> {
+  const address = await findAdmin(given, io)
+  return 'code' in address ? address : ((await nameProxy(address, io)) ?? address)
+}
+
+function said(learnt: Learnt, given: Given, io: CommandIo): number {
   io.out(given.has('json') ? json(learnt) : `${sentenceOf(learnt)}\n`)
   return exitCode.ok
 }
@@ -76,15 +93,22 @@ function* piecesOf(lines: readonly string[]): Iterable<string> {
   yield piece.join('\n')
 }
 
+/** Flags that are parameters of the request by the same name. */
+export function parametersOf(given: Given, names: readonly string[]): string {
+  const chosen = names.flatMap((name) => {
+    const value = given.flag(name)
+    return value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]
+  })
+  return chosen.length === 0 ? '' : `?${chosen.join('&')}`
+}
+
 async function send(
   address: AdminAddress,
-  body: string,
-  { given, io }: { given: Given; io: CommandIo },
+  { parameters, body }: { readonly parameters: string; readonly body: string },
+  io: CommandIo,
 ): Promise<Learnt | Failure> {
-  const backend = given.flag('backend')
-  const query = backend === undefined ? '' : `?backend=${encodeURIComponent(backend)}`
   const question = { io, method: 'POST', body, type: 'application/x-ndjson' } as const
-  const answer = await fetchJson<Learnt>(address, `/-/ttl/learn${query}`, question)
+  const answer = await fetchJson<Learnt>(address, `/-/ttl/learn${parameters}`, question)
   return 'code' in answer ? answer : answer.data
 }
 

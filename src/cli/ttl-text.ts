@@ -27,7 +27,7 @@ function headLine({ backend, rule, shape, budget, classes }: BackendTtl): string
   ].join(', ')
   if (budget === null) return `${whose}: no staleness budget; the TTLs of its policy`
   const isLearned = classes.some(({ source }) => source !== 'configured')
-  const state = isLearned ? '' : '; nothing is learned yet'
+  const state = isLearned ? '' : '; the TTLs of its policy'
   return `${whose}: of the buckets shown, at most ${shareText(budget)} may be out of date${state}`
 }
 

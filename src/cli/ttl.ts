@@ -6,28 +6,32 @@ import { adminFlags, fetchJson, findAdmin } from './admin-client.ts'
 import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
 import { exitCode } from './exit-codes.ts'
 import { counted, painter } from './text.ts'
-import { learnFrom } from './ttl-learn.ts'
+import { learnFromFile, learnFromSamples, parametersOf } from './ttl-learn.ts'
 import { ttlSvg } from './ttl-svg.ts'
 import { ttlLines } from './ttl-text.ts'
 
 const words = {
   name: 'ttl',
   summary: 'TTLs by age, what they are based on, and the measured staleness',
-  synopsis: '[--svg FILE] [options] | learn --from FILE [options]',
+  synopsis: '[--svg FILE] [options] | learn [--from FILE] [options]',
   examples: [
     'windowpane ttl',
     "windowpane ttl --backend main --shape 'sum(rate(errors[5m]))' --svg ttl.svg",
     'windowpane ttl learn --from history.jsonl',
+    'windowpane ttl learn --gap 60s --samples 100',
   ],
   about: `Draws the TTL and the mean time between changes over the age of a bucket. learn reads
 JSON lines {"shape", "age", "gap", "changed"}: a bucket of this age (in seconds) was looked at
-again after the gap, and had changed or not. It needs admin.allowWrites. With --json there is one
+again after the gap, and had changed or not. Without a file, buckets of shapes that were asked for
+lately are fetched twice. Both need admin.allowWrites. With --json there is one
 object, or a list of them where there are several backends or rules with policies of their own.`,
   flags: [
     { name: 'backend', value: 'NAME', about: 'only this database' },
     { name: 'shape', value: 'KEY|TEXT', about: 'of one shape: its key, or its text' },
     { name: 'svg', value: 'FILE', about: 'write the curve to a file, as an SVG' },
     { name: 'from', value: 'FILE', about: 'learn: from this file; - is the input' },
+    { name: 'gap', value: 'TIME', about: 'learn without a file: the time between two fetches; default 60s' },
+    { name: 'samples', value: 'NUMBER', about: 'learn without a file: buckets to fetch; default 100' },
     ...adminFlags,
   ],
   exits: [exitCode.failed, exitCode.unreachable],
@@ -37,10 +41,15 @@ async function run(given: Given, io: CommandIo): Promise<number> {
   const [action, ...more] = given.positionals
   if (action === 'learn' && more.length === 0) return learn(given, io)
   if (action !== undefined) return misuse(words, `"${more[0] ?? action}" is not understood`, io)
-  if (given.has('from')) return misuse(words, '--from belongs to ttl learn', io)
+  const learning = ['from', 'gap', 'samples'].find((name) => given.has(name))
+  if (learning !== undefined) return misuse(words, `--${learning} belongs to ttl learn`, io)
   const address = await findAdmin(given, io)
   if ('code' in address) return complain(io, address)
-  const answer = await fetchJson<readonly BackendTtl[]>(address, pathOf(given), { io })
+  const answer = await fetchJson<readonly BackendTtl[]>(
+    address,
+    `/-/ttl${parametersOf(given, ['backend', 'shape'])}`,
+    { io },
+  )
   if ('code' in answer) return complain(io, answer)
   return show(answer.data, given, io)
 }
@@ -49,17 +58,10 @@ function learn(given: Given, io: CommandIo): number | Promise<number> {
   const stranger = ['svg', 'shape'].find((name) => given.has(name))
   if (stranger !== undefined) return misuse(words, `--${stranger} does not belong to ttl learn`, io)
   const file = given.flag('from')
-  return file === undefined
-    ? misuse(words, 'learn needs a file: --from FILE, or --from - for the input', io)
-    : learnFrom(file, given, io)
-}
-
-function pathOf(given: Given): string {
-  const wanted = ['backend', 'shape'].flatMap((name) => {
-    const value = given.flag(name)
-    return value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]
-  })
-  return wanted.length === 0 ? '/-/ttl' : `/-/ttl?${wanted.join('&')}`
+  if (file === undefined) return learnFromSamples(given, io)
+  if (given.has('gap') || given.has('samples'))
+    return misuse(words, '--gap and --samples are for learning without a file', io)
+  return learnFromFile(file, given, io)
 }
 
 async function show(reports: readonly BackendTtl[], given: Given, io: CommandIo): Promise<number> {

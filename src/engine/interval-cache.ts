@@ -24,6 +24,7 @@ import { KeyMemo } from './key-memo.ts'
 import type { BackgroundCounts } from './learning/counts.ts'
 import { Prober } from './learning/probes.ts'
 import { Refresher } from './learning/refresh.ts'
+import { type NotSampled, type Sampled, Sampling, type SamplingOrder } from './learning/sampling.ts'
 import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { Shadow, type ShadowRequest } from './shadow/shadow.ts'
@@ -54,6 +55,7 @@ interface Lookup {
 export class IntervalCache {
   readonly #options: IntervalCacheOptions
   readonly #filler: GapFiller
+  readonly #sampling: Sampling
   readonly #refresher: Refresher
   readonly #prober: Prober
   readonly #shadow: Shadow
@@ -63,6 +65,7 @@ export class IntervalCache {
     this.#options = options
     this.#keys = new KeyMemo(options.name)
     this.#filler = new GapFiller(options)
+    this.#sampling = new Sampling(options, this.#filler)
     this.#refresher = new Refresher(options, this.#filler)
     this.#prober = new Prober(options, this.#filler)
     this.#shadow = new Shadow(options)
@@ -86,6 +89,7 @@ export class IntervalCache {
       if (request.demands.onlyIfCached) return { kind: 'not-cached' }
       noteMiss(trip, lookup)
       if (this.#options.claims !== undefined) trip.newestSeen = newestIn(lookup)
+      this.#sampling.note(trip)
       const filled = await this.#filler.fill(trip, lookup.gaps, lookup.lapsing)
       if (filled !== 'again' && 'kind' in filled) return filled
       const answer = filled === 'again' ? 'again' : this.#compose(trip, lookup, filled)
@@ -100,6 +104,11 @@ export class IntervalCache {
     const trip = this.#tripOf(request, decision)
     const lookup = (async () => this.#lookup(trip))()
     return this.#shadow.answer(trip, request.target, lookup)
+  }
+
+  /** Fetches buckets of shapes that were asked for lately twice, and learns from what differs. */
+  sample(order: SamplingOrder): Promise<Sampled | NotSampled> {
+    return this.#sampling.run(order)
   }
 
   /** Fetches under way. */

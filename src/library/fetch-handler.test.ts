@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { cellBackend } from '../testing/cell-backend.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { fixed } from '../ttl/fixed.ts'
+import { learned } from '../ttl/learned/learned-policy.ts'
 import { type FetchHandlerOptions, fetchHandler } from './fetch-handler.ts'
 
 const minuteMs = 60_000
@@ -267,4 +268,19 @@ test('an upstream that fetch cannot ask is refused with a remedy', () => {
   for (const upstream of ['db:9090', 'ftp://db', 'http://user:secret@db', 'http://db/?a=1']) {
     assert.throws(() => setUp({ upstream }), { code: 'WINDOWPANE_BAD_OPTION' })
   }
+})
+
+test('a learned policy learns: buckets that never change are fetched less often', async () => {
+  const { clock, ask } = setUp({ policy: learned({ staleness: 0.05 }) })
+  const settled = [-120, 0] as const
+  const missesOfOneDay = async () => {
+    let misses = 0
+    for (let i = 0; i < 24; i++) {
+      await clock.advance(60 * minuteMs)
+      if (detailOf(await ask(settled)) !== 'hit') misses++
+    }
+    return misses
+  }
+  const [first, second] = [await missesOfOneDay(), await missesOfOneDay()]
+  assert.ok(first <= 16 && second <= 4, `${first} misses on the first day, ${second} on the second`)
 })

@@ -14,6 +14,7 @@ import { bodyHeaders, decisionHeaders, endToEnd, requestHeaders } from '../engin
 import { type Identity, identityOf } from '../engine/http/identity.ts'
 import { errorAnswerOf, failureMessage, planRequest } from '../engine/http/plan-request.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
+import { Marks } from '../engine/marks.ts'
 import type { Answer, Client } from '../engine/trip.ts'
 import { type Limits, limitsOf } from '../proxy/limits.ts'
 import { memoryStore } from '../stores/memory/index.ts'
@@ -95,7 +96,11 @@ class Handler {
     const parts = { name, backend, store, policy, upstream, clock, budget }
     const lapsesOnEpochs = !backend.capabilities.severalIntervals
     const learning = new Learner({ clock, lapsesOnEpochs })
-    this.#cache = new IntervalCache({ ...limits, ...parts, learning, coalescing: true })
+    const marks = new Marks({ clock, retentionMs })
+    this.#cache = new IntervalCache({
+      ...{ ...limits, ...parts, learning, coalescing: true },
+      ...{ marks: marks.of(name), mark: (change) => marks.add(change) },
+    })
   }
 
   async handle(request: Request): Promise<Response> {

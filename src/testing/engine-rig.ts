@@ -9,6 +9,7 @@ import type { ExplainedRequest, Explanation } from '../engine/explain/explain.ts
 import type { Identity } from '../engine/http/identity.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
 import type { BackgroundCounts } from '../engine/learning/counts.ts'
+import type { SamplingOrder } from '../engine/learning/sampling.ts'
 import { Marks } from '../engine/marks.ts'
 import type { StreamTarget, Upstream } from '../engine/ports.ts'
 import { Purge } from '../engine/purge/purge.ts'
@@ -184,6 +185,10 @@ export class EngineRig {
 
   explainPlan(plan: Plan, how: AskOptions = {}): Promise<Explanation> {
     return this.#cache.explain(askedAs(plan, how))
+  }
+
+  sample(order: SamplingOrder): ReturnType<IntervalCache['sample']> {
+    return this.#cache.sample(order)
   }
 
   /** Asks, and returns at once: `served` is set when the answer is there. Time may be moved meanwhile. */

@@ -40,5 +40,6 @@ export function rate({ changesEveryMs, budget, floorMs, capMs }: RateOptions): T
     capMs: ttlMs,
     settledAgeMs: 0,
     ttl: (ageMs) => (ageMs < 0 ? openMs : ttlMs),
+    assumes: { rate: 1 / changesEveryMs, budget },
   }
 }

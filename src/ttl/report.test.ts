@@ -3,6 +3,7 @@ import test from 'node:test'
 import { fixed } from './fixed.ts'
 import { ladder } from './ladder.ts'
 import type { ClassReport, LearnedTerms } from './learned/learning.ts'
+import { rate } from './rate.ts'
 import { ttlReport } from './report.ts'
 
 const unmeasured = { estimate: 0, low: 0, high: 1, samples: 0, error: 0 }
@@ -64,4 +65,19 @@ test('what was learned is reported per second, with nothing instead of infinity'
 test('a policy that would learn, but has nothing to learn from, shows its own TTLs and its budget', () => {
   const { budget, classes } = ttlReport(policy, undefined)
   assert.deepEqual([budget, classes[0]!.source, classes.length], [0.01, 'configured', 11])
+})
+
+test('a policy by rate shows its budget, its rate, and whether floor or cap keeps it from the budget', () => {
+  const day = 86_400_000
+  const shown = (bounds: { floorMs?: number; capMs?: number }) => {
+    const { budget, classes } = ttlReport(
+      rate({ changesEveryMs: 5 * day, budget: 0.1, ...bounds }),
+      undefined,
+    )
+    return [budget, ...classes.map(({ ageFromS, ttlS, boundBy }) => [ageFromS, Math.round(ttlS), boundBy])]
+  }
+  assert.deepEqual(shown({}), [0.1, [null, 5, null], [0, 92_688, null]])
+  assert.deepEqual(shown({ capMs: 3_600_000 }), [0.1, [null, 5, null], [0, 3600, 'cap']])
+  assert.deepEqual(shown({ floorMs: 2 * day }), [0.1, [null, 172_800, 'floor']])
+  assert.equal(ttlReport(rate({ changesEveryMs: 1000, budget: 0.1 }), undefined).classes[0]!.rate, 1)
 })

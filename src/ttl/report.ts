@@ -7,6 +7,7 @@ import type {
   RateSource,
 } from './learned/learning.ts'
 import type { TtlPolicy } from './policy.ts'
+import { computeTtl } from './staleness-budget.ts'
 
 export interface TtlReport {
   /** The share of buckets shown that may be out of date; null where the policy has no budget. */
@@ -36,7 +37,7 @@ export function ttlReport(
 ): TtlReport {
   const { learns } = policy
   if (learns === undefined || learning === undefined) {
-    return { budget: learns?.budget ?? null, classes: configuredClasses(policy) }
+    return { budget: (learns ?? policy.assumes)?.budget ?? null, classes: configuredClasses(policy) }
   }
   return { budget: learns.budget, classes: learning.report(learns, shape).map(viewOf) }
 }
@@ -63,14 +64,22 @@ function configuredClasses(policy: TtlPolicy): TtlClass[] {
   return borders.map((fromMs, i) => ({
     ageFromS: finite(fromMs / 1000),
     ageToS: finite((borders[i + 1] ?? Number.POSITIVE_INFINITY) / 1000),
-    rate: null,
+    rate: policy.assumes === undefined ? null : policy.assumes.rate * 1000,
     rateUpper95: null,
     observations: 0,
     ttlS: policy.ttl(fromMs) / 1000,
     source: 'configured',
-    boundBy: null,
+    boundBy: boundBy(policy, fromMs),
     staleness: unmeasured,
   }))
+}
+
+/** TTLs are whole milliseconds. Buckets that are not over yet have the floor, which binds only where it is too long. */
+function boundBy({ ttl, assumes }: TtlPolicy, ageMs: number): TtlClass['boundBy'] {
+  if (assumes === undefined) return null
+  const askedMs = computeTtl(assumes.rate, assumes.budget)
+  if (ttl(ageMs) > askedMs + 1) return 'floor'
+  return ttl(ageMs) < askedMs - 1 && ageMs >= 0 ? 'cap' : null
 }
 
 /** Every half minute up to a quarter of an hour, then in steps of a sixth, up to a week. */

@@ -94,5 +94,7 @@ export type FromWorker =
   | { readonly kind: 'done'; readonly id: number }
   | { readonly kind: 'figures'; readonly figures: WorkerFigures }
   | { readonly kind: 'flavour'; readonly backend: string; readonly flavour: Flavour }
+  /** A mark that it made, for all threads. */
+  | { readonly kind: 'mark'; readonly store: string; readonly mark: Mark }
   /** Little memory is left: the main thread is to evict. */
   | { readonly kind: 'tight' }

@@ -208,6 +208,9 @@ export class WorkerPool {
       case 'flavour':
         this.#learn(worker, message)
         break
+      case 'mark':
+        void this.#inside.storage.partsOf(this.#inside.storage.of(message.store)).marks.add(message.mark)
+        break
       case 'tight':
         this.#options.relieve()
         break

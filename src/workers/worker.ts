@@ -104,6 +104,7 @@ class ServingThread {
         shadowLog: new RelayedShadowLog({ clock, budget: this.#budget }, (found) => this.#send(found)),
         hooks: {
           onFlavour: (backend, flavour) => this.#send({ kind: 'flavour', backend, flavour }),
+          onMark: (store, mark) => this.#send({ kind: 'mark', store, mark }),
           onLearned: (backend, event) => this.#learned.add(backend, event),
         },
       },

@@ -51,9 +51,11 @@ async function openDesk(t: TestContext, changed: Partial<AdminOptions> = {}): Pr
   const learning = new FakeLearning()
   const shapes: TtlDatabase['shapesNamed'] = (names) => shapesNamed(store, 'truth', names)
   const policies = [{ policy: learned({ staleness: 0.01 }) }, { rule: 'exact', policy: fixed(1000) }]
+  const sample: TtlDatabase['sample'] = async ({ gapMs, samples }) =>
+    samples === 7 ? 'busy' : { observations: samples, changed: gapMs, shapes: 1 }
   const databases = new Map<string, TtlDatabase>([
-    ['main', { policies, learning, shapesNamed: shapes }],
-    ['other', { policies: [{ policy: fixed(7000) }], learning, shapesNamed: async () => new Map() }],
+    ['main', { policies, learning, shapesNamed: shapes, sample }],
+    ['other', { policies: [{ policy: fixed(7000) }], learning, shapesNamed: async () => new Map(), sample }],
   ])
   const purge = new Purge(clock, [
     { backend: 'truth', store, marks: new Marks({ clock, retentionMs: limits.retentionMs }) },
@@ -157,12 +159,6 @@ for (const [path, body, status, sentence] of [
     400,
     'line 2 "shape" is not a text; nothing was learned',
   ],
-  [
-    '/-/ttl/learn?backend=main',
-    '',
-    400,
-    'the body is empty: send JSON lines {"shape", "age", "gap", "changed"}',
-  ],
   ['/-/changed', '{', 400, 'the body is not JSON; expected an object with backend, source, from, to'],
   [
     '/-/changed',
@@ -180,6 +176,23 @@ for (const [path, body, status, sentence] of [
     assert.deepEqual(desk.learning.events, [])
   })
 }
+
+test('without a body buckets are sampled, a minute apart unless told', async (t) => {
+  const desk = await openDesk(t)
+  const usual = await desk.post('/-/ttl/learn?backend=main', '')
+  assert.deepEqual(JSON.parse(usual.text), { backend: 'main', observations: 100, changed: 60_000, shapes: 1 })
+  const told = await desk.post('/-/ttl/learn?backend=main&gap=2m&samples=5', '')
+  assert.deepEqual(JSON.parse(told.text), { backend: 'main', observations: 5, changed: 120_000, shapes: 1 })
+  for (const [parameters, sentence] of [
+    ['gap=10', 'gap is a time from 1s to 1h'],
+    ['gap=2h', 'gap is a time from 1s to 1h'],
+    ['samples=0', 'samples is a whole number from 1 to 10000'],
+    ['samples=7', 'samples are being taken already'],
+  ] as const) {
+    const refused = await desk.post(`/-/ttl/learn?backend=main&${parameters}`, '')
+    assert.deepEqual(refused, { status: 400, text: `windowpane: ${sentence}\n` })
+  }
+})
 
 test('what has changed is marked, and the mark is listed as stale', async (t) => {
   const desk = await openDesk(t)

@@ -1,8 +1,10 @@
 /** The whole way: a proxy that learns, asked by the command, told by history and by a backfill job. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { BackendTtl } from '../../src/proxy/admin/ttl.ts'
-import { askPlainly } from '../proxy/client.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import type { BackendTtl, Learnt } from '../../src/proxy/admin/ttl.ts'
+import { ask, askPlainly } from '../proxy/client.ts'
+import { rangePath } from '../proxy/matrix.ts'
 import { runToEnd, startProxy } from './child.ts'
 
 for (const workers of ['1', '2']) {
@@ -13,9 +15,9 @@ for (const workers of ['1', '2']) {
       '--admin.allow-writes',
       `--workers=${workers}`,
     )
-    const ask = async (): Promise<BackendTtl> =>
+    const curve = async (): Promise<BackendTtl> =>
       JSON.parse((await runToEnd(t, ['ttl', '--json', '--admin', admin])).out)
-    const before = await ask()
+    const before = await curve()
     assert.deepEqual([before.backend, before.budget, before.classes.at(-1)!.source], ['main', 0.02, 'prior'])
     // Looked at for 5 days in all, and never changed.
     const line = JSON.stringify({ shape: 'up', age: 100_000, gap: 3600, changed: false })
@@ -23,7 +25,7 @@ for (const workers of ['1', '2']) {
     const taught = await runToEnd(t, argv, { input: `${line}\n`.repeat(120) })
     assert.equal(taught.code, 0, taught.err)
     assert.deepEqual(JSON.parse(taught.out), { backend: 'main', observations: 120, changed: 0, shapes: 1 })
-    const { source, observations, rate, ttlS } = (await ask()).classes.at(-1)!
+    const { source, observations, rate, ttlS } = (await curve()).classes.at(-1)!
     assert.equal(source, 'backend')
     assert.ok(observations > 119 && rate! < 1e-5 && ttlS > 3600, JSON.stringify({ observations, rate, ttlS }))
     const get = async (path: string) => (await askPlainly(admin, path)).body.toString()
@@ -42,3 +44,22 @@ for (const workers of ['1', '2']) {
     assert.equal(await child.exit, 0)
   })
 }
+
+test('what was asked for lately is sampled where no history is at hand', async (t) => {
+  const { admin, url, upstream } = await startProxy(t, '--staleness=2%', '--admin.allow-writes')
+  const learn = () =>
+    runToEnd(t, ['ttl', 'learn', '--gap', '1s', '--samples', '30', '--json', '--admin', admin])
+  const idle = await learn()
+  assert.equal(idle.code, 2)
+  assert.match(idle.err, /no shape can be sampled: none that learns was fetched within the last ten minutes/)
+  const to = systemClock.now() - 3_600_000
+  assert.equal((await ask(url, rangePath({ start: to - 14_400_000, end: to }))).status, 200)
+  upstream.generation = 2
+  const { code, out, err } = await learn()
+  assert.equal(code, 0, err)
+  const { backend, shapes, observations, changed } = JSON.parse(out) as Learnt
+  assert.deepEqual([backend, shapes], ['main', 1])
+  // Between the request and the first fetch everything changed, between the two fetches nothing.
+  assert.equal(changed, observations / 2)
+  assert.ok(observations >= 20 && observations <= 60, String(observations))
+})

@@ -86,6 +86,19 @@ test('history is sent as it is, and what came of it is said', async (t) => {
   assert.deepEqual(JSON.parse(asData.out), learnt)
 })
 
+test('without a file the proxy is asked to take samples', async (t) => {
+  const learnt = { backend: 'main', observations: 200, changed: 3, shapes: 4 }
+  const admin = await startFakeAdmin(t, { '/-/ttl/learn': learnt })
+  const argv = ['ttl', 'learn', '--gap', '30s', '--samples', '100', '--admin', admin.url]
+  const done = await runToEnd(t, argv)
+  assert.deepEqual([done.code, done.err], [0, talkingTo(admin)])
+  assert.match(done.out, /^main: learned from 200 observations of 4 shapes, 3 of them changed\./)
+  assert.deepEqual(
+    admin.asked.map(({ method, target, body }) => [method, target, body]),
+    [['POST', '/-/ttl/learn?gap=30s&samples=100', '']],
+  )
+})
+
 test('a file with a mistake is refused by its line, before anything is sent', async (t) => {
   const admin = await startFakeAdmin(t, {})
   const file = join(await folder(t), 'history.jsonl')
@@ -99,7 +112,8 @@ test('a file with a mistake is refused by its line, before anything is sent', as
 test('what does not belong together is misuse', async (t) => {
   for (const [argv, said] of [
     [['ttl', 'teach'], '"teach" is not understood'],
-    [['ttl', 'learn'], 'learn needs a file: --from FILE, or --from - for the input'],
+    [['ttl', '--gap', '1m'], '--gap belongs to ttl learn'],
+    [['ttl', 'learn', '--from', 'x', '--gap', '1m'], '--gap and --samples are for learning without a file'],
     [['ttl', 'learn', '--from', 'x', '--svg', 'y'], '--svg does not belong to ttl learn'],
     [['ttl', '--from', 'x'], '--from belongs to ttl learn'],
   ] as const) {

@@ -11,6 +11,7 @@ import {
   type CellDraft,
   type CellId,
   type Cells,
+  type Revision,
   unchangedSince,
   whateverIsThere,
 } from '../../stores/cells.ts'
@@ -28,7 +29,10 @@ export interface EvidenceRowsOptions {
 
 export interface StoredEvidence {
   readonly sk: string
-  readonly rev: string
+  /** Undefined where there was no row before it was to be written. */
+  readonly rev: Revision | undefined
+  /** The store did not answer when it was written: it may be there or not. */
+  readonly isUnconfirmed?: boolean
   readonly node: string
   readonly row: EvidenceRow
 }
@@ -84,10 +88,18 @@ export class EvidenceRows {
     await cells.put(this.#idOf(`node#${node}`), this.#kept(draft), whateverIsThere)
   }
 
-  /** Undefined for a row that cannot be stored. */
-  skOf({ level, name }: EvidenceRow): string | undefined {
-    if (level === 'shape' ? !keyForm.test(name) : name.length > maxNameChars) return undefined
+  /** Whether a row with this name may be stored. */
+  canHold({ level, name }: EvidenceRow): boolean {
+    return level === 'shape' ? keyForm.test(name) : name.length <= maxNameChars
+  }
+
+  skOf({ level, name }: EvidenceRow): string {
     return `${level}#${hash('sha256', name, 'base64url')}#${this.#options.node}`
+  }
+
+  /** A row of this node that is about to be written in the place of the one that was seen. */
+  unconfirmed(sk: string, row: EvidenceRow, seen: StoredEvidence | undefined): StoredEvidence {
+    return { sk, rev: seen?.rev, node: this.#options.node, row, isUnconfirmed: true }
   }
 
   /**

@@ -33,13 +33,13 @@ const minTtlMs = 5 * 60_000
 /** The next request may come this much later than usual. */
 const lateness = 1.25
 /** What lapses within this part of its life is refreshed along with what lapses now, but nothing within more than `maxShare`. */
-const alongShare = 0.1
+const alongShare = 0.05
 const maxShare = 0.25
 /** Where a query takes several intervals, fewer lapsing buckets are fetched with the tail at no cost worth mentioning. */
 const minOfSeveral = 16
-/** A shape is not considered again for so long, after a refresh and where there was nothing to refresh. */
-const pauseMs = 10_000
-const idlePauseMs = 60_000
+/** A shape is not considered again for so long after it was, and for longer where the database did not answer. */
+const pauseMs = 5000
+const failedPauseMs = 60_000
 /** While no refresh of a shape was timed. */
 const usualFetchMs = 1000
 const maxShapes = 1000
@@ -96,25 +96,23 @@ export class Refresher {
 
   async #refresh(trip: Trip, traffic: ShapeTraffic, when: { since: EpochMs; leadMs: number }): Promise<void> {
     const { clock } = this.#options
-    let pause = idlePauseMs
+    traffic.notBefore = when.since + pauseMs
     try {
       const { intervals, laterAt } = await this.#lapsing(trip, when)
-      if (intervals.length > 0 && (await this.#fetch(trip, traffic, intervals))) pause = pauseMs
+      await this.#fetch(trip, traffic, intervals)
       if (laterAt < Number.POSITIVE_INFINITY) {
         await new Promise<void>((resolve) => void clock.after(laterAt - clock.now(), resolve))
-        const due = await this.#lapsing(trip, when)
-        if (due.intervals.length > 0 && (await this.#fetch(trip, traffic, due.intervals))) pause = pauseMs
+        await this.#fetch(trip, traffic, (await this.#lapsing(trip, when)).intervals)
       }
     } catch {
       // A store that fails: the next client that needs the buckets fetches them.
     } finally {
       traffic.isRefreshing = false
-      traffic.notBefore = clock.now() + pause
     }
   }
 
-  /** Resolves to whether the buckets were fetched. */
-  async #fetch(trip: Trip, traffic: ShapeTraffic, intervals: Intervals): Promise<boolean> {
+  async #fetch(trip: Trip, traffic: ShapeTraffic, intervals: Intervals): Promise<void> {
+    if (intervals.length === 0) return
     const { clock } = this.#options
     const began = clock.elapsed()
     let isChanged = false
@@ -123,11 +121,11 @@ export class Refresher {
       trip.learning?.observe(event)
     }
     const result = await this.#filler.inBackground(backgroundTrip(trip, { observe }), intervals)
-    if (result.kind === 'abandoned') return false
+    if (result.kind === 'abandoned') return
     traffic.fetchMs = clock.elapsed() - began
     const isFetched = result.kind === 'panes' && result.storable
     this.counts[isFetched ? (isChanged ? 'changed' : 'same') : 'failed']++
-    return isFetched
+    if (!isFetched) traffic.notBefore = clock.now() + failedPauseMs
   }
 
   async #lapsing(trip: Trip, when: { since: EpochMs; leadMs: number }): Promise<Lapsing> {

@@ -7,6 +7,7 @@ import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
 import { seededRandom } from '../../testing/random.ts'
 import { learnedTerms, refetchOf } from '../../testing/refetches.ts'
 import { Learner } from '../../ttl/learned/learner.ts'
+import type { StalenessSample } from '../../ttl/learned/learning.ts'
 import { evidenceRoundMs, SharedEvidence } from './shared-evidence.ts'
 
 const minuteMs = 60_000
@@ -58,4 +59,40 @@ test('the curve of each of two nodes is that of one node that saw everything', a
   assertClose(one!, curveOf(all), { share: 0.01, fromMs: 20 * minuteMs })
   // A gap of five minutes crosses several of the young classes, and changes are shared out by the rates in force at the time.
   assertClose(one!, curveOf(all), { share: 0.25 })
+})
+
+test('evidence that was adopted and disowned again leaves no trace', async () => {
+  const clock = fakeClock()
+  const random = seededRandom(4)
+  const [one, other] = [learnerOn(clock), learnerOn(clock)]
+  const sampleOf = (isStale: boolean): StalenessSample => ({
+    ...{ kind: 'sample', at: clock.now(), ageMs: 5 * minuteMs, isStale, error: Number(isStale) },
+  })
+  for (let i = 0; i < 120; i++) {
+    await clock.advance(minuteMs)
+    for (const [learner, changesPerHour] of [
+      [one, 0.5],
+      [other, 3],
+    ] as const) {
+      learner.observe(refetchOf({ at: clock.now(), random, changesPerHour, shape: `s${i % 3}` }))
+      learner.observe(sampleOf(i % 3 === 0))
+    }
+  }
+  const before = one.own().map(({ sums }) => sums)
+  one.adopt(other.own())
+  assert.notDeepEqual(one.own()[0]!.sums, before[0])
+  one.disown(other.own())
+  for (const [i, { sums }] of one.own().entries()) {
+    for (const [j, sum] of sums.entries()) {
+      assert.ok(
+        Math.abs(sum - before[i]![j]!) <= 1e-6 * before[i]![j]! + 1e-9,
+        `${sum} is not ${before[i]![j]}`,
+      )
+    }
+  }
+  // More than there is: nothing becomes negative.
+  one.disown(other.own())
+  one.disown(other.own())
+  assert.ok(one.own().every(({ sums }) => sums.every((sum) => sum >= 0)))
+  assert.ok(one.report(learnedTerms).every(({ ttlMs }) => ttlMs > 0))
 })

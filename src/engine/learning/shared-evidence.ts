@@ -45,8 +45,9 @@ const maxSaved = { shape: 128, source: 64, backend: 1, staleness: 1 } as const s
   EvidenceRow['level'],
   number
 >
-/** Sums that differ by less are not worth a write, unless the row is older than `refreshMs`. */
-const littleChange = 0.02
+/** Readers let sums decay by themselves: a write is for what was observed, or for what an alarm has made the learner forget. */
+const worthwhile = { rise: 1.02, fall: 0.8 } as const
+/** Where observations only make up for the decay, rows are written after this long. */
 const refreshMs = 30 * 60_000
 const closeMs = 2000
 
@@ -87,6 +88,7 @@ export class SharedEvidence {
     this.#isClosed = true
     this.#timer?.cancel()
     const leave = async () => {
+      if (this.#isLapsed) await this.#read()
       await this.#save()
       if (this.#saved.size > 0) await this.#rows.lease(this.#options.clock.now())
     }
@@ -105,8 +107,13 @@ export class SharedEvidence {
     return Math.max(evidenceRoundMs, roundMsPerRow * (this.#saved.size + this.#foreign.length))
   }
 
+  /** Others may have adopted rows of this node: what the store has is read before anything is written. */
+  get #isLapsed(): boolean {
+    return this.#leaseUntil <= this.#options.clock.now()
+  }
+
   async #read(): Promise<ListedEvidence> {
-    const wasLapsed = this.#leaseUntil <= this.#options.clock.now()
+    const wasLapsed = this.#isLapsed
     // Renewed before reading: others that read from now on leave these rows alone.
     if (this.#saved.size > 0) await this.#renewLease()
     const listed = await this.#rows.list()
@@ -133,19 +140,18 @@ export class SharedEvidence {
     const isOrphan = ({ node, row }: StoredEvidence) =>
       (leases.get(node) ?? row.at + unleasedMs) <= now || (isAlone && row.at + aloneMs <= now)
     const adopted = new Set<StoredEvidence>()
-    const adoptAll = inParallel(foreign.filter(isOrphan), async (orphan) => {
-      if (await this.#rows.remove(orphan)) adopted.add(orphan)
+    await inParallel(foreign.filter(isOrphan), async (orphan) => {
+      // A row whose removal fails counts as that of another node, and may be adopted in the next round.
+      if (await this.#rows.remove(orphan).catch(() => false)) adopted.add(orphan)
     })
-    await adoptAll.finally(() => {
-      if (adopted.size === 0) return
-      this.#options.learner.adopt([...adopted].map(({ row }) => row))
-      this.#follow(foreign.filter((row) => !adopted.has(row)))
-    })
+    if (adopted.size === 0) return
+    this.#options.learner.adopt([...adopted].map(({ row }) => row))
+    this.#follow(foreign.filter((row) => !adopted.has(row)))
   }
 
   async #save(): Promise<void> {
     const chosen = this.#chosen()
-    const changed = [...chosen].filter(([sk, row]) => isWorthSaving(row, this.#saved.get(sk)?.row))
+    const changed = [...chosen].filter(([sk, row]) => isWorthSaving(row, this.#saved.get(sk)))
     const dropped = [...this.#saved.values()].filter(({ sk }) => !chosen.has(sk))
     if (changed.length + dropped.length === 0) return
     await this.#renewLease()
@@ -157,6 +163,8 @@ export class SharedEvidence {
 
   async #put(sk: string, row: EvidenceRow): Promise<void> {
     const seen = this.#saved.get(sk)
+    // Before the store answers: where it does not, the row may have been written all the same.
+    this.#saved.set(sk, this.#rows.unconfirmed(sk, row, seen))
     const stored = await this.#rows.put(sk, row, seen)
     if (stored !== undefined) this.#saved.set(sk, stored)
     else {
@@ -184,11 +192,8 @@ export class SharedEvidence {
     const byLevel = Map.groupBy(this.#options.learner.own(), ({ level }) => level)
     const chosen = new Map<string, EvidenceRow>()
     for (const [level, rows] of byLevel) {
-      const most = rows.toSorted((a, b) => weightOf(b) - weightOf(a)).slice(0, maxSaved[level])
-      for (const row of most) {
-        const sk = this.#rows.skOf(row)
-        if (sk !== undefined) chosen.set(sk, row)
-      }
+      const most = rows.filter((row) => this.#rows.canHold(row)).toSorted((a, b) => weightOf(b) - weightOf(a))
+      for (const row of most.slice(0, maxSaved[level])) chosen.set(this.#rows.skOf(row), row)
     }
     return chosen
   }
@@ -197,8 +202,9 @@ export class SharedEvidence {
 /** Sums are not negative; exposure is by far the largest of them. */
 const weightOf = ({ sums }: EvidenceRow): number => sums.reduce((total, sum) => total + sum, 0)
 
-function isWorthSaving(row: EvidenceRow, saved: EvidenceRow | undefined): boolean {
-  if (saved === undefined) return row.sums.some((sum) => sum !== 0)
-  if (row.at >= saved.at + refreshMs || row.sums.length !== saved.sums.length) return true
-  return row.sums.some((sum, i) => Math.abs(sum - saved.sums[i]!) > littleChange * saved.sums[i]!)
+function isWorthSaving({ at, sums }: EvidenceRow, saved: StoredEvidence | undefined): boolean {
+  if (saved === undefined) return sums.some((sum) => sum !== 0)
+  const { at: savedAt, sums: before } = saved.row
+  if (saved.isUnconfirmed === true || at >= savedAt + refreshMs || sums.length !== before.length) return true
+  return sums.some((sum, i) => sum > worthwhile.rise * before[i]! || sum < worthwhile.fall * before[i]!)
 }

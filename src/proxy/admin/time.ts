@@ -21,11 +21,17 @@ export function readTime(given: unknown, now: EpochMs): EpochMs | undefined {
   return ms !== undefined && Math.abs(ms) <= maxMs ? ms : undefined
 }
 
+/** Milliseconds of a span such as 90s or 2h; undefined where it is none. */
+export function readSpan(text: string): number | undefined {
+  const [, count, unit] = /^(\d+(?:\.\d+)?)([smhdw])$/.exec(text) ?? []
+  return unit === undefined ? undefined : Number(count) * unitMs[unit]!
+}
+
 function fromText(text: string, now: EpochMs): EpochMs | undefined {
   if (text === 'now') return now
   if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1000
-  const ago = /^-(\d+(?:\.\d+)?)([smhdw])$/.exec(text)
-  if (ago !== null) return now - Number(ago[1]) * unitMs[ago[2]!]!
+  const ago = text.startsWith('-') ? readSpan(text.slice(1)) : undefined
+  if (ago !== undefined) return now - ago
   const date = rfc3339.exec(text)
   return date !== null && isDay(date) ? Date.parse(text) : undefined
 }

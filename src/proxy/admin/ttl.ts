@@ -1,5 +1,6 @@
 /** `/-/ttl` and `/-/ttl/learn`: the TTLs at each age and what they are based on, and learning from what is known from before. */
 import type { Clock } from '../../core/clock.ts'
+import type { NotSampled, Sampled, SamplingOrder } from '../../engine/learning/sampling.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { readHistory, refetchesOf } from '../../ttl/history.ts'
 import type { LearnedShape, Learning } from '../../ttl/learned/learning.ts'
@@ -8,6 +9,7 @@ import { type TtlReport, ttlReport } from '../../ttl/report.ts'
 import { type AdminAnswer, json, jsonList, mistake } from './answer.ts'
 import type { AdminCall, Page } from './pages.ts'
 import { unknownBackend } from './selection.ts'
+import { readSpan } from './time.ts'
 
 export interface TtlAccess {
   /** By name. */
@@ -22,6 +24,8 @@ export interface TtlDatabase {
   readonly learning: Learning | undefined
   /** By key, or by the text of the shape or of its query; names that no shape has are not in it. */
   shapesNamed(names: ReadonlySet<string>): Promise<ReadonlyMap<string, LearnedShape>>
+  /** Fetches buckets of shapes that were asked for lately twice, and learns from what differs. */
+  sample(order: SamplingOrder): Promise<Sampled | NotSampled>
 }
 
 export interface NamedPolicy {
@@ -39,11 +43,8 @@ export interface BackendTtl extends TtlReport {
 }
 
 /** What came of learning. */
-export interface Learnt {
+export interface Learnt extends Sampled {
   readonly backend: string
-  readonly observations: number
-  readonly changed: number
-  readonly shapes: number
 }
 
 const maxHistoryBytes = 16 * 1024 * 1024
@@ -64,7 +65,8 @@ export function ttlPages({ ttl, ...access }: TtlAccess): ReadonlyMap<string, Pag
       '/-/ttl/learn',
       {
         methods: ['POST'],
-        about: 'learns from JSON lines {"shape", "age", "gap", "changed"}, in seconds; ?backend=',
+        about:
+          'learns from JSON lines {"shape", "age", "gap", "changed"}, in seconds; without a body from buckets that are fetched twice, ?gap=60s apart; ?samples= &backend=',
         isWriting: true,
         maxBodyBytes: maxHistoryBytes,
         answer: (call) => learn(ttl(), access, call),
@@ -102,19 +104,44 @@ async function learn(
   const database = learningOf(databases, parameters.get('backend'))
   if ('mistake' in database) return mistake(database.mistake)
   const { backend, learning, shapesNamed } = database
+  if (body.length === 0) return sampled(database, parameters, telemetry)
   const rows = readHistory(body.toString())
   if ('mistake' in rows) return mistake(`line ${rows.line} ${rows.mistake}; nothing was learned`)
-  if (rows.length === 0)
-    return mistake('the body is empty: send JSON lines {"shape", "age", "gap", "changed"}')
+  if (rows.length === 0) return mistake('the body has only empty lines; nothing was learned')
   const names = new Set(rows.map(({ shape }) => shape))
   const shapes = await shapesNamed(names)
   // A shape that was not asked for yet teaches the backend as a whole.
   const shapeOf = (name: string): LearnedShape => shapes.get(name) ?? { key: name, sources: [] }
   for (const refetch of refetchesOf(rows, shapeOf, clock.now())) learning.observe(refetch)
   const changed = rows.filter((row) => row.changed).length
-  const learnt: Learnt = { backend, observations: rows.length, changed, shapes: names.size }
+  const learnt = { backend, observations: rows.length, changed, shapes: names.size } satisfies Learnt
   telemetry.log.line('info', 'learned from history', { ...learnt })
   return json(learnt)
+}
+
+const maxGapMs = 3_600_000
+const maxSamples = 10_000
+
+async function sampled(
+  { backend, sample }: LearningDatabase,
+  parameters: URLSearchParams,
+  { log }: TtlAccess['telemetry'],
+): Promise<AdminAnswer> {
+  const gapMs = readSpan(parameters.get('gap') ?? '60s')
+  if (gapMs === undefined || gapMs < 1000 || gapMs > maxGapMs) return mistake('gap is a time from 1s to 1h')
+  const samples = Number(parameters.get('samples') ?? 100)
+  if (!Number.isInteger(samples) || samples < 1 || samples > maxSamples)
+    return mistake(`samples is a whole number from 1 to ${maxSamples}`)
+  const result = await sample({ gapMs, samples })
+  if (typeof result === 'string') return mistake(notSampled[result])
+  const learnt = { backend, ...result } satisfies Learnt
+  log.line('info', 'learned from samples', learnt)
+  return json(learnt)
+}
+
+const notSampled: Readonly<Record<NotSampled, string>> = {
+  busy: 'samples are being taken already',
+  idle: 'no shape can be sampled: none that learns was fetched within the last ten minutes by the thread that would ask again; with several workers, send JSON lines',
 }
 
 interface LearningDatabase extends TtlDatabase {

@@ -76,6 +76,8 @@ export class BackendRuntime {
   readonly learning: BackendLearning
   /** What would be done with a request, and why. */
   readonly explain: (wire: WireRequest) => Promise<Explanation>
+  /** Fetches buckets of shapes that were asked for lately twice, and learns from what differs. */
+  readonly sample: IntervalCache['sample']
   readonly #cache: IntervalCache
   readonly #flavour: FlavourWatch
   readonly #upstream: HttpUpstream
@@ -138,6 +140,8 @@ export class BackendRuntime {
       marks,
       witness,
       learning: this.learning.learner,
+      mark,
+      probes: common.probes,
       shadowLog,
       backlog,
       coalescing: true,
@@ -163,6 +167,7 @@ export class BackendRuntime {
       runtime,
     })
     this.#cache = cache
+    this.sample = (order) => cache.sample(order)
     this.explain = (wire) => explainWire({ backend, flavour, cache, settings, clock }, wire)
     this.#flavour = flavour
     this.#upstream = upstream

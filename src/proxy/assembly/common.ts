@@ -7,6 +7,7 @@ import { allOn, garbageCollector, type RuntimeSwitches } from '../../core/runtim
 import { ingestScratch, ScratchPool } from '../../core/scratch.ts'
 import { Backlog } from '../../engine/backlog.ts'
 import { ShadowLog, type VerifyResult } from '../../engine/shadow/log.ts'
+import { type ProbeOptions, usualProbes } from '../../engine/trip.ts'
 import type { Observer } from '../../telemetry/telemetry.ts'
 import { PackedAnswers } from '../compression/packed.ts'
 import { Pieces } from '../compression/pieces.ts'
@@ -34,6 +35,8 @@ export interface Common {
   readonly packed: PackedAnswers
   readonly pace: Pace
   readonly backlog: Backlog
+  /** Of each database, by one thread. */
+  readonly probes: ProbeOptions
   readonly pieces: Pieces
   readonly planning: Planning
   /** What this process calls itself in Via. */
@@ -68,6 +71,7 @@ export function commonOf(options: CommonOptions): Common {
     packed: new PackedAnswers(budget),
     pace: new Pace({ onRead: onBuffer }),
     backlog: new Backlog(clock, { maxBytes: Math.min(8 * 2 ** 20, unusedBytesOf(limits)) }),
+    probes: probesOf(parts.threads ?? 1),
     pieces: new Pieces(budget, new ThreadMaker()),
     planning: new Planning({ clock, budget, planningMs: limits.planningMs }),
     via: parts.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
@@ -75,6 +79,12 @@ export function commonOf(options: CommonOptions): Common {
     hooks: parts.hooks ?? {},
   }
 }
+
+/** However many threads serve, a database is probed as often. */
+const probesOf = (threads: number): ProbeOptions => ({
+  sampleEveryMs: threads * usualProbes.sampleEveryMs,
+  sentinelEveryMs: threads * usualProbes.sentinelEveryMs,
+})
 
 /** Of the memory, what forwarded answers may take that clients have not taken yet. */
 const forwardShare = 1 / 8

@@ -46,6 +46,8 @@ export interface KnownDatabase {
 export interface ServerHooks extends LearningHooks {
   /** `store`: the name of a far store; '' is memory alone. */
   readonly onMarks?: (store: string, marks: readonly Mark[]) => Promise<void>
+  /** Told of a mark that was made in this thread, where another one keeps the marks. */
+  readonly onMark?: (store: string, mark: Mark) => void
   readonly onVouched?: (backend: string, vouched: Vouched) => Promise<void>
   readonly onMode?: (backend: string, mode: Mode) => Promise<void>
   readonly onFlavour?: (backend: string, flavour: Flavour) => void

@@ -63,7 +63,11 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     const store = storage.of(database.farStore)
     const { marks, claims, evidenceCells } = storage.partsOf(store)
     const { name } = database
-    const mark = (change: Mark) => marks.add(change)
+    const mark = (change: Mark) => {
+      // Marks of a worker hold in that worker at once, and in all threads when the main thread has them.
+      parts.hooks?.onMark?.(database.farStore ?? '', change)
+      return marks.add(change)
+    }
     const known = parts.known?.get(name)
     const backendRuntime = new BackendRuntime(common, {
       ...{ ...database, store, mark, known },

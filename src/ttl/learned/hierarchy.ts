@@ -85,6 +85,7 @@ export class Hierarchy {
   }
 
   observe(refetch: Refetch): void {
+    if (refetch.oldAges.length === 0) return
     this.generation()
     const { shape } = refetch
     this.#refresh(this.#backend, this.#prior)

@@ -11,6 +11,9 @@ import { tableOf } from './ttl-table.ts'
 const hour = 3_600_000
 const terms: LearnedTerms = { budget: 0.05, floorMs: 5_000, capMs: 24 * hour, settledAgeMs: 660_000 }
 
+/** Rates of which none is only a guess. */
+const seen = (uppers: Float64Array) => ({ uppers, origins: Array.from(uppers, () => 'shape' as const) })
+
 const policyOf = (
   rateAt: (ageMs: number) => number,
   { given = terms, phaseMs }: { given?: LearnedTerms; phaseMs?: number } = {},
@@ -18,7 +21,7 @@ const policyOf = (
   const curve = { borders: ageBorders, rates: ageBorders.map(rateAt) }
   const onEpochs = phaseMs !== undefined
   return tablePolicy(
-    tableOf(curve.rates, { terms: given, budgetAt: () => given.budget, onEpochs }),
+    tableOf(seen(curve.rates), { terms: given, budgetAt: () => given.budget, onEpochs }),
     given,
     phaseMs,
   )
@@ -50,7 +53,7 @@ test('at every age the TTL is between floor and cap, and keeps the budget where 
       const rates = Float64Array.from(exponents, (exponent) => 10 ** exponent)
       const given = { ...terms, budget }
       const curve = { borders: ageBorders, rates }
-      const table = tableOf(curve.rates, { terms: given, budgetAt: () => budget, onEpochs })
+      const table = tableOf(seen(curve.rates), { terms: given, budgetAt: () => budget, onEpochs })
       const ttl = tablePolicy(table, given, onEpochs ? 7 : undefined).ttl(age)
       assert.ok(ttl >= given.floorMs && ttl <= given.capMs)
       if (ttl > given.floorMs)
@@ -64,7 +67,7 @@ test('between the ends of plateaus the TTL does not change', () => {
   fc.assert(
     fc.property(curves, fc.boolean(), (exponents, onEpochs) => {
       const rates = Float64Array.from(exponents, (exponent) => 10 ** exponent)
-      const table = tableOf(rates, { terms, budgetAt: () => 0.05, onEpochs })
+      const table = tableOf(seen(rates), { terms, budgetAt: () => 0.05, onEpochs })
       const { ttl, plateaus } = tablePolicy(table, terms)
       for (let age = -hour; age < Number.POSITIVE_INFINITY; ) {
         const end = plateaus!.endOf(age)
@@ -84,7 +87,7 @@ test('buckets lapse with their TTL, or earlier where a phase is given', () => {
       const rateAt = (_: number, at: number) => 10 ** exponents[at]!
       const rates = ageBorders.map(rateAt)
       for (const phaseMs of [undefined, 12_345]) {
-        const table = tableOf(rates, { terms, budgetAt: () => 0.05, onEpochs: phaseMs !== undefined })
+        const table = tableOf(seen(rates), { terms, budgetAt: () => 0.05, onEpochs: phaseMs !== undefined })
         const policy = tablePolicy(table, terms, phaseMs)
         const ttl = policy.ttl(age)
         const lapse = policy.plateaus!.lapseOf(fetchedAt, ttl)

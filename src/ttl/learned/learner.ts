@@ -214,7 +214,7 @@ export class Learner implements Learning {
   }
 
   #table({ terms, prior }: Agreement, chain: Chain): TtlTable {
-    return tableOf(beliefOf(chain, prior).uppers, this.#rules(terms))
+    return tableOf(beliefOf(chain, prior), this.#rules(terms))
   }
 
   #rules(terms: LearnedTerms): TableRules {

@@ -1,12 +1,11 @@
 /** The learned curve, class by class, as operators see it. */
 import { ageBorders, endOfClass } from './age-classes.ts'
-import { invert } from './age-curve.ts'
 import { oneSided95 } from './bounds.ts'
 import { beliefOf, type Chain } from './hierarchy.ts'
 import { tablePolicy } from './learned-policy.ts'
 import type { ClassReport, MeasuredStaleness } from './learning.ts'
 import type { Belief } from './level.ts'
-import { plateauAges, type TableRules, tableOf } from './ttl-table.ts'
+import { plateauAges, type TableRules, tableOf, ttlWithin } from './ttl-table.ts'
 
 export interface ReportRules extends TableRules {
   readonly prior: Belief
@@ -14,18 +13,16 @@ export interface ReportRules extends TableRules {
 }
 
 export function reportOf(chain: Chain, rules: ReportRules): readonly ClassReport[] {
-  const { terms, prior, budgetAt, measured } = rules
+  const { terms, prior, measured } = rules
   const { floorMs, capMs } = terms
   const belief = beliefOf(chain, prior)
   const { uppers: uppers95 } = beliefOf(chain, prior, oneSided95)
-  const curve = { borders: ageBorders, rates: belief.uppers }
-  const policy = tablePolicy(tableOf(belief.uppers, rules), terms)
+  const policy = tablePolicy(tableOf(belief, rules), terms)
   return Array.from(ageBorders, (fromMs, at) => {
     // Open buckets have the floor, whatever their rate. It binds where that is too high for it.
     const isOpen = fromMs < 0
     const ages = isOpen ? [-floorMs] : plateauAges(at)
-    const cap = isOpen ? floorMs : capMs
-    const asked = Math.min(...ages.map((age) => invert(curve, age, { budget: budgetAt(age), cap })))
+    const asked = Math.min(...ages.map((age) => ttlWithin(rules, { at, age }, belief)))
     return {
       fromMs,
       toMs: endOfClass(ageBorders, at),

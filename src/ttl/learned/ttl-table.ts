@@ -1,8 +1,10 @@
 /** TTLs over age, made of what was learned: constant on plateaus, going up or down as the data say. */
+import { ladder } from '../ladder.ts'
 import { ageBorders, endOfClass } from './age-classes.ts'
 import { invert } from './age-curve.ts'
 import { periodOf, quantumMs } from './epochs.ts'
 import type { LearnedTerms } from './learning.ts'
+import type { Belief } from './level.ts'
 
 /** From each of `ages` up to the next one, the TTL at the same index. */
 export interface TtlTable {
@@ -30,22 +32,40 @@ export function plateauAges(at: number): readonly number[] {
   return Array.from({ length: plateausOfClass }, (_, part) => from + part * width)
 }
 
-/** The open buckets' class is left out: they have the floor. */
-const edges = Array.from(ageBorders.keys()).slice(1).flatMap(plateauAges)
+/** Where all plateaus begin, but for that of open buckets: they have the floor. */
+const edges = Array.from(ageBorders.keys())
+  .slice(1)
+  .flatMap((at) => plateauAges(at).map((age) => ({ at, age })))
 
-/** `rates` are in changes per millisecond, one for each age class. */
-export function tableOf(rates: Float64Array, { terms, budgetAt, onEpochs }: TableRules): TtlTable {
-  const { floorMs, capMs } = terms
-  const curve = { borders: ageBorders, rates }
-  const exact = edges.map((age) => invert(curve, age, { budget: budgetAt(age), cap: capMs }))
+const published = ladder()
+
+/**
+ * The TTL that the budget asks for at an age in the class `at`. Where nothing is known, it is at most that of the published
+ * ladder. Not just that: a TTL may reach into classes of which it is known that they change more often.
+ */
+export function ttlWithin(
+  { terms, budgetAt }: TableRules,
+  { at, age }: { at: number; age: number },
+  known: Known,
+): number {
+  const curve = { borders: ageBorders, rates: known.uppers }
+  const ttl = invert(curve, age, { budget: budgetAt(age), cap: terms.capMs })
+  return known.origins[at] === 'prior' ? Math.min(ttl, published.ttl(age)) : ttl
+}
+
+type Known = Pick<Belief, 'uppers' | 'origins'>
+
+export function tableOf(known: Known, rules: TableRules): TtlTable {
+  const { floorMs } = rules.terms
+  const exact = edges.map((edge) => ttlWithin(rules, edge, known))
   const ages = [Number.NEGATIVE_INFINITY]
   const ttls = [floorMs]
   for (let i = 0; i < edges.length; i++) {
     // What keeps the budget at both ends of a plateau keeps it in between.
     const shortest = Math.min(exact[i]!, exact[i + 1] ?? exact[i]!)
-    const ttl = Math.max(floorMs, onEpochs ? periodOf(shortest, quantumMs) : shortest)
+    const ttl = Math.max(floorMs, rules.onEpochs ? periodOf(shortest, quantumMs) : shortest)
     if (ttl === ttls[ttls.length - 1]) continue
-    ages.push(edges[i]!)
+    ages.push(edges[i]!.age)
     ttls.push(ttl)
   }
   return { ages: Float64Array.from(ages), ttls: Float64Array.from(ttls), hints: hintsOf(ages) }

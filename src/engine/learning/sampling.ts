@@ -1,0 +1,156 @@
+/**
+ * Learning on demand: buckets of shapes that were asked for lately are fetched twice, a given time apart. What differs is
+ * observed as with every fetch that lands. A shape can be fetched only with the headers of a client that asked for it, so
+ * the last request of some shapes is kept for a while.
+ */
+import { BoundedMap } from '../../core/bounded-map.ts'
+import type { Clock, EpochMs } from '../../core/clock.ts'
+import {
+  countOf,
+  hullOf,
+  type Interval,
+  type Intervals,
+  intersectAll,
+  nothing,
+  subtractAll,
+  uniteAll,
+} from '../../core/interval.ts'
+import type { Key } from '../../core/key.ts'
+import type { LearnedEvent } from '../../ttl/learned/learning.ts'
+import type { GapFiller } from '../fill.ts'
+import { backgroundTrip, type IntervalCacheOptions, type Trip } from '../trip.ts'
+
+export interface SamplingOrder {
+  readonly gapMs: number
+  /** Buckets to fetch. */
+  readonly samples: number
+}
+
+export interface Sampled {
+  readonly observations: number
+  readonly changed: number
+  readonly shapes: number
+}
+
+/** Why nothing was sampled: it is being done already, or no shape that learns was fetched lately. */
+export type NotSampled = 'busy' | 'idle'
+
+const maxShapes = 64
+const keptMs = 10 * 60_000
+/** A query for few buckets costs about as much as one for a single one. */
+const bucketsPerQuery = 10
+
+interface Recent {
+  readonly trip: Trip
+  readonly at: EpochMs
+}
+
+interface Choice {
+  readonly trip: Trip
+  readonly intervals: Intervals
+}
+
+export class Sampling {
+  readonly #clock: Clock
+  readonly #hasSeveral: boolean
+  readonly #filler: Pick<GapFiller, 'inBackground'>
+  /** Oldest first. */
+  readonly #recent = new BoundedMap<Key, Recent>({ maxEntries: maxShapes })
+  #isBusy = false
+
+  constructor({ clock, backend }: IntervalCacheOptions, filler: Pick<GapFiller, 'inBackground'>) {
+    this.#clock = clock
+    this.#hasSeveral = backend.capabilities.severalIntervals
+    this.#filler = filler
+  }
+
+  /** A request is about to ask the database. */
+  note(trip: Trip): void {
+    if (trip.learning === undefined) return
+    this.#dropOld()
+    this.#recent.set(trip.key, { trip: backgroundTrip(trip, trip.learning), at: this.#clock.now() })
+  }
+
+  async run({ gapMs, samples }: SamplingOrder): Promise<Sampled | NotSampled> {
+    this.#dropOld()
+    if (this.#isBusy) return 'busy'
+    if (this.#recent.size === 0) return 'idle'
+    this.#isBusy = true
+    try {
+      const tally = new Tally()
+      const choices = this.#choices(samples)
+      const began = this.#clock.elapsed()
+      for (const choice of choices) await this.#fetch(choice, tally)
+      const restMs = Math.max(0, began + gapMs - this.#clock.elapsed())
+      await new Promise<void>((resolve) => void this.#clock.after(restMs, resolve))
+      for (const choice of choices) await this.#fetch(choice, tally)
+      return { observations: tally.observations, changed: tally.changed, shapes: tally.shapes.size }
+    } finally {
+      this.#isBusy = false
+    }
+  }
+
+  #dropOld(): void {
+    const since = this.#clock.now() - keptMs
+    for (const [key, { at }] of this.#recent) {
+      if (at >= since) return
+      this.#recent.delete(key)
+    }
+  }
+
+  /** In turn over the shapes, so that few samples are of many shapes. No bucket twice: copies of one instant do not differ. */
+  #choices(samples: number): Choice[] {
+    const trips = [...this.#recent.values()].map(({ trip }) => trip)
+    const taken = new Map<Trip, Intervals>()
+    const choices: Choice[] = []
+    const mostTries = 4 * Math.ceil(samples / bucketsPerQuery)
+    for (let tries = 0, left = samples; left > 0 && tries < mostTries; tries++) {
+      const trip = trips[tries % trips.length]!
+      const before = taken.get(trip) ?? nothing
+      const free = subtractAll(this.#intervals(trip, Math.min(left, bucketsPerQuery)), before)
+      const intervals = this.#hasSeveral ? free : free.slice(0, 1)
+      if (intervals.length === 0) continue
+      taken.set(trip, uniteAll(before, intervals))
+      left -= countOf(intervals)
+      choices.push({ trip, intervals })
+    }
+    return choices
+  }
+
+  #intervals({ plan: { whole } }: Trip, buckets: number): Intervals {
+    const hull = hullOf(whole)
+    if (!this.#hasSeveral) return intersectAll(whole, [this.#place(hull, buckets)])
+    let chosen = nothing
+    for (let i = 0; i < buckets; i++) chosen = uniteAll(chosen, [this.#place(hull, 1)])
+    return intersectAll(whole, chosen)
+  }
+
+  /** Every order of magnitude of the age is as likely as the others: rates differ by age, and most buckets are old. */
+  #place({ from, to }: Interval, buckets: number): Interval {
+    const end = to - Math.floor((to - from) ** this.#clock.random()) + 1
+    const start = Math.max(from, end - buckets)
+    return { from: start, to: Math.min(to, start + buckets) }
+  }
+
+  async #fetch({ trip, intervals }: Choice, tally: Tally): Promise<void> {
+    if (intervals.length === 0) return
+    const observe = (event: LearnedEvent): void => {
+      tally.add(event)
+      trip.learning?.observe(event)
+    }
+    await this.#filler.inBackground(backgroundTrip(trip, { observe }), intervals)
+  }
+}
+
+class Tally {
+  observations = 0
+  changed = 0
+  readonly shapes = new Set<Key>()
+
+  add(event: LearnedEvent): void {
+    if (event.kind !== 'refetch') return
+    this.observations += event.changed.length
+    for (const flag of event.changed) this.changed += flag
+    this.shapes.add(event.shape.key)
+  }
+}

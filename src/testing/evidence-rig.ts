@@ -1,0 +1,119 @@
+/** Nodes that keep what they learn in one store, with learners that only add up; for tests of evidence in cells. */
+import { evidenceRoundMs, SharedEvidence } from '../engine/learning/shared-evidence.ts'
+import type { Cells } from '../stores/cells.ts'
+import { memoryCells } from '../stores/memory/cells.ts'
+import type { EvidenceRow } from '../ttl/learned/learner.ts'
+import { type FakeClock, fakeClock } from './fake-clock.ts'
+
+type Level = EvidenceRow['level']
+
+/** A learner that forgets nothing, so that sums can be compared exactly. */
+class Ledger {
+  readonly #clock: FakeClock
+  readonly #own = new Map<string, EvidenceRow>()
+  foreign: readonly EvidenceRow[] = []
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock
+  }
+
+  see(name: string, changes = 1, level: Level = 'source'): void {
+    this.adopt([{ level, name, at: this.#clock.now(), sums: Float64Array.of(0, changes, 0, 0) }])
+  }
+
+  own(): readonly EvidenceRow[] {
+    const at = this.#clock.now()
+    return [...this.#own.values()].map((row) => ({ ...row, at, sums: row.sums.slice() }))
+  }
+
+  setForeign(rows: readonly EvidenceRow[]): void {
+    this.foreign = rows
+  }
+
+  adopt(rows: readonly EvidenceRow[]): void {
+    for (const row of rows) {
+      const id = `${row.level} ${row.name}`
+      const sums = this.#own.get(id)?.sums ?? new Float64Array(row.sums.length)
+      this.#own.set(id, { ...row, sums: sums.map((sum, i) => sum + row.sums[i]!) })
+    }
+  }
+
+  disown(rows: readonly EvidenceRow[]): void {
+    this.adopt(rows.map((row) => ({ ...row, sums: row.sums.map((sum) => -sum) })))
+  }
+
+  get ownTotal(): number {
+    return totalOf(this.own())
+  }
+
+  /** What its curves are made of. */
+  get total(): number {
+    return this.ownTotal + totalOf(this.foreign)
+  }
+}
+
+const totalOf = (rows: readonly EvidenceRow[]): number => rows.reduce((sum, { sums }) => sum + sums[1]!, 0)
+
+export class LedgerNode {
+  readonly ledger: Ledger
+  readonly shared: SharedEvidence
+  readonly cut: { isCut: boolean }
+
+  constructor(clock: FakeClock, cells: Cells) {
+    this.ledger = new Ledger(clock)
+    this.cut = { isCut: false }
+    this.shared = new SharedEvidence({
+      ...{ clock, backend: 'main', learner: this.ledger },
+      cells: severable(cells, this.cut),
+    })
+  }
+
+  /** Nothing of it reaches the store from now on, and it does nothing more: it was killed. */
+  async kill(): Promise<void> {
+    this.cut.isCut = true
+    await this.shared.close()
+  }
+}
+
+/** Cells of which every third operation fails after it was carried out: the answer is lost on the way. */
+export function forgetful(clock: FakeClock, cells: Cells): Cells {
+  const lost = async <T>(result: T | Promise<T>): Promise<T> => {
+    const value = await result
+    if (clock.random() < 1 / 3) throw new Error('no answer in time')
+    return value
+  }
+  return Object.assign(Object.create(cells) as Cells, {
+    list: (...given: Parameters<Cells['list']>) => lost(cells.list(...given)),
+    put: (...given: Parameters<Cells['put']>) => lost(cells.put(...given)),
+    remove: (...given: Parameters<Cells['remove']>) => lost(cells.remove(...given)),
+    capabilities: cells.capabilities,
+  })
+}
+
+/** Cells that fail while they are cut off. */
+const severable = (cells: Cells, cut: { readonly isCut: boolean }): Cells =>
+  new Proxy(cells, {
+    get(target, name) {
+      const member = Reflect.get(target, name, target) as unknown
+      if (typeof member !== 'function') return member
+      return (...given: readonly unknown[]) => {
+        if (cut.isCut) throw new Error('the store cannot be reached')
+        return (member as (...all: readonly unknown[]) => unknown).apply(target, [...given])
+      }
+    },
+  })
+
+export function evidenceRig() {
+  const clock = fakeClock()
+  const cells = memoryCells({ clock })
+  const start = async () => {
+    const node = new LedgerNode(clock, cells)
+    await node.shared.load()
+    return node
+  }
+  return { clock, cells, start }
+}
+
+/** With its jitter, a round is over after this long. */
+export const roundMs = 1.1 * evidenceRoundMs
+export const leaseMs = 4 * evidenceRoundMs
