@@ -90,7 +90,7 @@ share, or \`null\` for a policy without one. A class has
 | \`ttlS\` | the shortest TTL of the class, in seconds |
 | \`source\` | where the rate comes from: \`shape\`, \`source\` (shapes of the same metric or data source), \`backend\`, \`prior\` (the published ladder); \`configured\`: the TTL is that of a policy that does not learn |
 | \`boundBy\` | \`floor\` or \`cap\` where it keeps the TTL from what the budget asks for, or \`null\` |
-| \`staleness\` | \`estimate\`, \`low\`, \`high\` (95 %) and \`error\` as shares, of so many \`samples\`; without samples 0, 0 and 1 |
+| \`staleness\` | \`estimate\`, \`low\`, \`high\` (95 %) and \`error\` as shares, of so many \`samples\`; without samples 0, 0 and 1. Measured in six groups of ages (0, 2 min, 10 min, 1 h, 6 h, 24 h): of the one that the class begins in, of the last for the last class |
 
 \`POST /-/ttl/learn\` takes JSON lines such as \`{"shape": "up", "age": 600, "gap": 60, "changed": false}\`: a bucket that was 600 s old was looked
 at again after 60 s and had not changed. \`shape\` is a key or the text of a query; one that was not asked for yet teaches the backend as a
