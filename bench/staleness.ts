@@ -9,7 +9,6 @@ import { coverageCases, printCoverage } from './staleness/coverage.ts'
 import { printMarks } from './staleness/marks.ts'
 import { readOptions, usage } from './staleness/options.ts'
 import { runAll } from './staleness/pool.ts'
-import { scenarios } from './staleness/scenarios.ts'
 import { casesOf, warmUpHours } from './staleness/suites.ts'
 import { rowsOf } from './staleness/summary.ts'
 import { printTables } from './staleness/table.ts'
@@ -18,7 +17,7 @@ if (process.argv.includes('--help')) {
   console.log(usage)
   process.exit()
 }
-const { grids, what, coverageRuns, jobs, json } = readOptions(process.argv.slice(2))
+const { grids, what, scenarios, coverageRuns, jobs, json } = readOptions(process.argv.slice(2))
 const all: StalenessRun[] = []
 console.log(`60 s buckets, refreshed every 10 s. Warm-up ${warmUpHours} h where nothing else is said.`)
 if (what === 'scenarios') await playScenarios()

@@ -1,10 +1,11 @@
 /** What `npm run bench:staleness` is told on its command line. */
 import { parseArgs } from 'node:util'
 import { type ChangeModelName, changeModels } from '../../src/testing/change-models.ts'
+import { type Scenario, scenarios } from './scenarios.ts'
 import { type Grid, suites } from './suites.ts'
 
 export const usage = `npm run bench:staleness -- [options]
-  --suite short|full   predefined grids (default: short); the other options of the grid replace it
+  --suite NAME         short (default), full or wide; with any of the next options, one grid is made of them
   --models LIST        of ${Object.keys(changeModels).join(', ')}
   --policies LIST      of ladder, fixed60, fixed300, oracle, learned
   --budgets LIST       shares or percentages, like 1%,5%
@@ -13,7 +14,7 @@ export const usage = `npm run bench:staleness -- [options]
   --viewers LIST
   --seeds N            seeds 1 to N
   --days N             simulated days after the warm-up of a day
-  --scenarios          only the scenarios: steps of the rate, cold start, latency, many shapes, two budgets
+  --scenarios LIST     only these, or all: ${Object.keys(scenarios).join(', ')}
   --coverage N         only this: whether intervals cover the truth, in N runs
   --jobs N             processes (default: 2)
   --json FILE          writes all runs there`
@@ -21,6 +22,7 @@ export const usage = `npm run bench:staleness -- [options]
 export interface BenchOptions {
   readonly grids: readonly Grid[]
   readonly what: 'table' | 'scenarios' | 'coverage'
+  readonly scenarios: readonly Scenario[]
   readonly coverageRuns: number
   readonly jobs: number
   readonly json: string | undefined
@@ -33,7 +35,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
     options: {
       ...{ suite: text, models: text, policies: text, budgets: text, rule: text, window: text },
       ...{ viewers: text, seeds: text, days: text, coverage: text, jobs: text, json: text },
-      scenarios: { type: 'boolean' },
+      scenarios: text,
     },
   })
   const list = (value: string | undefined) => value?.split(',')
@@ -50,12 +52,16 @@ export function readOptions(args: readonly string[]): BenchOptions {
   const suite = suites[(values.suite ?? 'short') as keyof typeof suites]
   return {
     grids: Object.keys(grid).length === 0 || values.suite !== undefined ? suite : [{ ...suite[0]!, ...grid }],
-    what: values.scenarios ? 'scenarios' : values.coverage === undefined ? 'table' : 'coverage',
+    what: values.scenarios !== undefined ? 'scenarios' : values.coverage === undefined ? 'table' : 'coverage',
+    scenarios: scenariosNamed(values.scenarios),
     coverageRuns: Number(values.coverage ?? 40),
     jobs: Number(values.jobs ?? 2),
     json: values.json,
   }
 }
+
+const scenariosNamed = (list = 'all'): Scenario[] =>
+  (list === 'all' ? Object.keys(scenarios) : list.split(',')).map((name) => scenarios[name]!)
 
 const shareOf = (text: string): number =>
   text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : Number(text)

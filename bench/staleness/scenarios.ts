@@ -5,7 +5,7 @@ import { ageGroups } from '../../src/testing/staleness-tally.ts'
 import { computeTtl } from '../../src/ttl/staleness-budget.ts'
 import { policyLabel } from './table.ts'
 
-interface Scenario {
+export interface Scenario {
   readonly title: string
   readonly cases: readonly StalenessCase[]
   print(runs: readonly StalenessRun[]): void
@@ -162,7 +162,9 @@ const twoBudgets: Scenario = {
   },
 }
 
-export const scenarios: readonly Scenario[] = [rise, fall, coldStart, latency, manyShapes, twoBudgets]
+export const scenarios: Readonly<Record<string, Scenario>> = {
+  ...{ rise, fall, cold: coldStart, latency, shapes: manyShapes, budgets: twoBudgets },
+}
 
 function printHours(run: StalenessRun, cohort: CohortRun, fromHour: number): void {
   const hours = cohort.hours.slice(fromHour).map((groups) => groups.map(percent).join('·'))
