@@ -166,11 +166,11 @@ const watchedSegments = (databases: ProxyServer['databases']): WatchedSegments[]
   )
 
 const learnedFigures = (databases: ProxyServer['databases']): LearnedFigures[] =>
-  databases.flatMap(({ name, backendRuntime, figures, learning }) => {
+  databases.flatMap(({ name, backendRuntime, figures }) => {
     const staleness = backendRuntime.staleness()
     if (staleness === undefined) return []
-    const { refetched, dropped } = learning()
-    return [{ backend: name, ...staleness, refetched, dropped, probes: figures().background }]
+    const counts = backendRuntime.learning.counts()
+    return [{ backend: name, ...staleness, ...counts, probes: figures().background }]
   })
 
 interface Ending {

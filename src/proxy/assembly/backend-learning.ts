@@ -43,7 +43,14 @@ export interface BackendLearningOptions {
   readonly evidence?: Evidence | undefined
 }
 
-export interface LearningFigures {
+export interface LearningCounts {
+  /** Stored buckets that were fetched again since the start, by what came of it. */
+  readonly refetched: { readonly same: number; readonly changed: number }
+  /** Events that other threads were not told of, because the main thread was behind. */
+  readonly dropped: number
+}
+
+export interface LearningFigures extends LearningCounts {
   /** Observed since the start. */
   readonly events: number
   /** Shapes and data sources with evidence of this node. */
@@ -51,10 +58,6 @@ export interface LearningFigures {
   readonly sources: number
   /** In the store. */
   readonly rows: EvidenceFigures
-  /** Stored buckets that were fetched again since the start, by what came of it. */
-  readonly refetched: { readonly same: number; readonly changed: number }
-  /** Events that other threads were not told of, because the main thread was behind. */
-  readonly dropped: number
 }
 
 export class BackendLearning {
@@ -112,9 +115,14 @@ export class BackendLearning {
     const count = (level: EvidenceRow['level']) => own.filter((row) => row.level === level).length
     return {
       ...{ events: this.#events, shapes: count('shape'), sources: count('source') },
-      ...{ rows: this.#shared?.figures ?? { own: 0, foreign: 0 }, dropped: this.#dropped },
-      refetched: { ...this.#refetched },
+      rows: this.#shared?.figures ?? { own: 0, foreign: 0 },
+      ...this.counts(),
     }
+  }
+
+  /** Without those that take a look at all evidence. */
+  counts(): LearningCounts {
+    return { refetched: { ...this.#refetched }, dropped: this.#dropped }
   }
 
   /** Resolves when what is in the store has been taken in, or cannot be read. */
