@@ -35,6 +35,12 @@ in force and what came of the last reload, and of each URL of a database whether
 \`learning\` of a backend in \`/-/status\` says what there is to learn from: \`events\` observed since the start, by all threads of the
 process; \`shapes\` and \`sources\` (metrics or data sources) that it has evidence about; \`rows\` of evidence in the store, of this node (\`own\`) and of
 others (\`foreign\`); and events that were \`dropped\` on the way between threads, because the main thread was behind.
+\`refetched\` counts stored buckets that were fetched again, by what came of it.
+
+A backend with a staleness budget has \`staleness\`: the \`budget\`; \`groups\` of ages, each with what was measured (as in \`/-/ttl\`), the shortest
+TTL at these ages (\`ttlS\`) and what binds it (\`boundBy\`: \`floor\`, \`cap\`, both or neither); and \`isKept\`: \`false\` where the low end of a
+group is above the budget, \`true\` where no high end is, \`null\` where the samples do not tell. Groups without samples, and those that the floor
+binds, do not count in it. It is of all nodes that share a store.
 
 ## Stores
 
@@ -84,7 +90,7 @@ share, or \`null\` for a policy without one. A class has
 | \`ttlS\` | the shortest TTL of the class, in seconds |
 | \`source\` | where the rate comes from: \`shape\`, \`source\` (shapes of the same metric or data source), \`backend\`, \`prior\` (the published ladder); \`configured\`: the TTL is that of a policy that does not learn |
 | \`boundBy\` | \`floor\` or \`cap\` where it keeps the TTL from what the budget asks for, or \`null\` |
-| \`staleness\` | \`estimate\`, \`low\`, \`high\` (95 %) and \`error\` as shares, of so many \`samples\`; without samples 0, 0 and 1 |
+| \`staleness\` | \`estimate\`, \`low\`, \`high\` (95 %) and \`error\` as shares, of so many \`samples\`; without samples 0, 0 and 1. Measured in six groups of ages (0, 2 min, 10 min, 1 h, 6 h, 24 h): of the one that the class begins in, of the last for the last class |
 
 \`POST /-/ttl/learn\` takes JSON lines such as \`{"shape": "up", "age": 600, "gap": 60, "changed": false}\`: a bucket that was 600 s old was looked
 at again after 60 s and had not changed. \`shape\` is a key or the text of a query; one that was not asked for yet teaches the backend as a

@@ -8,7 +8,7 @@ import { systemClock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import { type Admin, startAdmin } from '../proxy/admin/admin.ts'
 import { runThrough } from '../proxy/admin/run.ts'
-import { viewOfStore } from '../proxy/admin/views.ts'
+import { viewOfStaleness, viewOfStore } from '../proxy/admin/views.ts'
 import type { ProxyServer } from '../proxy/assembly/server.ts'
 import type { Fleet } from '../proxy/fleet/fleet.ts'
 import type { ModeState } from '../proxy/request/settings.ts'
@@ -110,12 +110,16 @@ function statusOf({ databases, memory, stores }: ProxyServer, kindOf: Running['k
   return {
     memory,
     stores: stores().map(viewOfStore),
-    backends: databases.map(({ name, url, flavour, modes, figures, segments, learning }) => {
+    backends: databases.map(({ name, url, flavour, modes, figures, segments, learning, backendRuntime }) => {
       const { upstreams, flights, requests } = figures()
       const told = upstreams.map(({ since, ...state }) => ({ ...state, since: iso(since) }))
       const type = kindOf(name)
       const state = { ...modeOf(modes.state), ...(segments && { segments: segmentsOf(segments) }) }
-      return { name, type, url, flavour, upstreams: told, flights, ...state, requests, learning: learning() }
+      const staleness = backendRuntime.staleness()
+      return {
+        ...{ name, type, url, flavour, upstreams: told, flights, ...state, requests, learning: learning() },
+        ...(staleness && { staleness: viewOfStaleness(staleness) }),
+      }
     }),
   }
 }

@@ -13,6 +13,7 @@ import type { FleetFigures } from '../telemetry/fleet-families.ts'
 import { type LogFormat, logWarnings, toStream } from '../telemetry/log.ts'
 import { type ThreadFigures, watchProcess, withThreads } from '../telemetry/process-figures.ts'
 import type { WatchedSegments } from '../telemetry/segment-families.ts'
+import type { LearnedFigures } from '../telemetry/staleness-families.ts'
 import { Telemetry } from '../telemetry/telemetry.ts'
 import { version } from '../version.ts'
 import { type RunningWorkerPool, startWorkerPool } from '../workers/main-thread.ts'
@@ -146,6 +147,7 @@ function telemetryOf({ config, format, server, fleet, spans, threads }: Watched)
     flights: () => sum('flights'),
     requestsInFlight: () => sum('requests'),
     segments: () => watchedSegments(server()?.databases ?? []),
+    learned: () => learnedFigures(server()?.databases ?? []),
     fleet,
     traces: spans,
     process: () => withThreads(watch.read(), threads()),
@@ -162,6 +164,14 @@ const watchedSegments = (databases: ProxyServer['databases']): WatchedSegments[]
   databases.flatMap(({ name, segments }) =>
     segments === undefined ? [] : [{ backend: name, ...segments, ageSeconds: segments.ageMs / 1000 }],
   )
+
+const learnedFigures = (databases: ProxyServer['databases']): LearnedFigures[] =>
+  databases.flatMap(({ name, backendRuntime, figures }) => {
+    const staleness = backendRuntime.staleness()
+    if (staleness === undefined) return []
+    const counts = backendRuntime.learning.counts()
+    return [{ backend: name, ...staleness, ...counts, probes: figures().background }]
+  })
 
 interface Ending {
   readonly server: ProxyServer

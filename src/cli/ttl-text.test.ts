@@ -77,6 +77,18 @@ test('what is learned is shown with its rates, what was measured, and whether th
   assert.ok(lines.some((line) => line.includes('·')))
 })
 
+test('the last class, which begins within a day, has what was measured above a day', () => {
+  const measured = (samples: number) => ({ ...unmeasured, samples })
+  const classes = [
+    classOf(null, 54_000, {}),
+    classOf(54_000, 76_800, { staleness: measured(6) }),
+    classOf(76_800, null, { staleness: measured(24) }),
+  ]
+  const rows = ttlLines({ ...learnt, classes }, style).slice(-2)
+  assert.match(rows[0]!, /^6 h–1 d .* 6 {2}not certain yet$/)
+  assert.match(rows[1]!, /^> 1 d .* 24 {2}not certain yet$/)
+})
+
 test('whose TTLs they are is said, without what could move the cursor, and ASCII is enough', () => {
   const named = { ...learnt, rule: 'exact\u001b[2J', shape: 'abc' }
   const lines = ttlLines(named, { ...style, hasUtf8: false, columns: 40 })

@@ -1,5 +1,6 @@
 /** The TTLs of one backend as a curve and a table, for terminals. */
 import type { BackendTtl } from '../proxy/admin/ttl.ts'
+import type { MeasuredStaleness } from '../ttl/learned/learning.ts'
 import type { TtlClass } from '../ttl/report.ts'
 import { type Colour, type Column, oneLine, percent, secondsText, tableLines } from './text.ts'
 
@@ -101,14 +102,19 @@ function tableOf({ budget, classes }: BackendTtl): string[] {
     const ttl = rangeText(inside.map(({ ttlS }) => ttlS))
     if (!isLearned) return [groupText(from, to), ttl]
     const every = rangeText(inside.flatMap(({ rate }) => (rate !== null && rate > 0 ? [1 / rate] : [])))
-    const last = inside.at(-1)!
-    return [groupText(from, to), ttl, every, measuredText(last), samplesOf(last), verdictOf(inside, budget)]
+    const { staleness } = inside.findLast((each) => isMeasuredIn(each, from, to)) ?? inside.at(-1)!
+    const verdict = [...verdictOf(staleness, budget), ...boundsOf(inside)].join(', ')
+    return [groupText(from, to), ttl, every, measuredText(staleness), samplesOf(staleness), verdict]
   })
   return tableLines(heads.slice(0, rows[0]!.length), rows)
 }
 
 const isInside = ({ ageFromS, ageToS }: TtlClass, from: number, to: number): boolean =>
   (ageFromS ?? Number.NEGATIVE_INFINITY) < to && (ageToS ?? Number.POSITIVE_INFINITY) > from
+
+/** A class has what was measured in the group that it begins in; the last class, which has no end, that of the last group. */
+const isMeasuredIn = ({ ageFromS, ageToS }: TtlClass, from: number, to: number): boolean =>
+  to === Number.POSITIVE_INFINITY ? ageToS === null : ageToS !== null && (ageFromS ?? from) >= from
 
 function groupText(from: number, to: number): string {
   if (from === Number.NEGATIVE_INFINITY) return `< ${ageText(to)}`
@@ -121,22 +127,23 @@ function rangeText(seconds: readonly number[]): string {
   return low === high ? low! : `${low}–${high}`
 }
 
-function measuredText({ staleness: { estimate, low, high, samples } }: TtlClass): string {
+function measuredText({ estimate, low, high, samples }: MeasuredStaleness): string {
   if (samples === 0) return '–'
   return `${shareText(estimate)} (${shareText(low).replace(' %', '')}–${shareText(high)})`
 }
 
-const samplesOf = ({ staleness: { samples } }: TtlClass): string =>
-  Math.round(samples).toLocaleString('en-US')
+const samplesOf = ({ samples }: MeasuredStaleness): string => Math.round(samples).toLocaleString('en-US')
 
-/** Whether the interval of what was measured lies within the budget, and what keeps the TTL from obeying it. */
-function verdictOf(inside: readonly TtlClass[], budget: number | null): string {
-  const { low, high, samples } = inside.at(-1)!.staleness
-  const bounds = [...new Set(inside.flatMap(({ boundBy }) => (boundBy === null ? [] : [`${boundBy} binds`])))]
-  if (budget === null || samples === 0) return bounds.join(', ')
-  const verdict = high <= budget ? 'within budget' : low > budget ? 'over budget' : 'not certain yet'
-  return [verdict, ...bounds].join(', ')
+/** Whether the interval of what was measured lies within the budget. */
+function verdictOf({ low, high, samples }: MeasuredStaleness, budget: number | null): string[] {
+  if (budget === null || samples === 0) return []
+  return [high <= budget ? 'within budget' : low > budget ? 'over budget' : 'not certain yet']
 }
+
+/** What keeps TTLs from obeying the budget. */
+const boundsOf = (inside: readonly TtlClass[]): string[] => [
+  ...new Set(inside.flatMap(({ boundBy }) => (boundBy === null ? [] : [`${boundBy} binds`]))),
+]
 
 /** Two digits that count, however small: 0.25 %, 1 %, 12 %. */
 const shareText = (share: number): string =>

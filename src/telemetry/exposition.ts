@@ -14,6 +14,21 @@ export interface Family {
   readonly example?: string
 }
 
+type More = Partial<Pick<Family, 'labels' | 'example'>>
+
+export const counter = (name: string, help: string, more: More = {}): Family => ({
+  ...{ name, type: 'counter', help, labels: {} },
+  ...more,
+})
+export const gauge = (name: string, help: string, more?: More): Family => ({
+  ...counter(name, help, more),
+  type: 'gauge',
+})
+export const histogram = (name: string, help: string, more?: More): Family => ({
+  ...counter(name, help, more),
+  type: 'histogram',
+})
+
 /** name, value, name, value … */
 export type Labels = readonly string[]
 

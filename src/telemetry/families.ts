@@ -4,23 +4,9 @@ import { leaseResults } from '../engine/cell-claims.ts'
 import { verifyResults } from '../engine/shadow/log.ts'
 import { breakerStates } from '../stores/breaker.ts'
 import { evictionReasons, storeOperations } from '../stores/figures.ts'
-import type { Family } from './exposition.ts'
+import { counter, type Family, gauge, histogram } from './exposition.ts'
 import { nodeStates, originStatuses, phases } from './labels.ts'
-
-type More = Partial<Pick<Family, 'labels' | 'example'>>
-
-const counter = (name: string, help: string, more: More = {}): Family => ({
-  ...{ name, type: 'counter', help, labels: {} },
-  ...more,
-})
-const gauge = (name: string, help: string, more?: More): Family => ({
-  ...counter(name, help, more),
-  type: 'gauge',
-})
-const histogram = (name: string, help: string, more?: More): Family => ({
-  ...counter(name, help, more),
-  type: 'histogram',
-})
+import { stalenessMetrics } from './staleness-metrics.ts'
 
 const backend = { backend: 'name of the backend' }
 const store = { store: '`memory`, or the name of the store in the configuration' }
@@ -112,6 +98,7 @@ export const families = {
     'Intervals that were marked as changed because their segments had.',
     { labels: backend, example: 'sum by (backend) (increase(windowpane_segments_marked_total[1h]))' },
   ),
+  ...stalenessMetrics,
   inFlight: gauge('windowpane_requests_in_flight', 'Complete requests that are being answered.'),
   cut: counter(
     'windowpane_connections_cut_total',

@@ -64,3 +64,10 @@ export const phases = ['plan', 'lookup', 'fetch', 'reply'] as const
 /** Whether a node that shares a store was heard of lately. */
 export const nodeStates = ['up', 'missing'] as const
 export type NodeState = (typeof nodeStates)[number]
+
+/** The ages from which the groups begin that staleness is measured in, in the order of `stalenessGroups`. */
+export const ageGroups = ['0s', '2m', '10m', '1h', '6h', '24h'] as const
+
+/** What queries that no client waited for were sent for, and how they ended. */
+export const probeKinds = ['sample', 'sentinel', 'refresh'] as const
+export const probeResults = ['same', 'changed', 'failed'] as const

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fakeClock } from '../testing/fake-clock.ts'
+import { stalenessGroups } from '../ttl/learned/staleness-meter.ts'
+import type { GroupReport } from '../ttl/staleness-report.ts'
 import type { Family } from './exposition.ts'
 import { families } from './families.ts'
 import { NOW, samplePlan, sampleVisit, visits } from './fixtures.ts'
-import { outcomeReasons } from './labels.ts'
+import { ageGroups, outcomeReasons } from './labels.ts'
 import { Metrics } from './metrics.ts'
 import { recordOf } from './record.ts'
+import type { LearnedFigures } from './staleness-families.ts'
 
 const processFigures = {
   cpuSeconds: 1.5,
@@ -15,6 +18,31 @@ const processFigures = {
   heapBytes: 500,
   externalBytes: 100,
   lagSeconds: { p50: 0, p99: 0.002, max: 0.01 },
+}
+
+const group = (i: number, changed: Partial<GroupReport>): GroupReport => ({
+  ...{ fromMs: stalenessGroups[i]!, toMs: stalenessGroups[i + 1] ?? Number.POSITIVE_INFINITY },
+  ...{ estimate: 0, low: 0, high: 1, samples: 0, error: 0, ttlMs: 86_400_000, boundBy: [] },
+  ...changed,
+})
+
+const learnedFigures: LearnedFigures = {
+  backend: 'main',
+  budget: 0.01,
+  isKept: undefined,
+  groups: [
+    group(0, { ttlMs: 5000, boundBy: ['floor'] }),
+    group(1, { estimate: 0.02, low: 0.005, high: 0.04, samples: 250.5, error: 0.125, ttlMs: 12_500 }),
+    ...[2, 3, 4].map((i) => group(i, {})),
+    group(5, { boundBy: ['cap'] }),
+  ],
+  refetched: { same: 900, changed: 100 },
+  probes: {
+    sample: { same: 21, changed: 22, failed: 23 },
+    sentinel: { same: 24, changed: 25, failed: 26 },
+    refresh: { same: 27, changed: 28, failed: 29 },
+  },
+  dropped: 6,
 }
 
 const newMetrics = () =>
@@ -47,6 +75,7 @@ const newMetrics = () =>
         { backend: 'main', isTrusted: true, ageSeconds: 4.5, segments: 812, marked: 3 },
         { backend: 'other', isTrusted: false, ageSeconds: 99, segments: 0, marked: 0 },
       ],
+      learned: () => [learnedFigures],
       fleet: () => ({ nodes: { up: 3, missing: 1 }, isConnected: true }),
       traces: () => ({ sent: 8, dropped: 3 }),
       process: () => processFigures,
@@ -94,6 +123,11 @@ function parse(text: string): Map<string, Sample[]> {
 }
 
 const render = (metrics: Metrics): string => [...metrics.render()].join('')
+
+const byAge = (name: string) => (ageAndValue: string) => {
+  const [age, value] = ageAndValue.split(' ')
+  return `${name}{backend="main",age="${age}"} ${value}`
+}
 
 test('what is shown, to the letter', () => {
   const metrics = newMetrics()
@@ -173,6 +207,26 @@ test('what is shown, to the letter', () => {
     'windowpane_segments_view_age_seconds{backend="other"} 99',
     'windowpane_segments_watched{backend="main"} 812',
     'windowpane_segments_marked_total{backend="main"} 3',
+    'windowpane_staleness_ratio{backend="main",age="2m"} 0.02',
+    'windowpane_staleness_low_ratio{backend="main",age="2m"} 0.005',
+    ...['0s 1', '2m 0.04', '10m 1', '1h 1', '6h 1', '24h 1'].map(byAge('windowpane_staleness_high_ratio')),
+    'windowpane_staleness_samples{backend="main",age="2m"} 250.5',
+    'windowpane_staleness_error_ratio{backend="main",age="2m"} 0.125',
+    'windowpane_staleness_budget_ratio{backend="main"} 0.01',
+    'windowpane_staleness_bound{backend="main",age="0s",by="floor"} 1',
+    'windowpane_staleness_bound{backend="main",age="24h",by="cap"} 1',
+    ...['0s 5', '2m 12.5', '10m 86400', '1h 86400', '6h 86400', '24h 86400'].map(
+      byAge('windowpane_learned_ttl_seconds'),
+    ),
+    'windowpane_refetched_buckets_total{backend="main",result="same"} 900',
+    'windowpane_refetched_buckets_total{backend="main",result="changed"} 100',
+    ...['sample', 'sentinel', 'refresh'].flatMap((kind, i) =>
+      ['same', 'changed', 'failed'].map(
+        (result, j) =>
+          `windowpane_probes_total{backend="main",kind="${kind}",result="${result}"} ${21 + 3 * i + j}`,
+      ),
+    ),
+    'windowpane_learning_events_dropped_total{backend="main"} 6',
     'windowpane_fleet_nodes{state="up"} 3',
     'windowpane_fleet_nodes{state="missing"} 1',
     'windowpane_fleet_connected 1',
@@ -300,4 +354,16 @@ test('closed connections are counted by reason, and every reason is there from t
   const text = [...metrics.render()].join('')
   assert.match(text, /^windowpane_connections_cut_total\{reason="slow_sender"\} 3$/m)
   assert.match(text, /^windowpane_connections_cut_total\{reason="held_connection"\} 0$/m)
+})
+
+test('the groups of ages have the names of the ages that they begin with', () => {
+  const unit = { s: 1000, m: 60_000, h: 3_600_000 }
+  const begins = ageGroups.map((name) => Number.parseInt(name, 10) * unit[name.at(-1) as 's' | 'm' | 'h'])
+  // The first one has the buckets that are not over yet, too.
+  assert.deepEqual(begins, [0, ...stalenessGroups.slice(1)])
+})
+
+test('without a staleness budget there are no metrics of it', () => {
+  const metrics = new Metrics({ clock: fakeClock(NOW), version: '1', sources: { learned: () => [] } })
+  assert.doesNotMatch(render(metrics), /^windowpane_(staleness|learn|probes|refetched)/m)
 })

@@ -16,6 +16,7 @@ import { type OriginStatus, phases } from './labels.ts'
 import type { ProcessFigures } from './process-figures.ts'
 import { bucketsOf, type RequestRecord } from './record.ts'
 import { segmentFamilies, type WatchedSegments } from './segment-families.ts'
+import { type LearnedFigures, stalenessFamilies } from './staleness-families.ts'
 import { type NamedStore, StoreTimes, storeFamilies } from './store-families.ts'
 
 /** Figures that others keep; read when metrics are rendered. What is not given is not shown. */
@@ -26,6 +27,8 @@ export interface MetricSources {
   flights?(): number
   requestsInFlight?(): number
   segments?(): readonly WatchedSegments[]
+  /** Of backends with a staleness budget. */
+  learned?(): readonly LearnedFigures[]
   /** Undefined where no store is shared with other nodes. */
   fleet?(): FleetFigures | undefined
   traces?(): { readonly sent: number; readonly dropped: number } | undefined
@@ -215,7 +218,7 @@ export class Metrics {
   }
 
   *#fromSources(): Iterable<string> {
-    const { stores, leases, memory, flights, requestsInFlight, segments, fleet, traces, process } =
+    const { stores, leases, memory, flights, requestsInFlight, segments, learned, fleet, traces, process } =
       this.#options.sources ?? {}
     if (requestsInFlight !== undefined) yield single(families.inFlight, requestsInFlight())
     if (flights !== undefined) yield single(families.flights, flights())
@@ -232,6 +235,8 @@ export class Metrics {
       )
     const watched = segments?.() ?? []
     if (watched.length > 0) yield segmentFamilies(watched.slice(0, maxBackends))
+    const learning = learned?.() ?? []
+    if (learning.length > 0) yield stalenessFamilies(learning.slice(0, maxBackends))
     const nodes = fleet?.()
     if (nodes !== undefined) yield fleetFamilies(nodes)
     const spans = traces?.()

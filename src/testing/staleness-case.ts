@@ -1,5 +1,5 @@
 /** What a simulation of staleness is told and what it tells: values only, so that other processes can run it. */
-import type { MeasuredStaleness } from '../ttl/learned/learning.ts'
+import type { ClassReport, MeasuredStaleness } from '../ttl/learned/learning.ts'
 import type { ChangeModelName } from './change-models.ts'
 import type { Shown } from './staleness-tally.ts'
 
@@ -63,4 +63,6 @@ export interface StalenessRun {
   readonly cohorts: readonly CohortRun[]
   /** By group of age; nothing where no policy learns. */
   readonly measured: readonly MeasuredGroup[]
+  /** What was learned for the first policy that learns, at the end. */
+  readonly curve: readonly ClassReport[]
 }

@@ -31,7 +31,7 @@ export class StalenessReport {
     this.#costs = costs
   }
 
-  costs(requests: number): Omit<StalenessRun, 'cohorts' | 'measured'> {
+  costs(requests: number): Omit<StalenessRun, 'cohorts' | 'measured' | 'curve'> {
     const measured = this.#costs.slice(this.#case.warmUpHours)
     const perHour = (of: (cost: HourlyCost) => number) =>
       measured.reduce((sum, cost) => sum + of(cost), 0) / measured.length

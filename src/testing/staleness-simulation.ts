@@ -106,6 +106,7 @@ class StalenessSimulation {
       ...report.costs(this.#requests),
       cohorts: [...this.#cohorts.values()].map((cohort) => report.cohort(cohort)),
       measured: report.measured(this.#learner.staleness(), this.#learningTallies()),
+      curve: this.#curve(),
     }
   }
 
@@ -123,6 +124,11 @@ class StalenessSimulation {
       this.#cohorts.set(id, cohort)
     }
     return { cohort, source: String(source), name: String(index) }
+  }
+
+  #curve(): StalenessRun['curve'] {
+    const terms = this.#panels.find(({ cohort }) => cohort.policy.learns)?.cohort.policy.learns
+    return terms === undefined ? [] : this.#learner.report(terms)
   }
 
   #learningTallies(): StalenessTally[] {

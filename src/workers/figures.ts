@@ -1,4 +1,5 @@
 /** Figures of several threads as those of one process. */
+import { type BackgroundCounts, noProbes, type ProbeCounts } from '../engine/learning/counts.ts'
 import type { BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
 import type { UpstreamState } from '../proxy/upstream/endpoint.ts'
 import type { WorkerFigures } from './messages.ts'
@@ -8,6 +9,8 @@ export const noFigures: WorkerFigures = {
   thread: undefined,
   spans: undefined,
 }
+
+const noBackground: BackgroundCounts = { sample: noProbes, sentinel: noProbes, refresh: noProbes }
 
 /** Threads that have told nothing yet count as idle. */
 export function addUp(all: readonly (BackendRuntimeFigures | undefined)[]): BackendRuntimeFigures {
@@ -21,8 +24,21 @@ export function addUp(all: readonly (BackendRuntimeFigures | undefined)[]): Back
     flights: sum('flights'),
     requests: sum('requests'),
     upstreams: [...byUrl.values()].map((states) => states.reduce(worse)),
+    background: told.map(({ background }) => background).reduce(bothOf, noBackground),
   }
 }
+
+const bothOf = (a: BackgroundCounts, b: BackgroundCounts): BackgroundCounts => ({
+  sample: countsOf(a.sample, b.sample),
+  sentinel: countsOf(a.sentinel, b.sentinel),
+  refresh: countsOf(a.refresh, b.refresh),
+})
+
+const countsOf = (a: ProbeCounts, b: ProbeCounts): ProbeCounts => ({
+  same: a.same + b.same,
+  changed: a.changed + b.changed,
+  failed: a.failed + b.failed,
+})
 
 /** Each thread has its own connections: what one of them cannot reach is worth showing. */
 const worse = (a: UpstreamState, b: UpstreamState): UpstreamState => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
+import { noProbes } from '../engine/learning/counts.ts'
 import { defaultLimits } from '../proxy/limits.ts'
 import { withThreads } from '../telemetry/process-figures.ts'
 import { addUp } from './figures.ts'
@@ -17,13 +18,28 @@ test('each worker has its part of connections and requests, and all of the memor
 
 test('figures of threads add up; of a database the worst is shown', () => {
   const state = { url: 'http://a/', since: 1 }
+  const [sample, refresh] = [
+    { same: 1, changed: 2, failed: 3 },
+    { same: 10, changed: 20, failed: 30 },
+  ]
+  const noBackground = { sample: noProbes, sentinel: noProbes, refresh: noProbes }
   const sum = addUp([
-    { flights: 1, requests: 2, upstreams: [{ ...state, healthy: true, failures: 0 }] },
+    {
+      ...{ flights: 1, requests: 2, upstreams: [{ ...state, healthy: true, failures: 0 }] },
+      background: { ...noBackground, sample },
+    },
     undefined,
-    { flights: 3, requests: 5, upstreams: [{ ...state, healthy: false, failures: 2 }] },
+    {
+      ...{ flights: 3, requests: 5, upstreams: [{ ...state, healthy: false, failures: 2 }] },
+      background: { ...noBackground, sample, refresh },
+    },
   ])
   assert.deepEqual([sum.flights, sum.requests], [4, 7])
   assert.deepEqual(sum.upstreams, [{ ...state, healthy: false, failures: 2 }])
+  assert.deepEqual(sum.background, {
+    ...{ ...noBackground, refresh },
+    sample: { same: 2, changed: 4, failed: 6 },
+  })
 })
 
 test('heaps add up, and the event loop that is late most counts', () => {

@@ -28,6 +28,15 @@ for (const workers of ['1', '2']) {
     const { source, observations, rate, ttlS } = (await curve()).classes.at(-1)!
     assert.equal(source, 'backend')
     assert.ok(observations > 119 && rate! < 1e-5 && ttlS > 3600, JSON.stringify({ observations, rate, ttlS }))
+    const get = async (path: string) => (await askPlainly(admin, path)).body.toString()
+    const [{ staleness }] = JSON.parse(await get('/-/status')).backends
+    assert.deepEqual([staleness.budget, staleness.isKept, staleness.groups.length], [0.02, null, 6])
+    const oldest = staleness.groups.at(-1)
+    assert.deepEqual([oldest.ageFromS, oldest.ageToS, oldest.samples], [86_400, null, 0])
+    assert.match(
+      await get('/-/metrics'),
+      new RegExp(`^windowpane_learned_ttl_seconds{backend="main",age="24h"} ${oldest.ttlS}$`, 'm'),
+    )
     const body = JSON.stringify({ backend: 'main', source: 'up', from: '-2d', to: 'now' })
     const marked = await askPlainly(admin, '/-/changed', { method: 'POST', body })
     assert.deepEqual(JSON.parse(marked.body.toString()), { marks: 1 })

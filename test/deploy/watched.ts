@@ -18,8 +18,10 @@ const configuration = (database: string, { folder, port }: ServerLocation): stri
 listen: 127.0.0.1:0
 admin: { listen: '127.0.0.1:${port}' }
 telemetry: { logLevel: silent }
+policies:
+  budget: { type: learned, staleness: 1% }
 backends:
-  main: { url: '${database}', store: disk }
+  main: { url: '${database}', store: disk, policy: budget }
   gone: { url: 'http://127.0.0.1:1', route: { path: /gone } }
   unseen: { type: druid, url: 'http://127.0.0.1:1', route: { path: /unseen }, segments: { watch: true } }
 stores:

@@ -58,6 +58,7 @@ test('every command that the documentation shows works', async (whole) => {
         await run('npm', [...'start -s -- --seconds 3 --listen 127.0.0.1:0'.split(' ')])
       else if (command.startsWith('npm run -s windowpane ')) proxy = await startShown(t, command, fixture)
       else if (command.includes('/-/explain')) await explainShown(t, command, fixture)
+      else if (command.includes('/-/changed')) await announceShown(command, operated)
       else if (command.startsWith('windowpane ')) await operate(t, command, operated)
       else if (command.startsWith('curl '))
         await askTwice(await startShown(t, startCommand, fixture), command)
@@ -87,6 +88,12 @@ async function operate(t: TestContext, command: string, { proxy, admin }: Operat
   assert.notEqual(child.out(), '')
 }
 
+/** What a backfill job sends. */
+async function announceShown(command: string, { admin }: Operated): Promise<void> {
+  const { stdout } = await run('sh', ['-c', command.replace('http://127.0.0.1:9192', admin)])
+  assert.deepEqual(JSON.parse(stdout), { marks: 1 })
+}
+
 /** Misses, one after the other, until one is shown. */
 async function provoke(proxy: string, { out, process: child }: Child): Promise<void> {
   for (let turn = 0; child.exitCode === null && !out().includes('miss'); turn++) {
@@ -97,7 +104,14 @@ async function provoke(proxy: string, { out, process: child }: Child): Promise<v
 async function startOperated(t: TestContext, fixture: Fixture): Promise<Operated> {
   const child = startProgram(t, [
     fixture.url,
-    ...['--listen', '127.0.0.1:0', '--admin.listen', '127.0.0.1:0', '--admin.allow-writes=true'],
+    ...[
+      '--listen',
+      '127.0.0.1:0',
+      '--admin.listen',
+      '127.0.0.1:0',
+      '--admin.allow-writes=true',
+      '--staleness=1%',
+    ],
   ])
   const proxy = await readyAddress(child)
   const [, admin = ''] = await child.says(/"admin":"(http:[^"]*)\/-\/"/, 'err')

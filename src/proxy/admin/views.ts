@@ -13,6 +13,7 @@ import type { Recorded, RecordFilter } from '../../telemetry/recorder.ts'
 import type { ShapeRow } from '../../telemetry/shapes.ts'
 import type { NamedStore } from '../../telemetry/store-families.ts'
 import { iso } from '../../telemetry/texts.ts'
+import type { StalenessReport } from '../../ttl/staleness-report.ts'
 
 const ms = (value: number): number => Math.round(value * 1000) / 1000
 
@@ -114,6 +115,19 @@ export function viewOfStore({ name, engine, health, ...figures }: NamedStore): o
   }
   return { name, engine, state, detail, ...more, ...figures }
 }
+
+/** In seconds; `null` for no bound, and where the samples do not tell. */
+export const viewOfStaleness = ({ budget, isKept, groups }: StalenessReport): object => ({
+  budget,
+  isKept: isKept ?? null,
+  groups: groups.map(({ fromMs, toMs, ttlMs, boundBy, ...measured }) => ({
+    ageFromS: Number.isFinite(fromMs) ? fromMs / 1000 : null,
+    ageToS: Number.isFinite(toMs) ? toMs / 1000 : null,
+    ...measured,
+    ttlS: ttlMs / 1000,
+    boundBy,
+  })),
+})
 
 function sentenceOf(state: StoreState): string {
   const text = storeStates[state]

@@ -43,7 +43,14 @@ export interface BackendLearningOptions {
   readonly evidence?: Evidence | undefined
 }
 
-export interface LearningFigures {
+export interface LearningCounts {
+  /** Stored buckets that were fetched again since the start, by what came of it. */
+  readonly refetched: { readonly same: number; readonly changed: number }
+  /** Events that other threads were not told of, because the main thread was behind. */
+  readonly dropped: number
+}
+
+export interface LearningFigures extends LearningCounts {
   /** Observed since the start. */
   readonly events: number
   /** Shapes and data sources with evidence of this node. */
@@ -51,8 +58,6 @@ export interface LearningFigures {
   readonly sources: number
   /** In the store. */
   readonly rows: EvidenceFigures
-  /** Events that other threads were not told of, because the main thread was behind. */
-  readonly dropped: number
 }
 
 export class BackendLearning {
@@ -62,6 +67,7 @@ export class BackendLearning {
   #foreign: readonly EvidenceRow[] = []
   #events = 0
   #dropped = 0
+  readonly #refetched = { same: 0, changed: 0 }
 
   constructor(options: BackendLearningOptions) {
     const { name, backend, clock, hooks, cells, evidence } = options
@@ -70,7 +76,7 @@ export class BackendLearning {
       clock,
       lapsesOnEpochs: !backend.capabilities.severalIntervals,
       onEvent: (event) => {
-        this.#events++
+        this.#count(event)
         hooks.onLearned?.(name, event)
       },
     })
@@ -82,7 +88,7 @@ export class BackendLearning {
 
   /** Another thread has observed it. */
   apply(event: LearnedEvent): void {
-    this.#events++
+    this.#count(event)
     this.learner.apply(event)
   }
 
@@ -109,8 +115,14 @@ export class BackendLearning {
     const count = (level: EvidenceRow['level']) => own.filter((row) => row.level === level).length
     return {
       ...{ events: this.#events, shapes: count('shape'), sources: count('source') },
-      ...{ rows: this.#shared?.figures ?? { own: 0, foreign: 0 }, dropped: this.#dropped },
+      rows: this.#shared?.figures ?? { own: 0, foreign: 0 },
+      ...this.counts(),
     }
+  }
+
+  /** Without those that take a look at all evidence. */
+  counts(): LearningCounts {
+    return { refetched: { ...this.#refetched }, dropped: this.#dropped }
   }
 
   /** Resolves when what is in the store has been taken in, or cannot be read. */
@@ -121,6 +133,14 @@ export class BackendLearning {
   /** Await before the store is closed. */
   async close(): Promise<void> {
     await this.#shared?.close()
+  }
+
+  #count(event: LearnedEvent): void {
+    this.#events++
+    if (event.kind !== 'refetch' || event.isHistory) return
+    const changed = event.changed.reduce((sum, flag) => sum + flag, 0)
+    this.#refetched.changed += changed
+    this.#refetched.same += event.changed.length - changed
   }
 
   /** Whatever comes from the store, all threads take in. */

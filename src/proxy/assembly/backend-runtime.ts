@@ -8,11 +8,13 @@ import type { Claims } from '../../engine/claims.ts'
 import type { Explanation } from '../../engine/explain/explain.ts'
 import { FlavourWatch } from '../../engine/http/flavour.ts'
 import { IntervalCache } from '../../engine/interval-cache.ts'
+import type { BackgroundCounts } from '../../engine/learning/counts.ts'
 import type { BackendMarks } from '../../engine/marks.ts'
 import { Witness } from '../../engine/witness.ts'
 import type { Cells } from '../../stores/cells.ts'
 import type { Store } from '../../stores/store.ts'
 import { Tracing } from '../../telemetry/tracing.ts'
+import { type StalenessReport, stalenessReport } from '../../ttl/staleness-report.ts'
 import { explainWire } from '../admin/explain.ts'
 import { Handler } from '../request/handler.ts'
 import { ModeSwitch, type Settings } from '../request/settings.ts'
@@ -30,6 +32,8 @@ export interface BackendRuntimeFigures {
   readonly flights: number
   readonly requests: number
   readonly upstreams: readonly UpstreamState[]
+  /** Queries since the start that no client waited for. */
+  readonly background: BackgroundCounts
 }
 
 /** Where a database is, and how to log in there. */
@@ -208,7 +212,15 @@ export class BackendRuntime {
       flights: this.#cache.flights,
       requests: this.handler.inFlight,
       upstreams: this.#upstream.upstreams(),
+      background: this.#cache.background,
     }
+  }
+
+  /** Whether the staleness budget is kept, at all nodes that share a store; undefined where there is none. */
+  staleness(): StalenessReport | undefined {
+    const { terms, rules } = this.modes.settings
+    const ruled = rules.flatMap((rule) => rule.terms.policy ?? [])
+    return stalenessReport([terms.policy, ...ruled], this.learning.learner)
   }
 
   /** Whether requests can be passed on. While they cannot, it is looked into: whoever waits for it sends no requests. */

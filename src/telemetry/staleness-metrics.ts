@@ -1,0 +1,73 @@
+/** The metrics of backends with a staleness budget. */
+import { bounds } from '../ttl/staleness-report.ts'
+import { counter, gauge } from './exposition.ts'
+import { ageGroups, probeKinds, probeResults } from './labels.ts'
+
+const backend = { backend: 'name of the backend' }
+const group = { ...backend, age: ageGroups }
+
+export const stalenessMetrics = {
+  staleness: gauge(
+    'windowpane_staleness_ratio',
+    'Share of the buckets shown to clients that were out of date, measured by samples, by the age from which the group begins. Of all nodes that share a store.',
+    { labels: group, example: 'max by (backend, age) (windowpane_staleness_ratio)' },
+  ),
+  stalenessLow: gauge(
+    'windowpane_staleness_low_ratio',
+    'Low end of the 95 % confidence interval of that share; 0 without a sample.',
+    { labels: group },
+  ),
+  stalenessHigh: gauge('windowpane_staleness_high_ratio', 'High end of it; 1 without a sample.', {
+    labels: group,
+  }),
+  stalenessSamples: gauge(
+    'windowpane_staleness_samples',
+    'Samples that the share is measured by, halved every 24 hours.',
+    { labels: group },
+  ),
+  stalenessError: gauge(
+    'windowpane_staleness_error_ratio',
+    'How far buckets that were out of date were off, on average, as a share of the true value.',
+    { labels: group },
+  ),
+  stalenessBudget: gauge(
+    'windowpane_staleness_budget_ratio',
+    'The share that may be out of date; where rules have other budgets, the largest.',
+    {
+      labels: backend,
+      example:
+        'windowpane_staleness_ratio / on (job, instance, backend) group_left () windowpane_staleness_budget_ratio',
+    },
+  ),
+  stalenessBound: gauge(
+    'windowpane_staleness_bound',
+    '1 where the floor or the cap of the policy keeps TTLs of this age from being the ones that the budget asks for. Where the floor does, the budget is not promised.',
+    { labels: { ...group, by: bounds } },
+  ),
+  learnedTtl: gauge(
+    'windowpane_learned_ttl_seconds',
+    'Shortest TTL that is learned for buckets of this age, over all shapes of a backend.',
+    { labels: group },
+  ),
+  refetchedBuckets: counter(
+    'windowpane_refetched_buckets_total',
+    'Stored buckets that were fetched again and compared: TTLs are learned from them.',
+    {
+      labels: { ...backend, result: ['same', 'changed'] },
+      example: 'sum by (backend, result) (rate(windowpane_refetched_buckets_total[5m]))',
+    },
+  ),
+  probes: counter(
+    'windowpane_probes_total',
+    'Queries that no client waited for, by how their answer compared with what was stored: `sample` measures staleness, `sentinel` looks for corrections of many buckets, `refresh` fetches settled buckets before they expire.',
+    {
+      labels: { ...backend, kind: probeKinds, result: probeResults },
+      example: 'sum by (backend, kind) (rate(windowpane_probes_total[5m]))',
+    },
+  ),
+  learningDropped: counter(
+    'windowpane_learning_events_dropped_total',
+    'Observations of one thread that others were not told of, because the main thread was behind.',
+    { labels: backend },
+  ),
+} as const
