@@ -68,7 +68,7 @@ export interface ProbeOptions {
   readonly sentinelEveryMs: number
 }
 
-export const usualProbes: ProbeOptions = { sampleEveryMs: 40_000, sentinelEveryMs: 120_000 }
+export const usualProbes: ProbeOptions = { sampleEveryMs: 60_000, sentinelEveryMs: 150_000 }
 
 export interface FetchOver {
   readonly result: FetchResult
@@ -141,7 +141,10 @@ export interface Trip {
 
 /** Who is told what a refetch revealed, and about which question. */
 export interface RefetchObserver {
-  observe(event: LearnedEvent, asked: Pick<Trip, 'key' | 'plan' | 'policy'>): void
+  /** `markedAt`: some buckets were refetched because of a mark of which `hasMarked` is true. */
+  observe(event: LearnedEvent, asked: Pick<Trip, 'key' | 'plan' | 'policy'>, markedAt?: EpochMs): void
+  /** Whether it made a mark at this instant. Buckets that are refetched because of another mark are not observed. */
+  hasMarked?(at: EpochMs): boolean
 }
 
 /** The policy of one question: a policy that learns has one for each shape. */

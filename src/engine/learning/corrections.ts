@@ -5,6 +5,9 @@
  *
  * A sentinel finds a correction where half of its four neighbours have changed. Any other refetch finds one where a long
  * part of its settled buckets was rewritten and another was not: data that has begun to change faster changes everywhere.
+ *
+ * A sentinel cannot tell a correction from such data. The refetch that its mark causes can: it teaches where hardly any part
+ * of it was left alone. It also teaches where a sentinel finds changes again soon, because no correction is repeated so often.
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { EpochMs } from '../../core/clock.ts'
@@ -18,57 +21,86 @@ type Asked = Pick<Trip, 'key' | 'plan' | 'policy'>
 
 /** Younger buckets change one by one. */
 const minAgeMs = 10 * 60_000
-/**
- * What goes on changing this soon after it was marked was no single correction: it changes all the time, and that is for the
- * curve to learn.
- */
+/** A shape is not marked again before this. */
 const pauseMs = 10 * 60_000
+/** What is found again within this time after a mark was no single correction: it changes all the time. */
+const regimeMs = 2 * 3_600_000
 const maxShapes = 1000
+const maxMarks = 100
 
 /** Neighbours that are judged together, and how many of them have changed where they were rewritten, or were left alone. */
 const block = { buckets: 24, rewritten: 10, calm: 1 }
 /** Shorter corrections cost less to learn from than to tell from late data. */
 const minRewritten = 3
 const minCalm = 2
+/** Of fewer blocks it cannot be told whether they changed everywhere. */
+const minBlocks = 8
+const maxCalmShare = 0.4
 
 export class Corrections {
   readonly #options: Pick<IntervalCacheOptions, 'name' | 'mark'>
   readonly #learning: Pick<Learning, 'observe'>
   readonly #markedAt = new BoundedMap<Key, EpochMs>({ maxEntries: maxShapes })
+  /** By the instant of a mark: whether its refetch teaches in any case. */
+  readonly #teaching = new BoundedMap<EpochMs, boolean>({ maxEntries: maxMarks })
 
   constructor(options: Pick<IntervalCacheOptions, 'name' | 'mark'>, learning: Pick<Learning, 'observe'>) {
     this.#options = options
     this.#learning = learning
   }
 
-  /** Takes in what was seen: it teaches, unless it is a correction. */
-  observe(event: LearnedEvent, asked: Asked): void {
-    const isFound = event.kind === 'refetch' && isPartlyRewritten(event, settledAgeOf(asked))
-    if (!isFound || !this.#mark(event, asked)) this.#learning.observe(event)
+  /** Takes in what was seen: it teaches, unless it is a correction. `markedAt`: refetched because of one of these marks. */
+  observe(event: LearnedEvent, asked: Asked, markedAt?: EpochMs): void {
+    if (event.kind === 'refetch' && this.#isCorrected(event, asked, markedAt)) return
+    this.#learning.observe(event)
   }
 
   /** Takes in what a sentinel revealed. */
   observeSentinel(refetch: Refetch, asked: Asked): void {
     const changed = changedIn(refetch.changed, 0, refetch.changed.length)
     const isFound = changed >= Math.max(2, refetch.changed.length / 2)
-    if (!isFound || !this.#mark(refetch, asked)) this.#learning.observe(refetch)
+    const since = this.#sinceMark(refetch, asked)
+    if (isFound && since >= pauseMs) this.#mark(refetch, asked, since < regimeMs)
+    if (!isFound || since < regimeMs) this.#learning.observe(refetch)
   }
 
-  /** What the refetch itself brought is newer than the marks. False where it is too soon after others. */
-  #mark({ at }: Refetch, asked: Asked): boolean {
+  /** Whether what is refetched because of a mark that was made then is to be told. */
+  hasMarked(at: EpochMs): boolean {
+    return this.#teaching.has(at)
+  }
+
+  #isCorrected(refetch: Refetch, asked: Asked, markedAt: EpochMs | undefined): boolean {
+    const blocks = blocksOf(refetch, settledAgeOf(asked))
+    if (markedAt !== undefined) {
+      const isEverywhere = blocks.count >= minBlocks && blocks.calm <= maxCalmShare * blocks.count
+      return this.#teaching.get(markedAt) !== true && !isEverywhere
+    }
+    const isFound = blocks.rewritten >= minRewritten && blocks.calm >= minCalm
+    if (!isFound || this.#sinceMark(refetch, asked) < regimeMs) return false
+    this.#mark(refetch, asked, false)
+    return true
+  }
+
+  /** 0 where nothing can be marked, infinite where nothing was. */
+  #sinceMark({ at }: Refetch, { key }: Asked): number {
+    if (this.#options.mark === undefined) return 0
+    return at - (this.#markedAt.get(key) ?? Number.NEGATIVE_INFINITY)
+  }
+
+  /** What the refetch itself brought is newer than the marks. */
+  #mark(refetch: Refetch, asked: Asked, isTeaching: boolean): void {
     const { name, mark } = this.#options
     const { key, plan } = asked
-    if (mark === undefined || at < (this.#markedAt.get(key) ?? Number.NEGATIVE_INFINITY) + pauseMs)
-      return false
-    this.#markedAt.set(key, at)
-    const times = { from: Number.NEGATIVE_INFINITY, to: at - settledAgeOf(asked), at: at - 1 }
+    const at = refetch.at - 1
+    this.#markedAt.set(key, refetch.at)
+    this.#teaching.set(at, isTeaching)
+    const times = { from: Number.NEGATIVE_INFINITY, to: refetch.at - settledAgeOf(asked), at }
     const about = { kind: 'stale', backend: name, ...times } as const
     const isKnown = plan.knowsAllSources && plan.sources.length > 0
     const marks: readonly Mark[] = isKnown
       ? plan.sources.map((source) => ({ ...about, source }))
       : [{ ...about, shape: key }]
-    for (const each of marks) void Promise.resolve(mark(each)).catch(() => {})
-    return true
+    for (const each of marks) void Promise.resolve(mark?.(each)).catch(() => {})
   }
 }
 
@@ -76,17 +108,25 @@ export class Corrections {
 export const settledAgeOf = ({ policy }: Pick<Trip, 'policy'>): number =>
   Math.max(minAgeMs, policy.settledAgeMs)
 
+/** Blocks of settled neighbours: how many there are, were rewritten, and were left alone. */
+interface Blocks {
+  readonly count: number
+  readonly rewritten: number
+  readonly calm: number
+}
+
 /** Buckets of a refetch are in time order, so that settled ones come first. */
-function isPartlyRewritten({ oldAges, changed }: Refetch, settledAgeMs: number): boolean {
-  let [rewritten, calm] = [0, 0]
+function blocksOf({ oldAges, changed }: Refetch, settledAgeMs: number): Blocks {
+  const blocks = { count: 0, rewritten: 0, calm: 0 }
   for (let from = 0; from + block.buckets <= changed.length; from += block.buckets) {
     const to = from + block.buckets
     if (oldAges[to - 1]! < settledAgeMs) break
     const count = changedIn(changed, from, to)
-    if (count >= block.rewritten) rewritten++
-    else if (count <= block.calm) calm++
+    blocks.count++
+    if (count >= block.rewritten) blocks.rewritten++
+    else if (count <= block.calm) blocks.calm++
   }
-  return rewritten >= minRewritten && calm >= minCalm
+  return blocks
 }
 
 function changedIn(changed: Uint8Array, from: number, to: number): number {

@@ -9,7 +9,6 @@
 import type { Plan } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { endOf } from '../../core/grid.ts'
-import type { Key } from '../../core/key.ts'
 import { fetchedAtOf } from '../../core/lifetime.ts'
 import { type BucketMark, markedRun } from '../../core/mark.ts'
 import { clockOf, type Pane } from '../../core/pane.ts'
@@ -35,9 +34,12 @@ export function observeRefetch(options: Options, trip: Observed, fetched: readon
   const first = fetched[0]!
   const at = fetchedAtOf(clockOf(first, first.from))
   const marks = marksOver(options, key, plan)
+  const isOwn = (mark: BucketMark): boolean => learning.hasMarked?.(mark.at) === true
   const tell = (found: Found | undefined): void => {
-    const refetch = found && refetchOf(found.panes, fetched, { key, plan, marks, at })
-    if (refetch !== undefined) learning.observe(refetch, trip)
+    const rows = found && rowsOf(found.panes, fetched, { plan, marks, isOwn })
+    if (rows === undefined || rows.count === 0) return
+    const shape = { key, sources: plan.sources }
+    learning.observe({ kind: 'refetch', shape, at, ...rows.columns() }, trip, rows.markedAt)
   }
   try {
     const found: MaybePromise<Found | undefined> = readRuns(fetched, (run) =>
@@ -51,31 +53,28 @@ export function observeRefetch(options: Options, trip: Observed, fetched: readon
 }
 
 interface Context {
-  readonly key: Key
   readonly plan: Pick<Plan, 'grid' | 'sources'>
   /** Buckets under a mark do not teach: somebody said that they had changed, and why is not a matter of age. */
   readonly marks: readonly BucketMark[]
-  readonly at: EpochMs
+  /** But for marks that were made by whoever learns. */
+  readonly isOwn: (mark: BucketMark) => boolean
 }
 
-/** Undefined where no bucket has an older copy. */
-function refetchOf(
-  stored: readonly Pane[],
-  fetched: readonly Pane[],
-  { key, plan, marks, at }: Context,
-): Refetch | undefined {
+/** The buckets that have an older copy. */
+function rowsOf(stored: readonly Pane[], fetched: readonly Pane[], context: Context): RefetchRows {
   const rows = new RefetchRows(fetched.reduce((sum, pane) => sum + pane.to - pane.from, 0))
   for (const pane of fetched) {
     for (const old of partsOf(stored, [pane])) {
-      if (haveSameFrame(old, pane)) rows.add(old, pane, { plan, marks })
+      if (haveSameFrame(old, pane)) rows.add(old, pane, context)
     }
   }
-  if (rows.count === 0) return undefined
-  return { kind: 'refetch', shape: { key, sources: plan.sources }, at, ...rows.columns() }
+  return rows
 }
 
 class RefetchRows {
   count = 0
+  /** Of the last own mark that buckets are under. */
+  markedAt: EpochMs | undefined
   readonly #oldAges: Float64Array
   readonly #newAges: Float64Array
   readonly #changed: Uint8Array
@@ -87,7 +86,7 @@ class RefetchRows {
   }
 
   /** `old` lies within `pane`. */
-  add(old: Pane, pane: Pane, { plan: { grid }, marks }: Pick<Context, 'plan' | 'marks'>): void {
+  add(old: Pane, pane: Pane, { plan: { grid }, marks, isOwn }: Context): void {
     let differing: readonly number[] | undefined
     let next = 0
     for (let bucket = old.from; bucket < old.to; bucket++) {
@@ -95,7 +94,9 @@ class RefetchRows {
       const [oldAt, newAt] = [fetchedAtOf(clock), fetchedAtOf(clockOf(pane, bucket))]
       // False also where one of them is absent.
       if (!(oldAt < newAt)) continue
-      if (marks.length > 0 && markedRun(bucket, clock, marks).mark !== undefined) continue
+      const mark = marks.length === 0 ? undefined : markedRun(bucket, clock, marks).mark
+      if (mark !== undefined && !isOwn(mark)) continue
+      if (mark !== undefined) this.markedAt = mark.at
       differing ??= compare(old, pane)
       while (next < differing.length && differing[next]! < bucket) next++
       const end = endOf(grid, bucket)
