@@ -5,7 +5,7 @@ import type { DatabaseState, ProxyServer } from '../proxy/assembly/server.ts'
 export const ttlDatabasesOf = ({ databases }: ProxyServer): ReadonlyMap<string, TtlDatabase> =>
   new Map(databases.map((database) => [database.name, ttlDatabaseOf(database)]))
 
-function ttlDatabaseOf({ backendRuntime, shapesNamed }: DatabaseState): TtlDatabase {
+function ttlDatabaseOf({ backendRuntime, shapesNamed, sample }: DatabaseState): TtlDatabase {
   const { terms, rules } = backendRuntime.modes.settings
   const ruled = rules.flatMap(({ name, terms: { policy } }) =>
     policy === undefined ? [] : [{ rule: name, policy }],
@@ -14,6 +14,6 @@ function ttlDatabaseOf({ backendRuntime, shapesNamed }: DatabaseState): TtlDatab
     policies: [{ policy: terms.policy }, ...ruled],
     learning: backendRuntime.learning.learner,
     shapesNamed,
-    sample: backendRuntime.sample,
+    sample,
   }
 }

@@ -25,7 +25,7 @@ import { Corrections } from './learning/corrections.ts'
 import type { BackgroundCounts } from './learning/counts.ts'
 import { Prober } from './learning/probes.ts'
 import { Refresher } from './learning/refresh.ts'
-import { type NotSampled, type Sampled, Sampling, type SamplingOrder } from './learning/sampling.ts'
+import { Sampling } from './learning/sampling.ts'
 import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { Shadow, type ShadowRequest } from './shadow/shadow.ts'
@@ -47,9 +47,10 @@ interface Lookup {
 }
 
 export class IntervalCache {
+  /** Fetches buckets of shapes that were asked for lately twice, and learns from what differs. */
+  readonly sampling: Sampling
   readonly #options: IntervalCacheOptions
   readonly #filler: GapFiller
-  readonly #sampling: Sampling
   readonly #refresher: Refresher
   /** Where something is learned. */
   readonly #corrections: Corrections | undefined
@@ -61,7 +62,7 @@ export class IntervalCache {
     this.#options = options
     this.#keys = new KeyMemo(options.name)
     this.#filler = new GapFiller(options)
-    this.#sampling = new Sampling(options, this.#filler)
+    this.sampling = new Sampling(options, this.#filler)
     this.#refresher = new Refresher(options, this.#filler)
     this.#corrections = options.learning && new Corrections(options, options.learning)
     this.#prober = new Prober(options, this.#filler, this.#corrections)
@@ -86,7 +87,7 @@ export class IntervalCache {
       if (request.demands.onlyIfCached) return { kind: 'not-cached' }
       noteMiss(trip, lookup)
       if (this.#options.claims !== undefined) trip.newestSeen = newestIn(lookup)
-      this.#sampling.note(trip)
+      this.sampling.note(trip)
       const filled = await this.#filler.fill(trip, lookup.gaps, lookup.lapsing)
       if (filled !== 'again' && 'kind' in filled) return filled
       const answer = filled === 'again' ? 'again' : this.#compose(trip, lookup, filled)
@@ -101,11 +102,6 @@ export class IntervalCache {
     const trip = this.#tripOf(request, decision)
     const lookup = (async () => this.#lookup(trip))()
     return this.#shadow.answer(trip, request.target, lookup)
-  }
-
-  /** Fetches buckets of shapes that were asked for lately twice, and learns from what differs. */
-  sample(order: SamplingOrder): Promise<Sampled | NotSampled> {
-    return this.#sampling.run(order)
   }
 
   /** Fetches under way. */

@@ -9,7 +9,7 @@ import type { ExplainedRequest, Explanation } from '../engine/explain/explain.ts
 import type { Identity } from '../engine/http/identity.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
 import type { BackgroundCounts } from '../engine/learning/counts.ts'
-import type { SamplingOrder } from '../engine/learning/sampling.ts'
+import type { Sampling } from '../engine/learning/sampling.ts'
 import { Marks } from '../engine/marks.ts'
 import type { StreamTarget, Upstream } from '../engine/ports.ts'
 import { Purge } from '../engine/purge/purge.ts'
@@ -187,8 +187,8 @@ export class EngineRig {
     return this.#cache.explain(askedAs(plan, how))
   }
 
-  sample(order: SamplingOrder): ReturnType<IntervalCache['sample']> {
-    return this.#cache.sample(order)
+  get sampling(): Sampling {
+    return this.#cache.sampling
   }
 
   /** Asks, and returns at once: `served` is set when the answer is there. Time may be moved meanwhile. */

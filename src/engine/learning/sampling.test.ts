@@ -24,7 +24,7 @@ test('what changed between the two fetches is observed, over the gap', async () 
   await rig.ask(120, rig.openCell)
   await clock.advance(5000)
   const asked = database.asked.length
-  const sampling = rig.sample({ gapMs: 60_000, samples: 25 })
+  const sampling = rig.sampling.run({ gapMs: 60_000, samples: 25 })
   await clock.advance(1000)
   assert.ok(database.asked.length - asked >= 3, 'at most ten buckets in a query')
   const first = learner.takeRefetches()
@@ -43,16 +43,47 @@ test('what changed between the two fetches is observed, over the gap', async () 
 
 test('one at a time, and only of shapes that learn and were asked for within ten minutes', async () => {
   const { rig, clock } = newRig()
-  assert.equal(await rig.sample({ gapMs: 1000, samples: 1 }), 'idle')
+  assert.equal(await rig.sampling.run({ gapMs: 1000, samples: 1 }), 'idle')
   rig.policy = policy
   await rig.ask(10, rig.openCell)
-  assert.equal(await rig.sample({ gapMs: 1000, samples: 1 }), 'idle')
+  assert.equal(await rig.sampling.run({ gapMs: 1000, samples: 1 }), 'idle')
   rig.policy = learned(policy)
   await rig.ask(20, rig.openCell)
-  const first = rig.sample({ gapMs: 1000, samples: 1 })
-  assert.equal(await rig.sample({ gapMs: 1000, samples: 1 }), 'busy')
+  const first = rig.sampling.run({ gapMs: 1000, samples: 1 })
+  assert.equal(await rig.sampling.run({ gapMs: 1000, samples: 1 }), 'busy')
   await clock.advance(1001)
   assert.equal(typeof (await first), 'object')
   await clock.advance(11 * minuteMs)
-  assert.equal(await rig.sample({ gapMs: 1000, samples: 1 }), 'idle')
+  assert.equal(await rig.sampling.run({ gapMs: 1000, samples: 1 }), 'idle')
+})
+
+test('requests are forgotten after ten minutes, also where no other one comes', async () => {
+  const { rig, clock } = newRig()
+  await rig.ask(10, rig.openCell)
+  await clock.advance(0)
+  const pending = clock.pending
+  const [first, ...others] = rig.sampling.keys
+  assert.deepEqual([typeof first, others.length], ['string', 0])
+  await clock.advance(4 * minuteMs)
+  await rig.ask(10, rig.openCell, { identity: 'another' })
+  const [, second] = rig.sampling.keys
+  await clock.advance(6 * minuteMs - 1)
+  assert.deepEqual(rig.sampling.keys, [first, second])
+  await clock.advance(1)
+  assert.deepEqual(rig.sampling.keys, [second])
+  await clock.advance(4 * minuteMs)
+  assert.deepEqual(rig.sampling.keys, [])
+  assert.equal(clock.pending, pending - 1)
+})
+
+test('only of the shapes that are named', async () => {
+  const { rig, clock } = newRig()
+  await rig.ask(10, rig.openCell)
+  await rig.ask(10, rig.openCell, { identity: 'another' })
+  const [key] = rig.sampling.keys
+  assert.equal(await rig.sampling.run({ gapMs: 1000, samples: 40, keys: ['unknown'] }), 'idle')
+  const sampling = rig.sampling.run({ gapMs: 1000, samples: 40, keys: ['unknown', key!] })
+  await clock.advance(2000)
+  const sampled = await sampling
+  assert.equal(typeof sampled === 'object' && sampled.shapes, 1)
 })

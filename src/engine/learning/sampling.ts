@@ -4,7 +4,7 @@
  * the last request of some shapes is kept for a while.
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
-import type { Clock, EpochMs } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import {
   countOf,
   hullOf,
@@ -24,6 +24,8 @@ export interface SamplingOrder {
   readonly gapMs: number
   /** Buckets to fetch. */
   readonly samples: number
+  /** Only of these shapes; of all that can be sampled without. */
+  readonly keys?: readonly Key[]
 }
 
 export interface Sampled {
@@ -42,7 +44,8 @@ const bucketsPerQuery = 10
 
 interface Recent {
   readonly trip: Trip
-  readonly at: EpochMs
+  /** By `clock.elapsed`. */
+  readonly at: number
 }
 
 interface Choice {
@@ -57,6 +60,7 @@ export class Sampling {
   /** Oldest first. */
   readonly #recent = new BoundedMap<Key, Recent>({ maxEntries: maxShapes })
   #isBusy = false
+  #isDropPending = false
 
   constructor({ clock, backend }: IntervalCacheOptions, filler: Pick<GapFiller, 'inBackground'>) {
     this.#clock = clock
@@ -67,18 +71,23 @@ export class Sampling {
   /** A request is about to ask the database. */
   note(trip: Trip): void {
     if (trip.learning === undefined) return
-    this.#dropOld()
-    this.#recent.set(trip.key, { trip: backgroundTrip(trip, trip.learning), at: this.#clock.now() })
+    this.#recent.set(trip.key, { trip: backgroundTrip(trip, trip.learning), at: this.#clock.elapsed() })
+    this.#dropLater(keptMs)
   }
 
-  async run({ gapMs, samples }: SamplingOrder): Promise<Sampled | NotSampled> {
-    this.#dropOld()
+  /** Shapes that can be sampled. */
+  get keys(): readonly Key[] {
+    return [...this.#recent.keys()]
+  }
+
+  async run({ gapMs, samples, keys = this.keys }: SamplingOrder): Promise<Sampled | NotSampled> {
     if (this.#isBusy) return 'busy'
-    if (this.#recent.size === 0) return 'idle'
+    const trips = keys.flatMap((key) => this.#recent.get(key)?.trip ?? [])
+    if (trips.length === 0) return 'idle'
     this.#isBusy = true
     try {
       const tally = new Tally()
-      const choices = this.#choices(samples)
+      const choices = this.#choices(trips, samples)
       const began = this.#clock.elapsed()
       for (const choice of choices) await this.#fetch(choice, tally)
       const restMs = Math.max(0, began + gapMs - this.#clock.elapsed())
@@ -90,17 +99,27 @@ export class Sampling {
     }
   }
 
+  /** By a timer: the headers of clients must not stay in memory where no further request comes. */
+  #dropLater(delayMs: number): void {
+    if (this.#isDropPending) return
+    this.#isDropPending = true
+    this.#clock.after(delayMs, () => {
+      this.#isDropPending = false
+      this.#dropOld()
+    })
+  }
+
   #dropOld(): void {
-    const since = this.#clock.now() - keptMs
+    const now = this.#clock.elapsed()
     for (const [key, { at }] of this.#recent) {
-      if (at >= since) return
-      this.#recent.delete(key)
+      const restMs = at + keptMs - now
+      if (restMs <= 0) this.#recent.delete(key)
+      else this.#dropLater(restMs)
     }
   }
 
   /** In turn over the shapes, so that few samples are of many shapes. No bucket twice: copies of one instant do not differ. */
-  #choices(samples: number): Choice[] {
-    const trips = [...this.#recent.values()].map(({ trip }) => trip)
+  #choices(trips: readonly Trip[], samples: number): Choice[] {
     const taken = new Map<Trip, Intervals>()
     const choices: Choice[] = []
     const mostTries = 4 * Math.ceil(samples / bucketsPerQuery)

@@ -77,7 +77,7 @@ export class BackendRuntime {
   /** What would be done with a request, and why. */
   readonly explain: (wire: WireRequest) => Promise<Explanation>
   /** Fetches buckets of shapes that were asked for lately twice, and learns from what differs. */
-  readonly sample: IntervalCache['sample']
+  readonly sampling: IntervalCache['sampling']
   readonly #cache: IntervalCache
   readonly #flavour: FlavourWatch
   readonly #upstream: HttpUpstream
@@ -167,7 +167,7 @@ export class BackendRuntime {
       runtime,
     })
     this.#cache = cache
-    this.sample = (order) => cache.sample(order)
+    this.sampling = cache.sampling
     this.explain = (wire) => explainWire({ backend, flavour, cache, settings, clock }, wire)
     this.#flavour = flavour
     this.#upstream = upstream

@@ -6,6 +6,7 @@ import type { Flavour } from '../../backends/backend.ts'
 import type { Budget } from '../../core/budget.ts'
 import type { Mark } from '../../core/mark.ts'
 import type { Vouched } from '../../core/witness.ts'
+import type { NotSampled, Sampled, SamplingOrder } from '../../engine/learning/sampling.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
 import type { Listener } from '../front/listener.ts'
 import type { Mode } from '../request/settings.ts'
@@ -30,6 +31,8 @@ export interface ServerParts {
   readonly openListeners?: (inside: Inside) => Promise<ReadonlyMap<string, Listener>>
   /** What is going on at a database, where others serve its requests too. */
   readonly figures?: (backend: string) => BackendRuntimeFigures
+  /** Where others serve the requests of a database: only they know the shapes that can be sampled. */
+  readonly sample?: (backend: string, order: SamplingOrder) => Promise<Sampled | NotSampled>
   readonly hooks?: ServerHooks
   /** Awaited when no request is under way any more, while the stores are still open. */
   readonly beforeStoresClose?: () => Promise<void>

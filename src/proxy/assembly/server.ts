@@ -4,6 +4,7 @@ import type { Budget } from '../../core/budget.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Mark } from '../../core/mark.ts'
 import type { ClaimCounters } from '../../engine/cell-claims.ts'
+import type { NotSampled, Sampled, SamplingOrder } from '../../engine/learning/sampling.ts'
 import { Purge } from '../../engine/purge/purge.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
 import { shapesNamed } from '../../engine/shapes-named.ts'
@@ -52,6 +53,8 @@ export interface DatabaseState {
   /** How the watcher of its segments fares; undefined where there is none. */
   readonly segments: SegmentFigures | undefined
   learning(): LearningFigures
+  /** Fetches buckets of shapes that were asked for lately twice, and learns from what differs. */
+  sample(order: SamplingOrder): Promise<Sampled | NotSampled>
 }
 
 export async function startServer(options: ProxyServerOptions): Promise<ProxyServer> {
@@ -147,6 +150,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
       },
       shapesNamed: (names) => shapesNamed(each.store, each.name, names),
       figures: () => parts.figures?.(each.name) ?? each.backendRuntime.figures(),
+      sample: (order) => parts.sample?.(each.name, order) ?? each.backendRuntime.sampling.run(order),
       learning: () => each.backendRuntime.learning.figures(),
       get flavour() {
         return each.backendRuntime.flavour
