@@ -97,7 +97,7 @@ at again after 60 s and had not changed. \`shape\` is a key or the text of a que
 whole. Lines of one shape that follow each other count as one look, so that buckets which changed together are noticed. A line that
 cannot be read is a 400 with its number, and nothing is learned. Without a body, \`?samples=\` buckets (100 unless told) of shapes that were fetched
 within the last ten minutes are fetched twice, \`?gap=\` (1s to 1h; 60s unless told) apart, with the headers of the clients that asked for
-them; the answer comes after that. With several workers this is not possible. The answer is
+them; the answer comes after that. It is a 400 where no shape was fetched, or where samples are being taken already. The answer is
 \`{"backend", "observations", "changed", "shapes"}\`.
 
 ## Nodes

@@ -67,6 +67,7 @@ export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWo
         budget,
         openListeners: (inside) => pool.start(inside, memory!),
         figures: (backend) => pool.figures(backend),
+        sample: (backend, order) => pool.sample(backend, order),
         hooks: {
           onMarks: (store, marks) => pool.broadcast({ is: 'marks', store, marks }),
           onVouched: (backend, vouched) => pool.broadcast({ is: 'vouched', backend, vouched }),

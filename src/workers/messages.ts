@@ -2,8 +2,10 @@
 import type { Flavour } from '../backends/backend.ts'
 import type { DetectedKinds } from '../config/detect.ts'
 import type { LoadOptions } from '../config/load.ts'
+import type { Key } from '../core/key.ts'
 import type { Mark } from '../core/mark.ts'
 import type { Vouched } from '../core/witness.ts'
+import type { NotSampled, Sampled, SamplingOrder } from '../engine/learning/sampling.ts'
 import type { ShadowLog } from '../engine/shadow/log.ts'
 import type { EvidenceChange } from '../proxy/assembly/backend-learning.ts'
 import type { BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
@@ -48,8 +50,23 @@ export type WorkerCommand =
   | { readonly is: 'flavour'; readonly backend: string; readonly flavour: Flavour }
   | { readonly is: 'vouched'; readonly backend: string; readonly vouched: Vouched }
   | { readonly is: 'evidence'; readonly backend: string; readonly change: EvidenceChange }
+  /** Which of its shapes can be sampled? */
+  | { readonly is: 'sampled-keys'; readonly backend: string }
+  | { readonly is: 'sample'; readonly backend: string; readonly order: SamplingOrder }
   /** Drain, and end. */
   | { readonly is: 'close' }
+
+/** What a worker says when it has carried out a command; nothing about those that are not here. */
+interface CommandAnswers {
+  readonly 'sampled-keys': readonly Key[]
+  readonly sample: Sampled | NotSampled
+}
+
+export type CommandAnswer = CommandAnswers[keyof CommandAnswers] | undefined
+
+export type AnswerTo<C extends WorkerCommand> = C['is'] extends keyof CommandAnswers
+  ? CommandAnswers[C['is']]
+  : undefined
 
 export type ToWorker =
   | ToReplica
@@ -91,7 +108,7 @@ export type FromWorker =
   /** It listens; where each database is reached. */
   | { readonly kind: 'ready'; readonly urls: ReadonlyMap<string, string> }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly remedy: string }
-  | { readonly kind: 'done'; readonly id: number }
+  | { readonly kind: 'done'; readonly id: number; readonly answer: CommandAnswer }
   | { readonly kind: 'figures'; readonly figures: WorkerFigures }
   | { readonly kind: 'flavour'; readonly backend: string; readonly flavour: Flavour }
   /** A mark that it made, for all threads. */

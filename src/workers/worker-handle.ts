@@ -2,7 +2,15 @@
 import { Worker } from 'node:worker_threads'
 import { WindowpaneError } from '../core/errors.ts'
 import { noFigures } from './figures.ts'
-import type { FromWorker, ToWorker, WorkerCommand, WorkerFigures, WorkerInit } from './messages.ts'
+import type {
+  AnswerTo,
+  CommandAnswer,
+  FromWorker,
+  ToWorker,
+  WorkerCommand,
+  WorkerFigures,
+  WorkerInit,
+} from './messages.ts'
 
 /** V8's own young generation of 64 MB in every thread would be more than a small `limits.memory`. */
 const threadHeap = { maxYoungGenerationSizeMb: 16 }
@@ -24,7 +32,8 @@ export class WorkerHandle {
   trouble: string | undefined
   readonly #thread: Worker
   /** What to call when a command has been carried out. */
-  readonly #commands = new Map<number, () => void>()
+  readonly #commands = new Map<number, (answer: CommandAnswer) => void>()
+  #hasEnded = false
   #lastCommand = 0
 
   constructor(init: WorkerInit, startedAt: number) {
@@ -41,15 +50,16 @@ export class WorkerHandle {
       this.#thread.on('message', (message: FromWorker) => {
         if (message.kind === 'ready') resolve(message.urls)
         else if (message.kind === 'failed') failure = failureOf(message)
-        else if (message.kind === 'done') this.#commands.get(message.id)?.()
+        else if (message.kind === 'done') this.#commands.get(message.id)?.(message.answer)
         else onMessage(message)
       })
       this.#thread.on('error', (error) => {
         this.trouble = String(error)
       })
       this.#thread.on('exit', () => {
+        this.#hasEnded = true
         onExit()
-        for (const done of [...this.#commands.values()]) done()
+        for (const done of [...this.#commands.values()]) done(undefined)
         const detail = this.trouble ?? 'no reason given'
         reject(failure ?? new Error(`a worker ended while it was starting: ${detail}`))
       })
@@ -60,13 +70,14 @@ export class WorkerHandle {
     this.#thread.postMessage(message)
   }
 
-  /** Resolves when it has been carried out, or the worker is no more. */
-  command(command: WorkerCommand): Promise<void> {
+  /** Resolves when it has been carried out, or without an answer when the worker has ended. */
+  command<C extends WorkerCommand>(command: C): Promise<AnswerTo<C> | undefined> {
+    if (this.#hasEnded) return Promise.resolve(undefined)
     const id = ++this.#lastCommand
     return new Promise((resolve) => {
-      this.#commands.set(id, () => {
+      this.#commands.set(id, (answer) => {
         this.#commands.delete(id)
-        resolve()
+        resolve(answer as AnswerTo<C> | undefined)
       })
       this.send({ kind: 'command', id, command })
     })

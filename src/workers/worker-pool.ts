@@ -7,6 +7,7 @@ import type { DetectedKinds } from '../config/detect.ts'
 import type { LoadOptions } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../core/clock.ts'
+import type { NotSampled, Sampled, SamplingOrder } from '../engine/learning/sampling.ts'
 import type { BackendRuntime, BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
 import type { Inside } from '../proxy/assembly/parts.ts'
 import type { Listener } from '../proxy/front/listener.ts'
@@ -22,6 +23,7 @@ import type { LearnedBatch, NamedEvent } from './learned-relay.ts'
 import type { FromWorker, ToWorker, WorkerCommand, WorkerFigures, WorkerInit } from './messages.ts'
 import { recordsIn } from './record-columns.ts'
 import type { Batch } from './relay.ts'
+import { sampleInWorkers } from './sampling.ts'
 import { emptyCell, type MeterCells } from './shared-meter.ts'
 import { WorkerHandle, type WorkerMessage } from './worker-handle.ts'
 
@@ -101,6 +103,10 @@ export class WorkerPool {
   tellLearned(events: readonly NamedEvent[], from?: WorkerHandle): void {
     if (events.length === 0) return
     for (const worker of this.#workers.values()) if (worker !== from) worker.send({ kind: 'learned', events })
+  }
+
+  sample(backend: string, order: SamplingOrder): Promise<Sampled | NotSampled> {
+    return sampleInWorkers([...this.#workers.values()], backend, order)
   }
 
   figures(backend: string): BackendRuntimeFigures {

@@ -16,7 +16,7 @@ import { RemoteCells } from './cells.ts'
 import { RemoteClaims } from './claims.ts'
 import { FigureReporter } from './figure-reporter.ts'
 import { LearnedRelay, type NamedEvent } from './learned-relay.ts'
-import type { FromWorker, ToWorker, WorkerCommand, WorkerInit } from './messages.ts'
+import type { CommandAnswer, FromWorker, ToWorker, WorkerCommand, WorkerInit } from './messages.ts'
 import { Relay } from './relay.ts'
 import { RelayedShadowLog } from './relayed-shadow-log.ts'
 import { collectorOf, shareBodies } from './shared-bodies.ts'
@@ -154,8 +154,17 @@ class ServingThread {
     else if (command.is === 'evidence') this.#siteOf(command.backend)?.learning.follow(command.change)
     else if (command.is === 'configuration') this.#applyConfig(command.given)
     else if (command.is === 'close') await this.#close()
-    this.#send({ kind: 'done', id })
+    this.#send({ kind: 'done', id, answer: await this.#answerTo(command) })
     if (command.is === 'close') this.#port.close()
+  }
+
+  async #answerTo(command: WorkerCommand): Promise<CommandAnswer> {
+    if (command.is === 'sampled-keys') return this.#siteOf(command.backend)?.sampling.keys ?? []
+    if (command.is !== 'sample') return undefined
+    const sampled = (await this.#siteOf(command.backend)?.sampling.run(command.order)) ?? 'idle'
+    // Who has the answer finds what was learned in the TTLs.
+    this.#learned.flush()
+    return sampled
   }
 
   #applyConfig(given: LoadOptions): void {

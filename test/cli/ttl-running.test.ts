@@ -45,21 +45,40 @@ for (const workers of ['1', '2']) {
   })
 }
 
-test('what was asked for lately is sampled where no history is at hand', async (t) => {
-  const { admin, url, upstream } = await startProxy(t, '--staleness=2%', '--admin.allow-writes')
-  const learn = () =>
-    runToEnd(t, ['ttl', 'learn', '--gap', '1s', '--samples', '30', '--json', '--admin', admin])
-  const idle = await learn()
-  assert.equal(idle.code, 2)
-  assert.match(idle.err, /no shape can be sampled: none that learns was fetched within the last ten minutes/)
-  const to = systemClock.now() - 3_600_000
-  assert.equal((await ask(url, rangePath({ start: to - 14_400_000, end: to }))).status, 200)
-  upstream.generation = 2
-  const { code, out, err } = await learn()
-  assert.equal(code, 0, err)
-  const { backend, shapes, observations, changed } = JSON.parse(out) as Learnt
-  assert.deepEqual([backend, shapes], ['main', 1])
-  // Between the request and the first fetch everything changed, between the two fetches nothing.
-  assert.equal(changed, observations / 2)
-  assert.ok(observations >= 20 && observations <= 60, String(observations))
-})
+for (const workers of ['1', '2']) {
+  test(`what was asked for lately is sampled by ${workers} thread(s) where no history is at hand`, async (t) => {
+    const flags = ['--staleness=2%', '--admin.allow-writes', `--workers=${workers}`]
+    const { admin, url, upstream } = await startProxy(t, ...flags)
+    const learn = (samples: number) =>
+      runToEnd(t, ['ttl', 'learn', '--gap', '1s', `--samples=${samples}`, '--json', '--admin', admin])
+    const learned = async (samples: number): Promise<Learnt> => {
+      const { code, out, err } = await learn(samples)
+      assert.equal(code, 0, err)
+      return JSON.parse(out)
+    }
+    const idle = await learn(30)
+    assert.equal(idle.code, 2)
+    assert.match(
+      idle.err,
+      /no shape can be sampled: none that learns was fetched within the last ten minutes/,
+    )
+    const to = systemClock.now() - 3_600_000
+    const askFor = async (query: string) => {
+      const path = rangePath({ query, start: to - 14_400_000, end: to })
+      assert.equal((await ask(url, path)).status, 200)
+    }
+    await askFor('up')
+    upstream.generation = 2
+    const { backend, shapes, observations, changed } = await learned(30)
+    assert.deepEqual([backend, shapes], ['main', 1])
+    // Between the request and the first fetch everything changed, between the two fetches nothing.
+    assert.equal(changed, observations / 2)
+    assert.ok(observations >= 20 && observations <= 60, String(observations))
+    const [report] = JSON.parse((await askPlainly(admin, '/-/ttl')).body.toString()) as BackendTtl[]
+    const known = report!.classes.reduce((sum, each) => sum + each.observations, 0)
+    assert.ok(known > 0.9 * observations, 'the TTLs are based on it as soon as the answer is there')
+    // On connections of their own, which the system spreads over the workers.
+    await Promise.all(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map(askFor))
+    assert.equal((await learned(200)).shapes, 8)
+  })
+}

@@ -96,3 +96,21 @@ test('what one worker observes decides the TTLs of all', async (t) => {
     ({ rows }) => rows.own > 0 && rows.foreign === 0,
   )
 })
+
+test('taking samples ends with the workers that take them', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  const { admin, askMany, child } = await startCrew(t, { upstream, flags: ['--staleness=1%'] })
+  const windows = Array.from({ length: 24 }, (_, i) =>
+    rangePath({ query: `up${i}`, start, end: start + 30 * 60_000 }),
+  )
+  await askMany(windows)
+  const asked = upstream.next()
+  const sampling = askPlainly(admin, '/-/ttl/learn?gap=1h', { method: 'POST' })
+  await asked
+  for (const ended of [/a worker ended/, /a worker ended.*a worker ended/s]) {
+    child.process.kill('SIGUSR2')
+    await child.says(ended, 'err')
+  }
+  const { status, body } = await sampling
+  assert.deepEqual([status, /no shape can be sampled/.test(body.toString())], [400, true])
+})

@@ -141,7 +141,7 @@ async function sampled(
 
 const notSampled: Readonly<Record<NotSampled, string>> = {
   busy: 'samples are being taken already',
-  idle: 'no shape can be sampled: none that learns was fetched within the last ten minutes by the thread that would ask again; with several workers, send JSON lines',
+  idle: 'no shape can be sampled: none that learns was fetched within the last ten minutes',
 }
 
 interface LearningDatabase extends TtlDatabase {
