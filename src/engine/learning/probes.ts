@@ -33,7 +33,7 @@ interface Shown {
 }
 
 const sentinelBuckets = 4
-const maxEase = 4
+const maxEase = 2
 /** Shapes that had their turn; beyond so many the turns begin again. */
 const maxTurns = 1000
 
@@ -79,16 +79,14 @@ export class Prober {
     if (now >= this.#sentinelAt) this.#sentinel(trip, shown, now)
   }
 
-  /** A share of 5 % takes fewer samples to measure than one of 1 %. */
   #planSample(ease = 1): void {
     this.#isArmed = false
-    this.#sampleAt = this.#later(Math.sqrt(ease) * (this.#options.probes ?? usualProbes).sampleEveryMs)
+    this.#sampleAt = this.#later(ease * (this.#options.probes ?? usualProbes).sampleEveryMs)
     this.#dueAt = Math.min(this.#sampleAt, this.#sentinelAt)
   }
 
-  /** A correction may stay unseen for longer where the budget is larger. */
-  #planSentinel(ease = 1): void {
-    this.#sentinelAt = this.#later(ease * (this.#options.probes ?? usualProbes).sentinelEveryMs)
+  #planSentinel(): void {
+    this.#sentinelAt = this.#later((this.#options.probes ?? usualProbes).sentinelEveryMs)
     this.#dueAt = Math.min(this.#sampleAt, this.#sentinelAt)
   }
 
@@ -160,7 +158,7 @@ export class Prober {
       .filter(({ from, to }) => from < to)
     const from = this.#drawn(starts)
     if (from === undefined) return
-    this.#planSentinel(easeOf(trip))
+    this.#planSentinel()
     this.#hadTurn.add(trip.key)
     this.#afterwards(() => this.#sendSentinel(trip, { from, to: from + sentinelBuckets }))
   }
@@ -191,7 +189,7 @@ export class Prober {
   }
 }
 
-/** How much rarer probes may be than for a budget of 1 %. */
+/** How much rarer samples may be than for a budget of 1 %: a larger share takes fewer of them to measure. */
 const easeOf = ({ policy: { learns } }: Trip): number =>
   Math.min(maxEase, Math.max(1, (learns?.budget ?? 0) / 0.01))
 
