@@ -33,7 +33,7 @@ interface Shown {
 }
 
 const sentinelBuckets = 4
-const maxEase = 2
+const maxEase = 3
 /** Shapes that had their turn; beyond so many the turns begin again. */
 const maxTurns = 1000
 
