@@ -2,7 +2,8 @@
  * Viewers of one rolling window, and what they cost a database: the model of the published rules (buckets of a minute, the
  * published ladder, viewers with random phases), run with the engine's own coverage, gaps and ladder in simulated time.
  */
-import { type CoverageRun, cover, gapsOf } from '../../src/core/coverage.ts'
+import { cover } from '../../src/core/coverage.ts'
+import { type CoverageRun, gapsOf } from '../../src/core/coverage-runs.ts'
 import {
   countOf,
   type Interval,

@@ -4,16 +4,9 @@ import fc from 'fast-check'
 import { type Dice, diceOf } from '../testing/pane-model.ts'
 import { fixed } from '../ttl/fixed.ts'
 import { ladder } from '../ttl/ladder.ts'
-import {
-  type BucketState,
-  type CoverageRun,
-  countStates,
-  cover,
-  expiryOf,
-  type Freshness,
-  gapOf,
-  type LookupRules,
-} from './coverage.ts'
+import { cover, type LookupRules } from './coverage.ts'
+import { type BucketState, type CoverageRun, countStates, gapOf } from './coverage-runs.ts'
+import { expiryOf, type Freshness } from './expiry.ts'
 import { bucketAt, calendarGrid, type Grid, startOf } from './grid.ts'
 import type { Interval } from './interval.ts'
 import { clockWith } from './lifetime.ts'

@@ -3,38 +3,16 @@
  * read, from the age at fetch and the policy in force.
  */
 import type { EpochMs } from './clock.ts'
-import { bucketAt, endOf, type Grid } from './grid.ts'
+import { append, type CoverageRun, type GrowingRun } from './coverage-runs.ts'
+import { type ExpiryRules, expiryOf, lapseOf } from './expiry.ts'
+import { endOf, firstYoungerThan } from './grid.ts'
 import { type Interval, type Intervals, intersect, isEmpty } from './interval.ts'
 import { fetchedAtOf, lifetimeMsOf } from './lifetime.ts'
 import { type BucketMark, markedRun } from './mark.ts'
 import type { Pane } from './pane.ts'
 import { type VouchedBuckets, vouchedUntil } from './witness.ts'
 
-export type BucketState = 'fresh' | 'stale' | 'absent'
-
-export interface CoverageRun extends Interval {
-  readonly state: BucketState
-  /** All buckets of a settled run had reached the policy's cap when they were fetched. */
-  readonly settled: boolean
-  /** Why its buckets are absent or stale although they are stored. */
-  readonly mark?: BucketMark
-  /** Its buckets are past their TTLs, and fresh because a witness says that they have not changed. */
-  readonly vouched?: true
-}
-
-/** The part of a TTL policy that a lookup needs; ttl/policy.ts says what it promises. */
-export interface Freshness {
-  ttl(ageMs: number): number
-  readonly settledAgeMs: number
-  readonly isMonotone: boolean
-  readonly plateaus?:
-    | { endOf(ageMs: number): number; lapseOf(fetchedAt: EpochMs, ttlMs: number): EpochMs }
-    | undefined
-}
-
-export interface LookupRules {
-  readonly grid: Grid
-  readonly policy: Freshness
+export interface LookupRules extends ExpiryRules {
   readonly now: EpochMs
   /** Buckets fetched before this are not fresh, whatever their TTL (a client's max-age or no-cache). */
   readonly notBefore: EpochMs
@@ -55,18 +33,6 @@ export interface Coverage {
   /** When the first bucket that is fresh and settled expires, apart from vouched ones; Infinity without any. */
   readonly settledUntil: EpochMs
 }
-
-/** When a bucket fetched at `clock` stops being fresh: when its TTL lapses, or earlier where the database said so. */
-export function expiryOf(clock: EpochMs, bucket: number, { grid, policy }: Expiring): EpochMs {
-  const fetchedAt = fetchedAtOf(clock)
-  const ttl = policy.ttl(fetchedAt - endOf(grid, bucket))
-  const { plateaus } = policy
-  const lapse = plateaus === undefined ? fetchedAt + ttl : plateaus.lapseOf(fetchedAt, ttl)
-  // Nearly no clock has limits.
-  return fetchedAt === clock ? lapse : Math.min(lapse, fetchedAt + lifetimeMsOf(clock))
-}
-
-type Expiring = Pick<LookupRules, 'grid' | 'policy'>
 
 /** What is known of `windows`; `panes` are disjoint and in time order. */
 export function cover(windows: Intervals, panes: readonly Pane[], rules: LookupRules): Coverage {
@@ -129,13 +95,13 @@ class Judge implements Coverage {
   }
 
   #run(run: Interval, clock: EpochMs, mark?: BucketMark): void {
-    const { now, notBefore, policy } = this.#rules
+    const { grid, now, notBefore, policy } = this.#rules
     if (!(clock <= now)) {
       append(this.runs, { from: run.from, to: run.to, state: 'absent', settled: false })
       return
     }
     const fetchedAt = fetchedAtOf(clock)
-    const settledTo = this.#firstYoungerThan(policy.settledAgeMs, fetchedAt)
+    const settledTo = firstYoungerThan(grid, policy.settledAgeMs, fetchedAt)
     if (mark !== undefined || fetchedAt < notBefore) {
       this.#stale(run, settledTo, mark)
     } else if (policy.isMonotone && policy.plateaus === undefined) {
@@ -188,12 +154,11 @@ class Judge implements Coverage {
     for (let to = run.to; to > run.from; ) {
       const ageMs = fetchedAt - endOf(grid, to - 1)
       const ttl = policy.ttl(ageMs)
-      const lapse = plateaus === undefined ? fetchedAt + ttl : plateaus.lapseOf(fetchedAt, ttl)
-      const expiry = Math.min(lapse, latest)
+      const expiry = Math.min(lapseOf(policy, fetchedAt, ttl), latest)
       // Without plateaus every bucket is judged on its own.
       const endMs = plateaus === undefined ? ageMs : plateaus.endOf(ageMs)
       const isLast = endMs > oldestMs
-      const from = isLast ? run.from : Math.min(to - 1, this.#firstYoungerThan(endMs, fetchedAt))
+      const from = isLast ? run.from : Math.min(to - 1, firstYoungerThan(grid, endMs, fetchedAt))
       if (isFresh !== (isAwaited || now < expiry)) {
         isFresh = !isFresh
         turns ??= []
@@ -265,13 +230,6 @@ class Judge implements Coverage {
     const fetchedAt = fetchedAtOf(clock)
     return fetchedAt >= acceptFrom && now < fetchedAt + lifetimeMsOf(clock)
   }
-
-  /** The first bucket that is younger than this at an instant: a grid knows it without a search. */
-  #firstYoungerThan(ageMs: number, at: EpochMs): number {
-    const { grid } = this.#rules
-    const last = bucketAt(grid, at - ageMs)
-    return grid.kind === 'point' ? last + 1 : last
-  }
 }
 
 /** The first bucket of a run for which a predicate that holds for a beginning of the run, but not for all, no longer does. */
@@ -283,56 +241,4 @@ function firstNot(run: Interval, holds: (bucket: number) => boolean): number {
     else high = middle
   }
   return low
-}
-
-/** Panes fetched one after the other have many clocks: a run grows in its place. */
-type GrowingRun = CoverageRun & { to: number }
-
-/** `run` is kept, and may grow. */
-function append(runs: GrowingRun[], run: GrowingRun): void {
-  if (run.from >= run.to) return
-  // Not `runs[-1]`, which the runtime looks up by name.
-  const last = runs.length === 0 ? undefined : runs[runs.length - 1]
-  if (last !== undefined && isAlike(last, run)) {
-    last.to = run.to
-  } else {
-    runs.push(run)
-  }
-}
-
-const isAlike = (a: CoverageRun, b: CoverageRun): boolean =>
-  a.to === b.from &&
-  a.state === b.state &&
-  a.settled === b.settled &&
-  a.mark === b.mark &&
-  a.vouched === b.vouched
-
-/**
- * What has to be fetched: from the first bucket that is not fresh to the end of the window, but without a suffix
- * that is fresh and settled. Undefined on a full hit.
- */
-export function gapOf(runs: readonly CoverageRun[]): Interval | undefined {
-  const first = runs.find((run) => run.state !== 'fresh')
-  if (first === undefined) return undefined
-  const last = runs.findLast((run) => !(run.state === 'fresh' && run.settled))!
-  return { from: first.from, to: last.to }
-}
-
-/** What has to be fetched where one query can ask for several intervals: every bucket that is not fresh, and no other. */
-export function gapsOf(runs: readonly CoverageRun[]): Intervals {
-  const gaps: Interval[] = []
-  for (const { from, to, state } of runs) {
-    if (state === 'fresh') continue
-    const last = gaps.at(-1)
-    if (last?.to === from) gaps[gaps.length - 1] = { from: last.from, to }
-    else gaps.push({ from, to })
-  }
-  return gaps
-}
-
-/** How many buckets of each state there are. */
-export function countStates(runs: readonly CoverageRun[]): Record<BucketState, number> {
-  const counts = { fresh: 0, stale: 0, absent: 0 }
-  for (const run of runs) counts[run.state] += run.to - run.from
-  return counts
 }

@@ -79,6 +79,12 @@ export const startOf = (grid: Grid, bucket: number): EpochMs =>
 export const endOf = (grid: Grid, bucket: number): EpochMs =>
   startOf(grid, grid.kind === 'cell' ? bucket + 1 : bucket)
 
+/** The first bucket that is younger than `ageMs` at an instant, counted from its end. */
+export function firstYoungerThan(grid: Grid, ageMs: number, at: EpochMs): number {
+  const last = bucketAt(grid, at - ageMs)
+  return grid.kind === 'point' ? last + 1 : last
+}
+
 export const isAligned = (grid: Grid, instant: EpochMs): boolean =>
   grid.calendar === undefined
     ? (instant - grid.origin) % grid.step === 0

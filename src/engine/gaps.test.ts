@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { CoverageRun } from '../core/coverage.ts'
+import type { CoverageRun } from '../core/coverage-runs.ts'
 import { type Interval, type Intervals, nothing } from '../core/interval.ts'
 import { noMarks } from '../core/mark.ts'
 import { PaneBuilder } from '../core/pane-builder.ts'

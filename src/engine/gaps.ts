@@ -1,6 +1,7 @@
 /** What of a request's buckets has to be fetched, by what a lookup found of them. */
 import type { BackendCapabilities, Edges, Plan } from '../backends/backend.ts'
-import { type CoverageRun, cover, gapOf, gapsOf, type LookupRules } from '../core/coverage.ts'
+import { cover, type LookupRules } from '../core/coverage.ts'
+import { type CoverageRun, gapOf, gapsOf } from '../core/coverage-runs.ts'
 import { hullOf, type Intervals, intersectAll, nothing, uniteAll } from '../core/interval.ts'
 import type { Pane } from '../core/pane.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'

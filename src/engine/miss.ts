@@ -1,5 +1,5 @@
 /** What a request is called that needs the database, and why it does. */
-import { type CoverageRun, countStates } from '../core/coverage.ts'
+import { type CoverageRun, countStates } from '../core/coverage-runs.ts'
 import type { MissReason } from '../core/decision.ts'
 import { countOf, type Intervals } from '../core/interval.ts'
 import { askedBy } from './gaps.ts'

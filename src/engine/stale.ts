@@ -2,9 +2,9 @@
 
 import type { HeaderList, Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
-import { expiryOf, type Freshness } from '../core/coverage.ts'
 import { inTime } from '../core/deadline.ts'
 import { type Decision, resetDecision, type StaleReason } from '../core/decision.ts'
+import { expiryOf, type Freshness } from '../core/expiry.ts'
 import { endOf, type Grid, startOf } from '../core/grid.ts'
 import { countOf, hullOf, type Interval, type Intervals, intersectAll } from '../core/interval.ts'
 import { fetchedAtOf, mustRevalidate } from '../core/lifetime.ts'

@@ -3,7 +3,7 @@
 import type { Backend, HeaderList, Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { inTime } from '../core/deadline.ts'
-import { bucketAt } from '../core/grid.ts'
+import { firstYoungerThan } from '../core/grid.ts'
 import { type Intervals, intersectAll, nothing, subtractAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { fetchedAtOf } from '../core/lifetime.ts'
@@ -124,8 +124,7 @@ function withoutPurged(pane: Pane, marks: readonly BucketMark[]): readonly Pane[
 /** Trailing empty buckets that are not settled may only be late: they are not stored. */
 function untilUnsettledEnd(panes: readonly Pane[], { grid }: Plan, settledAgeMs: number): Intervals {
   const [first, last] = [panes[0]!, panes.at(-1)!]
-  const lastSettled = bucketAt(grid, fetchedAtOf(clockOf(first, first.from)) - settledAgeMs)
-  const settledUntil = grid.kind === 'point' ? lastSettled + 1 : lastSettled
+  const settledUntil = firstYoungerThan(grid, settledAgeMs, fetchedAtOf(clockOf(first, first.from)))
   const filled = panes.findLast((pane) => filledUntil(pane) > pane.from)
   const to = Math.min(
     last.to,

@@ -5,7 +5,8 @@
 
 import type { Bypass, Plan } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
-import { type BucketState, type CoverageRun, cover } from '../../core/coverage.ts'
+import { cover } from '../../core/coverage.ts'
+import type { BucketState, CoverageRun } from '../../core/coverage-runs.ts'
 import { inTime } from '../../core/deadline.ts'
 import type { Outcome, ReasonWords } from '../../core/decision.ts'
 import { type Grid, startOf } from '../../core/grid.ts'

@@ -1,6 +1,7 @@
 /** What is said about runs of buckets: how old they are, how long they are still believed, which TTLs they would get. */
 import type { EpochMs } from '../../core/clock.ts'
-import { type CoverageRun, expiryOf } from '../../core/coverage.ts'
+import type { CoverageRun } from '../../core/coverage-runs.ts'
+import { expiryOf } from '../../core/expiry.ts'
 import { endOf, type Grid } from '../../core/grid.ts'
 import type { Interval } from '../../core/interval.ts'
 import { fetchedAtOf } from '../../core/lifetime.ts'

@@ -1,6 +1,6 @@
 /** The one plain sentence at the end of an explanation. */
 import type { Bypass } from '../../backends/backend.ts'
-import type { BucketState } from '../../core/coverage.ts'
+import type { BucketState } from '../../core/coverage-runs.ts'
 import { planningReasons, type ReasonWords, servingReasons } from '../../core/decision.ts'
 import type { MarkKind } from '../../core/mark.ts'
 import type { Miss } from '../miss.ts'

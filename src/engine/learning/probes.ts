@@ -10,7 +10,7 @@
  * Nothing here can delay or change an answer, and an answer pays one comparison while no probe is due.
  */
 import type { EpochMs } from '../../core/clock.ts'
-import { bucketAt, endOf, type Grid } from '../../core/grid.ts'
+import { endOf, firstYoungerThan, type Grid } from '../../core/grid.ts'
 import { countOf, type Interval, type Intervals, intersectAll, subtractAll } from '../../core/interval.ts'
 import type { Pane } from '../../core/pane.ts'
 import { haveSameFrame } from '../../core/pane-join.ts'
@@ -130,9 +130,9 @@ export class Prober {
     for (let tried = 0; tried < stalenessGroups.length; tried++) {
       this.#group = (this.#group + 1) % stalenessGroups.length
       const [young, old] = [stalenessGroups[this.#group]!, stalenessGroups[this.#group + 1]]
-      const from = old === undefined ? Number.NEGATIVE_INFINITY : firstYoungerThan(old, grid, now)
+      const from = old === undefined ? Number.NEGATIVE_INFINITY : firstYoungerThan(grid, old, now)
       const to =
-        young === Number.NEGATIVE_INFINITY ? Number.POSITIVE_INFINITY : firstYoungerThan(young, grid, now)
+        young === Number.NEGATIVE_INFINITY ? Number.POSITIVE_INFINITY : firstYoungerThan(grid, young, now)
       const runs = intersectAll(whole, [{ from, to }])
       if (runs.length > 0) return runs
     }
@@ -151,7 +151,7 @@ export class Prober {
   #sentinel(trip: Trip, shown: Shown, now: EpochMs): void {
     if (!this.#isItsTurn(trip.key, now)) return
     const { plan } = trip
-    const settledTo = firstYoungerThan(settledAgeOf(trip), plan.grid, now)
+    const settledTo = firstYoungerThan(plan.grid, settledAgeOf(trip), now)
     const settled = intersectAll(plan.whole, [{ from: Number.NEGATIVE_INFINITY, to: settledTo }])
     const starts = subtractAll(settled, shown.fetched)
       .map(({ from, to }) => ({ from, to: to - sentinelBuckets + 1 }))
@@ -202,9 +202,4 @@ function errorIn(shown: Pane, result: FetchResult): ShownError | undefined {
   if (result.kind !== 'panes') return undefined
   const [fetched] = partsOf(result.panes, [shown])
   return fetched !== undefined && haveSameFrame(shown, fetched) ? shownError(shown, fetched) : undefined
-}
-
-function firstYoungerThan(ageMs: number, grid: Grid, now: EpochMs): number {
-  const last = bucketAt(grid, now - ageMs)
-  return grid.kind === 'point' ? last + 1 : last
 }

@@ -11,7 +11,7 @@
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { EpochMs } from '../../core/clock.ts'
-import { expiryOf } from '../../core/coverage.ts'
+import { expiryOf } from '../../core/expiry.ts'
 import { endOf } from '../../core/grid.ts'
 import { countOf, hullOf, type Interval, type Intervals, nothing } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
