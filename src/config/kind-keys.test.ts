@@ -4,8 +4,9 @@ import { kinds } from '../backends/kinds.ts'
 import { key, section } from './definition.ts'
 import { keysAreOfItsKind, kindKeys } from './kind-keys.ts'
 import { Reader } from './read.ts'
-import { choice, text } from './scalars.ts'
+import { choice } from './scalars.ts'
 import { byDefault } from './source.ts'
+import { text } from './text-scalars.ts'
 import { parseYaml } from './yaml.ts'
 
 const made = section({ colour: key(text, 'grey', { meaning: 'of the lines' }) })

@@ -31,25 +31,21 @@ import { keysAreOfItsKind, kindKeys } from './kind-keys.ts'
 import { limitsSection } from './limits-section.ts'
 import { policySection } from './policy-types.ts'
 import { runtimeSection } from './runtime-section.ts'
+import { bool, choice, duration, ratio, workers } from './scalars.ts'
+import { storeSection } from './store-types.ts'
 import {
   address,
-  bool,
-  choice,
   collectorUrl,
-  duration,
   headerName,
   hidden,
   hostName,
   nameOf,
   path,
   pattern,
-  ratio,
   text,
   url,
   urlPath,
-  workers,
-} from './scalars.ts'
-import { storeSection } from './store-types.ts'
+} from './text-scalars.ts'
 import { certificateIsWhole } from './tls-check.ts'
 
 const insecure = 'certificates are always verified; name the authority that signed this one with "ca" instead'

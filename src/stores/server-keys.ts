@@ -1,6 +1,7 @@
 /** Keys that stores on a server have in common: who logs in, and how connections are encrypted. */
 import { type Check, key, optional, secret } from '../config/definition.ts'
-import { bool, hidden, hostName, path, text } from '../config/scalars.ts'
+import { bool } from '../config/scalars.ts'
+import { hidden, hostName, path, text } from '../config/text-scalars.ts'
 import { percentDecoded } from '../core/url.ts'
 
 /** Connections are made anew only by a restart. */

@@ -1,6 +1,7 @@
 /** The keys of `backends.<name>` that only Druid has. */
 import { type Check, key, list, nested, section, type TypeValue } from '../../config/definition.ts'
-import { bool, duration, longestTimer, text, timeZone } from '../../config/scalars.ts'
+import { bool, duration, longestTimer } from '../../config/scalars.ts'
+import { text, timeZone } from '../../config/text-scalars.ts'
 import { formatDuration } from '../../config/units.ts'
 
 const viewsAreInTime: Check = {

@@ -1,6 +1,7 @@
 /** Cassandra, or Scylla, as a kind of store. */
 import { type Check, key, required, section, type TypeValue } from '../../config/definition.ts'
-import { choice, text } from '../../config/scalars.ts'
+import { choice } from '../../config/scalars.ts'
+import { text } from '../../config/text-scalars.ts'
 import { certificateIsWhole } from '../../config/tls-check.ts'
 import type { RefusedUrl, StoreKind, StoreUrl, UrlKeys } from '../kind.ts'
 import {

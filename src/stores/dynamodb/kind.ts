@@ -1,6 +1,6 @@
 /** DynamoDB as a kind of store. */
 import { optional, required, section, type TypeValue } from '../../config/definition.ts'
-import { textual, url } from '../../config/scalars.ts'
+import { textual, url } from '../../config/text-scalars.ts'
 import type { OpenedStore, Refused, RefusedUrl, StoreKind, StoreRules, StoreUrl, UrlKeys } from '../kind.ts'
 import { definitionText, tablesOf } from './tables.ts'
 

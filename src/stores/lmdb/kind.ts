@@ -1,6 +1,7 @@
 /** An LMDB file on a local disk as a kind of store. */
 import { key, required, section, type TypeValue } from '../../config/definition.ts'
-import { path, size } from '../../config/scalars.ts'
+import { size } from '../../config/scalars.ts'
+import { path } from '../../config/text-scalars.ts'
 import type { OpenedStore, Refused, RefusedUrl, StoreKind, StoreRules, StoreUrl, UrlKeys } from '../kind.ts'
 
 const GiB = 2 ** 30

@@ -8,7 +8,8 @@ import {
   section,
   type TypeValue,
 } from '../../config/definition.ts'
-import { bool, count, hidden, path, text } from '../../config/scalars.ts'
+import { bool, count } from '../../config/scalars.ts'
+import { hidden, path, text } from '../../config/text-scalars.ts'
 import { certificateIsWhole } from '../../config/tls-check.ts'
 import type { RefusedUrl, StoreUrl, UrlKeys } from '../kind.ts'
 import {
