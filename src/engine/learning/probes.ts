@@ -14,8 +14,8 @@ import { endOf, firstYoungerThan, type Grid } from '../../core/grid.ts'
 import { countOf, type Interval, type Intervals, intersectAll, subtractAll } from '../../core/interval.ts'
 import type { Pane } from '../../core/pane.ts'
 import { haveSameFrame } from '../../core/pane-join.ts'
-import type { LearnedEvent } from '../../ttl/learned/learning.ts'
-import { type BudgetedSample, stalenessGroups } from '../../ttl/learned/staleness-meter.ts'
+import type { LearnedEvent, StalenessSample } from '../../ttl/learned/learning.ts'
+import { stalenessGroups } from '../../ttl/learned/staleness-meter.ts'
 import type { FetchResult } from '../fetch.ts'
 import type { GapFiller } from '../fill.ts'
 import { partsOf } from '../stored.ts'
@@ -193,8 +193,7 @@ export class Prober {
 const easeOf = ({ policy: { learns } }: Trip): number =>
   Math.min(maxEase, Math.max(1, (learns?.budget ?? 0) / 0.01))
 
-/** Shapes of one backend may have different budgets. */
-const budgetOf = ({ policy: { learns } }: Trip): Pick<BudgetedSample, 'budget'> =>
+const budgetOf = ({ policy: { learns } }: Trip): Pick<StalenessSample, 'budget'> =>
   learns === undefined ? {} : { budget: learns.budget }
 
 /** Undefined where the answer cannot be compared. */

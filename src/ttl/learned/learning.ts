@@ -46,6 +46,8 @@ export interface StalenessSample {
   readonly isStale: boolean
   /** How far the shown value was off, as a share of the true one; 0 where it was right, 1 where it was missing. */
   readonly error: number
+  /** The staleness budget of the shape: shapes of one backend may have different ones. */
+  readonly budget?: number
 }
 
 export type LearnedEvent = Refetch | StalenessSample

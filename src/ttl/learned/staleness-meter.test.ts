@@ -3,7 +3,8 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { seededRandom } from '../../testing/random.ts'
 import { wilson } from './bounds.ts'
-import { type BudgetedSample, StalenessMeter, stalenessGroups } from './staleness-meter.ts'
+import type { StalenessSample } from './learning.ts'
+import { StalenessMeter, stalenessGroups } from './staleness-meter.ts'
 
 const second = 1000
 const minute = 60 * second
@@ -11,7 +12,7 @@ const hour = 60 * minute
 const day = 24 * hour
 const age = 3 * minute
 
-const sampleAt = (at: number, isStale: boolean, more: Partial<BudgetedSample> = {}): BudgetedSample => ({
+const sampleAt = (at: number, isStale: boolean, more: Partial<StalenessSample> = {}): StalenessSample => ({
   kind: 'sample',
   ...{ at, ageMs: age, isStale, error: isStale ? 0.25 : 0 },
   ...more,

@@ -28,11 +28,6 @@ export interface GroupStaleness extends MeasuredStaleness {
   readonly toMs: number
 }
 
-/** A sample that says which budget its shape has: shapes of one backend may have different ones. */
-export interface BudgetedSample extends StalenessSample {
-  readonly budget?: number
-}
-
 const halfLifeMs = 24 * hour
 
 /** Samples of the same ten seconds were answered from mostly the same copies: they are one cluster. */
@@ -76,7 +71,7 @@ export class StalenessMeter {
   readonly #budgets: (number | undefined)[] = stalenessGroups.map(() => undefined)
   #decayedTo: EpochMs | undefined
 
-  sample(sample: BudgetedSample): void {
+  sample(sample: StalenessSample): void {
     this.decay(sample.at)
     const group = groupOf(sample.ageMs)
     const hit = sample.isStale ? 1 : 0
