@@ -13,7 +13,7 @@ import { BoundedMap } from '../../core/bounded-map.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import type { Key } from '../../core/key.ts'
 import type { Mark } from '../../core/mark.ts'
-import type { LearnedEvent, Learning, Refetch } from '../../ttl/learned/learning.ts'
+import { countChanged, type LearnedEvent, type Learning, type Refetch } from '../../ttl/learned/learning.ts'
 import type { IntervalCacheOptions, Trip } from '../trip.ts'
 
 /** The question that an event is about. */
@@ -57,7 +57,7 @@ export class Corrections {
 
   /** Takes in what a sentinel revealed. */
   observeSentinel(refetch: Refetch, asked: Asked): void {
-    const changed = changedIn(refetch.changed, 0, refetch.changed.length)
+    const changed = countChanged(refetch)
     const isFound = changed >= Math.max(2, refetch.changed.length / 2)
     const since = this.#sinceMark(refetch, asked)
     if (isFound && since >= pauseMs) this.#mark(refetch, asked, since < regimeMs)
@@ -116,21 +116,16 @@ interface Blocks {
 }
 
 /** Buckets of a refetch are in time order, so that settled ones come first. */
-function blocksOf({ oldAges, changed }: Refetch, settledAgeMs: number): Blocks {
+function blocksOf(refetch: Refetch, settledAgeMs: number): Blocks {
+  const { oldAges, changed } = refetch
   const blocks = { count: 0, rewritten: 0, calm: 0 }
   for (let from = 0; from + block.buckets <= changed.length; from += block.buckets) {
     const to = from + block.buckets
     if (oldAges[to - 1]! < settledAgeMs) break
-    const count = changedIn(changed, from, to)
+    const count = countChanged(refetch, from, to)
     blocks.count++
     if (count >= block.rewritten) blocks.rewritten++
     else if (count <= block.calm) blocks.calm++
   }
   return blocks
-}
-
-function changedIn(changed: Uint8Array, from: number, to: number): number {
-  let count = 0
-  for (let i = from; i < to; i++) count += changed[i]!
-  return count
 }

@@ -16,7 +16,7 @@ import {
   uniteAll,
 } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
-import type { LearnedEvent } from '../../ttl/learned/learning.ts'
+import { countChanged, type LearnedEvent } from '../../ttl/learned/learning.ts'
 import type { GapFiller } from '../fill.ts'
 import { backgroundTrip, type IntervalCacheOptions, type Trip } from '../trip.ts'
 
@@ -169,7 +169,7 @@ class Tally {
   add(event: LearnedEvent): void {
     if (event.kind !== 'refetch') return
     this.observations += event.changed.length
-    for (const flag of event.changed) this.changed += flag
+    this.changed += countChanged(event)
     this.shapes.add(event.shape.key)
   }
 }

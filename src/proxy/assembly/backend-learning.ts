@@ -11,7 +11,7 @@ import {
 } from '../../engine/learning/shared-evidence.ts'
 import type { Cells } from '../../stores/cells.ts'
 import { type EvidenceRow, Learner } from '../../ttl/learned/learner.ts'
-import type { LearnedEvent } from '../../ttl/learned/learning.ts'
+import { countChanged, type LearnedEvent } from '../../ttl/learned/learning.ts'
 
 /** What a learner is made of: threads that start later begin with it. */
 export interface Evidence {
@@ -138,7 +138,7 @@ export class BackendLearning {
   #count(event: LearnedEvent): void {
     this.#events++
     if (event.kind !== 'refetch' || event.isHistory) return
-    const changed = event.changed.reduce((sum, flag) => sum + flag, 0)
+    const changed = countChanged(event)
     this.#refetched.changed += changed
     this.#refetched.same += event.changed.length - changed
   }

@@ -37,6 +37,13 @@ export interface Refetch {
   readonly isHistory?: boolean
 }
 
+/** Returns how many of the buckets with an index in `[from, to)` have changed; by default of all buckets. */
+export function countChanged({ changed }: Pick<Refetch, 'changed'>, from = 0, to = changed.length): number {
+  let count = 0
+  for (let i = from; i < to; i++) count += changed[i]!
+  return count
+}
+
 /** One bucket that a viewer was shown was asked for again right afterwards. */
 export interface StalenessSample {
   readonly kind: 'sample'
