@@ -4,8 +4,8 @@ import type { NotSampled, Sampled, SamplingOrder } from '../../engine/learning/s
 import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { readHistory, refetchesOf } from '../../ttl/history.ts'
 import type { LearnedShape, Learning } from '../../ttl/learned/learning.ts'
-import type { TtlPolicy } from '../../ttl/policy.ts'
 import { type TtlReport, ttlReport } from '../../ttl/report.ts'
+import type { NamedPolicy } from '../request/settings.ts'
 import { type AdminAnswer, json, jsonList, mistake } from './answer.ts'
 import type { AdminCall, Page } from './pages.ts'
 import { unknownBackend } from './selection.ts'
@@ -26,12 +26,6 @@ export interface TtlDatabase {
   shapesNamed(names: ReadonlySet<string>): Promise<ReadonlyMap<string, LearnedShape>>
   /** Fetches buckets of shapes that were asked for lately twice, and learns from what differs. */
   sample(order: SamplingOrder): Promise<Sampled | NotSampled>
-}
-
-export interface NamedPolicy {
-  /** The rule that it is of; none where it is that of the database. */
-  readonly rule?: string
-  readonly policy: TtlPolicy
 }
 
 /** One entry of the answer. */

@@ -17,7 +17,7 @@ import { Tracing } from '../../telemetry/tracing.ts'
 import { type StalenessReport, stalenessReport } from '../../ttl/staleness-report.ts'
 import { explainWire } from '../admin/explain.ts'
 import { Handler } from '../request/handler.ts'
-import { ModeSwitch, type Settings } from '../request/settings.ts'
+import { ModeSwitch, policiesOf, type Settings } from '../request/settings.ts'
 import type { UpstreamState } from '../upstream/endpoint.ts'
 import { onlyServer, TracedUpstream } from '../upstream/traced.ts'
 import type { HttpUpstream, UpstreamSettings } from '../upstream/upstream.ts'
@@ -218,9 +218,8 @@ export class BackendRuntime {
 
   /** Whether the staleness budget is kept, at all nodes that share a store; undefined where there is none. */
   staleness(): StalenessReport | undefined {
-    const { terms, rules } = this.modes.settings
-    const ruled = rules.flatMap((rule) => rule.terms.policy ?? [])
-    return stalenessReport([terms.policy, ...ruled], this.learning.learner)
+    const policies = policiesOf(this.modes.settings).map(({ policy }) => policy)
+    return stalenessReport(policies, this.learning.learner)
   }
 
   /** Whether requests can be passed on. While they cannot, it is looked into: whoever waits for it sends no requests. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ladder } from '../../ttl/ladder.ts'
-import { type Mode, ModeSwitch, modes, type Settings, termsFor } from './settings.ts'
+import { type Mode, ModeSwitch, modes, policiesOf, type Settings, termsFor } from './settings.ts'
 
 const subject = { path: '/', headers: [], query: 'up' }
 
@@ -42,4 +42,23 @@ test('a rule may be more careful than what was set, never less', () => {
       assert.equal(termsFor(modeSwitch.settings, subject).mode, rule)
     }
   }
+})
+
+test('the policy of the backend comes first, then those of the rules that set one', () => {
+  const [own, ofRule] = [ladder(), ladder()]
+  const { terms } = settingsOf('on')
+  const settings: Settings = {
+    terms: { ...terms, policy: own },
+    rules: [
+      { name: 'rules.0', terms: { mode: 'off' }, matches: () => true },
+      { name: 'rules.1', terms: { policy: ofRule }, matches: () => true },
+    ],
+  }
+  const policies = policiesOf(settings)
+  assert.deepEqual(
+    policies.map(({ rule }) => rule),
+    [undefined, 'rules.1'],
+  )
+  assert.equal(policies[0]!.policy, own)
+  assert.equal(policies[1]!.policy, ofRule)
 })

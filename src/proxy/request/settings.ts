@@ -48,6 +48,20 @@ export interface Settings {
   readonly override?: Mode
 }
 
+export interface NamedPolicy {
+  /** The rule that sets the policy; absent for the policy of the backend itself. */
+  readonly rule?: string
+  readonly policy: TtlPolicy
+}
+
+/** Returns the policy of the backend itself, then those of the rules that set one, in the order of the rules. */
+export function policiesOf({ terms, rules }: Settings): readonly NamedPolicy[] {
+  const ofRules = rules.flatMap(({ name, terms: { policy } }) =>
+    policy === undefined ? [] : [{ rule: name, policy }],
+  )
+  return [{ policy: terms.policy }, ...ofRules]
+}
+
 /**
  * The first rule that matches decides; what it does not say is as for everybody. A request of which it cannot be told whether a rule
  * matches is forwarded uncached.
