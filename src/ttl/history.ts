@@ -3,6 +3,7 @@
  * bucket was at the first look, `gap` is the time between the two, both in seconds.
  */
 import type { EpochMs } from '../core/clock.ts'
+import { type Fields, readJsonObject } from '../core/json-object.ts'
 import type { LearnedShape, Refetch } from './learned/learning.ts'
 
 export interface HistoryRow {
@@ -19,7 +20,7 @@ export interface HistoryMistake {
   readonly mistake: string
 }
 
-const fields: readonly string[] = ['shape', 'age', 'gap', 'changed']
+const known: readonly string[] = ['shape', 'age', 'gap', 'changed']
 
 /** All rows, or the first mistake. Empty lines are skipped. */
 export function readHistory(text: string): readonly HistoryRow[] | HistoryMistake {
@@ -36,16 +37,20 @@ export function readHistory(text: string): readonly HistoryRow[] | HistoryMistak
 }
 
 function readRow(text: string): HistoryRow | string {
-  let given: unknown
-  try {
-    given = JSON.parse(text)
-  } catch {
-    return 'is not JSON'
+  const given = readJsonObject(text, known)
+  switch (given.kind) {
+    case 'not_json':
+      return 'is not JSON'
+    case 'not_object':
+      return 'is not a JSON object'
+    case 'unknown_field':
+      return `"${given.name}" is not known; expected ${known.join(', ')}`
+    case 'object':
+      return rowOf(given.fields)
   }
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return 'is not a JSON object'
-  const stranger = Object.keys(given).find((name) => !fields.includes(name))
-  if (stranger !== undefined) return `"${stranger}" is not known; expected ${fields.join(', ')}`
-  const { shape, age, gap, changed } = given as Record<string, unknown>
+}
+
+function rowOf({ shape, age, gap, changed }: Fields): HistoryRow | string {
   if (typeof shape !== 'string' || shape === '') return '"shape" is not a text'
   if (typeof age !== 'number' || !Number.isFinite(age)) return '"age" is not a number of seconds'
   if (typeof gap !== 'number' || !(gap > 0 && gap < Number.POSITIVE_INFINITY))

@@ -1,5 +1,6 @@
 /** Selections of data in the body of a request: one JSON object, every mistake with a sentence. */
 import type { EpochMs } from '../../core/clock.ts'
+import { type Fields, readJsonObject } from '../../core/json-object.ts'
 import type { Selection } from '../../engine/purge/purge.ts'
 import { iso } from '../../telemetry/texts.ts'
 import { readTime, timeForms } from './time.ts'
@@ -10,24 +11,23 @@ const maxNameBytes = 8192
 const names = ['backend', 'shape', 'source'] as const
 const times = ['from', 'to'] as const
 
-type Fields = Readonly<Record<string, unknown>>
-
 /** The fields of a body that has no others than these. */
 export function readObject(
   body: Buffer,
   known: readonly string[],
 ): { readonly fields: Fields } | { readonly mistake: string } {
   const expected = `expected an object with ${known.join(', ')}`
-  let given: unknown
-  try {
-    given = JSON.parse(body.toString())
-  } catch {
-    return { mistake: `the body is not JSON; ${expected}` }
+  const given = readJsonObject(body.toString(), known)
+  switch (given.kind) {
+    case 'not_json':
+      return { mistake: `the body is not JSON; ${expected}` }
+    case 'not_object':
+      return { mistake: expected }
+    case 'unknown_field':
+      return { mistake: `"${given.name}" is not known; ${expected}` }
+    case 'object':
+      return given
   }
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return { mistake: expected }
-  const stranger = Object.keys(given).find((name) => !known.includes(name))
-  if (stranger !== undefined) return { mistake: `"${stranger}" is not known; ${expected}` }
-  return { fields: given as Fields }
 }
 
 export function readSelection(fields: Fields, now: EpochMs): Selection | { readonly mistake: string } {
