@@ -8,7 +8,7 @@ import { ttlSvg } from '../../src/cli/ttl-svg.ts'
 import { ttlLines } from '../../src/cli/ttl-text.ts'
 import { simulateStaleness } from '../../src/testing/staleness-simulation.ts'
 import { learned } from '../../src/ttl/learned/learned-policy.ts'
-import { ttlReport } from '../../src/ttl/report.ts'
+import { ttlReport } from '../../src/ttl/ttl-report.ts'
 
 const budget = 0.01
 const file = join(import.meta.dirname, '../../docs/guide/learned-ttl.svg')

@@ -1,6 +1,6 @@
 /** The TTLs of one backend as a drawing of its own: rate with confidence band, TTL in steps, measured staleness. */
 import type { BackendTtl } from '../proxy/admin/ttl.ts'
-import type { TtlClass } from '../ttl/report.ts'
+import type { TtlClass } from '../ttl/ttl-report.ts'
 import { secondsText } from './text.ts'
 
 const width = 860

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { BackendTtl } from '../proxy/admin/ttl.ts'
 import { ladder } from '../ttl/ladder.ts'
-import { type TtlClass, ttlReport } from '../ttl/report.ts'
+import { type TtlClass, ttlReport } from '../ttl/ttl-report.ts'
 import { ttlSvg } from './ttl-svg.ts'
 import { ttlLines } from './ttl-text.ts'
 

@@ -1,7 +1,7 @@
 /** The TTLs of one backend as a curve and a table, for terminals. */
 import type { BackendTtl } from '../proxy/admin/ttl.ts'
 import type { MeasuredStaleness } from '../ttl/learned/learning.ts'
-import type { TtlClass } from '../ttl/report.ts'
+import type { TtlClass } from '../ttl/ttl-report.ts'
 import { type Colour, type Column, oneLine, percent, secondsText, tableLines } from './text.ts'
 
 export interface TtlStyle {

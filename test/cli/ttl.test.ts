@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import type { BackendTtl } from '../../src/proxy/admin/ttl.ts'
 import { ladder } from '../../src/ttl/ladder.ts'
-import { ttlReport } from '../../src/ttl/report.ts'
+import { ttlReport } from '../../src/ttl/ttl-report.ts'
 import { runToEnd } from './child.ts'
 import { refusal, startFakeAdmin, talkingTo } from './fake-admin.ts'
 

@@ -4,7 +4,7 @@ import type { NotSampled, Sampled, SamplingOrder } from '../../engine/learning/s
 import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { readHistory, refetchesOf } from '../../ttl/history.ts'
 import type { LearnedShape, Learning } from '../../ttl/learned/learning.ts'
-import { type TtlReport, ttlReport } from '../../ttl/report.ts'
+import { type TtlReport, ttlReport } from '../../ttl/ttl-report.ts'
 import type { NamedPolicy } from '../request/settings.ts'
 import { type AdminAnswer, json, jsonList, mistake } from './answer.ts'
 import type { AdminCall, Page } from './pages.ts'

@@ -3,6 +3,7 @@ import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import type { TtlPolicy } from '../policy.ts'
 import { ageBorders } from './age-classes.ts'
+import { reportOf } from './class-reports.ts'
 import { phaseOf } from './epochs.ts'
 import { areFinite, areSums } from './evidence.ts'
 import { beliefOf, type Chain, Hierarchy } from './hierarchy.ts'
@@ -16,7 +17,6 @@ import type {
   RateSource,
 } from './learning.ts'
 import { type Belief, type Level, priorBelief } from './level.ts'
-import { reportOf } from './report.ts'
 import { type GroupStaleness, StalenessMeter, stalenessGroups } from './staleness-meter.ts'
 import { isSameTable, type TableRules, type TtlTable, tableOf } from './ttl-table.ts'
 

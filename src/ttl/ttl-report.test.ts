@@ -4,7 +4,7 @@ import { fixed } from './fixed.ts'
 import { ladder } from './ladder.ts'
 import type { ClassReport, LearnedTerms } from './learned/learning.ts'
 import { rate } from './rate.ts'
-import { ttlReport } from './report.ts'
+import { ttlReport } from './ttl-report.ts'
 
 const unmeasured = { estimate: 0, low: 0, high: 1, samples: 0, error: 0 }
 
