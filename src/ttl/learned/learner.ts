@@ -132,21 +132,22 @@ export class Learner implements Learning {
     this.#hierarchy.tick()
   }
 
+  /** Adds sums to this node's own. */
   adopt(rows: readonly EvidenceRow[]): void {
-    // Sums can only be added to those of the same time.
-    this.#hierarchy.levels()
-    this.#meter.decay(this.#clock.now())
-    for (const row of rows) this.#levelOf(row)?.adopt(row.sums, row.at)
-    this.#meter.adopt(this.#stalenessOf(rows))
-    this.#hierarchy.tick()
+    this.#changeOwn('adopt', rows)
   }
 
-  /** Takes sums out of this node's own again: another node has adopted them. */
+  /** Subtracts sums from this node's own again: another node has adopted them. */
   disown(rows: readonly EvidenceRow[]): void {
+    this.#changeOwn('disown', rows)
+  }
+
+  #changeOwn(change: 'adopt' | 'disown', rows: readonly EvidenceRow[]): void {
+    // Both sums must be decayed up to the same time. Listing the levels decays them.
     this.#hierarchy.levels()
     this.#meter.decay(this.#clock.now())
-    for (const row of rows) this.#levelOf(row)?.disown(row.sums, row.at)
-    this.#meter.disown(this.#stalenessOf(rows))
+    for (const row of rows) this.#levelOf(row)?.[change](row.sums, row.at)
+    this.#meter[change](this.#stalenessOf(rows))
     this.#hierarchy.tick()
   }
 
