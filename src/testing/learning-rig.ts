@@ -2,16 +2,12 @@
 import type {
   ClassReport,
   LearnedEvent,
-  LearnedTerms,
   Learning,
   Refetch,
   StalenessSample,
 } from '../ttl/learned/learning.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
-
-const learnedTerms: LearnedTerms = {
-  ...{ budget: 0.01, floorMs: 5000, capMs: 86_400_000, settledAgeMs: 660_000 },
-}
+import { learnedTerms } from './refetches.ts'
 
 /** `policy`, for a rig whose shapes learn. */
 export const learned = (policy: TtlPolicy): TtlPolicy => ({ ...policy, learns: learnedTerms })

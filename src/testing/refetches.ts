@@ -4,7 +4,10 @@ import type { LearnedTerms, Refetch } from '../ttl/learned/learning.ts'
 import type { Random } from './random.ts'
 
 export const learnedTerms: LearnedTerms = {
-  ...{ budget: 0.01, floorMs: 5000, capMs: 86_400_000, settledAgeMs: 660_000 },
+  budget: 0.01,
+  floorMs: 5000,
+  capMs: 86_400_000,
+  settledAgeMs: 660_000,
 }
 
 export interface Refetched {
