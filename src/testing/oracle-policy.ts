@@ -6,7 +6,7 @@
 
 import { classOf } from '../ttl/learned/age-classes.ts'
 import { type AgeCurve, invert } from '../ttl/learned/age-curve.ts'
-import { lapseAt, quantumMs } from '../ttl/learned/epochs.ts'
+import { lapseAt, quantumMs, roundedTtl } from '../ttl/learned/epochs.ts'
 import type { LearnedTerms } from '../ttl/learned/learning.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 import type { ChangeModel } from './change-models.ts'
@@ -21,9 +21,10 @@ export interface OracleRules {
 export function oraclePolicy({ model, terms, onEpochs }: OracleRules): TtlPolicy {
   const { budget, floorMs, capMs, settledAgeMs } = terms
   const curve = curveOf(model)
-  const ttls = curve.borders.map((ageMs) =>
-    ageMs < 0 ? floorMs : Math.max(floorMs, invert(curve, ageMs, { budget, cap: capMs })),
-  )
+  const ttls = curve.borders.map((ageMs) => {
+    const ttl = ageMs < 0 ? floorMs : Math.max(floorMs, invert(curve, ageMs, { budget, cap: capMs }))
+    return onEpochs ? roundedTtl(ttl, floorMs) : ttl
+  })
   // Where the TTL stays the same, a lookup judges buckets of many classes at once.
   const begins = curve.borders.filter((_, at) => at === 0 || ttls[at] !== ttls[at - 1])
   const epochs = { quantumMs, phaseMs: 0 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { lapseAt, periodOf, phaseOf } from './epochs.ts'
+import { lapseAt, periodOf, phaseOf, roundedTtl } from './epochs.ts'
 
 test('buckets lapse at the end of their period', () => {
   const vectors: [fetchedAt: number, ttl: number, quantumMs: number, phaseMs: number, lapse: number][] = [
@@ -52,4 +52,30 @@ test('a period is the largest multiple by a power of two that fits', () => {
   )
   for (let power = 1; power < 30; power++)
     assert.equal(periodOf(10_000 * 2 ** power, 10_000), 10_000 * 2 ** power)
+})
+
+test('TTLs that are too short for periods are rounded to the floor or a doubling of it', () => {
+  const vectors: [ttl: number, floor: number, rounded: number][] = [
+    [3000, 5000, 5000],
+    [5000, 5000, 5000],
+    [9999, 5000, 5000],
+    [10_000, 5000, 5000],
+    [10_020, 5000, 10_020],
+    [19_999, 5000, 10_020],
+    [20_000, 5000, 20_000],
+    [19_999, 1000, 16_032],
+    [15_000, 12_000, 12_000],
+    [50_000, 30_000, 40_000],
+  ]
+  for (const [ttl, floor, rounded] of vectors)
+    assert.equal(roundedTtl(ttl, floor), rounded, `${ttl} above ${floor}`)
+})
+
+test('a rounded TTL is not longer, and more than half as long or the floor', () => {
+  fc.assert(
+    fc.property(ttls, fc.integer({ min: 1, max: 60_000 }), (ttl, floor) => {
+      const rounded = roundedTtl(Math.max(ttl, floor), floor)
+      assert.ok(rounded <= Math.max(ttl, floor) && (rounded * 2.01 > ttl || rounded === floor))
+    }),
+  )
 })

@@ -23,6 +23,19 @@ export function periodOf(ttlMs: number, quantum: number): number {
   return period * 2 <= ttlMs ? period * 2 : period
 }
 
+/**
+ * A TTL as a table has it. TTLs that are too short for periods are rounded to the floor, or to a doubling of it: the newest
+ * buckets are fetched once per floor, and buckets that lapse in between would cost a query each.
+ */
+export function roundedTtl(ttlMs: number, floorMs: number): number {
+  if (ttlMs >= 2 * quantumMs) return periodOf(ttlMs, quantumMs)
+  const doublings = Math.floor(Math.log2(ttlMs / (floorMs * slack)))
+  return doublings < 1 ? floorMs : floorMs * slack * 2 ** doublings
+}
+
+/** A viewer that refreshes every two floors would find a bucket lapsed at every refresh if its TTL were exactly that. */
+const slack = 1.002
+
 /** When a bucket that was fetched then lapses: after its fetch, and not after its TTL. */
 export function lapseAt(fetchedAt: EpochMs, ttlMs: number, { quantumMs, phaseMs }: Epochs): EpochMs {
   if (!(ttlMs >= 2 * quantumMs)) return fetchedAt + ttlMs

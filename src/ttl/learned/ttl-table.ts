@@ -2,7 +2,7 @@
 import { ladder } from '../ladder.ts'
 import { ageBorders, endOfClass } from './age-classes.ts'
 import { invert } from './age-curve.ts'
-import { periodOf, quantumMs } from './epochs.ts'
+import { roundedTtl } from './epochs.ts'
 import type { LearnedTerms } from './learning.ts'
 import type { Belief } from './level.ts'
 
@@ -18,7 +18,7 @@ export interface TableRules {
   readonly terms: LearnedTerms
   /** The budget at an age, where measurements tighten the one of the terms. */
   readonly budgetAt: (ageMs: number) => number
-  /** Rounds TTLs down to periods: `lapseOf` would do so anyway, and there are fewer plateaus to judge. */
+  /** Rounds TTLs down, so that buckets lapse together: see epochs.ts. */
   readonly onEpochs: boolean
 }
 
@@ -63,7 +63,7 @@ export function tableOf(known: Known, rules: TableRules): TtlTable {
   for (let i = 0; i < edges.length; i++) {
     // What keeps the budget at both ends of a plateau keeps it in between.
     const shortest = Math.min(exact[i]!, exact[i + 1] ?? exact[i]!)
-    const ttl = Math.max(floorMs, rules.onEpochs ? periodOf(shortest, quantumMs) : shortest)
+    const ttl = Math.max(floorMs, rules.onEpochs ? roundedTtl(shortest, floorMs) : shortest)
     if (ttl === ttls[ttls.length - 1]) continue
     ages.push(edges[i]!.age)
     ttls.push(ttl)
