@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../core/clock.ts'
 import type { CutReason } from '../core/decision.ts'
+import { SingleTimer } from '../core/single-timer.ts'
 import type { Log, LogFields } from '../telemetry/log.ts'
 import type { OriginFetch } from '../telemetry/metrics.ts'
 import { recordOf } from '../telemetry/record.ts'
@@ -47,20 +48,21 @@ export class Relay implements Observer {
     observeVerify: () => {},
     observeCut: (reason) => {
       this.#cuts.set(reason, (this.#cuts.get(reason) ?? 0) + 1)
-      this.#later()
+      this.#timer.start(everyMs)
     },
   }
   readonly log: Observer['log']
   readonly #options: RelayOptions
+  readonly #timer: SingleTimer
   readonly #records = new RecordWriter(longBatch)
   #fetches: OriginFetch[] = []
   #cuts = new Map<CutReason, number>()
   #untaken = 0
   #leftOut = 0
-  #isWaiting = false
 
   constructor(options: RelayOptions) {
     this.#options = options
+    this.#timer = new SingleTimer(options.clock, () => this.flush())
     this.log = {
       // The main thread does what these lines tell of too, and says so.
       line: () => {},
@@ -74,11 +76,11 @@ export class Relay implements Observer {
         if (this.#untaken >= maxUntaken) this.#leftOut++
         else this.#records.add(recordOf(backend, visit))
         if (this.#records.count === longBatch) this.flush()
-        this.#later()
+        this.#timer.start(everyMs)
       },
       onFetch: (fetched) => {
         this.#fetches.push(originFetchOf(backend, fetched))
-        this.#later()
+        this.#timer.start(everyMs)
       },
     }
   }
@@ -106,14 +108,5 @@ export class Relay implements Observer {
     this.#fetches = []
     this.#cuts = new Map()
     this.#leftOut = 0
-  }
-
-  #later(): void {
-    if (this.#isWaiting) return
-    this.#isWaiting = true
-    this.#options.clock.after(everyMs, () => {
-      this.#isWaiting = false
-      this.flush()
-    })
   }
 }
