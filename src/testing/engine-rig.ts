@@ -89,7 +89,7 @@ export class EngineRig {
   readonly claims: CellClaims | undefined
   readonly marks: Marks
   readonly purge: Purge
-  /** What the cache was made with. */
+  /** The options of the cache. */
   readonly options: IntervalCacheOptions
   readonly #backend: Backend<CellQuery>
   readonly #cache: IntervalCache

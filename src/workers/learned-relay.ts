@@ -1,6 +1,6 @@
 /**
- * What a thread observes about the data, for the learners of all other threads: gathered and sent to the main thread in
- * batches, which passes them on. A main thread that is far behind gets no more until it has caught up: events that are dropped
+ * Sends the observations of a thread about the data to the learners of all other threads. They go to the main thread in
+ * batches, which it passes on. A main thread that is far behind gets no more until it has caught up: events that are dropped
  * until then are counted.
  */
 import type { Clock } from '../core/clock.ts'

@@ -99,7 +99,7 @@ export class WorkerPool {
     await Promise.all([...this.#workers.values()].map((worker) => worker.command(command)))
   }
 
-  /** What was observed in the main thread or in one of the workers is evidence for all other workers. */
+  /** Observations of the main thread or of one worker are evidence for all other workers. */
   tellLearned(events: readonly NamedEvent[], from?: WorkerHandle): void {
     if (events.length === 0) return
     for (const worker of this.#workers.values()) if (worker !== from) worker.send({ kind: 'learned', events })

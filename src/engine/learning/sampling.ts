@@ -1,5 +1,5 @@
 /**
- * Learning on demand: buckets of shapes that were asked for lately are fetched twice, a given time apart. What differs is
+ * Learning on demand: buckets of shapes that were asked for lately are fetched twice, a given time apart. Differences are
  * observed as with every fetch that lands. A shape can be fetched only with the headers of a client that asked for it, so
  * the last request of some shapes is kept for a while.
  */
