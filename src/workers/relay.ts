@@ -9,8 +9,8 @@ import { SingleTimer } from '../core/single-timer.ts'
 import type { Log, LogFields } from '../telemetry/log.ts'
 import type { OriginFetch } from '../telemetry/metrics.ts'
 import { recordOf } from '../telemetry/record.ts'
-import { type BackendHooks, type Observer, originFetchOf } from '../telemetry/telemetry.ts'
-import { type RecordColumns, RecordWriter } from './record-columns.ts'
+import { type BackendHooks, type Observer, originFetchOf, type Telemetry } from '../telemetry/telemetry.ts'
+import { type RecordColumns, RecordWriter, recordsIn } from './record-columns.ts'
 
 export interface Batch {
   readonly kind: 'batch'
@@ -108,5 +108,17 @@ export class Relay implements Observer {
     this.#fetches = []
     this.#cuts = new Map()
     this.#leftOut = 0
+  }
+}
+
+/** The main thread's side. */
+export function observeBatch(telemetry: Telemetry, { records, fetches, cuts, leftOut }: Batch): void {
+  for (const record of recordsIn(records)) telemetry.observe(record)
+  for (const fetch of fetches) telemetry.metrics.observeFetch(fetch)
+  for (const [reason, count] of cuts) telemetry.metrics.observeCut(reason, count)
+  if (leftOut > 0) {
+    telemetry.log.line('warn', 'requests were served that are in no metric and no log', {
+      requests: leftOut,
+    })
   }
 }
