@@ -73,7 +73,7 @@ function benchLookup(form: Form): void {
   console.log(`lookup  720 buckets in 4 panes       ${shown(own)} µs`)
 }
 
-/** Everything is fresh, in as many clocks: what policies cost whose TTLs fall with age, against the published ladder. */
+/** Everything is fresh, in as many clocks: the cost of policies whose TTLs fall with age, against the published ladder. */
 function benchPlateaus(buckets: number, clocks: number): void {
   const [from, to] = [firstBucket, firstBucket + buckets]
   const width = buckets / clocks

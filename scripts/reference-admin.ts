@@ -73,7 +73,7 @@ For jobs that rewrite data: \`POST /-/changed\` with \`{"backend": "main", "sour
 "to": "2026-01-02T00:00:00Z"}\`, and \`{"marks": 1}\` is the answer. Times are those of a purge and mean the data. One of \`source\`, \`from\`
 and \`to\` is needed; \`backend\` is where there are several. Stored buckets that were computed from this data and fetched before the
 request are no longer fresh. Unlike purged ones they are served while the database does not answer. \`marks\` is the number of marks that were
-made, one for the store of the backend; \`/-/marks\` lists them, as \`stale\`. Send it when the job is done: what is fetched while it runs is
+made, one for the store of the backend; \`/-/marks\` lists them, as \`stale\`. Send it when the job is done: buckets that are fetched while it runs are
 fetched again only after the next mark.
 
 ## TTLs

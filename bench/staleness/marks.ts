@@ -1,4 +1,4 @@
-/** What the table must show, as far as it has the rows for it. */
+/** Conditions that the table must meet, as far as it has the rows for them. */
 import { changeModels } from '../../src/testing/change-models.ts'
 import type { Row } from './summary.ts'
 import { policyLabel } from './table.ts'

@@ -1,4 +1,4 @@
-/** What `npm run bench:staleness` is told on its command line. */
+/** The command line of `npm run bench:staleness`. */
 import { parseArgs } from 'node:util'
 import { type ChangeModelName, changeModels } from '../../src/testing/change-models.ts'
 import { type Scenario, scenarios } from './scenarios.ts'

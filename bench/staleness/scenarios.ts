@@ -1,4 +1,4 @@
-/** What the table does not show: rates that change, cold starts, slow databases, many shapes, two budgets at once. */
+/** Cases that the table does not show: rates that change, cold starts, slow databases, many shapes, two budgets at once. */
 import { stepAtS } from '../../src/testing/change-models.ts'
 import type { CohortRun, PolicySpec, StalenessCase, StalenessRun } from '../../src/testing/staleness-case.ts'
 import { ageGroups } from '../../src/testing/staleness-tally.ts'

@@ -32,7 +32,7 @@ export const suites = {
   ],
   /** A mean over ten seeds. */
   full: [{ ...common, policies: compared, viewers: [1], seeds: 10 }],
-  /** What hardly varies from seed to seed, and other windows and numbers of viewers. */
+  /** Comparisons whose figures hardly vary from seed to seed, and other windows and numbers of viewers. */
   wide: [
     { ...common, policies: ['ladder', 'fixed60', 'fixed300', ...compared], viewers: [1], seeds: 1 },
     { ...common, policies: withLadder, viewers: [30], rules: ['one'], seeds: 1 },

@@ -61,7 +61,7 @@ age           TTL
   )
 })
 
-test('what is learned is shown with its rates, what was measured, and whether that is within the budget', () => {
+test('a learned curve is shown with its rates, the measured staleness, and whether that is within the budget', () => {
   const lines = ttlLines(learnt, style)
   assert.equal(lines[0], 'main: of the buckets shown, at most 1 % may be out of date')
   assert.deepEqual(lines.slice(-7), [
@@ -89,7 +89,7 @@ test('the last class, which begins within a day, has what was measured above a d
   assert.match(rows[1]!, /^> 1 d .* 24 {2}not certain yet$/)
 })
 
-test('whose TTLs they are is said, without what could move the cursor, and ASCII is enough', () => {
+test('a title names the owner of the TTLs, without characters that could move the cursor, and ASCII is enough', () => {
   const named = { ...learnt, rule: 'exact\u001b[2J', shape: 'abc' }
   const lines = ttlLines(named, { ...style, hasUtf8: false, columns: 40 })
   assert.match(lines[0]!, /^main, rule exact \[2J, shape abc: of the buckets shown/)

@@ -140,7 +140,7 @@ function verdictOf({ low, high, samples }: MeasuredStaleness, budget: number | n
   return [high <= budget ? 'within budget' : low > budget ? 'over budget' : 'not certain yet']
 }
 
-/** What keeps TTLs from obeying the budget. */
+/** The limits that keep TTLs from obeying the budget. */
 const boundsOf = (inside: readonly TtlClass[]): string[] => [
   ...new Set(inside.flatMap(({ boundBy }) => (boundBy === null ? [] : [`${boundBy} binds`]))),
 ]

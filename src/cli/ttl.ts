@@ -76,7 +76,7 @@ async function show(reports: readonly BackendTtl[], given: Given, io: CommandIo)
 }
 
 async function draw(file: string, reports: readonly BackendTtl[], io: CommandIo): Promise<number> {
-  // The policies of rules are exceptions: what is drawn is the policy of the database.
+  // The policies of rules are exceptions: the policy of the database is drawn.
   const [report, ...others] = reports.filter(({ rule }) => rule === undefined)
   if (report === undefined || others.length > 0) {
     const several = `there are ${counted(reports.length, 'backend')}, and a drawing shows one`

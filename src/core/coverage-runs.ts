@@ -1,4 +1,4 @@
-/** Runs of buckets that are alike (fresh, stale or absent; settled or not), and what has to be fetched of them. */
+/** Runs of buckets that are alike (fresh, stale or absent; settled or not), and the intervals of them that have to be fetched. */
 import type { Interval, Intervals } from './interval.ts'
 import type { BucketMark } from './mark.ts'
 
@@ -37,7 +37,7 @@ const isAlike = (a: CoverageRun, b: CoverageRun): boolean =>
   a.vouched === b.vouched
 
 /**
- * What has to be fetched: from the first bucket that is not fresh to the end of the window, but without a suffix
+ * The interval that has to be fetched: from the first bucket that is not fresh to the end of the window, but without a suffix
  * that is fresh and settled. Undefined on a full hit.
  */
 export function gapOf(runs: readonly CoverageRun[]): Interval | undefined {
@@ -47,7 +47,7 @@ export function gapOf(runs: readonly CoverageRun[]): Interval | undefined {
   return { from: first.from, to: last.to }
 }
 
-/** What has to be fetched where one query can ask for several intervals: every bucket that is not fresh, and no other. */
+/** The intervals that have to be fetched where one query can ask for several: every bucket that is not fresh, and no other. */
 export function gapsOf(runs: readonly CoverageRun[]): Intervals {
   const gaps: Interval[] = []
   for (const { from, to, state } of runs) {

@@ -63,7 +63,7 @@ test('a flight in the background is joined by a client that needs it, and stored
   assert.equal((await rig.ask(60, rig.openCell)).decision.outcome, 'hit')
 })
 
-test('what a client is fetching is not fetched again in the background', async () => {
+test('buckets that a client is fetching are not fetched again in the background', async () => {
   const { rig, filler, trip, hour } = newRig()
   const filling = filler.fill(trip, [hour], [])
   const landing = filler.inBackground(backgroundTrip(trip, undefined), [{ from: hour.to - 20, to: hour.to }])
@@ -88,7 +88,7 @@ test('two are under way at once; more are not sent', async () => {
   assert.equal((await later).kind, 'panes')
 })
 
-test('what another thread or node is fetching is not fetched in the background', async () => {
+test('buckets that another thread or node is fetching are not fetched in the background', async () => {
   const released: boolean[] = []
   const claims = {
     claim: () => ({

@@ -6,13 +6,13 @@ import type { Key } from '../core/key.ts'
 import { Backlog } from './backlog.ts'
 import type { FetchResult } from './fetch.ts'
 import { type Filled, filledBy, type JoinedFlight } from './flight-results.ts'
+import { waitForFlights } from './flight-wait.ts'
 import { type Flight, type FlightSpec, Flights, type Wish, wholeIn } from './flights.ts'
 import { askedBy } from './gaps.ts'
 import type { Forbidden } from './http/answer-terms.ts'
 import { Intake } from './intake.ts'
 import { marksOver } from './marks.ts'
-import { findStale, staleAnswerOf } from './stale.ts'
-import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
+import type { IntervalCacheOptions, Trip } from './trip.ts'
 import { termsFor, writeBack } from './write-back.ts'
 
 /** What filling gaps would take. */
@@ -22,19 +22,11 @@ export interface Preview {
   readonly asked: Intervals
 }
 
-/** Whence one request gets its gaps; `fetch` is its own, if it has one. */
-interface GapSources {
-  readonly taken: readonly JoinedFlight[]
-  readonly fetch: Intake | undefined
-}
-
 /** A query that is ready to be sent. */
 interface PendingQuery {
   readonly fetch: Intake
   send(): void
 }
-
-const slow = { reason: 'database_slow', detail: 'still waiting' } as const
 
 const maxForbidden = 1_000
 
@@ -60,7 +52,7 @@ export class GapFiller {
     this.#backlog = options.backlog ?? new Backlog(options.clock)
   }
 
-  /** `lapsing`: what is asked for along with gaps, if something is asked for. */
+  /** `lapsing`: buckets that are asked for along with gaps, if any gap is asked for. */
   async fill(trip: Trip, gaps: Intervals, lapsing: Intervals): Promise<Filled> {
     const began = this.#options.clock.elapsed()
     const { joined, rest } = this.#join(trip, gaps, lapsing)
@@ -69,7 +61,9 @@ export class GapFiller {
     trip.decision.collapsed = joined.length > 0
     trip.decision.asked = countOf(asked)
     const taken = own === undefined ? joined : [...joined, { flight: own.flight, brings: asked }]
-    const results = await this.#wait(trip, { taken, fetch: own?.fetch })
+    const { slow, down } = this.#options.patienceMs
+    const patienceMs = this.#isDatabaseDown ? down : slow
+    const results = await waitForFlights(this.#options, trip, { taken, fetch: own?.fetch, patienceMs })
     trip.decision.timings.fetch += this.#options.clock.elapsed() - began
     return Array.isArray(results)
       ? filledBy(this.#options, trip, { taken, own: own?.flight, results })
@@ -230,50 +224,9 @@ export class GapFiller {
     else this.#forbidden.set(trip.key, result.forbidden)
     trip.decision.stored = await writeBack(this.#options, trip, result)
   }
-
-  /** Waits for all flights, but not longer than its patience where a stale answer is at hand. */
-  async #wait(trip: Trip, sources: GapSources): Promise<FetchResult[] | Answer | 'again'> {
-    const { taken, fetch } = sources
-    let isOver = false
-    const landed = Promise.all(taken.map(({ flight }) => flight.result)).then((results) => {
-      isOver = true
-      return results
-    })
-    trip.request.client.onGone(() => {
-      fetch?.dropTarget()
-      if (!isOver) for (const { flight } of taken) flight.leave()
-    })
-    const first = await this.#orPatience(trip, sources, landed)
-    if (!Array.isArray(first) || !fetch?.isStreaming) return first
-    await fetch.delivered
-    return { kind: 'streamed' }
-  }
-
-  #orPatience(
-    trip: Trip,
-    { fetch }: GapSources,
-    landed: Promise<FetchResult[]>,
-  ): Promise<FetchResult[] | Answer | 'again'> {
-    const { clock, patienceMs } = this.#options
-    return new Promise((resolve, reject) => {
-      let isOver = false
-      const timer = clock.after(this.#isDatabaseDown ? patienceMs.down : patienceMs.slow, async () => {
-        if (fetch?.isStreaming) return
-        const usable = await findStale(this.#options, trip)
-        if (usable === undefined || isOver || fetch?.isStreaming) return
-        // What still comes is for the store: the client is given this answer.
-        fetch?.dropTarget()
-        resolve(staleAnswerOf(this.#options, trip, { ...usable, why: slow }))
-      })
-      landed.then(resolve, reject).finally(() => {
-        isOver = true
-        timer.cancel()
-      })
-    })
-  }
 }
 
-/** What no flight brings; and with it what will lapse soon, unless a flight that is waited for brings it anyway. */
+/** The gaps that no flight brings; and with them buckets that will lapse soon, unless a flight that is waited for brings them anyway. */
 function askedFor(rest: Intervals, lapsing: Intervals, joined: readonly JoinedFlight[]): Intervals {
   if (rest.length === 0) return nothing
   const alone = joined.reduce((left, { flight }) => subtractAll(left, flight.intervals), lapsing)

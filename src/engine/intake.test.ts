@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import type { Sink } from '../backends/backend.ts'
 import { Budget } from '../core/budget.ts'
 import { noLimits } from '../core/lifetime.ts'
-import { ListeningTarget } from '../testing/engine-rig.ts'
+import { ListeningTarget } from '../testing/listening-target.ts'
 import { Backlog } from './backlog.ts'
 import { Intake, type IntakeOptions } from './intake.ts'
 

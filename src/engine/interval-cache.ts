@@ -220,7 +220,7 @@ export class IntervalCache {
    */
   #compose(trip: Trip, { found, coverage }: Lookup, filled: FilledGaps): Answer | 'again' {
     const { plan } = trip
-    // A query may have brought more than the gaps: what would lapse soon.
+    // A query may have brought more than the gaps: also buckets that would lapse soon.
     const stored = partsOf(found?.panes ?? [], subtractAll(plan.whole, filled.panes))
     const panes = [...stored, ...filled.panes].sort((a, b) => a.from - b.from)
     const frame = newestOf(filled.panes)

@@ -38,9 +38,9 @@ export interface IntervalCacheOptions {
   readonly marks?: Pick<BackendMarks, 'marksFor'>
   /** Keeps settled buckets fresh of which it knows that they have not changed; nothing unless told. */
   readonly witness?: Pick<Witness, 'vouchedFor'> | undefined
-  /** What is learned about the data, where a policy may ask for that. */
+  /** Learns about the data, where a policy may ask for that. */
   readonly learning?: Learning | undefined
-  /** Puts a mark in force: what a sentinel finds changed is marked. Without it, no sentinels are sent. */
+  /** Puts a mark in force: changes that a sentinel finds are marked. Without it, no sentinels are sent. */
   readonly mark?: ((mark: Mark) => unknown) | undefined
   /** How often buckets are asked for again to see whether they have changed; `usualProbes` unless told. */
   readonly probes?: ProbeOptions | undefined
@@ -139,7 +139,7 @@ export interface Trip {
   newestSeen?: EpochMs
 }
 
-/** Who is told what a refetch revealed, and about which question. */
+/** Receives the observations of refetches, and the query that each is about. */
 export interface RefetchObserver {
   /** `markedAt`: some buckets were refetched because of a mark of which `hasMarked` is true. */
   observe(event: LearnedEvent, asked: Pick<Trip, 'key' | 'plan' | 'policy'>, markedAt?: EpochMs): void

@@ -1,7 +1,8 @@
 /** Answers that their clients have before they are stored. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { EngineRig, ListeningTarget, storeWith } from '../testing/engine-rig.ts'
+import { EngineRig, storeWith } from '../testing/engine-rig.ts'
+import { ListeningTarget } from '../testing/listening-target.ts'
 
 /** A rig whose first client has all of its answer, of which nothing is stored before `store` is called. */
 async function setUp(options: ConstructorParameters<typeof EngineRig>[0] = {}) {

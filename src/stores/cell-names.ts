@@ -1,4 +1,4 @@
-/** What the members of a cell are called where programs in other languages read it. */
+/** The names of the members of a cell where programs in other languages read it. */
 import type { CellClocks } from './cells.ts'
 
 export const clockNames = {

@@ -52,7 +52,7 @@ export class Outbound {
     this.#unsent.delete(key)
   }
 
-  /** What was written to memory. */
+  /** Call after an entry was written to memory. */
   offer(key: Key, entry: Entry): void {
     const seen = this.#sightings.count(key) || this.#sightings.see(key)
     if (seen >= this.#sightingsFor(entry.pane)) this.#send(key, entry)
@@ -72,7 +72,7 @@ export class Outbound {
     return (await this.#onTheirWay.get(key)) ?? seen >= sightingsForFar
   }
 
-  /** The second sighting: what is in memory so far goes to the far store. */
+  /** The second sighting: the buckets that are in memory so far go to the far store. */
   async #promote(key: Key): Promise<void> {
     const { near, bigBytes } = this.#options
     this.#unsent.delete(key)

@@ -68,6 +68,6 @@ export type NodeState = (typeof nodeStates)[number]
 /** The ages from which the groups begin that staleness is measured in, in the order of `stalenessGroups`. */
 export const ageGroups = ['0s', '2m', '10m', '1h', '6h', '24h'] as const
 
-/** What queries that no client waited for were sent for, and how they ended. */
+/** Purposes of queries that no client waited for, and how they ended. */
 export const probeKinds = ['sample', 'sentinel', 'refresh'] as const
 export const probeResults = ['same', 'changed', 'failed'] as const

@@ -134,7 +134,7 @@ class ChangingBuckets {
       const random = seededRandom(mixSeeds(this.#seed, this.#nextPeriod, 1))
       const rewrite = rewrites.draw(this.#nextPeriod * rewrites.everyS, random)
       const at = Math.ceil(this.#originMs + 1000 * rewrite.atS)
-      // What was rewritten before the simulation began is the first version of what is read.
+      // The first version that is read already contains rewrites from before the simulation.
       if (at < this.#startMs) continue
       const first = Math.ceil((at - 1000 * rewrite.toAgeS) / bucketMs) - 1
       const last = Math.floor((at - 1000 * rewrite.fromAgeS) / bucketMs) - 1
@@ -186,7 +186,7 @@ export class ChangingDatabase implements Upstream {
     return { cancel: () => timer.cancel(), pause() {}, resume() {} }
   }
 
-  /** What is true of a panel's buckets at this moment. */
+  /** The true state of a panel's buckets at this moment. */
   truthOf(source: string, panel: string): Truth {
     const buckets = this.#bucketsOf(source, panel)
     const lastChanges = buckets.lastChanges(this.#options.clock.now())

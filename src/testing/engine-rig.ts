@@ -11,7 +11,7 @@ import { IntervalCache } from '../engine/interval-cache.ts'
 import type { BackgroundCounts } from '../engine/learning/counts.ts'
 import type { Sampling } from '../engine/learning/sampling.ts'
 import { Marks } from '../engine/marks.ts'
-import type { StreamTarget, Upstream } from '../engine/ports.ts'
+import type { Upstream } from '../engine/ports.ts'
 import { Purge } from '../engine/purge/purge.ts'
 import { ShadowLog } from '../engine/shadow/log.ts'
 import type { Answer, Client, Demands, IntervalCacheOptions, ProbeOptions } from '../engine/trip.ts'
@@ -27,6 +27,7 @@ import type { TtlPolicy } from '../ttl/policy.ts'
 import { type CellQuery, cellBackend } from './cell-backend.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { FakeDatabase } from './fake-database.ts'
+import { ListeningTarget } from './listening-target.ts'
 
 export const minuteMs = 60_000
 
@@ -88,7 +89,7 @@ export class EngineRig {
   readonly claims: CellClaims | undefined
   readonly marks: Marks
   readonly purge: Purge
-  /** What the cache was made with. */
+  /** The options of the cache. */
   readonly options: IntervalCacheOptions
   readonly #backend: Backend<CellQuery>
   readonly #cache: IntervalCache
@@ -243,37 +244,6 @@ export interface AskOptions {
   readonly client?: Client
   /** Where a full miss, and whatever is shadowed, is streamed to. */
   readonly target?: ListeningTarget
-}
-
-/** A client that takes everything and remembers it. */
-export class ListeningTarget implements StreamTarget {
-  readonly encoding = 'identity'
-  unsent = 0
-  status = 0
-  text = ''
-  /** How the answer ended, once it has. */
-  ending: 'whole' | 'broken' | undefined
-
-  head(status: number): void {
-    this.status = status
-  }
-
-  write(chunk: Uint8Array): boolean {
-    this.text += Buffer.from(chunk).toString('latin1')
-    return true
-  }
-
-  onDrain(resume: () => void): void {
-    resume()
-  }
-
-  end(): void {
-    this.ending = 'whole'
-  }
-
-  abort(): void {
-    this.ending = 'broken'
-  }
 }
 
 const askedAs = (plan: Plan, how: AskOptions): ExplainedRequest => ({

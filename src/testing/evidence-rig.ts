@@ -46,7 +46,7 @@ class Ledger {
     return totalOf(this.own())
   }
 
-  /** What its curves are made of. */
+  /** All evidence that its curves are computed from. */
   get total(): number {
     return this.ownTotal + totalOf(this.foreign)
   }

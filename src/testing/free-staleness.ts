@@ -1,4 +1,4 @@
-/** What a budget promises: staleness at the ages at which it can be kept. */
+/** The staleness that a budget limits: at the ages at which it can be kept. */
 import { changeModels } from './change-models.ts'
 import { isFloorBound } from './oracle-policy.ts'
 import type { CohortRun, MeasuredGroup } from './staleness-case.ts'

@@ -1,4 +1,4 @@
-/** What a simulation of staleness is told and what it tells: values only, so that other processes can run it. */
+/** Input and output of a simulation of staleness: values only, so that other processes can run it. */
 import type { ClassReport, MeasuredStaleness } from '../ttl/learned/learning.ts'
 import type { ChangeModelName } from './change-models.ts'
 import type { Shown } from './staleness-tally.ts'
@@ -47,7 +47,7 @@ export interface CohortRun {
   readonly hours: readonly (readonly (number | undefined)[])[]
 }
 
-/** What the learner measured in one group of ages, and what it should have: the truth, forgotten as fast as samples are. */
+/** The staleness that the learner measured in one group of ages, and the one it should have: the truth, forgotten as fast as samples are. */
 export interface MeasuredGroup extends MeasuredStaleness {
   readonly truth: number | undefined
 }
@@ -63,6 +63,6 @@ export interface StalenessRun {
   readonly cohorts: readonly CohortRun[]
   /** By group of age; nothing where no policy learns. */
   readonly measured: readonly MeasuredGroup[]
-  /** What was learned for the first policy that learns, at the end. */
+  /** The learned curve of the first policy that learns, at the end. */
   readonly curve: readonly ClassReport[]
 }

@@ -1,5 +1,5 @@
 /**
- * What is known about changes from before: lines of JSON, one per bucket that was looked at twice. `age` is how old the
+ * Observations from before, to learn from: lines of JSON, one per bucket that was looked at twice. `age` is how old the
  * bucket was at the first look, `gap` is the time between the two, both in seconds.
  */
 import type { EpochMs } from '../core/clock.ts'

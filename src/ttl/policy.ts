@@ -17,7 +17,7 @@ export interface TtlPolicy {
   readonly isMonotone: boolean
   /** How the TTL goes up and down, where it is not monotone. */
   readonly plateaus?: Plateaus | undefined
-  /** What its TTLs were computed from: data that changes so often per millisecond, and the share that may be out of date. */
+  /** The input that its TTLs were computed from: data that changes so often per millisecond, and the share that may be out of date. */
   readonly assumes?: { readonly rate: number; readonly budget: number }
   /** A policy that learns: the engine asks `Learning` for the policy of a shape, and uses this one while there is none. */
   readonly learns?: LearnedTerms | undefined

@@ -48,7 +48,7 @@ test('keeps its budget, and would not with a longer TTL', () => {
   )
 })
 
-test('what gives no TTL is refused', () => {
+test('options that give no TTL are refused', () => {
   const wrongs: Partial<RateOptions>[] = [
     { changesEveryMs: 0 },
     { changesEveryMs: Number.NaN },

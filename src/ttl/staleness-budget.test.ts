@@ -108,7 +108,7 @@ test('the ends: nothing may be stale, everything may, nothing is', () => {
   assert.equal(staleFraction(1, Number.POSITIVE_INFINITY), 1)
 })
 
-test('what has no answer is refused with a sentence', () => {
+test('arguments without an answer are refused with a sentence', () => {
   const refused = (call: () => number, message: RegExp) =>
     assert.throws(call, (error) => error instanceof RangeError && message.test(error.message))
   for (const rate of [0, -1, Number.NaN]) refused(() => computeTtl(rate, 0.1), /^The change rate must .*\.$/)

@@ -15,7 +15,7 @@ const classOf = (fromMs: number, toMs: number, changed: Partial<ClassReport> = {
   ...changed,
 })
 
-/** By group: what was measured. Classes do not end where groups do. */
+/** The measured staleness is given by group. Classes do not end where groups do. */
 function learner(measured: readonly Partial<MeasuredStaleness>[], classes: readonly ClassReport[]) {
   const groups = stalenessGroups.map(
     (fromMs, i): GroupStaleness => ({

@@ -1,4 +1,4 @@
-/** Whether the staleness budget of a backend is kept, by age group: what is measured, beside what TTLs can do about it. */
+/** Whether the staleness budget of a backend is kept, by age group: the measured staleness, beside the limits of TTLs. */
 
 import type { Learner } from './learned/learner.ts'
 import type { LearnedTerms } from './learned/learning.ts'
@@ -15,7 +15,7 @@ export interface StalenessReport {
 export interface GroupReport extends GroupStaleness {
   /** The shortest at these ages; of buckets that are over. */
   readonly ttlMs: number
-  /** What keeps TTLs, somewhere in this group, from being the ones that the budget asks for. */
+  /** The limits that keep TTLs, somewhere in this group, from being the ones that the budget asks for. */
   readonly boundBy: readonly Bound[]
 }
 

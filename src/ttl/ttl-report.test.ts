@@ -36,7 +36,7 @@ test('every rung of the published ladder is a class, and each ends where the nex
 const terms: LearnedTerms = { budget: 0.01, floorMs: 5000, capMs: 86_400_000, settledAgeMs: 660_000 }
 const policy = { ...ladder(), name: 'learned', learns: terms }
 
-test('what was learned is reported per second, with nothing instead of infinity', () => {
+test('a learned curve is reported per second, with nothing instead of infinity', () => {
   const learnt: ClassReport = {
     ...{ fromMs: 60_000, toMs: Number.POSITIVE_INFINITY, rate: 1e-6, rateUpper95: Number.POSITIVE_INFINITY },
     ...{ observations: 12.34567, ttlMs: 20_134, source: 'shape', boundBy: 'cap' },

@@ -1,4 +1,4 @@
-/** What is known about the TTLs of a backend at each age, in the units of people and programs: seconds, and `null` for no bound. */
+/** The TTLs of a backend at each age and their evidence, in the units of people and programs: seconds, and `null` for no bound. */
 import type {
   ClassReport,
   LearnedShape,

@@ -1,4 +1,4 @@
-/** What a thread tells the others of what it observes. */
+/** Observations that a thread sends to the others. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fakeClock } from '../testing/fake-clock.ts'

@@ -1,9 +1,10 @@
 /**
- * What a thread observes about the data, for the learners of all other threads: gathered and sent to the main thread in
- * batches, which passes them on. A main thread that is far behind gets no more until it has caught up: events that are dropped
+ * Sends the observations of a thread about the data to the learners of all other threads. They go to the main thread in
+ * batches, which it passes on. A main thread that is far behind gets no more until it has caught up: events that are dropped
  * until then are counted.
  */
 import type { Clock } from '../core/clock.ts'
+import { SingleTimer } from '../core/single-timer.ts'
 import type { LearnedEvent } from '../ttl/learned/learning.ts'
 
 export interface NamedEvent {
@@ -31,14 +32,15 @@ const maxUntaken = 16
 
 export class LearnedRelay {
   readonly #options: LearnedRelayOptions
+  readonly #timer: SingleTimer
   #events: NamedEvent[] = []
   #dropped = new Map<string, number>()
   #buckets = 0
   #untaken = 0
-  #isWaiting = false
 
   constructor(options: LearnedRelayOptions) {
     this.#options = options
+    this.#timer = new SingleTimer(options.clock, () => this.flush())
   }
 
   add(backend: string, event: LearnedEvent): void {
@@ -48,13 +50,13 @@ export class LearnedRelay {
       this.#buckets += event.kind === 'refetch' ? event.changed.length : 1
     }
     if (this.#buckets >= longBatch) this.flush()
-    else this.#flushLater()
+    else this.#timer.start(everyMs)
   }
 
   /** The main thread has taken a batch. */
   taken(): void {
     this.#untaken--
-    if (this.#dropped.size > 0) this.#flushLater()
+    if (this.#dropped.size > 0) this.#timer.start(everyMs)
   }
 
   flush(): void {
@@ -65,14 +67,5 @@ export class LearnedRelay {
     this.#events = []
     this.#dropped = new Map()
     this.#buckets = 0
-  }
-
-  #flushLater(): void {
-    if (this.#isWaiting) return
-    this.#isWaiting = true
-    this.#options.clock.after(everyMs, () => {
-      this.#isWaiting = false
-      this.flush()
-    })
   }
 }

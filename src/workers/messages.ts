@@ -56,7 +56,7 @@ export type WorkerCommand =
   /** Drain, and end. */
   | { readonly is: 'close' }
 
-/** What a worker says when it has carried out a command; nothing about those that are not here. */
+/** The answers of a worker that has carried out a command; commands that are not here have none. */
 interface CommandAnswers {
   readonly 'sampled-keys': readonly Key[]
   readonly sample: Sampled | NotSampled

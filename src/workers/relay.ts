@@ -5,11 +5,12 @@
  */
 import type { Clock } from '../core/clock.ts'
 import type { CutReason } from '../core/decision.ts'
+import { SingleTimer } from '../core/single-timer.ts'
 import type { Log, LogFields } from '../telemetry/log.ts'
 import type { OriginFetch } from '../telemetry/metrics.ts'
 import { recordOf } from '../telemetry/record.ts'
-import { type BackendHooks, type Observer, originFetchOf } from '../telemetry/telemetry.ts'
-import { type RecordColumns, RecordWriter } from './record-columns.ts'
+import { type BackendHooks, type Observer, originFetchOf, type Telemetry } from '../telemetry/telemetry.ts'
+import { type RecordColumns, RecordWriter, recordsIn } from './record-columns.ts'
 
 export interface Batch {
   readonly kind: 'batch'
@@ -47,20 +48,21 @@ export class Relay implements Observer {
     observeVerify: () => {},
     observeCut: (reason) => {
       this.#cuts.set(reason, (this.#cuts.get(reason) ?? 0) + 1)
-      this.#later()
+      this.#timer.start(everyMs)
     },
   }
   readonly log: Observer['log']
   readonly #options: RelayOptions
+  readonly #timer: SingleTimer
   readonly #records = new RecordWriter(longBatch)
   #fetches: OriginFetch[] = []
   #cuts = new Map<CutReason, number>()
   #untaken = 0
   #leftOut = 0
-  #isWaiting = false
 
   constructor(options: RelayOptions) {
     this.#options = options
+    this.#timer = new SingleTimer(options.clock, () => this.flush())
     this.log = {
       // The main thread does what these lines tell of too, and says so.
       line: () => {},
@@ -74,11 +76,11 @@ export class Relay implements Observer {
         if (this.#untaken >= maxUntaken) this.#leftOut++
         else this.#records.add(recordOf(backend, visit))
         if (this.#records.count === longBatch) this.flush()
-        this.#later()
+        this.#timer.start(everyMs)
       },
       onFetch: (fetched) => {
         this.#fetches.push(originFetchOf(backend, fetched))
-        this.#later()
+        this.#timer.start(everyMs)
       },
     }
   }
@@ -107,13 +109,16 @@ export class Relay implements Observer {
     this.#cuts = new Map()
     this.#leftOut = 0
   }
+}
 
-  #later(): void {
-    if (this.#isWaiting) return
-    this.#isWaiting = true
-    this.#options.clock.after(everyMs, () => {
-      this.#isWaiting = false
-      this.flush()
+/** The main thread's side. */
+export function observeBatch(telemetry: Telemetry, { records, fetches, cuts, leftOut }: Batch): void {
+  for (const record of recordsIn(records)) telemetry.observe(record)
+  for (const fetch of fetches) telemetry.metrics.observeFetch(fetch)
+  for (const [reason, count] of cuts) telemetry.metrics.observeCut(reason, count)
+  if (leftOut > 0) {
+    telemetry.log.line('warn', 'requests were served that are in no metric and no log', {
+      requests: leftOut,
     })
   }
 }

@@ -1,4 +1,4 @@
-/** Samples are divided among the workers that know shapes, and what they found is added up. */
+/** Samples are divided among the workers that know shapes, and their results are added up. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { NotSampled, Sampled, SamplingOrder } from '../engine/learning/sampling.ts'

@@ -10,22 +10,23 @@ import type { Clock } from '../core/clock.ts'
 import type { NotSampled, Sampled, SamplingOrder } from '../engine/learning/sampling.ts'
 import type { BackendRuntime, BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
 import type { Inside } from '../proxy/assembly/parts.ts'
+import type { StoreParts } from '../proxy/assembly/tiers.ts'
 import type { Listener } from '../proxy/front/listener.ts'
-import type { Cells } from '../stores/cells.ts'
 import type { Store } from '../stores/store.ts'
 import type { ThreadFigures } from '../telemetry/process-figures.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { Directory } from './cache/directory.ts'
-import { type KnownCells, runOnCells } from './cells.ts'
+import { runOnCells } from './cells.ts'
 import { ClaimTable } from './claims.ts'
 import { addUp } from './figures.ts'
 import type { LearnedBatch, NamedEvent } from './learned-relay.ts'
 import type { FromWorker, ToWorker, WorkerCommand, WorkerFigures, WorkerInit } from './messages.ts'
-import { recordsIn } from './record-columns.ts'
-import type { Batch } from './relay.ts'
+import { observeBatch } from './relay.ts'
+import { RestartBackoff } from './restart-backoff.ts'
 import { sampleInWorkers } from './sampling.ts'
 import { emptyCell, type MeterCells } from './shared-meter.ts'
 import { WorkerHandle, type WorkerMessage } from './worker-handle.ts'
+import { serverStateOf } from './worker-init.ts'
 
 export interface WorkerPoolOptions {
   readonly workers: number
@@ -44,16 +45,11 @@ export interface WorkerPoolOptions {
   readonly relieve: () => void
 }
 
-const firstBackoffMs = 500
-const maxBackoffMs = 30_000
-/** A worker that ran for this long did not fail at its start. */
-const steadyMs = 60_000
-
 export class WorkerPool {
   readonly #options: WorkerPoolOptions
   readonly #workers = new Map<number, WorkerHandle>()
   readonly #addresses = new Map<string, string>()
-  readonly #backoffMs = new Map<number, number>()
+  readonly #backoff = new RestartBackoff()
   #inside!: Inside
   #directory!: Directory
   #claims!: ClaimTable
@@ -75,7 +71,7 @@ export class WorkerPool {
     this.#claims = new ClaimTable({
       send: (thread, message) => this.#sendTo(thread, message),
       isNews: (key, seen) => this.#directory.isNews(key, seen),
-      outer: (store) => storage.partsOf(storage.of(store)).claims,
+      outer: (store) => this.#partsOf(store).claims,
     })
     try {
       const urls = await this.#spawn(1)
@@ -99,7 +95,7 @@ export class WorkerPool {
     await Promise.all([...this.#workers.values()].map((worker) => worker.command(command)))
   }
 
-  /** What was observed in the main thread or in one of the workers is evidence for all other workers. */
+  /** Observations of the main thread or of one worker are evidence for all other workers. */
   tellLearned(events: readonly NamedEvent[], from?: WorkerHandle): void {
     if (events.length === 0) return
     for (const worker of this.#workers.values()) if (worker !== from) worker.send({ kind: 'learned', events })
@@ -161,27 +157,13 @@ export class WorkerPool {
 
   #init(place: number): WorkerInit {
     const { workers, kinds, given, meter } = this.#options
-    const { storage, backendRuntimes, via } = this.#inside
-    const stores = ['', ...storage.names]
-    const overridden = backendRuntimes.filter(({ modes }) => modes.state.isOverridden)
-    return {
-      ...{ place, workers, kinds, given: given(), addresses: this.#addresses, via, meter },
-      farStores: storage.names,
-      cells: new Map(storage.names.flatMap((name) => knownCells(name, this.#cellsOf(name)))),
-      marks: new Map(stores.map((name) => [name, storage.partsOf(storage.of(name)).marks.list()])),
-      modes: new Map(overridden.map(({ name, modes }) => [name, modes.state.mode])),
-      known: new Map(
-        backendRuntimes.map(({ name, flavour, vouched, learning: { evidence } }) => [
-          name,
-          { flavour, vouched, evidence },
-        ]),
-      ),
-    }
+    const addresses = this.#addresses
+    return { place, workers, kinds, given: given(), addresses, meter, ...serverStateOf(this.#inside) }
   }
 
-  #cellsOf(store: string): Cells | undefined {
+  #partsOf(store: string): StoreParts {
     const { storage } = this.#inside
-    return storage.partsOf(storage.of(store)).cells
+    return storage.partsOf(storage.of(store))
   }
 
   #receive(worker: WorkerHandle, message: WorkerMessage): void {
@@ -192,12 +174,13 @@ export class WorkerPool {
         this.#claims.receive(worker.threadId, message)
         break
       case 'cells':
-        void runOnCells(this.#cellsOf(message.store), message).then((reply) =>
+        void runOnCells(this.#partsOf(message.store).cells, message).then((reply) =>
           this.#sendTo(worker.threadId, reply),
         )
         break
       case 'batch':
-        this.#observeBatch(worker, message)
+        observeBatch(telemetry, message)
+        worker.send({ kind: 'taken' })
         break
       case 'learned':
         this.#learned(worker, message)
@@ -215,7 +198,7 @@ export class WorkerPool {
         this.#learn(worker, message)
         break
       case 'mark':
-        void this.#inside.storage.partsOf(this.#inside.storage.of(message.store)).marks.add(message.mark)
+        void this.#partsOf(message.store).marks.add(message.mark)
         break
       case 'tight':
         this.#options.relieve()
@@ -225,20 +208,6 @@ export class WorkerPool {
     }
   }
 
-  #observeBatch(worker: WorkerHandle, batch: Batch): void {
-    const { telemetry } = this.#options
-    const { fetches, cuts, leftOut } = batch
-    for (const record of recordsIn(batch.records)) telemetry.observe(record)
-    for (const fetch of fetches) telemetry.metrics.observeFetch(fetch)
-    for (const [reason, count] of cuts) telemetry.metrics.observeCut(reason, count)
-    if (leftOut > 0) {
-      telemetry.log.line('warn', 'requests were served that are in no metric and no log', {
-        requests: leftOut,
-      })
-    }
-    worker.send({ kind: 'taken' })
-  }
-
   #learned(from: WorkerHandle, { events, dropped }: LearnedBatch): void {
     for (const { backend, event } of events) this.#runtimeOf(backend)?.learning.apply(event)
     for (const [backend, count] of dropped) this.#runtimeOf(backend)?.learning.noteDropped(count)
@@ -246,7 +215,7 @@ export class WorkerPool {
     this.tellLearned(events, from)
   }
 
-  /** What one worker has found out about a database, all others need not. */
+  /** Passes on what one worker has found out about a database, so that the others need not ask it. */
   #learn(from: WorkerHandle, { backend, flavour }: FromWorker & { kind: 'flavour' }): void {
     this.#runtimeOf(backend)?.adoptFlavour(flavour)
     for (const worker of this.#workers.values()) {
@@ -274,10 +243,7 @@ export class WorkerPool {
 
   #startAgain({ place, startedAt, trouble }: WorkerHandle): void {
     const { clock, telemetry } = this.#options
-    const ranMs = clock.elapsed() - startedAt
-    const last = ranMs > steadyMs ? 0 : (this.#backoffMs.get(place) ?? 0)
-    const waitMs = last === 0 ? firstBackoffMs : Math.min(maxBackoffMs, 2 * last)
-    this.#backoffMs.set(place, waitMs)
+    const waitMs = this.#backoff.next(place, clock.elapsed() - startedAt)
     const fields = { worker: place, detail: trouble, startedAgainInMs: waitMs }
     telemetry.log.line('error', 'a worker ended; its requests were cut off, those of others were not', fields)
     clock.after(waitMs, () => {
@@ -289,6 +255,3 @@ export class WorkerPool {
     })
   }
 }
-
-const knownCells = (store: string, cells: Cells | undefined): (readonly [string, KnownCells])[] =>
-  cells === undefined ? [] : [[store, { name: cells.name, capabilities: cells.capabilities }]]

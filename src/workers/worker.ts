@@ -138,7 +138,7 @@ class ServingThread {
     else this.#replica.receive(message)
   }
 
-  /** What other threads observe while this one is starting is not in the evidence that it starts with. */
+  /** Events that arrive during the start are applied after it: the initial evidence does not contain them. */
   async #apply(events: readonly NamedEvent[]): Promise<void> {
     await this.#starting
     for (const { backend, event } of events) this.#siteOf(backend)?.learning.apply(event)
@@ -162,7 +162,7 @@ class ServingThread {
     if (command.is === 'sampled-keys') return this.#siteOf(command.backend)?.sampling.keys ?? []
     if (command.is !== 'sample') return undefined
     const sampled = (await this.#siteOf(command.backend)?.sampling.run(command.order)) ?? 'idle'
-    // Who has the answer finds what was learned in the TTLs.
+    // A client that has the answer finds the new evidence in the TTLs.
     this.#learned.flush()
     return sampled
   }

@@ -1,4 +1,4 @@
-/** `/-/ttl`, `/-/ttl/learn` and `/-/changed`: what they say, what they take, and what they refuse. */
+/** `/-/ttl`, `/-/ttl/learn` and `/-/changed`: responses, accepted bodies and refusals. */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { Budget } from '../../src/core/budget.ts'
@@ -113,7 +113,7 @@ test('a shape is named by its key or by its text', async (t) => {
   }
 })
 
-test('what is not known is said with a sentence', async (t) => {
+test('unknown names are refused with a sentence', async (t) => {
   const desk = await openDesk(t)
   assert.deepEqual(await desk.get('/-/ttl?backend=mine'), {
     status: 400,
@@ -194,7 +194,7 @@ test('without a body buckets are sampled, a minute apart unless told', async (t)
   }
 })
 
-test('what has changed is marked, and the mark is listed as stale', async (t) => {
+test('changed data is marked, and the mark is listed as stale', async (t) => {
   const desk = await openDesk(t)
   const { status, text } = await desk.post('/-/changed', { source: 's1', from: NOW / 1000 - 3600, to: 'now' })
   assert.deepEqual([status, JSON.parse(text)], [200, { marks: 1 }])

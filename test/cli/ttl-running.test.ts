@@ -46,7 +46,7 @@ for (const workers of ['1', '2']) {
 }
 
 for (const workers of ['1', '2']) {
-  test(`what was asked for lately is sampled by ${workers} thread(s) where no history is at hand`, async (t) => {
+  test(`shapes that were asked for lately are sampled by ${workers} thread(s) where no history is at hand`, async (t) => {
     const flags = ['--staleness=2%', '--admin.allow-writes', `--workers=${workers}`]
     const { admin, url, upstream } = await startProxy(t, ...flags)
     const learn = (samples: number) =>

@@ -33,7 +33,7 @@ test('the curve is drawn; for programs one backend is one object, and several ar
   assert.deepEqual(JSON.parse(both.out), [reportOf('main'), reportOf('other')])
 })
 
-test('a backend and a shape are asked for, and what is refused is said', async (t) => {
+test('a backend and a shape are asked for, and refusals are shown', async (t) => {
   const admin = await startTtl(t, reportOf('main'))
   await runToEnd(t, ['ttl', '--backend', 'main', '--shape', 'rate(x[5m])', '--admin', admin.url])
   assert.equal(admin.asked[0]!.target, '/-/ttl?backend=main&shape=rate(x%5B5m%5D)')
@@ -69,7 +69,7 @@ test('a drawing is written to a file: of one backend, whatever its rules have', 
 
 const line = (shape: string, changed: boolean) => JSON.stringify({ shape, age: 600, gap: 60, changed })
 
-test('history is sent as it is, and what came of it is said', async (t) => {
+test('history is sent as it is, and the result is shown', async (t) => {
   const learnt = { backend: 'main', observations: 2, changed: 1, shapes: 2 }
   const admin = await startFakeAdmin(t, { '/-/ttl/learn': learnt })
   const file = join(await folder(t), 'history.jsonl')
@@ -109,7 +109,7 @@ test('a file with a mistake is refused by its line, before anything is sent', as
   assert.deepEqual(admin.asked, [])
 })
 
-test('what does not belong together is misuse', async (t) => {
+test('options that do not belong together are misuse', async (t) => {
   for (const [argv, said] of [
     [['ttl', 'teach'], '"teach" is not understood'],
     [['ttl', '--gap', '1m'], '--gap belongs to ttl learn'],

@@ -88,7 +88,7 @@ async function operate(t: TestContext, command: string, { proxy, admin }: Operat
   assert.notEqual(child.out(), '')
 }
 
-/** What a backfill job sends. */
+/** Sends the request of a backfill job. */
 async function announceShown(command: string, { admin }: Operated): Promise<void> {
   const { stdout } = await run('sh', ['-c', command.replace('http://127.0.0.1:9192', admin)])
   assert.deepEqual(JSON.parse(stdout), { marks: 1 })

@@ -102,7 +102,7 @@ function assertFallingWithAge(report: BackendTtl): void {
   for (const { ttlS } of old) assert.ok(ttlS > young[0]!.ttlS, shown)
 }
 
-test('what arrives late is learned by age, and an announced backfill is seen at once', async (t) => {
+test('late data is learned by age, and an announced backfill is seen at once', async (t) => {
   const database = requireServer(t, await startPrometheus({ outOfOrderWindow: '1d' }))
   if (database === null) return
   t.after(() => database.stop())

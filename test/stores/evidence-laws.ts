@@ -1,4 +1,4 @@
-/** What nodes have learned, in a store: laws for every engine with cells. */
+/** The evidence of nodes in a store: laws for every engine with cells. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { systemClock } from '../../src/core/clock.ts'
@@ -56,7 +56,7 @@ const clockAtServerTime = (): FakeClock => fakeClock(1000 * Math.floor(systemClo
 
 export function testEvidence({ name, create }: EvidenceLaws): void {
   describe(`evidence in ${name}`, () => {
-    test('what a node has learned counts after its restart, and after that of its successor', async () => {
+    test('the evidence of a node counts after its restart, and after that of its successor', async () => {
       const clock = clockAtServerTime()
       const { cells, end } = await create({ clock })
       const first = new LearningNode(clock, cells)

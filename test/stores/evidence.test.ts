@@ -1,4 +1,4 @@
-/** What nodes have learned, in the engines that need no server; those of the others are next to their other laws. */
+/** The evidence of nodes in the engines that need no server; the tests of the other engines are next to their other laws. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryCells } from '../../src/stores/memory/cells.ts'

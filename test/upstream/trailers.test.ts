@@ -12,7 +12,7 @@ import { Backlog } from '../../src/engine/backlog.ts'
 import { Intake } from '../../src/engine/intake.ts'
 import type { Encoding } from '../../src/engine/ports.ts'
 import { HttpUpstream } from '../../src/proxy/upstream/upstream.ts'
-import { ListeningTarget } from '../../src/testing/engine-rig.ts'
+import { ListeningTarget } from '../../src/testing/listening-target.ts'
 
 const text = JSON.stringify({ rows: Array.from({ length: 5_000 }, (_, i) => i) })
 const pack = { identity: (body: Buffer) => body, gzip: gzipSync, deflate: deflateSync }

@@ -1,4 +1,4 @@
-/** What one worker observes, all of them know: at once, after a reload, and when they are started again. */
+/** All workers know the observations of one: at once, after a reload, and when they are started again. */
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { Agent, get } from 'node:http'
@@ -38,7 +38,7 @@ async function refresh(url: string, times: number, before: () => void): Promise<
   agent.destroy()
 }
 
-test('what one worker observes decides the TTLs of all', async (t) => {
+test('the observations of one worker decide the TTLs of all', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const directory = scratchDirectory()
   const file = join(directory, 'windowpane.yaml')

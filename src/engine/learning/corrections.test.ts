@@ -88,7 +88,7 @@ test('half of a sentinel is a correction, less teaches', () => {
   assert.deepEqual([taught.length, marks.length], [1, 2])
 })
 
-test('what a mark brings teaches only where hardly anything was left alone', () => {
+test('refetches because of a mark teach only where hardly anything was left alone', () => {
   const { sentinel, corrections, observe, taught } = newCorrections()
   sentinel(day, 4)
   assert.ok(corrections.hasMarked(day - 1) && !corrections.hasMarked(day - 2))
@@ -106,7 +106,7 @@ test('what a mark brings teaches only where hardly anything was left alone', () 
   assert.equal(taught.length, 1, 'it changes everywhere')
 })
 
-test('what a sentinel finds again soon teaches, with all that its mark brings', () => {
+test('changes that a sentinel finds again soon teach, with all refetches that its mark causes', () => {
   const { sentinel, observe, marks, taught } = newCorrections()
   sentinel(day, 4)
   sentinel(day + 5 * minute, 4)

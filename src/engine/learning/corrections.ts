@@ -23,7 +23,7 @@ type Asked = Pick<Trip, 'key' | 'plan' | 'policy'>
 const minAgeMs = 10 * 60_000
 /** A shape is not marked again before this. */
 const pauseMs = 10 * 60_000
-/** What is found again within this time after a mark was no single correction: it changes all the time. */
+/** Changes found again within this time after a mark are no single correction: the data changes all the time. */
 const regimeMs = 2 * 3_600_000
 const maxShapes = 1000
 const maxMarks = 100
@@ -87,7 +87,7 @@ export class Corrections {
     return at - (this.#markedAt.get(key) ?? Number.NEGATIVE_INFINITY)
   }
 
-  /** What the refetch itself brought is newer than the marks. */
+  /** Marks are dated before the refetch, so that the buckets it brought stay fresh. */
   #mark(refetch: Refetch, asked: Asked, isTeaching: boolean): void {
     const { name, mark } = this.#options
     const { key, plan } = asked

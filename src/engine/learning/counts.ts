@@ -1,6 +1,6 @@
 /** How queries ended that no client waited for; those that were not sent, because others were under way, count nowhere. */
 export interface ProbeCounts {
-  /** What was fetched equals what was stored. */
+  /** The fetched buckets equal the stored ones. */
   same: number
   changed: number
   /** The database did not answer, or not with buckets that can be compared. */

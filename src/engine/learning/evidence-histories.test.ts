@@ -14,13 +14,13 @@ const histories = fc.array(
   { maxLength: 30 },
 )
 
-test('in no history is anything counted twice, and what was saved is never lost', async () => {
+test('no history counts an observation twice, or loses one that was saved', async () => {
   await fc.assert(
     fc.asyncProperty(histories, async (history) => {
       const { clock, start } = evidenceRig()
       const nodes = [await start(), await start(), await start()]
       let seen = 0
-      /** What only a node has that was killed before it could save. */
+      /** Observations of nodes that were killed before they could save them. */
       let atRisk = 0
       for (const { node, act, name, thenMs } of history) {
         const { ledger, shared, cut } = nodes[node]!

@@ -1,4 +1,4 @@
-/** Rows of evidence: what is written is read back, and whatever else lies in the partition says nothing. */
+/** Rows of evidence: they are read back as they were written, and other cells of the partition are ignored. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -25,7 +25,7 @@ test('sums come out as they went in, to seven digits', () => {
   )
 })
 
-test('what is zero takes no room', () => {
+test('zeros take no room', () => {
   const sums = new Float64Array(200)
   assert.equal(packSums(sums).length, 0)
   sums.fill(1.5, 100, 110)

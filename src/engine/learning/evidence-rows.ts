@@ -1,5 +1,5 @@
 /**
- * What nodes have learned about one backend, as cells of one partition: a row per node and per shape, data source or backend
+ * The evidence of nodes about one backend, as cells of one partition: a row per node and per shape, data source or backend
  * that the node has evidence about, and a row per node with its lease. Only the node that a row belongs to writes it. Rows of a node whose lease
  * has run out are removed at the revision that was read, so that only one node adopts them.
  */

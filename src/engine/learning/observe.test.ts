@@ -107,7 +107,7 @@ test('trailing empty buckets that are not settled are not stored, and not observ
   )
 })
 
-test('what is refetched because of a mark does not teach', async () => {
+test('buckets that are refetched because of a mark do not teach', async () => {
   const { rig, learner, values } = await newRig()
   const to = rig.openCell
   await rig.ask(3, to)

@@ -1,7 +1,7 @@
 /**
- * What an answer of the database reveals about buckets that were stored before. Old and new copies are compared just before
+ * Observes whether buckets that were stored before have changed in an answer of the database. Old and new copies are compared just before
  * the new ones are written, because nothing else sees both. This folder holds the engine's part of learned TTLs: it observes
- * refetches, refreshes settled buckets before they lapse, and re-asks samples; what follows from that is for ttl/learned.
+ * refetches, refreshes settled buckets before they lapse, and re-asks samples; ttl/learned computes TTLs from it.
  *
  * Only whole buckets that are written back are observed. Trailing empty buckets that are not settled are not stored, so
  * they are not observed either.
@@ -25,8 +25,8 @@ type Options = Pick<IntervalCacheOptions, 'store' | 'clock' | 'marks'>
 type Observed = Pick<Trip, 'key' | 'plan' | 'policy' | 'learning'>
 
 /**
- * To be called before `fetched` is written. Writing does not wait for it: a store that reads late is heard later. What it
- * reads may be the new copies by then; these have the same clock and reveal nothing.
+ * To be called before `fetched` is written. Writing does not wait for it: a store that reads late is heard later. It
+ * may read the new copies by then; these have the same clock and reveal nothing.
  */
 export function observeRefetch(options: Options, trip: Observed, fetched: readonly Pane[]): void {
   const { learning, key, plan } = trip

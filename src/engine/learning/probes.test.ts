@@ -15,7 +15,7 @@ const sentinels = { sampleEveryMs: Number.MAX_SAFE_INTEGER, sentinelEveryMs: 120
 interface ProbedRig {
   readonly rig: EngineRig
   readonly learner: RememberingLearner
-  /** What the value of a cell is multiplied with, by its start. */
+  /** The factor that the value of a cell is multiplied by, from the start of the cell. */
   factor: (start: EpochMs) => number
 }
 
@@ -55,7 +55,7 @@ test('single buckets that a client was shown are asked for again, of all age gro
   for (const count of counts.slice(0, 5)) assert.ok(Math.abs(count - samples.length / 5) <= 1)
   assert.ok(samples.every(({ isStale, error }) => !isStale && error === 0))
   const single = rig.database.asked.filter(({ cells }) => cells === 1).length
-  assert.ok(single < samples.length, 'what the answer itself had fetched is not asked for again')
+  assert.ok(single < samples.length, 'buckets that the answer itself had fetched are not asked for again')
 })
 
 test('buckets are drawn uniformly within their group', async () => {
@@ -146,7 +146,7 @@ test('a correction of many settled buckets is seen within minutes, and does not 
   assert.deepEqual(old, [])
 })
 
-test('what goes on changing after it was marked is learned', async () => {
+test('data that goes on changing after it was marked is learned', async () => {
   const probed = newRig({ probes: sentinels })
   const { rig, learner } = probed
   await watch(rig, 180, minuteMs)

@@ -24,7 +24,7 @@ import { type Corrections, settledAgeOf } from './corrections.ts'
 import { noProbes, type ProbeCounts } from './counts.ts'
 import { type ShownError, shownError } from './shown-error.ts'
 
-/** What a client was given. */
+/** An answer that a client was given. */
 interface Shown {
   /** Of all buckets, in time order. */
   readonly panes: readonly Pane[]

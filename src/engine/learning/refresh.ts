@@ -26,13 +26,13 @@ import { partsOf, readRuns } from '../stored.ts'
 import { backgroundTrip, type IntervalCacheOptions, type Trip } from '../trip.ts'
 import { noProbes, type ProbeCounts } from './counts.ts'
 
-/** Requests are noted, and refreshes considered, from this long before a lapse on; what is above is not looked at. */
+/** Requests are noted, and refreshes considered, from this long before a lapse on; later lapses are ignored. */
 const maxAheadMs = 10 * 60_000
 /** Buckets with shorter TTLs are fetched with the tail, by the client that needs them. */
 const minTtlMs = 5 * 60_000
 /** The next request may come this much later than usual. */
 const lateness = 1.25
-/** What lapses within this part of its life is refreshed along with what lapses now, but nothing within more than `maxShare`. */
+/** Buckets that lapse within this part of their life are refreshed along with those that lapse now, but none within more than `maxShare`. */
 const alongShare = 0.05
 const maxShare = 0.25
 /** Where a query takes several intervals, fewer lapsing buckets are fetched with the tail at no cost worth mentioning. */
@@ -44,7 +44,7 @@ const failedPauseMs = 60_000
 const usualFetchMs = 1000
 const maxShapes = 1000
 
-/** What is known of the requests for one shape. */
+/** The requests for one shape, summed up. */
 interface ShapeTraffic {
   lastAt: EpochMs
   /** Mean time between two requests; 0 while there was one. */
@@ -151,7 +151,7 @@ interface Lapsing {
 interface LapsingRules extends Pick<Parameters<typeof expiryOf>[2], 'grid' | 'policy'> {
   readonly now: EpochMs
   readonly marks: Parameters<typeof markedRun>[2]
-  /** What had lapsed before this was not in the answer as a fresh bucket. */
+  /** Buckets that had lapsed before this were not fresh in the answer. */
   readonly since: EpochMs
   readonly leadMs: number
 }

@@ -19,7 +19,7 @@ function newRig() {
   return { rig, clock, learner, truth, database }
 }
 
-test('what changed between the two fetches is observed, over the gap', async () => {
+test('changes between the two fetches are observed, over the gap', async () => {
   const { rig, clock, learner, truth, database } = newRig()
   await rig.ask(120, rig.openCell)
   await clock.advance(5000)

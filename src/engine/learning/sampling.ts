@@ -1,5 +1,5 @@
 /**
- * Learning on demand: buckets of shapes that were asked for lately are fetched twice, a given time apart. What differs is
+ * Learning on demand: buckets of shapes that were asked for lately are fetched twice, a given time apart. Differences are
  * observed as with every fetch that lands. A shape can be fetched only with the headers of a client that asked for it, so
  * the last request of some shapes is kept for a while.
  */
@@ -16,6 +16,7 @@ import {
   uniteAll,
 } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
+import { SingleTimer } from '../../core/single-timer.ts'
 import { countChanged, type LearnedEvent } from '../../ttl/learned/learning.ts'
 import type { GapFiller } from '../fill.ts'
 import { backgroundTrip, type IntervalCacheOptions, type Trip } from '../trip.ts'
@@ -57,22 +58,24 @@ export class Sampling {
   readonly #clock: Clock
   readonly #hasSeveral: boolean
   readonly #filler: Pick<GapFiller, 'inBackground'>
+  /** The headers of clients must not stay in memory where no further request comes. */
+  readonly #dropTimer: SingleTimer
   /** Oldest first. */
   readonly #recent = new BoundedMap<Key, Recent>({ maxEntries: maxShapes })
   #isBusy = false
-  #isDropPending = false
 
   constructor({ clock, backend }: IntervalCacheOptions, filler: Pick<GapFiller, 'inBackground'>) {
     this.#clock = clock
     this.#hasSeveral = backend.capabilities.severalIntervals
     this.#filler = filler
+    this.#dropTimer = new SingleTimer(clock, () => this.#dropOld())
   }
 
   /** A request is about to ask the database. */
   note(trip: Trip): void {
     if (trip.learning === undefined) return
     this.#recent.set(trip.key, { trip: backgroundTrip(trip, trip.learning), at: this.#clock.elapsed() })
-    this.#dropLater(keptMs)
+    this.#dropTimer.start(keptMs)
   }
 
   /** Shapes that can be sampled. */
@@ -99,22 +102,12 @@ export class Sampling {
     }
   }
 
-  /** By a timer: the headers of clients must not stay in memory where no further request comes. */
-  #dropLater(delayMs: number): void {
-    if (this.#isDropPending) return
-    this.#isDropPending = true
-    this.#clock.after(delayMs, () => {
-      this.#isDropPending = false
-      this.#dropOld()
-    })
-  }
-
   #dropOld(): void {
     const now = this.#clock.elapsed()
     for (const [key, { at }] of this.#recent) {
       const restMs = at + keptMs - now
       if (restMs <= 0) this.#recent.delete(key)
-      else this.#dropLater(restMs)
+      else this.#dropTimer.start(restMs)
     }
   }
 

@@ -1,4 +1,4 @@
-/** Evidence of several nodes in one store, whoever ends, restarts or cannot reach the store. */
+/** Evidence of several nodes in one store, also where nodes end, restart or cannot reach it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cells } from '../../stores/cells.ts'
@@ -77,7 +77,7 @@ test('an outage within the lease costs nothing but time', async () => {
   assert.deepEqual([one.ledger.total, two.ledger.total], [7, 7])
 })
 
-test('what could not be saved in a round is saved at the end', async () => {
+test('evidence that could not be saved in a round is saved at the end', async () => {
   const { clock, start } = evidenceRig()
   const node = await start()
   node.ledger.see('a', 5)
@@ -88,7 +88,7 @@ test('what could not be saved in a round is saved at the end', async () => {
   assert.equal((await start()).ledger.total, 5)
 })
 
-test('what failed while it was saved is saved at the end', async () => {
+test('evidence whose saving failed is saved at the end', async () => {
   const { clock, cells, start } = evidenceRig()
   let isFailing = false
   const failing = Object.assign(Object.create(cells) as Cells, {

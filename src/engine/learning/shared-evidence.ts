@@ -40,7 +40,7 @@ const roundsPerLease = 4
 const unleasedMs = roundsPerLease * evidenceRoundMs
 /** An engine may notice a moment late that another process has opened the store: rows of the last minute are left alone. */
 const aloneMs = 60_000
-/** What is saved of one backend: those with the most evidence. */
+/** How many rows of one backend are saved: those with the most evidence. */
 const maxSaved = { shape: 128, source: 64, backend: 1, staleness: 1 } as const satisfies Record<
   EvidenceRow['level'],
   number
@@ -77,7 +77,7 @@ export class SharedEvidence {
     const reading = this.#read()
     this.#round = reading
       .then((listed) => this.#finish(listed))
-      // The store fails: what is known here stays, and the next round may succeed.
+      // The store fails: this node keeps its evidence, and the next round may succeed.
       .catch(() => {})
       .then(() => this.#scheduleRound())
     await reading.catch(() => {})
@@ -107,7 +107,7 @@ export class SharedEvidence {
     return Math.max(evidenceRoundMs, roundMsPerRow * (this.#saved.size + this.#foreign.length))
   }
 
-  /** Others may have adopted rows of this node: what the store has is read before anything is written. */
+  /** Others may have adopted rows of this node: the store is read before anything is written. */
   get #isLapsed(): boolean {
     return this.#leaseUntil <= this.#options.clock.now()
   }

@@ -30,7 +30,7 @@ export interface PurgeReport extends PurgeCount {
 export interface ChangeReport {
   /** One per store of the backends that are selected. */
   readonly marks: number
-  /** Whether they outlive this process, where what they are about does. */
+  /** Whether they outlive this process, where their buckets do. */
   readonly isKept: boolean
 }
 
@@ -84,7 +84,7 @@ export class Purge {
     return { ...count, isKept: kept.every(Boolean) }
   }
 
-  /** What is selected has changed in the database: its buckets are fetched again, and serve only while it does not answer. */
+  /** The selected data has changed in the database: its buckets are fetched again, and serve only while the database does not answer. */
   async markChanged(selection: Selection): Promise<ChangeReport> {
     const mark = this.#markOf(selection, 'stale')
     const kept = await Promise.all([...this.#marksFor(mark)].map((marks) => marks.add(mark)))

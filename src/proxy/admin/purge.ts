@@ -1,4 +1,4 @@
-/** `/-/purge`, `/-/changed` and `/-/marks`: what is no longer to be used from now on, and what was said so before. */
+/** `/-/purge` and `/-/changed` mark data that must not be used from now on; `/-/marks` lists the marks. */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import type { Mark } from '../../core/mark.ts'
 import type { Purge, PurgeReport, Selection } from '../../engine/purge/purge.ts'

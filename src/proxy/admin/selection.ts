@@ -69,6 +69,6 @@ export const viewOfSpan = (from: EpochMs | undefined, to: EpochMs | undefined): 
 
 const isInstant = (value: EpochMs | undefined): value is EpochMs => Number.isFinite(value)
 
-/** Where a store is down, what was marked is not in it. */
+/** Where a store is down, the mark is not in it. */
 export const onlyHere =
   'The store could not keep the mark: it holds in this process until it ends, and not in others.'

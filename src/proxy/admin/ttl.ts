@@ -36,7 +36,7 @@ export interface BackendTtl extends TtlReport {
   readonly shape?: string
 }
 
-/** What came of learning. */
+/** The result of learning. */
 export interface Learnt extends Sampled {
   readonly backend: string
 }

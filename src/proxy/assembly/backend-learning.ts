@@ -1,5 +1,5 @@
 /**
- * What this thread has learned about one backend. It belongs to no settings, so that it outlives reloads and changes of mode. All
+ * The learner of this thread for one backend. It belongs to no settings, so that it outlives reloads and changes of mode. All
  * threads of a process tell each other what they observe; the thread that has the store keeps the evidence there.
  */
 import type { Backend } from '../../backends/backend.ts'
@@ -13,14 +13,14 @@ import type { Cells } from '../../stores/cells.ts'
 import { type EvidenceRow, Learner } from '../../ttl/learned/learner.ts'
 import { countChanged, type LearnedEvent } from '../../ttl/learned/learning.ts'
 
-/** What a learner is made of: threads that start later begin with it. */
+/** The evidence of a learner: threads that start later begin with it. */
 export interface Evidence {
   readonly own: readonly EvidenceRow[]
   /** Of other nodes. */
   readonly foreign: readonly EvidenceRow[]
 }
 
-/** What came from the store: the evidence of other nodes, rows that are this node's now, or rows that were and are another's now. */
+/** A change that came from the store: the evidence of other nodes, rows that are this node's now, or rows that were and are another's now. */
 export type EvidenceChange =
   | Pick<Evidence, 'foreign'>
   | { readonly adopted: readonly EvidenceRow[] }
@@ -39,7 +39,7 @@ export interface BackendLearningOptions {
   readonly hooks: LearningHooks
   /** Where evidence is kept; in memory only without. */
   readonly cells?: Cells | undefined
-  /** What other threads have learned so far. */
+  /** The evidence of other threads so far. */
   readonly evidence?: Evidence | undefined
 }
 
@@ -125,7 +125,7 @@ export class BackendLearning {
     return { refetched: { ...this.#refetched }, dropped: this.#dropped }
   }
 
-  /** Resolves when what is in the store has been taken in, or cannot be read. */
+  /** Resolves when the evidence in the store has been taken in, or cannot be read. */
   async load(): Promise<void> {
     await this.#shared?.load()
   }
@@ -143,7 +143,7 @@ export class BackendLearning {
     this.#refetched.same += event.changed.length - changed
   }
 
-  /** Whatever comes from the store, all threads take in. */
+  /** All threads take in the changes that come from the store. */
   #told(): EvidenceHolder {
     const { name, hooks } = this.#options
     const tell = (change: EvidenceChange) => {

@@ -41,7 +41,7 @@ export interface ServerParts {
 export interface KnownDatabase {
   readonly flavour: Flavour
   readonly vouched: Vouched | undefined
-  /** What other threads have learned about it so far. */
+  /** The evidence of other threads about it so far. */
   readonly evidence: Evidence
 }
 

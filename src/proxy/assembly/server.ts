@@ -212,7 +212,7 @@ const sharedStoresOf = (storage: Storage): SharedStore[] =>
 
 /**
  * Stale serving needs the old bytes: nothing is collected before it is of no use to anybody. Settled at start, because marks
- * are kept for as long: what a reload adds on top of it is collected before its TTL is over, and fetched again.
+ * are kept for as long: where a reload makes TTLs longer than that, buckets are collected before their TTL is over, and fetched again.
  */
 export function retentionOf({ limits, databases }: Pick<ProxyServerOptions, 'limits' | 'databases'>): number {
   const caps = databases.flatMap(({ settings, segments }) => {

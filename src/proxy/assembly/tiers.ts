@@ -183,7 +183,7 @@ const stateOf = (trouble: StoreCondition | undefined): { readonly is: string; re
   isGood: trouble === undefined,
 })
 
-/** What an operation may take that no request waits for. */
+/** The timeout of operations that no request waits for. */
 const patientMs = 2000
 
 /** A far store may be configured under the name of the memory in front of it. */

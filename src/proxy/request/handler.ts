@@ -1,31 +1,28 @@
 /**
  * One request, from the socket to its answer: limits → parse → plan → cache (or forward) → answer.
- * Read `handle` from top to bottom.
+ * Read `handle` from top to bottom; renderer.ts has the last step.
  */
 import type { Backend, Bypass, Plan, WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
-import { resetDecision } from '../../core/decision.ts'
 import { headerOf } from '../../core/headers.ts'
 import { climbingRefused, climbs } from '../../core/url.ts'
-import { newUuid } from '../../core/uuid.ts'
 import { readDemands } from '../../engine/http/demands.ts'
 import type { FlavourWatch } from '../../engine/http/flavour.ts'
 import { identityOf } from '../../engine/http/identity.ts'
 import { planRequest } from '../../engine/http/plan-request.ts'
 import type { IntervalCache } from '../../engine/interval-cache.ts'
-import type { Answer } from '../../engine/trip.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import type { Visit } from '../../telemetry/record.ts'
 import type { Arrivals } from '../front/arrivals.ts'
 import { type Body, type ForwardBody, hasBody, smallBodyOf } from '../front/body.ts'
 import type { Asked, Reply } from '../front/exchange.ts'
-import type { ForwardRequest, HttpUpstream } from '../upstream/upstream.ts'
+import type { HttpUpstream } from '../upstream/upstream.ts'
 import { Cancels } from './cancels.ts'
-import { forward } from './forward.ts'
 import { type Incoming, readTarget } from './incoming.ts'
 import { Outgoing, type OutgoingOptions } from './outgoing.ts'
 import { OwnAnswers } from './own-answers.ts'
 import { isLong, type Planning, queryBytes } from './planning.ts'
+import { Renderer } from './renderer.ts'
 import { type Settings, termsFor } from './settings.ts'
 
 export interface HandlerOptions extends OutgoingOptions {
@@ -51,14 +48,14 @@ export class Handler {
   readonly #options: HandlerOptions
   readonly #cancels: Cancels
   readonly #own: OwnAnswers
-  readonly #newId: () => string
+  readonly #renderer: Renderer
   #inFlight = 0
 
   constructor(options: HandlerOptions) {
     this.#options = options
     this.#cancels = new Cancels(options.backend, options.cache)
     this.#own = new OwnAnswers(options.backend)
-    this.#newId = () => newUuid(() => options.clock.random())
+    this.#renderer = new Renderer(options, this.#own)
   }
 
   /** Complete requests that are being answered. */
@@ -119,7 +116,7 @@ export class Handler {
     if (hasBody(request)) return this.#gather(request, outgoing, { incoming, isQuery })
     if (this.#isOneTooMany(outgoing)) return this.#overloaded(outgoing)
     if (isQuery) return this.#query(outgoing, withBody(incoming, noBytes))
-    return this.#forward(outgoing, { ...incoming, body: null }, notARangeQuery)
+    return this.#renderer.forward(outgoing, { ...incoming, body: null }, notARangeQuery)
   }
 
   /** Requests are counted when they are complete: slow clients do not use up what others need. */
@@ -176,7 +173,7 @@ export class Handler {
     if (body === 'gone') return this.#own.clientGone(outgoing)
     if (body === 'no room') return this.#noRoom(outgoing)
     if (body instanceof Uint8Array && this.#isOneTooMany(outgoing)) return this.#overloaded(outgoing)
-    return this.#forward(outgoing, { ...incoming, body }, notARangeQuery)
+    return this.#renderer.forward(outgoing, { ...incoming, body }, notARangeQuery)
   }
 
   #noRoom(outgoing: Outgoing): void {
@@ -193,7 +190,7 @@ export class Handler {
     if ('bypass' in plan) {
       outgoing.question = this.#options.backend.presentation?.requestText?.(wire)
       if (demands.onlyIfCached) return this.#own.refuse(outgoing, 'only_if_cached', 'this is never stored')
-      return this.#forward(outgoing, asForward(wire), plan)
+      return this.#renderer.forwardQuery(outgoing, wire, plan)
     }
     outgoing.plan = plan
     const terms = termsFor(this.#options.settings(), {
@@ -203,7 +200,7 @@ export class Handler {
     })
     const { mode, policy, maxStaleMs } = terms
     this.#cancels.note(outgoing, terms.identity)
-    if (mode === 'off') return this.#forward(outgoing, asForward(wire), { bypass: 'switched_off' })
+    if (mode === 'off') return this.#renderer.forwardQuery(outgoing, wire, { bypass: 'switched_off' })
     const { identity: partition } = terms
     const identity = identityOf(wire.headers, partition)
     const request = {
@@ -221,8 +218,8 @@ export class Handler {
     const answer =
       mode === 'shadow' ? cache.shadow(request, outgoing.decision) : cache.serve(request, outgoing.decision)
     return answer instanceof Promise
-      ? answer.then((late) => this.#render(outgoing, wire, late))
-      : this.#render(outgoing, wire, answer)
+      ? answer.then((late) => this.#renderer.render(outgoing, wire, late))
+      : this.#renderer.render(outgoing, wire, answer)
   }
 
   #plan(outgoing: Outgoing, wire: WireRequest): Plan | Bypass<string> {
@@ -231,49 +228,6 @@ export class Handler {
     const bytes = queryBytes(wire)
     if (!isLong(bytes)) return planRequest(context, wire)
     return planning.run({ bytes, address: outgoing.clientAddress }, () => planRequest(context, wire))
-  }
-
-  #render(outgoing: Outgoing, wire: WireRequest, answer: Answer): MaybePromise<void> {
-    switch (answer.kind) {
-      case 'panes': {
-        const orForward = (isSent: boolean) =>
-          isSent ? undefined : this.#forward(outgoing, asForward(wire), { bypass: 'memory_exhausted' })
-        const own = this.#options.backend.presentation?.ownHeaders?.(outgoing.plan!, this.#newId)
-        const { body, panes } = answer
-        const headers = own === undefined ? answer.headers : answer.headers.concat(own)
-        const sending = outgoing.panes({ headers, body, panes })
-        return sending instanceof Promise ? sending.then(orForward) : orForward(sending)
-      }
-      case 'response':
-        return outgoing.whole(answer.response.status, answer.response.headers, answer.response.body)
-      case 'failure': {
-        const { response } = answer.failure
-        if (response === undefined) return this.#own.broken(outgoing, answer.failure)
-        return outgoing.whole(response.status, response.headers, response.body)
-      }
-      case 'forward':
-        return this.#forward(outgoing, asForward(wire), {
-          bypass: answer.reason,
-          ...(answer.detail !== undefined && { detail: answer.detail }),
-        })
-      case 'not-cached':
-        return this.#own.refuse(outgoing, 'only_if_cached', 'the answer is not stored as a whole')
-      case 'client-gone':
-        return outgoing.isCancelled ? undefined : this.#own.clientGone(outgoing)
-      default:
-        return undefined
-    }
-  }
-
-  async #forward(outgoing: Outgoing, request: ForwardRequest, why: Bypass<string>): Promise<void> {
-    const { decision } = outgoing
-    outgoing.isForwarded = true
-    resetDecision(decision)
-    decision.outcome = 'bypass'
-    decision.reason = why.bypass
-    if (why.detail !== undefined) decision.detail = why.detail
-    const broken = await forward(this.#options.upstream, request, outgoing)
-    if (broken !== undefined) this.#own.broken(outgoing, broken)
   }
 }
 
@@ -287,12 +241,6 @@ const withBody = ({ method, path, search, headers }: Incoming, body: Uint8Array)
   search,
   headers,
   body,
-})
-
-const asForward = (wire: WireRequest): ForwardRequest => ({
-  ...wire,
-  body: wire.body.length > 0 ? wire.body : null,
-  isQuery: true,
 })
 
 function isLoop(incoming: Incoming, via: string): boolean {

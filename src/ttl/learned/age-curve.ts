@@ -71,7 +71,7 @@ interface Crossing {
 }
 
 /**
- * Where in a class the budget is used up. What exceeds the budget is convex in time, not above 0 at the beginning and
+ * Where in a class the budget is used up. The excess over the budget is convex in time, not above 0 at the beginning and
  * above 0 at the end of the class: Newton's method from the end approaches the only root from above, and never leaves the class.
  */
 function solve({ hazard, rate, length, budget, owed }: Crossing): number {

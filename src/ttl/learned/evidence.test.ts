@@ -58,7 +58,7 @@ test('repeated, it converges to the maximum likelihood with half a pseudo-observ
   }
 })
 
-test('what never changed has an upper bound', () => {
+test('data that never changed has an upper bound', () => {
   const evidence = new Evidence(Float64Array.of(0), Float64Array.of(1e-12))
   const seen = Array.from({ length: 1440 }, (): Seen => [0, 3600, false])
   evidence.observe(gapsOf(seen))

@@ -1,6 +1,6 @@
 /**
- * What was seen of how often data change, at one level (a shape, a source, or a backend), in sums per age class. Whatever
- * is kept between observations is a sum, but for the alarm: the sums of two nodes add up to those of one that saw both.
+ * Observations of how often data change, at one level (a shape, a source, or a backend), in sums per age class. All
+ * state between observations is sums, but for the alarm: the sums of two nodes add up to those of one that saw both.
  *
  * A refetch tells only whether a bucket changed since its last fetch. Expectation–maximisation shares each change out
  * over the classes that the bucket was in, by the rates in force; the fixed point is the maximum likelihood estimate.
@@ -9,7 +9,7 @@ import { type Borders, classOf, splitGap } from './age-classes.ts'
 import { gammaUpper } from './bounds.ts'
 import { alarmLevel, deviationOf, dispersionOf, nextAlarm } from './surprise.ts'
 
-/** What one answer of the database revealed; one entry per bucket that was stored before. */
+/** The observations of one answer of the database; one entry per bucket that was stored before. */
 export interface Gaps {
   readonly oldAges: Float64Array
   readonly newAges: Float64Array
@@ -35,7 +35,7 @@ const kindCount = Object.keys(kinds).length
 
 /** With fewer independent changes than this, a level believes its parent where that expects fewer. */
 export const enoughChanges = 3
-/** What an alarm leaves of the recent sums. */
+/** The share of the recent sums that an alarm keeps. */
 const keptByAlarm = 0.1
 /** Longer gaps, in milliseconds, are not believed: a clock was wrong. */
 const longestGap = 31 * 86_400_000
@@ -116,7 +116,7 @@ export class Evidence {
     group.variance += probability * (1 - probability)
   }
 
-  /** Neighbours that change together are one surprise, not many: what they say is judged once per refetch. */
+  /** Neighbours that change together are one surprise, not many: they are judged once per refetch. */
   #refetch(at: number, group: Group): boolean {
     const { buckets, changed, expected, variance } = group
     group.buckets = group.changed = group.expected = group.variance = 0
@@ -235,7 +235,7 @@ export function decaySums(sums: Float64Array, elapsed: number, halfLives: Float6
   }
 }
 
-/** Whether these can be the sums of a level: what comes from other nodes may be of another version, or damaged. */
+/** Whether these can be the sums of a level: rows of other nodes may be of another version, or damaged. */
 export const areSums = (sums: Float64Array, borders: Borders): boolean =>
   sums.length === kindCount * borders.length && areFinite(sums)
 

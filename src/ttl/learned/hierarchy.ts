@@ -26,7 +26,7 @@ export interface Chain {
   readonly shape: Level | undefined
 }
 
-/** What the lowest level of a chain believes, if the topmost one starts from `prior`. */
+/** The belief of the lowest level of a chain, if the topmost one starts from `prior`. */
 export function beliefOf({ backend, sources, shape }: Chain, prior: Belief, z = oneSided80): Belief {
   const above = backend.believe(prior, z)
   const parent =
@@ -56,7 +56,7 @@ export class Hierarchy {
     this.#backend = new Level('backend', '', { at: this.#tickedAt, parent: this.#prior })
   }
 
-  /** Rises when what levels believe may have changed. */
+  /** Rises when the beliefs of levels may have changed. */
   generation(): number {
     const elapsed = this.#options.clock.now() - this.#tickedAt
     // A clock that was set back ticks, too: otherwise nothing would be learned until it has caught up.

@@ -50,7 +50,7 @@ test('as long as nothing is known, TTLs are those of the published ladder, or so
   }
 })
 
-test('what changes often gets short TTLs, and what never changes long ones', () => {
+test('data that changes often gets short TTLs, and data that never changes long ones', () => {
   const { learner, teach } = rig()
   const [busy, quiet] = [shapeOf('busy', 'requests'), shapeOf('quiet', 'limits')]
   teach(busy, 0.1)
@@ -73,7 +73,7 @@ test('a new shape starts from its source, and one of an unknown source from the 
   const unknown = ttl('unknown', 'errors')
   assert.ok(unknown > busy && unknown < quiet)
   assert.equal(ttl('without a source'), unknown)
-  // What asks for both changes as often as the one that changes more.
+  // A shape that asks for both metrics changes as often as the one that changes more.
   assert.equal(ttl('both', 'limits', 'requests'), ttl('new busy', 'requests'))
 })
 
@@ -125,7 +125,7 @@ test('on epochs, settled neighbours lapse together, and each shape at its own ti
   assert.notEqual(other.plateaus!.lapseOf(clock.now(), ttl(hour)), lapses[0])
 })
 
-test('what two nodes saw adds up to what one would have seen', () => {
+test('the evidence of two nodes adds up to that of one that saw both', () => {
   const [one, other, both] = [rig(), rig(), rig()]
   const shape = shapeOf('a', 'up')
   for (let i = 0; i < 100; i++) {

@@ -1,4 +1,4 @@
-/** What is learned about one backend: takes events in, and makes policies of them. One per backend and thread. */
+/** Learns about one backend: takes events in, and computes policies from them. One per backend and thread. */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import type { TtlPolicy } from '../policy.ts'
@@ -151,7 +151,7 @@ export class Learner implements Learning {
     this.#hierarchy.tick()
   }
 
-  /** What was measured, in all of these rows, decayed up to now. */
+  /** The measured staleness of all of these rows, decayed up to now. */
   #stalenessOf(rows: readonly EvidenceRow[]): Float64Array {
     const now = this.#clock.now()
     const total = this.#meter.sums().fill(0)

@@ -96,7 +96,7 @@ class Loop {
     this.fetched += missing.length
     for (const end of missing) {
       this.#fetchedAt.set(end, this.#now)
-      // What was fetched just now is shown as well.
+      // Buckets that were fetched just now are shown as well.
       this.#count(end, this.#now)
     }
   }
@@ -119,7 +119,7 @@ for (const [name, model] of Object.entries(models)) {
   })
 }
 
-test('what never changes is hardly fetched again', () => {
+test('data that never changes is hardly fetched again', () => {
   const loop = new Loop((age) => (age < 120 ? 0.05 : 0)).run(8 * hour).run(8 * hour)
   assert.deepEqual(loop.staleness, [0, 0, 0])
   // Of the buckets of an hour, some are fetched while they are young: those do not count.

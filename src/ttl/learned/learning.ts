@@ -1,12 +1,12 @@
 /**
- * What is learned about how the data of one backend changes: the seam between the engine, which sees refetches, and the
- * learner, which makes TTLs of them. What is learned lives outside policies: it outlives a reload, every thread has all of
+ * Learning how the data of one backend changes: the seam between the engine, which sees refetches, and the
+ * learner, which computes TTLs from them. The evidence lives outside policies: it outlives a reload, every thread has all of
  * it, and nodes add theirs. All of it is values: threads can tell each other.
  */
 import type { EpochMs } from '../../core/clock.ts'
 import type { TtlPolicy } from '../policy.ts'
 
-/** What an operator asks for. */
+/** The terms of the operator. */
 export interface LearnedTerms {
   /** Of the buckets that viewers are shown, this share may be out of date: 0.01 is one in a hundred. */
   readonly budget: number
@@ -23,7 +23,7 @@ export interface LearnedShape {
   readonly sources: readonly string[]
 }
 
-/** What one answer of the database revealed about buckets that were stored before. Flat arrays, one entry per bucket. */
+/** Observations from one answer of the database, of buckets that were stored before. Flat arrays, one entry per bucket. */
 export interface Refetch {
   readonly kind: 'refetch'
   readonly shape: LearnedShape
@@ -83,12 +83,12 @@ export interface ClassReport {
   readonly observations: number
   readonly ttlMs: number
   readonly source: RateSource
-  /** What keeps the TTL from being the one that the budget asks for. */
+  /** The limit that keeps the TTL from being the one that the budget asks for. */
   readonly boundBy: 'floor' | 'cap' | undefined
   readonly staleness: MeasuredStaleness
 }
 
-/** What is learned about one backend. */
+/** The learner of one backend. */
 export interface Learning {
   /** The policy of a shape at this moment. The same object until something was learned. */
   policyFor(terms: LearnedTerms, shape: LearnedShape): TtlPolicy

@@ -1,4 +1,4 @@
-/** What one level (a shape, a source, or a backend) believes about the data, given what its parent believes. */
+/** The belief of one level (a shape, a source, or a backend) about the data, given that of its parent. */
 import type { EpochMs } from '../../core/clock.ts'
 import { ladder } from '../ladder.ts'
 import { normalizedTtl } from '../staleness-budget.ts'
@@ -13,7 +13,7 @@ export const oneSided80 = 0.8416212335729143
 const hour = 3_600_000
 /** Young buckets teach much, so that little has to be remembered. For old ones it must span some periods of corrections. */
 const halfLives = ageBorders.map((age) => (age < 3_000_000 ? 6 * hour : 24 * hour))
-/** Whatever the TTL, this many refetches of a bucket count. */
+/** Evidence spans this many refetches of a bucket, with short and long TTLs alike. */
 const rememberedTtls = 8
 
 /** One entry per age class. */
@@ -26,7 +26,7 @@ export interface Belief {
 
 const publishedTtls = ageBorders.map(ladder().ttl)
 
-/** Rates at which the TTLs of the published ladder would be right: what is believed without any evidence. */
+/** Rates at which the TTLs of the published ladder would be right: the belief without any evidence. */
 export function priorBelief(budget: number): Belief {
   const rates = publishedTtls.map((ttl) => normalizedTtl(budget) / ttl)
   return {
@@ -37,7 +37,7 @@ export function priorBelief(budget: number): Belief {
   }
 }
 
-/** What depends on several sources changes at least as often as the one that changes most. */
+/** A shape that depends on several sources changes at least as often as the source that changes most. */
 export function mostChanging(beliefs: readonly Belief[]): Belief {
   return beliefs.reduce((most, belief) => {
     const pick = (from: (of: Belief) => Float64Array) =>
@@ -56,7 +56,7 @@ export function mostChanging(beliefs: readonly Belief[]): Belief {
 export class Level {
   readonly kind: Exclude<RateSource, 'prior'>
   readonly name: string
-  /** What it believed when it was last refreshed. */
+  /** Its belief when it was last refreshed. */
   belief: Belief
   readonly #evidence: Evidence
   readonly #halfLives = halfLives.slice()

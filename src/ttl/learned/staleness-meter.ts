@@ -83,7 +83,7 @@ export class StalenessMeter {
     if (sample.isStale) this.#add(group, at.errors, error)
   }
 
-  /** What was measured in the group that this age lies in. */
+  /** The staleness measured in the group that this age lies in. */
   measured(ageMs: number): MeasuredStaleness {
     return this.#measuredIn(groupOf(ageMs))
   }

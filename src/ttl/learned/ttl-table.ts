@@ -61,7 +61,7 @@ export function tableOf(known: Known, rules: TableRules): TtlTable {
   const ages = [Number.NEGATIVE_INFINITY]
   const ttls = [floorMs]
   for (let i = 0; i < edges.length; i++) {
-    // What keeps the budget at both ends of a plateau keeps it in between.
+    // A TTL that keeps the budget at both ends of a plateau keeps it in between.
     const shortest = Math.min(exact[i]!, exact[i + 1] ?? exact[i]!)
     const ttl = Math.max(floorMs, rules.onEpochs ? roundedTtl(shortest, floorMs) : shortest)
     if (ttl === ttls[ttls.length - 1]) continue

@@ -1,0 +1,79 @@
+/** Sends the answer of the cache to the client, or forwards the request to the database where the cache has none. */
+import type { Backend, Bypass, WireRequest } from '../../backends/backend.ts'
+import type { Clock } from '../../core/clock.ts'
+import { resetDecision } from '../../core/decision.ts'
+import { newUuid } from '../../core/uuid.ts'
+import type { Answer } from '../../engine/trip.ts'
+import type { MaybePromise } from '../../stores/store.ts'
+import type { ForwardRequest, HttpUpstream } from '../upstream/upstream.ts'
+import { forward } from './forward.ts'
+import type { Outgoing } from './outgoing.ts'
+import type { OwnAnswers } from './own-answers.ts'
+
+export interface RendererOptions {
+  readonly clock: Clock
+  readonly backend: Backend
+  readonly upstream: HttpUpstream
+}
+
+export class Renderer {
+  readonly #backend: Backend
+  readonly #upstream: HttpUpstream
+  readonly #own: OwnAnswers
+  readonly #newId: () => string
+
+  constructor({ clock, backend, upstream }: RendererOptions, own: OwnAnswers) {
+    this.#backend = backend
+    this.#upstream = upstream
+    this.#own = own
+    this.#newId = () => newUuid(() => clock.random())
+  }
+
+  render(outgoing: Outgoing, wire: WireRequest, answer: Answer): MaybePromise<void> {
+    switch (answer.kind) {
+      case 'panes': {
+        const orForward = (isSent: boolean) =>
+          isSent ? undefined : this.forwardQuery(outgoing, wire, { bypass: 'memory_exhausted' })
+        const own = this.#backend.presentation?.ownHeaders?.(outgoing.plan!, this.#newId)
+        const { body, panes } = answer
+        const headers = own === undefined ? answer.headers : answer.headers.concat(own)
+        const sending = outgoing.panes({ headers, body, panes })
+        return sending instanceof Promise ? sending.then(orForward) : orForward(sending)
+      }
+      case 'response':
+        return outgoing.whole(answer.response.status, answer.response.headers, answer.response.body)
+      case 'failure': {
+        const { response } = answer.failure
+        if (response === undefined) return this.#own.broken(outgoing, answer.failure)
+        return outgoing.whole(response.status, response.headers, response.body)
+      }
+      case 'forward':
+        return this.forwardQuery(outgoing, wire, {
+          bypass: answer.reason,
+          ...(answer.detail !== undefined && { detail: answer.detail }),
+        })
+      case 'not-cached':
+        return this.#own.refuse(outgoing, 'only_if_cached', 'the answer is not stored as a whole')
+      case 'client-gone':
+        return outgoing.isCancelled ? undefined : this.#own.clientGone(outgoing)
+      default:
+        return undefined
+    }
+  }
+
+  forwardQuery(outgoing: Outgoing, wire: WireRequest, why: Bypass<string>): Promise<void> {
+    const body = wire.body.length > 0 ? wire.body : null
+    return this.forward(outgoing, { ...wire, body, isQuery: true }, why)
+  }
+
+  async forward(outgoing: Outgoing, request: ForwardRequest, why: Bypass<string>): Promise<void> {
+    const { decision } = outgoing
+    outgoing.isForwarded = true
+    resetDecision(decision)
+    decision.outcome = 'bypass'
+    decision.reason = why.bypass
+    if (why.detail !== undefined) decision.detail = why.detail
+    const broken = await forward(this.#upstream, request, outgoing)
+    if (broken !== undefined) this.#own.broken(outgoing, broken)
+  }
+}
