@@ -3,7 +3,29 @@ export type { Backend } from './backends/backend.ts'
 export { type OpenStoreOptions, openStore } from './config/open-store.ts'
 export { type Clock, systemClock } from './core/clock.ts'
 export { WindowpaneError } from './core/errors.ts'
+export type {
+  ObjectAnswer,
+  ObjectCache,
+  ObjectKey,
+  ObjectState,
+  ObjectTerms,
+  Render,
+  Rendered,
+} from './engine/objects/objects.ts'
 export { type FetchHandler, type FetchHandlerOptions, fetchHandler } from './library/fetch-handler.ts'
+export type {
+  AcquireRequest,
+  EntityStatus,
+  Limit,
+  Limiter,
+  LimitResolver,
+  LimitSource,
+  LimitStatus,
+  Permit,
+  Refusal,
+  RefusalCause,
+  ResolvedLimits,
+} from './limits/limit.ts'
 export { startWindowpane, type Windowpane, type WindowpaneOptions } from './proxy/assembly/windowpane.ts'
 export { defaultLimits, type Limits } from './proxy/limits.ts'
 export type { OpenedStore } from './stores/kind.ts'

@@ -263,6 +263,41 @@ export interface Presentation<Own extends string = string> {
   differenceFrom?(direct: Uint8Array, answer: Uint8Array): AnswerDifference
 }
 
+/** A request whose answer is cached as a whole, because it cannot be cut into buckets. */
+export interface WholePlan {
+  /** Which of `WholeAnswers.endpoints` it is. */
+  readonly endpoint: string
+  /** The question, with everything that the answer depends on but `at`. Equal texts have equal answers. */
+  readonly text: string
+  /** Metric names or data sources the question reads, where known. */
+  readonly sources: readonly string[]
+  readonly knowsAllSources: boolean
+  /** The data that it reads, where that is bounded: a witness can vouch for it. */
+  readonly span?: TimeSpan
+  /** The instant that it is evaluated at, where clients give one that never repeats. Not part of the text. */
+  readonly at?: EpochMs
+  readonly request: WireRequest
+}
+
+/** How answers of one endpoint are cached unless the configuration says otherwise. Seconds. */
+export interface EndpointTerms {
+  /** What it is, for the configuration reference. */
+  readonly meaning: string
+  /** 0: concurrent equal requests share one answer, and nothing is kept. */
+  readonly revalidateSeconds: number
+  readonly staleWhileRevalidateSeconds: number
+  readonly staleIfErrorSeconds: number
+}
+
+/** Which requests have answers that are cached as a whole. */
+export interface WholeAnswers {
+  readonly endpoints: Readonly<Record<string, EndpointTerms>>
+  /** Whether `plan` may return a plan for such a request: asked before its body is read. */
+  claims(method: string, path: string): boolean
+  /** Undefined where it is not known to be a pure read whose answer may be kept. Never throws. */
+  plan(request: WireRequest, now: EpochMs): WholePlan | undefined
+}
+
 /**
  * One database dialect: five verbs (parse, plan, narrow, decompose, recompose), what is declared about it, and groups
  * that a database has or has not.
@@ -294,6 +329,8 @@ export interface Backend<Query = unknown, Own extends string = string> {
   recompose(plan: Plan, panes: readonly Pane[], options?: RecomposeOptions): Recomposed
   readonly presentation?: Presentation<Own>
   readonly cancellation?: Cancellation
+  /** Which of its answers are cached as a whole. */
+  readonly whole?: WholeAnswers
   /** How it is seen that settled data has changed, where the database can tell. */
   readonly segments?: SegmentWatch
 }

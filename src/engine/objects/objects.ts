@@ -1,0 +1,68 @@
+/**
+ * Whole responses, for answers that cannot be cut into buckets: the words and the seam. One body per key, regenerated under
+ * a lease, served stale within bounds. A reader decides freshness itself, from `generatedAt` and the terms.
+ */
+import type { HeaderList } from '../../backends/backend.ts'
+import type { EpochMs } from '../../core/clock.ts'
+import type { MaybePromise } from '../../stores/store.ts'
+
+/** How long an object may be used. All but `retentionSeconds` count from the moment at which it stops being fresh. */
+export interface ObjectTerms {
+  readonly revalidateSeconds: number
+  /** It is served at once, and regenerated in the background. */
+  readonly staleWhileRevalidateSeconds?: number
+  /** It is served where regenerating fails. */
+  readonly staleIfErrorSeconds?: number
+  /** For garbage collection, and for rollback. Counts from `generatedAt`. 7 days unless told. */
+  readonly retentionSeconds?: number
+}
+
+export interface ObjectKey {
+  /** Two tenants never share an object. */
+  readonly tenant: string
+  /** Hashed before it is stored. */
+  readonly key: string
+  /** The object can be invalidated by any of them. */
+  readonly tags?: readonly string[]
+}
+
+/** What a render gave. A status of 500 or above is a failure; `isStorable: false` is handed out and not stored. */
+export interface Rendered {
+  readonly body: Uint8Array
+  readonly status?: number
+  readonly headers?: HeaderList
+  readonly isStorable?: boolean
+  /** Instead of those that `get` was given, where the response itself names terms. */
+  readonly terms?: ObjectTerms
+}
+
+/** Regenerates an object. It must not resolve before the body is complete. */
+export type Render = () => Promise<Rendered | Uint8Array | string>
+
+/** `miss`: this caller regenerated it. `wait-hit`: it waited while another did. `stale`: it is not fresh, and within bounds. */
+export type ObjectState = 'hit' | 'miss' | 'wait-hit' | 'stale'
+
+export interface ObjectAnswer {
+  readonly body: Uint8Array
+  readonly state: ObjectState
+  /** Taken before the render began. */
+  readonly generatedAt: EpochMs
+  readonly etag: string
+  readonly status: number
+  readonly headers: HeaderList
+  /** Below `now` where it is stale. */
+  readonly freshUntil: EpochMs
+  /** Why a stale one is served; absent while it is being regenerated in the background. */
+  readonly failure?: unknown
+}
+
+export interface ObjectCache {
+  /** At once where a fresh body lies in this process. Rejects with what `render` rejected with where nothing may be served instead. */
+  get(key: string | ObjectKey, render: Render, terms: ObjectTerms): MaybePromise<ObjectAnswer>
+  /** What is stored, fresh or not, within `staleIfErrorSeconds`; nothing is regenerated. */
+  peek(key: string | ObjectKey): MaybePromise<ObjectAnswer | undefined>
+  /** Makes objects stale at once; they may still be served where regenerating fails. */
+  invalidate(what: string | ObjectKey | { readonly tenant: string; readonly tag: string }): MaybePromise<void>
+  /** Puts the previous version back. False where there is none. */
+  rollback(key: string | ObjectKey): MaybePromise<boolean>
+}
