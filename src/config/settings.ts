@@ -5,6 +5,7 @@ import { headerOf } from '../core/headers.ts'
 import type { Identity } from '../engine/http/identity.ts'
 import type { DatabaseOptions } from '../proxy/assembly/options.ts'
 import type { Rule, RuleSubject, Settings, Terms } from '../proxy/request/settings.ts'
+import { wholeSettingsOf } from './objects-section.ts'
 import { policyOf } from './policy-types.ts'
 import type { BackendConfig, Config, MatcherConfig, RuleConfig } from './schema.ts'
 
@@ -47,7 +48,9 @@ export function settingsOf(config: Config): ReadonlyMap<string, Settings> {
       const rules = config.rules
         .map((rule, index) => ({ ...rule, name: rule.name ?? `rules.${index}` }))
         .filter((rule) => (rule.match.backend ?? name) === name)
-      return [name, { terms: termsOf(config, backend), rules: rules.map((rule) => ruleOf(config, rule)) }]
+      const terms = termsOf(config, backend)
+      const whole = wholeSettingsOf(backend)
+      return [name, { terms, whole, rules: rules.map((rule) => ruleOf(config, rule)) }]
     }),
   )
 }
@@ -77,6 +80,7 @@ function ruleOf(config: Config, rule: RuleConfig & { readonly name: string }): R
       ...(policy !== undefined && { policy: policyOf(config.policies[policy]!) }),
       ...(maxStaleMs !== undefined && { maxStaleMs }),
       ...(identity !== undefined && { identity: identityOf({ identity, identityHeaders }) }),
+      ...(!rule.objects && { objects: false }),
     },
     matches: (subject) => matches(rule.match, subject),
   }

@@ -5,6 +5,8 @@ import type { Clock } from '../../core/clock.ts'
 import type { Mark } from '../../core/mark.ts'
 import type { ClaimCounters } from '../../engine/cell-claims.ts'
 import type { NotSampled, Sampled, SamplingOrder } from '../../engine/learning/sampling.ts'
+import { objectCache } from '../../engine/objects/object-cache.ts'
+import type { ObjectCache } from '../../engine/objects/objects.ts'
 import { Purge } from '../../engine/purge/purge.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
 import { shapesNamed } from '../../engine/shapes-named.ts'
@@ -18,7 +20,7 @@ import type { Mode } from '../request/settings.ts'
 import type { SegmentFigures } from '../upstream/witness.ts'
 import type { LearningFigures } from './backend-learning.ts'
 import { BackendRuntime, type BackendRuntimeFigures } from './backend-runtime.ts'
-import { commonOf } from './common.ts'
+import { type Common, commonOf } from './common.ts'
 import { openListeners } from './listeners.ts'
 import type { DatabaseOptions, ProxyServerOptions } from './options.ts'
 import { type Storage, Tiers } from './tiers.ts'
@@ -62,6 +64,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
   const common = commonOf(options)
   const { budget, via, shadowLog, pieces, backlog } = common
   const storage = parts.storage ?? ownStorage(options, budget)
+  const objectCaches = objectCachesOf(storage, common)
   const backendRuntimes = databases.map((database) => {
     const store = storage.of(database.farStore)
     const { marks, claims, evidenceCells } = storage.partsOf(store)
@@ -74,7 +77,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     const known = parts.known?.get(name)
     const backendRuntime = new BackendRuntime(common, {
       ...{ ...database, store, mark, known },
-      ...{ marks: marks.of(name), claims, evidenceCells },
+      ...{ marks: marks.of(name), claims, evidenceCells, objects: objectCaches(store) },
     })
     return { ...database, store, marks, backendRuntime }
   })
@@ -163,6 +166,23 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
       await Promise.all([...listeners.values()].map((listener) => listener.close()))
       await closeBehindListeners()
     },
+  }
+}
+
+/** Of all memory, for answers that are kept as a whole. */
+const objectShare = 1 / 16
+
+/** One for each store: who shares a store shares its objects. */
+function objectCachesOf(storage: Storage, { clock, budget, limits }: Common): (store: Store) => ObjectCache {
+  const caches = new Map<Store, ObjectCache>()
+  return (store) => {
+    const known = caches.get(store)
+    if (known !== undefined) return known
+    const maxBytes = limits.memoryBytes * objectShare
+    const { cells } = storage.partsOf(store)
+    const cache = objectCache({ cells }, { clock, budget, maxBytes, timeoutSeconds: 'guarded' })
+    caches.set(store, cache)
+    return cache
   }
 }
 

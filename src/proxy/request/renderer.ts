@@ -7,6 +7,7 @@ import type { Answer } from '../../engine/trip.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import type { ForwardRequest, HttpUpstream } from '../upstream/upstream.ts'
 import { forward } from './forward.ts'
+import { bodyOf, isKnown, type ObjectReply, objectHeaders } from './object-reply.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { OwnAnswers } from './own-answers.ts'
 
@@ -40,6 +41,8 @@ export class Renderer {
         const sending = outgoing.panes({ headers, body, panes })
         return sending instanceof Promise ? sending.then(orForward) : orForward(sending)
       }
+      case 'object':
+        return this.#object(outgoing, wire, answer)
       case 'response':
         return outgoing.whole(answer.response.status, answer.response.headers, answer.response.body)
       case 'failure': {
@@ -59,6 +62,15 @@ export class Renderer {
       default:
         return undefined
     }
+  }
+
+  #object(outgoing: Outgoing, wire: WireRequest, answer: ObjectReply): MaybePromise<void> {
+    const headers = objectHeaders(answer)
+    if (isKnown(wire.headers, answer.etag)) return outgoing.notModified(headers)
+    const orForward = (isSent: boolean) =>
+      isSent ? undefined : this.forwardQuery(outgoing, wire, { bypass: 'memory_exhausted' })
+    const sending = outgoing.panes({ headers, body: bodyOf(answer.body), name: answer.etag })
+    return sending instanceof Promise ? sending.then(orForward) : orForward(sending)
   }
 
   forwardQuery(outgoing: Outgoing, wire: WireRequest, why: Bypass<string>): Promise<void> {

@@ -4,6 +4,7 @@
  */
 import type { HeaderList } from '../../backends/backend.ts'
 import type { Identity } from '../../engine/http/identity.ts'
+import type { WholeSettings } from '../../engine/objects/whole-terms.ts'
 import type { TtlPolicy } from '../../ttl/policy.ts'
 
 /**
@@ -18,6 +19,8 @@ export interface Terms {
   readonly identity: Identity
   readonly policy: TtlPolicy
   readonly maxStaleMs: number
+  /** False: nothing is cached as a whole. */
+  readonly objects?: boolean
 }
 
 /** What rules can see of a request. */
@@ -44,6 +47,8 @@ export interface RuledTerms extends Terms {
 export interface Settings {
   readonly terms: Terms
   readonly rules: readonly Rule[]
+  /** How answers are cached as a whole; none are without it. */
+  readonly whole?: WholeSettings | undefined
   /** Set while running, instead of the mode in `terms`. A rule may be more careful than it, never less. */
   readonly override?: Mode
 }
