@@ -11,18 +11,27 @@ import { startStand } from '../proxy/setup.ts'
 
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
 const bounds = `start=${(END - 60 * MINUTE) / 1000}&end=${END / 1000}`
-const instant = (query: string, at = END) => `/api/v1/query?query=${encodeURIComponent(query)}&time=${at / 1000}`
+const instant = (query: string, at = END) =>
+  `/api/v1/query?query=${encodeURIComponent(query)}&time=${at / 1000}`
 
 /** By name: what is asked, and the handler that Prometheus counts it under. */
 const kept: Record<string, [handler: string, path: string, given?: Ask]> = {
   labels: ['/api/v1/labels', '/api/v1/labels'],
   'labels of some series': ['/api/v1/labels', `/api/v1/labels?${bounds}&match[]=up`],
-  'labels as POST': ['/api/v1/labels', '/api/v1/labels', { method: 'POST', headers: form, body: `${bounds}&match[]=up` }],
+  'labels as POST': [
+    '/api/v1/labels',
+    '/api/v1/labels',
+    { method: 'POST', headers: form, body: `${bounds}&match[]=up` },
+  ],
   'label values': ['/api/v1/label/:name/values', '/api/v1/label/job/values'],
   'names of metrics': ['/api/v1/label/:name/values', `/api/v1/label/__name__/values?${bounds}`],
   'a list that is cut': ['/api/v1/label/:name/values', '/api/v1/label/__name__/values?limit=2'],
   series: ['/api/v1/series', `/api/v1/series?${bounds}&match[]=up&match[]=ramp_seconds`],
-  'series as POST': ['/api/v1/series', '/api/v1/series', { method: 'POST', headers: form, body: `match[]=up&${bounds}` }],
+  'series as POST': [
+    '/api/v1/series',
+    '/api/v1/series',
+    { method: 'POST', headers: form, body: `match[]=up&${bounds}` },
+  ],
   metadata: ['/api/v1/metadata', '/api/v1/metadata?limit=10'],
   rules: ['/api/v1/rules', '/api/v1/rules?type=alert'],
   alerts: ['/api/v1/alerts', '/api/v1/alerts'],
@@ -31,9 +40,13 @@ const kept: Record<string, [handler: string, path: string, given?: Ask]> = {
   flags: ['/api/v1/status/flags', '/api/v1/status/flags'],
 }
 
-const instants = ['up', 'sum by (job) (up)', 'scalar(ramp_seconds)', 'count(up) or vector(0)', 'up{job="none"}'].map((query) =>
-  instant(query),
-)
+const instants = [
+  'up',
+  'sum by (job) (up)',
+  'scalar(ramp_seconds)',
+  'count(up) or vector(0)',
+  'up{job="none"}',
+].map((query) => instant(query))
 
 const text = ({ body }: Answer): string => body.toString()
 
@@ -73,18 +86,27 @@ test('an outage: variables, tables and stats keep drawing, and say that they are
   if (prometheus === null) return
   const clock = fakeClock(END)
   const { url } = await startStand(t, { upstream: prometheus.url, clock })
-  const paths = [kept['labels']!, kept['label values']!, kept['series']!, kept['metadata']!].map(([, path]) => path)
+  const paths = [kept['labels']!, kept['label values']!, kept['series']!, kept['metadata']!].map(
+    ([, path]) => path,
+  )
   const shown = await Promise.all([...paths, ...instants].map((path) => ask(url, path)))
   await prometheus.stop()
   await clock.advance(14 * MINUTE)
-  const later = ['up', 'sum by (job) (up)', 'scalar(ramp_seconds)', 'count(up) or vector(0)', 'up{job="none"}'].map((query) =>
-    instant(query, END + 14 * MINUTE),
-  )
+  const later = [
+    'up',
+    'sum by (job) (up)',
+    'scalar(ramp_seconds)',
+    'count(up) or vector(0)',
+    'up{job="none"}',
+  ].map((query) => instant(query, END + 14 * MINUTE))
   for (const [i, path] of [...paths, ...later].entries()) {
     const answer = await ask(url, path)
     assert.equal(answer.status, 200, path)
     assert.equal(text(answer), text(shown[i]!), path)
-    assert.ok(Number(statusOf(answer).parameters.get('ttl')) < 0, `${path}: ${header(answer, 'cache-status')}`)
+    assert.ok(
+      Number(statusOf(answer).parameters.get('ttl')) < 0,
+      `${path}: ${header(answer, 'cache-status')}`,
+    )
     assert.equal(header(answer, 'age'), '840')
     if (!path.includes('metadata')) assert.equal(outcomeOf(answer), 'stale/database_unreachable', path)
   }
@@ -110,9 +132,12 @@ for (const [withinMs, least] of [
       const now = clock.now()
       const minute = Math.floor(now / MINUTE) * MINUTE
       const step = Math.floor(now / 15_000) * 15_000
-      const panel = (query: string) => rangePath({ query, start: step - 30 * MINUTE, end: step, stepMs: 15_000 })
+      const panel = (query: string) =>
+        rangePath({ query, start: step - 30 * MINUTE, end: step, stepMs: 15_000 })
       return [
-        ...['up', 'ramp_seconds', 'sum(up)', 'count(up)', 'max(up)', 'min(up)', 'avg(up)', 'up == 1'].map(panel),
+        ...['up', 'ramp_seconds', 'sum(up)', 'count(up)', 'max(up)', 'min(up)', 'avg(up)', 'up == 1'].map(
+          panel,
+        ),
         instant('sum by (job) (up)', now),
         `/api/v1/query_exemplars?query=up&start=${(step - 30 * MINUTE) / 1000}&end=${step / 1000}`,
         `/api/v1/label/job/values?start=${(minute - 60 * MINUTE) / 1000}&end=${minute / 1000}`,

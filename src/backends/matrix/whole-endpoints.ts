@@ -1,17 +1,17 @@
 /** The endpoints of Prometheus' API whose answers are cached as a whole, and for how long unless configured otherwise. */
 import type { EndpointTerms } from '../backend.ts'
 
-const day = 86_400
+const halfDay = 43_200
 
-/** Lists change when series come and go: a minute late is not noticed, and an outage of a day must not blank a variable. */
-const lists = { revalidateSeconds: 60, staleWhileRevalidateSeconds: 600, staleIfErrorSeconds: day }
+/** Lists change when series come and go: a minute late is not noticed, and an outage of hours must not blank a variable. */
+const lists = { revalidateSeconds: 60, staleWhileRevalidateSeconds: 600, staleIfErrorSeconds: halfDay }
 
 export const endpoints = {
   labels: { meaning: 'label names and the values of a label (`/labels`, `/label/<name>/values`)', ...lists },
   series: { meaning: 'series that match (`/series`)', ...lists },
   metadata: {
     meaning: 'types and help texts of metrics (`/metadata`)',
-    ...{ revalidateSeconds: 300, staleWhileRevalidateSeconds: 3600, staleIfErrorSeconds: day },
+    ...{ revalidateSeconds: 300, staleWhileRevalidateSeconds: 3600, staleIfErrorSeconds: halfDay },
   },
   rules: {
     meaning: 'rules and active alerts (`/rules`, `/alerts`)',
@@ -28,6 +28,6 @@ export const endpoints = {
   },
   status: {
     meaning: 'version and flags of the server (`/status/buildinfo`, `/status/flags`)',
-    ...{ revalidateSeconds: 60, staleWhileRevalidateSeconds: 300, staleIfErrorSeconds: day },
+    ...{ revalidateSeconds: 60, staleWhileRevalidateSeconds: 300, staleIfErrorSeconds: halfDay },
   },
 } as const satisfies Readonly<Record<string, EndpointTerms>>

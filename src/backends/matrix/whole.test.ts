@@ -58,7 +58,10 @@ test('forms are read where the database reads them, and no other method is', () 
 
 test('the text is the question: everything but how it is written', () => {
   const text = (request: WireRequest) => planOf(request)!.text
-  assert.equal(text(get('series', 'match[]=a&match[]=b&limit=3')), text(post('series', 'limit=3&match%5B%5D=a&match[]=b')))
+  assert.equal(
+    text(get('series', 'match[]=a&match[]=b&limit=3')),
+    text(post('series', 'limit=3&match%5B%5D=a&match[]=b')),
+  )
   const unlike = [
     get('series', 'match[]=a&match[]=b'),
     get('series', 'match[]=b&match[]=a'),

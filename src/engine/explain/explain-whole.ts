@@ -16,8 +16,12 @@ export async function explainWhole(
   const about = { now, key: looked.key, shape: request.plan.text }
   const state = stateOf(request, looked, now)
   if (state.isFresh) return { ...about, outcome: 'hit', sentence: `Hit: ${state.sentence}.` }
-  if (request.demands.onlyIfCached) return { ...about, outcome: 'refused', reason: 'only_if_cached', sentence: refused }
-  const reason = missReason({ request: { ...request, client: nobody }, ...looked, decision: nothing }, state.isKnown)
+  if (request.demands.onlyIfCached)
+    return { ...about, outcome: 'refused', reason: 'only_if_cached', sentence: refused }
+  const reason = missReason(
+    { request: { ...request, client: nobody }, ...looked, decision: nothing },
+    state.isKnown,
+  )
   return { ...about, outcome: 'miss', reason, sentence: `Miss: ${state.sentence}; ${kept(request)}.` }
 }
 
@@ -34,15 +38,21 @@ interface State {
 
 function stateOf(request: Asked, { stored, demands }: LookedWhole, now: EpochMs): State {
   const { endpoint } = request.plan
-  if (stored === undefined) return { isFresh: false, isKnown: false, sentence: `no answer of ${endpoint} is stored` }
+  if (stored === undefined)
+    return { isFresh: false, isKnown: false, sentence: `no answer of ${endpoint} is stored` }
   const age = `the answer of ${endpoint} was generated ${duration(now - stored.generatedAt)} ago`
   if (stored.generatedAt < demands.freshFrom) {
     const sentence = `${age}, before it was purged or changed, or than the client wants`
     return { isFresh: false, isKnown: true, sentence }
   }
-  const leftMs = stored.at === undefined ? (stored.freshUntil ?? now) - now : leftOfInstant(request, stored, now)
+  const leftMs =
+    stored.at === undefined ? (stored.freshUntil ?? now) - now : leftOfInstant(request, stored, now)
   if (leftMs > 0)
-    return { isFresh: true, isKnown: true, sentence: `${age} and stays fresh for ${duration(leftMs)}; the database would not be asked` }
+    return {
+      isFresh: true,
+      isKnown: true,
+      sentence: `${age} and stays fresh for ${duration(leftMs)}; the database would not be asked`,
+    }
   const isServed = -leftMs < 1000 * request.terms.staleWhileRevalidateSeconds && stored.at === undefined
   const sentence = isServed
     ? `${age} and is fetched again in the background; it would be served meanwhile`
@@ -64,11 +74,17 @@ function leftOfInstant(
 function kept({ plan, terms, withinMs }: Asked): string {
   const { revalidateSeconds, staleWhileRevalidateSeconds, staleIfErrorSeconds } = terms
   const asked = 'the database would be asked'
-  const ifError = staleIfErrorSeconds === 0 ? '' : `, and serve for ${shown(staleIfErrorSeconds)} more where the database fails`
+  const ifError =
+    staleIfErrorSeconds === 0
+      ? ''
+      : `, and serve for ${shown(staleIfErrorSeconds)} more where the database fails`
   if (plan.at !== undefined && withinMs === 0)
     return `${asked}, because an instant query is answered for its own time only (see instant.within)${ifError.replace(', and serve', '; its answer would serve')}`
   const fresh = plan.at === undefined ? revalidateSeconds : withinMs / 1000
-  const meanwhile = staleWhileRevalidateSeconds === 0 ? '' : `, be served for ${shown(staleWhileRevalidateSeconds)} more while it is fetched again`
+  const meanwhile =
+    staleWhileRevalidateSeconds === 0
+      ? ''
+      : `, be served for ${shown(staleWhileRevalidateSeconds)} more while it is fetched again`
   return `${asked}, and its answer would be fresh for ${shown(fresh)}${meanwhile}${ifError}`
 }
 

@@ -4,8 +4,8 @@
  * the database is asked. Instant queries, whose time never repeats, go their own way: instants.ts.
  */
 
-import { type Decision, newDecision } from '../../core/decision.ts'
 import type { EpochMs } from '../../core/clock.ts'
+import { type Decision, newDecision } from '../../core/decision.ts'
 import { gridThrough } from '../../core/grid.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import { Backlog } from '../backlog.ts'
@@ -13,11 +13,7 @@ import { KeyMemo } from '../key-memo.ts'
 import type { Answer } from '../trip.ts'
 import { Instants } from './instants.ts'
 import type { ObjectAnswer, ObjectKey, Rendered } from './objects.ts'
-import {
-  type Fetched,
-  fetchWhole,
-  type WholeFetch,
-  type WholeFetchOptions } from './whole-fetch.ts'
+import { type Fetched, fetchWhole, type WholeFetch, type WholeFetchOptions } from './whole-fetch.ts'
 import { markedAt } from './whole-marks.ts'
 import { NotRendered, refusedOf, renderedOf } from './whole-render.ts'
 import {
@@ -52,7 +48,9 @@ interface Own {
 /** What is stored of an answer, and what purges, changes and the client demand of it. */
 export interface LookedWhole extends Pick<WholeTrip, 'key' | 'marked' | 'demands'> {
   /** `at`: what an instant query was evaluated at. */
-  readonly stored: { readonly generatedAt: EpochMs; readonly freshUntil?: EpochMs; readonly at?: EpochMs } | undefined
+  readonly stored:
+    | { readonly generatedAt: EpochMs; readonly freshUntil?: EpochMs; readonly at?: EpochMs }
+    | undefined
 }
 
 const nobody = { isGone: false, onGone() {} }
@@ -117,7 +115,9 @@ export class WholeCache {
     const { key, marked, demands } = this.#tripOf({ ...request, client: nobody }, newDecision())
     const { plan } = request
     const stored =
-      plan.at === undefined ? await this.#options.objects.peek(this.#objectKey(key)) : this.#instants.last(key)
+      plan.at === undefined
+        ? await this.#options.objects.peek(this.#objectKey(key))
+        : this.#instants.last(key)
     return { key, marked, demands, stored }
   }
 

@@ -68,6 +68,22 @@ export class WholeRules {
     return termsFrom(this.#answers!.endpoints[endpoint]!, this.settings.endpoints[endpoint], maxStaleMs)
   }
 
+  /** How long after it was generated any answer may be used, but for `maxStale`: marks must be kept as long. */
+  get longestUseMs(): number {
+    const endpoints = Object.entries(this.#answers?.endpoints ?? {})
+    const terms = [
+      ...endpoints.map(([name, usual]) => termsFrom(usual, this.settings.endpoints[name], 1)),
+      ...this.settings.paths.map((own) => termsFrom(pathTerms, own, 1)),
+    ]
+    return Math.max(
+      0,
+      ...terms.map(
+        ({ revalidateSeconds, staleWhileRevalidateSeconds, staleIfErrorSeconds }) =>
+          1000 * (revalidateSeconds + Math.max(staleWhileRevalidateSeconds, staleIfErrorSeconds)),
+      ),
+    )
+  }
+
   #planPath(wire: WireRequest): WholePlan | undefined {
     const isEligible =
       wire.method === 'GET' && wire.body.length === 0 && this.#pathOf(wire.path) !== undefined

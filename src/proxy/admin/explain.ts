@@ -31,7 +31,8 @@ export async function explainWire(parts: ExplainParts, wire: WireRequest): Promi
   const { backend, flavour } = parts
   const now = parts.clock.now()
   const { whole: settings } = parts.settings()
-  const rules = settings === undefined || parts.whole === undefined ? undefined : new WholeRules(backend.whole, settings)
+  const rules =
+    settings === undefined || parts.whole === undefined ? undefined : new WholeRules(backend.whole, settings)
   if (!backend.claims(wire.method, wire.path) && rules?.claims(wire.method, wire.path) !== true)
     return explainBypass({ bypass: 'not_a_range_query' }, now)
   const demands = readDemands(wire.headers, now)
@@ -58,7 +59,11 @@ export async function explainWire(parts: ExplainParts, wire: WireRequest): Promi
 /** The steps of WholeRequests, without their effects. */
 async function explainKept(
   parts: ExplainParts,
-  { plan, rules, demands }: { readonly plan: WholePlan; readonly rules: WholeRules; readonly demands: Demands },
+  {
+    plan,
+    rules,
+    demands,
+  }: { readonly plan: WholePlan; readonly rules: WholeRules; readonly demands: Demands },
 ): Promise<Explanation> {
   const now = parts.clock.now()
   const { headers } = plan.request
@@ -66,7 +71,10 @@ async function explainKept(
   const ruled = terms.rule === undefined ? {} : { rule: terms.rule }
   if (terms.mode === 'off') return { ...explainBypass({ bypass: 'switched_off' }, now), ...ruled }
   if (terms.mode === 'shadow' || terms.objects === false)
-    return { ...explainBypass({ bypass: 'not_a_range_query', detail: 'whole answers are switched off here' }, now), ...ruled }
+    return {
+      ...explainBypass({ bypass: 'not_a_range_query', detail: 'whole answers are switched off here' }, now),
+      ...ruled,
+    }
   const request = {
     ...{ plan, demands, partition: terms.identity, identity: identityOf(headers, terms.identity) },
     ...{ terms: rules.termsOf(plan, terms.maxStaleMs), withinMs: rules.settings.instantWithinMs },

@@ -7,6 +7,7 @@ import type { ClaimCounters } from '../../engine/cell-claims.ts'
 import type { NotSampled, Sampled, SamplingOrder } from '../../engine/learning/sampling.ts'
 import { objectCache } from '../../engine/objects/object-cache.ts'
 import type { ObjectCache } from '../../engine/objects/objects.ts'
+import { WholeRules } from '../../engine/objects/whole-terms.ts'
 import { Purge } from '../../engine/purge/purge.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
 import { shapesNamed } from '../../engine/shapes-named.ts'
@@ -235,10 +236,12 @@ const sharedStoresOf = (storage: Storage): SharedStore[] =>
  * are kept for as long: where a reload makes TTLs longer than that, buckets are collected before their TTL is over, and fetched again.
  */
 export function retentionOf({ limits, databases }: Pick<ProxyServerOptions, 'limits' | 'databases'>): number {
-  const caps = databases.flatMap(({ settings, segments }) => {
-    const { terms, rules } = settings()
-    return [terms, ...rules.map((rule) => ({ ...terms, ...rule.terms }))].map(
-      ({ policy, maxStaleMs }) => Math.max(policy.capMs, segments?.maxAgeMs ?? 0) + maxStaleMs,
+  const caps = databases.flatMap(({ settings, segments, backend }) => {
+    const { terms, rules, whole } = settings()
+    const all = [terms, ...rules.map((rule) => ({ ...terms, ...rule.terms }))]
+    const wholeMs = whole === undefined ? 0 : new WholeRules(backend.whole, whole).longestUseMs
+    return all.map(({ policy, maxStaleMs }) =>
+      Math.max(Math.max(policy.capMs, segments?.maxAgeMs ?? 0) + maxStaleMs, wholeMs + maxStaleMs),
     )
   })
   return Math.max(limits.retentionMs, ...caps)

@@ -246,6 +246,7 @@ export class Handler {
   #kept(outgoing: Outgoing, plan: WholePlan, demands: Demands): MaybePromise<void> {
     outgoing.question = plan.text
     const answer = this.#whole.serve(outgoing, plan, demands)
+    if (!('bypass' in answer)) outgoing.endpoint = plan.endpoint
     const render = (given: Answer | Bypass<string>) =>
       'bypass' in given
         ? this.#renderer.forwardQuery(outgoing, plan.request, given)

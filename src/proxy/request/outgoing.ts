@@ -49,6 +49,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
   plan: Plan | undefined
   wire: WireRequest | undefined
   question: string | undefined
+  endpoint: string | undefined
   isForwarded = false
   /** Whether it counts as a request under way. */
   isCounted = false
