@@ -23,6 +23,8 @@ const textOf = ({ body }: Pick<ObjectAnswer, 'body'>): string => Buffer.from(bod
 /** State and body in one text: 'hit v1'. */
 export const shown = (answer: ObjectAnswer): string => `${answer.state} ${textOf(answer)}`
 
+const maxTurns = 100_000
+
 /** Resolves as the promise does, moving the clock while it is pending: a millisecond for every turn of the event loop. */
 export async function eventually<T>(clock: FakeClock, pending: T | Promise<T>): Promise<T> {
   let isPending = true
@@ -30,8 +32,17 @@ export async function eventually<T>(clock: FakeClock, pending: T | Promise<T>): 
     isPending = false
   })
   ended.catch(() => {})
-  for (await clock.advance(0); isPending; ) await clock.advance(1)
+  await clock.advance(0)
+  for (let turn = 0; isPending; turn++) {
+    if (turn === maxTurns) throw new Error('it never ends')
+    await clock.advance(1)
+  }
   return ended
+}
+
+/** Lets what was begun get as far as a store behind a network lets it. */
+export async function beginning(clock: FakeClock): Promise<void> {
+  for (let turn = 0; turn < 300; turn++) await clock.advance(1)
 }
 
 /** Resolves after `ms` of the clock. */

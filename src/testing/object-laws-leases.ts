@@ -1,0 +1,150 @@
+/** Laws of objects about several nodes that regenerate at once, slow ones and dead ones; see test-objects.ts. */
+import assert from 'node:assert/strict'
+import type { Cells } from '../stores/cells.ts'
+import { beginning, countedRender, eventually, pause, shown } from './object-rig.ts'
+import type { ObjectLaw } from './test-objects.ts'
+
+const terms = { revalidateSeconds: 60, staleIfErrorSeconds: 600 }
+
+/** A node that is frozen while it renders: it renews no lease. */
+const withoutRenewals = (cells: Cells): Cells => ({
+  ...operationsOf(cells),
+  put: (id, draft, condition) =>
+    id.sk === 'LOCK' && condition.is === 'revision'
+      ? Promise.reject(new Error('frozen'))
+      : cells.put(id, draft, condition),
+})
+
+/** A node that dies after it has written the body, and before it commits. */
+const killedBeforeCommit = (cells: Cells): Cells => ({
+  ...withoutRenewals(cells),
+  publish: () => new Promise(() => {}),
+  remove: () => new Promise(() => {}),
+})
+
+const operationsOf = (cells: Cells): Cells => ({
+  name: cells.name,
+  capabilities: cells.capabilities,
+  get: (id, v) => cells.get(id, v),
+  list: (pk, v) => cells.list(pk, v),
+  put: (id, draft, condition) => cells.put(id, draft, condition),
+  take: (id, take) => cells.take(id, take),
+  remove: (id, condition) => cells.remove(id, condition),
+  publish: (changes) => cells.publish(changes),
+  close: () => cells.close(),
+})
+
+export const objectLeaseLaws: Readonly<Record<string, ObjectLaw>> = {
+  async '8 readers on 4 nodes at expiry cause one render, and all get its result'({ node, clock }) {
+    const nodes = [node(), node(), node(), node()]
+    const render = countedRender()
+    await eventually(clock, nodes[0]!.get('k', render, terms))
+    for (const each of nodes) await eventually(clock, each.get('k', render, terms))
+    await clock.advance(60_000)
+    render.gives = async (call) => {
+      await pause(clock, 200)
+      return `v${call}`
+    }
+    const readers = [...nodes, ...nodes].map((each) => each.get('k', render, terms))
+    const answers = (await eventually(clock, Promise.all(readers))).map(shown)
+    assert.equal(render.calls, 2)
+    assert.deepEqual(answers.filter((answer) => answer === 'miss v2').length, 1)
+    assert.deepEqual([...new Set(answers)].sort(), ['miss v2', 'wait-hit v2'])
+  },
+
+  async 'readers of an object that was never rendered cause one render'({ node, clock }) {
+    const render = countedRender(async () => {
+      await pause(clock, 200)
+      return 'v1'
+    })
+    const readers = [node(), node(), node()].map((each) => each.get('k', render, terms))
+    const answers = await eventually(clock, Promise.all(readers))
+    assert.equal(render.calls, 1)
+    assert.deepEqual(answers.map(({ state }) => state).sort(), ['miss', 'wait-hit', 'wait-hit'])
+  },
+
+  async 'a render may take many times as long as the lease: it is renewed, and nobody else renders'({
+    node,
+    clock,
+  }) {
+    const [a, b] = [node({ leaseSeconds: 9, waitSeconds: 120 }), node({ leaseSeconds: 9, waitSeconds: 120 })]
+    const render = countedRender(async () => {
+      await pause(clock, 60_000)
+      return 'v1'
+    })
+    const first = a.get('k', render, terms)
+    await beginning(clock)
+    const second = b.get('k', render, terms)
+    const answers = await eventually(clock, Promise.all([first, second]))
+    assert.deepEqual(answers.map(shown), ['miss v1', 'wait-hit v1'])
+    assert.equal(render.calls, 1)
+  },
+
+  async 'who lost the lease hands out what it rendered, and cannot overwrite the newer version'(context) {
+    const { node, clock } = context
+    const options = { leaseSeconds: 2, waitSeconds: 4 }
+    const [slow, other] = [node(options, withoutRenewals), node(options)]
+    const first = slow.get('k', () => pause(clock, 8000).then(() => 'slow'), terms)
+    await beginning(clock)
+    const second = await eventually(
+      clock,
+      other.get('k', async () => 'newer', terms),
+    )
+    assert.equal(shown(second), 'miss newer')
+    assert.equal(shown(await eventually(clock, first)), 'miss slow')
+    for (const each of [slow, other, node()])
+      assert.equal(
+        shown(
+          await eventually(
+            clock,
+            each.get('k', async () => 'x', terms),
+          ),
+        ),
+        'hit newer',
+      )
+  },
+
+  async 'a node that dies between body and commit leaves the old version, and is replaced'({ node, clock }) {
+    const options = { leaseSeconds: 2, waitSeconds: 4 }
+    const [dying, other] = [node(options, killedBeforeCommit), node(options)]
+    await eventually(
+      clock,
+      other.get('k', async () => 'v1', terms),
+    )
+    await clock.advance(60_000)
+    void dying.get('k', async () => 'lost', terms)
+    await beginning(clock)
+    assert.equal(shown((await eventually(clock, node().peek('k')))!), 'stale v1')
+    assert.equal(
+      shown(
+        await eventually(
+          clock,
+          other.get('k', async () => 'v2', terms),
+        ),
+      ),
+      'miss v2',
+    )
+  },
+
+  async 'a holder that fails releases the lease: who waits renders before it would have run out'({
+    node,
+    clock,
+  }) {
+    const [a, b] = [node(), node()]
+    const began = clock.now()
+    const failing = () => pause(clock, 500).then(() => Promise.reject(new Error('down')))
+    const first = Promise.resolve(a.get('k', failing, terms)).catch(String)
+    await beginning(clock)
+    assert.equal(
+      shown(
+        await eventually(
+          clock,
+          b.get('k', async () => 'v1', terms),
+        ),
+      ),
+      'miss v1',
+    )
+    assert.match(String(await first), /down/)
+    assert.ok(clock.now() - began < 60_000)
+  },
+}
