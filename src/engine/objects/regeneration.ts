@@ -67,7 +67,8 @@ export class Regeneration {
     } catch {
       return this.#render(job)
     }
-    const meta = await this.#read(job)
+    // The render is to know of every invalidation before it, or it would not count as newer than those.
+    const [meta] = await Promise.all([this.#read(job), this.#options.generations.look(job.name.tenant)])
     const found = await this.#foundIn(job, meta)
     if (found === undefined) return this.#render(job, lease, meta)
     void lease.release()
