@@ -10,7 +10,7 @@ import type { MaybePromise } from '../../stores/store.ts'
 import { everythingSk, Generations, keySk, tagSk } from './generations.ts'
 import { type Looked, Lookups, newest } from './lookups.ts'
 import { NearObjects, type ObjectBudget } from './near-objects.ts'
-import { type TermsMs, termsMs } from './object-clocks.ts'
+import { nothingKept, termsMs } from './object-clocks.ts'
 import { ObjectLeases } from './object-lease.ts'
 import { escapedTenant, hashOf, nameOf } from './object-names.ts'
 import { ObjectRows, type Version } from './object-rows.ts'
@@ -210,7 +210,10 @@ class Objects implements ObjectCache {
   ): Promise<ObjectAnswer> {
     const { name } = request
     const stored = this.#near.use(name.pk) ?? (await this.#lookups.lookUp(name)).object
-    if (stored !== undefined && this.#view.positionOf(request, stored.version) !== 'unusable')
+    const position = stored === undefined ? 'unusable' : this.#view.positionOf(request, stored.version)
+    if (stored !== undefined && position === 'fresh')
+      return this.#view.answer(request, stored, { state: 'wait-hit' })
+    if (stored !== undefined && position !== 'unusable')
       return this.#view.answer(request, stored, { state: 'stale', failure })
     if (object !== undefined) return this.#view.answer(request, object, { state })
     throw failure
@@ -255,5 +258,3 @@ const limited = (cells: Cells, clock: Clock, timeoutSeconds: number | 'guarded')
   timeoutSeconds === 'guarded'
     ? cells
     : guardedCells(cells, new StoreGuard({ clock, timeoutMs: timeoutSeconds * 1000 }))
-
-const nothingKept: TermsMs = { revalidate: 0, staleWhileRevalidate: 0, staleIfError: 0, retention: 0 }

@@ -80,3 +80,5 @@ export const collectAtOf = (base: EpochMs, retentionMs: number, bufferSeconds: n
 /** False where there is nothing to keep: concurrent equal requests share one answer, and that is all. */
 export const isKeptFor = ({ revalidate, staleWhileRevalidate, staleIfError }: TermsMs): boolean =>
   revalidate + staleWhileRevalidate + staleIfError > 0
+
+export const nothingKept: TermsMs = { revalidate: 0, staleWhileRevalidate: 0, staleIfError: 0, retention: 0 }

@@ -8,8 +8,9 @@ import { newUuid } from '../../core/uuid.ts'
 import { pollDelay } from '../claim-polls.ts'
 import { commit } from './commit.ts'
 import type { Generations } from './generations.ts'
+import { storedHeaders } from './http-freshness.ts'
 import type { StoredObject } from './near-objects.ts'
-import { collectAtOf, isKeptFor, type TermsMs, termsMs } from './object-clocks.ts'
+import { collectAtOf, isKeptFor, nothingKept, type TermsMs, termsMs } from './object-clocks.ts'
 import { type HeldElsewhere, ObjectLease, type ObjectLeases } from './object-lease.ts'
 import { etagOf, type ObjectName } from './object-names.ts'
 import { type Meta, type ObjectRows, stateOf, type Version } from './object-rows.ts'
@@ -68,7 +69,8 @@ export class Regeneration {
     } catch {
       return this.#render(job)
     }
-    const meta = await this.#read(job)
+    // The render is to know of every invalidation before it, or it would not count as newer than those.
+    const [meta] = await Promise.all([this.#read(job), this.#options.generations.look(job.name.tenant)])
     const found = await this.#foundIn(job, meta)
     if (found === undefined) return this.#render(job, lease, meta)
     void lease.release()
@@ -128,8 +130,8 @@ export class Regeneration {
   }
 
   async #render(job: Job, lease?: ObjectLease, meta?: Meta): Promise<Outcome> {
-    const { clock, generations, shared, maxObjectBytes } = this.#options
-    const generation = generations.newest(job.name.tenant)
+    const { clock, generations, shared } = this.#options
+    const generation = generations.generation(job.name.tenant)
     const generatedAt = clock.now()
     let rendered: RenderedObject
     try {
@@ -139,8 +141,7 @@ export class Regeneration {
       return { is: 'failed', failure }
     }
     const object = this.#objectOf(job, rendered, { generatedAt, generation })
-    const { terms, bytes } = object.version
-    const isKept = isStored(rendered) && isKeptFor(terms) && bytes <= maxObjectBytes
+    const isKept = isKeptFor(object.version.terms)
     if (!isKept) {
       void lease?.release()
       const failure = new Error(`the response has status ${rendered.status}`)
@@ -156,20 +157,23 @@ export class Regeneration {
 
   #objectOf(
     { name, terms: asked }: Job,
-    { body, status, headers = [], terms: own }: RenderedObject,
+    rendered: RenderedObject,
     born: Pick<Version, 'generatedAt' | 'generation'>,
   ): StoredObject {
-    const { clock, bufferSeconds, shared } = this.#options
-    const terms = own === undefined ? asked : termsMs(own)
+    const { clock, bufferSeconds, shared, maxObjectBytes } = this.#options
+    const { body, status, headers = [], terms: own } = rendered
+    const isStorable = isStored(rendered) && body.byteLength <= maxObjectBytes
+    const terms = !isStorable ? nothingKept : own === undefined ? asked : termsMs(own)
     const version: Version = {
       ...born,
       id: newUuid(clock.random),
       etag: etagOf(body),
-      ...{ status, headers, terms },
+      ...{ status, terms },
+      headers: isStorable ? storedHeaders(headers) : headers,
       bytes: body.byteLength,
       chunks: shared?.rows.chunksOf(body.byteLength) ?? 0,
       tagHashes: name.tagHashes,
-      hasOwnTerms: own !== undefined,
+      hasOwnTerms: own !== undefined || !isStorable,
       collectAt: collectAtOf(born.generatedAt, terms.retention, bufferSeconds),
     }
     return { version, body }

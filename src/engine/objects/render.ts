@@ -16,6 +16,6 @@ export function renderedOf(given: Rendered | Uint8Array | string): RenderedObjec
 
 export const isError = ({ status }: RenderedObject): boolean => errorStatuses.has(status)
 
-/** Successes, unless the render says otherwise; statuses of 500 and above never. */
+/** Successes, unless the render says otherwise. Statuses of 500 and above never are, nor a part of a body (206). */
 export const isStored = ({ status, isStorable }: RenderedObject): boolean =>
-  status < 500 && (isStorable ?? (status >= 200 && status < 300))
+  status < 500 && status !== 206 && (isStorable ?? (status >= 200 && status < 300))
