@@ -278,6 +278,11 @@ export interface WholePlan {
   readonly query?: string
   /** The instant that it is evaluated at, where clients give one that never repeats. Not part of the text. */
   readonly at?: EpochMs
+  /**
+   * Where clients give bounds that move with the clock: the question without them. While the database fails, an answer between
+   * other bounds may be served.
+   */
+  readonly moving?: { readonly text: string; readonly from: EpochMs; readonly to: EpochMs }
   readonly request: WireRequest
 }
 

@@ -1,12 +1,10 @@
 /** In front of a real Prometheus: every endpoint says what it says directly, the second time without it, and also when it is gone. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { usualWholeSettings } from '../../src/engine/objects/whole-terms.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { END, MINUTE } from '../data/dataset.ts'
 import { requireServer, startOwnFixture } from '../data/fixture.ts'
 import { type Answer, type Ask, ask, askPlainly, header, outcomeOf, statusOf } from '../proxy/client.ts'
-import { rangePath } from '../proxy/matrix.ts'
 import { startStand } from '../proxy/setup.ts'
 
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
@@ -112,47 +110,3 @@ test('an outage: variables, tables and stats keep drawing, and say that they are
   }
   assert.equal((await ask(url, '/api/v1/labels?match[]=never_seen')).status, 502)
 })
-
-/** 30 viewers of one dashboard that refresh every 10 s, none at the same moment. */
-const viewers = 30
-const refreshMs = 10_000
-
-for (const [withinMs, least] of [
-  [0, 0.6],
-  [5_000, 0.9],
-] as const) {
-  test(`30 viewers, instant.within ${withinMs / 1000} s: share of refresh calls that never reach the database`, async (t) => {
-    const prometheus = requireServer(t, await startOwnFixture())
-    if (prometheus === null) return
-    t.after(() => prometheus.stop())
-    const clock = fakeClock(END - 10 * MINUTE)
-    const objects = { ...usualWholeSettings, instantWithinMs: withinMs }
-    const { url } = await startStand(t, { upstream: prometheus.url, clock, objects })
-    const calls = () => {
-      const now = clock.now()
-      const minute = Math.floor(now / MINUTE) * MINUTE
-      const step = Math.floor(now / 15_000) * 15_000
-      const panel = (query: string) =>
-        rangePath({ query, start: step - 30 * MINUTE, end: step, stepMs: 15_000 })
-      return [
-        ...['up', 'ramp_seconds', 'sum(up)', 'count(up)', 'max(up)', 'min(up)', 'avg(up)', 'up == 1'].map(
-          panel,
-        ),
-        instant('sum by (job) (up)', now),
-        `/api/v1/query_exemplars?query=up&start=${(step - 30 * MINUTE) / 1000}&end=${step / 1000}`,
-        `/api/v1/label/job/values?start=${(minute - 60 * MINUTE) / 1000}&end=${minute / 1000}`,
-      ]
-    }
-    let [asked, reached] = [0, 0]
-    for (let i = 0; i < 4 * viewers; i++) {
-      await clock.advance(refreshMs / viewers)
-      const answers = await Promise.all(calls().map((path) => ask(url, path)))
-      assert.ok(answers.every(({ status }) => status === 200))
-      asked += answers.length
-      reached += answers.filter((each) => !outcomeOf(each).startsWith('hit')).length
-    }
-    const share = 1 - reached / asked
-    t.diagnostic(`${(100 * share).toFixed(1)} % of ${asked} calls`)
-    assert.ok(share >= least, `${share}`)
-  })
-}

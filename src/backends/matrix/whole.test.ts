@@ -89,6 +89,19 @@ test('the time of an instant query is not part of its text; without one it is no
     assert.equal(planOf(get('query', search)), undefined, search)
 })
 
+test('bounds that move with the clock: the question without them', () => {
+  const moving = (request: WireRequest) => planOf(request)!.moving
+  const bounded = moving(get('labels', 'match[]=a&start=1700000000&end=1700000060'))!
+  assert.deepEqual([bounded.from, bounded.to], [now, now + 60_000])
+  assert.equal(bounded.text, moving(post('labels', 'end=1700000090.5&start=1700000030&match[]=a'))!.text)
+  assert.equal(bounded.text, planOf(get('labels', 'match[]=a'))!.text)
+  for (const search of ['match[]=b&start=1&end=2', 'match[]=a&start=1&end=2&limit=1'])
+    assert.notEqual(bounded.text, moving(get('labels', search))!.text)
+  for (const search of ['match[]=a', 'start=1', 'end=1', 'start=yesterday&end=2'])
+    assert.equal(moving(get('labels', search)), undefined, search)
+  assert.equal(moving(get('query', 'query=up&start=1&end=2')), undefined)
+})
+
 test('only complete answers are stored', () => {
   const isComplete = (text: string) => answers.isComplete!(Buffer.from(text))
   assert.ok(isComplete('{"status":"success","data":["warnings",":["]}'))

@@ -49,7 +49,9 @@ export function wholeAnswers(refused: RefusedParameters): WholeAnswers {
         return undefined
       const pairs = readForm(request)
       if ('bypass' in pairs || refused.some((name) => firstValue(pairs, name) !== undefined)) return undefined
-      return endpoint === 'instant' ? instantPlan(request, pairs, now) : planOf(request, endpoint, pairs)
+      if (endpoint === 'instant') return instantPlan(request, pairs, now)
+      const moving = movingOf(request.path, pairs)
+      return { ...planOf(request, endpoint, pairs), ...(moving && { moving }) }
     },
     isComplete,
   }
@@ -60,6 +62,18 @@ function planOf(request: WireRequest, endpoint: Endpoint, pairs: Pairs): WholePl
   return { endpoint, text, sources: [], knowsAllSources: false, request }
 }
 
+/** Grafana rounds the bounds of lists to minutes, and those of exemplars to the step: both move with the clock. */
+function movingOf(path: string, pairs: Pairs): WholePlan['moving'] {
+  const [start, end] = [firstValue(pairs, 'start'), firstValue(pairs, 'end')]
+  const from = start === undefined ? undefined : parseTime(start)?.ms
+  const to = end === undefined ? undefined : parseTime(end)?.ms
+  if (from === undefined || to === undefined) return undefined
+  return { text: textOf(path, without(pairs, ['start', 'end'])), from, to }
+}
+
+const without = (pairs: Pairs, names: readonly string[]): Pairs =>
+  pairs.filter((_, i) => !names.includes(pairs[i - (i % 2)]!))
+
 /** Databases read short numbers as other times than seconds since 1970. */
 const earliest = 100_000_000_000
 
@@ -69,8 +83,7 @@ function instantPlan(request: WireRequest, pairs: Pairs, now: EpochMs): WholePla
   const at = time === undefined ? now : parseTime(time)?.ms
   const query = firstValue(pairs, 'query')
   if (at === undefined || at < earliest || query === undefined) return undefined
-  const others = pairs.filter((_, i) => pairs[i - (i % 2)] !== 'time')
-  return { ...planOf(request, 'instant', others), query, at }
+  return { ...planOf(request, 'instant', without(pairs, ['time'])), query, at }
 }
 
 /**

@@ -12,6 +12,7 @@ import { Backlog } from '../backlog.ts'
 import { KeyMemo } from '../key-memo.ts'
 import type { Answer } from '../trip.ts'
 import { Instants } from './instants.ts'
+import { type EarlierAnswer, MovedBounds } from './moved-bounds.ts'
 import type { ObjectAnswer, ObjectKey, Rendered } from './objects.ts'
 import { type Fetched, fetchWhole, type WholeFetch, type WholeFetchOptions } from './whole-fetch.ts'
 import { markedAt } from './whole-marks.ts'
@@ -61,6 +62,7 @@ export class WholeCache {
   readonly #instants: Instants
   readonly #keys: KeyMemo
   readonly #waiters = new Waiters()
+  readonly #movedBounds: MovedBounds
   #isDatabaseDown = false
 
   constructor(options: WholeCacheOptions) {
@@ -69,6 +71,7 @@ export class WholeCache {
     this.#options = options
     this.#fetching = { ...options, backlog, maxBodyBytes }
     this.#keys = new KeyMemo(options.name)
+    this.#movedBounds = new MovedBounds(options)
     this.#instants = new Instants(options, {
       fetch: (asked) => this.#fetch(asked),
       patienceMs: () => this.#patienceMs,
@@ -174,8 +177,10 @@ export class WholeCache {
       const patience = { clock: this.#options.clock, patienceMs: this.#patienceMs, client: request.client }
       const first = await orInstead(got, patience, () => this.#staleOf(trip, own))
       if (first === 'gone' || request.client.isGone) return { kind: 'client-gone' }
-      if ('stale' in first) return this.#slow(trip, own, first.stale)
-      return await this.#answer(trip, first, own)
+      if ('stale' in first) return this.#slow(trip, own, first)
+      const answer = await this.#answer(trip, first, own)
+      if (isStored(answer, trip.decision)) this.#movedBounds.note(trip)
+      return answer
     } catch (error) {
       return await this.#withoutAnswer(trip, own, error)
     } finally {
@@ -183,19 +188,17 @@ export class WholeCache {
     }
   }
 
-  async #staleOf(
-    { key, demands }: WholeTrip,
-    own: Own,
-  ): Promise<{ readonly stale: ObjectAnswer } | undefined> {
+  async #staleOf(trip: WholeTrip, own: Own): Promise<EarlierAnswer | undefined> {
+    const { key, demands } = trip
     const stale = await this.#options.objects.peek(this.#objectKey(key))
     const isUsable = stale !== undefined && stale.generatedAt >= demands.usableFrom
-    return isUsable && own.fetch?.isStreaming !== true ? { stale } : undefined
+    const found = isUsable ? { stale, detail: '' } : await this.#movedBounds.find(trip)
+    return own.fetch?.isStreaming === true ? undefined : found
   }
 
-  #slow({ decision }: WholeTrip, own: Own, stale: ObjectAnswer): Answer {
+  #slow({ decision }: WholeTrip, own: Own, earlier: EarlierAnswer): Answer {
     own.fetch?.dropTarget()
-    noteStale(decision, { ...stale, now: this.#options.clock.now() }, slow)
-    return { kind: 'object', ...stale }
+    return this.#earlier(decision, earlier, slow)
   }
 
   #answer(trip: WholeTrip, answer: ObjectAnswer, own: Own): MaybePromise<Answer> {
@@ -256,10 +259,28 @@ export class WholeCache {
     if (!(error instanceof NotRendered))
       return { kind: 'forward', reason: 'store_failed', detail: String(error) }
     const { result } = error
-    if (result.kind === 'broken') return brokenAnswer(trip.decision, result)
+    if (result.kind === 'broken') {
+      const earlier = await this.#movedBounds.find(trip)
+      return earlier === undefined
+        ? brokenAnswer(trip.decision, result)
+        : this.#earlier(trip.decision, earlier, result)
+    }
     if (result.kind === 'unusable') return { kind: 'forward', reason: result.reason, detail: result.detail }
     if (result.kind === 'refused') return refusedAnswer(trip.decision, result.response)
     // Whoever asked has left: this request asks itself.
     return trip.request.client.isGone ? { kind: 'client-gone' } : this.serve(trip.request, trip.decision)
   }
+
+  #earlier(
+    decision: Decision,
+    { stale, detail }: EarlierAnswer,
+    why: Parameters<typeof noteStale>[2],
+  ): Answer {
+    const details = [why.detail, detail].filter((each) => each !== '').join('; ')
+    noteStale(decision, { ...stale, now: this.#options.clock.now() }, { ...why, detail: details })
+    return { kind: 'object', ...stale }
+  }
 }
+
+const isStored = ({ kind }: Answer, { outcome, stored }: Decision): boolean =>
+  stored === true || (kind === 'object' && outcome !== 'stale' && stored !== false)

@@ -16,14 +16,14 @@ import type { PageLoad } from './viewers.ts'
 
 export type Counts = Readonly<Record<CallKind, number>>
 
-export interface Proxy {
+export interface MixProxy {
   readonly url: string
   readonly clock: FakeClock
   close(): Promise<void>
 }
 
 /** With the defaults for everything but `instant.within`. */
-export async function startProxy(upstream: string, withinMs: number, now: number): Promise<Proxy> {
+export async function startProxy(upstream: string, withinMs: number, now: number): Promise<MixProxy> {
   const clock = fakeClock(now)
   const { maxBuckets, drainMs } = defaultLimits
   const backend = prometheusBackend({ settledAgeMs: HOUR, maxBuckets })
