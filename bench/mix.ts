@@ -1,18 +1,22 @@
 /**
  * Which share of what dashboards ask never reaches Prometheus: `npm run bench:mix -- --minutes 2`. The calls of ten dashboards in the
  * proportions of published ones, through Windowpane in front of a real Prometheus, in simulated time; with and without `instant.within`.
+ * `--real`: two of the dashboards, in real time.
  */
 import { parseArgs } from 'node:util'
 import { Agent, request } from 'undici'
+import { fakeClock } from '../src/testing/fake-clock.ts'
 import { END, MINUTE, SECOND } from '../test/data/dataset.ts'
 import { startOwnFixture } from '../test/data/fixture.ts'
 import { type Call, type CallKind, kinds } from '../test/objects/mix/calls.ts'
 import { type Dashboard, dashboards } from '../test/objects/mix/dashboards.ts'
-import { type Counts, reachedSoFar, replay, startProxy } from '../test/objects/mix/replay.ts'
+import { type Counts, reachedSoFar, realClock, replay, startProxy } from '../test/objects/mix/replay.ts'
 import { firstLoads, refreshLoads, type Viewing } from '../test/objects/mix/viewers.ts'
 import { isUnavailable } from '../test/servers/availability.ts'
 
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '2' } } })
+const { values } = parseArgs({
+  options: { minutes: { type: 'string', default: '2' }, real: { type: 'boolean', default: false } },
+})
 const forMs = Number(values.minutes) * MINUTE
 const mark = 0.9
 
@@ -26,8 +30,14 @@ interface Scenario {
 
 const [often, seldom] = [10 * SECOND, 30 * SECOND]
 
+/** As many as one process can ask for while others need the machine, too. */
+const inRealTime: Scenario = {
+  ...{ name: '30 viewers of each of 2 dashboards, every 10 s, real time', dashboards: dashboards(2) },
+  ...{ viewersOfEach: 30, refreshMs: often, withinMs: [0, 5 * SECOND] },
+}
+
 /** The mark is about the first. */
-const scenarios: readonly Scenario[] = [
+const inSimulatedTime: readonly Scenario[] = [
   {
     ...{ name: '30 viewers of each of 10 dashboards, every 10 s', dashboards: dashboards(10) },
     ...{ viewersOfEach: 30, refreshMs: often, withinMs: [0, 5 * SECOND] },
@@ -56,7 +66,7 @@ async function measure(
   withinMs: number,
 ): Promise<[first: Measured, refreshes: Measured]> {
   const from = END - 30 * MINUTE
-  const proxy = await startProxy(prometheus.url, withinMs, from)
+  const proxy = await startProxy(prometheus.url, withinMs, values.real ? realClock(from) : fakeClock(from))
   const { viewersOfEach, refreshMs } = scenario
   const refreshes = Math.ceil(forMs / refreshMs)
   const viewing: Viewing = {
@@ -100,9 +110,12 @@ function row(what: string, within: string, { calls, reached }: Measured): string
 
 const prometheus = await found()
 const shortOf: string[] = []
-console.log(`Calls that never reach Prometheus ${prometheus.version}, ${values.minutes} simulated minutes\n`)
+console.log(
+  `Calls that never reach Prometheus ${prometheus.version}, ${values.minutes} ${values.real ? 'real' : 'simulated'} minutes\n`,
+)
 console.log(`| calls | instant.within | ${kinds.join(' | ')} | all | calls |`)
 console.log(`|${' --- |'.repeat(kinds.length + 4)}`)
+const scenarios = values.real ? [inRealTime] : inSimulatedTime
 for (const [index, scenario] of scenarios.entries())
   for (const withinMs of scenario.withinMs) {
     const within = withinMs === 0 ? '–' : `${withinMs / SECOND} s`

@@ -1,14 +1,15 @@
 /**
- * Replays what viewers ask through Windowpane and counts what reaches Prometheus, by Prometheus' own counters. Simulated time that
- * stands still while a page loads, so that nothing depends on how fast the machine is, and no request is spared because it happens to arrive
- * while an equal one of another viewer is under way.
+ * Replays what viewers ask through Windowpane and counts what reaches Prometheus, by Prometheus' own counters. Simulated time
+ * stands still while a page loads: nothing depends on how fast the machine is, and no request is spared because it happens to arrive
+ * while an equal one of another viewer is under way. In real time pages load side by side.
  */
+import { scheduler } from 'node:timers/promises'
 import { request } from 'undici'
 import { prometheus as prometheusBackend } from '../../../src/backends/prometheus/index.ts'
+import { type Clock, systemClock } from '../../../src/core/clock.ts'
 import { usualWholeSettings } from '../../../src/engine/objects/whole-terms.ts'
 import { startWindowpane } from '../../../src/proxy/assembly/windowpane.ts'
 import { defaultLimits } from '../../../src/proxy/limits.ts'
-import { type FakeClock, fakeClock } from '../../../src/testing/fake-clock.ts'
 import { HOUR } from '../../data/dataset.ts'
 import { sumMetric } from '../../servers/metrics-text.ts'
 import { type Call, type CallKind, handlers, kinds } from './calls.ts'
@@ -16,15 +17,32 @@ import type { PageLoad } from './viewers.ts'
 
 export type Counts = Readonly<Record<CallKind, number>>
 
+/** The clock of the proxy and of the viewers. */
+export interface MixClock extends Clock {
+  advance(ms: number): Promise<void>
+  /** Time passes while a page loads. */
+  readonly isReal?: true
+}
+
+/** Real time, of the day on which the data ends. */
+export function realClock(from: number): MixClock {
+  const shiftMs = from - systemClock.now()
+  return {
+    ...systemClock,
+    now: () => systemClock.now() + shiftMs,
+    advance: (ms) => scheduler.wait(Math.max(0, ms)),
+    isReal: true,
+  }
+}
+
 export interface MixProxy {
   readonly url: string
-  readonly clock: FakeClock
+  readonly clock: MixClock
   close(): Promise<void>
 }
 
 /** With the defaults for everything but `instant.within`. */
-export async function startProxy(upstream: string, withinMs: number, now: number): Promise<MixProxy> {
-  const clock = fakeClock(now)
+export async function startProxy(upstream: string, withinMs: number, clock: MixClock): Promise<MixProxy> {
   const { maxBuckets, drainMs } = defaultLimits
   const backend = prometheusBackend({ settledAgeMs: HOUR, maxBuckets })
   const windowpane = await startWindowpane({
@@ -36,23 +54,29 @@ export async function startProxy(upstream: string, withinMs: number, now: number
     clock,
     async close() {
       const closed = windowpane.close()
-      await clock.advance(drainMs)
+      if (!clock.isReal) await clock.advance(drainMs)
       await closed
     },
   }
 }
 
-export type Send = (call: Call, at: number) => Promise<void>
-
-/** All panels of a page at once, one page after the other. */
-export async function replay(loads: readonly PageLoad[], clock: FakeClock, send: Send): Promise<Counts> {
-  const calls = zeros()
-  for (const { at, calls: ofPage } of loads) {
+/** All panels of a page at once. */
+export async function replay(
+  loads: readonly PageLoad[],
+  clock: MixClock,
+  send: (call: Call) => Promise<void>,
+): Promise<Counts> {
+  const counts = zeros()
+  const loading: Promise<unknown>[] = []
+  for (const { at, calls } of loads) {
     await clock.advance(at - clock.now())
-    await Promise.all(ofPage.map((call) => send(call, at)))
-    for (const { kind } of ofPage) calls[kind]++
+    const page = Promise.all(calls.map(send))
+    if (clock.isReal) loading.push(page)
+    else await page
+    for (const { kind } of calls) counts[kind]++
   }
-  return calls
+  await Promise.all(loading)
+  return counts
 }
 
 /** What has reached a Prometheus since it was started, also in the background. */

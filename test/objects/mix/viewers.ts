@@ -17,6 +17,9 @@ export interface PageLoad {
   readonly calls: readonly Call[]
 }
 
+/** Browsers are not on time: without this, refreshes meet the moment at which an answer of 10 s expires, again and again. */
+const lateMs = 500
+
 /** All first loads: within one refresh period, at random. */
 export const firstLoads = (viewing: Viewing): PageLoad[] => loads(viewing, [0])
 
@@ -31,11 +34,11 @@ function loads(viewing: Viewing, rounds: readonly number[]): PageLoad[] {
   const { dashboards, viewersOfEach, refreshMs, from } = viewing
   const random = seededRandom(1)
   const viewers = dashboards.flatMap((dashboard) =>
-    Array.from({ length: viewersOfEach }, () => ({ dashboard, phase: Math.floor(random() * refreshMs) })),
+    Array.from({ length: viewersOfEach }, () => ({ dashboard, phase: random() * refreshMs })),
   )
   const all = viewers.flatMap(({ dashboard, phase }) =>
     rounds.map((round) => {
-      const at = from + phase + round * refreshMs
+      const at = Math.floor(from + phase + round * refreshMs + random() * lateMs)
       return { at, calls: round === 0 ? firstLoad(dashboard, at) : refresh(dashboard, at) }
     }),
   )
