@@ -1,7 +1,8 @@
 /** Cells in this process: every operation is one synchronous section, which is what makes it atomic. */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Clock } from '../../core/clock.ts'
-import { isCollected, publishOn, putOn, type Rows, removeFrom, takeFrom, visible } from '../cell-rules.ts'
+import { takeFrom } from '../bucket-rules.ts'
+import { isCollected, publishOn, putOn, type Rows, removeFrom, visible } from '../cell-rules.ts'
 import type {
   Cell,
   CellDraft,
@@ -84,7 +85,7 @@ class MemoryCells implements Cells, Rows {
   /** A row seen collected is gone for good: a clock that goes back must not bring it back. Buckets keep their debt. */
   stored(id: CellId): Cell | undefined {
     const cell = this.#rows.get(textOf(id))
-    if (cell === undefined || cell.level !== undefined || !isCollected(cell, this.now)) return cell
+    if (cell === undefined || cell.levels !== undefined || !isCollected(cell, this.now)) return cell
     this.#rows.delete(textOf(id))
     return undefined
   }

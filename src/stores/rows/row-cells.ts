@@ -7,16 +7,8 @@ import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Clock } from '../../core/clock.ts'
 import { inTime } from '../../core/deadline.ts'
 import { newUuid } from '../../core/uuid.ts'
-import {
-  isCollected,
-  publishOn,
-  putOn,
-  type Rows,
-  refusalOfId,
-  removeFrom,
-  takeFrom,
-  visible,
-} from '../cell-rules.ts'
+import { takeFrom } from '../bucket-rules.ts'
+import { isCollected, publishOn, putOn, type Rows, refusalOfId, removeFrom, visible } from '../cell-rules.ts'
 import type {
   Cell,
   CellCapabilities,
@@ -68,7 +60,7 @@ export class RowCells implements Cells {
     this.#see(id, cell)
     const now = this.#clock.now()
     // A row seen collected is gone for good, even if the clock goes back. Token buckets keep their debt.
-    if (cell !== undefined && cell.level === undefined && isCollected(cell, now))
+    if (cell !== undefined && cell.levels === undefined && isCollected(cell, now))
       await this.#engine.commit(id.pk, [{ sk: id.sk, expected: cell.rev, row: undefined }])
     return visible(cell, v, now)
   }
