@@ -29,7 +29,8 @@ export function takeFrom(rows: Rows, id: CellId, take: Take): TakeOutcome {
   const reason = refusalOfId(id) ?? refusalOfTake(take)
   if (reason !== undefined) return { ok: false, reason }
   const bucket = bucketIn(rows.stored(id), rows.now)
-  const { outcome, row } = take.kind === 'take' ? planTake(bucket, take, rows.now) : planAdjust(bucket, take)
+  const { outcome, row } =
+    take.kind === 'adjust' ? planAdjust(bucket, take) : planTake(bucket, take, rows.now)
   if (row !== undefined) rows.store(id, row)
   return outcome
 }
@@ -80,7 +81,7 @@ const atLeastLowest = (limit: BucketLimit, level: number): number =>
 
 function planTake(bucket: Bucket | undefined, take: TokenTake, now: EpochMs): TakePlan {
   const levels = take.limits.map((limit) => levelNow(bucket, limit))
-  if (take.limits.every(({ cost }) => cost === 0))
+  if (take.kind === 'peek')
     return { outcome: { ok: true, levels, ...(bucket && { collectAt: bucket.collectAt }) } }
   const refilledAt = bucket?.refilledAt ?? now
   const exceeded = take.limits.filter((limit, i) => isShort(limit, levels[i]!))

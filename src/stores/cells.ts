@@ -112,11 +112,11 @@ export interface LimitCost {
 
 /**
  * Takes from all limits of a row, or from none. A limit that the row does not have yet begins at its capacity; one that
- * the row has and the take does not is dropped; one whose parameters have changed is rescaled. Where every cost is 0
- * nothing is written.
+ * the row has and the take does not is dropped; one whose parameters have changed is rescaled. `peek` says what is left,
+ * whatever the costs are, and writes nothing.
  */
 export interface TokenTake {
-  readonly kind: 'take'
+  readonly kind: 'take' | 'peek'
   /** At least one and at most 16, of different names. No cost is below 0. */
   readonly limits: readonly (BucketLimit & LimitCost)[]
   /** The row is kept at least this long, and at least until it would be full again. */

@@ -17,12 +17,13 @@ export const bucket = (
 /** Vectors are about 100 tokens per minute unless they say otherwise. */
 export const per100 = bucket(100, 600, 1)
 
+/** Where nothing is taken it is a look at what is left. */
 export const takeOf = (
   limit: BucketLimit,
   cost: number,
   keepMs: number | 'forever' = 420_000,
 ): TokenTake => ({
-  kind: 'take',
+  kind: cost === 0 ? 'peek' : 'take',
   limits: [{ ...limit, cost }],
   keepMs,
 })
@@ -219,6 +220,12 @@ export const cellBucketLaws: Readonly<Record<string, CellLaw>> = {
     assert.ok(await cells.remove(id, { is: 'expired', deadline: 'leaseUntil' }))
     await cells.take(id, adjustBy(50))
     assert.equal(await leftOf(cells, per100), 100)
+  },
+
+  async 'a take of nothing creates the bucket, so that adjustments reach it'({ cells }) {
+    assert.ok((await cells.take(id, { ...takeOf(per100, 0), kind: 'take' })).ok)
+    await cells.take(id, adjustBy(5))
+    assert.equal(await leftOf(cells, per100), 95)
   },
 
   async 'a bucket is kept until it is full, debt included, and never for 0 seconds'({ cells, clock }) {

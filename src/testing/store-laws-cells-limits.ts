@@ -19,7 +19,7 @@ const tokens = bucket(10_000, 6, 1, 'tokens')
 const daily = bucket(100_000, 86_400, 1, 'daily')
 
 const takeAll = (limits: readonly BucketLimit[], costs: readonly number[]): TokenTake => ({
-  kind: 'take',
+  kind: costs.every((cost) => cost === 0) ? 'peek' : 'take',
   limits: limits.map((limit, i) => ({ ...limit, cost: costs[i]! })),
   keepMs: 'forever',
 })
