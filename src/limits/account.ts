@@ -1,18 +1,17 @@
 /** The limits of one entity for one resource, and the rows of cells that they are counted in. */
 import type { Clock, EpochMs } from '../core/clock.ts'
-import type { BucketLevel, BucketLimit, Cells, LimitCost, TakeOutcome, TokenTake } from '../stores/cells.ts'
+import type { BucketLevel, BucketLimit, Cells, TakeOutcome, TokenTake } from '../stores/cells.ts'
 import type { MaybePromise } from '../stores/store.ts'
 import { bucketId } from './bucket-ids.ts'
-import { bucketTtlSeconds } from './bucket-ttl.ts'
 import { ChargedRow } from './charged-row.ts'
-import type { EntityStatus, Limit, LimitStatus, Refusal, ResolvedLimits } from './limit.ts'
+import type { CountedLimits } from './counted-limits.ts'
+import type { EntityStatus, LimitSource, LimitStatus, Refusal } from './limit.ts'
 import { andThen } from './maybe.ts'
-import { shardCount, shardsToTry, shareOf } from './shards.ts'
+import { shardsToTry } from './shards.ts'
 
 export interface AccountTerms {
   readonly cells: Cells
   readonly clock: Clock
-  readonly multiplier: number
   /** Rows are kept up to this much longer, so that those made together are not collected together. */
   readonly jitterSeconds: number
   shardsOf(entity: string, resource: string): number
@@ -26,36 +25,43 @@ export interface Charged {
 
 export type Consume = Readonly<Record<string, number>>
 
-export class Account {
-  readonly source: ResolvedLimits['source']
-  readonly #terms: AccountTerms
-  readonly #names: { readonly entity: string; readonly resource: string }
-  readonly #limits: readonly Limit[]
-  readonly #shards: number
+export interface AccountName {
+  readonly entity: string
+  readonly resource: string
+  readonly source: LimitSource
+}
 
-  constructor(
-    terms: AccountTerms,
-    names: { readonly entity: string; readonly resource: string },
-    { source, limits }: ResolvedLimits,
-  ) {
-    this.source = source
+export class Account {
+  readonly #terms: AccountTerms
+  readonly #name: AccountName
+  readonly #counted: CountedLimits
+  /** By shard. */
+  readonly #shares: readonly (readonly BucketLimit[])[]
+
+  constructor(terms: AccountTerms, name: AccountName, counted: CountedLimits) {
     this.#terms = terms
-    this.#names = names
-    this.#limits = limits
-    this.#shards = shardCount(terms.shardsOf(names.entity, names.resource), limits)
+    this.#name = name
+    this.#counted = counted
+    this.#shares = counted.shares(terms.shardsOf(name.entity, name.resource))
+  }
+
+  get source(): LimitSource {
+    return this.#name.source
   }
 
   /** Takes from all limits or from none. Throws or rejects where the store fails. */
   charge(consume: Consume): MaybePromise<Charged | Refusal> {
-    const costs = this.#limits.map((limit) => ({ limit, cost: costOf(limit, consume) }))
-    const shards = shardsToTry(costs, this.#shards, this.#terms.clock.random)
-    if (shards.length === 0) return this.#never(costs)
-    return this.#chargeOneOf(shards, consume)
+    const shards = shardsToTry(
+      this.#shares,
+      (limit) => costOf(limit, consume),
+      () => this.#terms.clock.random(),
+    )
+    return shards.length === 0 ? this.#never(consume) : this.#chargeOneOf(shards, consume)
   }
 
   /** What is left in all rows together. */
   status(): MaybePromise<EntityStatus> {
-    const peeks = Array.from({ length: this.#shards }, (_, shard) =>
+    const peeks = this.#shares.map((_, shard) =>
       this.#terms.cells.take(this.#idOf(shard), this.#takeOf(shard, 'peek', {})),
     )
     return peeks.some((peek) => peek instanceof Promise)
@@ -84,27 +90,24 @@ export class Account {
   }
 
   #idOf(shard: number) {
-    return bucketId(this.#names.entity, this.#names.resource, shard)
+    return bucketId(this.#name.entity, this.#name.resource, shard)
   }
 
   #takeOf(shard: number, kind: TokenTake['kind'], consume: Consume): TokenTake {
-    const limits = this.#limits.map((limit): BucketLimit & LimitCost => {
-      const share = shareOf(limit, shard, this.#shards)
-      return { ...share, cost: costOf(limit, consume) }
-    })
+    const limits = this.#shares[shard]!.map((limit) => ({ ...limit, cost: costOf(limit, consume) }))
     return { kind, limits, keepMs: this.#keepMs() }
   }
 
   #keepMs(): number | 'forever' {
-    const { multiplier, jitterSeconds, clock } = this.#terms
-    const ttl = bucketTtlSeconds(this.#limits, { source: this.source, multiplier })
+    const { jitterSeconds, clock } = this.#terms
+    const ttl = this.#counted.ttlSeconds(this.source)
     if (ttl === 'none') return 'forever'
     const jitterMs = jitterSeconds === 0 ? 0 : Math.floor(clock.random() * jitterSeconds * 1000)
     return ttl * 1000 + jitterMs
   }
 
   #statuses(levels: readonly BucketLevel[], exceeded: readonly string[] = []): LimitStatus[] {
-    return this.#limits.map((limit, i) => ({
+    return this.#counted.limits.map((limit, i) => ({
       limit,
       available: tokensIn(levels[i]!),
       isExceeded: exceeded.includes(limit.name),
@@ -121,18 +124,19 @@ export class Account {
   }
 
   /** More than any shard can hold. */
-  #never(costs: readonly { readonly limit: Limit; readonly cost: number }[]): Refusal {
-    const limits = costs.map(({ limit, cost }) => ({
+  #never(consume: Consume): Refusal {
+    const largest = this.#shares[0]!
+    const limits = this.#counted.limits.map((limit, i) => ({
       limit,
-      available: Math.floor(limit.capacity / this.#shards),
-      isExceeded: cost > Math.floor(limit.capacity / this.#shards),
+      available: largest[i]!.capacity,
+      isExceeded: costOf(limit, consume) > largest[i]!.capacity,
     }))
     return { ok: false, cause: 'never', limits, source: this.source }
   }
 
   #statusOf(outcomes: readonly TakeOutcome[]): EntityStatus {
     const rows = outcomes.map(levelsOf)
-    const limits = this.#limits.map((limit, i) => ({
+    const limits = this.#counted.limits.map((limit, i) => ({
       limit,
       available: rows.reduce((sum, levels) => sum + tokensIn(levels[i]!), 0),
       isExceeded: false,
@@ -152,7 +156,7 @@ export class Account {
   }
 }
 
-const costOf = ({ name }: Limit, consume: Consume): number =>
+const costOf = ({ name }: { readonly name: string }, consume: Consume): number =>
   Object.hasOwn(consume, name) ? consume[name]! : 0
 
 const tokensIn = ({ level, unitsPerToken }: BucketLevel): number => Math.floor(level / unitsPerToken)

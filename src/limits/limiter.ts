@@ -5,9 +5,11 @@ import type { MaybePromise } from '../stores/store.ts'
 import { Account, type AccountTerms, type Charged } from './account.ts'
 import { checkNames } from './bucket-ids.ts'
 import { defaultMultiplier } from './bucket-ttl.ts'
+import { CountedLimits } from './counted-limits.ts'
 import type {
   AcquireRequest,
   EntityStatus,
+  Limit,
   Limiter,
   LimitResolver,
   Permit,
@@ -43,6 +45,9 @@ class CellLimiter implements Limiter {
   readonly #resolver: LimitResolver | undefined
   readonly #onUnavailable: 'allow' | 'block'
   readonly #terms: AccountTerms
+  readonly #multiplier: number
+  /** Limits that the resolver has returned before, by the array that they came in. */
+  readonly #known = new WeakMap<readonly Limit[], CountedLimits>()
 
   constructor(cells: Cells, options: LimiterOptions) {
     const { clock = systemClock, multiplier = defaultMultiplier, shards = 1, jitterSeconds = 0 } = options
@@ -53,9 +58,10 @@ class CellLimiter implements Limiter {
       throw badLimits(`The number of shards is ${shards}, not a whole number above 0.`)
     const shardsOf = typeof shards === 'function' ? shards : () => shards
     this.#resolver = options.resolver
+    this.#multiplier = multiplier
     this.#onUnavailable = options.onUnavailable ?? 'allow'
     this.#terms = {
-      ...{ cells, clock, multiplier, jitterSeconds },
+      ...{ cells, clock, jitterSeconds },
       shardsOf: (entity, resource) => Math.max(1, Math.floor(shardsOf(entity, resource)) || 1),
     }
   }
@@ -129,9 +135,20 @@ class CellLimiter implements Limiter {
     )
   }
 
-  #account(entity: string, resource: string, resolved: ResolvedLimits): Account {
-    checkLimits(resolved.limits)
-    return new Account(this.#terms, { entity, resource }, resolved)
+  #account(entity: string, resource: string, { source, limits }: ResolvedLimits): Account {
+    // A program may change the limits of its own request between two calls.
+    const counted = source === 'override' ? this.#count(limits) : this.#known.get(limits)
+    return new Account(this.#terms, { entity, resource, source }, counted ?? this.#remember(limits))
+  }
+
+  #count(limits: readonly Limit[]): CountedLimits {
+    return new CountedLimits(limits, this.#multiplier)
+  }
+
+  #remember(limits: readonly Limit[]): CountedLimits {
+    const counted = this.#count(limits)
+    this.#known.set(limits, counted)
+    return counted
   }
 
   #unavailable(): Permit | Refusal {

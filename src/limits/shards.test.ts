@@ -36,7 +36,12 @@ test('a request is charged to at most three shards, and only to those that can h
   fc.assert(
     fc.property(limitArbitrary, fc.integer({ min: 1, max: 40 }), cost, (limit, asked, cost) => {
       const count = shardCount(asked, [limit])
-      const tried = shardsToTry([{ limit, cost }], count, () => 0.99)
+      const shares = Array.from({ length: count }, (_, shard) => [shareOf(limit, shard, count)])
+      const tried = shardsToTry(
+        shares,
+        () => cost,
+        () => 0.99,
+      )
       assert.equal(new Set(tried).size, tried.length)
       assert.ok(tried.length <= 3)
       if (count > 1)

@@ -8,6 +8,7 @@ import { bucketLimit } from './token-bucket.ts'
 
 /** Rows that a request may try; the others are not asked when these refuse. */
 const maxTries = 3
+const onlyShard = [0] as const
 
 /** No share may be empty. */
 export const shardCount = (asked: number, limits: readonly Limit[]): number =>
@@ -25,15 +26,14 @@ export const shareOf = (limit: Limit, shard: number, count: number): BucketLimit
 
 /** The shards that a request may be charged to, in order: a random one of those that can hold it, and the next ones. */
 export function shardsToTry(
-  costs: readonly { readonly limit: Limit; readonly cost: number }[],
-  count: number,
+  shares: readonly (readonly BucketLimit[])[],
+  costOf: (limit: BucketLimit) => number,
   random: () => number,
 ): readonly number[] {
-  if (count === 1) return [0]
+  if (shares.length === 1) return onlyShard
   // Shares never grow with the number of the shard: those that can hold the request come first.
-  let fitting = 0
-  while (fitting < count && costs.every(({ limit, cost }) => cost <= capacityOf(limit, fitting, count)))
-    fitting++
+  const tooSmall = shares.findIndex((share) => share.some((limit) => costOf(limit) > limit.capacity))
+  const fitting = tooSmall < 0 ? shares.length : tooSmall
   const first = Math.floor(random() * fitting)
   return Array.from({ length: Math.min(maxTries, fitting) }, (_, i) => (first + i) % fitting)
 }
