@@ -4,6 +4,8 @@
 export const errorCodes = {
   WINDOWPANE_BAD_OPTION: 'An option has a value that cannot be used.',
   WINDOWPANE_LISTEN_FAILED: 'The listening address could not be opened.',
+  WINDOWPANE_OBJECT_BUSY:
+    'Another node is regenerating an object, has not finished in time, and nothing may be served meanwhile.',
   WINDOWPANE_STORE_UNAVAILABLE: 'A store could not be opened.',
 } as const
 

@@ -41,7 +41,7 @@ export function termsOf(headers: HeaderList, asker: Asker, fetchedAt: EpochMs): 
   )
 }
 
-type Directives = ReadonlyMap<string, readonly string[]>
+export type Directives = ReadonlyMap<string, readonly string[]>
 
 function forbiddenBy(directives: Directives, headers: HeaderList, asker: Asker): AnswerTerms | undefined {
   const because = (reason: UnstoredReason) => forbidden(reason, headers, ['Cache-Control'])
@@ -116,7 +116,7 @@ function untilExpiry(expires: string, headers: HeaderList, fetchedAt: EpochMs): 
 }
 
 /** How old the answer already was when it was given: other caches may stand between. Of several values the first counts. */
-function ageOf(headers: HeaderList): number {
+export function ageOf(headers: HeaderList): number {
   const text = headerOf(headers, 'age')
   return text === undefined ? 0 : Number(/^(\d+)[ \t]*(?:,|$)/.exec(text)?.[1])
 }
@@ -135,7 +135,7 @@ const directive =
   /[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?:=(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)|"((?:[^"\\]|\\.)*)"))?[ \t]*)?(?:,|$)/y
 
 /** The values of each directive, '' where it has none; undefined where the text is not a list of directives. */
-function readDirectives(text: string): Directives | undefined {
+export function readDirectives(text: string): Directives | undefined {
   const directives = new Map<string, string[]>()
   directive.lastIndex = 0
   while (directive.lastIndex < text.length) {

@@ -26,17 +26,24 @@ export interface ObjectKey {
   readonly tags?: readonly string[]
 }
 
-/** What a render gave. A status of 500 or above is a failure; `isStorable: false` is handed out and not stored. */
+/**
+ * What a render gave. Statuses from 200 to 299 are stored. Others are handed out and not stored; instead of 500, 502, 503
+ * and 504 a stale object is served where the terms allow it.
+ */
 export interface Rendered {
   readonly body: Uint8Array
   readonly status?: number
   readonly headers?: HeaderList
+  /** False: it is handed out to nobody but whoever rendered it. True: it is stored although it is no success (below 500). */
   readonly isStorable?: boolean
   /** Instead of those that `get` was given, where the response itself names terms. */
   readonly terms?: ObjectTerms
 }
 
-/** Regenerates an object. It must not resolve before the body is complete. */
+/**
+ * Regenerates an object. It must not resolve before the body is complete, nor depend on one client: others may wait for it.
+ * The body belongs to the cache from then on, and nobody may write to it.
+ */
 export type Render = () => Promise<Rendered | Uint8Array | string>
 
 /** `miss`: this caller regenerated it. `wait-hit`: it waited while another did. `stale`: it is not fresh, and within bounds. */
@@ -56,13 +63,16 @@ export interface ObjectAnswer {
   readonly failure?: unknown
 }
 
+/** One object, all objects of a tenant with a tag, or all of a tenant. */
+export type Invalidated = string | ObjectKey | { readonly tenant: string; readonly tag?: string }
+
 export interface ObjectCache {
   /** At once where a fresh body lies in this process. Rejects with what `render` rejected with where nothing may be served instead. */
   get(key: string | ObjectKey, render: Render, terms: ObjectTerms): MaybePromise<ObjectAnswer>
   /** What is stored, fresh or not, within `staleIfErrorSeconds`; nothing is regenerated. */
   peek(key: string | ObjectKey): MaybePromise<ObjectAnswer | undefined>
   /** Makes objects stale at once; they may still be served where regenerating fails. */
-  invalidate(what: string | ObjectKey | { readonly tenant: string; readonly tag: string }): MaybePromise<void>
-  /** Puts the previous version back. False where there is none. */
+  invalidate(what: Invalidated): MaybePromise<void>
+  /** Puts the previous version back: it is fresh from now on. False where there is none. */
   rollback(key: string | ObjectKey): MaybePromise<boolean>
 }

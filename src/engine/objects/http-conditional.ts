@@ -1,0 +1,43 @@
+/** Conditional requests (RFC 9110 §13.1.2, §15.4.5) on objects: pure functions of headers. */
+import type { HeaderList } from '../../backends/backend.ts'
+import { headerOf } from '../../core/headers.ts'
+
+/** What a 304 carries: what would change how the client's copy is used, and nothing that describes the body. */
+const notModifiedNames: ReadonlySet<string> = new Set([
+  'cache-control',
+  'content-location',
+  'date',
+  'etag',
+  'expires',
+  'vary',
+])
+
+/** Entity tags and the commas between them; a list that is anything else names nothing. */
+const tag = /[ \t]*(?:(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")[ \t]*)?(?:,|$)/y
+
+/** Whether the client of a GET or HEAD has this body already. Weak comparison: `W/` says nothing here. */
+export function isNotModified(request: HeaderList, etag: string): boolean {
+  const given = headerOf(request, 'if-none-match')?.trim()
+  if (given === undefined || given === '') return false
+  return given === '*' || tagsIn(given).includes(opaque(etag))
+}
+
+const opaque = (etag: string): string => (etag.startsWith('W/') ? etag.slice(2) : etag)
+
+function tagsIn(text: string): readonly string[] {
+  const tags: string[] = []
+  tag.lastIndex = 0
+  while (tag.lastIndex < text.length) {
+    const match = tag.exec(text)
+    if (match === null) return []
+    if (match[1] !== undefined) tags.push(match[1])
+  }
+  return tags
+}
+
+export function notModifiedHeaders(headers: HeaderList): string[] {
+  const kept: string[] = []
+  for (let i = 0; i < headers.length; i += 2)
+    if (notModifiedNames.has(headers[i]!.toLowerCase())) kept.push(headers[i]!, headers[i + 1]!)
+  return kept
+}

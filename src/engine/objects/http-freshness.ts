@@ -1,0 +1,110 @@
+/**
+ * What a response permits of an object (RFC 9111, 5861, 9213): whether it may be stored, and under which terms. The rules
+ * for storing are those of all answers (answer-terms.ts). A response can shorten the terms of the cache and never lengthen
+ * them.
+ */
+import type { HeaderList } from '../../backends/backend.ts'
+import type { EpochMs } from '../../core/clock.ts'
+import { headerOf } from '../../core/headers.ts'
+import {
+  type Asker,
+  ageOf,
+  type Directives,
+  type Forbidden,
+  readDirectives,
+  termsOf,
+} from '../http/answer-terms.ts'
+import { endToEnd } from '../http/headers.ts'
+import type { ObjectTerms } from './objects.ts'
+
+export type ResponseTerms =
+  | { readonly forbidden: Forbidden }
+  /** `isNamed`: the response itself names some of them, so that they go with the object (`Rendered.terms`). */
+  | { readonly terms: ObjectTerms; readonly isNamed: boolean }
+
+export interface ResponseContext {
+  readonly asker: Asker
+  /** Taken before the request was sent, so that the time the response took counts as age (RFC 9111 §4.2.3). */
+  readonly generatedAt: EpochMs
+  /** What the cache would do with a response that says nothing. */
+  readonly terms: ObjectTerms
+}
+
+export function responseTerms(given: HeaderList, context: ResponseContext): ResponseTerms {
+  const headers = withTargeted(given)
+  const { asker, generatedAt, terms } = context
+  const { forbidden, limits } = termsOf(headers, asker, generatedAt)
+  if (forbidden !== undefined) return { forbidden }
+  const directives = readDirectives(headerOf(headers, 'cache-control') ?? '')
+  const [whileRevalidate, ifError] = ['stale-while-revalidate', 'stale-if-error'].map((name) =>
+    secondsOf(directives, name),
+  )
+  const isNamed = limits.mustRevalidate || [limits.seconds, whileRevalidate, ifError].some(Number.isFinite)
+  if (!isNamed) return { terms, isNamed }
+  // must-revalidate, proxy-revalidate and s-maxage forbid every use of what is not fresh (RFC 9111 §4.2.4).
+  const most = limits.mustRevalidate ? 0 : Number.POSITIVE_INFINITY
+  const { staleWhileRevalidateSeconds = 0, staleIfErrorSeconds = 0 } = terms
+  return {
+    isNamed,
+    terms: {
+      ...terms,
+      revalidateSeconds: Math.min(terms.revalidateSeconds, limits.seconds),
+      staleWhileRevalidateSeconds: Math.min(staleWhileRevalidateSeconds, whileRevalidate ?? most, most),
+      staleIfErrorSeconds: Math.min(staleIfErrorSeconds, ifError ?? most, most),
+    },
+  }
+}
+
+/** Undefined where it is not there; 0 where it cannot be read. */
+function secondsOf(directives: Directives | undefined, name: string): number | undefined {
+  const value = directives?.get(name)?.[0]
+  return value === undefined ? undefined : /^\d+$/.test(value) ? Number(value) : 0
+}
+
+/** The age of a reused response in whole seconds: since it was asked for, and before, where other caches had it. */
+export function ageSeconds(generatedAt: EpochMs, headers: HeaderList, now: EpochMs): number {
+  const before = ageOf(headers)
+  return Math.max(0, Math.floor((now - generatedAt) / 1000)) + (Number.isNaN(before) ? 0 : before)
+}
+
+/** A member of a dictionary (RFC 8941) whose value is an integer, a token, a string, a boolean, or left out. */
+const member =
+  /[ \t]*([a-z*][a-z0-9_.*-]*)(?:=(-?\d{1,15}(?!\.)|[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*|"(?:[ !#-[\]-~]|\\["\\])*"|\?[01]))?(?:;[ \t]*[a-z*][a-z0-9_.*-]*(?:=[^,;"]*)?)*[ \t]*(,|$)/y
+
+/** A valid CDN-Cache-Control takes the place of Cache-Control and Expires (RFC 9213 §2.2); another one is ignored. */
+function withTargeted(headers: HeaderList): HeaderList {
+  const members = membersOf(headerOf(headers, 'cdn-cache-control') ?? '')
+  if (members === undefined || members.size === 0) return headers
+  const text = [...members].flatMap(([name, value]) => (value === '?0' ? [] : [`${name}${value}`])).join(', ')
+  return [...endToEnd(headers, replaced), 'Cache-Control', text]
+}
+
+const replaced: ReadonlySet<string> = new Set(['cache-control', 'expires', 'pragma'])
+
+/** '=value' of each member, '' of one that is true. Of several with one name the last counts. */
+function membersOf(text: string): ReadonlyMap<string, string> | undefined {
+  const members = new Map<string, string>()
+  member.lastIndex = 0
+  while (member.lastIndex < text.length) {
+    const match = member.exec(text)
+    if (match === null) return undefined
+    const [, name, value, end] = match
+    // A comma after the last member is no dictionary.
+    if (end === ',' && member.lastIndex === text.length) return undefined
+    members.set(name!, value === undefined || value === '?1' ? '' : value === '?0' ? value : `=${value}`)
+  }
+  return members
+}
+
+/** What belongs to one response only, and must not be given to other requests. */
+const perResponse: ReadonlySet<string> = new Set([
+  'set-cookie',
+  'retry-after',
+  'cache-status',
+  'content-length',
+])
+
+export function storedHeaders(headers: HeaderList): HeaderList {
+  const kept = endToEnd(headers, perResponse)
+  return kept.filter((_, i) => !/^(x-)?ratelimit(-|$)/i.test(kept[i - (i % 2)]!))
+}

@@ -1,0 +1,15 @@
+import { memoryCells } from '../../stores/memory/cells.ts'
+import { asynchronous } from '../../testing/asynchronous.ts'
+import { sharedRows } from '../../testing/memory-engines.ts'
+import { testObjects } from '../../testing/test-objects.ts'
+
+testObjects({ name: 'memory', create: ({ clock }) => ({ cells: memoryCells({ clock }) }) })
+
+testObjects({ name: 'rows', create: ({ clock }) => ({ cells: sharedRows(86_400_000)(clock).cells! }) })
+
+testObjects({
+  name: 'rows behind a network',
+  create: ({ clock }) => ({
+    cells: asynchronous(sharedRows(86_400_000)(clock), { clock, maxDelayMs: 20 }).cells!,
+  }),
+})

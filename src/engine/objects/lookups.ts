@@ -1,0 +1,72 @@
+/** Reading an object from the store, once for all who ask for it at the same time. */
+import type { Clock } from '../../core/clock.ts'
+import type { Generations } from './generations.ts'
+import type { NearObjects, StoredObject } from './near-objects.ts'
+import type { ObjectName } from './object-names.ts'
+import { baseOf, type ObjectRows, stateOf } from './object-rows.ts'
+
+export interface LookupOptions {
+  readonly clock: Clock
+  /** Undefined where the store has no cells. */
+  readonly rows: ObjectRows | undefined
+  readonly near: NearObjects
+  readonly generations: Generations
+}
+
+export interface Looked {
+  /** The newest that is known, fresh or not. */
+  readonly object: StoredObject | undefined
+  /** What the store has, see `stateOf`; undefined where it could not be read. */
+  readonly known: string | undefined
+  /** Why it could not be read. */
+  readonly failure?: unknown
+}
+
+export class Lookups {
+  readonly #options: LookupOptions
+  readonly #underWay = new Map<string, Promise<Looked>>()
+
+  constructor(options: LookupOptions) {
+    this.#options = options
+  }
+
+  /** Never rejects: while the store fails, what this process holds is all that is known. */
+  lookUp(name: ObjectName): Promise<Looked> {
+    const underWay = this.#underWay.get(name.pk)
+    if (underWay !== undefined) return underWay
+    const lookup = this.#read(name)
+      .catch((failure: unknown) => ({ object: this.#held(name), known: undefined, failure }))
+      .finally(() => this.#underWay.delete(name.pk))
+    this.#underWay.set(name.pk, lookup)
+    return lookup
+  }
+
+  async #read(name: ObjectName): Promise<Looked> {
+    const { rows, clock, generations, near } = this.#options
+    if (rows === undefined) return { object: this.#held(name), known: undefined }
+    const look = generations.dueFor(name.tenant) === 'no' ? undefined : generations.look(name.tenant)
+    const meta = await rows.read(name.pk, clock.now())
+    await look
+    // A row that is gone proves nothing: what this process holds has clocks of its own.
+    if (meta === undefined) return { object: this.#held(name), known: '' }
+    const { current } = meta
+    const held = this.#held(name)
+    const body = held?.version.id === current.id ? held.body : await rows.readBody(name.pk, current)
+    const object = newest(body && { version: current, body }, this.#held(name))
+    if (object !== undefined) near.set(name.pk, object)
+    return { object, known: stateOf(current) }
+  }
+
+  #held({ pk }: ObjectName): StoredObject | undefined {
+    return this.#options.near.use(pk)
+  }
+}
+
+/** Of two equally old ones the first. */
+export function newest(
+  one: StoredObject | undefined,
+  other: StoredObject | undefined,
+): StoredObject | undefined {
+  if (one === undefined || other === undefined) return one ?? other
+  return baseOf(other.version) > baseOf(one.version) ? other : one
+}

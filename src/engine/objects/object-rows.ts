@@ -1,0 +1,192 @@
+/**
+ * Objects as cells. A body is cut into immutable chunks, which are written first; META names the version that counts, and
+ * is swapped in one step together with the removal of the lease. META never holds the body. Readers in other languages find
+ * `generated_at`, `revalidate_seconds` and `ttl` in seconds; ours use `generated_at_ms`.
+ */
+import type { HeaderList } from '../../backends/backend.ts'
+import type { EpochMs } from '../../core/clock.ts'
+import {
+  type Cell,
+  type CellAttributes,
+  type CellDraft,
+  type Cells,
+  type Change,
+  type EpochSeconds,
+  type Revision,
+  unchangedSince,
+} from '../../stores/cells.ts'
+import { clocksOf, type TermsMs } from './object-clocks.ts'
+import { chunkId, etagOf, lockId, metaId } from './object-names.ts'
+
+/** One immutable version of an object, without its body. */
+export interface Version {
+  readonly id: string
+  /** Taken before the render began. */
+  readonly generatedAt: EpochMs
+  /** When `rollback` put it back: it counts as fresh from then on. */
+  readonly restoredAt?: EpochMs
+  readonly etag: string
+  readonly status: number
+  readonly headers: HeaderList
+  readonly bytes: number
+  readonly chunks: number
+  readonly tagHashes: readonly string[]
+  readonly terms: TermsMs
+  /** The response named its terms itself: they count instead of those that a reader asks with. */
+  readonly hasOwnTerms: boolean
+  /** The newest invalidation that was known when the render began. */
+  readonly generation: number
+  readonly collectAt: EpochSeconds
+}
+
+export interface Meta {
+  readonly current: Version
+  /** Newest first. */
+  readonly previous: readonly Version[]
+  readonly rev: Revision
+}
+
+/** `lost`: the lease is another's, or ran out. `newer`: what is stored is newer. `failed`: the store could not be written. */
+export type CommitOutcome = 'done' | 'lost' | 'newer' | 'failed'
+
+/** What freshness counts from, and what decides which of two versions is the newer. */
+export const baseOf = ({ generatedAt, restoredAt }: Version): EpochMs => restoredAt ?? generatedAt
+
+/** Names one state of an object; '' where it is absent. */
+export const stateOf = (version: Version | undefined): string =>
+  version === undefined ? '' : `${version.id} ${baseOf(version)}`
+
+/** Clocks of two nodes may differ by this. What is dated further ahead says nothing about its age. */
+export const maxSkewMs = 10_000
+
+export const schema = 1
+const metaKind = 'object'
+const chunkKind = 'object-body'
+/** Versions that `rollback` can go back over. */
+const maxPrevious = 3
+const concurrentChunks = 8
+
+export class ObjectRows {
+  readonly #cells: Cells
+
+  constructor(cells: Cells) {
+    this.#cells = cells
+  }
+
+  /** Undefined where there is none, and where its collection clock has passed. */
+  async read(pk: string, now: EpochMs): Promise<Meta | undefined> {
+    const cell = await this.#cells.get(metaId(pk), schema)
+    return cell === undefined || isOver(cell.collectAt, now) ? undefined : metaIn(cell)
+  }
+
+  /** Undefined where a chunk is missing, or where the chunks are not those that were written. */
+  async readBody(pk: string, { id, chunks, bytes, etag }: Version): Promise<Uint8Array | undefined> {
+    const parts: Uint8Array[] = []
+    for (let from = 0; from < chunks; from += concurrentChunks) {
+      const indexes = range(from, Math.min(chunks, from + concurrentChunks))
+      const cells = await Promise.all(indexes.map((i) => this.#cells.get(chunkId(pk, id, i), schema)))
+      for (const cell of cells) {
+        if (cell === undefined) return undefined
+        parts.push(cell.value)
+      }
+    }
+    const body = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+    return body.byteLength === bytes && etagOf(body) === etag ? body : undefined
+  }
+
+  /** How many cells a body takes. */
+  chunksOf(bytes: number): number {
+    return Math.ceil(bytes / this.#cells.capabilities.maxValueBytes)
+  }
+
+  /** Rejects where a chunk could not be written. */
+  async writeBody(pk: string, { id, chunks, collectAt }: Version, body: Uint8Array): Promise<void> {
+    const size = this.#cells.capabilities.maxValueBytes
+    for (let from = 0; from < chunks; from += concurrentChunks) {
+      const indexes = range(from, Math.min(chunks, from + concurrentChunks))
+      await Promise.all(
+        indexes.map(async (i) => {
+          const value = body.subarray(i * size, (i + 1) * size)
+          const draft: CellDraft = { kind: chunkKind, v: schema, clocks: {}, collectAt, value }
+          // A version is written once: a row that is there already is this one, written by an attempt whose reply was lost.
+          const outcome = await this.#cells.put(chunkId(pk, id, i), draft, { is: 'absent' })
+          if (!outcome.ok && outcome.reason !== 'condition') throw new Error(`a chunk: ${outcome.reason}`)
+        }),
+      )
+    }
+  }
+
+  /**
+   * Makes a version the current one, and removes the lease in the same step. `lease` is the revision of our LOCK row; without
+   * one only META is changed. Resolves to the refused change, or to undefined where all is done.
+   */
+  async publish(
+    pk: string,
+    next: Omit<Meta, 'rev'>,
+    expected: { readonly meta: Revision | undefined; readonly lease?: Revision | undefined },
+  ): Promise<'meta' | 'lease' | 'failed' | undefined> {
+    const changes: Change[] = [{ id: metaId(pk), put: draftOf(next), if: unchangedSince(expected.meta) }]
+    if (expected.lease !== undefined) {
+      const isOurs = { is: 'revision', rev: expected.lease, before: 'leaseUntil' } as const
+      changes.push({ id: lockId(pk), remove: true, if: isOurs })
+    }
+    const outcome = await this.#cells.publish(changes)
+    if (outcome.ok) return undefined
+    if (outcome.reason !== 'condition') return 'failed'
+    return outcome.failed === 0 ? 'meta' : 'lease'
+  }
+}
+
+/** The versions behind a new one: superseded ones stay readable until their own collection clock. */
+export const previousOf = (meta: Meta | undefined, now: EpochMs): readonly Version[] =>
+  meta === undefined
+    ? []
+    : [meta.current, ...meta.previous]
+        .filter(({ collectAt }) => !isOver(collectAt, now))
+        .slice(0, maxPrevious)
+
+export const isOver = (collectAt: EpochSeconds | 'never', now: EpochMs): boolean =>
+  collectAt !== 'never' && collectAt * 1000 <= now
+
+function draftOf({ current, previous }: Omit<Meta, 'rev'>): CellDraft {
+  const { freshUntil, staleUntil, errorUntil } = clocksOf(baseOf(current), current.terms)
+  return {
+    kind: metaKind,
+    v: schema,
+    clocks: { freshUntil, staleUntil, errorUntil },
+    collectAt: current.collectAt,
+    value: Buffer.from(JSON.stringify({ current, previous })),
+    attributes: attributesOf(current),
+  }
+}
+
+/** Seconds are rounded down: who reads only those finds an object stale rather too early than too late. */
+const attributesOf = (version: Version): CellAttributes => ({
+  generated_at: Math.floor(version.generatedAt / 1000),
+  generated_at_ms: version.generatedAt,
+  revalidate_seconds: Math.floor(version.terms.revalidate / 1000),
+  etag: version.etag,
+  status: version.status,
+  version: version.id,
+  bytes: version.bytes,
+  chunks: version.chunks,
+})
+
+/** Undefined where it is not what this version of the program writes. */
+function metaIn({ value, rev }: Cell): Meta | undefined {
+  try {
+    const { current, previous } = JSON.parse(Buffer.from(value).toString()) as Partial<Meta>
+    if (!isVersion(current) || !Array.isArray(previous)) return undefined
+    return { current, previous: previous.filter(isVersion), rev }
+  } catch {
+    return undefined
+  }
+}
+
+function isVersion(given: unknown): given is Version {
+  const { id, generatedAt, etag, terms, headers, tagHashes } = (given ?? {}) as Partial<Version>
+  const areTexts = typeof id === 'string' && typeof etag === 'string' && Number.isFinite(generatedAt)
+  return areTexts && Number.isFinite(terms?.revalidate) && Array.isArray(headers) && Array.isArray(tagHashes)
+}
+
+const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i)

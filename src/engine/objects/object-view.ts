@@ -1,0 +1,54 @@
+/** An object as a reader sees it now: where it stands on its clocks, and what is handed out of it. */
+import type { Clock, EpochMs } from '../../core/clock.ts'
+import type { Generations } from './generations.ts'
+import type { StoredObject } from './near-objects.ts'
+import { clocksOf, type ObjectClocks, type Position, positionOf, type TermsMs } from './object-clocks.ts'
+import type { ObjectName } from './object-names.ts'
+import { baseOf, isOver, maxSkewMs, type Version } from './object-rows.ts'
+import type { ObjectAnswer, ObjectState } from './objects.ts'
+
+export interface Asked {
+  readonly name: ObjectName
+  readonly terms: TermsMs
+}
+
+export class ObjectView {
+  readonly #clock: Clock
+  readonly #generations: Generations
+
+  constructor(clock: Clock, generations: Generations) {
+    this.#clock = clock
+    this.#generations = generations
+  }
+
+  positionOf(name: ObjectName, version: Version, terms: TermsMs): Position {
+    const now = this.#clock.now()
+    if (isOver(version.collectAt, now)) return 'unusable'
+    const position = positionOf(clocksFor(version, terms), now)
+    // What is not fresh any more for another reason than its age is served only where regenerating fails.
+    const isDoubted =
+      version.generatedAt > now + maxSkewMs || this.#invalidatedAt(name, version) !== undefined
+    return isDoubted && position !== 'unusable' ? 'error' : position
+  }
+
+  answer(
+    { name, terms }: Asked,
+    { version, body }: StoredObject,
+    { state, failure }: { readonly state: ObjectState; readonly failure?: unknown },
+  ): ObjectAnswer {
+    const { generatedAt, etag, status, headers } = version
+    const invalidatedAt = this.#invalidatedAt(name, version)
+    const { freshUntil: untouched } = clocksFor(version, terms)
+    const freshUntil =
+      invalidatedAt === undefined ? untouched : Math.min(untouched, invalidatedAt, this.#clock.now())
+    const answer = { body, state, generatedAt, etag, status, headers, freshUntil }
+    return failure === undefined ? answer : { ...answer, failure }
+  }
+
+  #invalidatedAt(name: ObjectName, version: Version): EpochMs | undefined {
+    return this.#generations.invalidatedAt(name, version)
+  }
+}
+
+const clocksFor = (version: Version, asked: TermsMs): ObjectClocks =>
+  clocksOf(baseOf(version), version.hasOwnTerms ? version.terms : asked)

@@ -1,0 +1,59 @@
+/** What tests of the object cache share: a render that counts, and waiting for what the fake clock has to move. */
+import type { ObjectAnswer, ObjectTerms, Rendered } from '../engine/objects/objects.ts'
+import type { FakeClock } from './fake-clock.ts'
+
+export interface CountedRender {
+  (): Promise<Rendered | Uint8Array | string>
+  /** How often it was called. */
+  calls: number
+  /** Called with the number of the call, from 1 on. */
+  gives: (call: number) => Rendered | Uint8Array | string | Promise<Rendered | Uint8Array | string>
+}
+
+/** Renders `v1`, `v2` … unless told otherwise. */
+export function countedRender(gives: CountedRender['gives'] = (call) => `v${call}`): CountedRender {
+  const render = (async () => render.gives(++render.calls)) as CountedRender
+  render.calls = 0
+  render.gives = gives
+  return render
+}
+
+const textOf = ({ body }: Pick<ObjectAnswer, 'body'>): string => Buffer.from(body).toString()
+
+/** State and body in one text: 'hit v1'. */
+export const shown = (answer: ObjectAnswer): string => `${answer.state} ${textOf(answer)}`
+
+const maxTurns = 1_000_000
+
+/**
+ * Resolves as the promise does, moving the clock while it is pending. A turn of the event loop is a tenth of a millisecond
+ * unless told: little, so that objects do not expire while a real store answers.
+ */
+export async function eventually<T>(clock: FakeClock, pending: T | Promise<T>, stepMs = 0.1): Promise<T> {
+  let isPending = true
+  const ended = Promise.resolve(pending).finally(() => {
+    isPending = false
+  })
+  ended.catch(() => {})
+  await until(clock, () => !isPending, stepMs)
+  return ended
+}
+
+/** Moves the clock until something has happened. */
+export async function until(clock: FakeClock, hasHappened: () => boolean, stepMs = 0.1): Promise<void> {
+  await clock.advance(0)
+  for (let turn = 0; !hasHappened(); turn++) {
+    if (turn === maxTurns) throw new Error('it never happens')
+    await clock.advance(stepMs)
+  }
+}
+
+/** Resolves after `ms` of the clock. */
+export const pause = (clock: FakeClock, ms: number): Promise<void> =>
+  new Promise((resolve) => void clock.after(ms, resolve))
+
+export const minute: ObjectTerms = {
+  revalidateSeconds: 60,
+  staleWhileRevalidateSeconds: 30,
+  staleIfErrorSeconds: 300,
+}
