@@ -16,8 +16,8 @@ interface NameRule {
 const rules = {
   entity: {
     maxLength: 256,
-    pattern: /^[a-zA-Z0-9:][a-zA-Z0-9_.\-:@]*$/,
-    characters: 'letters, digits, _ . - : and @, and begins with a letter, a digit or :',
+    pattern: /^[a-zA-Z0-9][a-zA-Z0-9_.\-:@]*$/,
+    characters: 'letters, digits, _ . - : and @, and begins with a letter or a digit',
   },
   resource: {
     maxLength: 64,

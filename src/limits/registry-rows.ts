@@ -4,7 +4,7 @@
  * everything that is said about it. Rows are kept until they are removed: they have no collection time.
  */
 import type { Cell, CellDraft, CellId } from '../stores/cells.ts'
-import type { Limit } from './limit.ts'
+import type { Limit, LimitSource } from './limit.ts'
 import { anyResource, limitsMistake, nameMistake } from './names.ts'
 
 /** Where limits are set: for an entity, a resource, both (an entity at one resource), or neither (the system). */
@@ -34,6 +34,11 @@ export interface LimitRow {
 
 export const limitsPk = 'LIMITS'
 export const limitsSchema = 1
+
+export function levelOf({ entity, resource }: LimitTarget): Exclude<LimitSource, 'override'> {
+  if (entity === undefined) return resource === undefined ? 'system' : 'resource'
+  return resource === undefined ? 'entity_default' : 'entity'
+}
 
 /** Names must be valid: `#` in one of them could name another row. */
 export function rowIdOf({ entity, resource }: LimitTarget): CellId {

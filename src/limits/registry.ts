@@ -85,14 +85,18 @@ export class LimitRegistry implements LimitResolver {
   }
 
   /** At once where the rows are known. Rejects where the store fails and they never were. */
-  resolve(entity: string, resource: string): MaybePromise<ResolvedLimits | undefined> {
+  resolve(
+    entity: string,
+    resource: string,
+    base: BaseLimits = this.#base(),
+  ): MaybePromise<ResolvedLimits | undefined> {
     const own = isEntityLength(entity) ? this.#entities.get(entity) : undefined
     const ofResource = this.#resources.get(resource)
     const system = this.#system.get(systemKey)
     if (own instanceof Promise || ofResource instanceof Promise || system instanceof Promise) {
-      return Promise.all([own, ofResource, system]).then((rows) => this.#pick(resource, rows))
+      return Promise.all([own, ofResource, system]).then((rows) => pick(resource, rows, base))
     }
-    return this.#pick(resource, [own, ofResource, system])
+    return pick(resource, [own, ofResource, system], base)
   }
 
   /** Everything that is stored, the system first, then resources and entities by name. Rejects where the store fails. */
@@ -166,29 +170,9 @@ export class LimitRegistry implements LimitResolver {
     }
   }
 
-  async #readAsync(pending: Promise<Cell | undefined>): Promise<LimitRow | undefined> {
-    return rowIn(await pending)
-  }
-
   #read(owner: { entity?: string; resource?: string }): MaybePromise<LimitRow | undefined> {
     const cell = this.#cells.get(rowIdOf(owner), limitsSchema)
-    return cell instanceof Promise ? this.#readAsync(cell) : rowIn(cell)
-  }
-
-  #pick(
-    resource: string,
-    [own, ofResource, system]: readonly (LimitRow | undefined)[],
-  ): ResolvedLimits | undefined {
-    const base = this.#base()
-    const parent = own?.parent?.entity
-    const found = (source: LimitSource, limits: readonly Limit[] | undefined) =>
-      limits && (parent === undefined ? { source, limits } : { source, limits, parent })
-    return (
-      found('entity', own?.sets.get(resource)?.limits) ??
-      found('entity_default', own?.sets.get(anyResource)?.limits) ??
-      found('resource', ofResource?.sets.get(anyResource)?.limits ?? base.resources?.get(resource)) ??
-      found('system', system?.sets.get(anyResource)?.limits ?? base.system)
-    )
+    return cell instanceof Promise ? cell.then(rowIn) : rowIn(cell)
   }
 
   #remember({ entity, resource }: LimitEdit, row: LimitRow | undefined): void {
@@ -211,3 +195,19 @@ const notStored =
   'the store failed: the change may have been made or not; look at the limits before trying again'
 const notAudited = 'the store could not keep the audit row, so nothing was changed'
 const tooLarge = 'the store cannot hold this many limits of one entity'
+
+function pick(
+  resource: string,
+  [own, ofResource, system]: readonly (LimitRow | undefined)[],
+  base: BaseLimits,
+): ResolvedLimits | undefined {
+  const parent = own?.parent?.entity
+  const found = (source: LimitSource, limits: readonly Limit[] | undefined) =>
+    limits && (parent === undefined ? { source, limits } : { source, limits, parent })
+  return (
+    found('entity', own?.sets.get(resource)?.limits) ??
+    found('entity_default', own?.sets.get(anyResource)?.limits) ??
+    found('resource', ofResource?.sets.get(anyResource)?.limits ?? base.resources?.get(resource)) ??
+    found('system', system?.sets.get(anyResource)?.limits ?? base.system)
+  )
+}
