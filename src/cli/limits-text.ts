@@ -72,7 +72,7 @@ export function entriesText(entries: readonly LimitEntry[]): string {
   )
 }
 
-export const valueText = (value: readonly Limit[] | string | undefined): string => {
+const valueText = (value: readonly Limit[] | string | undefined): string => {
   if (value === undefined) return 'none'
   if (typeof value === 'string') return `parent ${oneLine(value)}`
   return value.map((limit) => `${oneLine(limit.name)} ${rateText(limit)}`).join('; ')

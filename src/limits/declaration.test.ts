@@ -72,9 +72,12 @@ test('a mistake is named with its place', () => {
     [[], /expected a map/],
     [{ limit: [] }, /"limit" is not known/],
     [{ limits: {} }, /^limits: expected a list/],
-    [{ limits: [] }, /^limits: .*at least one/],
+    [{ limits: [] }, /^limits: There are no limits/],
     [{ limits: [5] }, /^limits\[0\]: expected a map with name/],
-    [{ limits: [{ name: 'a' }] }, /^limits: capacity of limit a is a whole number above 0$/],
+    [
+      { limits: [{ name: 'a' }] },
+      /^limits: capacity of the limit "a" is undefined, not a whole number above 0/,
+    ],
     [{ limits: [{ name: 'a', capacity: 1, burst: 2 }] }, /"burst" is not known/],
     [{ limits: ['a:b'] }, /^limits\[0\]: "a:b" is no limit/],
     [{ resources: { 'a b': ['x:1'] } }, /^resources\.a b: "a b" is no name of a resource/],
@@ -84,6 +87,7 @@ test('a mistake is named with its place', () => {
     [{ entities: { a: { parent: 'b' }, b: { parent: 'c' } } }, /b has a parent itself/],
     [{ entities: { a: { resources: { main: ['x:0'] } } } }, /^entities\.a\.resources\.main: /],
     [{ entities: { ['x'.repeat(5000)]: {} } }, /^entities\.x{80}: the name of an entity has at most 256/],
+    [{ limits: [{ name: 'x'.repeat(1_000_000), capacity: 1 }] }, /^limits: The limit name "xxx/],
     [{ limits: Array.from({ length: 200_000 }, () => 'a:1') }, /too many/],
   ] as const) {
     const declared = readDeclaration(given)
