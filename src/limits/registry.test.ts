@@ -172,7 +172,9 @@ test('every change is audited with what was there before, and what changes nothi
   assert.equal(all[2]!.author.from, '10.0.0.1')
   assert.deepEqual((await registry.audit.list({ limit: 1 })).length, 1)
   assert.deepEqual(await registry.audit.list({ limit: 10, entity: 'b' }), [])
-  await clock.advance(90 * 86_400_000)
+  await clock.advance(89 * 86_400_000)
+  assert.equal((await registry.audit.list({ limit: 100 })).length, 2)
+  await clock.advance(86_400_000)
   assert.deepEqual(await registry.audit.list({ limit: 100 }), [])
 })
 
