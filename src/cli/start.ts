@@ -61,6 +61,7 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Comman
   server = await startServer({
     listen: config.listen,
     limits: config.limits,
+    quotaStore: config.quotas.store,
     runtime: config.runtime,
     clock: systemClock,
     telemetry,

@@ -14,6 +14,7 @@ import type { NamedStore } from '../../telemetry/store-families.ts'
 import type { SwitchableMode } from '../admin/shadow.ts'
 import type { SharedStore } from '../fleet/fleet.ts'
 import { SharedModes } from '../fleet/shared-modes.ts'
+import { limitersOver } from '../quotas/limiters.ts'
 import type { Mode } from '../request/settings.ts'
 import type { SegmentFigures } from '../upstream/witness.ts'
 import type { LearningFigures } from './backend-learning.ts'
@@ -62,6 +63,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
   const common = commonOf(options)
   const { budget, via, shadowLog, pieces, backlog } = common
   const storage = parts.storage ?? ownStorage(options, budget)
+  const limiterOf = limitersOver(storage.partsOf(storage.of(options.quotaStore)).cells, clock)
   const backendRuntimes = databases.map((database) => {
     const store = storage.of(database.farStore)
     const { marks, claims, evidenceCells } = storage.partsOf(store)
@@ -73,7 +75,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     }
     const known = parts.known?.get(name)
     const backendRuntime = new BackendRuntime(common, {
-      ...{ ...database, store, mark, known },
+      ...{ ...database, store, mark, known, limiterOf },
       ...{ marks: marks.of(name), claims, evidenceCells },
     })
     return { ...database, store, marks, backendRuntime }
