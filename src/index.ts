@@ -28,6 +28,13 @@ export type {
   ResolvedLimits,
 } from './limits/limit.ts'
 export { type LimiterOptions, limiter } from './limits/limiter.ts'
+export {
+  type BaseLimits,
+  type ChangeOutcome,
+  LimitRegistry,
+  type ListedRow,
+  type RegistryOptions,
+} from './limits/registry.ts'
 export { startWindowpane, type Windowpane, type WindowpaneOptions } from './proxy/assembly/windowpane.ts'
 export { defaultLimits, type Limits } from './proxy/limits.ts'
 export type { OpenedStore } from './stores/kind.ts'
