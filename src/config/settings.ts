@@ -45,6 +45,7 @@ export function databasesOf(config: Config, parts: DatabaseParts): Promise<Datab
 }
 
 export function settingsOf(config: Config): ReadonlyMap<string, Settings> {
+  const quota = hasQuotas(config.quotas) ? quotaOf(config.quotas) : undefined
   return new Map(
     Object.entries(config.backends).map(([name, backend]) => {
       const rules = config.rules
@@ -53,7 +54,7 @@ export function settingsOf(config: Config): ReadonlyMap<string, Settings> {
       const settings = {
         terms: termsOf(config, backend),
         rules: rules.map((rule) => ruleOf(config, rule)),
-        quota: hasQuotas(config.quotas) ? quotaOf(config.quotas, name) : undefined,
+        quota,
         concurrency: concurrencyOf(backend),
       }
       return [name, settings]
@@ -71,14 +72,16 @@ function termsOf(config: Config, backend: BackendConfig): Terms {
   }
 }
 
-function quotaOf(quotas: QuotasConfig, backend: string): QuotaTerms {
+function quotaOf(quotas: QuotasConfig): QuotaTerms {
   const { entity, onUnavailable, dryRun, serveStale, multiplier, forwardedCost, limits, resources } = quotas
   const header = /^header:(.*)$/.exec(entity)?.[1]
   return {
     ...{ onUnavailable, multiplier, forwardedCost, isDryRun: dryRun, servesStale: serveStale },
     entity: header === undefined ? (entity as 'identity' | 'address') : { header: header.toLowerCase() },
-    resource: resources[backend]?.map(limitOf),
-    system: limits.length === 0 ? undefined : limits.map(limitOf),
+    base: {
+      ...(limits.length > 0 && { system: limits.map(limitOf) }),
+      resources: new Map(Object.entries(resources).map(([backend, own]) => [backend, own.map(limitOf)])),
+    },
   }
 }
 

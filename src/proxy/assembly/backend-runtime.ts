@@ -11,15 +11,14 @@ import { IntervalCache } from '../../engine/interval-cache.ts'
 import type { BackgroundCounts } from '../../engine/learning/counts.ts'
 import type { BackendMarks } from '../../engine/marks.ts'
 import { Witness } from '../../engine/witness.ts'
-import type { Limiter } from '../../limits/limit.ts'
 import type { Cells } from '../../stores/cells.ts'
 import type { Store } from '../../stores/store.ts'
 import { Tracing } from '../../telemetry/tracing.ts'
 import { type StalenessReport, stalenessReport } from '../../ttl/staleness-report.ts'
 import { explainWire } from '../admin/explain.ts'
 import type { QuotaCounts } from '../quotas/counts.ts'
+import type { Limiters } from '../quotas/limiters.ts'
 import { Quota } from '../quotas/quota.ts'
-import type { QuotaTerms } from '../quotas/terms.ts'
 import { Handler } from '../request/handler.ts'
 import { ModeSwitch, policiesOf, type Settings } from '../request/settings.ts'
 import type { UpstreamState } from '../upstream/endpoint.ts'
@@ -64,8 +63,8 @@ export interface BackendRuntimeOptions {
   readonly marks: BackendMarks
   /** Where others fetch for the same store. */
   readonly claims?: Claims | undefined
-  /** Counts the tokens of clients by given terms. */
-  readonly limiterOf: (terms: QuotaTerms) => Limiter
+  /** Counts the tokens of clients. */
+  readonly limiters: Pick<Limiters, 'of'>
   /** Where what is learned is kept; in memory only without. */
   readonly evidenceCells?: Cells | undefined
   readonly settings: () => Settings
@@ -161,7 +160,7 @@ export class BackendRuntime {
       ...(options.claims && { claims: options.claims }),
     })
     this.#quota = new Quota({
-      ...{ backend: name, clock, limiterOf: options.limiterOf, log: telemetry?.log },
+      ...{ backend: name, clock, limiters: options.limiters, log: telemetry?.log },
       terms: () => settings().quota,
       partition: () => settings().terms.identity,
     })

@@ -1,5 +1,6 @@
 /** What the quota of one backend has decided since the start. Limits are counted by name, clients are not. */
-import { type ProxyLimit, proxyLimits } from './terms.ts'
+import { quotaLimits } from '../../telemetry/labels.ts'
+import type { ProxyLimit } from './terms.ts'
 
 export type LimitCounts = Readonly<Record<ProxyLimit, number>>
 
@@ -8,8 +9,6 @@ export interface QuotaCounts {
   readonly permits: number
   /** Those of them that were not counted, because the store did not answer. */
   readonly degraded: number
-  /** Requests that were blocked because the store did not answer. */
-  readonly unavailable: number
   readonly refused: LimitCounts
   /** What would have been refused without `dryRun`. */
   readonly dryRun: LimitCounts
@@ -20,7 +19,6 @@ const none: LimitCounts = { requests: 0, cost: 0, points: 0 }
 export const noQuotaCounts: QuotaCounts = {
   permits: 0,
   degraded: 0,
-  unavailable: 0,
   refused: none,
   dryRun: none,
 }
@@ -29,11 +27,10 @@ export function addQuotaCounts(a: QuotaCounts, b: QuotaCounts): QuotaCounts {
   return {
     permits: a.permits + b.permits,
     degraded: a.degraded + b.degraded,
-    unavailable: a.unavailable + b.unavailable,
     refused: addLimits(a.refused, b.refused),
     dryRun: addLimits(a.dryRun, b.dryRun),
   }
 }
 
 const addLimits = (a: LimitCounts, b: LimitCounts): LimitCounts =>
-  Object.fromEntries(proxyLimits.map((name) => [name, a[name] + b[name]])) as Record<ProxyLimit, number>
+  Object.fromEntries(quotaLimits.map((name) => [name, a[name] + b[name]])) as Record<ProxyLimit, number>

@@ -6,18 +6,18 @@ import type { Clock } from '../../core/clock.ts'
 import type { Identity } from '../../engine/http/identity.ts'
 import type { Limiter, Permit, Refusal } from '../../limits/limit.ts'
 import type { MaybePromise } from '../../stores/store.ts'
+import { quotaLimits } from '../../telemetry/labels.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { QuotaCounts } from './counts.ts'
 import { type Asker, entityOf } from './entity.ts'
 import { exceededLimits } from './refusal-answer.ts'
-import { type ProxyLimit, proxyLimits, type QuotaTerms } from './terms.ts'
+import type { ProxyLimit, QuotaTerms } from './terms.ts'
 import { Ticket } from './ticket.ts'
 
 export interface QuotaOptions {
   readonly backend: string
   readonly clock: Clock
-  /** Counts by these terms. */
-  readonly limiterOf: (terms: QuotaTerms) => Limiter
+  readonly limiters: { of(terms: QuotaTerms): Limiter }
   /** Undefined while nobody is limited. Asked once per request. */
   readonly terms: () => QuotaTerms | undefined
   /** How the identity of a client is found, for `entity: identity`. */
@@ -40,7 +40,6 @@ export class Quota {
   readonly #options: QuotaOptions
   #permits = 0
   #degraded = 0
-  #unavailable = 0
   readonly #refused: Record<ProxyLimit, number> = { requests: 0, cost: 0, points: 0 }
   readonly #dryRun: Record<ProxyLimit, number> = { requests: 0, cost: 0, points: 0 }
   #loggedAt = Number.NEGATIVE_INFINITY
@@ -56,7 +55,7 @@ export class Quota {
 
   get counts(): QuotaCounts {
     return {
-      ...{ permits: this.#permits, degraded: this.#degraded, unavailable: this.#unavailable },
+      ...{ permits: this.#permits, degraded: this.#degraded },
       ...{ refused: { ...this.#refused }, dryRun: { ...this.#dryRun } },
     }
   }
@@ -74,8 +73,8 @@ export class Quota {
     { terms, entity }: Pick<Ticket, 'terms' | 'entity'>,
     consume: Readonly<Record<string, number>>,
   ): MaybePromise<Permit | Refusal> {
-    const { backend: resource, limiterOf } = this.#options
-    const outcome = limiterOf(terms).acquire({ entity, resource, consume })
+    const { backend: resource, limiters } = this.#options
+    const outcome = limiters.of(terms).acquire({ entity, resource, consume })
     if (outcome instanceof Promise) return outcome.then((late) => this.#judge(terms, entity, late))
     return this.#judge(terms, entity, outcome)
   }
@@ -86,7 +85,6 @@ export class Quota {
       if (outcome.isDegraded) this.#degraded++
       return outcome
     }
-    if (outcome.cause === 'unavailable' && !terms.isDryRun) this.#unavailable++
     const counted = terms.isDryRun ? this.#dryRun : this.#refused
     for (const name of exceededLimits(outcome)) if (isProxyLimit(name)) counted[name]++
     if (!terms.isDryRun) return outcome
@@ -100,7 +98,7 @@ export class Quota {
     const now = clock.elapsed()
     if (now - this.#loggedAt < dryRunEveryMs) return
     this.#loggedAt = now
-    const refused = proxyLimits.reduce((sum, name) => sum + this.#dryRun[name], 0)
+    const refused = quotaLimits.reduce((sum, name) => sum + this.#dryRun[name], 0)
     const is = `would have refused ${refused} so far (dry run)`
     log?.change(
       `quotas of ${backend}`,
@@ -110,7 +108,7 @@ export class Quota {
   }
 }
 
-const isProxyLimit = (name: string): name is ProxyLimit => (proxyLimits as readonly string[]).includes(name)
+const isProxyLimit = (name: string): name is ProxyLimit => (quotaLimits as readonly string[]).includes(name)
 
 const admission = (ticket: Ticket, taken: Permit | Refusal): Admission => ({
   ticket,

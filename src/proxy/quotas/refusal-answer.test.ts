@@ -59,7 +59,12 @@ test('what can never be permitted has no time to try again', () => {
 })
 
 test('a store that does not answer is no fault of the client', () => {
-  const { status: code, reason, headers, body } = refusalAnswer({ ok: false, cause: 'unavailable', limits: [] })
+  const {
+    status: code,
+    reason,
+    headers,
+    body,
+  } = refusalAnswer({ ok: false, cause: 'unavailable', limits: [] })
   assert.deepEqual([code, reason], [503, 'quota_unavailable'])
   assert.deepEqual(headers, ['Content-Type', 'application/problem+json', 'Retry-After', '1'])
   assert.match(JSON.parse(body).type, /#temporary-reduced-capacity$/)
