@@ -96,6 +96,7 @@ class ServingThread {
       ...{ clock, databases, telemetry: this.#relay },
       listen: addresses.get(config.listen) ?? config.listen,
       limits: limitsOfOne(limits, workers),
+      quotaStore: config.quotas.store,
       runtime: config.runtime,
       sampleRatio: () => this.#loaded.config.telemetry.traces.sampleRatio,
       ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
