@@ -66,6 +66,12 @@ test('only the capacity of a limit is required', () => {
   ])
 })
 
+test('limits may be written as in the configuration, and as in the library', () => {
+  const limit = { name: 'a', capacity: 7, refillAmount: 3, refillPeriodSeconds: 7200 }
+  const asConfigured = { name: 'a', capacity: 7, refill: 3, every: '2h' }
+  assert.deepEqual(read({ limits: [limit] }), read({ limits: [asConfigured] }))
+})
+
 test('a mistake is named with its place', () => {
   for (const [given, sentence] of [
     [null, /^the declaration: expected a map with limits, resources, entities$/],
@@ -79,6 +85,10 @@ test('a mistake is named with its place', () => {
       /^limits: capacity of the limit "a" is undefined, not a whole number above 0/,
     ],
     [{ limits: [{ name: 'a', capacity: 1, burst: 2 }] }, /"burst" is not known/],
+    [
+      { limits: [{ name: 'a', capacity: 1, every: '1.5s' }] },
+      /^limits\[0\]: every is a time in whole seconds/,
+    ],
     [{ limits: ['a:b'] }, /^limits\[0\]: "a:b" is no limit/],
     [{ resources: { 'a b': ['x:1'] } }, /^resources\.a b: "a b" is no name of a resource/],
     [{ entities: { 'a#b': {} } }, /^entities\.a#b: .*no name of an entity/],

@@ -95,9 +95,11 @@ for (const [engine, cellsOf] of engines) {
     assert.equal(await ttl(), 420)
     const target = { entity: 'a', resource: 'main' }
     await registry.change({ ...target, limits: [perMinute(10)] }, ann)
+    assert.equal(await ttl(), 'none')
     assert.ok(await take(1))
     assert.equal(await ttl(), 'none')
     await registry.change({ ...target, limits: null }, ann)
+    assert.equal(await ttl(), 420)
     assert.ok(await take(1))
     assert.equal(await ttl(), 420)
   })

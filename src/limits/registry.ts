@@ -15,6 +15,7 @@ import {
   emptyRow,
   isEmptyRow,
   type LimitRow,
+  type LimitTarget,
   limitsPk,
   limitsSchema,
   ownerOf,
@@ -37,6 +38,8 @@ export interface RegistryOptions {
   readonly cacheTtlMs?: number
   /** The most entities whose rows are remembered; 10 000 unless told. */
   readonly maxCached?: number
+  /** Called after a change was made, or may have been: other caches in this process are to forget the row. */
+  readonly onChange?: ((target: LimitTarget) => MaybePromise<void>) | undefined
 }
 
 export type ChangeOutcome =
@@ -62,6 +65,7 @@ export class LimitRegistry implements LimitResolver {
   readonly audit: AuditLog
   readonly #cells: Cells
   readonly #base: () => BaseLimits
+  readonly #onChange: NonNullable<RegistryOptions['onChange']>
   readonly #entities: ResolutionCache<LimitRow>
   readonly #resources: ResolutionCache<LimitRow>
   readonly #system: ResolutionCache<LimitRow>
@@ -71,6 +75,7 @@ export class LimitRegistry implements LimitResolver {
     this.audit = new AuditLog(cells, clock)
     this.#cells = cells
     this.#base = base
+    this.#onChange = options.onChange ?? (() => {})
     const common = { clock, ttlMs }
     this.#entities = new ResolutionCache({
       ...{ ...common, maxEntries: maxCached },
@@ -124,7 +129,8 @@ export class LimitRegistry implements LimitResolver {
         if (outcome !== 'lost') return outcome
       }
     } catch {
-      this.#forget(edit)
+      this.forget(edit)
+      await this.#onChange(targetOf(edit))
       return { ok: false, reason: 'unavailable', sentence: notStored }
     }
     return { ok: false, reason: 'busy', sentence: 'others keep changing the same limits: try again' }
@@ -143,6 +149,7 @@ export class LimitRegistry implements LimitResolver {
     const stored = await this.#store(id, after, cell)
     if (stored === 'ok') {
       this.#remember(edit, isEmptyRow(after) ? undefined : after)
+      await this.#onChange(targetOf(edit))
       return { ok: true, isChanged: true, version: after.version }
     }
     await this.audit.withdraw(audited)
@@ -181,12 +188,18 @@ export class LimitRegistry implements LimitResolver {
     else this.#system.set(systemKey, row)
   }
 
-  #forget({ entity, resource }: LimitEdit): void {
+  /** The next resolution reads the row of a target. */
+  forget({ entity, resource }: LimitTarget): void {
     if (entity !== undefined) this.#entities.forget(entity)
     else if (resource !== undefined) this.#resources.forget(resource)
     else this.#system.forget(systemKey)
   }
 }
+
+const targetOf = ({ entity, resource }: LimitEdit): LimitTarget => ({
+  ...(entity !== undefined && { entity }),
+  ...(resource !== undefined && { resource }),
+})
 
 const rankOf = ({ entity, resource }: ListedRow): number =>
   entity !== undefined ? 2 : resource !== undefined ? 1 : 0
