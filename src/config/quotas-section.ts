@@ -1,4 +1,6 @@
 /** The sections `quotas` and `backends.*.concurrency`: who may ask the databases how much. */
+import type { Limit } from '../limits/limit.ts'
+import { problemOf } from '../limits/token-bucket.ts'
 import { kindOfStore } from '../stores/kinds.ts'
 import {
   type Check,
@@ -53,18 +55,19 @@ const entity: Scalar<string, ''> = {
   guess: (value) => (/^x-[a-z-]+$/i.test(String(value)) ? `header:${value}` : undefined),
 }
 
-const namesDiffer: Check = {
+/** As a limiter takes it. */
+export const limitOf = ({ name, capacity, refill = capacity, everyMs }: LimitConfig): Limit => ({
+  ...{ name, capacity, refillAmount: refill, refillPeriodSeconds: everyMs / 1000 },
+})
+
+const limitsCanBeCounted: Check = {
   run({ limits, resources }: QuotasConfig, report) {
-    const all = [
-      ['limits', limits],
-      ...Object.entries(resources).map(([name, own]) => [`resources.${name}`, own]),
-    ]
-    for (const [path, own] of all as [string, readonly LimitConfig[]][]) {
-      own.forEach(({ name }, i) => {
-        if (own.findIndex((other) => other.name === name) < i)
-          report(`${path}.${i}.name`, `there is a limit "${name}" in this list already`)
-      })
+    const check = (path: string, own: readonly LimitConfig[]) => {
+      const problem = own.length === 0 ? undefined : problemOf(own.map(limitOf))
+      if (problem !== undefined) report(path, problem)
     }
+    check('limits', limits)
+    for (const [name, own] of Object.entries(resources)) check(`resources.${name}`, own)
   },
 }
 
@@ -103,7 +106,7 @@ export const quotasSection = section(
       { meaning: 'limits of every entity at one backend, by its name; they replace `quotas.limits` there' },
     ),
   },
-  { checks: [namesDiffer] },
+  { checks: [limitsCanBeCounted] },
 )
 
 export type QuotasConfig = TypeValue<typeof quotasSection>
@@ -125,12 +128,22 @@ export const concurrencySection = section({
 export const hasQuotas = ({ limits, resources, store }: QuotasConfig): boolean =>
   limits.length > 0 || Object.keys(resources).length > 0 || store !== 'memory'
 
+/** Of a resource, see `checkNames`. */
+const maxResourceLength = 64
+
 export function quotasFit({ quotas, backends, stores }: Config, report: Report): void {
   for (const name of Object.keys(quotas.resources)) {
     if (backends[name] === undefined)
       report(
         `quotas.resources.${name}`,
         `there is no backends.${name}; expected one of ${Object.keys(backends).join(', ')}`,
+      )
+  }
+  for (const name of Object.keys(backends)) {
+    if (hasQuotas(quotas) && name.length > maxResourceLength)
+      report(
+        `backends.${name}`,
+        `has a name of more than ${maxResourceLength} characters, under which no tokens can be counted`,
       )
   }
   const store = stores[quotas.store]

@@ -3,12 +3,11 @@ import type { BackendOptions, DatabaseKind } from '../backends/kind.ts'
 import { type KindName, kinds } from '../backends/kinds.ts'
 import { headerOf } from '../core/headers.ts'
 import type { Identity } from '../engine/http/identity.ts'
-import type { Limit } from '../limits/limit.ts'
 import type { DatabaseOptions } from '../proxy/assembly/options.ts'
 import type { QuotaTerms } from '../proxy/quotas/terms.ts'
 import type { Rule, RuleSubject, Settings, Terms } from '../proxy/request/settings.ts'
 import { policyOf } from './policy-types.ts'
-import { hasQuotas, type LimitConfig, type QuotasConfig } from './quotas-section.ts'
+import { hasQuotas, limitOf, type QuotasConfig } from './quotas-section.ts'
 import type { BackendConfig, Config, MatcherConfig, RuleConfig } from './schema.ts'
 
 export interface DatabaseParts {
@@ -84,10 +83,6 @@ function quotaOf(quotas: QuotasConfig): QuotaTerms {
     },
   }
 }
-
-const limitOf = ({ name, capacity, refill = capacity, everyMs }: LimitConfig): Limit => ({
-  ...{ name, capacity, refillAmount: refill, refillPeriodSeconds: everyMs / 1000 },
-})
 
 const concurrencyOf = ({ concurrency: { limit, queue, waitMs } }: BackendConfig): Settings['concurrency'] =>
   limit === undefined ? undefined : { limit, queue, waitMs }

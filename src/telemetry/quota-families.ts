@@ -33,8 +33,7 @@ export const quotaMetrics = {
     'How long queries that are not waiting any longer have waited, together.',
     {
       labels: backend,
-      example:
-        'sum by (backend) (rate(windowpane_queue_wait_seconds_total[5m])) / sum by (backend) (rate(windowpane_queue_waited_total[5m]))',
+      example: 'sum by (backend) (rate(windowpane_queue_wait_seconds_total[5m]))',
     },
   ),
   queueRefused: counter(

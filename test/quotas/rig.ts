@@ -4,6 +4,7 @@ import { type LoadedConfig, loadConfig } from '../../src/config/load.ts'
 import { databasesOf, settingsOf } from '../../src/config/settings.ts'
 import { startServer } from '../../src/proxy/assembly/server.ts'
 import type { QuotaCounts } from '../../src/proxy/quotas/counts.ts'
+import type { QueueFigures } from '../../src/proxy/upstream/slots.ts'
 import { Telemetry } from '../../src/telemetry/telemetry.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
 import { END, MINUTE } from '../data/dataset.ts'
@@ -20,17 +21,17 @@ export interface QuotaRig {
   metrics(): string
   /** As a tenant; `path` unless told is ten minutes of one series. */
   ask(tenant: string, path?: string, more?: Ask): Promise<Answer>
-  stopDatabase?(): Promise<void>
+  queue(): QueueFigures
 }
 
 /** Ten minutes, a bucket per minute, that are settled: 600 tokens of `cost`, and 10 of `points` per series. */
 export const range = { query: 'ramp_seconds', start: END - 20 * MINUTE, end: END - 11 * MINUTE }
 const tenMinutes = rangePath(range)
 
-const configOf = (url: string, quotas: string): LoadedConfig => {
+const configOf = (url: string, quotas: string, concurrency = '{}'): LoadedConfig => {
   const text = `listen: 127.0.0.1:0
 admin: { enabled: false }
-backends: { main: { url: "${url}", type: prometheus } }
+backends: { main: { url: "${url}", type: prometheus, concurrency: ${concurrency} } }
 quotas: ${quotas}
 `
   const loaded = loadConfig({ file: { name: 'test.yaml', bytes: Buffer.from(text) } })
@@ -38,9 +39,15 @@ quotas: ${quotas}
   return loaded
 }
 
-export async function startQuotaRig(t: TestContext, url: string, quotas: string): Promise<QuotaRig> {
+/** `concurrency` is that of the backend; a reload leaves it as it is. */
+export async function startQuotaRig(
+  t: TestContext,
+  url: string,
+  quotas: string,
+  ...[concurrency]: readonly string[]
+): Promise<QuotaRig> {
   const clock = fakeClock(END + 1440 * MINUTE)
-  const { config } = configOf(url, quotas)
+  const { config } = configOf(url, quotas, concurrency)
   let settings = settingsOf(config)
   const lines: string[] = []
   const telemetry = new Telemetry({
@@ -61,9 +68,10 @@ export async function startQuotaRig(t: TestContext, url: string, quotas: string)
   return {
     ...{ url: server.url, clock, lines },
     reload: (changed) => {
-      settings = settingsOf(configOf(url, changed).config)
+      settings = settingsOf(configOf(url, changed, concurrency).config)
     },
     counts: () => figures()[0]!.quota!,
+    queue: () => figures()[0]!.queue,
     metrics: () => [...telemetry.metrics.render()].join(''),
     ask: (tenant, path = tenMinutes, more = {}) =>
       askPlainly(server.url, path, { ...more, headers: { 'X-Scope-OrgID': tenant, ...more.headers } }),
