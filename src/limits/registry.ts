@@ -3,7 +3,7 @@
  * replaces all below it. The configuration gives limits of the system and of resources; those that are stored at the same level
  * replace them. Changes made through this registry hold at once here, and elsewhere when the cached row has expired.
  */
-import type { Clock } from '../core/clock.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
 import { type Cell, type CellId, type Cells, unchangedSince } from '../stores/cells.ts'
 import type { MaybePromise } from '../stores/store.ts'
 import { AuditLog, type Author, authorMistake } from './audit.ts'
@@ -31,7 +31,7 @@ export interface BaseLimits {
 }
 
 export interface RegistryOptions {
-  readonly clock: Clock
+  readonly clock?: Clock
   /** Asked at every resolution, so that a reload takes effect at once. None, unless told. */
   readonly base?: () => BaseLimits
   /** How long a row is used after it was read; 60 s unless told. 0: every resolution reads. */
@@ -70,8 +70,8 @@ export class LimitRegistry implements LimitResolver {
   readonly #resources: ResolutionCache<LimitRow>
   readonly #system: ResolutionCache<LimitRow>
 
-  constructor(cells: Cells, options: RegistryOptions) {
-    const { clock, base = () => ({}), cacheTtlMs: ttlMs = 60_000, maxCached = 10_000 } = options
+  constructor(cells: Cells, options: RegistryOptions = {}) {
+    const { clock = systemClock, base = () => ({}), cacheTtlMs: ttlMs = 60_000, maxCached = 10_000 } = options
     this.audit = new AuditLog(cells, clock)
     this.#cells = cells
     this.#base = base

@@ -1,6 +1,6 @@
 /** `windowpane limits` against a running proxy: what is set there holds for its clients. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
@@ -108,4 +108,16 @@ entities:
     left.map(({ entity, from }) => `${entity} ${from}`),
     ['undefined configuration', 'by-hand store'],
   )
+})
+
+test('the declaration in the guide can be applied', async (t) => {
+  const { limits, json, folder } = await start(t)
+  const guide = await readFile('docs/guide/limits-administration.md', 'utf8')
+  const file = join(folder, 'limits.yaml')
+  await writeFile(file, /^```yml\n([\s\S]*?)^```$/m.exec(guide)![1]!)
+  const applied = await limits('apply', file)
+  assert.equal(applied.code, 0, applied.err)
+  const teamB = await json('get', '--entity', 'team-b')
+  assert.deepEqual([teamB.source, teamB.limits[1].capacity], ['entity', 100_000])
+  assert.equal((await json('get', '--entity', 'team-a')).parent, 'company')
 })
