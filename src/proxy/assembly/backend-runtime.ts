@@ -16,9 +16,13 @@ import type { Store } from '../../stores/store.ts'
 import { Tracing } from '../../telemetry/tracing.ts'
 import { type StalenessReport, stalenessReport } from '../../ttl/staleness-report.ts'
 import { explainWire } from '../admin/explain.ts'
+import type { QuotaCounts } from '../quotas/counts.ts'
+import type { Limiters } from '../quotas/limiters.ts'
+import { Quota } from '../quotas/quota.ts'
 import { Handler } from '../request/handler.ts'
 import { ModeSwitch, policiesOf, type Settings } from '../request/settings.ts'
 import type { UpstreamState } from '../upstream/endpoint.ts'
+import type { Concurrency, QueueFigures } from '../upstream/slots.ts'
 import { onlyServer, TracedUpstream } from '../upstream/traced.ts'
 import type { HttpUpstream, UpstreamSettings } from '../upstream/upstream.ts'
 import { type SegmentFigures, SegmentWatcher } from '../upstream/witness.ts'
@@ -34,6 +38,10 @@ export interface BackendRuntimeFigures {
   readonly upstreams: readonly UpstreamState[]
   /** Queries since the start that no client waited for. */
   readonly background: BackgroundCounts
+  /** Queries that wait for their turn at the database. */
+  readonly queue: QueueFigures
+  /** Undefined where nobody is limited. */
+  readonly quota?: QuotaCounts | undefined
 }
 
 /** Where a database is, and how to log in there. */
@@ -55,6 +63,8 @@ export interface BackendRuntimeOptions {
   readonly marks: BackendMarks
   /** Where others fetch for the same store. */
   readonly claims?: Claims | undefined
+  /** Counts the tokens of clients. */
+  readonly limiters: Pick<Limiters, 'of'>
   /** Where what is learned is kept; in memory only without. */
   readonly evidenceCells?: Cells | undefined
   readonly settings: () => Settings
@@ -81,6 +91,7 @@ export class BackendRuntime {
   readonly #cache: IntervalCache
   readonly #flavour: FlavourWatch
   readonly #upstream: HttpUpstream
+  readonly #quota: Quota
   /** What was known about the database at the beginning. */
   readonly #known: Flavour | undefined
   readonly #witness: Witness | undefined
@@ -104,10 +115,11 @@ export class BackendRuntime {
     const connections = { connections: limits.upstreamConnections, idleTimeoutMs: limits.upstreamTimeoutMs }
     const onHeldCut = () => telemetry?.metrics.observeCut('held_connection')
     const onSlowReader = () => telemetry?.metrics.observeCut('slow_reader')
+    const concurrency = () => partOf(settings().concurrency, common.threads)
     // With one database there is nothing to choose: asking it is the probe.
     const probe = urls.length > 1 && { probe: { path: backend.flavour.path, intervalMs: probeMs } }
     const upstream = new TracedUpstream(
-      { ...address, ...connections, ...probe, url, clock, pace, via, onHeldCut },
+      { ...address, ...connections, ...probe, url, clock, pace, via, onHeldCut, concurrency },
       tracing,
     )
     const flavour = new FlavourWatch(backend.flavour, upstream, clock)
@@ -147,6 +159,11 @@ export class BackendRuntime {
       coalescing: true,
       ...(options.claims && { claims: options.claims }),
     })
+    this.#quota = new Quota({
+      ...{ backend: name, clock, limiters: options.limiters, log: telemetry?.log },
+      terms: () => settings().quota,
+      partition: () => settings().terms.identity,
+    })
     this.name = name
     this.handler = new Handler({
       ...limits,
@@ -165,6 +182,7 @@ export class BackendRuntime {
       via,
       settings,
       runtime,
+      quota: this.#quota,
     })
     this.#cache = cache
     this.sampling = cache.sampling
@@ -213,6 +231,8 @@ export class BackendRuntime {
       requests: this.handler.inFlight,
       upstreams: this.#upstream.upstreams(),
       background: this.#cache.background,
+      queue: this.#upstream.queue,
+      quota: this.#quota.isActive ? this.#quota.counts : undefined,
     }
   }
 
@@ -240,6 +260,14 @@ export class BackendRuntime {
     return this.#upstream.close()
   }
 }
+
+/** Each thread may send its part of the queries; at least one, or it could not serve. */
+const partOf = (all: Concurrency | undefined, threads: number): Concurrency | undefined =>
+  all && {
+    ...all,
+    limit: Math.max(1, Math.floor(all.limit / threads)),
+    queue: Math.ceil(all.queue / threads),
+  }
 
 function upstreamUrl(text: string): URL {
   const url = URL.parse(text)

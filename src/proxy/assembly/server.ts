@@ -14,6 +14,7 @@ import type { NamedStore } from '../../telemetry/store-families.ts'
 import type { SwitchableMode } from '../admin/shadow.ts'
 import type { SharedStore } from '../fleet/fleet.ts'
 import { SharedModes } from '../fleet/shared-modes.ts'
+import { Limiters } from '../quotas/limiters.ts'
 import type { Mode } from '../request/settings.ts'
 import type { SegmentFigures } from '../upstream/witness.ts'
 import type { LearningFigures } from './backend-learning.ts'
@@ -34,6 +35,7 @@ export interface ProxyServer {
   readonly purge: Purge
   /** What shadow mode has found out about any of them. */
   readonly shadowLog: ShadowLog
+  readonly limiters: Limiters
   /** The far stores that other nodes may share. */
   readonly sharedStores: readonly SharedStore[]
   /** Stops listening, lets requests under way finish within the drain limit, then closes everything. */
@@ -62,6 +64,13 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
   const common = commonOf(options)
   const { budget, via, shadowLog, pieces, backlog } = common
   const storage = parts.storage ?? ownStorage(options, budget)
+  const partsOf = (name: string | undefined) => storage.partsOf(storage.of(name))
+  const limiters = new Limiters({
+    clock,
+    cells: (partsOf(options.quotaStore).cells ?? partsOf(undefined).cells)!,
+    terms: () => databases[0]?.settings().quota,
+    onChange: parts.hooks?.onLimits,
+  })
   const backendRuntimes = databases.map((database) => {
     const store = storage.of(database.farStore)
     const { marks, claims, evidenceCells } = storage.partsOf(store)
@@ -73,7 +82,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     }
     const known = parts.known?.get(name)
     const backendRuntime = new BackendRuntime(common, {
-      ...{ ...database, store, mark, known },
+      ...{ ...database, store, mark, known, limiters },
       ...{ marks: marks.of(name), claims, evidenceCells },
     })
     return { ...database, store, marks, backendRuntime }
@@ -98,6 +107,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     await Promise.all(backendRuntimes.map(({ backendRuntime }) => backendRuntime.close()))
     await purge.close()
     await Promise.all(backendRuntimes.map(({ backendRuntime }) => backendRuntime.learning.close()))
+    await limiters.close()
     await parts.beforeStoresClose?.()
     await storage.close()
   }
@@ -131,6 +141,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     leases: () => storage.leases(),
     purge,
     shadowLog,
+    limiters,
     databases: backendRuntimes.map((each) => ({
       name: each.name,
       backendRuntime: each.backendRuntime,

@@ -17,6 +17,7 @@ import type { Asked, Reply } from '../front/exchange.ts'
 import { maxShortBytes, type ShortBody } from '../front/send-buffer.ts'
 import { memoryOf, sendWhole } from '../front/send-whole.ts'
 import { type Patience, StallWatch } from '../front/stall.ts'
+import type { Ticket } from '../quotas/ticket.ts'
 import { type MemoryOptions, ReplyMemory } from './reply-memory.ts'
 
 export interface OutgoingOptions extends Patience, PackOptions, MemoryOptions {
@@ -51,6 +52,10 @@ export class Outgoing implements Client, StreamTarget, Visit {
   isForwarded = false
   /** Whether it counts as a request under way. */
   isCounted = false
+  /** The body of the request is still arriving: after a refusal the connection cannot be used again. */
+  hasUnreadBody = false
+  /** Where the client is limited. */
+  ticket: Ticket | undefined
   bytes = 0
   readonly #request: Asked
   readonly #response: Reply
@@ -302,6 +307,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
 
   #ownHeaders(headers: HeaderList): string[] {
     const list = decisionHeaders(this.decision, headers)
+    if (this.ticket !== undefined) list.push(...this.ticket.fields)
     list.push('Server-Timing', serverTiming(this.decision, this.totalMs), 'Via', `1.1 ${this.#options.via}`)
     return list
   }

@@ -54,6 +54,8 @@ export class Renderer {
         })
       case 'not-cached':
         return this.#own.refuse(outgoing, 'only_if_cached', 'the answer is not stored as a whole')
+      case 'over-quota':
+        return this.#own.overQuota(outgoing, answer.refusal, outgoing.ticket!.entity)
       case 'client-gone':
         return outgoing.isCancelled ? undefined : this.#own.clientGone(outgoing)
       default:
@@ -66,7 +68,25 @@ export class Renderer {
     return this.forward(outgoing, { ...wire, body, isQuery: true }, why)
   }
 
-  async forward(outgoing: Outgoing, request: ForwardRequest, why: Bypass<string>): Promise<void> {
+  forward(outgoing: Outgoing, request: ForwardRequest, why: Bypass<string>): Promise<void> {
+    return this.charged(outgoing, () => this.#forward(outgoing, request, why))
+  }
+
+  /** Passes a request on once its flat cost is paid, and gives that back where the database failed or the client left. */
+  async charged(outgoing: Outgoing, pass: () => Promise<void>): Promise<void> {
+    const charge = await outgoing.ticket?.chargeForwarded()
+    if (charge === undefined) return pass()
+    if ('refusal' in charge) {
+      this.#own.overQuota(outgoing, charge.refusal, outgoing.ticket!.entity)
+      return
+    }
+    await pass()
+    const { outcome, upstreamStatus = 0 } = outgoing.decision
+    if (outcome === 'error' || outcome === 'refused' || upstreamStatus >= 500 || outgoing.isGone)
+      charge.refund()
+  }
+
+  async #forward(outgoing: Outgoing, request: ForwardRequest, why: Bypass<string>): Promise<void> {
     const { decision } = outgoing
     outgoing.isForwarded = true
     resetDecision(decision)
