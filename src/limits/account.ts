@@ -1,6 +1,6 @@
 /** The limits of one entity for one resource, and the rows of cells that they are counted in. */
 import type { Clock, EpochMs } from '../core/clock.ts'
-import type { BucketLevel, BucketLimit, Cells, TakeOutcome, TokenTake } from '../stores/cells.ts'
+import type { BucketLevel, BucketLimit, CellRefusal, Cells, TakeOutcome, TokenTake } from '../stores/cells.ts'
 import type { MaybePromise } from '../stores/store.ts'
 import { bucketId } from './bucket-ids.ts'
 import { ChargedRow } from './charged-row.ts'
@@ -23,6 +23,7 @@ export interface Charged {
   readonly limits: readonly LimitStatus[]
 }
 
+type Exceeded = Extract<TakeOutcome, { readonly exceeded: unknown }>
 export type Consume = Readonly<Record<string, number>>
 
 export interface AccountName {
@@ -77,13 +78,11 @@ export class Account {
     const id = this.#idOf(shard!)
     const take = this.#takeOf(shard!, 'take', consume)
     return andThen(this.#terms.cells.take(id, take), (outcome) => {
-      const levels = levelsOf(outcome)
-      if (outcome.ok)
-        return {
-          ok: true,
-          row: new ChargedRow(this.#terms.cells, id, take.limits),
-          limits: this.#statuses(levels),
-        } as const
+      if (!('levels' in outcome)) throw failed(outcome.reason)
+      if (outcome.ok) {
+        const row = new ChargedRow(this.#terms.cells, id, take.limits)
+        return { ok: true, row, limits: this.#statuses(outcome.levels) } as const
+      }
       const refusal = soonest(before, this.#refusalOf(outcome))
       return others.length === 0 ? refusal : this.#chargeOneOf(others, consume, refusal)
     })
@@ -114,10 +113,8 @@ export class Account {
     }))
   }
 
-  #refusalOf(outcome: TakeOutcome): Refusal {
-    if (outcome.ok || !('exceeded' in outcome)) throw new Error('the outcome is no refusal')
-    const { retryAfterMs } = outcome
-    const limits = this.#statuses(outcome.levels, outcome.exceeded)
+  #refusalOf({ levels, exceeded, retryAfterMs }: Exceeded): Refusal {
+    const limits = this.#statuses(levels, exceeded)
     return retryAfterMs === undefined
       ? { ok: false, cause: 'never', limits, source: this.source }
       : { ok: false, cause: 'exceeded', retryAfterSeconds: retryAfterMs / 1000, limits, source: this.source }
@@ -135,7 +132,10 @@ export class Account {
   }
 
   #statusOf(outcomes: readonly TakeOutcome[]): EntityStatus {
-    const rows = outcomes.map(levelsOf)
+    const rows = outcomes.map((outcome) => {
+      if (!('levels' in outcome)) throw failed(outcome.reason)
+      return outcome.levels
+    })
     const limits = this.#counted.limits.map((limit, i) => ({
       limit,
       available: rows.reduce((sum, levels) => sum + tokensIn(levels[i]!), 0),
@@ -161,11 +161,8 @@ const costOf = ({ name }: { readonly name: string }, consume: Consume): number =
 
 const tokensIn = ({ level, unitsPerToken }: BucketLevel): number => Math.floor(level / unitsPerToken)
 
-/** A row that could not be reached, or not be changed, is a failure of the store. */
-function levelsOf(outcome: TakeOutcome): readonly BucketLevel[] {
-  if ('levels' in outcome) return outcome.levels
-  throw new Error(`the cells refuse a token bucket: ${outcome.reason}`)
-}
+/** A row that could not be reached, or not be changed: the limiter allows or blocks then. */
+const failed = (reason: CellRefusal): Error => new Error(`the cells refuse a token bucket: ${reason}`)
 
 const soonest = (a: Refusal | undefined, b: Refusal): Refusal =>
   a !== undefined && (a.retryAfterSeconds ?? Infinity) <= (b.retryAfterSeconds ?? Infinity) ? a : b

@@ -96,6 +96,8 @@ for (const network of networks)
       const permit = mustPermit(await rig.limiter().acquire(asked))
       assert.deepEqual([permit.source, permit.isDegraded, permit.limits], [undefined, undefined, []])
       assert.equal(await rig.limiter().status('a', 'main'), undefined)
+      rig.entities.set('a', { source: 'entity', limits: [] })
+      assert.ok(mustPermit(await rig.limiter().acquire(asked)).source === undefined)
     })
 
     test('status says where limits come from, what is left, and when the row is collected', async () => {
@@ -151,7 +153,7 @@ for (const network of networks)
         () => {
           throw new Error('down')
         },
-        () => ({ source: 'system', limits: [] }) as const,
+        () => ({ source: 'system', limits: [{ ...rpm, capacity: 0 }] }) as const,
       ]) {
         const own = rig.limiter({ resolver: { resolve }, onUnavailable: 'block' })
         assert.equal(mustRefuse(await own.acquire(asked)).cause, 'unavailable')

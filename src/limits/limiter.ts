@@ -77,7 +77,7 @@ class CellLimiter implements Limiter {
         limits !== undefined
           ? this.#acquire(request, { source: 'override', limits })
           : andThen(resolver!.resolve(request.entity, request.resource), (resolved) =>
-              resolved === undefined ? uncountedPermit : this.#acquire(request, resolved),
+              hasLimits(resolved) ? this.#acquire(request, resolved) : uncountedPermit,
             ),
       () => this.#unavailable(),
     )
@@ -86,9 +86,8 @@ class CellLimiter implements Limiter {
   status(entity: string, resource: string): MaybePromise<EntityStatus | undefined> {
     checkNames(entity, resource)
     if (this.#resolver === undefined) return undefined
-    return andThen(
-      this.#resolver.resolve(entity, resource),
-      (resolved) => resolved && this.#account(entity, resource, resolved).status(),
+    return andThen(this.#resolver.resolve(entity, resource), (resolved) =>
+      hasLimits(resolved) ? this.#account(entity, resource, resolved).status() : undefined,
     )
   }
 
@@ -112,9 +111,8 @@ class CellLimiter implements Limiter {
   ): MaybePromise<Account | undefined> {
     if (parent === undefined || parent === entity || this.#resolver === undefined) return undefined
     checkNames(parent, resource)
-    return andThen(
-      this.#resolver.resolve(parent, resource),
-      (resolved) => resolved && this.#account(parent, resource, resolved),
+    return andThen(this.#resolver.resolve(parent, resource), (resolved) =>
+      hasLimits(resolved) ? this.#account(parent, resource, resolved) : undefined,
     )
   }
 
@@ -155,6 +153,10 @@ class CellLimiter implements Limiter {
     return this.#onUnavailable === 'allow' ? degradedPermit : { ok: false, cause: 'unavailable', limits: [] }
   }
 }
+
+/** A level without limits exempts its entities. */
+const hasLimits = (resolved: ResolvedLimits | undefined): resolved is ResolvedLimits =>
+  resolved !== undefined && resolved.limits.length > 0
 
 /** Throws before anything is touched. */
 function checkRequest({ entity, resource, consume, limits }: AcquireRequest): void {

@@ -38,8 +38,8 @@ export class CountedPermit implements Permit {
     return this.#isRefunded ? undefined : this.#onAll((row) => row.adjust(delta))
   }
 
+  /** Afterwards the rows have nothing of this permit left to give back. */
   refund(): MaybePromise<void> {
-    if (this.#isRefunded) return
     this.#isRefunded = true
     return this.#onAll((row) => row.refund())
   }

@@ -85,7 +85,8 @@ export const cellLimitLaws: Readonly<Record<string, CellLaw>> = {
     assert.deepEqual(levelsOf(await cells.take(id, both(0, 0))).map(available), [100, 9998])
   },
 
-  async 'changed parameters rescale the level: tokens stay, rounded down, up to the capacity'({ cells }) {
+  async 'changed parameters rescale the level: tokens stay, rounded down, up to the capacity'(context) {
+    const { cells, clock } = context
     await cells.take(id, takeOf(per100, 40))
     const wider = bucket(200, 6, 1)
     assert.equal(available(levelsOf(await cells.take(id, takeOf(wider, 10)))[0]!), 50)
@@ -93,6 +94,7 @@ export const cellLimitLaws: Readonly<Record<string, CellLaw>> = {
     await cells.take(id, takeOf(odd, 1))
     await cells.take(id, adjustBy(100))
     assert.equal(levelsOf(await cells.take(id, takeOf(odd, 0)))[0]!.level, -51 * 7)
+    await clock.advance(1)
     assert.equal(levelsOf(await cells.take(id, takeOf(bucket(200, 2, 1), 0)))[0]!.level, -102)
     await cells.take(id, adjustBy(-251))
     assert.equal(available(levelsOf(await cells.take(id, takeOf(bucket(30, 600, 1), 1)))[0]!), 29)
