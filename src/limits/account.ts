@@ -144,15 +144,20 @@ export class Account {
     return { source: this.source, limits, ttl: this.#ttlOf(outcomes) }
   }
 
-  /** Of the row that is kept longest. A row that does not exist yet is treated as if it were written now. */
+  /**
+   * Of the row that is kept longest. Whether a row is kept for ever follows from the limits in force: they may have changed since it was
+   * written, and its next use writes it so. Until then it can only be lost full. A row that does not exist yet is treated as if
+   * it were written now.
+   */
   #ttlOf(outcomes: readonly TakeOutcome[]): EpochMs | 'none' {
     const keepMs = this.#keepMs()
+    if (keepMs === 'forever') return 'none'
     const ends = outcomes.map((outcome) => {
       const collectAt = outcome.ok ? outcome.collectAt : undefined
-      if (collectAt === undefined) return keepMs === 'forever' ? keepMs : this.#terms.clock.now() + keepMs
-      return collectAt === 'never' ? 'forever' : collectAt * 1000
+      const isTimed = collectAt !== undefined && collectAt !== 'never'
+      return isTimed ? collectAt * 1000 : this.#terms.clock.now() + keepMs
     })
-    return ends.includes('forever') ? 'none' : Math.max(...(ends as readonly number[]))
+    return Math.max(...ends)
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Who changed which limits, when, and what they were before. A row is written before the change is made, and taken back where
  * the change was not made: a change without its row cannot happen. Where the process ends in between, or the store does not say what
- * came of a change, the row stays. Rows are kept for 90 days, in one partition per day.
+ * came of a change, the row stays. Rows are kept for 90 days, in one partition per month.
  */
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { newUuid } from '../core/uuid.ts'
@@ -43,7 +43,15 @@ const dayMs = 86_400_000
 const schema = 1
 const maxAuthorLength = 128
 
-const pkOf = (at: EpochMs): string => `LIMITS#AUDIT#${new Date(at).toISOString().slice(0, 10)}`
+/** 90 days lie in at most so many months. */
+const maxMonths = 4
+
+/** `back`: so many months before the one of `at`. */
+function pkOf(at: EpochMs, back = 0): string {
+  const date = new Date(at)
+  const month = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - back))
+  return `LIMITS#AUDIT#${month.toISOString().slice(0, 7)}`
+}
 
 /** Why a name cannot stand in an audit row; undefined where it can. */
 export function authorMistake(by: string): string | undefined {
@@ -86,12 +94,12 @@ export class AuditLog {
     }
   }
 
-  /** Reads day by day, backwards, until there are enough. Rejects where the store fails. */
+  /** Reads month by month, backwards, until there are enough. Rejects where the store fails. */
   async list({ entity, resource, limit }: AuditQuery): Promise<readonly AuditRecord[]> {
     const found: AuditRecord[] = []
     const now = this.#clock.now()
-    for (let day = 0; day <= auditDays && found.length < limit; day++) {
-      const rows = await this.#cells.list(pkOf(now - day * dayMs), schema)
+    for (let back = 0; back < maxMonths && found.length < limit; back++) {
+      const rows = await this.#cells.list(pkOf(now, back), schema)
       for (const [, cell] of rows.toReversed()) {
         const record = recordIn(cell)
         if (record !== undefined && isAsked(record, { entity, resource })) found.push(record)

@@ -13,7 +13,7 @@ export function countedLimiter(limiter: Limiter, usage: UsageCounter): Limiter {
     }
     if (outcome.isDegraded === true) return outcome
     usage.permitted(entity, resource, consume)
-    return new CountedPermit(outcome, request, usage)
+    return new UsagePermit(outcome, request, usage)
   }
   return {
     acquire(request) {
@@ -26,7 +26,7 @@ export function countedLimiter(limiter: Limiter, usage: UsageCounter): Limiter {
   }
 }
 
-class CountedPermit implements Permit {
+class UsagePermit implements Permit {
   readonly ok = true
   readonly source?: LimitSource
   readonly limits: readonly LimitStatus[]

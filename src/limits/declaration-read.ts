@@ -1,7 +1,8 @@
 /**
  * Reads a declaration: `{limits, resources: {NAME: limits}, entities: {NAME: {parent, limits, resources: {NAME: limits}}}}`, where
- * limits are a list of `{name, capacity, refillAmount, refillPeriodSeconds}` or texts such as `requests:100/min:200`. Only
- * name and capacity are required: the refill is the capacity, every 60 s.
+ * limits are a list of `{name, capacity, refill, every}`, as in the configuration, or texts such as `requests:100/min:200`. The members may
+ * also be called as in the library (`refillAmount`, `refillPeriodSeconds`). Only name and capacity are required: the refill is
+ * the capacity, every 60 s.
  */
 import type { Declared } from './declaration.ts'
 import type { Limit } from './limit.ts'
@@ -17,7 +18,7 @@ export interface Misread {
 const maxDeclared = 100_000
 const setFields = ['limits', 'resources', 'entities']
 const entityFields = ['parent', 'limits', 'resources']
-const limitFields = ['name', 'capacity', 'refillAmount', 'refillPeriodSeconds']
+const limitFields = ['name', 'capacity', 'refill', 'refillAmount', 'every', 'refillPeriodSeconds']
 
 export function readDeclaration(given: unknown): readonly Declared[] | Misread {
   try {
@@ -86,14 +87,19 @@ function limitIn(given: unknown, where: string): Limit {
     const limit = readLimitText(given)
     return 'mistake' in limit ? fail(where, limit.mistake) : limit
   }
-  const {
-    name,
-    capacity,
-    refillAmount = capacity,
-    refillPeriodSeconds = 60,
-  } = mapIn(given, where, limitFields)
+  const fields = mapIn(given, where, limitFields)
+  const { name, capacity, refill = capacity, refillAmount = refill, every = '60s' } = fields
+  const { refillPeriodSeconds = secondsIn(every, where) } = fields
   // What is no whole number is found when the whole set is checked.
   return { name, capacity, refillAmount, refillPeriodSeconds } as Limit
+}
+
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+function secondsIn(given: unknown, where: string): number {
+  const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(String(given)) ?? []
+  if (unit === undefined) fail(where, 'every is a time in whole seconds, such as 60s, 5m, 1h or 1d')
+  return Number(count) * unitSeconds[unit]!
 }
 
 function parentIn(given: unknown, entity: string, where: string): string {

@@ -66,16 +66,29 @@ test('only the capacity of a limit is required', () => {
   ])
 })
 
+test('limits may be written as in the configuration, and as in the library', () => {
+  const limit = { name: 'a', capacity: 7, refillAmount: 3, refillPeriodSeconds: 7200 }
+  const asConfigured = { name: 'a', capacity: 7, refill: 3, every: '2h' }
+  assert.deepEqual(read({ limits: [limit] }), read({ limits: [asConfigured] }))
+})
+
 test('a mistake is named with its place', () => {
   for (const [given, sentence] of [
     [null, /^the declaration: expected a map with limits, resources, entities$/],
     [[], /expected a map/],
     [{ limit: [] }, /"limit" is not known/],
     [{ limits: {} }, /^limits: expected a list/],
-    [{ limits: [] }, /^limits: .*at least one/],
+    [{ limits: [] }, /^limits: There are no limits/],
     [{ limits: [5] }, /^limits\[0\]: expected a map with name/],
-    [{ limits: [{ name: 'a' }] }, /^limits: capacity of limit a is a whole number above 0$/],
+    [
+      { limits: [{ name: 'a' }] },
+      /^limits: capacity of the limit "a" is undefined, not a whole number above 0/,
+    ],
     [{ limits: [{ name: 'a', capacity: 1, burst: 2 }] }, /"burst" is not known/],
+    [
+      { limits: [{ name: 'a', capacity: 1, every: '1.5s' }] },
+      /^limits\[0\]: every is a time in whole seconds/,
+    ],
     [{ limits: ['a:b'] }, /^limits\[0\]: "a:b" is no limit/],
     [{ resources: { 'a b': ['x:1'] } }, /^resources\.a b: "a b" is no name of a resource/],
     [{ entities: { 'a#b': {} } }, /^entities\.a#b: .*no name of an entity/],
@@ -84,6 +97,7 @@ test('a mistake is named with its place', () => {
     [{ entities: { a: { parent: 'b' }, b: { parent: 'c' } } }, /b has a parent itself/],
     [{ entities: { a: { resources: { main: ['x:0'] } } } }, /^entities\.a\.resources\.main: /],
     [{ entities: { ['x'.repeat(5000)]: {} } }, /^entities\.x{80}: the name of an entity has at most 256/],
+    [{ limits: [{ name: 'x'.repeat(1_000_000), capacity: 1 }] }, /^limits: The limit name "xxx/],
     [{ limits: Array.from({ length: 200_000 }, () => 'a:1') }, /too many/],
   ] as const) {
     const declared = readDeclaration(given)

@@ -97,14 +97,14 @@ test('names that could be taken for keys, and limits that cannot be counted, are
     [{ resource: '_default_', limits: fine }, /is no name of a resource/],
     [{ resource: 'a b', limits: fine }, /is no name of a resource/],
     [{ resource: 'r'.repeat(65), limits: fine }, /at most 64/],
-    [{ limits: [] }, /at least one limit/],
-    [{ limits: [perMinute('a#b', 1)] }, /no name of a limit/],
-    [{ limits: [perMinute('a', 0)] }, /capacity of limit a is a whole number above 0/],
+    [{ limits: [] }, /There are no limits/],
+    [{ limits: [perMinute('a#b', 1)] }, /limit name "a#b" is not/],
+    [{ limits: [perMinute('a', 0)] }, /capacity of the limit "a" is 0, not a whole number above 0/],
     [{ limits: [perMinute('a', 1.5)] }, /whole number/],
     [{ limits: [perMinute('a', 2 ** 53)] }, /whole number/],
-    [{ limits: [{ ...perMinute('a', 2 ** 50), refillAmount: 7 }] }, /too large to be counted/],
-    [{ limits: [perMinute('a', 1), perMinute('a', 2)] }, /given twice/],
-    [{ limits: Array.from({ length: 17 }, (_, i) => perMinute(`l${i}`, 1)) }, /at most 16 limits/],
+    [{ limits: [{ ...perMinute('a', 2 ** 50), refillAmount: 7 }] }, /cannot be counted exactly/],
+    [{ limits: [perMinute('a', 1), perMinute('a', 2)] }, /Two limits have the name "a"/],
+    [{ limits: Array.from({ length: 17 }, (_, i) => perMinute(`l${i}`, 1)) }, /one row holds at most 16/],
     [{ entity: 'a', parent: 'a' }, /not its own parent/],
     [{ entity: 'a', parent: 'b#c' }, /no name of an entity/],
     [{ resource: 'main', parent: 'b' }, /belongs to an entity/],
@@ -172,7 +172,9 @@ test('every change is audited with what was there before, and what changes nothi
   assert.equal(all[2]!.author.from, '10.0.0.1')
   assert.deepEqual((await registry.audit.list({ limit: 1 })).length, 1)
   assert.deepEqual(await registry.audit.list({ limit: 10, entity: 'b' }), [])
-  await clock.advance(90 * 86_400_000)
+  await clock.advance(89 * 86_400_000)
+  assert.equal((await registry.audit.list({ limit: 100 })).length, 2)
+  await clock.advance(86_400_000)
   assert.deepEqual(await registry.audit.list({ limit: 100 }), [])
 })
 

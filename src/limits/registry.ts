@@ -3,7 +3,7 @@
  * replaces all below it. The configuration gives limits of the system and of resources; those that are stored at the same level
  * replace them. Changes made through this registry hold at once here, and elsewhere when the cached row has expired.
  */
-import type { Clock } from '../core/clock.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
 import { type Cell, type CellId, type Cells, unchangedSince } from '../stores/cells.ts'
 import type { MaybePromise } from '../stores/store.ts'
 import { AuditLog, type Author, authorMistake } from './audit.ts'
@@ -15,6 +15,7 @@ import {
   emptyRow,
   isEmptyRow,
   type LimitRow,
+  type LimitTarget,
   limitsPk,
   limitsSchema,
   ownerOf,
@@ -30,13 +31,15 @@ export interface BaseLimits {
 }
 
 export interface RegistryOptions {
-  readonly clock: Clock
+  readonly clock?: Clock
   /** Asked at every resolution, so that a reload takes effect at once. None, unless told. */
   readonly base?: () => BaseLimits
   /** How long a row is used after it was read; 60 s unless told. 0: every resolution reads. */
   readonly cacheTtlMs?: number
   /** The most entities whose rows are remembered; 10 000 unless told. */
   readonly maxCached?: number
+  /** Called after a change was made, or may have been: other caches in this process are to forget the row. */
+  readonly onChange?: ((target: LimitTarget) => MaybePromise<void>) | undefined
 }
 
 export type ChangeOutcome =
@@ -62,15 +65,17 @@ export class LimitRegistry implements LimitResolver {
   readonly audit: AuditLog
   readonly #cells: Cells
   readonly #base: () => BaseLimits
+  readonly #onChange: NonNullable<RegistryOptions['onChange']>
   readonly #entities: ResolutionCache<LimitRow>
   readonly #resources: ResolutionCache<LimitRow>
   readonly #system: ResolutionCache<LimitRow>
 
-  constructor(cells: Cells, options: RegistryOptions) {
-    const { clock, base = () => ({}), cacheTtlMs: ttlMs = 60_000, maxCached = 10_000 } = options
+  constructor(cells: Cells, options: RegistryOptions = {}) {
+    const { clock = systemClock, base = () => ({}), cacheTtlMs: ttlMs = 60_000, maxCached = 10_000 } = options
     this.audit = new AuditLog(cells, clock)
     this.#cells = cells
     this.#base = base
+    this.#onChange = options.onChange ?? (() => {})
     const common = { clock, ttlMs }
     this.#entities = new ResolutionCache({
       ...{ ...common, maxEntries: maxCached },
@@ -124,7 +129,8 @@ export class LimitRegistry implements LimitResolver {
         if (outcome !== 'lost') return outcome
       }
     } catch {
-      this.#forget(edit)
+      this.forget(edit)
+      await this.#onChange(targetOf(edit))
       return { ok: false, reason: 'unavailable', sentence: notStored }
     }
     return { ok: false, reason: 'busy', sentence: 'others keep changing the same limits: try again' }
@@ -143,6 +149,7 @@ export class LimitRegistry implements LimitResolver {
     const stored = await this.#store(id, after, cell)
     if (stored === 'ok') {
       this.#remember(edit, isEmptyRow(after) ? undefined : after)
+      await this.#onChange(targetOf(edit))
       return { ok: true, isChanged: true, version: after.version }
     }
     await this.audit.withdraw(audited)
@@ -181,12 +188,18 @@ export class LimitRegistry implements LimitResolver {
     else this.#system.set(systemKey, row)
   }
 
-  #forget({ entity, resource }: LimitEdit): void {
+  /** The next resolution reads the row of a target. */
+  forget({ entity, resource }: LimitTarget): void {
     if (entity !== undefined) this.#entities.forget(entity)
     else if (resource !== undefined) this.#resources.forget(resource)
     else this.#system.forget(systemKey)
   }
 }
+
+const targetOf = ({ entity, resource }: LimitEdit): LimitTarget => ({
+  ...(entity !== undefined && { entity }),
+  ...(resource !== undefined && { resource }),
+})
 
 const rankOf = ({ entity, resource }: ListedRow): number =>
   entity !== undefined ? 2 : resource !== undefined ? 1 : 0

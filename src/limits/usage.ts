@@ -4,7 +4,7 @@
  * twice, or again after a failure, changes nothing. Readers add up the rows of all processes. A process that dies loses
  * what it counted since the last write.
  */
-import type { Clock, EpochMs, Timer } from '../core/clock.ts'
+import { type Clock, type EpochMs, systemClock, type Timer } from '../core/clock.ts'
 import { newUuid } from '../core/uuid.ts'
 import { type Cells, whateverIsThere } from '../stores/cells.ts'
 import {
@@ -19,7 +19,7 @@ import {
 } from './usage-window.ts'
 
 export interface UsageOptions {
-  readonly clock: Clock
+  readonly clock?: Clock
   /** How often sums are written; 30 s unless told. */
   readonly flushMs?: number
   /** Entities and resources that are counted one by one in a window; 10 000 unless told. Others are counted together. */
@@ -46,7 +46,8 @@ export class UsageCounter {
   #timer: Timer | undefined
   #flushing: Promise<boolean> = Promise.resolve(true)
 
-  constructor(cells: Cells, { clock, flushMs = 30_000, maxEntries = 10_000 }: UsageOptions) {
+  constructor(cells: Cells, options: UsageOptions = {}) {
+    const { clock = systemClock, flushMs = 30_000, maxEntries = 10_000 } = options
     this.#cells = cells
     this.#clock = clock
     this.#flushMs = flushMs

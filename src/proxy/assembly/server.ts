@@ -69,6 +69,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     clock,
     cells: (partsOf(options.quotaStore).cells ?? partsOf(undefined).cells)!,
     terms: () => databases[0]?.settings().quota,
+    onChange: parts.hooks?.onLimits,
   })
   const backendRuntimes = databases.map((database) => {
     const store = storage.of(database.farStore)

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts'
 import { countedLimiter } from '../../limits/counted-limiter.ts'
 import type { EntityStatus, Limiter } from '../../limits/limit.ts'
 import { limiter } from '../../limits/limiter.ts'
-import { LimitRegistry } from '../../limits/registry.ts'
+import { LimitRegistry, type RegistryOptions } from '../../limits/registry.ts'
 import { readUsage, UsageCounter, type UsageInWindow, type UsageQuery } from '../../limits/usage.ts'
 import type { Cells } from '../../stores/cells.ts'
 import type { MaybePromise } from '../../stores/store.ts'
@@ -14,6 +14,7 @@ export interface LimitersOptions {
   readonly clock: Clock
   /** The terms of any backend; undefined while the configuration has no quotas. */
   readonly terms: () => QuotaTerms | undefined
+  readonly onChange?: RegistryOptions['onChange']
 }
 
 export class Limiters {
@@ -23,9 +24,9 @@ export class Limiters {
   readonly #made = new WeakMap<QuotaTerms, Limiter>()
 
   constructor(options: LimitersOptions) {
-    const { cells, clock, terms } = options
+    const { cells, clock, terms, onChange } = options
     this.#options = options
-    this.registry = new LimitRegistry(cells, { clock, base: () => terms()?.base ?? {} })
+    this.registry = new LimitRegistry(cells, { clock, base: () => terms()?.base ?? {}, onChange })
     this.usage = new UsageCounter(cells, { clock })
   }
 
