@@ -162,7 +162,8 @@ const hasLimits = (resolved: ResolvedLimits | undefined): resolved is ResolvedLi
 function checkRequest({ entity, resource, consume, limits }: AcquireRequest): void {
   checkNames(entity, resource)
   if (limits !== undefined) checkLimits(limits)
-  for (const [name, tokens] of Object.entries(consume)) {
+  for (const name of Object.keys(consume)) {
+    const tokens = consume[name]!
     if (!(Number.isSafeInteger(tokens) && tokens >= 0))
       throw badLimits(`${JSON.stringify(name)} is to consume ${tokens}, not a whole number of 0 or more.`)
     if (limits !== undefined && !limits.some((limit) => limit.name === name))

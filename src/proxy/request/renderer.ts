@@ -74,8 +74,8 @@ export class Renderer {
 
   /** Passes a request on once its flat cost is paid, and gives that back where the database failed or the client left. */
   async charged(outgoing: Outgoing, pass: () => Promise<void>): Promise<void> {
-    const charge = await outgoing.ticket?.chargeForwarded()
-    if (charge === undefined) return pass()
+    if (outgoing.ticket === undefined) return pass()
+    const charge = await outgoing.ticket.chargeForwarded()
     if ('refusal' in charge) {
       this.#own.overQuota(outgoing, charge.refusal, outgoing.ticket!.entity)
       return

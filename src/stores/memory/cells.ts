@@ -44,6 +44,8 @@ class MemoryCells implements Cells, Rows {
   /** Rows that are never collected. They are apart, so that any number of others cannot evict them. */
   readonly #kept: BoundedMap<string, Cell>
   #rev = 0
+  #lastId: CellId | undefined
+  #lastText = ''
   #sweptAt = Number.NEGATIVE_INFINITY
 
   constructor({ clock, maxRows = 100_000, maxValueBytes = 64 * 1024 }: MemoryCellsOptions) {
@@ -93,7 +95,7 @@ class MemoryCells implements Cells, Rows {
 
   /** A row seen collected is gone for good: a clock that goes back must not bring it back. Buckets keep their debt. */
   stored(id: CellId): Cell | undefined {
-    const text = textOf(id)
+    const text = this.#textOf(id)
     const cell = this.#rows.get(text) ?? this.#kept.get(text)
     if (cell === undefined || cell.levels !== undefined || !isCollected(cell, this.now)) return cell
     this.#rows.delete(text)
@@ -102,7 +104,7 @@ class MemoryCells implements Cells, Rows {
 
   store(id: CellId, row: Omit<Cell, 'rev'>): Revision {
     const rev = String(++this.#rev)
-    const text = textOf(id)
+    const text = this.#textOf(id)
     // The caller may write into its buffer again.
     const value = row.value.byteLength === 0 ? row.value : Uint8Array.from(row.value)
     const cell = { ...row, value, rev }
@@ -125,6 +127,15 @@ class MemoryCells implements Cells, Rows {
   close(): void {
     this.#rows.clear()
     this.#kept.clear()
+  }
+
+  /** An operation looks its row up several times: the text is made, and hashed, once. */
+  #textOf(id: CellId): string {
+    if (id !== this.#lastId) {
+      this.#lastId = id
+      this.#lastText = textOf(id)
+    }
+    return this.#lastText
   }
 
   /** Looks at every row, and therefore not for every new one. */
