@@ -11,11 +11,14 @@ import type { MaybePromise } from '../stores/store.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { objectLaws } from './object-laws.ts'
 import { objectLeaseLaws } from './object-laws-leases.ts'
+import type { Step } from './object-rig.ts'
 import type { CellLaws } from './test-store.ts'
 
 export interface ObjectContext {
   readonly cells: Cells
   readonly clock: FakeClock
+  /** Time passes in such steps, but slowly while the store is at work: what it takes must not count as minutes. */
+  step(ms: number): Step
   /** A further node. `through` changes how it reaches the store. */
   node(options?: ObjectCacheOptions, through?: (cells: Cells) => Cells): ObjectCache
 }
@@ -35,11 +38,36 @@ async function run(options: Omit<CellLaws, 'rounds'>, law: ObjectLaw): Promise<v
   const { cells, end } = await options.create({ clock })
   const ends: (() => MaybePromise<void>)[] = [() => cells.close(), ...(end === undefined ? [] : [end])]
   // The time that operations take is no time of the fake clock: its timeouts would measure the law, not the store.
+  const work = { pending: 0 }
+  const counted = countedCells(cells, work)
+  const step = (ms: number) => () => (work.pending > 0 ? 0.1 : ms)
   const node: ObjectContext['node'] = (given = {}, through = (same) => same) =>
-    objectCache(through(cells), { clock, timeoutSeconds: 'guarded', leaseSeconds: 600, ...given })
+    objectCache(through(counted), { clock, timeoutSeconds: 'guarded', leaseSeconds: 600, ...given })
   try {
-    await law({ cells, clock, node })
+    await law({ cells, clock, node, step })
   } finally {
     for (const each of ends) await each()
+  }
+}
+
+function countedCells(cells: Cells, work: { pending: number }): Cells {
+  const run = async <T>(operation: () => MaybePromise<T>): Promise<T> => {
+    work.pending++
+    try {
+      return await operation()
+    } finally {
+      work.pending--
+    }
+  }
+  return {
+    name: cells.name,
+    capabilities: cells.capabilities,
+    get: (id, v) => run(() => cells.get(id, v)),
+    list: (pk, v) => run(() => cells.list(pk, v)),
+    put: (id, draft, condition) => run(() => cells.put(id, draft, condition)),
+    take: (id, take) => run(() => cells.take(id, take)),
+    remove: (id, condition) => run(() => cells.remove(id, condition)),
+    publish: (changes) => run(() => cells.publish(changes)),
+    close: () => cells.close(),
   }
 }
