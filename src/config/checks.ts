@@ -75,8 +75,12 @@ export const ruleDoesSomething: Check = {
     const conditions = conditionsIn(path) + conditionsIn(userAgent) + conditionsIn(query) + headers.length
     if (!isSet(backend) && conditions === 0)
       report('match', 'has no condition: expected one of backend, path, userAgent, query and headers')
-    if (!rule.bypass && ![rule.policy, rule.maxStaleMs, rule.identity, rule.mode].some(isSet)) {
-      report('', 'changes nothing: expected one of policy, maxStale, bypass, identity and mode')
+    if (
+      !rule.bypass &&
+      rule.objects &&
+      ![rule.policy, rule.maxStaleMs, rule.identity, rule.mode].some(isSet)
+    ) {
+      report('', 'changes nothing: expected one of policy, maxStale, bypass, identity, mode and objects')
     }
   },
 }

@@ -46,6 +46,7 @@ function sample(path: string, { type }: Key): string {
 /** What a key needs beside itself, by the end of its path. */
 const companions: readonly [RegExp, Readonly<Record<string, string>>][] = [
   [/\.cert$/, { key: 'k' }],
+  [/objects\.paths\.\d+\.(?!path$)/, { path: '/p' }],
   [/\.key$/, { cert: 'c' }],
   [/auth\.username$/, { passwordFile: 'p' }],
   [/auth\.password(File)?$/, { username: 'u' }],

@@ -29,6 +29,7 @@ import {
 } from './definition.ts'
 import { keysAreOfItsKind, kindKeys } from './kind-keys.ts'
 import { limitsSection } from './limits-section.ts'
+import { instantSection, objectsSection } from './objects-section.ts'
 import { policySection } from './policy-types.ts'
 import { concurrencySection, quotasSection } from './quotas-section.ts'
 import { runtimeSection } from './runtime-section.ts'
@@ -124,6 +125,8 @@ const backend = section(
       'how long after its TTL a bucket may be served in an outage',
     ),
     concurrency: nested(concurrencySection, 'how many queries the database is given at once'),
+    objects: nested(objectsSection(kinds), 'answers that are cached as a whole'),
+    instant: nested(instantSection, 'queries that are evaluated at one instant'),
     tls: nested(upstreamTls, 'TLS to the database', { apply: 'restart' }),
     auth: nested(auth, 'how Windowpane itself logs in, where a client does not', { apply: 'restart' }),
     ...kindKeys(kinds),
@@ -163,6 +166,7 @@ const rule = section(
     identity: optional(identity, 'another identity'),
     identityHeaders: key(list(headerName), [], { meaning: 'the headers for `identity: headers`' }),
     mode: optional(mode, 'another mode'),
+    objects: key(bool, true, { meaning: '`false`: their answers are not cached as a whole' }),
   },
   { checks: [headersAreListed, ruleDoesSomething] },
 )

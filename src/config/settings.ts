@@ -6,6 +6,7 @@ import type { Identity } from '../engine/http/identity.ts'
 import type { DatabaseOptions } from '../proxy/assembly/options.ts'
 import type { QuotaTerms } from '../proxy/quotas/terms.ts'
 import type { Rule, RuleSubject, Settings, Terms } from '../proxy/request/settings.ts'
+import { wholeSettingsOf } from './objects-section.ts'
 import { policyOf } from './policy-types.ts'
 import { hasQuotas, limitOf, type QuotasConfig } from './quotas-section.ts'
 import type { BackendConfig, Config, MatcherConfig, RuleConfig } from './schema.ts'
@@ -52,6 +53,7 @@ export function settingsOf(config: Config): ReadonlyMap<string, Settings> {
         .filter((rule) => (rule.match.backend ?? name) === name)
       const settings = {
         terms: termsOf(config, backend),
+        whole: wholeSettingsOf(backend),
         rules: rules.map((rule) => ruleOf(config, rule)),
         quota,
         concurrency: concurrencyOf(backend),
@@ -102,6 +104,7 @@ function ruleOf(config: Config, rule: RuleConfig & { readonly name: string }): R
       ...(policy !== undefined && { policy: policyOf(config.policies[policy]!) }),
       ...(maxStaleMs !== undefined && { maxStaleMs }),
       ...(identity !== undefined && { identity: identityOf({ identity, identityHeaders }) }),
+      ...(!rule.objects && { objects: false }),
     },
     matches: (subject) => matches(rule.match, subject),
   }

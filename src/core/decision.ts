@@ -24,8 +24,10 @@ const lookAt = (reason: string): string =>
  */
 export const planningReasons = {
   not_a_range_query: {
-    meaning: 'not a query over a time range (instant queries, labels, metadata, pages): forwarded untouched',
-    remedy: 'Nothing: only queries over a time range are cached.',
+    meaning:
+      'neither a query over a time range nor one whose answer is cached as a whole (pages, writes, unknown paths): forwarded untouched',
+    remedy:
+      'Nothing, unless it is a read that many repeat: objects.paths caches further paths; where objects are off, or in shadow mode, nothing is cached as a whole.',
   },
   malformed_request: {
     meaning:

@@ -117,6 +117,13 @@ export type Answer =
       /** What the body is made of, where it is made of nothing else: equal panes give equal bytes. */
       readonly panes?: readonly Pane[]
     }
+  /** An answer that is kept as a whole. Equal tags mean equal bodies. */
+  | {
+      readonly kind: 'object'
+      readonly headers: HeaderList
+      readonly body: Uint8Array
+      readonly etag: string
+    }
   | { readonly kind: 'response'; readonly response: WholeResponse }
   | { readonly kind: 'failure'; readonly failure: DatabaseFailure }
   | { readonly kind: 'streamed' }

@@ -1,11 +1,12 @@
 /** Every metric with its type, labels and meaning: what is exposed, and what the reference page lists. */
+import { wholeEndpoints } from '../backends/kinds.ts'
 import { cutReasons, outcomes, unstoredReasons } from '../core/decision.ts'
 import { leaseResults } from '../engine/cell-claims.ts'
 import { verifyResults } from '../engine/shadow/log.ts'
 import { breakerStates } from '../stores/breaker.ts'
 import { evictionReasons, storeOperations } from '../stores/figures.ts'
 import { counter, type Family, gauge, histogram } from './exposition.ts'
-import { nodeStates, originStatuses, phases } from './labels.ts'
+import { nodeStates, objectStates, originStatuses, phases } from './labels.ts'
 import { quotaMetrics } from './quota-families.ts'
 import { stalenessMetrics } from './staleness-metrics.ts'
 
@@ -39,6 +40,15 @@ export const families = {
     'windowpane_result_bytes_total',
     'Bytes of answers as sent; those of a partial answer are divided by its buckets.',
     { labels: source },
+  ),
+  objects: counter(
+    'windowpane_objects_total',
+    'Requests for answers that are kept as a whole, by endpoint and state.',
+    {
+      labels: { ...backend, endpoint: wholeEndpoints, state: objectStates },
+      example:
+        'sum by (endpoint) (rate(windowpane_objects_total{state=~"hit|revalidating|collapsed"}[5m])) / sum by (endpoint) (rate(windowpane_objects_total[5m]))',
+    },
   ),
   origin: counter('windowpane_origin_requests_total', 'Queries to the database, by how they ended.', {
     labels: { ...backend, status: originStatuses },

@@ -163,6 +163,7 @@ export class Metrics {
     yield family(families.buckets, ...backends.map((each) => each.buckets()))
     yield family(families.resultBytes, ...this.#pair(families.resultBytes, 'source', this.#bytes))
     yield family(families.origin, ...backends.map((each) => each.origin()))
+    yield family(families.objects, ...backends.map((each) => each.objects()))
     yield family(families.unstored, ...backends.map((each) => each.unstored()))
     yield family(families.interval, ...this.#intervals())
     yield family(families.age, this.#ages.lines(families.age.name, 0, []))
@@ -202,7 +203,9 @@ export class Metrics {
   #observeBytes(record: RequestRecord): void {
     const cached = bucketsOf(record, 'cache')
     const all = cached + bucketsOf(record, 'origin')
-    const share = all === 0 ? 0 : cached / all
+    // Whole answers have no buckets.
+    const isKept = record.endpoint !== undefined && (record.outcome === 'hit' || record.outcome === 'stale')
+    const share = all === 0 ? (isKept ? 1 : 0) : cached / all
     const isOwn = record.outcome === 'refused' || record.outcome === 'error'
     if (isOwn) return
     this.#bytes[0]! += record.bytes * share

@@ -5,12 +5,16 @@ import type { StoredObject } from './near-objects.ts'
 import { clocksOf, type ObjectClocks, type Position, positionOf, type TermsMs } from './object-clocks.ts'
 import type { ObjectName } from './object-names.ts'
 import { baseOf, isOver, maxSkewMs, type Version } from './object-rows.ts'
-import type { ObjectAnswer, ObjectState } from './objects.ts'
+import type { ObjectAnswer, ObjectDemands } from './objects.ts'
 
 export interface Asked {
   readonly name: ObjectName
   readonly terms: TermsMs
+  readonly demands?: ObjectDemands | undefined
 }
+
+/** How it is handed out. */
+type Handed = Pick<ObjectAnswer, 'state' | 'failure' | 'replaced'>
 
 export class ObjectView {
   readonly #clock: Clock
@@ -21,20 +25,23 @@ export class ObjectView {
     this.#generations = generations
   }
 
-  positionOf(name: ObjectName, version: Version, terms: TermsMs): Position {
+  positionOf({ name, terms, demands }: Asked, version: Version): Position {
     const now = this.#clock.now()
-    if (isOver(version.collectAt, now)) return 'unusable'
+    const { freshFrom = never, usableFrom = never } = demands ?? {}
+    if (isOver(version.collectAt, now) || version.generatedAt < usableFrom) return 'unusable'
     const position = positionOf(clocksFor(version, terms), now)
     // What is not fresh any more for another reason than its age is served only where regenerating fails.
     const isDoubted =
-      version.generatedAt > now + maxSkewMs || this.#invalidatedAt(name, version) !== undefined
+      version.generatedAt > now + maxSkewMs ||
+      version.generatedAt < freshFrom ||
+      this.#invalidatedAt(name, version) !== undefined
     return isDoubted && position !== 'unusable' ? 'error' : position
   }
 
   answer(
     { name, terms }: Asked,
     { version, body }: StoredObject,
-    { state, failure }: { readonly state: ObjectState; readonly failure?: unknown },
+    { state, failure, replaced }: Handed,
   ): ObjectAnswer {
     const { generatedAt, etag, status, headers } = version
     const invalidatedAt = this.#invalidatedAt(name, version)
@@ -42,6 +49,7 @@ export class ObjectView {
     const freshUntil =
       invalidatedAt === undefined ? untouched : Math.min(untouched, invalidatedAt, this.#clock.now())
     const answer = { body, state, generatedAt, etag, status, headers, freshUntil }
+    if (replaced !== undefined) return { ...answer, replaced }
     return failure === undefined ? answer : { ...answer, failure }
   }
 
@@ -49,6 +57,8 @@ export class ObjectView {
     return this.#generations.invalidatedAt(name, version)
   }
 }
+
+const never = Number.NEGATIVE_INFINITY
 
 const clocksFor = (version: Version, asked: TermsMs): ObjectClocks =>
   clocksOf(baseOf(version), version.hasOwnTerms ? version.terms : asked)

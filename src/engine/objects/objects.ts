@@ -59,8 +59,18 @@ export interface ObjectAnswer {
   readonly headers: HeaderList
   /** Below `now` where it is stale. */
   readonly freshUntil: EpochMs
+  /** When the version before it was generated, where this one was generated for this call and there was one. */
+  readonly replaced?: EpochMs | undefined
   /** Why a stale one is served; absent while it is being regenerated in the background. */
   readonly failure?: unknown
+}
+
+/** What one caller asks for beyond the terms. */
+export interface ObjectDemands {
+  /** A version generated before this is not fresh to it: it is regenerated while the caller waits. */
+  readonly freshFrom?: EpochMs
+  /** A version generated before this is not served to it, not even where regenerating fails. */
+  readonly usableFrom?: EpochMs
 }
 
 /** One object, all objects of a tenant with a tag, or all of a tenant. */
@@ -68,7 +78,12 @@ export type Invalidated = string | ObjectKey | { readonly tenant: string; readon
 
 export interface ObjectCache {
   /** At once where a fresh body lies in this process. Rejects with what `render` rejected with where nothing may be served instead. */
-  get(key: string | ObjectKey, render: Render, terms: ObjectTerms): MaybePromise<ObjectAnswer>
+  get(
+    key: string | ObjectKey,
+    render: Render,
+    terms: ObjectTerms,
+    demands?: ObjectDemands,
+  ): MaybePromise<ObjectAnswer>
   /** What is stored, fresh or not, within `staleIfErrorSeconds`; nothing is regenerated. */
   peek(key: string | ObjectKey): MaybePromise<ObjectAnswer | undefined>
   /** Makes objects stale at once; they may still be served where regenerating fails. */

@@ -10,6 +10,8 @@ import { FlavourWatch } from '../../engine/http/flavour.ts'
 import { IntervalCache } from '../../engine/interval-cache.ts'
 import type { BackgroundCounts } from '../../engine/learning/counts.ts'
 import type { BackendMarks } from '../../engine/marks.ts'
+import type { ObjectCache } from '../../engine/objects/objects.ts'
+import { WholeCache } from '../../engine/objects/whole-cache.ts'
 import { Witness } from '../../engine/witness.ts'
 import type { Cells } from '../../stores/cells.ts'
 import type { Store } from '../../stores/store.ts'
@@ -67,6 +69,8 @@ export interface BackendRuntimeOptions {
   readonly limiters: Pick<Limiters, 'of'>
   /** Where what is learned is kept; in memory only without. */
   readonly evidenceCells?: Cells | undefined
+  /** Where answers are kept as a whole. */
+  readonly objects: ObjectCache
   readonly settings: () => Settings
   /** Where its segments are to be watched. */
   readonly segments?: SegmentSettings | undefined
@@ -164,12 +168,15 @@ export class BackendRuntime {
       terms: () => settings().quota,
       partition: () => settings().terms.identity,
     })
+    const { objects } = options
+    const whole = new WholeCache({ ...limits, ...parts, ...hooks, name, objects, marks, backlog })
     this.name = name
     this.handler = new Handler({
       ...limits,
       ...parts,
       ...hooks,
       cache,
+      whole,
       flavour,
       arrivals,
       forwardBuffers,
@@ -186,7 +193,7 @@ export class BackendRuntime {
     })
     this.#cache = cache
     this.sampling = cache.sampling
-    this.explain = (wire) => explainWire({ backend, flavour, cache, settings, clock }, wire)
+    this.explain = (wire) => explainWire({ backend, flavour, cache, whole, settings, clock }, wire)
     this.#flavour = flavour
     this.#upstream = upstream
     flavour.onRecheck = (instead) => logRecheck(telemetry?.log, { name, instead, flavour: flavour.current })

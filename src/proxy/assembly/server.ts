@@ -5,6 +5,9 @@ import type { Clock } from '../../core/clock.ts'
 import type { Mark } from '../../core/mark.ts'
 import type { ClaimCounters } from '../../engine/cell-claims.ts'
 import type { NotSampled, Sampled, SamplingOrder } from '../../engine/learning/sampling.ts'
+import { objectCache } from '../../engine/objects/object-cache.ts'
+import type { ObjectCache } from '../../engine/objects/objects.ts'
+import { WholeRules } from '../../engine/objects/whole-terms.ts'
 import { Purge } from '../../engine/purge/purge.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
 import { shapesNamed } from '../../engine/shapes-named.ts'
@@ -19,7 +22,7 @@ import type { Mode } from '../request/settings.ts'
 import type { SegmentFigures } from '../upstream/witness.ts'
 import type { LearningFigures } from './backend-learning.ts'
 import { BackendRuntime, type BackendRuntimeFigures } from './backend-runtime.ts'
-import { commonOf } from './common.ts'
+import { type Common, commonOf } from './common.ts'
 import { openListeners } from './listeners.ts'
 import type { DatabaseOptions, ProxyServerOptions } from './options.ts'
 import { type Storage, Tiers } from './tiers.ts'
@@ -71,6 +74,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     terms: () => databases[0]?.settings().quota,
     onChange: parts.hooks?.onLimits,
   })
+  const objectCaches = objectCachesOf(storage, common)
   const backendRuntimes = databases.map((database) => {
     const store = storage.of(database.farStore)
     const { marks, claims, evidenceCells } = storage.partsOf(store)
@@ -83,7 +87,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     const known = parts.known?.get(name)
     const backendRuntime = new BackendRuntime(common, {
       ...{ ...database, store, mark, known, limiters },
-      ...{ marks: marks.of(name), claims, evidenceCells },
+      ...{ marks: marks.of(name), claims, evidenceCells, objects: objectCaches(store) },
     })
     return { ...database, store, marks, backendRuntime }
   })
@@ -177,6 +181,23 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
   }
 }
 
+/** Of all memory, for answers that are kept as a whole. */
+const objectShare = 1 / 16
+
+/** One for each store: who shares a store shares its objects. */
+function objectCachesOf(storage: Storage, { clock, budget, limits }: Common): (store: Store) => ObjectCache {
+  const caches = new Map<Store, ObjectCache>()
+  return (store) => {
+    const known = caches.get(store)
+    if (known !== undefined) return known
+    const maxBytes = limits.memoryBytes * objectShare
+    const { cells } = storage.partsOf(store)
+    const cache = objectCache({ cells }, { clock, budget, maxBytes, timeoutSeconds: 'guarded' })
+    caches.set(store, cache)
+    return cache
+  }
+}
+
 function ownStorage(options: ProxyServerOptions, budget: Budget): Storage {
   const { clock, limits, telemetry, farStores = new Map(), parts, store = memoryStore } = options
   const { maxBucketsPerShape } = limits
@@ -226,10 +247,12 @@ const sharedStoresOf = (storage: Storage): SharedStore[] =>
  * are kept for as long: where a reload makes TTLs longer than that, buckets are collected before their TTL is over, and fetched again.
  */
 export function retentionOf({ limits, databases }: Pick<ProxyServerOptions, 'limits' | 'databases'>): number {
-  const caps = databases.flatMap(({ settings, segments }) => {
-    const { terms, rules } = settings()
-    return [terms, ...rules.map((rule) => ({ ...terms, ...rule.terms }))].map(
-      ({ policy, maxStaleMs }) => Math.max(policy.capMs, segments?.maxAgeMs ?? 0) + maxStaleMs,
+  const caps = databases.flatMap(({ settings, segments, backend }) => {
+    const { terms, rules, whole } = settings()
+    const all = [terms, ...rules.map((rule) => ({ ...terms, ...rule.terms }))]
+    const wholeMs = whole === undefined ? 0 : new WholeRules(backend.whole, whole).longestUseMs
+    return all.map(({ policy, maxStaleMs }) =>
+      Math.max(Math.max(policy.capMs, segments?.maxAgeMs ?? 0) + maxStaleMs, wholeMs + maxStaleMs),
     )
   })
   return Math.max(limits.retentionMs, ...caps)

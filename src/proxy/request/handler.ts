@@ -2,7 +2,7 @@
  * One request, from the socket to its answer: limits → parse → plan → cache (or forward) → answer.
  * Read `handle` from top to bottom; renderer.ts has the last step.
  */
-import type { Backend, Bypass, Plan, WireRequest } from '../../backends/backend.ts'
+import type { Backend, Bypass, Plan, WholePlan, WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
 import { headerOf } from '../../core/headers.ts'
 import { climbingRefused, climbs } from '../../core/url.ts'
@@ -11,6 +11,8 @@ import type { FlavourWatch } from '../../engine/http/flavour.ts'
 import { identityOf } from '../../engine/http/identity.ts'
 import { planRequest } from '../../engine/http/plan-request.ts'
 import type { IntervalCache } from '../../engine/interval-cache.ts'
+import type { WholeCache } from '../../engine/objects/whole-cache.ts'
+import type { Answer, Demands } from '../../engine/trip.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import type { Visit } from '../../telemetry/record.ts'
 import type { Arrivals } from '../front/arrivals.ts'
@@ -26,11 +28,14 @@ import { OwnAnswers } from './own-answers.ts'
 import { isLong, type Planning, queryBytes } from './planning.ts'
 import { Renderer } from './renderer.ts'
 import { type Settings, termsFor } from './settings.ts'
+import { notARangeQuery, WholeRequests } from './whole.ts'
 
 export interface HandlerOptions extends OutgoingOptions {
   readonly clock: Clock
   readonly backend: Backend
   readonly cache: IntervalCache
+  /** Answers that are kept as a whole. */
+  readonly whole?: WholeCache | undefined
   readonly upstream: HttpUpstream
   readonly flavour: FlavourWatch
   /** Read once per request. */
@@ -52,6 +57,7 @@ export class Handler {
   readonly #cancels: Cancels
   readonly #own: OwnAnswers
   readonly #renderer: Renderer
+  readonly #whole: WholeRequests
   #inFlight = 0
 
   constructor(options: HandlerOptions) {
@@ -59,6 +65,7 @@ export class Handler {
     this.#cancels = new Cancels(options.backend, options.cache)
     this.#own = new OwnAnswers(options.backend)
     this.#renderer = new Renderer(options, this.#own)
+    this.#whole = new WholeRequests(options)
   }
 
   /** Complete requests that are being answered. */
@@ -114,7 +121,8 @@ export class Handler {
         'the upstream URL leads back to this Windowpane; point it to the database',
       )
     }
-    const isQuery = this.#options.backend.claims(incoming.method, incoming.path)
+    const { method, path } = incoming
+    const isQuery = this.#options.backend.claims(method, path) || this.#whole.claims(method, path)
     if (!isQuery && this.#cancels.isSettledHere(incoming)) return this.#own.cancelled(outgoing)
     if (hasBody(request)) return this.#gather(request, outgoing, { incoming, isQuery })
     if (this.#isOneTooMany(outgoing)) return this.#overloaded(outgoing)
@@ -204,6 +212,7 @@ export class Handler {
     const demands = readDemands(wire.headers, this.#options.clock.now())
     const plan = demands.noStore ? { bypass: 'no_store' as const } : this.#plan(outgoing, wire)
     outgoing.decision.timings.plan = this.#options.clock.elapsed() - began
+    if ('endpoint' in plan) return this.#kept(outgoing, plan, demands)
     if ('bypass' in plan) {
       outgoing.question = this.#options.backend.presentation?.requestText?.(wire)
       if (demands.onlyIfCached) return this.#own.refuse(outgoing, 'only_if_cached', 'this is never stored')
@@ -244,17 +253,31 @@ export class Handler {
       : this.#renderer.render(outgoing, wire, answer)
   }
 
-  #plan(outgoing: Outgoing, wire: WireRequest): Plan | Bypass<string> {
+  /** A query over a time range, or one whose answer is kept as a whole, or why it is neither. */
+  #plan(outgoing: Outgoing, wire: WireRequest): Plan | WholePlan | Bypass<string> {
     const { backend, flavour, clock, planning } = this.#options
     const context = { backend, now: clock.now(), flavour: () => flavour.noteRequest(wire.headers) }
+    const plan = () => {
+      const ranged = planRequest(context, wire)
+      return 'bypass' in ranged ? (this.#whole.plan(wire) ?? ranged) : ranged
+    }
     const bytes = queryBytes(wire)
-    if (!isLong(bytes)) return planRequest(context, wire)
-    return planning.run({ bytes, address: outgoing.clientAddress }, () => planRequest(context, wire))
+    return isLong(bytes) ? planning.run({ bytes, address: outgoing.clientAddress }, plan) : plan()
+  }
+
+  #kept(outgoing: Outgoing, plan: WholePlan, demands: Demands): MaybePromise<void> {
+    outgoing.question = plan.text
+    const answer = this.#whole.serve(outgoing, plan, demands)
+    if (!('bypass' in answer)) outgoing.endpoint = plan.endpoint
+    const render = (given: Answer | Bypass<string>) =>
+      'bypass' in given
+        ? this.#renderer.forwardQuery(outgoing, plan.request, given)
+        : this.#renderer.render(outgoing, plan.request, given)
+    return answer instanceof Promise ? answer.then(render) : render(answer)
   }
 }
 
 const noBytes = Buffer.alloc(0)
-const notARangeQuery = { bypass: 'not_a_range_query' } as const
 
 /** Without a spread, which costs more than the rest of it. */
 const withBody = ({ method, path, search, headers }: Incoming, body: Uint8Array): WireRequest => ({

@@ -28,6 +28,7 @@ export interface OutgoingOptions extends Patience, PackOptions, MemoryOptions {
 
 type PanesAnswer = Pick<Extract<Answer, { kind: 'panes' }>, 'headers' | 'body'> & {
   readonly panes?: readonly Pane[] | undefined
+  readonly name?: string
 }
 
 type CancelledAnswer = ErrorAnswer & { readonly status: number }
@@ -49,6 +50,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
   plan: Plan | undefined
   wire: WireRequest | undefined
   question: string | undefined
+  endpoint: string | undefined
   isForwarded = false
   /** Whether it counts as a request under way. */
   isCounted = false
@@ -193,7 +195,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.#response.destroy()
   }
 
-  /** An answer put together from panes. Returns false where the memory budget has no room for it. */
+  /** An answer put together from panes, or one that is kept as a whole. Returns false where the memory budget has no room for it. */
   panes(answer: PanesAnswer): MaybePromise<boolean> {
     const { headers, body } = answer
     const { packed } = this.#options
@@ -272,6 +274,13 @@ export class Outgoing implements Client, StreamTarget, Visit {
     }
     this.#sendKept(headers, await made.bytes)
     return true
+  }
+
+  /** The client has this answer already. */
+  notModified(headers: HeaderList): void {
+    if (this.isGone || this.hasBegun) return
+    const head = { status: 304, given: headers, own: this.#ownHeaders(headers) }
+    sendWhole(this.#response, head, [])
   }
 
   /** The client has cancelled its query, and is told so, if it has not been told anything else. */

@@ -3,10 +3,12 @@ import type { Backend, Bypass, WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
 import { resetDecision } from '../../core/decision.ts'
 import { newUuid } from '../../core/uuid.ts'
+import { isNotModified } from '../../engine/objects/http-conditional.ts'
 import type { Answer } from '../../engine/trip.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import type { ForwardRequest, HttpUpstream } from '../upstream/upstream.ts'
 import { forward } from './forward.ts'
+import { bodyOf, type ObjectReply, objectHeaders } from './object-reply.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { OwnAnswers } from './own-answers.ts'
 
@@ -40,6 +42,8 @@ export class Renderer {
         const sending = outgoing.panes({ headers, body, panes })
         return sending instanceof Promise ? sending.then(orForward) : orForward(sending)
       }
+      case 'object':
+        return this.#object(outgoing, wire, answer)
       case 'response':
         return outgoing.whole(answer.response.status, answer.response.headers, answer.response.body)
       case 'failure': {
@@ -61,6 +65,15 @@ export class Renderer {
       default:
         return undefined
     }
+  }
+
+  #object(outgoing: Outgoing, wire: WireRequest, answer: ObjectReply): MaybePromise<void> {
+    const headers = objectHeaders(answer)
+    if (isNotModified(wire.headers, answer.etag)) return outgoing.notModified(headers)
+    const orForward = (isSent: boolean) =>
+      isSent ? undefined : this.forwardQuery(outgoing, wire, { bypass: 'memory_exhausted' })
+    const sending = outgoing.panes({ headers, body: bodyOf(answer.body), name: answer.etag })
+    return sending instanceof Promise ? sending.then(orForward) : orForward(sending)
   }
 
   forwardQuery(outgoing: Outgoing, wire: WireRequest, why: Bypass<string>): Promise<void> {

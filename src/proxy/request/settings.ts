@@ -4,6 +4,7 @@
  */
 import type { HeaderList } from '../../backends/backend.ts'
 import type { Identity } from '../../engine/http/identity.ts'
+import type { WholeSettings } from '../../engine/objects/whole-terms.ts'
 import type { TtlPolicy } from '../../ttl/policy.ts'
 import type { QuotaTerms } from '../quotas/terms.ts'
 import type { Concurrency } from '../upstream/slots.ts'
@@ -20,6 +21,8 @@ export interface Terms {
   readonly identity: Identity
   readonly policy: TtlPolicy
   readonly maxStaleMs: number
+  /** False: nothing is cached as a whole. */
+  readonly objects?: boolean
 }
 
 /** What rules can see of a request. */
@@ -50,6 +53,8 @@ export interface Settings {
   readonly quota?: QuotaTerms | undefined
   /** Undefined where the database may be given any number of queries at once. */
   readonly concurrency?: Concurrency | undefined
+  /** How answers are cached as a whole; none are without it. */
+  readonly whole?: WholeSettings | undefined
   /** Set while running, instead of the mode in `terms`. A rule may be more careful than it, never less. */
   readonly override?: Mode
 }
