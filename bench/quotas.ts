@@ -12,13 +12,13 @@ import { findWrk } from './wrk.ts'
 const { values: options } = parseArgs({
   options: {
     workers: { type: 'string', default: '1' },
-    rounds: { type: 'string', default: '9' },
+    rounds: { type: 'string', default: '13' },
     series: { type: 'string', default: '1' },
   },
 })
 const workers = Number(options.workers)
 /** The first rounds do not count: the compiler is still learning. */
-const learning = 2
+const learning = 5
 /** Of the hit throughput, with one thread. */
 const mark = 0.1
 const begin = 1_767_225_600

@@ -71,12 +71,13 @@ export class Account {
   }
 
   #chargeOneOf(
-    [shard, ...others]: readonly number[],
+    shards: readonly number[],
     consume: Consume,
     before?: Refusal,
   ): MaybePromise<Charged | Refusal> {
-    const id = this.#idOf(shard!)
-    const take = this.#takeOf(shard!, 'take', consume)
+    const shard = shards[0]!
+    const id = this.#idOf(shard)
+    const take = this.#takeOf(shard, 'take', consume)
     return andThen(this.#terms.cells.take(id, take), (outcome) => {
       if (!('levels' in outcome)) throw failed(outcome.reason)
       if (outcome.ok) {
@@ -84,7 +85,7 @@ export class Account {
         return { ok: true, row, limits: this.#statuses(outcome.levels) } as const
       }
       const refusal = soonest(before, this.#refusalOf(outcome))
-      return others.length === 0 ? refusal : this.#chargeOneOf(others, consume, refusal)
+      return shards.length === 1 ? refusal : this.#chargeOneOf(shards.slice(1), consume, refusal)
     })
   }
 

@@ -94,12 +94,16 @@ class CellLimiter implements Limiter {
   #acquire(request: AcquireRequest, resolved: ResolvedLimits): MaybePromise<Permit | Refusal> {
     const { entity, resource, consume } = request
     const account = this.#account(entity, resource, resolved)
+    if (resolved.parent === undefined) {
+      const charged = account.charge(consume)
+      return charged instanceof Promise
+        ? charged.then((late) => permitOf(account, late))
+        : permitOf(account, charged)
+    }
     return andThen(this.#parentOf(request, resolved), (parent) =>
       andThen(account.charge(consume), (charged) => {
-        if (!charged.ok) return charged
-        return parent === undefined
-          ? new CountedPermit(account.source, charged.limits, [charged.row])
-          : this.#withParent(account, charged, () => parent.charge(consume))
+        if (!charged.ok || parent === undefined) return permitOf(account, charged)
+        return this.#withParent(account, charged, () => parent.charge(consume))
       }),
     )
   }
@@ -153,6 +157,9 @@ class CellLimiter implements Limiter {
     return this.#onUnavailable === 'allow' ? degradedPermit : { ok: false, cause: 'unavailable', limits: [] }
   }
 }
+
+const permitOf = ({ source }: Account, charged: Charged | Refusal): Permit | Refusal =>
+  charged.ok ? new CountedPermit(source, charged.limits, [charged.row]) : charged
 
 /** A level without limits exempts its entities. */
 const hasLimits = (resolved: ResolvedLimits | undefined): resolved is ResolvedLimits =>
