@@ -152,7 +152,9 @@ export class BackendRuntime {
       ...(options.claims && { claims: options.claims }),
     })
     const { objects } = options
-    const whole = new WholeCache({ ...limits, ...parts, ...hooks, name, objects, marks, backlog })
+    const whole = new WholeCache({
+      ...{ ...limits, ...parts, ...hooks, name, objects, marks, backlog, witness },
+    })
     this.name = name
     this.handler = new Handler({
       ...limits,
