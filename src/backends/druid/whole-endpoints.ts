@@ -8,8 +8,8 @@ const figures = {
   staleIfErrorSeconds: 'maxStale',
 } as const
 
-/** Values and columns rarely change: a minute late is not noticed, and an outage of a day must not blank a variable. */
-const names = { revalidateSeconds: 60, staleWhileRevalidateSeconds: 600, staleIfErrorSeconds: 86_400 }
+/** Values and columns rarely change: a minute late is not noticed, and an outage of hours must not blank a variable. */
+const names = { revalidateSeconds: 60, staleWhileRevalidateSeconds: 600, staleIfErrorSeconds: 43_200 }
 
 export const endpoints = {
   totals: {

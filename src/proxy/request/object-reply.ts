@@ -14,13 +14,6 @@ export function objectHeaders({ headers, etag }: ObjectReply): HeaderList {
     : [...tagged, 'Vary', 'Accept-Encoding']
 }
 
-/** Whether the client has the answer (RFC 9110 §13.1.2, weak comparison). */
-export function isKnown(headers: HeaderList, etag: string): boolean {
-  const asked = headerOf(headers, 'if-none-match')
-  if (asked === undefined) return false
-  return asked.trim() === '*' || (asked.match(/"[^"]*"/g)?.includes(opaque(etag)) ?? false)
-}
-
 const opaque = (etag: string): string => etag.replace(/^W\//, '')
 
 /** A body that is sent from where it lies. */

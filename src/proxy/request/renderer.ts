@@ -3,11 +3,12 @@ import type { Backend, Bypass, WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
 import { resetDecision } from '../../core/decision.ts'
 import { newUuid } from '../../core/uuid.ts'
+import { isNotModified } from '../../engine/objects/http-conditional.ts'
 import type { Answer } from '../../engine/trip.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import type { ForwardRequest, HttpUpstream } from '../upstream/upstream.ts'
 import { forward } from './forward.ts'
-import { bodyOf, isKnown, type ObjectReply, objectHeaders } from './object-reply.ts'
+import { bodyOf, type ObjectReply, objectHeaders } from './object-reply.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { OwnAnswers } from './own-answers.ts'
 
@@ -67,7 +68,7 @@ export class Renderer {
   #object(outgoing: Outgoing, wire: WireRequest, answer: ObjectReply): MaybePromise<void> {
     const own = this.#backend.presentation?.ownHeaders?.(outgoing.kept!, this.#newId)
     const headers = objectHeaders(answer).concat(own ?? [])
-    if (isKnown(wire.headers, answer.etag)) return outgoing.notModified(headers)
+    if (isNotModified(wire.headers, answer.etag)) return outgoing.notModified(headers)
     const orForward = (isSent: boolean) =>
       isSent ? undefined : this.forwardQuery(outgoing, wire, { bypass: 'memory_exhausted' })
     const sending = outgoing.panes({ headers, body: bodyOf(answer.body), name: answer.etag })
