@@ -169,7 +169,9 @@ export class BackendRuntime {
       partition: () => settings().terms.identity,
     })
     const { objects } = options
-    const whole = new WholeCache({ ...limits, ...parts, ...hooks, name, objects, marks, backlog })
+    const whole = new WholeCache({
+      ...{ ...limits, ...parts, ...hooks, name, objects, marks, backlog, witness },
+    })
     this.name = name
     this.handler = new Handler({
       ...limits,

@@ -266,7 +266,8 @@ export class Handler {
   }
 
   #kept(outgoing: Outgoing, plan: WholePlan, demands: Demands): MaybePromise<void> {
-    outgoing.question = plan.text
+    outgoing.kept = plan
+    outgoing.question = this.#options.backend.presentation?.requestText?.(plan.request) ?? plan.text
     const answer = this.#whole.serve(outgoing, plan, demands)
     if (!('bypass' in answer)) outgoing.endpoint = plan.endpoint
     const render = (given: Answer | Bypass<string>) =>

@@ -1,5 +1,12 @@
 /** Everything that is written to a client: head with the decision in it, and body. */
-import type { ErrorAnswer, HeaderList, Plan, Recomposed, WireRequest } from '../../backends/backend.ts'
+import type {
+  ErrorAnswer,
+  HeaderList,
+  Plan,
+  Recomposed,
+  WholePlan,
+  WireRequest,
+} from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { type Decision, newDecision, resetDecision } from '../../core/decision.ts'
 import type { Pane } from '../../core/pane.ts'
@@ -48,6 +55,8 @@ export class Outgoing implements Client, StreamTarget, Visit {
   readonly decision: Decision = newDecision()
   readonly trace: SpanIds | undefined
   plan: Plan | undefined
+  /** Where its answer is kept as a whole. */
+  kept: WholePlan | undefined
   wire: WireRequest | undefined
   question: string | undefined
   endpoint: string | undefined

@@ -68,7 +68,8 @@ export class Renderer {
   }
 
   #object(outgoing: Outgoing, wire: WireRequest, answer: ObjectReply): MaybePromise<void> {
-    const headers = objectHeaders(answer)
+    const own = this.#backend.presentation?.ownHeaders?.(outgoing.kept!, this.#newId)
+    const headers = objectHeaders(answer).concat(own ?? [])
     if (isNotModified(wire.headers, answer.etag)) return outgoing.notModified(headers)
     const orForward = (isSent: boolean) =>
       isSent ? undefined : this.forwardQuery(outgoing, wire, { bypass: 'memory_exhausted' })
