@@ -16,6 +16,7 @@ export type {
   Rendered,
 } from './engine/objects/objects.ts'
 export { type FetchHandler, type FetchHandlerOptions, fetchHandler } from './library/fetch-handler.ts'
+export { type BucketTtlOptions, bucketTtlSeconds } from './limits/bucket-ttl.ts'
 export type {
   AcquireRequest,
   EntityStatus,
@@ -29,6 +30,7 @@ export type {
   RefusalCause,
   ResolvedLimits,
 } from './limits/limit.ts'
+export { type LimiterOptions, limiter } from './limits/limiter.ts'
 export { startWindowpane, type Windowpane, type WindowpaneOptions } from './proxy/assembly/windowpane.ts'
 export { defaultLimits, type Limits } from './proxy/limits.ts'
 export type { OpenedStore } from './stores/kind.ts'

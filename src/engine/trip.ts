@@ -68,7 +68,7 @@ export interface ProbeOptions {
   readonly sentinelEveryMs: number
 }
 
-export const usualProbes: ProbeOptions = { sampleEveryMs: 40_000, sentinelEveryMs: 150_000 }
+export const usualProbes: ProbeOptions = { sampleEveryMs: 40_000, sentinelEveryMs: 75_000 }
 
 export interface FetchOver {
   readonly result: FetchResult

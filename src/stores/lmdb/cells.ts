@@ -1,15 +1,7 @@
 /** Cells in the file: conditions are judged inside the write transaction, so that processes may share it. */
 import type { Clock, EpochMs } from '../../core/clock.ts'
-import {
-  isCollected,
-  publishOn,
-  putOn,
-  type Rows,
-  refusalOfId,
-  removeFrom,
-  takeFrom,
-  visible,
-} from '../cell-rules.ts'
+import { takeFrom } from '../bucket-rules.ts'
+import { isCollected, publishOn, putOn, type Rows, refusalOfId, removeFrom, visible } from '../cell-rules.ts'
 import type {
   Cell,
   CellDraft,
@@ -69,7 +61,7 @@ export class LmdbCells implements Cells {
       const cell = storedAt(this.#file, idBytes(id))
       const now = this.#clock.now()
       // A row seen collected is gone for good, even if the clock goes back.
-      if (cell !== undefined && cell.level === undefined && isCollected(cell, now))
+      if (cell !== undefined && cell.levels === undefined && isCollected(cell, now))
         return this.#collect(id, cell)
       return visible(cell, v, now)
     }, undefined)

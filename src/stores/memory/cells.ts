@@ -1,7 +1,8 @@
 /** Cells in this process: every operation is one synchronous section, which is what makes it atomic. */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Clock } from '../../core/clock.ts'
-import { isCollected, publishOn, putOn, type Rows, removeFrom, takeFrom, visible } from '../cell-rules.ts'
+import { takeFrom } from '../bucket-rules.ts'
+import { isCollected, publishOn, putOn, type Rows, removeFrom, visible } from '../cell-rules.ts'
 import type {
   Cell,
   CellDraft,
@@ -27,6 +28,9 @@ export function memoryCells(options: MemoryCellsOptions): Cells {
   return new MemoryCells(options)
 }
 
+/** How often collected rows are looked for at most, while there is no room for another one. */
+const sweepEveryMs = 1000
+
 /** NUL is in no id, so that no two ids give the same text; a `pk` is a prefix of its rows. */
 const textOf = ({ pk, sk }: CellId): string => `${pk}\0${sk}`
 
@@ -38,6 +42,7 @@ class MemoryCells implements Cells, Rows {
   readonly #maxRows: number
   readonly #rows: BoundedMap<string, Cell>
   #rev = 0
+  #sweptAt = Number.NEGATIVE_INFINITY
 
   constructor({ clock, maxRows = 100_000, maxValueBytes = 64 * 1024 }: MemoryCellsOptions) {
     this.#clock = clock
@@ -84,16 +89,18 @@ class MemoryCells implements Cells, Rows {
   /** A row seen collected is gone for good: a clock that goes back must not bring it back. Buckets keep their debt. */
   stored(id: CellId): Cell | undefined {
     const cell = this.#rows.get(textOf(id))
-    if (cell === undefined || cell.level !== undefined || !isCollected(cell, this.now)) return cell
+    if (cell === undefined || cell.levels !== undefined || !isCollected(cell, this.now)) return cell
     this.#rows.delete(textOf(id))
     return undefined
   }
 
   store(id: CellId, row: Omit<Cell, 'rev'>): Revision {
     const rev = String(++this.#rev)
-    if (this.#rows.size >= this.#maxRows) this.#dropCollected()
+    const text = textOf(id)
+    if (this.#rows.size >= this.#maxRows && !this.#rows.has(text)) this.#dropCollected()
     // The caller may write into its buffer again.
-    this.#rows.set(textOf(id), { ...row, value: Uint8Array.from(row.value), rev })
+    const value = row.value.byteLength === 0 ? row.value : Uint8Array.from(row.value)
+    this.#rows.set(text, { ...row, value, rev })
     return rev
   }
 
@@ -105,7 +112,11 @@ class MemoryCells implements Cells, Rows {
     this.#rows.clear()
   }
 
+  /** Looks at every row, and therefore not for every new one. */
   #dropCollected(): void {
-    for (const [text, cell] of this.#rows) if (isCollected(cell, this.now)) this.#rows.delete(text)
+    const { now } = this
+    if (Math.abs(now - this.#sweptAt) < sweepEveryMs) return
+    this.#sweptAt = now
+    for (const [text, cell] of this.#rows) if (isCollected(cell, now)) this.#rows.delete(text)
   }
 }
