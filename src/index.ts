@@ -3,6 +3,7 @@ export type { Backend } from './backends/backend.ts'
 export { type OpenStoreOptions, openStore } from './config/open-store.ts'
 export { type Clock, systemClock } from './core/clock.ts'
 export { WindowpaneError } from './core/errors.ts'
+export { keyOfUrl } from './engine/objects/http-key.ts'
 export { type ObjectResponse, objectResponse } from './engine/objects/http-status.ts'
 export { type ObjectCacheOptions, objectCache } from './engine/objects/object-cache.ts'
 export type {

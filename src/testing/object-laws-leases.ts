@@ -1,9 +1,11 @@
 /** Laws of objects about several nodes that regenerate at once, slow ones and dead ones; see test-objects.ts. */
 import assert from 'node:assert/strict'
 import type { Cells } from '../stores/cells.ts'
-import { beginning, countedRender, eventually, pause, shown } from './object-rig.ts'
+import { countedRender, eventually, pause, shown, until } from './object-rig.ts'
 import type { ObjectLaw } from './test-objects.ts'
 
+/** Longer than any of these laws. */
+const long = { revalidateSeconds: 3600 }
 const terms = { revalidateSeconds: 60, staleIfErrorSeconds: 600 }
 
 /** A node that is frozen while it renders: it renews no lease. */
@@ -16,9 +18,12 @@ const withoutRenewals = (cells: Cells): Cells => ({
 })
 
 /** A node that dies after it has written the body, and before it commits. */
-const killedBeforeCommit = (cells: Cells): Cells => ({
+const killedBeforeCommit = (cells: Cells, onDeath: () => void): Cells => ({
   ...withoutRenewals(cells),
-  publish: () => new Promise(() => {}),
+  publish() {
+    onDeath()
+    return new Promise(() => {})
+  },
   remove: () => new Promise(() => {}),
 })
 
@@ -63,41 +68,38 @@ export const objectLeaseLaws: Readonly<Record<string, ObjectLaw>> = {
     assert.deepEqual(answers.map(({ state }) => state).sort(), ['miss', 'wait-hit', 'wait-hit'])
   },
 
-  async 'a render may take many times as long as the lease: it is renewed, and nobody else renders'({
-    node,
-    clock,
-  }) {
-    const [a, b] = [node({ leaseSeconds: 9, waitSeconds: 120 }), node({ leaseSeconds: 9, waitSeconds: 120 })]
-    const render = countedRender(async () => {
-      await pause(clock, 60_000)
-      return 'v1'
-    })
+  async 'a render may take many times as long as the lease: it is renewed, and nobody else renders'(context) {
+    const { node, clock } = context
+    const options = { leaseSeconds: 90, waitSeconds: 1200 }
+    const [a, b] = [node(options), node(options)]
+    const render = countedRender(() => pause(clock, 600_000).then(() => 'v1'))
     const first = a.get('k', render, terms)
-    await beginning(clock)
-    const second = b.get('k', render, terms)
-    const answers = await eventually(clock, Promise.all([first, second]))
+    await until(clock, () => render.calls === 1)
+    const answers = await eventually(clock, Promise.all([first, b.get('k', render, terms)]), 20)
     assert.deepEqual(answers.map(shown), ['miss v1', 'wait-hit v1'])
     assert.equal(render.calls, 1)
   },
 
   async 'who lost the lease hands out what it rendered, and cannot overwrite the newer version'(context) {
     const { node, clock } = context
-    const options = { leaseSeconds: 2, waitSeconds: 4 }
+    const options = { leaseSeconds: 20, waitSeconds: 40 }
     const [slow, other] = [node(options, withoutRenewals), node(options)]
-    const first = slow.get('k', () => pause(clock, 8000).then(() => 'slow'), terms)
-    await beginning(clock)
+    const render = countedRender(() => pause(clock, 80_000).then(() => 'slow'))
+    const first = slow.get('k', render, long)
+    await until(clock, () => render.calls === 1)
     const second = await eventually(
       clock,
-      other.get('k', async () => 'newer', terms),
+      other.get('k', async () => 'newer', long),
+      2,
     )
     assert.equal(shown(second), 'miss newer')
-    assert.equal(shown(await eventually(clock, first)), 'miss slow')
+    assert.equal(shown(await eventually(clock, first, 2)), 'miss slow')
     for (const each of [slow, other, node()])
       assert.equal(
         shown(
           await eventually(
             clock,
-            each.get('k', async () => 'x', terms),
+            each.get('k', async () => 'x', long),
           ),
         ),
         'hit newer',
@@ -105,41 +107,41 @@ export const objectLeaseLaws: Readonly<Record<string, ObjectLaw>> = {
   },
 
   async 'a node that dies between body and commit leaves the old version, and is replaced'({ node, clock }) {
-    const options = { leaseSeconds: 2, waitSeconds: 4 }
-    const [dying, other] = [node(options, killedBeforeCommit), node(options)]
+    const options = { leaseSeconds: 20, waitSeconds: 40 }
+    let isDead = false
+    const dying = node(options, (cells) => killedBeforeCommit(cells, () => (isDead = true)))
+    const other = node(options)
     await eventually(
       clock,
       other.get('k', async () => 'v1', terms),
     )
     await clock.advance(60_000)
     void dying.get('k', async () => 'lost', terms)
-    await beginning(clock)
+    await until(clock, () => isDead)
     assert.equal(shown((await eventually(clock, node().peek('k')))!), 'stale v1')
     assert.equal(
       shown(
         await eventually(
           clock,
           other.get('k', async () => 'v2', terms),
+          2,
         ),
       ),
       'miss v2',
     )
   },
 
-  async 'a holder that fails releases the lease: who waits renders before it would have run out'({
-    node,
-    clock,
-  }) {
-    const [a, b] = [node(), node()]
+  async 'a holder that fails releases the lease: who waits renders before it would have run out'(context) {
+    const { node, clock } = context
     const began = clock.now()
-    const failing = () => pause(clock, 500).then(() => Promise.reject(new Error('down')))
-    const first = Promise.resolve(a.get('k', failing, terms)).catch(String)
-    await beginning(clock)
+    const render = countedRender(() => pause(clock, 500).then(() => Promise.reject(new Error('down'))))
+    const first = Promise.resolve(node().get('k', render, terms)).catch(String)
+    await until(clock, () => render.calls === 1)
     assert.equal(
       shown(
         await eventually(
           clock,
-          b.get('k', async () => 'v1', terms),
+          node().get('k', async () => 'v1', terms),
         ),
       ),
       'miss v1',

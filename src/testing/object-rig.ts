@@ -23,26 +23,29 @@ const textOf = ({ body }: Pick<ObjectAnswer, 'body'>): string => Buffer.from(bod
 /** State and body in one text: 'hit v1'. */
 export const shown = (answer: ObjectAnswer): string => `${answer.state} ${textOf(answer)}`
 
-const maxTurns = 100_000
+const maxTurns = 1_000_000
 
-/** Resolves as the promise does, moving the clock while it is pending: a millisecond for every turn of the event loop. */
-export async function eventually<T>(clock: FakeClock, pending: T | Promise<T>): Promise<T> {
+/**
+ * Resolves as the promise does, moving the clock while it is pending. A turn of the event loop is a tenth of a millisecond
+ * unless told: little, so that objects do not expire while a real store answers.
+ */
+export async function eventually<T>(clock: FakeClock, pending: T | Promise<T>, stepMs = 0.1): Promise<T> {
   let isPending = true
   const ended = Promise.resolve(pending).finally(() => {
     isPending = false
   })
   ended.catch(() => {})
-  await clock.advance(0)
-  for (let turn = 0; isPending; turn++) {
-    if (turn === maxTurns) throw new Error('it never ends')
-    await clock.advance(1)
-  }
+  await until(clock, () => !isPending, stepMs)
   return ended
 }
 
-/** Lets what was begun get as far as a store behind a network lets it. */
-export async function beginning(clock: FakeClock): Promise<void> {
-  for (let turn = 0; turn < 300; turn++) await clock.advance(1)
+/** Moves the clock until something has happened. */
+export async function until(clock: FakeClock, hasHappened: () => boolean, stepMs = 0.1): Promise<void> {
+  await clock.advance(0)
+  for (let turn = 0; !hasHappened(); turn++) {
+    if (turn === maxTurns) throw new Error('it never happens')
+    await clock.advance(stepMs)
+  }
 }
 
 /** Resolves after `ms` of the clock. */

@@ -233,7 +233,7 @@ test('what docs/extend shows can be compiled against it and passes its own tests
   if (!isScripted) t.after(() => prometheus.stop())
   const env = { PROMETHEUS_URL: isScripted ? (await startScriptedUpstream(t)).url : prometheus.url }
   const pages = it.files.map(({ path }) => path).filter((path) => path.startsWith('docs/extend/'))
-  for (const name of ['backend', 'library', 'limiter', 'store'])
+  for (const name of ['backend', 'library', 'limiter', 'object-cache', 'store'])
     assert.ok(pages.includes(`docs/extend/${name}.md`), name)
   for (const page of pages) {
     const blocks = [...(await it.text(page)).matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map((block) => block[1]!)

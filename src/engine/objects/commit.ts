@@ -68,8 +68,9 @@ async function publish(
   return 'failed'
 }
 
-/** A version that was generated in knowledge of a later invalidation is newer, whatever the clocks say. */
+/** Which knows of later invalidations is newer, whatever the clocks say; so is what was put back meanwhile. */
 function isNewer(stored: Version, mine: Version, now: EpochMs): boolean {
-  if (stored.generation !== mine.generation) return stored.generation > mine.generation
+  if (mine.generation > stored.generation) return false
+  if (stored.restoredAt !== undefined && stored.generation > mine.generation) return true
   return baseOf(stored) > mine.generatedAt && baseOf(stored) <= now + maxSkewMs
 }

@@ -10,6 +10,18 @@ export interface Generation {
   readonly at: EpochMs
 }
 
+/** What a tenant's rows said at one moment. */
+export interface Listed {
+  /** Names that moment: it is another after every change. */
+  readonly head: EpochMs
+  readonly rows: readonly Generation[]
+}
+
+export interface Saved extends Generation {
+  /** The head before. It is `at` afterwards. */
+  readonly from: EpochMs
+}
+
 const headSk = 'HEAD'
 /** Nodes that invalidate at the same instant change the same head. */
 const maxAttempts = 8
@@ -26,26 +38,28 @@ export class GenerationRows {
     this.#clock = clock
   }
 
-  /** The rows of a tenant where the newest of them is another than `known`; none otherwise. Rejects where the store fails. */
-  async news(tenant: string, known: EpochMs): Promise<readonly Generation[]> {
+  /** The rows of a tenant where its head is another than `known`. Rejects where the store fails. */
+  async news(tenant: string, known: EpochMs): Promise<Listed | undefined> {
     const pk = generationsPk(tenant)
-    const head = await this.#cells.get({ pk, sk: headSk }, schema)
-    if (head === undefined || atIn(head) === known) return []
+    const head = atIn(await this.#cells.get({ pk, sk: headSk }, schema))
+    if (head === known) return undefined
+    // A change during the listing may be in it or not: the head from before finds it with the next look.
     const rows = await this.#cells.list(pk, schema)
-    return rows.flatMap(([sk, cell]) => (sk === headSk ? [] : [{ sk, at: atIn(cell) }]))
+    return { head, rows: rows.flatMap(([sk, cell]) => (sk === headSk ? [] : [{ sk, at: atIn(cell) }])) }
   }
 
   /** Stores it under an instant that no generation of the tenant has. Rejects where it could not be stored. */
-  async save(tenant: string, { sk, at }: Generation): Promise<Generation> {
+  async save(tenant: string, { sk, at }: Generation): Promise<Saved> {
     const pk = generationsPk(tenant)
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const head = await this.#cells.get({ pk, sk: headSk }, schema)
-      const next = Math.max(at, head === undefined ? at : atIn(head) + 1)
+      const from = atIn(head)
+      const next = Math.max(at, from + 1)
       const outcome = await this.#cells.publish([
         { id: { pk, sk }, put: this.#draft(next), if: whateverIsThere },
         { id: { pk, sk: headSk }, put: this.#draft(next), if: unchangedSince(head?.rev) },
       ])
-      if (outcome.ok) return { sk, at: next }
+      if (outcome.ok) return { sk, at: next, from }
       if (outcome.reason !== 'condition') throw new Error(`an invalidation was refused: ${outcome.reason}`)
     }
     throw new Error('an invalidation was refused: too many others at the same time')
@@ -74,4 +88,5 @@ export class GenerationRows {
   }
 }
 
-const atIn = ({ attributes }: Cell): EpochMs => Number(attributes?.['at_ms'] ?? Number.NEGATIVE_INFINITY)
+/** 0 where there is no row. */
+const atIn = (cell: Cell | undefined): EpochMs => Number(cell?.attributes?.['at_ms'] ?? 0)

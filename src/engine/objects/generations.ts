@@ -21,6 +21,8 @@ interface TenantGenerations {
   newest: EpochMs
   /** By the `sk` of its row. */
   readonly rows: Map<string, EpochMs>
+  /** The head up to which the rows of the store are known. */
+  listed: EpochMs
   /** What could not be stored yet. */
   readonly unsaved: Set<string>
   /** On the scale of `Clock.elapsed`. */
@@ -53,6 +55,11 @@ export class Generations {
   /** The newest generation of a tenant that is known here. */
   newest(tenant: string): EpochMs {
     return this.#tenants.get(tenant)?.newest ?? this.#forgotten
+  }
+
+  /** What a render that begins now knows of: every invalidation after that has a later instant, whatever the clocks say. */
+  generation(tenant: string): EpochMs {
+    return this.#rows === undefined ? this.newest(tenant) : (this.#tenants.get(tenant)?.listed ?? never)
   }
 
   /** When a version was invalidated; undefined where it was not. */
@@ -99,6 +106,8 @@ export class Generations {
     const saved = await this.#rows!.save(tenant, { sk, at: known.rows.get(sk)! })
     known.unsaved.delete(sk)
     this.#apply(known, [saved])
+    // Unless another node has changed something in between, the new row is all that is new.
+    if (saved.from === known.listed) known.listed = saved.at
     await this.#fold(tenant, known)
     return saved.at
   }
@@ -107,7 +116,9 @@ export class Generations {
     const began = this.#options.clock.elapsed()
     try {
       for (const sk of known.unsaved) await this.#save(tenant, known, sk)
-      this.#apply(known, await this.#rows!.news(tenant, known.newest))
+      const news = await this.#rows!.news(tenant, known.listed)
+      this.#apply(known, news?.rows ?? [])
+      known.listed = news?.head ?? known.listed
       known.lookedAt = began
     } catch {
       // The next reader looks again.
@@ -141,8 +152,7 @@ export class Generations {
     const newest = this.newest(tenant)
     const rows = new Map(newest === never ? [] : [[everythingSk, newest]])
     const made = {
-      newest,
-      rows,
+      ...{ newest, rows, listed: never },
       unsaved: new Set<string>(),
       lookedAt: Number.NEGATIVE_INFINITY,
       look: undefined,

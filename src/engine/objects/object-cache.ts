@@ -197,7 +197,10 @@ class Objects implements ObjectCache {
   ): Promise<ObjectAnswer> {
     const { name, terms } = request
     const stored = this.#near.use(name.pk) ?? (await this.#lookups.lookUp(name)).object
-    if (stored !== undefined && this.#view.positionOf(name, stored.version, terms) !== 'unusable')
+    const position = stored === undefined ? 'unusable' : this.#view.positionOf(name, stored.version, terms)
+    if (stored !== undefined && position === 'fresh')
+      return this.#view.answer(request, stored, { state: 'wait-hit' })
+    if (stored !== undefined && position !== 'unusable')
       return this.#view.answer(request, stored, { state: 'stale', failure })
     if (object !== undefined) return this.#view.answer(request, object, { state: state })
     throw failure

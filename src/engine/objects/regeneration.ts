@@ -125,7 +125,7 @@ export class Regeneration {
 
   async #render(job: Job, lease?: ObjectLease, meta?: Meta): Promise<Outcome> {
     const { clock, generations, shared } = this.#options
-    const generation = generations.newest(job.name.tenant)
+    const generation = generations.generation(job.name.tenant)
     const generatedAt = clock.now()
     let rendered: RenderedObject
     try {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Cells, Change } from '../../stores/cells.ts'
 import { memoryCells } from '../../stores/memory/cells.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { beginning, countedRender, eventually, pause, shown } from '../../testing/object-rig.ts'
+import { countedRender, eventually, pause, shown, until } from '../../testing/object-rig.ts'
 import { type ObjectCacheOptions, objectCache } from './object-cache.ts'
 import { nameOf } from './object-names.ts'
 
@@ -35,9 +35,9 @@ test('trap 3: a render that takes longer than its lease is committed, and happen
   const { clock, cells, cache } = rig(() => ({}), { leaseSeconds: 3 })
   const render = countedRender(() => pause(clock, 20_000).then(() => 'v1'))
   const first = cache.get('k', render, terms)
-  await beginning(clock)
+  await until(clock, () => render.calls === 1)
   const other = objectCache(cells, { clock, leaseSeconds: 3, waitSeconds: 30 })
-  const answers = await eventually(clock, Promise.all([first, other.get('k', render, terms)]))
+  const answers = await eventually(clock, Promise.all([first, other.get('k', render, terms)]), 5)
   assert.deepEqual([answers.map(shown), render.calls], [['miss v1', 'wait-hit v1'], 1])
 })
 
@@ -91,12 +91,10 @@ test('trap 7: who waits for another node asks seldom, and ever more seldom', asy
     },
   }))
   const other = objectCache(cells, { clock })
-  const first = other.get('k', () => pause(clock, 19_000).then(() => 'v1'), terms)
-  await beginning(clock)
-  const second = await eventually(
-    clock,
-    cache.get('k', async () => 'v2', terms),
-  )
+  const render = countedRender(() => pause(clock, 19_000).then(() => 'v1'))
+  const first = other.get('k', render, terms)
+  await until(clock, () => render.calls === 1)
+  const second = await eventually(clock, cache.get('k', render, terms), 5)
   assert.equal(shown(second), 'wait-hit v1')
   assert.ok(reads <= 30, `${reads} reads`)
   await first
