@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
-import { testCells } from '../../src/testing/test-store.ts'
+import { testObjects } from '../../src/testing/test-objects.ts'
+import { type CellLaws, testCells } from '../../src/testing/test-store.ts'
 import { scratchDirectory, scratchStore } from './scratch.ts'
 
-testCells({
+const cellLaws: CellLaws = {
   name: 'lmdb',
   async create({ clock }) {
     const store = await scratchStore({ clock })
     return { cells: store.cells, end: () => store.close() }
   },
-})
+}
+testCells(cellLaws)
+testObjects(cellLaws)
 
 test('cells know whether another store has the file open, a moment later at the latest', async (t) => {
   const clock = fakeClock()
