@@ -69,19 +69,19 @@ export const objectLeaseLaws: Readonly<Record<string, ObjectLaw>> = {
   },
 
   async 'a render may take many times as long as the lease: it is renewed, and nobody else renders'(context) {
-    const { node, clock, step } = context
+    const { node, clock } = context
     const options = { leaseSeconds: 90, waitSeconds: 1200 }
     const [a, b] = [node(options), node(options)]
     const render = countedRender(() => pause(clock, 600_000).then(() => 'v1'))
     const first = a.get('k', render, terms)
     await until(clock, () => render.calls === 1)
-    const answers = await eventually(clock, Promise.all([first, b.get('k', render, terms)]), step(20))
+    const answers = await eventually(clock, Promise.all([first, b.get('k', render, terms)]), 100)
     assert.deepEqual(answers.map(shown), ['miss v1', 'wait-hit v1'])
     assert.equal(render.calls, 1)
   },
 
   async 'who lost the lease hands out what it rendered, and cannot overwrite the newer version'(context) {
-    const { node, clock, step } = context
+    const { node, clock } = context
     const options = { leaseSeconds: 20, waitSeconds: 40 }
     const [slow, other] = [node(options, withoutRenewals), node(options)]
     const render = countedRender(() => pause(clock, 80_000).then(() => 'slow'))
@@ -90,10 +90,10 @@ export const objectLeaseLaws: Readonly<Record<string, ObjectLaw>> = {
     const second = await eventually(
       clock,
       other.get('k', async () => 'newer', long),
-      step(2),
+      50,
     )
     assert.equal(shown(second), 'miss newer')
-    assert.equal(shown(await eventually(clock, first, step(2))), 'miss slow')
+    assert.equal(shown(await eventually(clock, first, 50)), 'miss slow')
     for (const each of [slow, other, node()])
       assert.equal(
         shown(
@@ -106,11 +106,7 @@ export const objectLeaseLaws: Readonly<Record<string, ObjectLaw>> = {
       )
   },
 
-  async 'a node that dies between body and commit leaves the old version, and is replaced'({
-    node,
-    clock,
-    step,
-  }) {
+  async 'a node that dies between body and commit leaves the old version, and is replaced'({ node, clock }) {
     const options = { leaseSeconds: 20, waitSeconds: 40 }
     let isDead = false
     const dying = node(options, (cells) => killedBeforeCommit(cells, () => (isDead = true)))
@@ -128,7 +124,7 @@ export const objectLeaseLaws: Readonly<Record<string, ObjectLaw>> = {
         await eventually(
           clock,
           other.get('k', async () => 'v2', terms),
-          step(2),
+          50,
         ),
       ),
       'miss v2',

@@ -11,63 +11,45 @@ import type { MaybePromise } from '../stores/store.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { objectLaws } from './object-laws.ts'
 import { objectLeaseLaws } from './object-laws-leases.ts'
-import type { Step } from './object-rig.ts'
+import { paced } from './paced-clock.ts'
 import type { CellLaws } from './test-store.ts'
 
 export interface ObjectContext {
   readonly cells: Cells
   readonly clock: FakeClock
-  /** Time passes in such steps, but slowly while the store is at work: what it takes must not count as minutes. */
-  step(ms: number): Step
   /** A further node. `through` changes how it reaches the store. */
   node(options?: ObjectCacheOptions, through?: (cells: Cells) => Cells): ObjectCache
 }
 
 export type ObjectLaw = (context: ObjectContext) => Promise<void>
 
-export function testObjects(options: Omit<CellLaws, 'rounds'>): void {
+export interface ObjectLawsOptions extends Omit<CellLaws, 'rounds'> {
+  /** Operations end when the clock has moved, as those of a simulated network do. Otherwise it waits until they have ended. */
+  readonly endsByClock?: boolean
+}
+
+export function testObjects(options: ObjectLawsOptions): void {
   describe(`objects: ${options.name}`, () => {
     for (const [name, law] of Object.entries({ ...objectLaws, ...objectLeaseLaws }))
       test(name, () => run(options, law))
   })
 }
 
-async function run(options: Omit<CellLaws, 'rounds'>, law: ObjectLaw): Promise<void> {
+async function run(options: ObjectLawsOptions, law: ObjectLaw): Promise<void> {
   // Engines expire rows by their own clocks.
-  const clock = fakeClock(1000 * Math.floor(systemClock.now() / 1000))
-  const { cells, end } = await options.create({ clock })
+  const unpaced = fakeClock(1000 * Math.floor(systemClock.now() / 1000))
+  const created = await options.create({ clock: unpaced })
+  const { end } = created
+  const { clock, cells } = options.endsByClock
+    ? { clock: unpaced, ...created }
+    : paced(unpaced, created.cells)
   const ends: (() => MaybePromise<void>)[] = [() => cells.close(), ...(end === undefined ? [] : [end])]
   // The time that operations take is no time of the fake clock: its timeouts would measure the law, not the store.
-  const work = { pending: 0 }
-  const counted = countedCells(cells, work)
-  const step = (ms: number) => () => (work.pending > 0 ? 0.1 : ms)
   const node: ObjectContext['node'] = (given = {}, through = (same) => same) =>
-    objectCache(through(counted), { clock, timeoutSeconds: 'guarded', leaseSeconds: 600, ...given })
+    objectCache(through(cells), { clock, timeoutSeconds: 'guarded', leaseSeconds: 600, ...given })
   try {
-    await law({ cells, clock, node, step })
+    await law({ cells, clock, node })
   } finally {
     for (const each of ends) await each()
-  }
-}
-
-function countedCells(cells: Cells, work: { pending: number }): Cells {
-  const run = async <T>(operation: () => MaybePromise<T>): Promise<T> => {
-    work.pending++
-    try {
-      return await operation()
-    } finally {
-      work.pending--
-    }
-  }
-  return {
-    name: cells.name,
-    capabilities: cells.capabilities,
-    get: (id, v) => run(() => cells.get(id, v)),
-    list: (pk, v) => run(() => cells.list(pk, v)),
-    put: (id, draft, condition) => run(() => cells.put(id, draft, condition)),
-    take: (id, take) => run(() => cells.take(id, take)),
-    remove: (id, condition) => run(() => cells.remove(id, condition)),
-    publish: (changes) => run(() => cells.publish(changes)),
-    close: () => cells.close(),
   }
 }

@@ -4,51 +4,13 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { after, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { readStoreUrl } from '../../src/config/open-store.ts'
-import { systemClock } from '../../src/core/clock.ts'
 import type { Limit } from '../../src/limits/limit.ts'
-import { kindOfStore } from '../../src/stores/kinds.ts'
-import { isUnavailable, skipReason, type Unavailable } from '../servers/availability.ts'
-import { startCassandraFixture } from '../servers/cassandra/fixture.ts'
-import { startDynamoDbFixture } from '../servers/dynamodb/fixture.ts'
-import { startRedis } from '../servers/redis/redis.ts'
-import { scratchDirectory } from '../stores/scratch.ts'
+import { isUnavailable, skipReason } from '../servers/availability.ts'
+import { sharedEngines } from '../stores/shared-engines.ts'
 import type { TakerHistory, TakerJob } from './taker.ts'
 
 const processes = 3
 const script = fileURLToPath(import.meta.resolve('./taker.ts'))
-
-interface Engine {
-  readonly url: string
-  stop?(): Promise<void>
-}
-
-const engines: Readonly<Record<string, () => Promise<Engine | Unavailable>>> = {
-  lmdb: async () => ({ url: `lmdb:${scratchDirectory()}` }),
-  valkey: async () => {
-    const server = await startRedis('valkey')
-    return isUnavailable(server) ? server : { url: `redis://${server.address}/0`, stop: () => server.stop() }
-  },
-  cassandra: async () => {
-    const server = await startCassandraFixture()
-    if (isUnavailable(server)) return server
-    const url = `cassandra://${server.contact}/limits?dc=${server.dataCenter}`
-    return setUp(url, () => server.stop())
-  },
-  dynamodb: async () => {
-    const server = await startDynamoDbFixture()
-    if (isUnavailable(server)) return server
-    const url = `dynamodb://limits?region=local&endpoint=${encodeURIComponent(server.endpoint)}`
-    return setUp(url, () => server.stop())
-  },
-}
-
-async function setUp(url: string, stop: () => Promise<void>): Promise<Engine> {
-  const config = readStoreUrl(url)
-  const made = await kindOfStore(config).setup!.create(config, systemClock)
-  assert.ok(!('refused' in made), JSON.stringify(made))
-  return { url, stop }
-}
 
 /** All processes begin once all are ready. */
 async function takeTogether(url: string, job: TakerJob): Promise<readonly TakerHistory[]> {
@@ -80,7 +42,7 @@ function checkWindows(limit: Limit, cost: number, histories: readonly TakerHisto
 const day = 86_400
 const common = { requests: 40, atOnce: 8, shards: 1 }
 
-for (const [name, start] of Object.entries(engines)) {
+for (const [name, start] of Object.entries(sharedEngines('limits'))) {
   const engine = await start()
   after(() => (isUnavailable(engine) ? undefined : engine.stop?.()))
   describe(`limits of several processes: ${name}`, { skip: skipReason(engine) }, () => {

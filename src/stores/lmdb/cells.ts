@@ -143,7 +143,7 @@ export class LmdbCells implements Cells {
 const idBytes = ({ pk, sk }: CellId): Buffer => Buffer.from(`${pk}\0${sk}`)
 
 /** No id begins with NUL. */
-const revisionAt = Buffer.from('\0revision')
+export const revisionAt = Buffer.from('\0revision')
 
 function rowsOn(file: StoreFile, clock: Clock, maxValueBytes: number): Rows {
   const { cells } = file.tables
@@ -173,7 +173,7 @@ function nextRevision(file: StoreFile): number {
   return next.readDoubleLE(0)
 }
 
-function storedAt(file: StoreFile, at: Buffer): Cell | undefined {
+export function storedAt(file: StoreFile, at: Buffer): Cell | undefined {
   const view = file.tables.cells.getBinaryFast(at)
   const payload = view === undefined ? undefined : unseal(at, view)
   return payload === undefined ? undefined : decode(payload)
