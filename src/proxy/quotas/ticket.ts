@@ -14,6 +14,7 @@ export class Ticket implements CostMeter {
   readonly #quota: Quota
   /** As the last permit said. */
   #limits: readonly LimitStatus[] = []
+  #permit: Permit | undefined
   /** The database was asked at the cost of this request. */
   #isCharged = false
 
@@ -40,16 +41,24 @@ export class Ticket implements CostMeter {
 
   /** Charges a request that is forwarded, once; free where its query was charged already. */
   chargeForwarded(): MaybePromise<Charge | OverQuota> {
-    const { forwardedCost } = this.terms
-    const cost =
-      this.#isCharged || forwardedCost === 0
-        ? undefined
-        : this.#limited({ cost: forwardedCost, points: forwardedCost })
+    const cost = this.#isCharged ? undefined : this.#flatCost()
     return cost === undefined ? free : this.#charge(cost)
+  }
+
+  /** Charges a query whose answer is cached whole, when it is over: only then is it known that there was one. May lead into debt. */
+  spendFlat(): void {
+    const cost = this.#isCharged ? undefined : this.#flatCost()
+    if (cost !== undefined) void this.#permit?.adjust(cost)
+  }
+
+  #flatCost(): Cost | undefined {
+    const { forwardedCost } = this.terms
+    return forwardedCost === 0 ? undefined : this.#limited({ cost: forwardedCost, points: forwardedCost })
   }
 
   #note(taken: Permit | Refusal): Permit | Refusal {
     this.#limits = taken.limits
+    if (taken.ok) this.#permit = taken
     return taken
   }
 
