@@ -29,7 +29,13 @@ export class Ticket implements CostMeter {
     return rateLimitFields(this.#limits)
   }
 
-  take(consume: Cost): MaybePromise<Permit | Refusal> {
+  /** Takes the token of the request itself. */
+  admit(): MaybePromise<Permit | Refusal> {
+    const taken = this.#quota.takeRequest(this)
+    return taken instanceof Promise ? taken.then((late) => this.#note(late)) : this.#note(taken)
+  }
+
+  #take(consume: Cost): MaybePromise<Permit | Refusal> {
     const taken = this.#quota.take(this, consume)
     return taken instanceof Promise ? taken.then((late) => this.#note(late)) : this.#note(taken)
   }
@@ -75,7 +81,7 @@ export class Ticket implements CostMeter {
   }
 
   #charge(cost: Cost): MaybePromise<Charge | OverQuota> {
-    const taken = this.take(cost)
+    const taken = this.#take(cost)
     return taken instanceof Promise
       ? taken.then((late) => this.#charged(cost, late))
       : this.#charged(cost, taken)
