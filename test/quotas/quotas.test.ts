@@ -125,6 +125,19 @@ test('an answer that is cached whole costs the flat amount when it is fetched, a
   assert.equal(leftOf(await ask('a', labels), 'cost'), 40)
 })
 
+test('without tokens an answer that is cached whole is given where it is stored, and not fetched', {
+  skip,
+}, async (t) => {
+  const { ask } = await startQuotaRig(t, fixture.url, `{${byTenant}, limits: [${cost(60)}]}`)
+  const [stored, other] = ['/api/v1/labels?start=1&end=2', '/api/v1/labels?start=1&end=3']
+  assert.equal(outcomeOf(await ask('a', stored)), 'miss/absent')
+  assert.equal(outcomeOf(await ask('a', stored)), 'hit')
+  const refused = await ask('a', other)
+  assert.equal(refused.status, 429)
+  assert.deepEqual(JSON.parse(refused.body.toString())['violated-policies'], ['cost'])
+  assert.equal(outcomeOf(await ask('b', other)), 'miss/absent')
+})
+
 test('what a database that fails was asked for is given back', { skip }, async (t) => {
   const own = await startOwnFixture()
   if (isUnavailable(own)) return t.skip(own.unavailable)

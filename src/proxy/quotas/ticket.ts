@@ -29,6 +29,11 @@ export class Ticket implements CostMeter {
     return rateLimitFields(this.#limits)
   }
 
+  /** Whether no token is left to ask the database with, as far as is known. */
+  get isSpent(): boolean {
+    return this.#limits.some(({ limit: { name }, available }) => available <= 0 && name !== 'requests')
+  }
+
   /** Takes the token of the request itself. */
   admit(): MaybePromise<Permit | Refusal> {
     const taken = this.#quota.takeRequest(this)
@@ -51,7 +56,10 @@ export class Ticket implements CostMeter {
     return cost === undefined ? free : this.#charge(cost)
   }
 
-  /** Charges a query whose answer is cached whole, when it is over: only then is it known that there was one. May lead into debt. */
+  /**
+   * Charges a query whose answer is cached whole, when it is over: only then is it known that there was one. May lead into debt;
+   * then `isSpent`.
+   */
   spendFlat(): void {
     const cost = this.#isCharged ? undefined : this.#flatCost()
     if (cost !== undefined) void this.#permit?.adjust(cost)
