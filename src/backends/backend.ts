@@ -253,7 +253,7 @@ export interface Presentation<Own extends string = string> {
   /** An error of our own in the form that clients of this database understand; plain text without it. */
   errorAnswer?(status: number, message: string): ErrorAnswer
   /** Response headers that belong to one execution of a query: a stored answer gets new ones. */
-  ownHeaders?(plan: Plan, newId: () => string): HeaderList
+  ownHeaders?(plan: Pick<Plan, 'queryId' | 'request'>, newId: () => string): HeaderList
   /** What people recognise a request by that cannot be planned: the question without what moves with the time. */
   requestText?(request: WireRequest): string
   /**
@@ -274,8 +274,12 @@ export interface WholePlan {
   readonly knowsAllSources: boolean
   /** The data that it reads, where that is bounded: a witness can vouch for it. */
   readonly span?: TimeSpan
+  /** The query as it was written, where there is one. */
+  readonly query?: string
   /** The instant that it is evaluated at, where clients give one that never repeats. Not part of the text. */
   readonly at?: EpochMs
+  /** By which the client can cancel the query, and find it in the database's own records. */
+  readonly queryId?: string | undefined
   readonly request: WireRequest
 }
 
@@ -286,7 +290,8 @@ export interface EndpointTerms {
   /** 0: concurrent equal requests share one answer, and nothing is kept. */
   readonly revalidateSeconds: number
   readonly staleWhileRevalidateSeconds: number
-  readonly staleIfErrorSeconds: number
+  /** `maxStale`: as long as buckets. Where `maxStale` is 0, nothing is served stale, whatever is said here. */
+  readonly staleIfErrorSeconds: number | 'maxStale'
 }
 
 /** Which requests have answers that are cached as a whole. */
@@ -296,6 +301,8 @@ export interface WholeAnswers {
   claims(method: string, path: string): boolean
   /** Undefined where it is not known to be a pure read whose answer may be kept. Never throws. */
   plan(request: WireRequest, now: EpochMs): WholePlan | undefined
+  /** Whether the body of a successful answer, free of content encoding, is all that was asked for: others are not stored. */
+  isComplete?(body: Uint8Array, plan: WholePlan, response: ResponseEnds): boolean
 }
 
 /**

@@ -5,7 +5,7 @@
 import type { Section } from '../config/definition.ts'
 import type { ReasonWords } from '../core/decision.ts'
 import type { Finding } from '../core/finding.ts'
-import type { Backend, FlavourProbe, SegmentSettings } from './backend.ts'
+import type { Backend, EndpointTerms, FlavourProbe, SegmentSettings } from './backend.ts'
 
 /** `Reason`: the bypass reasons that this kind declares. `Own`: the values of its own configuration keys. */
 export interface DatabaseKind<Reason extends string = string, Own = unknown> {
@@ -20,6 +20,8 @@ export interface DatabaseKind<Reason extends string = string, Own = unknown> {
   readonly section: Section<Own>
   /** Why its queries are bypassed, besides what any database may say. Two kinds share a word only by one declaration. */
   readonly reasons: Readonly<Record<Reason, ReasonWords>>
+  /** Whose answers are cached as a whole; none where it is not given. */
+  readonly endpoints?: Readonly<Record<string, EndpointTerms>>
   readonly explain: ExplainReader
   /** Sentences for people: what to change so that clients come here. */
   clientLines(here: ClientAddress): readonly string[]

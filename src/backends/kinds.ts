@@ -36,6 +36,12 @@ export function kindByPort(url: string): KindName {
   return others.find((name) => kinds[name].ports.includes(port)) ?? usual!
 }
 
+/** Whose answers are cached as a whole, whatever the database: metric labels. `path`: those of `objects.paths`. */
+export const wholeEndpoints: readonly string[] = [
+  ...new Set(kindNames.flatMap((name) => Object.keys((kinds[name] as DatabaseKind).endpoints ?? {}))),
+  'path',
+]
+
 type KindReason = { [N in KindName]: keyof (typeof kinds)[N]['reasons'] }[KindName]
 
 export type BypassReason = PlanningReason | KindReason | ServingReason

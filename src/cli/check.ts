@@ -1,9 +1,12 @@
 /** `windowpane check`: says whether a configuration and the files it names can be used, what is in force, and what answers. */
+import { kinds } from '../backends/kinds.ts'
 import { adminWarning } from '../config/checks.ts'
 import { fileProblems } from '../config/files.ts'
 import { splitArguments } from '../config/flags.ts'
 import type { Connector } from '../config/judge.ts'
 import { type ConfigProblem, describeProblem, type LoadedConfig } from '../config/load.ts'
+import { objectWarnings } from '../config/objects-section.ts'
+import type { Config } from '../config/schema.ts'
 import { describeSource } from '../config/source.ts'
 import { leavesOf, printConfig } from '../config/view.ts'
 import { withoutCredentials } from '../core/url.ts'
@@ -62,14 +65,14 @@ export async function check(argv: readonly string[], io: CheckIo): Promise<numbe
   const problems = [...(await fileProblems(loaded)), ...(await refusedStores(loaded))]
   const connections = own.has('connect') ? await connectAll(loaded, io) : undefined
   const isOk = problems.length === 0 && (connections ?? []).every((one) => one.ok)
-  const warning = adminWarning(loaded.config)
+  const warnings = warningsOn(loaded.config)
   if (own.has('json')) {
     const data = {
       ...{ ok: isOk, values: leavesOf(loaded), problems: problems.map(problemData), connections },
-      ...(warning !== undefined && { warnings: [warning] }),
+      ...(warnings.length > 0 && { warnings }),
     }
     say(io, json(data))
-  } else say(io, accepted(loaded, { problems, connections: connections ?? [], warning }, own.has('print')))
+  } else say(io, accepted(loaded, { problems, connections: connections ?? [], warnings }, own.has('print')))
   return isOk ? exitCode.ok : exitCode.failed
 }
 
@@ -117,18 +120,26 @@ async function connectAll({ config }: LoadedConfig, io: CheckIo): Promise<Connec
   return Promise.all(targets)
 }
 
+function warningsOn(config: Config): readonly string[] {
+  const admin = adminWarning(config)
+  return [
+    ...(admin === undefined ? [] : [`${admin}; set admin.tokenFile`]),
+    ...objectWarnings(config.backends, kinds),
+  ]
+}
+
 interface Looked {
   readonly problems: readonly ConfigProblem[]
   readonly connections: readonly Connection[]
-  readonly warning: string | undefined
+  readonly warnings: readonly string[]
 }
 
 function accepted(loaded: LoadedConfig, looked: Looked, isPrinted: boolean): string {
-  const { problems, connections, warning } = looked
+  const { problems, connections, warnings } = looked
   const lines = [
     ...problems.map(describeProblem),
     ...connections.map(connectionLine),
-    ...(warning === undefined ? [] : [`warning: ${warning}; set admin.tokenFile`]),
+    ...warnings.map((warning) => `warning: ${warning}`),
     verdictOn(looked),
   ]
   // What is printed can be loaded again: everything else in it is a comment.

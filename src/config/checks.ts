@@ -1,6 +1,7 @@
 /** What no single key can say about itself. Each check reports the key at fault, as a sentence. */
 import { kindOfStore } from '../stores/kinds.ts'
 import type { Check, Report } from './definition.ts'
+import { quotasFit } from './quotas-section.ts'
 import type { BackendConfig, Config, MatcherConfig, RuleConfig } from './schema.ts'
 
 const isSet = (value: unknown): boolean => value !== undefined
@@ -74,8 +75,12 @@ export const ruleDoesSomething: Check = {
     const conditions = conditionsIn(path) + conditionsIn(userAgent) + conditionsIn(query) + headers.length
     if (!isSet(backend) && conditions === 0)
       report('match', 'has no condition: expected one of backend, path, userAgent, query and headers')
-    if (!rule.bypass && ![rule.policy, rule.maxStaleMs, rule.identity, rule.mode].some(isSet)) {
-      report('', 'changes nothing: expected one of policy, maxStale, bypass, identity and mode')
+    if (
+      !rule.bypass &&
+      rule.objects &&
+      ![rule.policy, rule.maxStaleMs, rule.identity, rule.mode].some(isSet)
+    ) {
+      report('', 'changes nothing: expected one of policy, maxStale, bypass, identity, mode and objects')
     }
   },
 }
@@ -153,4 +158,5 @@ export const wholeConfigurationChecks: readonly Check[] = [
   { needs: ['listen', 'backends'], run: routesDiffer },
   { needs: ['listen', 'backends', 'admin'], run: adminIsApart },
   { needs: ['stores'], run: storesFit },
+  { needs: ['quotas', 'backends', 'stores'], run: quotasFit },
 ]

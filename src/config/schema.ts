@@ -29,7 +29,9 @@ import {
 } from './definition.ts'
 import { keysAreOfItsKind, kindKeys } from './kind-keys.ts'
 import { limitsSection } from './limits-section.ts'
+import { instantSection, objectsSection } from './objects-section.ts'
 import { policySection } from './policy-types.ts'
+import { concurrencySection, quotasSection } from './quotas-section.ts'
 import { runtimeSection } from './runtime-section.ts'
 import { bool, choice, duration, ratio, workers } from './scalars.ts'
 import { storeSection } from './store-types.ts'
@@ -122,6 +124,9 @@ const backend = section(
       'limits.maxStale',
       'how long after its TTL a bucket may be served in an outage',
     ),
+    concurrency: nested(concurrencySection, 'how many queries the database is given at once'),
+    objects: nested(objectsSection(kinds), 'answers that are cached as a whole'),
+    instant: nested(instantSection, 'queries that are evaluated at one instant'),
     tls: nested(upstreamTls, 'TLS to the database', { apply: 'restart' }),
     auth: nested(auth, 'how Windowpane itself logs in, where a client does not', { apply: 'restart' }),
     ...kindKeys(kinds),
@@ -161,6 +166,7 @@ const rule = section(
     identity: optional(identity, 'another identity'),
     identityHeaders: key(list(headerName), [], { meaning: 'the headers for `identity: headers`' }),
     mode: optional(mode, 'another mode'),
+    objects: key(bool, true, { meaning: '`false`: their answers are not cached as a whole' }),
   },
   { checks: [headersAreListed, ruleDoesSomething] },
 )
@@ -237,6 +243,7 @@ export const definition = section(
       },
     ),
     backends: nested(named(backend, { expected: 'backend', min: 1 }), 'the databases'),
+    quotas: nested(quotasSection, 'how much each client may ask for: token buckets'),
     rules: key(list(rule), [], { meaning: 'exceptions; the first rule that matches decides' }),
     admin: nested(admin, 'the admin listener', { apply: 'restart' }),
     node: nested(node, 'this process among those that share a store'),

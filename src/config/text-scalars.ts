@@ -44,6 +44,13 @@ export const urlPath = textual({
   pattern: '^(?:/[^/?#\\s]+)+$',
 })
 
+/** Where a `*` at the end stands for anything. */
+export const urlPathPattern = textual({
+  label: 'path',
+  expected: 'a path that begins with "/", perhaps with a "*" at its end, such as /api/v1/targets',
+  pattern: '^/[^?#*\\s]*\\*?$',
+})
+
 export const hostName = textual({
   label: 'host',
   expected: 'a host name without port, such as metrics.example.org',

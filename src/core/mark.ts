@@ -25,14 +25,20 @@ export interface Mark {
   readonly at: EpochMs
 }
 
-/** What a mark is held against: the parts of a plan or of a shape record that it asks about. */
-export interface MarkedShape {
+/** What a mark is held against. */
+export interface MarkedQuestion {
   readonly key: Key
-  readonly backend: string
+  /** Not given where the marks are those of its backend already. */
+  readonly backend?: string
   readonly shape: string
   readonly query: string
   readonly sources: readonly string[]
   readonly knowsAllSources: boolean
+}
+
+/** The parts of a plan or of a shape record that a mark asks about. */
+export interface MarkedShape extends MarkedQuestion {
+  readonly backend: string
   readonly grid: Grid
   readonly lookbackMs: number
 }
@@ -46,15 +52,15 @@ export interface BucketMark extends Interval {
 export const noMarks: readonly BucketMark[] = []
 
 /** Whether a mark is about a question at all; about which of its buckets is for `touchedBuckets` to say. */
-export function touches(mark: Mark, question: MarkedShape): boolean {
-  if (mark.backend !== undefined && mark.backend !== question.backend) return false
+export function touches(mark: Mark, question: MarkedQuestion): boolean {
+  if (mark.backend !== undefined && (question.backend ?? mark.backend) !== mark.backend) return false
   if (mark.source !== undefined && !mayRead(question, mark.source)) return false
   const { shape } = mark
   return shape === undefined || shape === question.key || shape === question.shape || shape === question.query
 }
 
 /** A question that reads something whose name is not known may read anything. */
-const mayRead = ({ sources, knowsAllSources }: MarkedShape, source: string): boolean =>
+const mayRead = ({ sources, knowsAllSources }: MarkedQuestion, source: string): boolean =>
   !knowsAllSources || sources.includes(source)
 
 /**

@@ -227,6 +227,8 @@ export const marksOver = (
   plan: Plan,
 ): readonly BucketMark[] => (marks === undefined ? noMarks : marks.marksFor(key, plan))
 
+const none: readonly Mark[] = []
+
 /** The marks of one backend, as a lookup asks for them. */
 export class BackendMarks {
   readonly #backend: string
@@ -243,16 +245,16 @@ export class BackendMarks {
 
   /** What is said about the buckets of a question. Costs nothing while there are no marks. */
   marksFor(key: Key, plan: Plan): readonly BucketMark[] {
-    if (this.#count === 0) return noMarks
-    this.#dropLapsed()
-    const marks = this.#about(plan)
+    const marks = this.marksAbout(plan)
     if (marks.length === 0) return noMarks
     const question = { ...plan, key, backend: this.#backend, query: plan.text }
     return marks.map((mark) => bucketMarkOf(mark, question)).filter((mark) => mark !== undefined)
   }
 
-  /** Those of other data sources need not be looked at: a watcher may write many. */
-  #about({ sources, knowsAllSources }: Plan): readonly Mark[] {
+  /** Those that may concern a question. Those of other data sources need not be looked at: a watcher may write many. */
+  marksAbout({ sources, knowsAllSources }: Pick<Plan, 'sources' | 'knowsAllSources'>): readonly Mark[] {
+    if (this.#count === 0) return none
+    this.#dropLapsed()
     const named = knowsAllSources
       ? sources.flatMap((source) => this.#bySource.get(source) ?? [])
       : [...this.#bySource.values()].flat()

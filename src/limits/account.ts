@@ -71,12 +71,13 @@ export class Account {
   }
 
   #chargeOneOf(
-    [shard, ...others]: readonly number[],
+    shards: readonly number[],
     consume: Consume,
     before?: Refusal,
   ): MaybePromise<Charged | Refusal> {
-    const id = this.#idOf(shard!)
-    const take = this.#takeOf(shard!, 'take', consume)
+    const shard = shards[0]!
+    const id = this.#idOf(shard)
+    const take = this.#takeOf(shard, 'take', consume)
     return andThen(this.#terms.cells.take(id, take), (outcome) => {
       if (!('levels' in outcome)) throw failed(outcome.reason)
       if (outcome.ok) {
@@ -84,7 +85,7 @@ export class Account {
         return { ok: true, row, limits: this.#statuses(outcome.levels) } as const
       }
       const refusal = soonest(before, this.#refusalOf(outcome))
-      return others.length === 0 ? refusal : this.#chargeOneOf(others, consume, refusal)
+      return shards.length === 1 ? refusal : this.#chargeOneOf(shards.slice(1), consume, refusal)
     })
   }
 
@@ -93,7 +94,13 @@ export class Account {
   }
 
   #takeOf(shard: number, kind: TokenTake['kind'], consume: Consume): TokenTake {
-    const limits = this.#shares[shard]!.map((limit) => ({ ...limit, cost: costOf(limit, consume) }))
+    const limits = this.#shares[shard]!.map((limit) => ({
+      name: limit.name,
+      capacity: limit.capacity,
+      unitsPerToken: limit.unitsPerToken,
+      creditPerMs: limit.creditPerMs,
+      cost: costOf(limit, consume),
+    }))
     return { kind, limits, keepMs: this.#keepMs() }
   }
 
@@ -144,15 +151,20 @@ export class Account {
     return { source: this.source, limits, ttl: this.#ttlOf(outcomes) }
   }
 
-  /** Of the row that is kept longest. A row that does not exist yet is treated as if it were written now. */
+  /**
+   * Of the row that is kept longest. Whether a row is kept for ever follows from the limits in force: they may have changed since it was
+   * written, and its next use writes it so. Until then it can only be lost full. A row that does not exist yet is treated as if
+   * it were written now.
+   */
   #ttlOf(outcomes: readonly TakeOutcome[]): EpochMs | 'none' {
     const keepMs = this.#keepMs()
+    if (keepMs === 'forever') return 'none'
     const ends = outcomes.map((outcome) => {
       const collectAt = outcome.ok ? outcome.collectAt : undefined
-      if (collectAt === undefined) return keepMs === 'forever' ? keepMs : this.#terms.clock.now() + keepMs
-      return collectAt === 'never' ? 'forever' : collectAt * 1000
+      const isTimed = collectAt !== undefined && collectAt !== 'never'
+      return isTimed ? collectAt * 1000 : this.#terms.clock.now() + keepMs
     })
-    return ends.includes('forever') ? 'none' : Math.max(...(ends as readonly number[]))
+    return Math.max(...ends)
   }
 }
 

@@ -94,12 +94,16 @@ class CellLimiter implements Limiter {
   #acquire(request: AcquireRequest, resolved: ResolvedLimits): MaybePromise<Permit | Refusal> {
     const { entity, resource, consume } = request
     const account = this.#account(entity, resource, resolved)
+    if (resolved.parent === undefined) {
+      const charged = account.charge(consume)
+      return charged instanceof Promise
+        ? charged.then((late) => permitOf(account, late))
+        : permitOf(account, charged)
+    }
     return andThen(this.#parentOf(request, resolved), (parent) =>
       andThen(account.charge(consume), (charged) => {
-        if (!charged.ok) return charged
-        return parent === undefined
-          ? new CountedPermit(account.source, charged.limits, [charged.row])
-          : this.#withParent(account, charged, () => parent.charge(consume))
+        if (!charged.ok || parent === undefined) return permitOf(account, charged)
+        return this.#withParent(account, charged, () => parent.charge(consume))
       }),
     )
   }
@@ -154,6 +158,9 @@ class CellLimiter implements Limiter {
   }
 }
 
+const permitOf = ({ source }: Account, charged: Charged | Refusal): Permit | Refusal =>
+  charged.ok ? new CountedPermit(source, charged.limits, [charged.row]) : charged
+
 /** A level without limits exempts its entities. */
 const hasLimits = (resolved: ResolvedLimits | undefined): resolved is ResolvedLimits =>
   resolved !== undefined && resolved.limits.length > 0
@@ -162,7 +169,8 @@ const hasLimits = (resolved: ResolvedLimits | undefined): resolved is ResolvedLi
 function checkRequest({ entity, resource, consume, limits }: AcquireRequest): void {
   checkNames(entity, resource)
   if (limits !== undefined) checkLimits(limits)
-  for (const [name, tokens] of Object.entries(consume)) {
+  for (const name of Object.keys(consume)) {
+    const tokens = consume[name]!
     if (!(Number.isSafeInteger(tokens) && tokens >= 0))
       throw badLimits(`${JSON.stringify(name)} is to consume ${tokens}, not a whole number of 0 or more.`)
     if (limits !== undefined && !limits.some((limit) => limit.name === name))

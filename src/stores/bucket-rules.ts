@@ -28,9 +28,9 @@ const noValue = new Uint8Array(0)
 export function takeFrom(rows: Rows, id: CellId, take: Take): TakeOutcome {
   const reason = refusalOfId(id) ?? refusalOfTake(take)
   if (reason !== undefined) return { ok: false, reason }
-  const bucket = bucketIn(rows.stored(id), rows.now)
-  const { outcome, row } =
-    take.kind === 'adjust' ? planAdjust(bucket, take) : planTake(bucket, take, rows.now)
+  const { now } = rows
+  const bucket = bucketIn(rows.stored(id), now)
+  const { outcome, row } = take.kind === 'adjust' ? planAdjust(bucket, take) : planTake(bucket, take, now)
   if (row !== undefined) rows.store(id, row)
   return outcome
 }
@@ -84,18 +84,21 @@ function planTake(bucket: Bucket | undefined, take: TokenTake, now: EpochMs): Ta
   if (take.kind === 'peek')
     return { outcome: { ok: true, levels, ...(bucket && { collectAt: bucket.collectAt }) } }
   const refilledAt = bucket?.refilledAt ?? now
-  const exceeded = take.limits.filter((limit, i) => isShort(limit, levels[i]!))
-  if (exceeded.length > 0) {
+  if (take.limits.some((limit, i) => isShort(limit, levels[i]!))) {
+    const exceeded = take.limits.filter((limit, i) => isShort(limit, levels[i]!))
     const outcome = { ok: false, levels, exceeded: exceeded.map(({ name }) => name) } as const
     const retryAfterMs = waitFor(exceeded, levels)
     // Other parameters hold from now on: without a write the row would be credited in the old ones until it admits.
     const row = isOutdated(bucket, take) ? takenRow(levels, refilledAt, take) : undefined
     return { outcome: { ...outcome, retryAfterMs }, ...(row && { row }) }
   }
-  const left = levels.map((one, i) => withLevel(one, one.level - take.limits[i]!.cost * one.unitsPerToken))
+  const left = levels.map((one, i) => withoutTokens(one, take.limits[i]!.cost))
   const row = takenRow(left, refilledAt, take)
   return { outcome: { ok: true, levels: left, collectAt: row.collectAt }, row }
 }
+
+const withoutTokens = (one: BucketLevel, cost: number): BucketLevel =>
+  cost === 0 ? one : withLevel(one, one.level - cost * one.unitsPerToken)
 
 /** In the parameters of the take. */
 function levelNow(bucket: Bucket | undefined, limit: BucketLimit): BucketLevel {
@@ -167,8 +170,14 @@ function planAdjust(bucket: Bucket | undefined, { costs }: TokenAdjust): TakePla
 }
 
 /** When every limit is full: from then on a new bucket would say the same as this one. */
-const fullAt = (levels: readonly BucketLevel[], refilledAt: EpochMs): EpochMs =>
-  refilledAt + Math.max(...levels.map((one) => Math.ceil((fullLevel(one) - one.level) / one.creditPerMs)))
+function fullAt(levels: readonly BucketLevel[], refilledAt: EpochMs): EpochMs {
+  let longest = 0
+  for (const one of levels) {
+    const ms = Math.ceil((fullLevel(one) - one.level) / one.creditPerMs)
+    if (ms > longest) longest = ms
+  }
+  return refilledAt + longest
+}
 
 const secondsOf = (at: EpochMs): EpochSeconds => Math.max(1, Math.ceil(at / 1000))
 
@@ -199,9 +208,11 @@ function refusalOfTake(take: Take): CellRefusal | undefined {
 const isFirst = (limits: readonly BucketLimit[], index: number): boolean =>
   limits.findIndex(({ name }) => name === limits[index]!.name) === index
 
+const isPositive = (value: number): boolean => Number.isSafeInteger(value) && value > 0
+
 function isUsable(limit: BucketLimit & LimitCost): boolean {
   const { capacity, unitsPerToken, creditPerMs, cost } = limit
-  const areWhole = [capacity, unitsPerToken, creditPerMs].every((n) => Number.isSafeInteger(n) && n > 0)
+  const areWhole = isPositive(capacity) && isPositive(unitsPerToken) && isPositive(creditPerMs)
   const isCost = Number.isSafeInteger(cost) && cost >= 0
   return areWhole && isCost && Number.isSafeInteger(fullLevel(limit)) && namePattern.test(limit.name)
 }

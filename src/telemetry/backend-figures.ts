@@ -1,4 +1,5 @@
 /** The counters of one database, in flat arrays. */
+import { wholeEndpoints } from '../backends/kinds.ts'
 import { type Outcome, outcomes, unstoredReasons } from '../core/decision.ts'
 import { type VerifyResult, verifyResults } from '../engine/shadow/log.ts'
 import { sample } from './exposition.ts'
@@ -7,7 +8,9 @@ import { durationBounds, Histograms } from './histograms.ts'
 import {
   indexOfOutcome,
   indexOfStatus,
+  type ObjectLabel,
   type OriginStatus,
+  objectStates,
   originStatuses,
   outcomeReasons,
   pairOf,
@@ -25,6 +28,8 @@ export class BackendFigures {
   readonly #buckets = new Float64Array(2)
   readonly #origin = new Float64Array(originStatuses.length)
   readonly #unstored = new Float64Array(unstoredReasons.length)
+  /** By endpoint, then by state. */
+  readonly #objects = new Float64Array(wholeEndpoints.length * objectStates.length)
   readonly #verified = new Float64Array(verifyResults.length)
 
   constructor(name: string) {
@@ -36,8 +41,16 @@ export class BackendFigures {
     this.#durations.observe(indexOfOutcome(record.outcome), record.totalMs / 1000)
     this.#buckets[0]! += bucketsOf(record, 'cache')
     this.#buckets[1]! += bucketsOf(record, 'origin')
+    if (record.endpoint !== undefined) this.#countObject(record, record.endpoint)
     if (record.isForwarded) this.countOrigin(forwardStatus(record))
     if (record.unstored !== undefined) this.#unstored[unstoredReasons.indexOf(record.unstored)]!++
+  }
+
+  #countObject(record: RequestRecord, endpoint: string): void {
+    const state = objectState(record)
+    const place = wholeEndpoints.indexOf(endpoint)
+    if (state !== undefined && place >= 0)
+      this.#objects[place * objectStates.length + objectStates.indexOf(state)]!++
   }
 
   countOrigin(status: OriginStatus): void {
@@ -108,6 +121,20 @@ export class BackendFigures {
       .join('')
   }
 
+  /** Also what was never asked for: a counter that begins above 0 has no rate. */
+  objects(): string {
+    const samples = wholeEndpoints.flatMap((endpoint, place) =>
+      objectStates.map((state, i) =>
+        sample(
+          families.objects.name,
+          ['backend', this.#name, 'endpoint', endpoint, 'state', state],
+          this.#objects[place * objectStates.length + i]!,
+        ),
+      ),
+    )
+    return samples.join('')
+  }
+
   verified(): string {
     return verifyResults
       .map((result, i) =>
@@ -123,6 +150,13 @@ export class BackendFigures {
       )
       .join('')
   }
+}
+
+/** Undefined where nothing was answered from what is kept, and nothing was kept. */
+function objectState({ outcome, isCollapsed, ttlSeconds = 0 }: RequestRecord): ObjectLabel | undefined {
+  if (outcome === 'hit') return ttlSeconds < 0 ? 'revalidating' : 'hit'
+  if (outcome === 'miss') return isCollapsed ? 'collapsed' : 'miss'
+  return outcome === 'stale' ? 'stale' : undefined
 }
 
 function forwardStatus({ upstreamStatus, reason }: RequestRecord): OriginStatus {

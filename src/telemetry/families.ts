@@ -1,11 +1,13 @@
 /** Every metric with its type, labels and meaning: what is exposed, and what the reference page lists. */
+import { wholeEndpoints } from '../backends/kinds.ts'
 import { cutReasons, outcomes, unstoredReasons } from '../core/decision.ts'
 import { leaseResults } from '../engine/cell-claims.ts'
 import { verifyResults } from '../engine/shadow/log.ts'
 import { breakerStates } from '../stores/breaker.ts'
 import { evictionReasons, storeOperations } from '../stores/figures.ts'
 import { counter, type Family, gauge, histogram } from './exposition.ts'
-import { nodeStates, originStatuses, phases } from './labels.ts'
+import { nodeStates, objectStates, originStatuses, phases } from './labels.ts'
+import { quotaMetrics } from './quota-families.ts'
 import { stalenessMetrics } from './staleness-metrics.ts'
 
 const backend = { backend: 'name of the backend' }
@@ -38,6 +40,15 @@ export const families = {
     'windowpane_result_bytes_total',
     'Bytes of answers as sent; those of a partial answer are divided by its buckets.',
     { labels: source },
+  ),
+  objects: counter(
+    'windowpane_objects_total',
+    'Requests for answers that are kept as a whole, by endpoint and state.',
+    {
+      labels: { ...backend, endpoint: wholeEndpoints, state: objectStates },
+      example:
+        'sum by (endpoint) (rate(windowpane_objects_total{state=~"hit|revalidating|collapsed"}[5m])) / sum by (endpoint) (rate(windowpane_objects_total[5m]))',
+    },
   ),
   origin: counter('windowpane_origin_requests_total', 'Queries to the database, by how they ended.', {
     labels: { ...backend, status: originStatuses },
@@ -99,6 +110,7 @@ export const families = {
     { labels: backend, example: 'sum by (backend) (increase(windowpane_segments_marked_total[1h]))' },
   ),
   ...stalenessMetrics,
+  ...quotaMetrics,
   inFlight: gauge('windowpane_requests_in_flight', 'Complete requests that are being answered.'),
   cut: counter(
     'windowpane_connections_cut_total',

@@ -59,7 +59,17 @@ export function statusClass(status: number): OriginStatus {
   return status < 500 ? '4xx' : '5xx'
 }
 
+/**
+ * How a request for an answer that is kept as a whole was answered. `revalidating`: no longer fresh, and fetched again in the background;
+ * `collapsed`: with the answer to another request.
+ */
+export const objectStates = ['hit', 'revalidating', 'miss', 'collapsed', 'stale'] as const
+export type ObjectLabel = (typeof objectStates)[number]
+
 export const phases = ['plan', 'lookup', 'fetch', 'reply'] as const
+
+/** The limits that the proxy takes tokens of. */
+export const quotaLimits = ['requests', 'cost', 'points'] as const
 
 /** Whether a node that shares a store was heard of lately. */
 export const nodeStates = ['up', 'missing'] as const

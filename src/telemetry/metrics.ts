@@ -14,6 +14,7 @@ import { type FleetFigures, fleetFamilies } from './fleet-families.ts'
 import { ageBounds, durationBounds, Histograms } from './histograms.ts'
 import { type OriginStatus, phases } from './labels.ts'
 import type { ProcessFigures } from './process-figures.ts'
+import { type QuotaFigures, quotaFamilies } from './quota-families.ts'
 import { bucketsOf, type RequestRecord } from './record.ts'
 import { segmentFamilies, type WatchedSegments } from './segment-families.ts'
 import { type LearnedFigures, stalenessFamilies } from './staleness-families.ts'
@@ -29,6 +30,7 @@ export interface MetricSources {
   segments?(): readonly WatchedSegments[]
   /** Of backends with a staleness budget. */
   learned?(): readonly LearnedFigures[]
+  quotas?(): readonly QuotaFigures[]
   /** Undefined where no store is shared with other nodes. */
   fleet?(): FleetFigures | undefined
   traces?(): { readonly sent: number; readonly dropped: number } | undefined
@@ -161,6 +163,7 @@ export class Metrics {
     yield family(families.buckets, ...backends.map((each) => each.buckets()))
     yield family(families.resultBytes, ...this.#pair(families.resultBytes, 'source', this.#bytes))
     yield family(families.origin, ...backends.map((each) => each.origin()))
+    yield family(families.objects, ...backends.map((each) => each.objects()))
     yield family(families.unstored, ...backends.map((each) => each.unstored()))
     yield family(families.interval, ...this.#intervals())
     yield family(families.age, this.#ages.lines(families.age.name, 0, []))
@@ -200,7 +203,9 @@ export class Metrics {
   #observeBytes(record: RequestRecord): void {
     const cached = bucketsOf(record, 'cache')
     const all = cached + bucketsOf(record, 'origin')
-    const share = all === 0 ? 0 : cached / all
+    // Whole answers have no buckets.
+    const isKept = record.endpoint !== undefined && (record.outcome === 'hit' || record.outcome === 'stale')
+    const share = all === 0 ? (isKept ? 1 : 0) : cached / all
     const isOwn = record.outcome === 'refused' || record.outcome === 'error'
     if (isOwn) return
     this.#bytes[0]! += record.bytes * share
@@ -220,6 +225,7 @@ export class Metrics {
   *#fromSources(): Iterable<string> {
     const { stores, leases, memory, flights, requestsInFlight, segments, learned, fleet, traces, process } =
       this.#options.sources ?? {}
+    const { quotas } = this.#options.sources ?? {}
     if (requestsInFlight !== undefined) yield single(families.inFlight, requestsInFlight())
     if (flights !== undefined) yield single(families.flights, flights())
     if (memory !== undefined) {
@@ -237,6 +243,7 @@ export class Metrics {
     if (watched.length > 0) yield segmentFamilies(watched.slice(0, maxBackends))
     const learning = learned?.() ?? []
     if (learning.length > 0) yield stalenessFamilies(learning.slice(0, maxBackends))
+    if (quotas !== undefined) yield quotaFamilies(quotas().slice(0, maxBackends))
     const nodes = fleet?.()
     if (nodes !== undefined) yield fleetFamilies(nodes)
     const spans = traces?.()

@@ -25,6 +25,8 @@ export interface Visit {
   readonly wire: WireRequest | undefined
   /** What people recognise it by, where it was not planned and its backend knows better than path and query. */
   readonly question?: string | undefined
+  /** Of an answer that is kept as a whole. */
+  readonly endpoint?: string | undefined
   /** It was passed on as it came. */
   readonly isForwarded: boolean
   /** Where it is traced. */
@@ -81,6 +83,8 @@ export interface RequestRecord {
   readonly totalMs: number
   readonly ageSeconds: number | undefined
   readonly ttlSeconds: number | undefined
+  /** Of an answer that is kept as a whole. */
+  readonly endpoint: string | undefined
   readonly isForwarded: boolean
   readonly isCollapsed: boolean
   readonly isStored: boolean
@@ -137,6 +141,7 @@ export function recordOf(backend: string, visit: Visit): RequestRecord {
     totalMs,
     ageSeconds: decision.ageSeconds,
     ttlSeconds: decision.ttlSeconds,
+    endpoint: visit.endpoint,
     isForwarded: visit.isForwarded,
     isCollapsed: decision.collapsed === true,
     isStored: decision.stored === true,

@@ -4,12 +4,13 @@ import { hash } from 'node:crypto'
 import { countedRender, eventually, minute, shown } from './object-rig.ts'
 import type { ObjectLaw } from './test-objects.ts'
 
+const bytesOf = (text: string): Uint8Array => Buffer.from(text)
 const pkOf = (tenant: string, key: string): string => `TENANT#${tenant}#CACHE#${hash('sha256', key)}`
 
 export const objectLaws: Readonly<Record<string, ObjectLaw>> = {
   async 'a second node finds what the first has rendered'({ node, clock }) {
     const [a, b] = [node(), node()]
-    const render = countedRender(() => ({ body: Buffer.from('v1'), status: 203, headers: ['X-A', 'é'] }))
+    const render = countedRender(() => ({ body: bytesOf('v1'), status: 203, headers: ['X-A', 'é'] }))
     const first = await eventually(clock, a.get('k', render, minute))
     const second = await eventually(clock, b.get('k', render, minute))
     assert.deepEqual([first.state, second.state, render.calls], ['miss', 'hit', 1])
@@ -186,12 +187,12 @@ export const objectLaws: Readonly<Record<string, ObjectLaw>> = {
       [{ status: 500 }, 'stale v1'],
       [{ status: 503 }, 'stale v1'],
     ] as const) {
-      render.gives = () => ({ ...given, body: Buffer.from('no') })
+      render.gives = () => ({ ...given, body: bytesOf('no') })
       assert.equal(shown(await eventually(clock, a.get('k', render, terms))), expected, JSON.stringify(given))
     }
     render.gives = () => Promise.reject(new Error('down'))
     assert.equal(shown(await eventually(clock, b.get('k', render, terms))), 'stale v1')
-    render.gives = () => ({ status: 404, isStorable: true, body: Buffer.from('gone') })
+    render.gives = () => ({ status: 404, isStorable: true, body: bytesOf('gone') })
     assert.equal(shown(await eventually(clock, a.get('k', render, terms))), 'miss gone')
     assert.equal(shown(await eventually(clock, b.get('k', render, terms))), 'hit gone')
   },

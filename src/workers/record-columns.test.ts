@@ -30,6 +30,7 @@ const fields = {
   ...{ ageSeconds: maybe(fc.nat()), ttlSeconds: maybe(fc.integer()) },
   ...{ isForwarded: fc.boolean(), isCollapsed: fc.boolean(), isStored: fc.boolean() },
   unstored: maybe(fc.constantFrom('vary', 'private')),
+  endpoint: maybe(fc.constantFrom('labels', 'instant')),
 }
 const records: fc.Arbitrary<RequestRecord> = fc.record(fields, plain)
 

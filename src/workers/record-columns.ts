@@ -9,7 +9,9 @@ const numberFields = [
   ...(['knownFrom', 'knownTo', 'missingBuckets', 'asked', 'bytes', 'status', 'upstreamStatus'] as const),
   ...(['planMs', 'lookupMs', 'fetchMs', 'totalMs', 'ageSeconds', 'ttlSeconds'] as const),
 ]
-const textFields = ['backend', 'method', 'outcome', 'reason', 'detail', 'shape', 'key', 'unstored'] as const
+const textFields = [
+  ...(['backend', 'method', 'outcome', 'reason', 'detail', 'shape', 'key', 'unstored', 'endpoint'] as const),
+]
 const flagFields = ['isForwarded', 'isCollapsed', 'isStored'] as const
 
 type Field = (typeof numberFields | typeof textFields | typeof flagFields)[number]
@@ -124,6 +126,7 @@ function recordAt({ numbers, texts, rare }: RecordColumns, index: number): Reque
     totalMs: number('totalMs'),
     ageSeconds: given('ageSeconds'),
     ttlSeconds: given('ttlSeconds'),
+    endpoint: text('endpoint'),
     isForwarded: flag('isForwarded'),
     isCollapsed: flag('isCollapsed'),
     isStored: flag('isStored'),

@@ -14,7 +14,10 @@ import {
   learned,
   linear,
   logarithmic,
+  type ObjectAnswer,
+  type ObjectCache,
   type OpenedStore,
+  objectCache,
   openStore,
   type RateEstimate,
   rate,
@@ -51,6 +54,11 @@ export const handle: FetchHandler = fetchHandler({
 })
 
 export const answer: Promise<Response> = handle(new Request('http://localhost/api/v1/labels'))
+
+export const objects: ObjectCache = objectCache({}, { clock })
+
+export const found = async (): Promise<ObjectAnswer> =>
+  objects.get('key', async () => 'body', { revalidateSeconds: 60 })
 
 export const isPlanned = (plan: Plan | Bypass): plan is Plan => !('bypass' in plan)
 

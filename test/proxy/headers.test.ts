@@ -142,7 +142,7 @@ test('every bypass that a request can cause is named', async (t) => {
     [rangePath({ ...range, end: range.start - 1 })]: 'invalid_parameter',
     '/api/v1/query_range?query=up': 'missing_parameter',
     [`${path}&a=%zz`]: 'malformed_request',
-    '/api/v1/query?query=up': 'not_a_range_query',
+    '/api/v1/targets': 'not_a_range_query',
   }
   for (const [target, reason] of Object.entries(cases)) {
     assert.equal(outcomeOf(await ask(url, target)), `bypass/${reason}`, target)

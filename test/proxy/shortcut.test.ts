@@ -90,7 +90,7 @@ const messages: Record<string, (n: number) => Message> = {
   miss: (n) => message(`GET ${rangePath({ ...known, query: `miss_${n}` })}`),
   refused: () =>
     message(`GET ${rangePath({ ...known, query: 'absent' })}`, ['Cache-Control: only-if-cached']),
-  passed: (n) => message(`GET /api/v1/labels?n=${n}`),
+  passed: (n) => message(`GET /api/v1/targets?n=${n}`),
   sent: (n) => post('/api/v1/write', `body ${n}`),
   empty: () => post('/echo', ''),
   head: () => message(`HEAD ${rangePath(known)}`),

@@ -8,6 +8,7 @@ import { isRangeQuery } from '../matrix/paths.ts'
 import type { RangeQuery } from '../matrix/plan.ts'
 import { type PromqlReason, promqlReasons } from '../matrix/reasons.ts'
 import { recompose } from '../matrix/recompose.ts'
+import { wholeAnswers } from '../matrix/whole.ts'
 import { flavour } from './flavour.ts'
 import { createPlanner } from './plan.ts'
 
@@ -31,6 +32,7 @@ export function prometheus(options: PrometheusOptions): Backend<RangeQuery, Prom
     decompose: (plan, [interval]) => new MatrixSink(plan.grid, interval!),
     recompose: (_plan, panes, recomposeOptions) => recompose(panes, recomposeOptions),
     presentation: { reasons: promqlReasons, errorAnswer: errorAnswerAs(errorTypeOf), differenceFrom },
+    whole: wholeAnswers(['stats']),
   }
 }
 

@@ -6,6 +6,7 @@ import { rangeQueryPath } from '../matrix/paths.ts'
 import { type PromqlReason, promqlReasons } from '../matrix/reasons.ts'
 import { shapeText } from '../matrix/shape-text.ts'
 import { speaksPrometheus } from '../matrix/spoken.ts'
+import { endpoints } from '../matrix/whole-endpoints.ts'
 import { flavour } from './flavour.ts'
 
 export const prometheusKind: DatabaseKind<PromqlReason> = {
@@ -15,6 +16,7 @@ export const prometheusKind: DatabaseKind<PromqlReason> = {
   flavour,
   section: section({}),
   reasons: promqlReasons,
+  endpoints,
   explain: explainRanges(rangeQueryPath),
   clientLines: ({ url, which }) => [
     `In Grafana, set the URL of the Prometheus data source${which} to ${url}`,

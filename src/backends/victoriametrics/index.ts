@@ -11,6 +11,7 @@ import { isRangeQuery } from '../matrix/paths.ts'
 import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
 import { type PromqlReason, promqlReasons } from '../matrix/reasons.ts'
 import { recompose } from '../matrix/recompose.ts'
+import { wholeAnswers } from '../matrix/whole.ts'
 import { flavour } from './flavour.ts'
 import { indexRank, orderOf } from './label-order.ts'
 import { createPlanner } from './plan.ts'
@@ -35,5 +36,6 @@ export function victoriametrics(options: PlannerOptions): Backend<RangeQuery, Pr
       errorAnswer: errorAnswerAs(String),
       differenceFrom: (direct, answer) => differenceFrom(direct, answer, executionMembers),
     },
+    whole: wholeAnswers(['stats', 'trace', 'latency_offset']),
   }
 }

@@ -5,6 +5,7 @@ import { explainRanges } from '../matrix/explain.ts'
 import { rangeQueryPath } from '../matrix/paths.ts'
 import { type PromqlReason, promqlReasons } from '../matrix/reasons.ts'
 import { speaksPrometheus } from '../matrix/spoken.ts'
+import { endpoints } from '../matrix/whole-endpoints.ts'
 import { flavour } from './flavour.ts'
 
 export const victoriametricsKind: DatabaseKind<PromqlReason> = {
@@ -15,6 +16,7 @@ export const victoriametricsKind: DatabaseKind<PromqlReason> = {
   flavour,
   section: section({}),
   reasons: promqlReasons,
+  endpoints,
   explain: explainRanges(rangeQueryPath),
   clientLines: ({ url, which }) => [
     `In Grafana, set the URL of the Prometheus or VictoriaMetrics data source${which} to ${url}`,

@@ -1,13 +1,13 @@
 /**
- * Invalidations, as generation rows of a tenant: a version that was generated at or before the generation of its key, of one
- * of its tags or of the tenant is not fresh. Nothing is deleted, so that it can still be served where regenerating fails.
+ * Invalidations, as generation rows of a tenant: a version that was generated before the generation of its key, of one of
+ * its tags or of the tenant is not fresh. Nothing is deleted, so that it can still be served where regenerating fails.
  * Generations are instants that never repeat within a tenant. A HEAD row holds the newest: looking for news is one read.
  */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import type { Cells } from '../../stores/cells.ts'
 import { type Generation, GenerationRows } from './generation-rows.ts'
 import type { ObjectName } from './object-names.ts'
-import type { Version } from './object-rows.ts'
+import { maxSkewMs, type Version } from './object-rows.ts'
 
 export interface GenerationsOptions {
   readonly cells: Cells | undefined
@@ -59,18 +59,21 @@ export class Generations {
 
   /** What a render that begins now knows of: every invalidation after that has a later instant, whatever the clocks say. */
   generation(tenant: string): EpochMs {
-    return this.#rows === undefined ? this.newest(tenant) : (this.#tenants.get(tenant)?.listed ?? never)
+    const known = this.#tenants.get(tenant)
+    const knowsAll = this.#rows === undefined || (known?.unsaved.size ?? 0) > 0
+    return knowsAll ? this.newest(tenant) : (known?.listed ?? never)
   }
 
   /** When a version was invalidated; undefined where it was not. */
   invalidatedAt({ tenant, keyHash }: ObjectName, version: Version): EpochMs | undefined {
     const { generation, generatedAt, tagHashes } = version
     const newest = this.newest(tenant)
-    if (newest <= generation || newest < generatedAt) return undefined
+    if (newest <= generation || newest < generatedAt - maxSkewMs) return undefined
     const rows = this.#tenants.get(tenant)?.rows
     const names = [everythingSk, keySk(keyHash), ...tagHashes.map(tagSk)]
     const at = rows === undefined ? newest : Math.max(...names.map((sk) => rows.get(sk) ?? never))
-    return at > generation && at >= generatedAt ? at : undefined
+    // What the render did not know of may have happened during it: its clock may be ahead of the other's.
+    return at > generation && at >= generatedAt - maxSkewMs ? at : undefined
   }
 
   /** `soon`: worth a look that nobody waits for. `overdue`: nothing is known for certain without one. */
@@ -108,6 +111,7 @@ export class Generations {
     this.#apply(known, [saved])
     // Unless another node has changed something in between, the new row is all that is new.
     if (saved.from === known.listed) known.listed = saved.at
+    else await this.#list(tenant, known)
     await this.#fold(tenant, known)
     return saved.at
   }
@@ -116,13 +120,17 @@ export class Generations {
     const began = this.#options.clock.elapsed()
     try {
       for (const sk of known.unsaved) await this.#save(tenant, known, sk)
-      const news = await this.#rows!.news(tenant, known.listed)
-      this.#apply(known, news?.rows ?? [])
-      known.listed = news?.head ?? known.listed
+      await this.#list(tenant, known)
       known.lookedAt = began
     } catch {
       // The next reader looks again.
     }
+  }
+
+  async #list(tenant: string, known: TenantGenerations): Promise<void> {
+    const news = await this.#rows!.news(tenant, known.listed)
+    this.#apply(known, news?.rows ?? [])
+    known.listed = news?.head ?? known.listed
   }
 
   #apply(known: TenantGenerations, generations: readonly Generation[]): void {

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryCells } from '../../stores/memory/cells.ts'
-import { fakeClock } from '../../testing/fake-clock.ts'
+import { fakeClock, skewed } from '../../testing/fake-clock.ts'
 import { countedRender, eventually, minute, pause, shown } from '../../testing/object-rig.ts'
 import { objectCache } from './object-cache.ts'
+import { nameOf } from './object-names.ts'
 
 const start = 1_000_000
 
@@ -76,4 +77,62 @@ test('two caches on one store: 8 readers at expiry cause one render', async () =
   assert.equal(render.calls, 2)
   assert.deepEqual(new Set(answers), new Set(['miss v2', 'wait-hit v2']))
   assert.equal(answers.filter((answer) => answer === 'miss v2').length, 1)
+})
+
+test('a body that is missing although META is fresh is regenerated', async () => {
+  const { clock, cells, cache } = rig()
+  const render = countedRender()
+  await cache.get('k', render, minute)
+  const { pk } = nameOf('k')
+  const chunk = cells.list(pk, 1)
+  assert.ok(Array.isArray(chunk))
+  const sk = chunk.map(([name]) => name).find((name) => name.startsWith('VER#'))!
+  assert.ok(cells.remove({ pk, sk }, { is: 'expired', deadline: 'freshUntil' }))
+  assert.equal(shown(await objectCache(cells, { clock }).get('k', render, minute)), 'miss v2')
+  assert.equal(shown(await objectCache(cells, { clock }).get('k', render, minute)), 'hit v2')
+})
+
+test('hits do not read the store, but for one look for invalidations in half of the notice time', async () => {
+  const { clock, cells } = rig()
+  const reads: string[] = []
+  const get = cells.get.bind(cells)
+  cells.get = (id, v) => {
+    reads.push(id.sk)
+    return get(id, v)
+  }
+  const cache = objectCache(cells, { clock })
+  const render = countedRender()
+  await cache.get('k', render, minute)
+  reads.length = 0
+  for (let i = 0; i < 20; i++) {
+    assert.ok(!(cache.get('k', render, minute) instanceof Promise))
+    await clock.advance(1000)
+  }
+  assert.ok(reads.length <= 8 && reads.every((sk) => sk === 'HEAD'), reads.join())
+})
+
+test('terms of the response count instead of those that a reader asks with', async () => {
+  const { clock, cells, cache } = rig()
+  const own = { revalidateSeconds: 5 }
+  const render = countedRender((call) => ({ body: Buffer.from(`v${call}`), terms: own }))
+  const first = await cache.get('k', render, minute)
+  assert.equal(first.freshUntil, start + 5000)
+  clock.jump(start + 4999)
+  assert.equal(shown(await objectCache(cells, { clock }).get('k', render, minute)), 'hit v1')
+  clock.jump(start + 5000)
+  assert.equal(shown(await cache.get('k', render, minute)), 'miss v2')
+})
+
+test('nodes whose clocks differ by seconds share objects; what is dated far ahead is not fresh', async () => {
+  const { clock, cells, cache } = rig()
+  const render = countedRender()
+  const [ahead, astray] = [5000, 3_600_000].map((ms) => objectCache(cells, { clock: skewed(clock, ms) }))
+  await ahead!.get('k', render, minute)
+  assert.equal(shown(await cache.get('k', render, minute)), 'hit v1')
+  await cache.invalidate('k')
+  assert.equal(shown(await cache.get('k', render, minute)), 'miss v2')
+  assert.equal(shown(await cache.get('k', render, minute)), 'hit v2')
+  await astray!.get('far', render, minute)
+  assert.equal(shown(await cache.get('far', render, minute)), 'miss v4')
+  assert.equal(shown(await objectCache(cells, { clock }).get('far', render, minute)), 'hit v4')
 })

@@ -19,6 +19,7 @@ import type {
   Invalidated,
   ObjectAnswer,
   ObjectCache,
+  ObjectDemands,
   ObjectKey,
   ObjectState,
   ObjectTerms,
@@ -60,6 +61,7 @@ export function objectCache(
 interface Flight {
   /** The newest invalidation that was known when it began. */
   readonly generation: EpochMs
+  readonly startedAt: EpochMs
   readonly outcome: Promise<Outcome>
 }
 
@@ -100,17 +102,22 @@ class Objects implements ObjectCache {
     })
   }
 
-  get(key: string | ObjectKey, render: Render, terms: ObjectTerms): MaybePromise<ObjectAnswer> {
-    const request = { name: nameOf(key), render, terms: termsMs(terms) }
+  get(
+    key: string | ObjectKey,
+    render: Render,
+    terms: ObjectTerms,
+    demands?: ObjectDemands,
+  ): MaybePromise<ObjectAnswer> {
+    const request = { name: nameOf(key), render, terms: termsMs(terms), demands }
     return this.#atOnce(request) ?? this.#lookThenServe(request)
   }
 
   /** From this process, without asking anybody. */
   #atOnce(request: Request): ObjectAnswer | undefined {
-    const { name, terms } = request
+    const { name } = request
     const held = this.#near.use(name.pk)
     if (held === undefined) return undefined
-    const position = this.#view.positionOf(name, held.version, terms)
+    const position = this.#view.positionOf(request, held.version)
     if (position === 'stale' && this.#flights.has(name.pk))
       return this.#view.answer(request, held, { state: 'stale' })
     const due = this.#generations.dueFor(name.tenant)
@@ -120,11 +127,11 @@ class Objects implements ObjectCache {
   }
 
   async #lookThenServe(request: Request): Promise<ObjectAnswer> {
-    const { name, terms } = request
+    const { name } = request
     const held = this.#near.use(name.pk)
-    if (held !== undefined && this.#view.positionOf(name, held.version, terms) === 'fresh') {
+    if (held !== undefined && this.#view.positionOf(request, held.version) === 'fresh') {
       await this.#generations.look(name.tenant)
-      if (this.#view.positionOf(name, held.version, terms) === 'fresh')
+      if (this.#view.positionOf(request, held.version) === 'fresh')
         return this.#view.answer(request, held, { state: 'hit' })
     }
     const flight = this.#flights.get(name.pk)
@@ -134,9 +141,9 @@ class Objects implements ObjectCache {
   }
 
   async #serve(request: Request, looked: Looked): Promise<ObjectAnswer> {
-    const { name, terms } = request
+    const { name } = request
     const stored = newest(looked.object, this.#near.use(name.pk))
-    const position = stored === undefined ? 'unusable' : this.#view.positionOf(name, stored.version, terms)
+    const position = stored === undefined ? 'unusable' : this.#view.positionOf(request, stored.version)
     if (stored !== undefined && position === 'fresh')
       return this.#view.answer(request, stored, { state: 'hit' })
     const flying = this.#flights.get(name.pk)
@@ -146,21 +153,27 @@ class Objects implements ObjectCache {
       return this.#view.answer(request, stored, { state: 'stale', failure: looked.failure })
     }
     if (flying !== undefined) return this.#join(request, flying)
-    return this.#settle(request, await this.#start(request, looked.known).outcome, { isLeader: true })
+    const outcome = await this.#start(request, looked.known).outcome
+    return this.#settle(request, outcome, { isLeader: true, replaced: stored?.version.generatedAt })
   }
 
   /** A flight that began before an invalidation that is known by now may bring what was invalidated. */
   async #join(request: Request, flight: Flight): Promise<ObjectAnswer> {
-    const { tenant } = request.name
-    const isTooOld = flight.generation < this.#generations.newest(tenant)
+    const { name, demands } = request
+    const replaced = this.#near.use(name.pk)?.version.generatedAt
+    const isTooOld =
+      flight.generation < this.#generations.newest(name.tenant) ||
+      flight.startedAt < (demands?.freshFrom ?? 0)
     const outcome = await flight.outcome
     if (isTooOld) return this.#lookThenServe(request)
-    return this.#settle(request, outcome, { isLeader: false })
+    return this.#settle(request, outcome, { isLeader: false, replaced })
   }
 
-  #start({ name, render, terms }: Request, known: string | undefined): Flight {
-    const isFresh = (version: Version) => this.#view.positionOf(name, version, terms) === 'fresh'
-    const job: Job = { name, render, terms, known, isFresh }
+  #start(request: Request, known: string | undefined): Flight {
+    const { name, render, terms, demands } = request
+    const startedAt = this.#clock.now()
+    const isFresh = (version: Version) => this.#view.positionOf(request, version) === 'fresh'
+    const job: Job = { name, render, terms, known, isFresh, newsFrom: demands?.freshFrom ?? 0 }
     const outcome = this.#regeneration
       .run(job)
       .catch((failure: unknown): Outcome => ({ is: 'failed', failure }))
@@ -170,7 +183,7 @@ class Objects implements ObjectCache {
           this.#near.set(name.pk, ended.object)
         return ended
       })
-    const flight = { generation: this.#generations.newest(name.tenant), outcome }
+    const flight = { generation: this.#generations.newest(name.tenant), startedAt, outcome }
     this.#flights.set(name.pk, flight)
     return flight
   }
@@ -178,16 +191,16 @@ class Objects implements ObjectCache {
   async #settle(
     request: Request,
     outcome: Outcome,
-    { isLeader }: { isLeader: boolean },
+    { isLeader, replaced }: { readonly isLeader: boolean; readonly replaced: EpochMs | undefined },
   ): Promise<ObjectAnswer> {
     const { name, render } = request
-    if (outcome.is === 'found') return this.#view.answer(request, outcome.object, { state: 'wait-hit' })
-    if (outcome.is === 'failed') return this.#fallBack(request, outcome, isLeader ? 'miss' : 'wait-hit')
-    if (isLeader) return this.#view.answer(request, outcome.object, { state: 'miss' })
-    if (outcome.isShareable) return this.#view.answer(request, outcome.object, { state: 'wait-hit' })
+    const state = isLeader && outcome.is !== 'found' ? 'miss' : 'wait-hit'
+    if (outcome.is === 'failed') return this.#fallBack(request, outcome, state)
+    if (isLeader || outcome.is === 'found' || outcome.isShareable)
+      return this.#view.answer(request, outcome.object, { state, replaced })
     // What may not be stored may not be given to others either: everybody who waited renders for themselves.
-    const own = { name, render, terms: nothingKept, known: undefined, isFresh: () => false }
-    return this.#settle(request, await this.#regeneration.run(own), { isLeader: true })
+    const own = { name, render, terms: nothingKept, known: undefined, isFresh: () => false, newsFrom: 0 }
+    return this.#settle(request, await this.#regeneration.run(own), { isLeader: true, replaced })
   }
 
   async #fallBack(
@@ -195,25 +208,26 @@ class Objects implements ObjectCache {
     { failure, object }: Extract<Outcome, { readonly is: 'failed' }>,
     state: ObjectState,
   ): Promise<ObjectAnswer> {
-    const { name, terms } = request
+    const { name } = request
     const stored = this.#near.use(name.pk) ?? (await this.#lookups.lookUp(name)).object
-    const position = stored === undefined ? 'unusable' : this.#view.positionOf(name, stored.version, terms)
+    const position = stored === undefined ? 'unusable' : this.#view.positionOf(request, stored.version)
     if (stored !== undefined && position === 'fresh')
       return this.#view.answer(request, stored, { state: 'wait-hit' })
     if (stored !== undefined && position !== 'unusable')
       return this.#view.answer(request, stored, { state: 'stale', failure })
-    if (object !== undefined) return this.#view.answer(request, object, { state: state })
+    if (object !== undefined) return this.#view.answer(request, object, { state })
     throw failure
   }
 
-  async peek(key: string | ObjectKey): Promise<ObjectAnswer | undefined> {
+  async peek(key: string | ObjectKey, demands?: ObjectDemands): Promise<ObjectAnswer | undefined> {
     const name = nameOf(key)
     const { object } = await this.#lookups.lookUp(name)
     if (object === undefined) return undefined
     const { terms } = object.version
-    const position = this.#view.positionOf(name, object.version, terms)
+    const asked = { name, terms, demands }
+    const position = this.#view.positionOf(asked, object.version)
     if (position === 'unusable') return undefined
-    return this.#view.answer({ name, terms }, object, { state: position === 'fresh' ? 'hit' : 'stale' })
+    return this.#view.answer(asked, object, { state: position === 'fresh' ? 'hit' : 'stale' })
   }
 
   async invalidate(what: Invalidated): Promise<void> {

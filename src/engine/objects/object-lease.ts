@@ -4,7 +4,7 @@
  */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import { newUuid } from '../../core/uuid.ts'
-import type { Cell, CellDraft, Cells, Revision } from '../../stores/cells.ts'
+import type { Cell, CellDraft, Cells, PutOutcome, Revision } from '../../stores/cells.ts'
 import { lockId } from './object-names.ts'
 import { schema } from './object-rows.ts'
 
@@ -35,13 +35,24 @@ export class ObjectLeases {
 
   /** Rejects where the store cannot be asked. Even its holder does not get it a second time. */
   async acquire(pk: string): Promise<ObjectLease | HeldElsewhere> {
-    const { cells, clock } = this.#options
+    const { clock } = this.#options
     const token = newUuid(clock.random)
-    const draft = lockDraft(token, this.#options)
-    const outcome = await cells.put(lockId(pk), draft, { is: 'expired', deadline: 'leaseUntil' })
+    const outcome = await this.#put(pk, token)
     if (outcome.ok) return new ObjectLease(this.#options, { pk, token, rev: outcome.rev })
     if (outcome.reason !== 'condition') throw new Error(`a lease was refused: ${outcome.reason}`)
     return holderIn(outcome.current) ?? { token: '', until: clock.now() }
+  }
+
+  async #put(pk: string, token: string): Promise<PutOutcome> {
+    const { cells } = this.#options
+    try {
+      const draft = lockDraft(token, this.#options)
+      return await cells.put(lockId(pk), draft, { is: 'expired', deadline: 'leaseUntil' })
+    } catch (error) {
+      // It may have been done, and others would wait for a lease that nobody uses.
+      void new ObjectLease(this.#options, { pk, token, rev: '' }).release()
+      throw error
+    }
   }
 
   /** Undefined where nobody holds it. */

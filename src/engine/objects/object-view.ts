@@ -1,16 +1,21 @@
 /** An object as a reader sees it now: where it stands on its clocks, and what is handed out of it. */
 import type { Clock, EpochMs } from '../../core/clock.ts'
+import type { VouchedSpan } from '../../core/witness.ts'
 import type { Generations } from './generations.ts'
 import type { StoredObject } from './near-objects.ts'
 import { clocksOf, type ObjectClocks, type Position, positionOf, type TermsMs } from './object-clocks.ts'
 import type { ObjectName } from './object-names.ts'
 import { baseOf, isOver, maxSkewMs, type Version } from './object-rows.ts'
-import type { ObjectAnswer, ObjectState } from './objects.ts'
+import type { ObjectAnswer, ObjectDemands } from './objects.ts'
 
 export interface Asked {
   readonly name: ObjectName
   readonly terms: TermsMs
+  readonly demands?: ObjectDemands | undefined
 }
+
+/** How it is handed out. */
+type Handed = Pick<ObjectAnswer, 'state' | 'failure' | 'replaced'>
 
 export class ObjectView {
   readonly #clock: Clock
@@ -21,27 +26,31 @@ export class ObjectView {
     this.#generations = generations
   }
 
-  positionOf(name: ObjectName, version: Version, terms: TermsMs): Position {
+  positionOf({ name, terms, demands }: Asked, version: Version): Position {
     const now = this.#clock.now()
-    if (isOver(version.collectAt, now)) return 'unusable'
-    const position = positionOf(clocksFor(version, terms), now)
+    const { freshFrom = never, usableFrom = never } = demands ?? {}
+    if (isOver(version.collectAt, now) || version.generatedAt < usableFrom) return 'unusable'
+    const position = positionOf(clocksFor(version, terms, demands?.vouched), now)
     // What is not fresh any more for another reason than its age is served only where regenerating fails.
     const isDoubted =
-      version.generatedAt > now + maxSkewMs || this.#invalidatedAt(name, version) !== undefined
+      version.generatedAt > now + maxSkewMs ||
+      version.generatedAt < freshFrom ||
+      this.#invalidatedAt(name, version) !== undefined
     return isDoubted && position !== 'unusable' ? 'error' : position
   }
 
   answer(
-    { name, terms }: Asked,
+    { name, terms, demands }: Asked,
     { version, body }: StoredObject,
-    { state, failure }: { readonly state: ObjectState; readonly failure?: unknown },
+    { state, failure, replaced }: Handed,
   ): ObjectAnswer {
     const { generatedAt, etag, status, headers } = version
     const invalidatedAt = this.#invalidatedAt(name, version)
-    const { freshUntil: untouched } = clocksFor(version, terms)
+    const { freshUntil: untouched } = clocksFor(version, terms, demands?.vouched)
     const freshUntil =
       invalidatedAt === undefined ? untouched : Math.min(untouched, invalidatedAt, this.#clock.now())
     const answer = { body, state, generatedAt, etag, status, headers, freshUntil }
+    if (replaced !== undefined) return { ...answer, replaced }
     return failure === undefined ? answer : { ...answer, failure }
   }
 
@@ -50,5 +59,14 @@ export class ObjectView {
   }
 }
 
-const clocksFor = (version: Version, asked: TermsMs): ObjectClocks =>
-  clocksOf(baseOf(version), version.hasOwnTerms ? version.terms : asked)
+const never = Number.NEGATIVE_INFINITY
+
+/** Terms that a response brought along count before everything else. Terms under which nothing is kept are not extended. */
+function clocksFor(version: Version, asked: TermsMs, vouched: VouchedSpan | undefined): ObjectClocks {
+  const base = baseOf(version)
+  if (version.hasOwnTerms) return clocksOf(base, version.terms)
+  const isVouchedFor = vouched !== undefined && version.generatedAt > vouched.since && asked.revalidate > 0
+  return isVouchedFor
+    ? clocksOf(base, asked, Math.min(vouched.until, version.generatedAt + vouched.maxAgeMs))
+    : clocksOf(base, asked)
+}

@@ -4,6 +4,7 @@
  */
 import type { HeaderList } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
+import type { VouchedSpan } from '../../core/witness.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 
 /** How long an object may be used. All but `retentionSeconds` count from the moment at which it stops being fresh. */
@@ -59,8 +60,20 @@ export interface ObjectAnswer {
   readonly headers: HeaderList
   /** Below `now` where it is stale. */
   readonly freshUntil: EpochMs
+  /** When the version before it was generated, where this one was generated for this call and there was one. */
+  readonly replaced?: EpochMs | undefined
   /** Why a stale one is served; absent while it is being regenerated in the background. */
   readonly failure?: unknown
+}
+
+/** What one caller asks for beyond the terms. */
+export interface ObjectDemands {
+  /** A version generated before this is not fresh to it: it is regenerated while the caller waits. */
+  readonly freshFrom?: EpochMs
+  /** A version generated before this is not served to it, not even where regenerating fails. */
+  readonly usableFrom?: EpochMs
+  /** Somebody has seen that what it is made of has not changed: it stays fresh beyond its terms. */
+  readonly vouched?: VouchedSpan | undefined
 }
 
 /** One object, all objects of a tenant with a tag, or all of a tenant. */
@@ -68,9 +81,14 @@ export type Invalidated = string | ObjectKey | { readonly tenant: string; readon
 
 export interface ObjectCache {
   /** At once where a fresh body lies in this process. Rejects with what `render` rejected with where nothing may be served instead. */
-  get(key: string | ObjectKey, render: Render, terms: ObjectTerms): MaybePromise<ObjectAnswer>
+  get(
+    key: string | ObjectKey,
+    render: Render,
+    terms: ObjectTerms,
+    demands?: ObjectDemands,
+  ): MaybePromise<ObjectAnswer>
   /** What is stored, fresh or not, within `staleIfErrorSeconds`; nothing is regenerated. */
-  peek(key: string | ObjectKey): MaybePromise<ObjectAnswer | undefined>
+  peek(key: string | ObjectKey, demands?: ObjectDemands): MaybePromise<ObjectAnswer | undefined>
   /** Makes objects stale at once; they may still be served where regenerating fails. */
   invalidate(what: Invalidated): MaybePromise<void>
   /** Puts the previous version back: it is fresh from now on. False where there is none. */

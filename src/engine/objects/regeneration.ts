@@ -2,7 +2,7 @@
  * Regenerates an object once, however many nodes want it: under its lease, or by waiting for whoever holds that. Where the
  * store cannot be asked, this process renders for itself. A render that succeeded is handed out whatever the store does.
  */
-import type { Clock } from '../../core/clock.ts'
+import type { Clock, EpochMs } from '../../core/clock.ts'
 import { WindowpaneError } from '../../core/errors.ts'
 import { newUuid } from '../../core/uuid.ts'
 import { pollDelay } from '../claim-polls.ts'
@@ -34,6 +34,8 @@ export interface Job {
   /** What the lookup found in the store, and what therefore is not news; undefined where the store could not be read. */
   readonly known: string | undefined
   isFresh(version: Version): boolean
+  /** What was generated before is no news. */
+  readonly newsFrom: EpochMs
 }
 
 export type Outcome =
@@ -67,7 +69,8 @@ export class Regeneration {
     } catch {
       return this.#render(job)
     }
-    const meta = await this.#read(job)
+    // The render is to know of every invalidation before it, or it would not count as newer than those.
+    const [meta] = await Promise.all([this.#read(job), this.#options.generations.look(job.name.tenant)])
     const found = await this.#foundIn(job, meta)
     if (found === undefined) return this.#render(job, lease, meta)
     void lease.release()
@@ -117,7 +120,10 @@ export class Regeneration {
   async #foundIn(job: Job, meta: Meta | undefined): Promise<Outcome | undefined> {
     const { shared, generations } = this.#options
     if (shared === undefined || meta === undefined || stateOf(meta.current) === job.known) return undefined
-    const isNews = job.known !== undefined && generations.invalidatedAt(job.name, meta.current) === undefined
+    const isInvalid =
+      meta.current.generatedAt < job.newsFrom ||
+      generations.invalidatedAt(job.name, meta.current) !== undefined
+    const isNews = job.known !== undefined && !isInvalid
     if (!isNews && !job.isFresh(meta.current)) return undefined
     const body = await shared.rows.readBody(job.name.pk, meta.current).catch(() => undefined)
     return body && { is: 'found', object: { version: meta.current, body } }

@@ -1,13 +1,17 @@
 /** `POST /-/explain`: which request is meant, what would be done with it, and, where asked for, what then was. */
 import { type IncomingMessage, validateHeaderName, validateHeaderValue } from 'node:http'
-import type { Backend, Flavour, Plan, WireRequest } from '../../backends/backend.ts'
+import type { Backend, Flavour, Plan, WholePlan, WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
 import { type Explanation, explainBypass } from '../../engine/explain/explain.ts'
+import { explainWhole } from '../../engine/explain/explain-whole.ts'
 import { shownQuery } from '../../engine/explain/shown-query.ts'
 import { readDemands } from '../../engine/http/demands.ts'
 import { identityOf } from '../../engine/http/identity.ts'
 import { planRequest } from '../../engine/http/plan-request.ts'
 import type { IntervalCache } from '../../engine/interval-cache.ts'
+import type { WholeCache } from '../../engine/objects/whole-cache.ts'
+import { WholeRules } from '../../engine/objects/whole-terms.ts'
+import type { Demands } from '../../engine/trip.ts'
 import { readTarget } from '../request/incoming.ts'
 import { type Settings, termsFor } from '../request/settings.ts'
 
@@ -17,6 +21,7 @@ export interface ExplainParts {
   /** Only what is known already: nothing is asked. */
   readonly flavour: { readonly current: Flavour }
   readonly cache: Pick<IntervalCache, 'explain'>
+  readonly whole?: WholeCache | undefined
   readonly settings: () => Settings
   readonly clock: Clock
 }
@@ -25,12 +30,18 @@ export interface ExplainParts {
 export async function explainWire(parts: ExplainParts, wire: WireRequest): Promise<Explanation> {
   const { backend, flavour } = parts
   const now = parts.clock.now()
-  if (!backend.claims(wire.method, wire.path)) return explainBypass({ bypass: 'not_a_range_query' }, now)
+  const { whole: settings } = parts.settings()
+  const rules =
+    settings === undefined || parts.whole === undefined ? undefined : new WholeRules(backend.whole, settings)
+  if (!backend.claims(wire.method, wire.path) && rules?.claims(wire.method, wire.path) !== true)
+    return explainBypass({ bypass: 'not_a_range_query' }, now)
   const demands = readDemands(wire.headers, now)
   const plan = demands.noStore
     ? { bypass: 'no_store' as const }
     : planRequest({ backend, now, flavour: () => flavour.current }, wire)
   if ('bypass' in plan) {
+    const kept = demands.noStore || !flavour.current.isKnown ? undefined : rules?.plan(wire, now)
+    if (kept !== undefined) return explainKept(parts, { plan: kept, rules: rules!, demands })
     return demands.onlyIfCached
       ? { outcome: 'refused', reason: 'only_if_cached', now, sentence: neverStored }
       : explainBypass(plan, now, backend.presentation?.reasons)
@@ -43,6 +54,32 @@ export async function explainWire(parts: ExplainParts, wire: WireRequest): Promi
   const request = { plan, identity, partition, demands, policy, maxStaleMs }
   const explanation = await parts.cache.explain(request)
   return { ...(mode === 'shadow' ? shadowed(explanation, plan) : explanation), ...ruled }
+}
+
+/** The steps of WholeRequests, without their effects. */
+async function explainKept(
+  parts: ExplainParts,
+  {
+    plan,
+    rules,
+    demands,
+  }: { readonly plan: WholePlan; readonly rules: WholeRules; readonly demands: Demands },
+): Promise<Explanation> {
+  const now = parts.clock.now()
+  const { headers } = plan.request
+  const terms = termsFor(parts.settings(), { ...plan.request, query: plan.query ?? plan.text })
+  const ruled = terms.rule === undefined ? {} : { rule: terms.rule }
+  if (terms.mode === 'off') return { ...explainBypass({ bypass: 'switched_off' }, now), ...ruled }
+  if (terms.mode === 'shadow' || terms.objects === false)
+    return {
+      ...explainBypass({ bypass: 'not_a_range_query', detail: 'whole answers are switched off here' }, now),
+      ...ruled,
+    }
+  const request = {
+    ...{ plan, demands, partition: terms.identity, identity: identityOf(headers, terms.identity) },
+    ...{ terms: rules.termsOf(plan, terms.maxStaleMs), withinMs: rules.settings.instantWithinMs },
+  }
+  return { ...(await explainWhole(parts.whole!, request, now)), ...ruled }
 }
 
 /** The same, except that the database is asked for everything and that its answer is the client's. */

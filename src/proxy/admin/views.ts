@@ -35,6 +35,7 @@ export function viewOfRecord({ id, record }: Recorded): object {
       bytes,
     },
     ...(record.stepMs > 0 && viewOfWindow(record)),
+    endpoint: record.endpoint,
     ageSeconds: record.ageSeconds,
     ttlSeconds: record.ttlSeconds,
     collapsed: record.isCollapsed,

@@ -5,6 +5,9 @@ import type { Clock } from '../../core/clock.ts'
 import type { Mark } from '../../core/mark.ts'
 import type { ClaimCounters } from '../../engine/cell-claims.ts'
 import type { NotSampled, Sampled, SamplingOrder } from '../../engine/learning/sampling.ts'
+import { objectCache } from '../../engine/objects/object-cache.ts'
+import type { ObjectCache } from '../../engine/objects/objects.ts'
+import { WholeRules } from '../../engine/objects/whole-terms.ts'
 import { Purge } from '../../engine/purge/purge.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
 import { shapesNamed } from '../../engine/shapes-named.ts'
@@ -14,11 +17,12 @@ import type { NamedStore } from '../../telemetry/store-families.ts'
 import type { SwitchableMode } from '../admin/shadow.ts'
 import type { SharedStore } from '../fleet/fleet.ts'
 import { SharedModes } from '../fleet/shared-modes.ts'
+import { Limiters } from '../quotas/limiters.ts'
 import type { Mode } from '../request/settings.ts'
 import type { SegmentFigures } from '../upstream/witness.ts'
 import type { LearningFigures } from './backend-learning.ts'
 import { BackendRuntime, type BackendRuntimeFigures } from './backend-runtime.ts'
-import { commonOf } from './common.ts'
+import { type Common, commonOf } from './common.ts'
 import { openListeners } from './listeners.ts'
 import type { DatabaseOptions, ProxyServerOptions } from './options.ts'
 import { type Storage, Tiers } from './tiers.ts'
@@ -34,6 +38,7 @@ export interface ProxyServer {
   readonly purge: Purge
   /** What shadow mode has found out about any of them. */
   readonly shadowLog: ShadowLog
+  readonly limiters: Limiters
   /** The far stores that other nodes may share. */
   readonly sharedStores: readonly SharedStore[]
   /** Stops listening, lets requests under way finish within the drain limit, then closes everything. */
@@ -62,6 +67,14 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
   const common = commonOf(options)
   const { budget, via, shadowLog, pieces, backlog } = common
   const storage = parts.storage ?? ownStorage(options, budget)
+  const partsOf = (name: string | undefined) => storage.partsOf(storage.of(name))
+  const limiters = new Limiters({
+    clock,
+    cells: (partsOf(options.quotaStore).cells ?? partsOf(undefined).cells)!,
+    terms: () => databases[0]?.settings().quota,
+    onChange: parts.hooks?.onLimits,
+  })
+  const objectCaches = objectCachesOf(storage, common)
   const backendRuntimes = databases.map((database) => {
     const store = storage.of(database.farStore)
     const { marks, claims, evidenceCells } = storage.partsOf(store)
@@ -73,8 +86,8 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     }
     const known = parts.known?.get(name)
     const backendRuntime = new BackendRuntime(common, {
-      ...{ ...database, store, mark, known },
-      ...{ marks: marks.of(name), claims, evidenceCells },
+      ...{ ...database, store, mark, known, limiters },
+      ...{ marks: marks.of(name), claims, evidenceCells, objects: objectCaches(store) },
     })
     return { ...database, store, marks, backendRuntime }
   })
@@ -98,6 +111,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     await Promise.all(backendRuntimes.map(({ backendRuntime }) => backendRuntime.close()))
     await purge.close()
     await Promise.all(backendRuntimes.map(({ backendRuntime }) => backendRuntime.learning.close()))
+    await limiters.close()
     await parts.beforeStoresClose?.()
     await storage.close()
   }
@@ -131,6 +145,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     leases: () => storage.leases(),
     purge,
     shadowLog,
+    limiters,
     databases: backendRuntimes.map((each) => ({
       name: each.name,
       backendRuntime: each.backendRuntime,
@@ -163,6 +178,23 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
       await Promise.all([...listeners.values()].map((listener) => listener.close()))
       await closeBehindListeners()
     },
+  }
+}
+
+/** Of all memory, for answers that are kept as a whole. */
+const objectShare = 1 / 16
+
+/** One for each store: who shares a store shares its objects. */
+function objectCachesOf(storage: Storage, { clock, budget, limits }: Common): (store: Store) => ObjectCache {
+  const caches = new Map<Store, ObjectCache>()
+  return (store) => {
+    const known = caches.get(store)
+    if (known !== undefined) return known
+    const maxBytes = limits.memoryBytes * objectShare
+    const { cells } = storage.partsOf(store)
+    const cache = objectCache({ cells }, { clock, budget, maxBytes, timeoutSeconds: 'guarded' })
+    caches.set(store, cache)
+    return cache
   }
 }
 
@@ -215,10 +247,12 @@ const sharedStoresOf = (storage: Storage): SharedStore[] =>
  * are kept for as long: where a reload makes TTLs longer than that, buckets are collected before their TTL is over, and fetched again.
  */
 export function retentionOf({ limits, databases }: Pick<ProxyServerOptions, 'limits' | 'databases'>): number {
-  const caps = databases.flatMap(({ settings, segments }) => {
-    const { terms, rules } = settings()
-    return [terms, ...rules.map((rule) => ({ ...terms, ...rule.terms }))].map(
-      ({ policy, maxStaleMs }) => Math.max(policy.capMs, segments?.maxAgeMs ?? 0) + maxStaleMs,
+  const caps = databases.flatMap(({ settings, segments, backend }) => {
+    const { terms, rules, whole } = settings()
+    const all = [terms, ...rules.map((rule) => ({ ...terms, ...rule.terms }))]
+    const wholeMs = whole === undefined ? 0 : new WholeRules(backend.whole, whole).longestUseMs
+    return all.map(({ policy, maxStaleMs }) =>
+      Math.max(Math.max(policy.capMs, segments?.maxAgeMs ?? 0) + maxStaleMs, wholeMs + maxStaleMs),
     )
   })
   return Math.max(limits.retentionMs, ...caps)

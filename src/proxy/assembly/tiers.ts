@@ -8,6 +8,7 @@ import type { Cells } from '../../stores/cells.ts'
 import type { StoreCondition } from '../../stores/figures.ts'
 import { guardedCells, StoreGuard } from '../../stores/guard.ts'
 import type { OpenedStore } from '../../stores/kind.ts'
+import { memoryCells } from '../../stores/memory/cells.ts'
 import type { Store } from '../../stores/store.ts'
 import { type TieredStore, tieredStore } from '../../stores/tiered.ts'
 import type { NamedStore } from '../../telemetry/store-families.ts'
@@ -43,7 +44,7 @@ export interface StoreParts {
   readonly marks: Marks
   /** Where others, threads or nodes, fetch for it. */
   readonly claims?: Claims | undefined
-  /** Where it has some that outlive this process or are shared. */
+  /** Those of memory are lost with the process. */
   readonly cells?: Cells | undefined
   /** For what is learned, where the store outlives this process or is shared; only in the thread that has the store. */
   readonly evidenceCells?: Cells | undefined
@@ -87,7 +88,10 @@ export class Tiers implements Storage {
     const { clock, memory, farStores, retentionMs } = options
     this.#options = options
     this.#memory = memory
-    this.#parts.set(memory, { marks: new Marks({ clock, retentionMs, onChange: this.#onChangeOf('') }) })
+    this.#parts.set(memory, {
+      marks: new Marks({ clock, retentionMs, onChange: this.#onChangeOf('') }),
+      cells: memoryCells({ clock }),
+    })
     for (const [name, far] of farStores) {
       if ('state' in far) {
         const { engine, ...health } = far

@@ -4,6 +4,7 @@ import type { Budget } from '../../core/budget.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { allOn, type RuntimeSwitches } from '../../core/runtime.ts'
 import type { Identity } from '../../engine/http/identity.ts'
+import { usualWholeSettings, type WholeSettings } from '../../engine/objects/whole-terms.ts'
 import type { Store } from '../../stores/store.ts'
 import { ladder } from '../../ttl/ladder.ts'
 import type { TtlPolicy } from '../../ttl/policy.ts'
@@ -19,6 +20,8 @@ export interface WindowpaneOptions {
   readonly listen?: string
   readonly policy?: TtlPolicy
   readonly identity?: Identity
+  /** How answers are cached as a whole; `false`: none are. */
+  readonly objects?: WholeSettings | false
   readonly limits?: Partial<Limits>
   /** What may rely on internals of Node and V8; all of it where it is not given. */
   readonly runtime?: RuntimeSwitches
@@ -39,8 +42,10 @@ export interface Windowpane {
 export async function startWindowpane(options: WindowpaneOptions): Promise<Windowpane> {
   const limits = limitsOf(options.limits)
   const { policy = ladder(), identity = 'separate', runtime = allOn, store } = options
+  const { objects = usualWholeSettings } = options
   const terms = { mode: 'on', identity, policy, maxStaleMs: limits.maxStaleMs } as const
-  const settings: Settings = { terms, rules: [] }
+  const whole = objects === false ? undefined : objects
+  const settings: Settings = { terms, rules: [], whole }
   const server = await startServer({
     listen: options.listen ?? '127.0.0.1:9191',
     limits,

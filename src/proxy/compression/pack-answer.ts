@@ -20,6 +20,8 @@ interface PackedAnswer {
   readonly body: Recomposed
   /** What it was put together from, where an equal answer may be asked for again. */
   readonly panes?: readonly Pane[] | undefined
+  /** Of an answer that is not made of panes: no other one has it. */
+  readonly name?: string | undefined
 }
 
 type PackedBody = { readonly spliced: Written } | { readonly bytes: MaybePromise<Buffer> }
@@ -31,15 +33,16 @@ export function packAnswer(
   packing: Exclude<Packing, 'identity'>,
 ): PackedBody | undefined {
   const { packed, pieces } = options
-  const { body, panes } = answer
-  const kept = panes && packed.find(panes, packing)
+  const { body, panes, name } = answer
+  const packable = panes ?? name
+  const kept = packable === undefined ? undefined : packed.find(packable, packing)
   if (kept !== undefined) return { bytes: kept }
   const spliced = packing === 'gzip' ? splice(options, answer) : undefined
   if (spliced !== undefined) return { spliced }
   const written = writeWhole(options, body)
   if (written === undefined) return undefined
   const make = () => compress(written.bytes, packing).finally(written.release)
-  const bytes = panes === undefined ? make() : packed.make(panes, packing, make)
+  const bytes = packable === undefined ? make() : packed.make(packable, packing, make)
   // Another thread is compressing this answer: time to order the pieces for the next window.
   if (packing === 'gzip' && panes !== undefined) pieces.want(panes, body)
   return { bytes }

@@ -8,6 +8,9 @@ import { ownMemory } from '../../core/bytes.ts'
 import type { Pane } from '../../core/pane.ts'
 import type { Packing } from './encoding.ts'
 
+/** What an answer is made of, or a name that no other answer has: equal ones have equal bytes. */
+export type Packable = readonly Pane[] | string
+
 /** No more than this part of the budget. */
 const share = 1 / 8
 const entryOverhead = 256
@@ -36,15 +39,15 @@ export class PackedAnswers {
     this.#kept = kept
   }
 
-  /** The answer made of these panes in this packing. Answers of equal panes have equal bytes. */
-  find(panes: readonly Pane[], packing: Packing): Buffer | Promise<Buffer> | undefined {
-    const name = nameOf(panes, packing)
+  /** The answer in this packing. */
+  find(answer: Packable, packing: Packing): Buffer | Promise<Buffer> | undefined {
+    const name = nameOf(answer, packing)
     return this.#kept.use(name) ?? this.#pending.get(name)
   }
 
   /** Keeps what `pack` makes, if there is room for it. */
-  async make(panes: readonly Pane[], packing: Packing, pack: () => Promise<Buffer>): Promise<Buffer> {
-    const name = nameOf(panes, packing)
+  async make(answer: Packable, packing: Packing, pack: () => Promise<Buffer>): Promise<Buffer> {
+    const name = nameOf(answer, packing)
     const pending = pack().then(ownMemory)
     this.#pending.set(name, pending)
     try {
@@ -57,8 +60,8 @@ export class PackedAnswers {
   }
 
   /** Keeps a copy of an answer that is offered for the second time: most windows are asked for once. */
-  offer(panes: readonly Pane[], packing: Packing, packed: Uint8Array): void {
-    const name = nameOf(panes, packing)
+  offer(answer: Packable, packing: Packing, packed: Uint8Array): void {
+    const name = nameOf(answer, packing)
     if (this.#once.delete(name)) {
       this.#keep(name, ownMemory(packed))
       return
@@ -81,8 +84,9 @@ export class PackedAnswers {
 const sizeOf = (packed: Buffer, name: string): number => packed.length + 2 * name.length + entryOverhead
 
 /** Equal for answers of equal bytes. */
-export function nameOf(panes: readonly Pane[], packing: Packing): string {
+export function nameOf(answer: Packable, packing: Packing): string {
+  if (typeof answer === 'string') return `${packing} ${answer}`
   let name: string = packing
-  for (const { body, from, to } of panes) name += ` ${body.id} ${from} ${to}`
+  for (const { body, from, to } of answer) name += ` ${body.id} ${from} ${to}`
   return name
 }

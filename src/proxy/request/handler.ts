@@ -2,7 +2,7 @@
  * One request, from the socket to its answer: limits → parse → plan → cache (or forward) → answer.
  * Read `handle` from top to bottom; renderer.ts has the last step.
  */
-import type { Backend, Bypass, Plan, WireRequest } from '../../backends/backend.ts'
+import type { Backend, Bypass, Plan, WholePlan, WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
 import { headerOf } from '../../core/headers.ts'
 import { climbingRefused, climbs } from '../../core/url.ts'
@@ -11,12 +11,16 @@ import type { FlavourWatch } from '../../engine/http/flavour.ts'
 import { identityOf } from '../../engine/http/identity.ts'
 import { planRequest } from '../../engine/http/plan-request.ts'
 import type { IntervalCache } from '../../engine/interval-cache.ts'
+import type { WholeCache } from '../../engine/objects/whole-cache.ts'
+import type { Answer, Demands } from '../../engine/trip.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import type { Visit } from '../../telemetry/record.ts'
 import type { Arrivals } from '../front/arrivals.ts'
 import { type Body, type ForwardBody, hasBody, smallBodyOf } from '../front/body.ts'
 import type { Asked, Reply } from '../front/exchange.ts'
+import type { Quota } from '../quotas/quota.ts'
 import type { HttpUpstream } from '../upstream/upstream.ts'
+import { whenAdmitted } from './admission.ts'
 import { Cancels } from './cancels.ts'
 import { type Incoming, readTarget } from './incoming.ts'
 import { Outgoing, type OutgoingOptions } from './outgoing.ts'
@@ -24,15 +28,19 @@ import { OwnAnswers } from './own-answers.ts'
 import { isLong, type Planning, queryBytes } from './planning.ts'
 import { Renderer } from './renderer.ts'
 import { type Settings, termsFor } from './settings.ts'
+import { notARangeQuery, WholeRequests } from './whole.ts'
 
 export interface HandlerOptions extends OutgoingOptions {
   readonly clock: Clock
   readonly backend: Backend
   readonly cache: IntervalCache
+  /** Answers that are kept as a whole. */
+  readonly whole?: WholeCache | undefined
   readonly upstream: HttpUpstream
   readonly flavour: FlavourWatch
   /** Read once per request. */
   readonly settings: () => Settings
+  readonly quota?: Quota | undefined
   readonly maxRequestBytes: number
   /** Complete requests under way. */
   readonly maxRequests: number
@@ -49,6 +57,7 @@ export class Handler {
   readonly #cancels: Cancels
   readonly #own: OwnAnswers
   readonly #renderer: Renderer
+  readonly #whole: WholeRequests
   #inFlight = 0
 
   constructor(options: HandlerOptions) {
@@ -56,6 +65,7 @@ export class Handler {
     this.#cancels = new Cancels(options.backend, options.cache)
     this.#own = new OwnAnswers(options.backend)
     this.#renderer = new Renderer(options, this.#own)
+    this.#whole = new WholeRequests(options)
   }
 
   /** Complete requests that are being answered. */
@@ -111,12 +121,24 @@ export class Handler {
         'the upstream URL leads back to this Windowpane; point it to the database',
       )
     }
-    const isQuery = this.#options.backend.claims(incoming.method, incoming.path)
+    const { method, path } = incoming
+    const isQuery = this.#options.backend.claims(method, path) || this.#whole.claims(method, path)
     if (!isQuery && this.#cancels.isSettledHere(incoming)) return this.#own.cancelled(outgoing)
     if (hasBody(request)) return this.#gather(request, outgoing, { incoming, isQuery })
     if (this.#isOneTooMany(outgoing)) return this.#overloaded(outgoing)
-    if (isQuery) return this.#query(outgoing, withBody(incoming, noBytes))
-    return this.#renderer.forward(outgoing, { ...incoming, body: null }, notARangeQuery)
+    return this.#admitted(outgoing, incoming, () =>
+      isQuery
+        ? this.#query(outgoing, withBody(incoming, noBytes))
+        : this.#renderer.forward(outgoing, { ...incoming, body: null }, notARangeQuery),
+    )
+  }
+
+  #admitted(
+    outgoing: Outgoing,
+    { headers }: Incoming,
+    proceed: () => MaybePromise<void>,
+  ): MaybePromise<void> {
+    return whenAdmitted(outgoing, { quota: this.#options.quota, own: this.#own, headers }, proceed)
   }
 
   /** Requests are counted when they are complete: slow clients do not use up what others need. */
@@ -156,7 +178,7 @@ export class Handler {
   #queryWithBody(outgoing: Outgoing, incoming: Incoming, body: Body): MaybePromise<void> {
     if (body instanceof Buffer) {
       if (this.#isOneTooMany(outgoing)) return this.#overloaded(outgoing)
-      return this.#query(outgoing, withBody(incoming, body))
+      return this.#admitted(outgoing, incoming, () => this.#query(outgoing, withBody(incoming, body)))
     }
     if (body === 'gone') return this.#own.clientGone(outgoing)
     if (body === 'no room') return this.#noRoom(outgoing)
@@ -173,7 +195,10 @@ export class Handler {
     if (body === 'gone') return this.#own.clientGone(outgoing)
     if (body === 'no room') return this.#noRoom(outgoing)
     if (body instanceof Uint8Array && this.#isOneTooMany(outgoing)) return this.#overloaded(outgoing)
-    return this.#renderer.forward(outgoing, { ...incoming, body }, notARangeQuery)
+    outgoing.hasUnreadBody = !(body instanceof Uint8Array)
+    return this.#admitted(outgoing, incoming, () =>
+      this.#renderer.forward(outgoing, { ...incoming, body }, notARangeQuery),
+    )
   }
 
   #noRoom(outgoing: Outgoing): void {
@@ -187,6 +212,7 @@ export class Handler {
     const demands = readDemands(wire.headers, this.#options.clock.now())
     const plan = demands.noStore ? { bypass: 'no_store' as const } : this.#plan(outgoing, wire)
     outgoing.decision.timings.plan = this.#options.clock.elapsed() - began
+    if ('endpoint' in plan) return this.#kept(outgoing, plan, demands)
     if ('bypass' in plan) {
       outgoing.question = this.#options.backend.presentation?.requestText?.(wire)
       if (demands.onlyIfCached) return this.#own.refuse(outgoing, 'only_if_cached', 'this is never stored')
@@ -212,27 +238,47 @@ export class Handler {
       maxStaleMs,
       target: outgoing,
       client: outgoing,
+      meter: outgoing.ticket,
     }
     const { cache } = this.#options
-    outgoing.isForwarded = mode === 'shadow'
-    const answer =
-      mode === 'shadow' ? cache.shadow(request, outgoing.decision) : cache.serve(request, outgoing.decision)
+    if (mode === 'shadow') {
+      outgoing.isForwarded = true
+      return this.#renderer.charged(outgoing, async () =>
+        this.#renderer.render(outgoing, wire, await cache.shadow(request, outgoing.decision)),
+      )
+    }
+    const answer = cache.serve(request, outgoing.decision)
     return answer instanceof Promise
       ? answer.then((late) => this.#renderer.render(outgoing, wire, late))
       : this.#renderer.render(outgoing, wire, answer)
   }
 
-  #plan(outgoing: Outgoing, wire: WireRequest): Plan | Bypass<string> {
+  /** A query over a time range, or one whose answer is kept as a whole, or why it is neither. */
+  #plan(outgoing: Outgoing, wire: WireRequest): Plan | WholePlan | Bypass<string> {
     const { backend, flavour, clock, planning } = this.#options
     const context = { backend, now: clock.now(), flavour: () => flavour.noteRequest(wire.headers) }
+    const plan = () => {
+      const ranged = planRequest(context, wire)
+      return 'bypass' in ranged ? (this.#whole.plan(wire) ?? ranged) : ranged
+    }
     const bytes = queryBytes(wire)
-    if (!isLong(bytes)) return planRequest(context, wire)
-    return planning.run({ bytes, address: outgoing.clientAddress }, () => planRequest(context, wire))
+    return isLong(bytes) ? planning.run({ bytes, address: outgoing.clientAddress }, plan) : plan()
+  }
+
+  #kept(outgoing: Outgoing, plan: WholePlan, demands: Demands): MaybePromise<void> {
+    outgoing.kept = plan
+    outgoing.question = this.#options.backend.presentation?.requestText?.(plan.request) ?? plan.text
+    const answer = this.#whole.serve(outgoing, plan, demands)
+    if (!('bypass' in answer)) outgoing.endpoint = plan.endpoint
+    const render = (given: Answer | Bypass<string>) =>
+      'bypass' in given
+        ? this.#renderer.forwardQuery(outgoing, plan.request, given)
+        : this.#renderer.render(outgoing, plan.request, given)
+    return answer instanceof Promise ? answer.then(render) : render(answer)
   }
 }
 
 const noBytes = Buffer.alloc(0)
-const notARangeQuery = { bypass: 'not_a_range_query' } as const
 
 /** Without a spread, which costs more than the rest of it. */
 const withBody = ({ method, path, search, headers }: Incoming, body: Uint8Array): WireRequest => ({

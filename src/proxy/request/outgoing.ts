@@ -1,5 +1,12 @@
 /** Everything that is written to a client: head with the decision in it, and body. */
-import type { ErrorAnswer, HeaderList, Plan, Recomposed, WireRequest } from '../../backends/backend.ts'
+import type {
+  ErrorAnswer,
+  HeaderList,
+  Plan,
+  Recomposed,
+  WholePlan,
+  WireRequest,
+} from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { type Decision, newDecision, resetDecision } from '../../core/decision.ts'
 import type { Pane } from '../../core/pane.ts'
@@ -17,6 +24,7 @@ import type { Asked, Reply } from '../front/exchange.ts'
 import { maxShortBytes, type ShortBody } from '../front/send-buffer.ts'
 import { memoryOf, sendWhole } from '../front/send-whole.ts'
 import { type Patience, StallWatch } from '../front/stall.ts'
+import type { Ticket } from '../quotas/ticket.ts'
 import { type MemoryOptions, ReplyMemory } from './reply-memory.ts'
 
 export interface OutgoingOptions extends Patience, PackOptions, MemoryOptions {
@@ -27,6 +35,7 @@ export interface OutgoingOptions extends Patience, PackOptions, MemoryOptions {
 
 type PanesAnswer = Pick<Extract<Answer, { kind: 'panes' }>, 'headers' | 'body'> & {
   readonly panes?: readonly Pane[] | undefined
+  readonly name?: string
 }
 
 type CancelledAnswer = ErrorAnswer & { readonly status: number }
@@ -46,11 +55,18 @@ export class Outgoing implements Client, StreamTarget, Visit {
   readonly decision: Decision = newDecision()
   readonly trace: SpanIds | undefined
   plan: Plan | undefined
+  /** Where its answer is kept as a whole. */
+  kept: WholePlan | undefined
   wire: WireRequest | undefined
   question: string | undefined
+  endpoint: string | undefined
   isForwarded = false
   /** Whether it counts as a request under way. */
   isCounted = false
+  /** The body of the request is still arriving: after a refusal the connection cannot be used again. */
+  hasUnreadBody = false
+  /** Where the client is limited. */
+  ticket: Ticket | undefined
   bytes = 0
   readonly #request: Asked
   readonly #response: Reply
@@ -188,7 +204,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.#response.destroy()
   }
 
-  /** An answer put together from panes. Returns false where the memory budget has no room for it. */
+  /** An answer put together from panes, or one that is kept as a whole. Returns false where the memory budget has no room for it. */
   panes(answer: PanesAnswer): MaybePromise<boolean> {
     const { headers, body } = answer
     const { packed } = this.#options
@@ -269,6 +285,13 @@ export class Outgoing implements Client, StreamTarget, Visit {
     return true
   }
 
+  /** The client has this answer already. */
+  notModified(headers: HeaderList): void {
+    if (this.isGone || this.hasBegun) return
+    const head = { status: 304, given: headers, own: this.#ownHeaders(headers) }
+    sendWhole(this.#response, head, [])
+  }
+
   /** The client has cancelled its query, and is told so, if it has not been told anything else. */
   cancel({ status, contentType, body }: CancelledAnswer): void {
     resetDecision(this.decision)
@@ -302,6 +325,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
 
   #ownHeaders(headers: HeaderList): string[] {
     const list = decisionHeaders(this.decision, headers)
+    if (this.ticket !== undefined) list.push(...this.ticket.fields)
     list.push('Server-Timing', serverTiming(this.decision, this.totalMs), 'Via', `1.1 ${this.#options.via}`)
     return list
   }

@@ -3,7 +3,7 @@
  * thread serves nobody else, and a client can send another text each time. A client that has used up its share has its long queries
  * forwarded unplanned. Short queries are always planned: that takes less than the rest of their way.
  */
-import type { Bypass, Plan, WireRequest } from '../../backends/backend.ts'
+import type { Bypass, WireRequest } from '../../backends/backend.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Budget } from '../../core/budget.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -53,7 +53,7 @@ export class Planning {
   }
 
   /** Plans a long query, unless its client, or all clients together, have used up their share. */
-  run({ bytes, address }: LongQuery, plan: () => Plan | Bypass<string>): Plan | Bypass<string> {
+  run<P>({ bytes, address }: LongQuery, plan: () => P | Bypass<string>): P | Bypass<string> {
     const { clock, budget } = this.#options
     const began = clock.elapsed()
     if (this.#all.isSpent(began) || this.#clients.get(address)?.isSpent(began) === true)

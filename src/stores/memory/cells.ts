@@ -19,7 +19,7 @@ import type {
 
 export interface MemoryCellsOptions {
   readonly clock: Clock
-  /** The most rows kept; the ones written longest ago leave first. */
+  /** The most rows, of those with a collection time and of those without; the ones written longest ago are evicted first. */
   readonly maxRows?: number
   readonly maxValueBytes?: number
 }
@@ -41,13 +41,18 @@ class MemoryCells implements Cells, Rows {
   readonly #clock: Clock
   readonly #maxRows: number
   readonly #rows: BoundedMap<string, Cell>
+  /** Rows that are never collected. They are apart, so that any number of others cannot evict them. */
+  readonly #kept: BoundedMap<string, Cell>
   #rev = 0
+  #lastId: CellId | undefined
+  #lastText = ''
   #sweptAt = Number.NEGATIVE_INFINITY
 
   constructor({ clock, maxRows = 100_000, maxValueBytes = 64 * 1024 }: MemoryCellsOptions) {
     this.#clock = clock
     this.#maxRows = maxRows
     this.#rows = new BoundedMap({ maxEntries: maxRows })
+    this.#kept = new BoundedMap({ maxEntries: maxRows })
     this.maxValueBytes = maxValueBytes
     this.capabilities = { shared: false, durable: false, maxValueBytes }
   }
@@ -63,9 +68,11 @@ class MemoryCells implements Cells, Rows {
   list(pk: string, v: number): (readonly [string, Cell])[] {
     const prefix = `${pk}\0`
     const found: [string, Cell][] = []
-    for (const [text, cell] of this.#rows) {
-      if (text.startsWith(prefix) && visible(cell, v, this.now) !== undefined)
-        found.push([text.slice(prefix.length), cell])
+    for (const rows of [this.#rows, this.#kept]) {
+      for (const [text, cell] of rows) {
+        if (text.startsWith(prefix) && visible(cell, v, this.now) !== undefined)
+          found.push([text.slice(prefix.length), cell])
+      }
     }
     return found.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
   }
@@ -88,28 +95,47 @@ class MemoryCells implements Cells, Rows {
 
   /** A row seen collected is gone for good: a clock that goes back must not bring it back. Buckets keep their debt. */
   stored(id: CellId): Cell | undefined {
-    const cell = this.#rows.get(textOf(id))
+    const text = this.#textOf(id)
+    const cell = this.#rows.get(text) ?? this.#kept.get(text)
     if (cell === undefined || cell.levels !== undefined || !isCollected(cell, this.now)) return cell
-    this.#rows.delete(textOf(id))
+    this.#rows.delete(text)
     return undefined
   }
 
   store(id: CellId, row: Omit<Cell, 'rev'>): Revision {
     const rev = String(++this.#rev)
-    const text = textOf(id)
-    if (this.#rows.size >= this.#maxRows && !this.#rows.has(text)) this.#dropCollected()
+    const text = this.#textOf(id)
     // The caller may write into its buffer again.
     const value = row.value.byteLength === 0 ? row.value : Uint8Array.from(row.value)
-    this.#rows.set(text, { ...row, value, rev })
+    const cell = { ...row, value, rev }
+    if (row.collectAt === 'never') {
+      this.#rows.delete(text)
+      this.#kept.set(text, cell)
+      return rev
+    }
+    this.#kept.delete(text)
+    if (this.#rows.size >= this.#maxRows && !this.#rows.has(text)) this.#dropCollected()
+    this.#rows.set(text, cell)
     return rev
   }
 
   drop(id: CellId): void {
     this.#rows.delete(textOf(id))
+    this.#kept.delete(textOf(id))
   }
 
   close(): void {
     this.#rows.clear()
+    this.#kept.clear()
+  }
+
+  /** An operation looks its row up several times: the text is made, and hashed, once. */
+  #textOf(id: CellId): string {
+    if (id !== this.#lastId) {
+      this.#lastId = id
+      this.#lastText = textOf(id)
+    }
+    return this.#lastText
   }
 
   /** Looks at every row, and therefore not for every new one. */

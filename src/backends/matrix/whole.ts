@@ -1,0 +1,107 @@
+/**
+ * Which answers of Prometheus' API are cached as a whole: label lists, series, metadata, rules, exemplars, instant queries. Only
+ * reads whose answer depends on nothing but the data and the parameters; everything else is forwarded.
+ */
+import type { EpochMs } from '../../core/clock.ts'
+import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
+import type { WholeAnswers, WholePlan, WireRequest } from '../backend.ts'
+import { firstValue, type Pairs, readForm } from './form.ts'
+import { parseTime } from './time.ts'
+import { endpoints } from './whole-endpoints.ts'
+
+type Endpoint = keyof typeof endpoints
+
+/** A series can also be deleted under its path, and the state of the process (`runtimeinfo`) is another for each request. */
+const paths: ReadonlyMap<string, { readonly endpoint: Endpoint; readonly takesForms: boolean }> = new Map([
+  ['/api/v1/query', { endpoint: 'instant', takesForms: true }],
+  ['/api/v1/labels', { endpoint: 'labels', takesForms: true }],
+  ['/api/v1/series', { endpoint: 'series', takesForms: true }],
+  ['/api/v1/query_exemplars', { endpoint: 'exemplars', takesForms: true }],
+  ['/api/v1/metadata', { endpoint: 'metadata', takesForms: false }],
+  ['/api/v1/rules', { endpoint: 'rules', takesForms: false }],
+  ['/api/v1/alerts', { endpoint: 'rules', takesForms: false }],
+  ['/api/v1/status/buildinfo', { endpoint: 'status', takesForms: false }],
+  ['/api/v1/status/flags', { endpoint: 'status', takesForms: false }],
+])
+
+const labelValues = /^\/api\/v1\/label\/[^/]+\/values$/
+
+function endpointOf(method: string, path: string): Endpoint | undefined {
+  if (method !== 'GET' && method !== 'POST') return undefined
+  const found = paths.get(path)
+  if (found !== undefined) return method === 'GET' || found.takesForms ? found.endpoint : undefined
+  return method === 'GET' && labelValues.test(path) ? 'labels' : undefined
+}
+
+/** Parameters that make an answer tell of its execution (`stats`, `trace`) or that mean what is not known here. */
+export type RefusedParameters = readonly string[]
+
+/** Longer ones are unlike any question of a dashboard. */
+const longestForm = 64 * 1024
+
+export function wholeAnswers(refused: RefusedParameters): WholeAnswers {
+  return {
+    endpoints,
+    claims: (method, path) => endpointOf(method, path) !== undefined,
+    plan(request, now) {
+      const endpoint = endpointOf(request.method, request.path)
+      if (endpoint === undefined || request.search.length + request.body.length > longestForm)
+        return undefined
+      const pairs = readForm(request)
+      if ('bypass' in pairs || refused.some((name) => firstValue(pairs, name) !== undefined)) return undefined
+      return endpoint === 'instant' ? instantPlan(request, pairs, now) : planOf(request, endpoint, pairs)
+    },
+    isComplete,
+  }
+}
+
+function planOf(request: WireRequest, endpoint: Endpoint, pairs: Pairs): WholePlan {
+  const text = textOf(request.path, pairs)
+  return { endpoint, text, sources: [], knowsAllSources: false, request }
+}
+
+/** Databases read short numbers as other times than seconds since 1970. */
+const earliest = 100_000_000_000
+
+/** Without a `time`, the server takes its own. */
+function instantPlan(request: WireRequest, pairs: Pairs, now: EpochMs): WholePlan | undefined {
+  const time = firstValue(pairs, 'time')
+  const at = time === undefined ? now : parseTime(time)?.ms
+  const query = firstValue(pairs, 'query')
+  if (at === undefined || at < earliest || query === undefined) return undefined
+  const others = pairs.filter((_, i) => pairs[i - (i % 2)] !== 'time')
+  return { ...planOf(request, 'instant', others), query, at }
+}
+
+/**
+ * JSON of the path and, by name, of every parameter with its values in the order sent: that of `match[]` can show in the order of
+ * series. Texts are shown and stored: of an access token only a fingerprint is part of them.
+ */
+function textOf(path: string, pairs: Pairs): string {
+  const values = new Map<string, string[]>()
+  for (let i = 0; i < pairs.length; i += 2) {
+    const name = pairs[i]!
+    const value = isSecretName(name) ? fingerprintOf(pairs[i + 1]!) : pairs[i + 1]!
+    const entry = values.get(name)
+    if (entry === undefined) values.set(name, [name, value])
+    else entry.push(value)
+  }
+  return JSON.stringify([path, ...[...values.values()].sort((a, b) => (a[0]! < b[0]! ? -1 : 1))])
+}
+
+const success = Buffer.from('{"status":"success"')
+const warnings = Buffer.from('"warnings":[')
+/** Says what `limit` does each time. */
+const truncated = Buffer.from('"warnings":["results truncated due to limit"]')
+const partial = Buffer.from('"isPartial":true')
+
+/**
+ * Warnings may mean that a part of the data could not be read; infos never do. Quotes in names and values are escaped, so that
+ * the searched bytes can only be members.
+ */
+function isComplete(body: Uint8Array): boolean {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  if (!bytes.subarray(0, success.length).equals(success) || bytes.includes(partial)) return false
+  const at = bytes.indexOf(warnings)
+  return at < 0 || bytes.subarray(at, at + truncated.length).equals(truncated)
+}

@@ -1,0 +1,150 @@
+/** The sections `backends.<name>.objects` and `instant`: what is cached as a whole, and for how long. */
+import type { EndpointTerms } from '../backends/backend.ts'
+import type { DatabaseKind } from '../backends/kind.ts'
+import type { EndpointSettings, WholeSettings } from '../engine/objects/whole-terms.ts'
+import {
+  type Key,
+  key,
+  list,
+  nested,
+  optional,
+  required,
+  type Section,
+  section,
+  type TypeValue,
+} from './definition.ts'
+import { bool, duration } from './scalars.ts'
+import { urlPathPattern } from './text-scalars.ts'
+import { formatDuration } from './units.ts'
+
+const second = 1000
+const longest = { max: 30 * 86_400 * second }
+
+const terms = {
+  enabled: key(bool, true, { meaning: 'whether they are cached' }),
+  revalidate: optional(
+    duration({ min: 0, ...longest }),
+    'how long an answer is fresh; `0s`: only equal requests at the same time share one',
+  ),
+  staleWhileRevalidate: optional(
+    duration({ min: 0, ...longest }),
+    'how long after that it is still served at once, while it is fetched again in the background',
+  ),
+  staleIfError: optional(
+    duration({ min: 0, ...longest }),
+    'how long after that it is served where the database fails; nothing is, where `maxStale` is `0s`',
+  ),
+  retention: optional(
+    duration({ min: second, ...longest }),
+    'how long it is kept in the store; 7d unless given',
+  ),
+}
+
+const endpoint = section(terms)
+const path = section({
+  path: required(
+    urlPathPattern,
+    'the path below the URL of the database; a `*` at its end stands for anything',
+  ),
+  ...terms,
+})
+
+type EndpointConfig = TypeValue<typeof endpoint>
+type EndpointKinds = Readonly<Record<string, Pick<DatabaseKind, 'label' | 'endpoints'>>>
+
+/** With `type: auto` a database may turn out to be of any kind: the endpoints of all of them can be written. */
+export function objectsSection(kinds: EndpointKinds) {
+  const known = Object.values(kinds).flatMap(({ endpoints = {} }) => Object.entries(endpoints))
+  const keys = [...new Map(known)].map(([name, each]): [string, Key] => [
+    name,
+    nested(endpoint, `${each.meaning}; ${usualTerms(each)}`),
+  ])
+  const endpoints = section(Object.fromEntries(keys)) as unknown as Section<
+    Readonly<Record<string, EndpointConfig>>
+  >
+  return section({
+    enabled: key(bool, true, {
+      meaning: 'whether answers that cannot be cut into buckets are cached as a whole',
+    }),
+    endpoints: nested(endpoints, 'by what is asked'),
+    paths: key(list(path), [], {
+      meaning:
+        'further paths whose answers to GET are cached; only those that read, and that answer everybody who shares an identity alike',
+    }),
+  })
+}
+
+export const instantSection = section({
+  within: key(duration({ min: 0, max: 600 * second }), 0, {
+    meaning:
+      'an instant query is answered with an answer to the same query whose `time` lies at most this long before its own; `0s`: never. Named in `Cache-Status`',
+  }),
+})
+
+/** As a part of a sentence. */
+function usualTerms({
+  revalidateSeconds,
+  staleWhileRevalidateSeconds,
+  staleIfErrorSeconds,
+}: EndpointTerms): string {
+  const shown = (seconds: number) => formatDuration(seconds * second)
+  const ifError = staleIfErrorSeconds === 'maxStale' ? '`maxStale`' : shown(staleIfErrorSeconds)
+  return `unless given, revalidate ${shown(revalidateSeconds)}, staleWhileRevalidate ${shown(staleWhileRevalidateSeconds)}, staleIfError ${ifError}`
+}
+
+interface ObjectsConfig {
+  readonly objects: TypeValue<ReturnType<typeof objectsSection>>
+  readonly instant: TypeValue<typeof instantSection>
+}
+
+/** Undefined where nothing is cached as a whole. */
+export function wholeSettingsOf({ objects, instant }: ObjectsConfig): WholeSettings | undefined {
+  if (!objects.enabled) return undefined
+  const endpoints = Object.entries(objects.endpoints).map(([name, given]) => [name, settingsOf(given)])
+  return {
+    endpoints: Object.fromEntries(endpoints),
+    paths: objects.paths.map((given) => ({ path: given.path, ...settingsOf(given) })),
+    instantWithinMs: instant.withinMs,
+  }
+}
+
+const settingsOf = (given: EndpointConfig): EndpointSettings => ({
+  enabled: given.enabled,
+  revalidateSeconds: seconds(given.revalidateMs),
+  staleWhileRevalidateSeconds: seconds(given.staleWhileRevalidateMs),
+  staleIfErrorSeconds: seconds(given.staleIfErrorMs),
+  retentionSeconds: seconds(given.retentionMs),
+})
+
+const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / second)
+
+/** An object that is collected soon after it was fresh is of no use in an outage, and there is nothing to roll back to. */
+const leastRetentions = 10
+
+/** What should not be so, though it can be used. */
+export function objectWarnings(
+  backends: Readonly<Record<string, ObjectsConfig>>,
+  kinds: EndpointKinds,
+): readonly string[] {
+  const usual = new Map(Object.values(kinds).flatMap(({ endpoints = {} }) => Object.entries(endpoints)))
+  return Object.entries(backends).flatMap(([name, { objects }]) => {
+    const of = Object.entries(objects.endpoints).map(([each, given]) => ({
+      ...{ given, at: `backends.${name}.objects.endpoints.${each}` },
+      revalidateMs: given.revalidateMs ?? second * (usual.get(each)?.revalidateSeconds ?? 0),
+    }))
+    const paths = objects.paths.map((given, i) => ({
+      ...{
+        given,
+        at: `backends.${name}.objects.paths.${i}`,
+        revalidateMs: given.revalidateMs ?? 60 * second,
+      },
+    }))
+    return [...of, ...paths].flatMap(({ given, at, revalidateMs }) =>
+      given.retentionMs === undefined || given.retentionMs >= leastRetentions * revalidateMs
+        ? []
+        : [
+            `${at}.retention is less than ${leastRetentions} times revalidate (${formatDuration(revalidateMs)}): such answers are collected before they can help in an outage`,
+          ],
+    )
+  })
+}

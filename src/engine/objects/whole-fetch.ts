@@ -1,0 +1,158 @@
+/** Asks the database for an answer that is kept as a whole. What became of it is a value, whatever happened. */
+import type {
+  Backend,
+  Decomposed,
+  HeaderList,
+  ResponseEnds,
+  Sink,
+  WholePlan,
+} from '../../backends/backend.ts'
+import type { Budget } from '../../core/budget.ts'
+import type { Clock, EpochMs } from '../../core/clock.ts'
+import { gridThrough } from '../../core/grid.ts'
+import { nothing } from '../../core/interval.ts'
+import type { Limits } from '../../core/lifetime.ts'
+import type { Backlog } from '../backlog.ts'
+import type { Abandoned, DatabaseFailure, DatabaseRefusal, FetchResult, UnusableAnswer } from '../fetch.ts'
+import { type AnswerTerms, type Forbidden, termsOf } from '../http/answer-terms.ts'
+import type { Identity } from '../http/identity.ts'
+import { Intake } from '../intake.ts'
+import type { StreamTarget, Upstream } from '../ports.ts'
+import type { FetchOver } from '../trip.ts'
+import { HeldTarget } from './held-target.ts'
+
+export interface WholeFetchOptions {
+  readonly backend: Backend
+  readonly upstream: Upstream
+  readonly clock: Clock
+  readonly budget: Budget
+  readonly backlog: Backlog
+  /** Longer answers are passed on and not stored. */
+  readonly maxBodyBytes: number
+  readonly onFetch?: ((fetched: FetchOver) => void) | undefined
+}
+
+export interface Fetched {
+  readonly kind: 'answer'
+  readonly body: Buffer
+  /** All that the database sent. */
+  readonly headers: HeaderList
+  /** Taken before the database was asked. */
+  readonly generatedAt: EpochMs
+  /** Why it may be neither stored nor given to another request. */
+  readonly forbidden?: Forbidden | undefined
+  /** False where it is not all that was asked for. */
+  readonly isComplete: boolean
+  /** How long the database lets it be used. */
+  readonly limits: Limits
+}
+
+export type WholeResult = Fetched | DatabaseRefusal | DatabaseFailure | UnusableAnswer | Abandoned
+
+export interface WholeFetch {
+  readonly result: Promise<WholeResult>
+  /** Whether the client is given the response while it arrives. */
+  readonly isStreaming: boolean
+  /** Resolves when nothing more will be written to the client. */
+  readonly delivered: Promise<void>
+  /** The client is gone, or is given another answer. */
+  dropTarget(): void
+  cancel(): void
+}
+
+export interface Asked {
+  readonly plan: WholePlan
+  readonly partition: Identity
+  /** Is given a long answer while it arrives. */
+  readonly target?: StreamTarget | undefined
+}
+
+/** Whole answers have no buckets. */
+const noGrid = gridThrough('point', 1, 0)
+
+export function fetchWhole(options: WholeFetchOptions, { plan, partition, target }: Asked): WholeFetch {
+  const { backend, upstream, clock, budget, backlog, maxBodyBytes, onFetch } = options
+  const generatedAt = clock.now()
+  const held = target && new HeldTarget(target)
+  const asker = {
+    headers: plan.request.headers,
+    partition,
+    encodingHeaders: backend.capabilities.encodingHeaders ?? [],
+  }
+  let terms: AnswerTerms | undefined
+  let sink: WholeSink | undefined
+  const intake = new Intake({
+    ...{ fetchedAt: generatedAt, budget, backlog, maxAnswerBytes: maxBodyBytes, target: held },
+    termsOf: (headers) => {
+      terms = termsOf(headers, asker, generatedAt)
+      return terms
+    },
+    newSink: () => {
+      sink = new WholeSink((body, response) => backend.whole?.isComplete?.(body, plan, response) ?? true)
+      return sink
+    },
+    land: async (result) => {
+      // A long answer is the client's as it came; a short one that cannot be kept is, too.
+      if (result.kind === 'unusable') held?.release()
+      onFetch?.({ result, intervals: nothing, grid: noGrid })
+    },
+  })
+  const accept = target?.encoding ?? upstream.preferredEncoding
+  intake.sent(upstream.send(plan.request, accept, intake))
+  const about = () => ({ generatedAt, terms: terms!, body: sink!.body })
+  return {
+    result: intake.result.then((result) => resultOf(result, about)),
+    get isStreaming() {
+      return held?.hasBegun === true
+    },
+    delivered: intake.delivered,
+    dropTarget: () => intake.dropTarget(),
+    cancel: () => intake.cancel(),
+  }
+}
+
+interface About {
+  readonly generatedAt: EpochMs
+  readonly terms: AnswerTerms
+  readonly body: Buffer
+}
+
+function resultOf(result: FetchResult, about: () => About): WholeResult {
+  if (result.kind !== 'panes') return result
+  const { generatedAt, terms, body } = about()
+  const { headers, storable } = result
+  const { forbidden, limits } = terms
+  // `storable` is false also where storing is forbidden, and then nobody else is given it.
+  return { kind: 'answer', body, headers, generatedAt, forbidden, limits, isComplete: storable }
+}
+
+/** Keeps the body it is given. */
+class WholeSink implements Sink {
+  readonly #isComplete: (body: Buffer, response: ResponseEnds) => boolean
+  #chunks: Buffer[] = []
+  #length = 0
+  #body: Buffer | undefined
+
+  constructor(isComplete: (body: Buffer, response: ResponseEnds) => boolean) {
+    this.#isComplete = isComplete
+  }
+
+  get held(): number {
+    return this.#length
+  }
+
+  get body(): Buffer {
+    return this.#body!
+  }
+
+  write(chunk: Uint8Array): void {
+    this.#length += chunk.length
+    this.#chunks.push(Buffer.from(chunk))
+  }
+
+  end(_fetchedAt: EpochMs, response: ResponseEnds): Decomposed {
+    this.#body = Buffer.concat(this.#chunks)
+    this.#chunks = []
+    return { panes: [], storable: this.#isComplete(this.#body, response) }
+  }
+}

@@ -1,0 +1,34 @@
+/** What purges and changes say about an answer that is kept as a whole. */
+import type { WholePlan } from '../../backends/backend.ts'
+import type { EpochMs } from '../../core/clock.ts'
+import type { Key } from '../../core/key.ts'
+import { type Mark, touches } from '../../core/mark.ts'
+import type { BackendMarks } from '../marks.ts'
+
+/** An answer generated at or before `changedAt` is not fresh, one at or before `purgedAt` not usable. */
+export interface MarkedAt {
+  readonly changedAt: EpochMs
+  readonly purgedAt: EpochMs
+}
+
+const never: MarkedAt = { changedAt: Number.NEGATIVE_INFINITY, purgedAt: Number.NEGATIVE_INFINITY }
+
+export function markedAt(
+  marks: Pick<BackendMarks, 'marksAbout'> | undefined,
+  key: Key,
+  plan: WholePlan,
+): MarkedAt {
+  const about = marks?.marksAbout(plan) ?? []
+  if (about.length === 0) return never
+  const question = { ...plan, key, shape: plan.text, query: plan.query ?? plan.text }
+  let { changedAt, purgedAt } = never
+  for (const mark of about) {
+    if (!touches(mark, question) || !overlaps(mark, plan)) continue
+    if (mark.kind === 'purge') purgedAt = Math.max(purgedAt, mark.at)
+    else changedAt = Math.max(changedAt, mark.at)
+  }
+  return { changedAt: Math.max(changedAt, purgedAt), purgedAt }
+}
+
+const overlaps = (mark: Mark, { span }: WholePlan): boolean =>
+  span === undefined || (mark.from < span.to && mark.to > span.from)

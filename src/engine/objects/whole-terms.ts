@@ -1,0 +1,124 @@
+/** How long answers that are cached as a whole may be used: what a backend says about its endpoints, and what is configured. */
+import type { EndpointTerms, WholeAnswers, WholePlan, WireRequest } from '../../backends/backend.ts'
+import type { EpochMs } from '../../core/clock.ts'
+import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
+import type { ObjectTerms } from './objects.ts'
+
+/** What is not given is as the backend says. */
+export interface EndpointSettings {
+  readonly enabled: boolean
+  readonly revalidateSeconds?: number | undefined
+  readonly staleWhileRevalidateSeconds?: number | undefined
+  readonly staleIfErrorSeconds?: number | undefined
+  readonly retentionSeconds?: number | undefined
+}
+
+/** Further paths whose answers to GET are cached. */
+export interface PathSettings extends EndpointSettings {
+  /** The whole path, or, with a `*` at its end, its beginning. */
+  readonly path: string
+}
+
+export interface WholeSettings {
+  readonly endpoints: Readonly<Record<string, EndpointSettings>>
+  readonly paths: readonly PathSettings[]
+  /** How far the time of an instant query may lie behind the asked one; 0: not at all. */
+  readonly instantWithinMs: number
+}
+
+export const usualWholeSettings: WholeSettings = { endpoints: {}, paths: [], instantWithinMs: 0 }
+
+/** The endpoint of paths that only the configuration knows. */
+const pathEndpoint = 'path'
+
+const pathTerms: EndpointTerms = {
+  meaning: 'paths of `objects.paths`',
+  revalidateSeconds: 60,
+  staleWhileRevalidateSeconds: 0,
+  staleIfErrorSeconds: 'maxStale',
+}
+
+const weekSeconds = 7 * 86_400
+
+/** Which answers of one database are cached as a whole, and how. */
+export class WholeRules {
+  readonly settings: WholeSettings
+  readonly #answers: WholeAnswers | undefined
+
+  constructor(answers: WholeAnswers | undefined, settings: WholeSettings) {
+    this.#answers = answers
+    this.settings = settings
+  }
+
+  /** Whether `plan` may return a plan: asked before the body of a request is read. */
+  claims(method: string, path: string): boolean {
+    return (
+      this.#answers?.claims(method, path) === true || (method === 'GET' && this.#pathOf(path) !== undefined)
+    )
+  }
+
+  /** What the backend knows counts before what is configured. Undefined where the answer may not be kept, or is not to be. */
+  plan(wire: WireRequest, now: EpochMs): WholePlan | undefined {
+    const plan = this.#answers?.plan(wire, now) ?? this.#planPath(wire)
+    return plan !== undefined && this.settings.endpoints[plan.endpoint]?.enabled !== false ? plan : undefined
+  }
+
+  termsOf({ endpoint, request }: WholePlan, maxStaleMs: number): Required<ObjectTerms> {
+    if (endpoint === pathEndpoint) return termsFrom(pathTerms, this.#pathOf(request.path), maxStaleMs)
+    return termsFrom(this.#answers!.endpoints[endpoint]!, this.settings.endpoints[endpoint], maxStaleMs)
+  }
+
+  /** How long after it was generated any answer may be used, but for `maxStale`: marks must be kept as long. */
+  get longestUseMs(): number {
+    const endpoints = Object.entries(this.#answers?.endpoints ?? {})
+    const terms = [
+      ...endpoints.map(([name, usual]) => termsFrom(usual, this.settings.endpoints[name], 1)),
+      ...this.settings.paths.map((own) => termsFrom(pathTerms, own, 1)),
+    ]
+    return Math.max(
+      0,
+      ...terms.map(
+        ({ revalidateSeconds, staleWhileRevalidateSeconds, staleIfErrorSeconds }) =>
+          1000 * (revalidateSeconds + Math.max(staleWhileRevalidateSeconds, staleIfErrorSeconds)),
+      ),
+    )
+  }
+
+  #planPath(wire: WireRequest): WholePlan | undefined {
+    const isEligible =
+      wire.method === 'GET' && wire.body.length === 0 && this.#pathOf(wire.path) !== undefined
+    if (!isEligible) return undefined
+    const text = JSON.stringify([wire.path, ...wire.search.split('&').map(withoutSecret)])
+    return { endpoint: pathEndpoint, text, sources: [], knowsAllSources: false, request: wire }
+  }
+
+  #pathOf(path: string): PathSettings | undefined {
+    return this.settings.paths.find((each) => each.enabled && isAt(each.path, path))
+  }
+}
+
+/** Texts are shown and stored: of an access token only a fingerprint is part of them. */
+function withoutSecret(pair: string): string {
+  const [name = '', ...value] = pair.split('=')
+  return isSecretName(name) ? `${name}=${fingerprintOf(value.join('='))}` : pair
+}
+
+const isAt = (given: string, path: string): boolean =>
+  given.endsWith('*') ? path.startsWith(given.slice(0, -1)) : path === given
+
+function termsFrom(
+  usual: EndpointTerms,
+  own: EndpointSettings | undefined,
+  maxStaleMs: number,
+): Required<ObjectTerms> {
+  const maxStale = maxStaleMs / 1000
+  const usualIfError = usual.staleIfErrorSeconds === 'maxStale' ? maxStale : usual.staleIfErrorSeconds
+  // Whoever wants nothing stale wants no old lists either.
+  const staleIfErrorSeconds = maxStale === 0 ? 0 : (own?.staleIfErrorSeconds ?? usualIfError)
+  return {
+    revalidateSeconds: own?.revalidateSeconds ?? usual.revalidateSeconds,
+    staleWhileRevalidateSeconds: own?.staleWhileRevalidateSeconds ?? usual.staleWhileRevalidateSeconds,
+    staleIfErrorSeconds,
+    retentionSeconds: own?.retentionSeconds ?? weekSeconds,
+  }
+}
