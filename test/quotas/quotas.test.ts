@@ -105,12 +105,37 @@ test('a query that costs more than there can ever be is refused for good', { ski
 test('a request that is passed on costs a flat amount', { skip }, async (t) => {
   const quotas = (flat: string) => `{${byTenant}, ${flat} limits: [${cost(100)}]}`
   const { ask, reload } = await startQuotaRig(t, fixture.url, quotas(''))
-  assert.equal(leftOf(await ask('a', '/api/v1/labels'), 'cost'), 40)
-  const refused = await ask('a', '/api/v1/labels')
+  assert.equal(leftOf(await ask('a', '/-/healthy'), 'cost'), 40)
+  const refused = await ask('a', '/-/healthy')
   assert.equal(refused.status, 429)
   assert.deepEqual(JSON.parse(refused.body.toString())['violated-policies'], ['cost'])
   reload(quotas('forwardedCost: 0,'))
-  assert.equal(leftOf(await ask('a', '/api/v1/labels'), 'cost'), 40)
+  assert.equal(leftOf(await ask('a', '/-/healthy'), 'cost'), 40)
+})
+
+test('an answer that is cached whole costs the flat amount when it is fetched, and nothing afterwards', {
+  skip,
+}, async (t) => {
+  const { ask } = await startQuotaRig(t, fixture.url, `{${byTenant}, limits: [${cost(100)}]}`)
+  const labels = '/api/v1/labels?start=1&end=2'
+  assert.equal(outcomeOf(await ask('a', labels)), 'miss/absent')
+  const hit = await ask('a', labels)
+  assert.equal(outcomeOf(hit), 'hit')
+  assert.equal(leftOf(hit, 'cost'), 40)
+  assert.equal(leftOf(await ask('a', labels), 'cost'), 40)
+})
+
+test('without tokens an answer that is cached whole is given where it is stored, and not fetched', {
+  skip,
+}, async (t) => {
+  const { ask } = await startQuotaRig(t, fixture.url, `{${byTenant}, limits: [${cost(60)}]}`)
+  const [stored, other] = ['/api/v1/labels?start=1&end=2', '/api/v1/labels?start=1&end=3']
+  assert.equal(outcomeOf(await ask('a', stored)), 'miss/absent')
+  assert.equal(outcomeOf(await ask('a', stored)), 'hit')
+  const refused = await ask('a', other)
+  assert.equal(refused.status, 429)
+  assert.deepEqual(JSON.parse(refused.body.toString())['violated-policies'], ['cost'])
+  assert.equal(outcomeOf(await ask('b', other)), 'miss/absent')
 })
 
 test('what a database that fails was asked for is given back', { skip }, async (t) => {
@@ -124,9 +149,9 @@ test('what a database that fails was asked for is given back', { skip }, async (
     const failed = await ask('a', path)
     assert.equal(failed.status, 502)
   }
-  const after = await ask('a', '/api/v1/labels')
+  const after = await ask('a', '/-/ready')
   assert.equal(leftOf(after, 'cost'), 880, 'what is under way is charged')
-  assert.equal(leftOf(await ask('a', '/api/v1/labels'), 'cost'), 880, 'and was given back')
+  assert.equal(leftOf(await ask('a', '/-/ready'), 'cost'), 880, 'and was given back')
 })
 
 test('instead of a refusal, stale buckets are served where that is wanted', { skip }, async (t) => {

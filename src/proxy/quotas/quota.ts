@@ -11,6 +11,7 @@ import type { Log } from '../../telemetry/log.ts'
 import type { QuotaCounts } from './counts.ts'
 import { type Asker, entityOf } from './entity.ts'
 import { exceededLimits } from './refusal-answer.ts'
+import { RequestTokens } from './request-tokens.ts'
 import type { ProxyLimit, QuotaTerms } from './terms.ts'
 import { Ticket } from './ticket.ts'
 
@@ -34,8 +35,6 @@ export interface Admission {
 /** The log of a dry run has at most one line in this time. */
 const dryRunEveryMs = 10_000
 
-const oneRequest = { requests: 1 }
-
 export class Quota {
   readonly #options: QuotaOptions
   #permits = 0
@@ -43,9 +42,11 @@ export class Quota {
   readonly #refused: Record<ProxyLimit, number> = { requests: 0, cost: 0, points: 0 }
   readonly #dryRun: Record<ProxyLimit, number> = { requests: 0, cost: 0, points: 0 }
   #loggedAt = Number.NEGATIVE_INFINITY
+  readonly #requests: RequestTokens
 
   constructor(options: QuotaOptions) {
     this.#options = options
+    this.#requests = new RequestTokens(options.clock)
   }
 
   /** Whether anybody may be limited. */
@@ -64,8 +65,18 @@ export class Quota {
   admit(asker: Asker): MaybePromise<Admission> {
     const terms = this.#options.terms()!
     const ticket = new Ticket(this, terms, entityOf(terms.entity, asker, this.#options.partition()))
-    const taken = ticket.take(oneRequest)
+    const taken = ticket.admit()
     return taken instanceof Promise ? taken.then((late) => admission(ticket, late)) : admission(ticket, taken)
+  }
+
+  /** Takes the token of a request, and counts what came of it, as `take` does. */
+  takeRequest({ terms, entity }: Pick<Ticket, 'terms' | 'entity'>): MaybePromise<Permit | Refusal> {
+    const { backend: resource, limiters } = this.#options
+    const outcome = this.#requests.take(entity, (request) =>
+      limiters.of(terms).acquire({ ...request, resource }),
+    )
+    if (outcome instanceof Promise) return outcome.then((late) => this.#judge(terms, entity, late))
+    return this.#judge(terms, entity, outcome)
   }
 
   /** Takes tokens for a ticket, and counts what came of it. In a dry run a refusal becomes a permit. */

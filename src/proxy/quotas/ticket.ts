@@ -14,6 +14,7 @@ export class Ticket implements CostMeter {
   readonly #quota: Quota
   /** As the last permit said. */
   #limits: readonly LimitStatus[] = []
+  #permit: Permit | undefined
   /** The database was asked at the cost of this request. */
   #isCharged = false
 
@@ -28,7 +29,18 @@ export class Ticket implements CostMeter {
     return rateLimitFields(this.#limits)
   }
 
-  take(consume: Cost): MaybePromise<Permit | Refusal> {
+  /** Whether no token is left to ask the database with, as far as is known. */
+  get isSpent(): boolean {
+    return this.#limits.some(({ limit: { name }, available }) => available <= 0 && name !== 'requests')
+  }
+
+  /** Takes the token of the request itself. */
+  admit(): MaybePromise<Permit | Refusal> {
+    const taken = this.#quota.takeRequest(this)
+    return taken instanceof Promise ? taken.then((late) => this.#note(late)) : this.#note(taken)
+  }
+
+  #take(consume: Cost): MaybePromise<Permit | Refusal> {
     const taken = this.#quota.take(this, consume)
     return taken instanceof Promise ? taken.then((late) => this.#note(late)) : this.#note(taken)
   }
@@ -40,16 +52,27 @@ export class Ticket implements CostMeter {
 
   /** Charges a request that is forwarded, once; free where its query was charged already. */
   chargeForwarded(): MaybePromise<Charge | OverQuota> {
-    const { forwardedCost } = this.terms
-    const cost =
-      this.#isCharged || forwardedCost === 0
-        ? undefined
-        : this.#limited({ cost: forwardedCost, points: forwardedCost })
+    const cost = this.#isCharged ? undefined : this.#flatCost()
     return cost === undefined ? free : this.#charge(cost)
+  }
+
+  /**
+   * Charges a query whose answer is cached whole, when it is over: only then is it known that there was one. May lead into debt;
+   * then `isSpent`.
+   */
+  spendFlat(): void {
+    const cost = this.#isCharged ? undefined : this.#flatCost()
+    if (cost !== undefined) void this.#permit?.adjust(cost)
+  }
+
+  #flatCost(): Cost | undefined {
+    const { forwardedCost } = this.terms
+    return forwardedCost === 0 ? undefined : this.#limited({ cost: forwardedCost, points: forwardedCost })
   }
 
   #note(taken: Permit | Refusal): Permit | Refusal {
     this.#limits = taken.limits
+    if (taken.ok) this.#permit = taken
     return taken
   }
 
@@ -66,7 +89,7 @@ export class Ticket implements CostMeter {
   }
 
   #charge(cost: Cost): MaybePromise<Charge | OverQuota> {
-    const taken = this.take(cost)
+    const taken = this.#take(cost)
     return taken instanceof Promise
       ? taken.then((late) => this.#charged(cost, late))
       : this.#charged(cost, taken)

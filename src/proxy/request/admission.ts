@@ -27,3 +27,8 @@ export function whenAdmitted(
   }
   return admission instanceof Promise ? admission.then(goOn) : goOn(admission)
 }
+
+/** Charges a request whose answer is cached whole, where it was the one to ask the database. */
+export function chargeWhole({ ticket, decision }: Outgoing): void {
+  if (decision.outcome === 'miss' && decision.collapsed !== true) ticket?.spendFlat()
+}

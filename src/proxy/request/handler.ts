@@ -20,7 +20,7 @@ import { type Body, type ForwardBody, hasBody, smallBodyOf } from '../front/body
 import type { Asked, Reply } from '../front/exchange.ts'
 import type { Quota } from '../quotas/quota.ts'
 import type { HttpUpstream } from '../upstream/upstream.ts'
-import { whenAdmitted } from './admission.ts'
+import { chargeWhole, whenAdmitted } from './admission.ts'
 import { Cancels } from './cancels.ts'
 import { type Incoming, readTarget } from './incoming.ts'
 import { Outgoing, type OutgoingOptions } from './outgoing.ts'
@@ -274,7 +274,8 @@ export class Handler {
       'bypass' in given
         ? this.#renderer.forwardQuery(outgoing, plan.request, given)
         : this.#renderer.render(outgoing, plan.request, given)
-    return answer instanceof Promise ? answer.then(render) : render(answer)
+    const pending = answer instanceof Promise ? answer.then(render) : render(answer)
+    return pending instanceof Promise ? pending.then(() => chargeWhole(outgoing)) : pending
   }
 }
 
