@@ -90,8 +90,9 @@ export class NodeProcess {
   #send(order: Order): Promise<unknown> {
     const id = ++this.#orders
     const reply = this.#replyTo(id)
-    // A process that has been killed hears nothing, and its end rejects the reply.
-    this.#child.send({ id, order }, () => {})
+    this.#child.send({ id, order }, (error) => {
+      if (error !== null) this.#fail(error)
+    })
     return bounded(reply, () => `a reply to ${JSON.stringify(order)}`)
   }
 

@@ -203,7 +203,11 @@ function ownStorage(options: ProxyServerOptions, budget: Budget): Storage {
   const { maxBucketsPerShape } = limits
   const retentionMs = retentionOf(options)
   const memory = store({ clock, budget, retentionMs, maxBucketsPerShape })
-  return new Tiers({ clock, memory, farStores, telemetry, retentionMs, onMarks: parts?.hooks?.onMarks })
+  const objectBytes = limits.memoryBytes * objectShare
+  return new Tiers({
+    ...{ clock, memory, farStores, telemetry, retentionMs, objectBytes },
+    onMarks: parts?.hooks?.onMarks,
+  })
 }
 
 interface SharedModesParts {

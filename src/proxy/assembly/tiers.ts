@@ -36,6 +36,8 @@ export interface TiersOptions {
   readonly telemetry: Observer | undefined
   /** How long marks are kept. */
   readonly retentionMs: number
+  /** What bodies of objects may take in the cells of memory; see `memoryCells`. */
+  readonly objectBytes?: number
   /** Told what marks of a store are in force; '' is memory alone. */
   readonly onMarks?: ((store: string, marks: readonly Mark[]) => Promise<void>) | undefined
 }
@@ -85,12 +87,12 @@ export class Tiers implements Storage {
   readonly #options: TiersOptions
 
   constructor(options: TiersOptions) {
-    const { clock, memory, farStores, retentionMs } = options
+    const { clock, memory, farStores, retentionMs, objectBytes } = options
     this.#options = options
     this.#memory = memory
     this.#parts.set(memory, {
       marks: new Marks({ clock, retentionMs, onChange: this.#onChangeOf('') }),
-      cells: memoryCells({ clock }),
+      cells: memoryCells({ clock, ...(objectBytes !== undefined && { maxBytes: objectBytes }) }),
     })
     for (const [name, far] of farStores) {
       if ('state' in far) {

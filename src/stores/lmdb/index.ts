@@ -130,7 +130,10 @@ class FileStore implements LmdbStore {
       { clock, disk, directory, maxBytes, reserveBytes, retentionMs },
       { file: this.#file, records: this.#records, health: this.#health },
     )
-    this.cells = new LmdbCells({ file: this.#file, health: this.#health, clock, markers: this.#markers })
+    this.cells = new LmdbCells({
+      ...{ file: this.#file, health: this.#health, clock, markers: this.#markers },
+      admits: (bytes) => this.#health.isWritable && this.#room.admitsCells(bytes),
+    })
     this.#collection = new CellCollection(this.#file, clock)
     this.#schedule()
   }

@@ -64,3 +64,22 @@ test('rows that are never collected are not evicted by any number of others', ()
   assert.equal(cells.remove({ pk: 'p', sk: 'n99' }, { is: 'expired', deadline: 'freshUntil' }), true)
   assert.deepEqual(names(), ['kept', 'n98'])
 })
+
+test('rows with large values are bounded by their bytes, and evict no small ones', () => {
+  const clock = fakeClock()
+  const cells = memoryCells({ clock, maxBytes: 50_000 })
+  const put = (sk: string, bytes: number) =>
+    cells.put(
+      { pk: 'p', sk },
+      { kind: 'k', v: 1, clocks: {}, collectAt: clock.now() / 1000 + 60, value: new Uint8Array(bytes) },
+      { is: 'expired', deadline: 'freshUntil' },
+    )
+  const names = () => (cells.list('p', 1) as [string, unknown][]).map(([sk]) => sk)
+  put('small', 100)
+  for (let i = 0; i < 9; i++) put(`n${i}`, 20_000)
+  assert.deepEqual(names(), ['n7', 'n8', 'small'])
+  // A row is in one place, whatever its length was before.
+  put('n8', 100)
+  put('small', 20_000)
+  assert.deepEqual(names(), ['n7', 'n8', 'small'])
+})

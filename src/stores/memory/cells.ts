@@ -22,11 +22,18 @@ export interface MemoryCellsOptions {
   /** The most rows, of those with a collection time and of those without; the ones written longest ago are evicted first. */
   readonly maxRows?: number
   readonly maxValueBytes?: number
+  /** Of rows with large values (bodies of objects) together, which leave like the others; 32 MiB unless told. */
+  readonly maxBytes?: number
 }
 
 export function memoryCells(options: MemoryCellsOptions): Cells {
   return new MemoryCells(options)
 }
+
+/** Rows with longer values are bounded by their bytes instead of their number. */
+const largeValueBytes = 1024
+/** Of a row beside its value. */
+const overheadBytes = 512
 
 /** How often collected rows are looked for at most, while there is no room for another one. */
 const sweepEveryMs = 1000
@@ -43,16 +50,28 @@ class MemoryCells implements Cells, Rows {
   readonly #rows: BoundedMap<string, Cell>
   /** Rows that are never collected. They are apart, so that any number of others cannot evict them. */
   readonly #kept: BoundedMap<string, Cell>
+  readonly #large: BoundedMap<string, Cell>
+  readonly #all: readonly BoundedMap<string, Cell>[]
   #rev = 0
   #lastId: CellId | undefined
   #lastText = ''
   #sweptAt = Number.NEGATIVE_INFINITY
 
-  constructor({ clock, maxRows = 100_000, maxValueBytes = 64 * 1024 }: MemoryCellsOptions) {
+  constructor({
+    clock,
+    maxRows = 100_000,
+    maxValueBytes = 64 * 1024,
+    maxBytes = 32 << 20,
+  }: MemoryCellsOptions) {
     this.#clock = clock
     this.#maxRows = maxRows
     this.#rows = new BoundedMap({ maxEntries: maxRows })
     this.#kept = new BoundedMap({ maxEntries: maxRows })
+    this.#large = new BoundedMap({
+      maxWeight: maxBytes,
+      weightOf: ({ value }) => value.byteLength + overheadBytes,
+    })
+    this.#all = [this.#rows, this.#kept, this.#large]
     this.maxValueBytes = maxValueBytes
     this.capabilities = { shared: false, durable: false, maxValueBytes }
   }
@@ -68,7 +87,7 @@ class MemoryCells implements Cells, Rows {
   list(pk: string, v: number): (readonly [string, Cell])[] {
     const prefix = `${pk}\0`
     const found: [string, Cell][] = []
-    for (const rows of [this.#rows, this.#kept]) {
+    for (const rows of this.#all) {
       for (const [text, cell] of rows) {
         if (text.startsWith(prefix) && visible(cell, v, this.now) !== undefined)
           found.push([text.slice(prefix.length), cell])
@@ -96,9 +115,9 @@ class MemoryCells implements Cells, Rows {
   /** A row seen collected is gone for good: a clock that goes back must not bring it back. Buckets keep their debt. */
   stored(id: CellId): Cell | undefined {
     const text = this.#textOf(id)
-    const cell = this.#rows.get(text) ?? this.#kept.get(text)
+    const cell = this.#rows.get(text) ?? this.#kept.get(text) ?? this.#large.get(text)
     if (cell === undefined || cell.levels !== undefined || !isCollected(cell, this.now)) return cell
-    this.#rows.delete(text)
+    for (const rows of this.#all) rows.delete(text)
     return undefined
   }
 
@@ -108,25 +127,24 @@ class MemoryCells implements Cells, Rows {
     // The caller may write into its buffer again.
     const value = row.value.byteLength === 0 ? row.value : Uint8Array.from(row.value)
     const cell = { ...row, value, rev }
-    if (row.collectAt === 'never') {
-      this.#rows.delete(text)
-      this.#kept.set(text, cell)
-      return rev
-    }
-    this.#kept.delete(text)
-    if (this.#rows.size >= this.#maxRows && !this.#rows.has(text)) this.#dropCollected()
-    this.#rows.set(text, cell)
+    const home = this.#homeOf(cell)
+    for (const rows of this.#all) if (rows !== home) rows.delete(text)
+    if (home === this.#rows && home.size >= this.#maxRows && !home.has(text)) this.#dropCollected()
+    home.set(text, cell)
     return rev
   }
 
   drop(id: CellId): void {
-    this.#rows.delete(textOf(id))
-    this.#kept.delete(textOf(id))
+    for (const rows of this.#all) rows.delete(textOf(id))
   }
 
   close(): void {
-    this.#rows.clear()
-    this.#kept.clear()
+    for (const rows of this.#all) rows.clear()
+  }
+
+  #homeOf({ collectAt, value }: Cell): BoundedMap<string, Cell> {
+    if (collectAt === 'never') return this.#kept
+    return value.byteLength > largeValueBytes ? this.#large : this.#rows
   }
 
   /** An operation looks its row up several times: the text is made, and hashed, once. */
