@@ -5,7 +5,10 @@ import { type Page, pagesOf } from '../src/proxy/admin/pages.ts'
 import { storeStates } from '../src/stores/figures.ts'
 
 /** Everything that can be served is; nothing of it is asked here. */
-const whole = { purge: {}, shadow: { modes: new Map() }, ttl: () => new Map() } as unknown as AdminOptions
+const whole = {
+  ...{ purge: {}, shadow: { modes: new Map() }, ttl: () => new Map() },
+  limits: () => undefined,
+} as unknown as AdminOptions
 
 export function adminPage(note: string): string {
   const rows = [...pagesOf(whole, {} as LiveRequests)].filter(([, page]) => page.about !== '').map(rowOf)
@@ -13,19 +16,19 @@ export function adminPage(note: string): string {
 # Admin API
 
 A listener of its own: \`admin.listen\`, 127.0.0.1:9192 by default. None of it can be reached through the address of the
-proxy. \`GET /-/\` lists the pages; \`windowpane explain\`, \`top\`, \`tail\`, \`ttl\`, \`purge\`, \`shadow\`, \`mode\` and \`doctor\` are made
-from them.
+proxy. \`GET /-/\` lists the pages; \`windowpane explain\`, \`top\`, \`tail\`, \`ttl\`, \`purge\`, \`shadow\`, \`mode\`, \`limits\` and
+\`doctor\` are made from them.
 
 | method and path | needs | what it does |
 | --- | --- | --- |
 ${rows.join('')}
 *token*: the bearer token of \`admin.token\` or \`admin.tokenFile\`, where there is one. *writes*: \`admin.allowWrites: true\`
-(a purge with \`?dryRun=1\` changes nothing and does not need it). On loopback the Host header must name loopback, so that no
+(with \`?dryRun=1\` nothing is changed, and it is not needed). On loopback the Host header must name loopback, so that no
 web page can reach it under a name of its own.
 
 Answers are JSON unless the path says otherwise; lists are one line per entry. A mistake in a request is a 400 with a
 sentence that says what to change, a missing token 401, a write that is not allowed 403, an unknown path 404, another
-method 405, a body over 1 MiB (16 MiB for \`/-/ttl/learn\`) 413.
+method 405, a body over 1 MiB (16 MiB for \`/-/ttl/learn\` and \`/-/limits/apply\`) 413.
 
 \`/-/ready\` is 200 once every database has answered, whatever it is: one that is not known is passed through. Until
 then each request for it looks again. \`/-/status\` says which process it is (\`pid\`), where its configuration comes from, since when that is
@@ -99,6 +102,36 @@ cannot be read is a 400 with its number, and nothing is learned. Without a body,
 within the last ten minutes are fetched twice, \`?gap=\` (1s to 1h; 60s unless told) apart, with the headers of the clients that asked for
 them; the answer comes after that. It is a 400 where no shape was fetched, or where samples are being taken already. The answer is
 \`{"backend", "observations", "changed", "shapes"}\`.
+
+## Limits
+
+Quotas have limits at four levels: of an entity (a client) at one resource (a backend), of an entity, of a resource, of the system. The first of
+them that has limits is in force, as a whole. Limits of resources and of the system may also stand in the configuration; those that are
+stored replace them. The pages answer where the configuration has the section \`quotas\`.
+
+\`GET /-/limits?entity=team-a\` says which limits are in force and what is left of them: \`{"entity", "resource", "parent", "source", "limits"}\`. \`source\` is \`entity\`,
+\`entity_default\`, \`resource\`, \`system\`, or \`null\` where there are none. A limit has \`name\`, \`capacity\`, \`refillAmount\`, \`refillPeriodSeconds\`, \`available\`
+(tokens; below 0 in debt) and \`ttl\`: in so many seconds its row may be collected, or \`"none"\` where it is kept. Without \`resource\` the first
+backend is meant. Without \`entity\` everything that is set is listed, with its \`level\`, \`from\` (\`store\` or \`configuration\`) and whether it is \`managed\` by a
+declaration.
+
+\`PUT\` takes \`{"limits": [{"name": "requests", "capacity": 1000, "refillAmount": 100, "refillPeriodSeconds": 60}]}\` for \`?system=1\`, \`?resource=\`, \`?entity=\` or
+an entity at a resource. A limit may also be a text, \`"requests:100/min:1000"\`; without a refill it gets its capacity every 60 s.
+\`{"parent": "company"}\` makes another entity the parent: its limits for the same resource are taken as well. \`DELETE\` removes the limits, with \`&parent=1\` the
+parent. The answer is \`{"changed", "version"}\`. A change holds at once in the process that made it, elsewhere within 60 s, and reaches buckets that are in use.
+409 means that others kept changing the same limits, 503 that the store failed: then the change may have been made or not.
+
+Names of entities have up to 256 characters: letters, digits and \`_ . - : @\`, and begin with a letter or a digit. Names of resources and limits have up to
+64 (\`_ . -\`, resources also \`/\`) and begin with a letter. A set has up to 16 limits.
+
+\`POST /-/limits/apply\` takes a declaration: \`{"limits": [...], "resources": {"main": [...]}, "entities": {"team-a": {"parent": "company", "limits": [...],
+"resources": {"main": [...]}}}}\`. What it names is created or updated; what an earlier declaration has set and it does not name is deleted; what was set in
+another way stays (\`keep\`) unless \`?adopt=1\`. The answer has \`changes\` (\`action\`, \`level\`, \`before\`, \`after\`), the number of \`unchanged\` ones and of those \`changed\`.
+
+\`/-/limits/usage\` has one entry per entity, resource and window, the latest first: \`start\`, \`permits\`, \`refusals\`, and \`tokens\` by limit, less what was given back. It is of
+all processes that share the store, up to 30 s ago for others. Entities beyond 10 000 in a window are counted together as \`_other_\`. A
+process that dies loses its last 30 s. \`/-/limits/audit\` has \`at\`, \`by\` (what \`?by=\` said: nobody checks it), \`from\` (the address), \`action\`, \`before\` and \`after\`. A
+change without such an entry cannot happen; an entry without its change can, where the store failed. Both are kept for 90 days.
 
 ## Nodes
 

@@ -32,11 +32,11 @@ lines are on stdout; stderr has log lines only (\`telemetry.logFormat\`).
 ${codeRows()}
 ## Asking a running proxy
 
-\`explain\`, \`top\`, \`tail\`, \`purge\`, \`shadow\`, \`mode\` and \`doctor\` ask the admin listener. Its address is that of
+\`explain\`, \`top\`, \`tail\`, \`ttl\`, \`purge\`, \`shadow\`, \`mode\`, \`limits\` and \`doctor\` ask the admin listener. Its address is that of
 \`--admin\`, else of \`WINDOWPANE_ADMIN\`, else \`admin.listen\` of the configuration that \`--config\` or
 \`WINDOWPANE_CONFIG\` names, else 127.0.0.1:9192. The token is in the file of \`--token-file\`, in
 \`WINDOWPANE_ADMIN_TOKEN\`, or where the configuration says. A value of \`WINDOWPANE_ADMIN\` that is a YAML map is the
-section \`admin\` of the configuration instead. \`purge\` and \`mode\` first name the proxy that answers there, on stderr, and change
+section \`admin\` of the configuration instead. \`purge\`, \`mode\` and \`limits\` first name the proxy that answers there, on stderr, before they change something, and change
 nothing where it is no Windowpane.
 
 Output for people may change; that of \`--json\` only grows. Texts that clients sent are shown without control characters.

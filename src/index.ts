@@ -17,6 +17,8 @@ export type {
   Rendered,
 } from './engine/objects/objects.ts'
 export { type FetchHandler, type FetchHandlerOptions, fetchHandler } from './library/fetch-handler.ts'
+export { type BucketTtlOptions, bucketTtlSeconds } from './limits/bucket-ttl.ts'
+export { countedLimiter } from './limits/counted-limiter.ts'
 export type {
   AcquireRequest,
   EntityStatus,
@@ -30,6 +32,15 @@ export type {
   RefusalCause,
   ResolvedLimits,
 } from './limits/limit.ts'
+export { type LimiterOptions, limiter } from './limits/limiter.ts'
+export {
+  type BaseLimits,
+  type ChangeOutcome,
+  LimitRegistry,
+  type ListedRow,
+  type RegistryOptions,
+} from './limits/registry.ts'
+export { UsageCounter, type UsageOptions } from './limits/usage.ts'
 export { startWindowpane, type Windowpane, type WindowpaneOptions } from './proxy/assembly/windowpane.ts'
 export { defaultLimits, type Limits } from './proxy/limits.ts'
 export type { OpenedStore } from './stores/kind.ts'

@@ -253,7 +253,7 @@ export interface Presentation<Own extends string = string> {
   /** An error of our own in the form that clients of this database understand; plain text without it. */
   errorAnswer?(status: number, message: string): ErrorAnswer
   /** Response headers that belong to one execution of a query: a stored answer gets new ones. */
-  ownHeaders?(plan: Plan, newId: () => string): HeaderList
+  ownHeaders?(plan: Pick<Plan, 'queryId' | 'request'>, newId: () => string): HeaderList
   /** What people recognise a request by that cannot be planned: the question without what moves with the time. */
   requestText?(request: WireRequest): string
   /**
@@ -283,6 +283,8 @@ export interface WholePlan {
    * other bounds may be served.
    */
   readonly moving?: { readonly text: string; readonly from: EpochMs; readonly to: EpochMs }
+  /** By which the client can cancel the query, and find it in the database's own records. */
+  readonly queryId?: string | undefined
   readonly request: WireRequest
 }
 
@@ -305,7 +307,7 @@ export interface WholeAnswers {
   /** Undefined where it is not known to be a pure read whose answer may be kept. Never throws. */
   plan(request: WireRequest, now: EpochMs): WholePlan | undefined
   /** Whether the body of a successful answer, free of content encoding, is all that was asked for: others are not stored. */
-  isComplete?(body: Uint8Array): boolean
+  isComplete?(body: Uint8Array, plan: WholePlan, response: ResponseEnds): boolean
 }
 
 /**

@@ -71,7 +71,7 @@ export interface AdminReply {
 }
 
 export interface AdminRequest {
-  readonly method?: 'GET' | 'POST'
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly body?: string
   readonly type?: string
   /** After this long there is no answer. */

@@ -7,6 +7,7 @@ import { leavesOf } from '../config/view.ts'
 import { systemClock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import { type Admin, startAdmin } from '../proxy/admin/admin.ts'
+import type { AdminLimits } from '../proxy/admin/limits.ts'
 import { runThrough } from '../proxy/admin/run.ts'
 import { viewOfStaleness, viewOfStore } from '../proxy/admin/views.ts'
 import type { ProxyServer } from '../proxy/assembly/server.ts'
@@ -60,6 +61,7 @@ export async function openAdmin(running: Running): Promise<Admin | AdminTrouble 
       reload: () => reloads.run(),
       databases: () => new Map(server.databases.map((each) => [each.name, databaseOf(running, each)])),
       purge: server.purge,
+      limits: () => (server.limiters.isActive ? adminLimitsOf(server) : undefined),
       ttl: () => ttlDatabasesOf(server),
       fleet,
       shadow: {
@@ -74,6 +76,13 @@ export async function openAdmin(running: Running): Promise<Admin | AdminTrouble 
     return { trouble }
   }
 }
+
+const adminLimitsOf = ({ limiters, databases }: ProxyServer): AdminLimits => ({
+  ...{ registry: limiters.registry, usage: limiters.usage },
+  resources: databases.map(({ name }) => name),
+  status: (entity, resource) => limiters.status(entity, resource),
+  readUsage: (query) => limiters.readUsage(query),
+})
 
 /** What it means, too: commands that take the usual address would reach somebody else's proxy. */
 function troubleOf(address: string, { message, cause }: WindowpaneError): string {
@@ -111,7 +120,7 @@ function statusOf({ databases, memory, stores }: ProxyServer, kindOf: Running['k
     memory,
     stores: stores().map(viewOfStore),
     backends: databases.map(({ name, url, flavour, modes, figures, segments, learning, backendRuntime }) => {
-      const { upstreams, flights, requests } = figures()
+      const { upstreams, flights, requests, queue, quota } = figures()
       const told = upstreams.map(({ since, ...state }) => ({ ...state, since: iso(since) }))
       const type = kindOf(name)
       const state = { ...modeOf(modes.state), ...(segments && { segments: segmentsOf(segments) }) }
@@ -119,6 +128,8 @@ function statusOf({ databases, memory, stores }: ProxyServer, kindOf: Running['k
       return {
         ...{ name, type, url, flavour, upstreams: told, flights, ...state, requests, learning: learning() },
         ...(staleness && { staleness: viewOfStaleness(staleness) }),
+        ...(queue.waited + queue.length + queue.refused > 0 && { queue }),
+        ...(quota && { quota }),
       }
     }),
   }

@@ -2,9 +2,10 @@
 import type { ConfigProblem, LoadedConfig } from '../config/load.ts'
 import { byDefault } from '../config/source.ts'
 import { kindOfStore } from '../stores/kinds.ts'
+import { storesInUse } from './stores.ts'
 
 export async function refusedStores({ config, sources }: LoadedConfig): Promise<ConfigProblem[]> {
-  const used = new Set(Object.values(config.backends).map(({ store }) => store))
+  const used = storesInUse(config)
   const problems: ConfigProblem[] = []
   for (const [name, store] of Object.entries(config.stores)) {
     const kind = kindOfStore(store)

@@ -178,6 +178,7 @@ const exitWords: Readonly<Record<ExitCode, string>> = {
   3: 'not reached',
   4: 'not confirmed',
   5: 'not known yet',
+  6: 'changes pending',
 }
 
 const exitLine = ({ exits = [] }: CommandWords): string =>

@@ -6,6 +6,7 @@ import { demoWords } from './demo.ts'
 import { doctor } from './doctor.ts'
 import { explain } from './explain.ts'
 import { init } from './init.ts'
+import { limits } from './limits.ts'
 import { mode } from './mode.ts'
 import { purge } from './purge.ts'
 import { serveWords } from './serve.ts'
@@ -18,7 +19,7 @@ import { ttl } from './ttl.ts'
 
 /** Those that only ask and answer; serve, check and demo run in their own way. */
 export const commands: ReadonlyMap<string, Command> = new Map(
-  [init, doctor, explain, top, tail, ttl, purge, shadow, mode, store].map((command) => [
+  [init, doctor, explain, top, tail, ttl, purge, shadow, mode, limits, store].map((command) => [
     command.words.name,
     command,
   ]),
@@ -29,7 +30,7 @@ export const allWords: readonly CommandWords[] = [
   serveWords,
   init.words,
   checkWords,
-  ...[doctor, explain, top, tail, ttl, purge, shadow, mode, store].map(({ words }) => words),
+  ...[doctor, explain, top, tail, ttl, purge, shadow, mode, limits, store].map(({ words }) => words),
   demoWords,
 ]
 

@@ -6,6 +6,7 @@ export const exitCode = {
   unreachable: 3,
   unconfirmed: 4,
   undecided: 5,
+  pending: 6,
 } as const
 
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
@@ -17,6 +18,7 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   3: 'the admin listener cannot be reached, or lets nobody in without its token',
   4: 'nothing was done because nobody confirmed it: `purge` without `--yes`, `init` of a file that exists without `--force`',
   5: 'not enough is known yet: `shadow report`: wait',
+  6: 'something would change: `limits plan`, `limits diff`',
 }
 
 /** Why a command cannot go on, for people. */

@@ -12,6 +12,7 @@ import { Fleet } from '../proxy/fleet/fleet.ts'
 import type { FleetFigures } from '../telemetry/fleet-families.ts'
 import { type LogFormat, logWarnings, toStream } from '../telemetry/log.ts'
 import { type ThreadFigures, watchProcess, withThreads } from '../telemetry/process-figures.ts'
+import type { QuotaFigures } from '../telemetry/quota-families.ts'
 import type { WatchedSegments } from '../telemetry/segment-families.ts'
 import type { LearnedFigures } from '../telemetry/staleness-families.ts'
 import { Telemetry } from '../telemetry/telemetry.ts'
@@ -61,6 +62,7 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Comman
   server = await startServer({
     listen: config.listen,
     limits: config.limits,
+    quotaStore: config.quotas.store,
     runtime: config.runtime,
     clock: systemClock,
     telemetry,
@@ -148,6 +150,7 @@ function telemetryOf({ config, format, server, fleet, spans, threads }: Watched)
     requestsInFlight: () => sum('requests'),
     segments: () => watchedSegments(server()?.databases ?? []),
     learned: () => learnedFigures(server()?.databases ?? []),
+    quotas: () => quotaFigures(server()?.databases ?? []),
     fleet,
     traces: spans,
     process: () => withThreads(watch.read(), threads()),
@@ -164,6 +167,12 @@ const watchedSegments = (databases: ProxyServer['databases']): WatchedSegments[]
   databases.flatMap(({ name, segments }) =>
     segments === undefined ? [] : [{ backend: name, ...segments, ageSeconds: segments.ageMs / 1000 }],
   )
+
+const quotaFigures = (databases: ProxyServer['databases']): QuotaFigures[] =>
+  databases.map(({ name, figures }) => {
+    const { queue, quota } = figures()
+    return { backend: name, queue, quota }
+  })
 
 const learnedFigures = (databases: ProxyServer['databases']): LearnedFigures[] =>
   databases.flatMap(({ name, backendRuntime, figures }) => {

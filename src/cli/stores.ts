@@ -18,7 +18,7 @@ export async function openFarStores(
   { settings, log }: FarStoreParts,
 ): Promise<ReadonlyMap<string, FarStore>> {
   const opened = new Map<string, FarStore>()
-  const used = new Set(Object.values(config.backends).map((backend) => backend.store))
+  const used = storesInUse(config)
   for (const [name, store] of Object.entries(config.stores)) {
     const kind = kindOfStore(store)
     if (!kind.isFar || !used.has(name)) continue
@@ -44,6 +44,10 @@ export async function openFarStores(
   return opened
 }
 
+/** Those of backends, and the one that counts quotas. */
+export const storesInUse = ({ backends, quotas }: Config): ReadonlySet<string> =>
+  new Set([...Object.values(backends).map(({ store }) => store), quotas.store])
+
 function rulesFor(
   name: string,
   { backends, limits }: Config,
@@ -55,7 +59,7 @@ function rulesFor(
     ...{ clock: systemClock, memoryBytes, retentionMs, maxBucketsPerShape, timeoutMs },
     // Settled for every policy of the backends that use the store.
     get settledAgeMs() {
-      return Math.max(...users.map((user) => settings().get(user)!.terms.policy.settledAgeMs))
+      return Math.max(0, ...users.map((user) => settings().get(user)!.terms.policy.settledAgeMs))
     },
   }
 }

@@ -1,6 +1,7 @@
 /** What no single key can say about itself. Each check reports the key at fault, as a sentence. */
 import { kindOfStore } from '../stores/kinds.ts'
 import type { Check, Report } from './definition.ts'
+import { quotasFit } from './quotas-section.ts'
 import type { BackendConfig, Config, MatcherConfig, RuleConfig } from './schema.ts'
 
 const isSet = (value: unknown): boolean => value !== undefined
@@ -157,4 +158,5 @@ export const wholeConfigurationChecks: readonly Check[] = [
   { needs: ['listen', 'backends'], run: routesDiffer },
   { needs: ['listen', 'backends', 'admin'], run: adminIsApart },
   { needs: ['stores'], run: storesFit },
+  { needs: ['quotas', 'backends', 'stores'], run: quotasFit },
 ]

@@ -67,7 +67,7 @@ export interface Section<T = unknown> extends Typed<T, ''> {
 /** A map from names that the operator chooses. */
 export interface Named<T = unknown> extends Typed<T, ''> {
   readonly kind: 'named'
-  readonly entry: Section | Variants
+  readonly entry: Section | Variants | List
   /** Entries that exist without being written. */
   readonly builtIn: readonly string[]
   readonly expected: string
@@ -192,7 +192,7 @@ export const section = <K extends Keys>(
 ): Section<SectionValue<K>> => ({ kind: 'section', suffix: '', keys, checks, refused })
 
 export const named = <T>(
-  entry: (Section | Variants) & Typed<T, ''>,
+  entry: (Section | Variants | List) & Typed<T, ''>,
   given: { readonly expected: string; readonly builtIn?: readonly string[]; readonly min?: number },
 ): Named<Readonly<Record<string, T>>> => ({
   kind: 'named',

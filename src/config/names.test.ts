@@ -39,6 +39,7 @@ function sample(path: string, { type }: Key): string {
     hosts: 'h1:9042,h2',
     keyspace: 'panes_eu',
     replication: 'dc1:3,dc2:2',
+    '`identity`, `address` or `header:NAME`': 'header:X-Other',
   }
   return samples[type.label] ?? 'some-text'
 }
@@ -48,6 +49,9 @@ const companions: readonly [RegExp, Readonly<Record<string, string>>][] = [
   [/\.cert$/, { key: 'k' }],
   [/objects\.paths\.\d+\.(?!path$)/, { path: '/p' }],
   [/\.key$/, { cert: 'c' }],
+  [/^quotas\..*\.name$/, { capacity: '5' }],
+  [/^quotas\..*\.capacity$/, { name: 'requests' }],
+  [/^quotas\..*\.(refill|every)$/, { name: 'requests', capacity: '5' }],
   [/auth\.username$/, { passwordFile: 'p' }],
   [/auth\.password(File)?$/, { username: 'u' }],
   [/^stores\..*\.username$/, { passwordFile: 'p' }],
@@ -58,7 +62,12 @@ const companions: readonly [RegExp, Readonly<Record<string, string>>][] = [
   [/headersFile$/, { endpoint: 'http://c' }],
 ]
 
-const named: Readonly<Record<string, string>> = { policies: 'p', stores: 's', backends: 'main' }
+const named: Readonly<Record<string, string>> = {
+  policies: 'p',
+  stores: 's',
+  backends: 'main',
+  quotas: 'main',
+}
 const required: Readonly<Record<string, string>> = {
   fixed: ', ttl: 5s',
   rate: ', changesEvery: 5d',

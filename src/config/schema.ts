@@ -31,6 +31,7 @@ import { keysAreOfItsKind, kindKeys } from './kind-keys.ts'
 import { limitsSection } from './limits-section.ts'
 import { instantSection, objectsSection } from './objects-section.ts'
 import { policySection } from './policy-types.ts'
+import { concurrencySection, quotasSection } from './quotas-section.ts'
 import { runtimeSection } from './runtime-section.ts'
 import { bool, choice, duration, ratio, workers } from './scalars.ts'
 import { storeSection } from './store-types.ts'
@@ -123,6 +124,7 @@ const backend = section(
       'limits.maxStale',
       'how long after its TTL a bucket may be served in an outage',
     ),
+    concurrency: nested(concurrencySection, 'how many queries the database is given at once'),
     objects: nested(objectsSection(kinds), 'answers that are cached as a whole'),
     instant: nested(instantSection, 'queries that are evaluated at one instant'),
     tls: nested(upstreamTls, 'TLS to the database', { apply: 'restart' }),
@@ -241,6 +243,7 @@ export const definition = section(
       },
     ),
     backends: nested(named(backend, { expected: 'backend', min: 1 }), 'the databases'),
+    quotas: nested(quotasSection, 'how much each client may ask for: token buckets'),
     rules: key(list(rule), [], { meaning: 'exceptions; the first rule that matches decides' }),
     admin: nested(admin, 'the admin listener', { apply: 'restart' }),
     node: nested(node, 'this process among those that share a store'),

@@ -4,9 +4,11 @@ import { type KindName, kinds } from '../backends/kinds.ts'
 import { headerOf } from '../core/headers.ts'
 import type { Identity } from '../engine/http/identity.ts'
 import type { DatabaseOptions } from '../proxy/assembly/options.ts'
+import type { QuotaTerms } from '../proxy/quotas/terms.ts'
 import type { Rule, RuleSubject, Settings, Terms } from '../proxy/request/settings.ts'
 import { wholeSettingsOf } from './objects-section.ts'
 import { policyOf } from './policy-types.ts'
+import { hasQuotas, limitOf, type QuotasConfig } from './quotas-section.ts'
 import type { BackendConfig, Config, MatcherConfig, RuleConfig } from './schema.ts'
 
 export interface DatabaseParts {
@@ -43,14 +45,20 @@ export function databasesOf(config: Config, parts: DatabaseParts): Promise<Datab
 }
 
 export function settingsOf(config: Config): ReadonlyMap<string, Settings> {
+  const quota = hasQuotas(config.quotas) ? quotaOf(config.quotas) : undefined
   return new Map(
     Object.entries(config.backends).map(([name, backend]) => {
       const rules = config.rules
         .map((rule, index) => ({ ...rule, name: rule.name ?? `rules.${index}` }))
         .filter((rule) => (rule.match.backend ?? name) === name)
-      const terms = termsOf(config, backend)
-      const whole = wholeSettingsOf(backend)
-      return [name, { terms, whole, rules: rules.map((rule) => ruleOf(config, rule)) }]
+      const settings = {
+        terms: termsOf(config, backend),
+        whole: wholeSettingsOf(backend),
+        rules: rules.map((rule) => ruleOf(config, rule)),
+        quota,
+        concurrency: concurrencyOf(backend),
+      }
+      return [name, settings]
     }),
   )
 }
@@ -64,6 +72,22 @@ function termsOf(config: Config, backend: BackendConfig): Terms {
     policy: policyOf(config.policies[backend.policy]!),
   }
 }
+
+function quotaOf(quotas: QuotasConfig): QuotaTerms {
+  const { entity, onUnavailable, dryRun, serveStale, multiplier, forwardedCost, limits, resources } = quotas
+  const header = /^header:(.*)$/.exec(entity)?.[1]
+  return {
+    ...{ onUnavailable, multiplier, forwardedCost, isDryRun: dryRun, servesStale: serveStale },
+    entity: header === undefined ? (entity as 'identity' | 'address') : { header: header.toLowerCase() },
+    base: {
+      ...(limits.length > 0 && { system: limits.map(limitOf) }),
+      resources: new Map(Object.entries(resources).map(([backend, own]) => [backend, own.map(limitOf)])),
+    },
+  }
+}
+
+const concurrencyOf = ({ concurrency: { limit, queue, waitMs } }: BackendConfig): Settings['concurrency'] =>
+  limit === undefined ? undefined : { limit, queue, waitMs }
 
 const identityOf = (given: Pick<BackendConfig, 'identity' | 'identityHeaders'>): Identity =>
   given.identity === 'headers'

@@ -52,11 +52,12 @@ export class BoundedMap<K, V> extends Map<K, V> {
   }
 
   override delete(key: K): boolean {
-    const value = this.get(key)
+    const { weightOf, onRemoved } = this.#bounds
+    const value = weightOf && this.get(key)
     if (!super.delete(key)) return false
-    const weight = this.#weightOf(key, value!)
+    const weight = weightOf?.(value!, key) ?? 0
     this.#weight -= weight
-    this.#bounds.onRemoved?.(weight)
+    onRemoved?.(weight)
     return true
   }
 

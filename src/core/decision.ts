@@ -139,6 +139,9 @@ export const staleReasons = {
   database_timeout: 'the database did not answer in time',
   database_error: 'the database answered with a server error',
   database_slow: 'the database is still being asked; what is known was served meanwhile',
+  queue_full:
+    'as many queries as `backends.*.concurrency` permits were at the database, and no more could wait',
+  over_quota: 'the client has used up its quota, and `quotas.serveStale` is on',
 } as const
 export type StaleReason = keyof typeof staleReasons
 
@@ -148,6 +151,12 @@ export const refusalReasons = {
   loop: 'the request has already passed through this Windowpane',
   only_if_cached: 'the client accepts only a stored answer and there is none',
   bad_request: 'the request is not HTTP that can be forwarded',
+  over_quota: 'the client has used up a limit of its quota (429; `Retry-After` says when to try again)',
+  quota_never: 'the request costs more than a limit of the quota can ever hold (429)',
+  quota_unavailable:
+    'the store that counts quotas does not answer, and `quotas.onUnavailable` is `block` (503)',
+  queue_full:
+    'as many queries as `backends.*.concurrency` permits were at the database, and no more could wait (503)',
 } as const
 export type RefusalReason = keyof typeof refusalReasons
 

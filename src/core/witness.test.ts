@@ -9,8 +9,10 @@ import {
   stillAfter,
   stillInBoth,
   type Vouched,
+  type VouchedObject,
   type VouchedQuestion,
   vouchedBuckets,
+  vouchedSpan,
 } from './witness.ts'
 
 const unconfirmed = Number.POSITIVE_INFINITY
@@ -167,4 +169,57 @@ test('nothing is said about questions whose data is not known to be that of the 
   ]) {
     assert.equal(vouchedBuckets(vouched, { ...question, ...other }), undefined, JSON.stringify(other))
   }
+})
+
+const confirmedSpans = fc
+  .array(fc.tuple(fc.nat(points - 1), fc.integer({ min: 1, max: 8 }), fc.constantFrom(5, 7, unconfirmed)), {
+    maxLength: 5,
+  })
+  .map((all) => {
+    const still: StillSpan[] = []
+    for (const [from, length, since] of all.sort(([a], [b]) => a - b)) {
+      const start = Math.max(from, still.at(-1)?.to ?? 0)
+      if (start < from + length) still.push({ from: start, to: from + length, since })
+    }
+    return still
+  })
+
+test('a whole span is vouched for where each point of it is, in every source, since the latest of them', () => {
+  const span = fc.tuple(fc.nat(points - 2), fc.integer({ min: 1, max: 6 }))
+  fc.assert(
+    fc.property(confirmedSpans, confirmedSpans, span, (one, other, [from, length]) => {
+      const asked = { from, to: from + length }
+      const still = new Map([
+        ['one', one],
+        ['other', other],
+      ])
+      const said = { still, verifiedAt: 100, patienceMs: 10, maxAgeMs: 1000 }
+      const found = vouchedSpan(said, { span: asked, sources: ['one', 'other'], knowsAllSources: true })
+      let since = Number.NEGATIVE_INFINITY
+      for (let point = asked.from; point < asked.to; point++) {
+        for (const spans of [one, other]) {
+          const covered = covering(spans, point)[0] as StillSpan | undefined
+          since = Math.max(since, covered?.since ?? unconfirmed)
+        }
+      }
+      const expected = since === unconfirmed ? undefined : { since, until: 110, maxAgeMs: 1000 }
+      assert.deepEqual(found, expected)
+    }),
+  )
+})
+
+test('nothing is vouched for where it is not known what is read, or without an end', () => {
+  const still = new Map([['one', [{ from: Number.NEGATIVE_INFINITY, to: 20, since: 5 }]]])
+  const said: Vouched = { still, verifiedAt: 100, patienceMs: 10, maxAgeMs: 1000 }
+  const about = (object: Partial<VouchedObject>) =>
+    vouchedSpan(said, { span: { from: 1, to: 20 }, sources: ['one'], knowsAllSources: true, ...object })
+      ?.since
+  assert.equal(about({}), 5)
+  assert.equal(about({ span: { from: Number.NEGATIVE_INFINITY, to: 20 } }), 5)
+  assert.equal(about({ span: { from: 1, to: 21 } }), undefined)
+  assert.equal(about({ span: { from: 1, to: Number.POSITIVE_INFINITY } }), undefined)
+  assert.equal(about({ knowsAllSources: false }), undefined)
+  assert.equal(about({ sources: [] }), undefined)
+  assert.equal(about({ sources: ['one', 'unknown'] }), undefined)
+  assert.equal(vouchedSpan(said, { sources: ['one'], knowsAllSources: true }), undefined)
 })

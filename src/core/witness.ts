@@ -109,6 +109,46 @@ export function vouchedBuckets(vouched: Vouched, question: VouchedQuestion): Vou
   return runs.length === 0 ? undefined : { runs, verifiedAt, until: verifiedAt + patienceMs, maxAgeMs }
 }
 
+/** A witness' word about all data of one time. */
+export interface VouchedSpan {
+  /** What was generated after this instant is meant. */
+  readonly since: EpochMs
+  readonly until: EpochMs
+  readonly maxAgeMs: number
+}
+
+/** The parts of a plan by which it is known what an answer is made of that is kept as a whole. */
+export interface VouchedObject {
+  readonly span?: TimeSpan
+  readonly sources: readonly string[]
+  readonly knowsAllSources: boolean
+}
+
+/** Undefined where some of the data is not known, or not at rest. */
+export function vouchedSpan(vouched: Vouched, object: VouchedObject): VouchedSpan | undefined {
+  const { span, sources, knowsAllSources } = object
+  if (span === undefined || !knowsAllSources) return undefined
+  const [first, ...others] = sources.map((source) => vouched.still.get(source) ?? [])
+  const since = first && stillSince(others.reduce(stillInBoth, first), span)
+  if (since === undefined) return undefined
+  const { verifiedAt, patienceMs, maxAgeMs } = vouched
+  return { since, until: verifiedAt + patienceMs, maxAgeMs }
+}
+
+/** The latest `since` of the parts that a span lies in; undefined where it does not lie in them as a whole. */
+function stillSince(parts: readonly StillSpan[], { from, to }: TimeSpan): EpochMs | undefined {
+  let covered = from
+  let since = Number.NEGATIVE_INFINITY
+  for (const part of parts) {
+    if (part.to <= covered) continue
+    if (part.from > covered) return undefined
+    since = Math.max(since, part.since)
+    covered = part.to
+    if (covered >= to) return since === Number.POSITIVE_INFINITY ? undefined : since
+  }
+  return undefined
+}
+
 /** The buckets that lie in spans as a whole; one that lies in several has the latest `since` of them. */
 function runsOf(spans: readonly StillSpan[], grid: Grid, window: Interval): readonly VouchedRun[] {
   const range = { from: startOf(grid, window.from), to: startOf(grid, window.to) }

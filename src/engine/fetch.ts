@@ -1,10 +1,11 @@
 /** What became of a query that was sent to the database: a value, whatever happened. */
 import type { Decomposed, HeaderList, ResponseEnds, Sink, Unusable } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
-import type { ServingReason, StaleReason } from '../core/decision.ts'
+import type { ServingReason } from '../core/decision.ts'
 import { clockWith } from '../core/lifetime.ts'
 import type { Pane } from '../core/pane.ts'
 import type { AnswerTerms, Forbidden } from './http/answer-terms.ts'
+import type { BrokenReason } from './ports.ts'
 
 export type FetchResult = FetchedPanes | DatabaseRefusal | DatabaseFailure | UnusableAnswer | Abandoned
 
@@ -30,7 +31,7 @@ export interface DatabaseRefusal {
 /** No answer, or a server error. */
 export interface DatabaseFailure {
   readonly kind: 'broken'
-  readonly reason: Exclude<StaleReason, 'database_slow'>
+  readonly reason: BrokenReason
   readonly detail: string
   readonly response?: WholeResponse
 }

@@ -4,6 +4,7 @@ import type { EpochMs } from '../core/clock.ts'
 import { countOf, type Intervals, nothing, subtractAll, uniteAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { Backlog } from './backlog.ts'
+import { overQuotaAnswer, type PendingQuery, sendWhenPaid } from './cost.ts'
 import type { FetchResult } from './fetch.ts'
 import { type Filled, filledBy, type JoinedFlight } from './flight-results.ts'
 import { waitForFlights } from './flight-wait.ts'
@@ -12,6 +13,7 @@ import { askedBy } from './gaps.ts'
 import type { Forbidden } from './http/answer-terms.ts'
 import { Intake } from './intake.ts'
 import { marksOver } from './marks.ts'
+import type { BrokenReason } from './ports.ts'
 import type { IntervalCacheOptions, Trip } from './trip.ts'
 import { termsFor, writeBack } from './write-back.ts'
 
@@ -20,12 +22,6 @@ export interface Preview {
   readonly joined: readonly { readonly intervals: Intervals; readonly startedAt: EpochMs }[]
   /** What would be asked for by a query of its own. */
   readonly asked: Intervals
-}
-
-/** A query that is ready to be sent. */
-interface PendingQuery {
-  readonly fetch: Intake
-  send(): void
 }
 
 const maxForbidden = 1_000
@@ -65,6 +61,7 @@ export class GapFiller {
     const patienceMs = this.#isDatabaseDown ? down : slow
     const results = await waitForFlights(this.#options, trip, { taken, fetch: own?.fetch, patienceMs })
     trip.decision.timings.fetch += this.#options.clock.elapsed() - began
+    if (trip.overQuota !== undefined) return overQuotaAnswer(this.#options, trip, trip.overQuota)
     return Array.isArray(results)
       ? filledBy(this.#options, trip, { taken, own: own?.flight, results })
       : results
@@ -178,7 +175,8 @@ export class GapFiller {
         const accept = target?.encoding ?? upstream.preferredEncoding
         fetch.sent(upstream.send(backend.narrow(plan, intervals), accept, fetch))
       }
-      this.#whenClaimed(trip, spec, { fetch, send })
+      const sendPaid = () => sendWhenPaid(trip, intervals, { fetch, send })
+      this.#whenClaimed(trip, spec, { fetch, send: sendPaid })
       return fetch.result
     })
     return { flight, fetch }
@@ -217,7 +215,7 @@ export class GapFiller {
   async #land(trip: Trip, result: FetchResult): Promise<void> {
     // A database that answers with an error is not down: it may be one query's own fault.
     if (result.kind !== 'abandoned') {
-      this.#isDatabaseDown = result.kind === 'broken' && result.reason !== 'database_error'
+      this.#isDatabaseDown = result.kind === 'broken' && isOutage(result.reason)
     }
     if (result.kind !== 'panes') return
     if (result.forbidden === undefined) this.#forbidden.delete(trip.key)
@@ -225,6 +223,9 @@ export class GapFiller {
     trip.decision.stored = await writeBack(this.#options, trip, result)
   }
 }
+
+const isOutage = (reason: BrokenReason): boolean =>
+  reason === 'database_unreachable' || reason === 'database_timeout'
 
 /** The gaps that no flight brings; and with them buckets that will lapse soon, unless a flight that is waited for brings them anyway. */
 function askedFor(rest: Intervals, lapsing: Intervals, joined: readonly JoinedFlight[]): Intervals {

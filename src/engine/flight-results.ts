@@ -111,7 +111,7 @@ function broken({ decision }: Trip, failure: DatabaseFailure): Answer {
   const isUnkept = failure.reason === 'database_error' && failure.response === undefined
   if (isUnkept) return { kind: 'forward', reason: 'unusable_answer', detail: failure.detail }
   resetDecision(decision)
-  decision.outcome = 'error'
+  decision.outcome = failure.reason === 'queue_full' ? 'refused' : 'error'
   decision.reason = failure.reason
   decision.detail = failure.detail
   if (failure.response !== undefined) decision.upstreamStatus = failure.response.status

@@ -17,9 +17,12 @@ export interface ResponseHandler {
 
 /** The database could not be reached, did not answer in time or broke off. */
 export interface Broken {
-  readonly reason: Exclude<StaleReason, 'database_slow'>
+  readonly reason: BrokenReason
   readonly detail: string
 }
+
+/** `queue_full`: the database was not asked, because it has as many queries as it may have. */
+export type BrokenReason = Exclude<StaleReason, 'database_slow' | 'over_quota'>
 
 export interface UpstreamCall {
   /** Gives the request up; the handler is not called again. */

@@ -117,9 +117,14 @@ const instantsOf = (grid: Grid, { from, to }: Interval): string =>
   `${iso(startOf(grid, from))}/${iso(startOf(grid, to - 1))}`
 
 function warningOf(reason: StaleReason, missing: string | undefined): string {
-  const what = reason === 'database_slow' ? 'is slow' : 'does not answer'
   const end = missing === undefined ? '' : `, and nothing is known of ${missing}`
-  return `windowpane: the database ${what}; this answer is stale${end}`
+  return `windowpane: ${causeOf[reason] ?? 'the database does not answer'}; this answer is stale${end}`
+}
+
+const causeOf: Partial<Record<StaleReason, string>> = {
+  database_slow: 'the database is slow',
+  queue_full: 'the database has as many queries as it may have',
+  over_quota: 'the quota for queries to the database is used up',
 }
 
 interface StaleRules {

@@ -8,11 +8,13 @@ import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { Mark } from '../core/mark.ts'
 import type { Pane } from '../core/pane.ts'
+import type { Refusal } from '../limits/limit.ts'
 import type { Store } from '../stores/store.ts'
 import type { LearnedEvent, Learning } from '../ttl/learned/learning.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 import type { Backlog } from './backlog.ts'
 import type { Claims } from './claims.ts'
+import type { CostMeter, OverQuota } from './cost.ts'
 import type { DatabaseFailure, FetchResult, WholeResponse } from './fetch.ts'
 import type { Identity } from './http/identity.ts'
 import type { BackendMarks } from './marks.ts'
@@ -68,7 +70,7 @@ export interface ProbeOptions {
   readonly sentinelEveryMs: number
 }
 
-export const usualProbes: ProbeOptions = { sampleEveryMs: 40_000, sentinelEveryMs: 150_000 }
+export const usualProbes: ProbeOptions = { sampleEveryMs: 40_000, sentinelEveryMs: 75_000 }
 
 export interface FetchOver {
   readonly result: FetchResult
@@ -89,6 +91,8 @@ export interface CacheRequest {
   /** Instead of the cache's own, for this request. */
   readonly policy?: TtlPolicy
   readonly maxStaleMs?: number
+  /** Charged for the query that this request sends; without one, queries cost nothing. */
+  readonly meter?: CostMeter | undefined
 }
 
 /** Whoever waits for the answer. */
@@ -125,6 +129,7 @@ export type Answer =
   | { readonly kind: 'streamed' }
   | { readonly kind: 'forward'; readonly reason: ServingReason; readonly detail?: string }
   | { readonly kind: 'not-cached' }
+  | { readonly kind: 'over-quota'; readonly refusal: Refusal }
   | { readonly kind: 'client-gone' }
 
 export interface Trip {
@@ -142,6 +147,8 @@ export interface Trip {
   looks?: number
   /** It waited for what was fetched from then on, and accepts it even if its TTL ran out meanwhile. */
   acceptFrom?: EpochMs
+  /** Set where the client has no quota for the query of this request. */
+  overQuota?: OverQuota
   /** The newest clock that the last lookup found among the buckets that are not fresh. */
   newestSeen?: EpochMs
 }

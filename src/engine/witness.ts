@@ -1,6 +1,13 @@
 /** What a witness vouches for at this moment, as a lookup asks for it. Who looks at the data is proxy/witness.ts. */
 import type { Plan } from '../backends/backend.ts'
-import { type Vouched, type VouchedBuckets, vouchedBuckets } from '../core/witness.ts'
+import {
+  type Vouched,
+  type VouchedBuckets,
+  type VouchedObject,
+  type VouchedSpan,
+  vouchedBuckets,
+  vouchedSpan,
+} from '../core/witness.ts'
 
 export class Witness {
   #vouched: Vouched | undefined
@@ -17,6 +24,11 @@ export class Witness {
   /** Undefined where it has nothing to say about the buckets of a plan. */
   vouchedFor(plan: Plan): VouchedBuckets | undefined {
     return this.#vouched && vouchedBuckets(this.#vouched, plan)
+  }
+
+  /** The same about an answer that is kept as a whole. */
+  vouchedForObject(object: VouchedObject): VouchedSpan | undefined {
+    return this.#vouched && vouchedSpan(this.#vouched, object)
   }
 }
 

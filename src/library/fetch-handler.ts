@@ -163,7 +163,7 @@ class Handler {
         return this.#passOn(visit, { bypass, ...(detail !== undefined && { detail }) })
       }
       default:
-        // Nothing is streamed from here: the client is gone.
+        // Nothing is streamed or limited from here: the client is gone.
         throw visit.signal.reason
     }
   }

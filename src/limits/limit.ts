@@ -48,10 +48,10 @@ export interface LimitStatus {
 export interface Permit {
   readonly ok: true
   /** Undefined where the permit was not counted: see `isDegraded`. */
-  readonly source?: LimitSource
+  readonly source?: LimitSource | undefined
   readonly limits: readonly LimitStatus[]
   /** The store could not be reached, and the limiter allows requests then. Nothing was taken. */
-  readonly isDegraded?: true
+  readonly isDegraded?: true | undefined
   /** Takes more (or, below 0, gives back) once the real cost is known. May lead into debt. Reaches the row that was charged. */
   adjust(delta: Readonly<Record<string, number>>): MaybePromise<void>
   /** Gives everything back. Only the first call counts. */

@@ -11,8 +11,8 @@ export const clockNames = {
 
 export const clockEntries = Object.entries(clockNames) as readonly (readonly [keyof CellClocks, string])[]
 
-/** Names that no attribute may have. */
+/** Names that no attribute may have. Earlier builds wrote `level`. */
 export const reservedNames: ReadonlySet<string> = new Set([
-  ...['pk', 'sk', 'kind', 'v', 'rev', 'value', 'level', 'ttl'],
+  ...['pk', 'sk', 'kind', 'v', 'rev', 'value', 'level', 'levels', 'ttl'],
   ...Object.values(clockNames),
 ])

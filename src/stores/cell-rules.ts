@@ -13,8 +13,6 @@ import type {
   PublishOutcome,
   PutOutcome,
   Revision,
-  Take,
-  TakeOutcome,
 } from './cells.ts'
 
 /** Both texts together, in UTF-8: what every engine's keys can hold. */
@@ -42,8 +40,10 @@ function holds(condition: Condition, cell: Cell | undefined, now: EpochMs): bool
 }
 
 export function refusalOfId({ pk, sk }: CellId): CellRefusal | undefined {
-  const isBad = pk === '' || sk === '' || pk.includes('\0') || sk.includes('\0')
-  return isBad || Buffer.byteLength(pk) + Buffer.byteLength(sk) > maxIdBytes ? 'id' : undefined
+  if (pk === '' || sk === '' || pk.includes('\0') || sk.includes('\0')) return 'id'
+  // A UTF-16 unit takes at most 3 bytes: most ids need not be measured.
+  if (3 * (pk.length + sk.length) <= maxIdBytes) return undefined
+  return Buffer.byteLength(pk) + Buffer.byteLength(sk) > maxIdBytes ? 'id' : undefined
 }
 
 /** Why a draft cannot be stored whatever is there, or undefined. */
@@ -72,61 +72,6 @@ function haveOrder({ clocks, collectAt }: CellDraft): boolean {
   const chain = [clocks.freshUntil, clocks.staleUntil, clocks.errorUntil].filter((at) => at !== undefined)
   const isAscending = [...chain, end].every((at, i, all) => i === 0 || all[i - 1]! <= at)
   return isAscending && (clocks.leaseUntil ?? Number.NEGATIVE_INFINITY) <= end
-}
-
-export interface TakePlan {
-  readonly outcome: TakeOutcome
-  /** The row to store; undefined where nothing changes. */
-  readonly row?: Omit<Cell, 'rev'>
-}
-
-const bucketKind = 'bucket'
-const bucketSchema = 1
-
-/** A collected bucket is credited up to now like any other: a row that outlived its clock is not forgiven its debt. */
-function planTake(cell: Cell | undefined, take: Take, now: EpochMs): TakePlan {
-  const bucket = cell?.kind === bucketKind && cell.v === bucketSchema ? cell : undefined
-  if (bucket === undefined && take.cost <= 0) return { outcome: { ok: true, level: take.capacity } }
-  const level = creditedLevel(bucket, take, now)
-  const left = Math.min(take.capacity, level - take.cost)
-  if (take.cost > 0 && left < 0 && take.mayOwe !== true) return { outcome: refused(level, take) }
-  const row = bucketRow(
-    { level: left, refilledAt: Math.max(now, bucket?.clocks.refilledAt ?? now) },
-    take,
-    now,
-  )
-  return { outcome: { ok: true, level: left }, row }
-}
-
-/** A clock that went back credits nothing, and nothing twice: `refilledAt` never goes back. */
-function creditedLevel(bucket: Cell | undefined, take: Take, now: EpochMs): number {
-  if (bucket === undefined) return take.capacity
-  const elapsed = Math.max(0, now - (bucket.clocks.refilledAt ?? now))
-  return Math.min(take.capacity, (bucket.level ?? take.capacity) + Math.floor(elapsed * take.creditPerMs))
-}
-
-function refused(level: number, take: Take): TakeOutcome {
-  const canEver = take.cost <= take.capacity && take.creditPerMs > 0
-  const retryAfterMs = canEver ? Math.ceil((take.cost - level) / take.creditPerMs) : undefined
-  return { ok: false, level, retryAfterMs }
-}
-
-function bucketRow(
-  { level, refilledAt }: { level: number; refilledAt: EpochMs },
-  take: Take,
-  now: EpochMs,
-): Omit<Cell, 'rev'> {
-  const msToFull =
-    take.creditPerMs > 0 ? (take.capacity - level) / take.creditPerMs : Number.POSITIVE_INFINITY
-  const until = take.keepMs === 'forever' ? Number.POSITIVE_INFINITY : now + Math.max(take.keepMs, msToFull)
-  return {
-    kind: bucketKind,
-    v: bucketSchema,
-    clocks: { refilledAt },
-    collectAt: Number.isFinite(until) ? Math.max(1, Math.ceil(until / 1000)) : 'never',
-    value: new Uint8Array(0),
-    level,
-  }
 }
 
 export interface Rows {
@@ -184,12 +129,4 @@ export function putOn(rows: Rows, change: Extract<Change, { readonly put: CellDr
 export function removeFrom(rows: Rows, id: CellId, condition: Condition): boolean {
   if (refusalOfId(id) !== undefined || rows.stored(id) === undefined) return false
   return publishOn(rows, [{ id, remove: true, if: condition }]).ok
-}
-
-export function takeFrom(rows: Rows, id: CellId, take: Take): TakeOutcome {
-  const reason = refusalOfId(id)
-  if (reason !== undefined) return { ok: false, reason }
-  const { outcome, row } = planTake(rows.stored(id), take, rows.now)
-  if (row !== undefined) rows.store(id, row)
-  return outcome
 }

@@ -2,8 +2,8 @@
  * The second face of storage: everything that is one small row under a condition (leases, marks, object metadata,
  * token buckets, learned rates). A row has correctness clocks, which decide what may be believed, and a collection
  * clock, which only says when it may be thrown away: a collected row is absent even while it still lies there, and a
- * row that is gone early proves nothing. Its laws are in testing/test-cells.ts; what the conditions mean is in
- * cell-rules.ts, which every engine in this process shares.
+ * row that is gone early proves nothing. Its laws are in testing/test-store.ts; what the conditions mean is in
+ * cell-rules.ts and bucket-rules.ts, which all engines share.
  */
 import type { EpochMs } from '../core/clock.ts'
 import type { MaybePromise } from './store.ts'
@@ -49,8 +49,27 @@ export type CellAttributes = Readonly<Record<string, string | number>>
 
 export interface Cell extends CellDraft {
   readonly rev: Revision
-  /** What is left in a token bucket, in the units of its takes; below 0 is debt. */
-  readonly level?: number
+  /** Token buckets: one level per limit. */
+  readonly levels?: readonly BucketLevel[]
+}
+
+/**
+ * One limit of a token bucket. Whole numbers above 0. A token is `unitsPerToken` units and each millisecond credits
+ * `creditPerMs` of them, so that no credit has a remainder. `capacity * unitsPerToken` must be a safe integer.
+ */
+export interface BucketLimit {
+  /** A letter, then letters, digits, `_`, `.` and `-`: at most 64 characters. */
+  readonly name: string
+  /** Tokens. */
+  readonly capacity: number
+  readonly unitsPerToken: number
+  readonly creditPerMs: number
+}
+
+/** What is left of a limit, and the parameters that it was counted in. */
+export interface BucketLevel extends BucketLimit {
+  /** Units; below 0 is debt. */
+  readonly level: number
 }
 
 export type Condition =
@@ -76,6 +95,8 @@ export type CellRefusal =
   | 'duplicate'
   /** The changes concern several partitions: no engine could make all of them or none. */
   | 'partition'
+  /** A take whose limits are not as `TokenTake` and `BucketLimit` say. */
+  | 'limits'
   | 'unavailable'
 
 export type PutOutcome =
@@ -83,22 +104,50 @@ export type PutOutcome =
   /** `current` is the row that stood in the way. */
   | { readonly ok: false; readonly reason: CellRefusal; readonly current?: Cell }
 
-/** Integers, in units of which a token is a whole number: no remainder, no drift. */
-export interface Take {
-  /** Below 0 gives back; giving back to a row that is gone creates nothing. */
+export interface LimitCost {
+  readonly name: string
+  /** Whole tokens. */
   readonly cost: number
-  readonly capacity: number
-  readonly creditPerMs: number
-  /** Takes even what is not there: the level goes below 0. */
-  readonly mayOwe?: boolean
+}
+
+/**
+ * Takes from all limits of a row, or from none. A limit that the row does not have yet begins at its capacity; one that
+ * the row has and the take does not is dropped; one whose parameters have changed is rescaled. `peek` says what is left,
+ * whatever the costs are, and writes nothing.
+ */
+export interface TokenTake {
+  readonly kind: 'take' | 'peek'
+  /** At least one and at most 16, of different names. No cost is below 0. */
+  readonly limits: readonly (BucketLimit & LimitCost)[]
   /** The row is kept at least this long, and at least until it would be full again. */
   readonly keepMs: number | 'forever'
 }
 
+/**
+ * Takes even what is not there, which leads into debt, or gives back where a cost is below 0, up to the capacity. The row
+ * keeps its limits and their parameters; limits that it does not have are left out. Where there is no row, none is created.
+ */
+export interface TokenAdjust {
+  readonly kind: 'adjust'
+  readonly costs: readonly LimitCost[]
+}
+
+export type Take = TokenTake | TokenAdjust
+
 export type TakeOutcome =
-  | { readonly ok: true; readonly level: number }
-  /** `retryAfterMs` is undefined where it can never succeed. */
-  | { readonly ok: false; readonly level: number; readonly retryAfterMs: number | undefined }
+  /** `collectAt` is undefined where there is no row. */
+  | {
+      readonly ok: true
+      readonly levels: readonly BucketLevel[]
+      readonly collectAt?: EpochSeconds | 'never'
+    }
+  /** `exceeded` names the limits that refuse. `retryAfterMs` is undefined where waiting does not help. */
+  | {
+      readonly ok: false
+      readonly levels: readonly BucketLevel[]
+      readonly exceeded: readonly string[]
+      readonly retryAfterMs: number | undefined
+    }
   | { readonly ok: false; readonly reason: CellRefusal }
 
 export type Change =
@@ -126,7 +175,7 @@ export interface Cells {
   /** Every row of a `pk`, in the byte order of `sk`. */
   list(pk: string, v: number): MaybePromise<readonly (readonly [sk: string, cell: Cell])[]>
   put(id: CellId, draft: CellDraft, condition: Condition): MaybePromise<PutOutcome>
-  /** Takes from a token bucket that is credited up to now; a bucket that is absent begins full. */
+  /** Takes from a token bucket, which is credited up to now first. A bucket that is absent begins full. */
   take(id: CellId, take: Take): MaybePromise<TakeOutcome>
   /** Returns whether the row was there and the condition held. */
   remove(id: CellId, condition: Condition): MaybePromise<boolean>

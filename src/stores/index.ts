@@ -6,12 +6,12 @@ export type { Interval, Intervals } from '../core/interval.ts'
 export type { Key } from '../core/key.ts'
 export { clockOf, measure, type Pane, PaneBody, paneOf, paneVersion, slice } from '../core/pane.ts'
 export { haveSameFrame, join } from '../core/pane-join.ts'
+export { takeFrom } from './bucket-rules.ts'
 export {
   isCollected,
   publishOn,
   type Rows as CellRows,
   refusalOfId,
-  takeFrom,
   visible,
 } from './cell-rules.ts'
 export * from './cells.ts'

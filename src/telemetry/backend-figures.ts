@@ -121,19 +121,17 @@ export class BackendFigures {
       .join('')
   }
 
-  /** Of endpoints that were asked for. */
+  /** Also what was never asked for: a counter that begins above 0 has no rate. */
   objects(): string {
-    const samples = wholeEndpoints.flatMap((endpoint, place) => {
-      const counts = this.#objects.subarray(place * objectStates.length, (place + 1) * objectStates.length)
-      if (counts.every((count) => count === 0)) return []
-      return objectStates.map((state, i) =>
+    const samples = wholeEndpoints.flatMap((endpoint, place) =>
+      objectStates.map((state, i) =>
         sample(
           families.objects.name,
           ['backend', this.#name, 'endpoint', endpoint, 'state', state],
-          counts[i]!,
+          this.#objects[place * objectStates.length + i]!,
         ),
-      )
-    })
+      ),
+    )
     return samples.join('')
   }
 

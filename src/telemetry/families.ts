@@ -7,6 +7,7 @@ import { breakerStates } from '../stores/breaker.ts'
 import { evictionReasons, storeOperations } from '../stores/figures.ts'
 import { counter, type Family, gauge, histogram } from './exposition.ts'
 import { nodeStates, objectStates, originStatuses, phases } from './labels.ts'
+import { quotaMetrics } from './quota-families.ts'
 import { stalenessMetrics } from './staleness-metrics.ts'
 
 const backend = { backend: 'name of the backend' }
@@ -109,6 +110,7 @@ export const families = {
     { labels: backend, example: 'sum by (backend) (increase(windowpane_segments_marked_total[1h]))' },
   ),
   ...stalenessMetrics,
+  ...quotaMetrics,
   inFlight: gauge('windowpane_requests_in_flight', 'Complete requests that are being answered.'),
   cut: counter(
     'windowpane_connections_cut_total',

@@ -68,6 +68,9 @@ export type ObjectLabel = (typeof objectStates)[number]
 
 export const phases = ['plan', 'lookup', 'fetch', 'reply'] as const
 
+/** The limits that the proxy takes tokens of. */
+export const quotaLimits = ['requests', 'cost', 'points'] as const
+
 /** Whether a node that shares a store was heard of lately. */
 export const nodeStates = ['up', 'missing'] as const
 export type NodeState = (typeof nodeStates)[number]

@@ -8,6 +8,7 @@ import { families } from './families.ts'
 import { NOW, samplePlan, sampleVisit, visits } from './fixtures.ts'
 import { ageGroups, outcomeReasons } from './labels.ts'
 import { Metrics } from './metrics.ts'
+import type { QuotaFigures } from './quota-families.ts'
 import { recordOf } from './record.ts'
 import type { LearnedFigures } from './staleness-families.ts'
 
@@ -45,6 +46,16 @@ const learnedFigures: LearnedFigures = {
   dropped: 6,
 }
 
+const quotaFigures: QuotaFigures = {
+  backend: 'main',
+  queue: { length: 31, waited: 32, waitedMs: 33_500, refused: 34 },
+  quota: {
+    ...{ permits: 45, degraded: 36 },
+    refused: { requests: 37, cost: 38, points: 39 },
+    dryRun: { requests: 40, cost: 41, points: 42 },
+  },
+}
+
 const newMetrics = () =>
   new Metrics({
     clock: fakeClock(NOW),
@@ -76,6 +87,7 @@ const newMetrics = () =>
         { backend: 'other', isTrusted: false, ageSeconds: 99, segments: 0, marked: 0 },
       ],
       learned: () => [learnedFigures],
+      quotas: () => [quotaFigures],
       fleet: () => ({ nodes: { up: 3, missing: 1 }, isConnected: true }),
       traces: () => ({ sent: 8, dropped: 3 }),
       process: () => processFigures,
@@ -227,6 +239,18 @@ test('what is shown, to the letter', () => {
       ),
     ),
     'windowpane_learning_events_dropped_total{backend="main"} 6',
+    'windowpane_queue_length{backend="main"} 31',
+    'windowpane_queue_waited_total{backend="main"} 32',
+    'windowpane_queue_wait_seconds_total{backend="main"} 33.5',
+    'windowpane_queue_refused_total{backend="main"} 34',
+    'windowpane_quota_permits_total{backend="main",result="counted"} 9',
+    'windowpane_quota_permits_total{backend="main",result="degraded"} 36',
+    ...['enforced', 'dry_run'].flatMap((mode, i) =>
+      ['requests', 'cost', 'points'].map(
+        (limit, j) =>
+          `windowpane_quota_refusals_total{backend="main",limit="${limit}",mode="${mode}"} ${37 + 3 * i + j}`,
+      ),
+    ),
     'windowpane_fleet_nodes{state="up"} 3',
     'windowpane_fleet_nodes{state="missing"} 1',
     'windowpane_fleet_connected 1',

@@ -14,6 +14,7 @@ import { type FleetFigures, fleetFamilies } from './fleet-families.ts'
 import { ageBounds, durationBounds, Histograms } from './histograms.ts'
 import { type OriginStatus, phases } from './labels.ts'
 import type { ProcessFigures } from './process-figures.ts'
+import { type QuotaFigures, quotaFamilies } from './quota-families.ts'
 import { bucketsOf, type RequestRecord } from './record.ts'
 import { segmentFamilies, type WatchedSegments } from './segment-families.ts'
 import { type LearnedFigures, stalenessFamilies } from './staleness-families.ts'
@@ -29,6 +30,7 @@ export interface MetricSources {
   segments?(): readonly WatchedSegments[]
   /** Of backends with a staleness budget. */
   learned?(): readonly LearnedFigures[]
+  quotas?(): readonly QuotaFigures[]
   /** Undefined where no store is shared with other nodes. */
   fleet?(): FleetFigures | undefined
   traces?(): { readonly sent: number; readonly dropped: number } | undefined
@@ -223,6 +225,7 @@ export class Metrics {
   *#fromSources(): Iterable<string> {
     const { stores, leases, memory, flights, requestsInFlight, segments, learned, fleet, traces, process } =
       this.#options.sources ?? {}
+    const { quotas } = this.#options.sources ?? {}
     if (requestsInFlight !== undefined) yield single(families.inFlight, requestsInFlight())
     if (flights !== undefined) yield single(families.flights, flights())
     if (memory !== undefined) {
@@ -240,6 +243,7 @@ export class Metrics {
     if (watched.length > 0) yield segmentFamilies(watched.slice(0, maxBackends))
     const learning = learned?.() ?? []
     if (learning.length > 0) yield stalenessFamilies(learning.slice(0, maxBackends))
+    if (quotas !== undefined) yield quotaFamilies(quotas().slice(0, maxBackends))
     const nodes = fleet?.()
     if (nodes !== undefined) yield fleetFamilies(nodes)
     const spans = traces?.()

@@ -84,6 +84,7 @@ function originStatus(result: FetchResult): OriginStatus {
       return statusClass(result.response.status)
     case 'broken':
       if (result.reason === 'database_error') return '5xx'
+      if (result.reason === 'queue_full') return 'abandoned'
       return result.reason === 'database_timeout' ? 'timeout' : 'unreachable'
     case 'abandoned':
       return 'abandoned'

@@ -54,7 +54,7 @@ export function asynchronous(store: Store, options: AsynchronousOptions): Store 
   }
 }
 
-const asynchronousCells = (cells: Cells, network: Network): Cells => ({
+export const asynchronousCells = (cells: Cells, network: Network): Cells => ({
   name: `asynchronous ${cells.name}`,
   capabilities: cells.capabilities,
   get: (id, v) => network.run(() => cells.get(id, v)),

@@ -5,6 +5,7 @@ import { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision } from '../core/decision.ts'
 import { CellClaims } from '../engine/cell-claims.ts'
+import type { CostMeter } from '../engine/cost.ts'
 import type { ExplainedRequest, Explanation } from '../engine/explain/explain.ts'
 import type { Identity } from '../engine/http/identity.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
@@ -159,8 +160,8 @@ export class EngineRig {
 
   async serve(plan: Plan, how: AskOptions = {}): Promise<Served> {
     const decision = newDecision()
-    const { client = patientClient, target } = how
-    const request = { ...askedAs(plan, how), client, ...(target && { target }) }
+    const { client = patientClient, target, meter } = how
+    const request = { ...askedAs(plan, how), client, meter, ...(target && { target }) }
     const answer = await this.#cache.serve(request, decision)
     return { answer, decision, text: textOf(answer) }
   }
@@ -244,6 +245,8 @@ export interface AskOptions {
   readonly client?: Client
   /** Where a full miss, and whatever is shadowed, is streamed to. */
   readonly target?: ListeningTarget
+  /** Charged for its query. */
+  readonly meter?: CostMeter
 }
 
 const askedAs = (plan: Plan, how: AskOptions): ExplainedRequest => ({

@@ -75,7 +75,7 @@ export const objectLeaseLaws: Readonly<Record<string, ObjectLaw>> = {
     const render = countedRender(() => pause(clock, 600_000).then(() => 'v1'))
     const first = a.get('k', render, terms)
     await until(clock, () => render.calls === 1)
-    const answers = await eventually(clock, Promise.all([first, b.get('k', render, terms)]), 20)
+    const answers = await eventually(clock, Promise.all([first, b.get('k', render, terms)]), 100)
     assert.deepEqual(answers.map(shown), ['miss v1', 'wait-hit v1'])
     assert.equal(render.calls, 1)
   },
@@ -90,10 +90,10 @@ export const objectLeaseLaws: Readonly<Record<string, ObjectLaw>> = {
     const second = await eventually(
       clock,
       other.get('k', async () => 'newer', long),
-      2,
+      50,
     )
     assert.equal(shown(second), 'miss newer')
-    assert.equal(shown(await eventually(clock, first, 2)), 'miss slow')
+    assert.equal(shown(await eventually(clock, first, 50)), 'miss slow')
     for (const each of [slow, other, node()])
       assert.equal(
         shown(
@@ -124,7 +124,7 @@ export const objectLeaseLaws: Readonly<Record<string, ObjectLaw>> = {
         await eventually(
           clock,
           other.get('k', async () => 'v2', terms),
-          2,
+          50,
         ),
       ),
       'miss v2',

@@ -157,6 +157,22 @@ export const objectLaws: Readonly<Record<string, ObjectLaw>> = {
     assert.equal(shown(await eventually(clock, a.get('k', render, { revalidateSeconds: 60 }))), 'miss v4')
   },
 
+  async 'a version that no rollback can reach any more is removed'({ node, cells, clock }) {
+    const cache = node()
+    const render = countedRender()
+    for (const _ of [1, 2, 3, 4, 5, 6]) {
+      await eventually(clock, cache.get('k', render, { revalidateSeconds: 60 }))
+      await clock.advance(60_000)
+    }
+    const rows = await eventually(clock, cells.list(pkOf('default', 'k'), 1))
+    assert.equal(rows.filter(([sk]) => sk.startsWith('VER#')).length, 4)
+    for (const back of ['v5', 'v4', 'v3']) {
+      assert.equal(await eventually(clock, cache.rollback('k')), true)
+      assert.equal(shown(await eventually(clock, cache.get('k', render, minute))), `hit ${back}`)
+    }
+    assert.equal(await eventually(clock, cache.rollback('k')), false)
+  },
+
   async 'what is not stored leaves the stored version: errors, 4xx, and what forbids it'({ node, clock }) {
     const [a, b] = [node(), node()]
     const render = countedRender()

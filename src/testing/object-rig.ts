@@ -23,13 +23,10 @@ const textOf = ({ body }: Pick<ObjectAnswer, 'body'>): string => Buffer.from(bod
 /** State and body in one text: 'hit v1'. */
 export const shown = (answer: ObjectAnswer): string => `${answer.state} ${textOf(answer)}`
 
-const maxTurns = 1_000_000
+const maxTurns = 100_000
 
-/**
- * Resolves as the promise does, moving the clock while it is pending. A turn of the event loop is a tenth of a millisecond
- * unless told: little, so that objects do not expire while a real store answers.
- */
-export async function eventually<T>(clock: FakeClock, pending: T | Promise<T>, stepMs = 0.1): Promise<T> {
+/** Resolves as the promise does, moving the clock while it is pending. A turn of the event loop is a millisecond unless told. */
+export async function eventually<T>(clock: FakeClock, pending: T | Promise<T>, stepMs = 1): Promise<T> {
   let isPending = true
   const ended = Promise.resolve(pending).finally(() => {
     isPending = false
@@ -40,7 +37,7 @@ export async function eventually<T>(clock: FakeClock, pending: T | Promise<T>, s
 }
 
 /** Moves the clock until something has happened. */
-export async function until(clock: FakeClock, hasHappened: () => boolean, stepMs = 0.1): Promise<void> {
+export async function until(clock: FakeClock, hasHappened: () => boolean, stepMs = 1): Promise<void> {
   await clock.advance(0)
   for (let turn = 0; !hasHappened(); turn++) {
     if (turn === maxTurns) throw new Error('it never happens')

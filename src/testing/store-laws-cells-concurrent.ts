@@ -146,10 +146,4 @@ export const cellConcurrencyLaws: Readonly<Record<string, CellLaw>> = {
       await clock.advance(1000)
     }
   },
-
-  async 'of many takers from a bucket of K exactly K are served'({ cells }) {
-    const take = { cost: 1, capacity: 17, creditPerMs: 0, keepMs: 'forever' } as const
-    const takes = await Promise.all(Array.from({ length: 50 }, () => cells.take(ids[0]!, take)))
-    assert.equal(takes.filter(({ ok }) => ok).length, 17)
-  },
 }

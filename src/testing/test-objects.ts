@@ -11,6 +11,7 @@ import type { MaybePromise } from '../stores/store.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { objectLaws } from './object-laws.ts'
 import { objectLeaseLaws } from './object-laws-leases.ts'
+import { paced } from './paced-clock.ts'
 import type { CellLaws } from './test-store.ts'
 
 export interface ObjectContext {
@@ -22,17 +23,26 @@ export interface ObjectContext {
 
 export type ObjectLaw = (context: ObjectContext) => Promise<void>
 
-export function testObjects(options: Omit<CellLaws, 'rounds'>): void {
+export interface ObjectLawsOptions extends Omit<CellLaws, 'rounds'> {
+  /** Operations end when the clock has moved, as those of a simulated network do. Otherwise it waits until they have ended. */
+  readonly endsByClock?: boolean
+}
+
+export function testObjects(options: ObjectLawsOptions): void {
   describe(`objects: ${options.name}`, () => {
     for (const [name, law] of Object.entries({ ...objectLaws, ...objectLeaseLaws }))
       test(name, () => run(options, law))
   })
 }
 
-async function run(options: Omit<CellLaws, 'rounds'>, law: ObjectLaw): Promise<void> {
+async function run(options: ObjectLawsOptions, law: ObjectLaw): Promise<void> {
   // Engines expire rows by their own clocks.
-  const clock = fakeClock(1000 * Math.floor(systemClock.now() / 1000))
-  const { cells, end } = await options.create({ clock })
+  const unpaced = fakeClock(1000 * Math.floor(systemClock.now() / 1000))
+  const created = await options.create({ clock: unpaced })
+  const { end } = created
+  const { clock, cells } = options.endsByClock
+    ? { clock: unpaced, ...created }
+    : paced(unpaced, created.cells)
   const ends: (() => MaybePromise<void>)[] = [() => cells.close(), ...(end === undefined ? [] : [end])]
   // The time that operations take is no time of the fake clock: its timeouts would measure the law, not the store.
   const node: ObjectContext['node'] = (given = {}, through = (same) => same) =>

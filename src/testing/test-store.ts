@@ -10,6 +10,7 @@ import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { cellRowLaws } from './store-laws-cells.ts'
 import { cellBucketLaws } from './store-laws-cells-buckets.ts'
 import { cellConcurrencyLaws } from './store-laws-cells-concurrent.ts'
+import { cellLimitLaws } from './store-laws-cells-limits.ts'
 import { paneLaws } from './store-laws-panes.ts'
 import { recordLaws } from './store-laws-records.ts'
 
@@ -102,8 +103,8 @@ export type CellLaw = (context: CellContext) => Promise<void>
 /** The laws of a store's second face, registered like those of the first. */
 export function testCells(options: CellLaws): void {
   describe(`cells: ${options.name}`, () => {
-    for (const [name, law] of Object.entries({ ...cellRowLaws, ...cellBucketLaws, ...cellConcurrencyLaws }))
-      test(name, () => runCellLaw(options, law))
+    const laws = { ...cellRowLaws, ...cellBucketLaws, ...cellLimitLaws, ...cellConcurrencyLaws }
+    for (const [name, law] of Object.entries(laws)) test(name, () => runCellLaw(options, law))
   })
 }
 

@@ -1,7 +1,9 @@
 /** Figures of several threads as those of one process. */
 import { type BackgroundCounts, noProbes, type ProbeCounts } from '../engine/learning/counts.ts'
 import type { BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
+import { addQuotaCounts, type QuotaCounts } from '../proxy/quotas/counts.ts'
 import type { UpstreamState } from '../proxy/upstream/endpoint.ts'
+import type { QueueFigures } from '../proxy/upstream/slots.ts'
 import type { WorkerFigures } from './messages.ts'
 
 export const noFigures: WorkerFigures = {
@@ -24,9 +26,23 @@ export function addUp(all: readonly (BackendRuntimeFigures | undefined)[]): Back
     flights: sum('flights'),
     requests: sum('requests'),
     upstreams: [...byUrl.values()].map((states) => states.reduce(worse)),
+    queue: told.map(({ queue }) => queue).reduce(queuesOf, noQueue),
+    quota: told.flatMap(({ quota }) => quota ?? []).reduce<QuotaCounts | undefined>(quotasOf, undefined),
     background: told.map(({ background }) => background).reduce(bothOf, noBackground),
   }
 }
+
+const noQueue: QueueFigures = { length: 0, waited: 0, waitedMs: 0, refused: 0 }
+
+const queuesOf = (a: QueueFigures, b: QueueFigures): QueueFigures => ({
+  length: a.length + b.length,
+  waited: a.waited + b.waited,
+  waitedMs: a.waitedMs + b.waitedMs,
+  refused: a.refused + b.refused,
+})
+
+const quotasOf = (a: QuotaCounts | undefined, b: QuotaCounts): QuotaCounts =>
+  a === undefined ? b : addQuotaCounts(a, b)
 
 const bothOf = (a: BackgroundCounts, b: BackgroundCounts): BackgroundCounts => ({
   sample: countsOf(a.sample, b.sample),

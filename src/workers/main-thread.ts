@@ -74,6 +74,7 @@ export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWo
           onLearned: (backend, event) => pool.tellLearned([{ backend, event }]),
           onEvidence: (backend, change) => void pool.broadcast({ is: 'evidence', backend, change }),
           onMode: (backend, mode) => pool.broadcast({ is: 'mode', backend, mode }),
+          onLimits: (target) => pool.broadcast({ is: 'limits', target }),
         },
       },
     },

@@ -7,6 +7,7 @@ import type { Mark } from '../core/mark.ts'
 import type { Vouched } from '../core/witness.ts'
 import type { NotSampled, Sampled, SamplingOrder } from '../engine/learning/sampling.ts'
 import type { ShadowLog } from '../engine/shadow/log.ts'
+import type { LimitTarget } from '../limits/registry-rows.ts'
 import type { EvidenceChange } from '../proxy/assembly/backend-learning.ts'
 import type { BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
 import type { KnownDatabase } from '../proxy/assembly/parts.ts'
@@ -46,6 +47,8 @@ export interface WorkerInit {
 export type WorkerCommand =
   | { readonly is: 'marks'; readonly store: string; readonly marks: readonly Mark[] }
   | { readonly is: 'mode'; readonly backend: string; readonly mode: Mode }
+  /** Stored limits have changed. */
+  | { readonly is: 'limits'; readonly target: LimitTarget }
   | { readonly is: 'configuration'; readonly given: LoadOptions }
   | { readonly is: 'flavour'; readonly backend: string; readonly flavour: Flavour }
   | { readonly is: 'vouched'; readonly backend: string; readonly vouched: Vouched }

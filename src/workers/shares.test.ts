@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { noProbes } from '../engine/learning/counts.ts'
 import { defaultLimits } from '../proxy/limits.ts'
+import { noQuotaCounts } from '../proxy/quotas/counts.ts'
 import { withThreads } from '../telemetry/process-figures.ts'
 import { addUp } from './figures.ts'
 import { limitsOfOne, maxPaneBytesOf, paneBytesOf } from './shares.ts'
@@ -27,14 +28,19 @@ test('figures of threads add up; of a database the worst is shown', () => {
     {
       ...{ flights: 1, requests: 2, upstreams: [{ ...state, healthy: true, failures: 0 }] },
       background: { ...noBackground, sample },
+      queue: { length: 1, waited: 2, waitedMs: 3, refused: 4 },
     },
     undefined,
     {
       ...{ flights: 3, requests: 5, upstreams: [{ ...state, healthy: false, failures: 2 }] },
       background: { ...noBackground, sample, refresh },
+      queue: { length: 10, waited: 20, waitedMs: 30, refused: 40 },
+      quota: { ...noQuotaCounts, permits: 7, refused: { requests: 1, cost: 2, points: 3 } },
     },
   ])
   assert.deepEqual([sum.flights, sum.requests], [4, 7])
+  assert.deepEqual(sum.queue, { length: 11, waited: 22, waitedMs: 33, refused: 44 })
+  assert.deepEqual(sum.quota, { ...noQuotaCounts, permits: 7, refused: { requests: 1, cost: 2, points: 3 } })
   assert.deepEqual(sum.upstreams, [{ ...state, healthy: false, failures: 2 }])
   assert.deepEqual(sum.background, {
     ...{ ...noBackground, refresh },

@@ -12,7 +12,7 @@ export function serverStateOf({ storage, backendRuntimes, via }: Inside): Server
   return {
     via,
     farStores: names,
-    cells: new Map(names.flatMap((name) => knownCells(name, partsOf(name).cells))),
+    cells: new Map(['', ...names].flatMap((name) => knownCells(name, partsOf(name).cells))),
     marks: new Map(['', ...names].map((name) => [name, partsOf(name).marks.list()])),
     modes: new Map(overridden.map(({ name, modes }) => [name, modes.state.mode])),
     known: new Map(

@@ -96,6 +96,7 @@ class ServingThread {
       ...{ clock, databases, telemetry: this.#relay },
       listen: addresses.get(config.listen) ?? config.listen,
       limits: limitsOfOne(limits, workers),
+      quotaStore: config.quotas.store,
       runtime: config.runtime,
       sampleRatio: () => this.#loaded.config.telemetry.traces.sampleRatio,
       ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
@@ -152,6 +153,7 @@ class ServingThread {
     else if (command.is === 'flavour') this.#siteOf(command.backend)?.adoptFlavour(command.flavour)
     else if (command.is === 'vouched') this.#siteOf(command.backend)?.adoptVouched(command.vouched)
     else if (command.is === 'evidence') this.#siteOf(command.backend)?.learning.follow(command.change)
+    else if (command.is === 'limits') this.#server?.limiters.registry.forget(command.target)
     else if (command.is === 'configuration') this.#applyConfig(command.given)
     else if (command.is === 'close') await this.#close()
     this.#send({ kind: 'done', id, answer: await this.#answerTo(command) })

@@ -146,7 +146,7 @@ test('top and tail: queries are told by what they ask, also those that are passe
     tail.out(),
     / ms \/druid\/v2\/sql SELECT page FROM wiki WHERE __time >= TIMESTAMP ':time' LIMIT 5\n/,
   )
-  assert.match(tail.out(), /bypass\/no_time_grouping .* ms \/druid\/v2 timeseries wiki: n\n/)
+  assert.match(tail.out(), /miss\/absent .* ms \/druid\/v2 timeseries wiki: n\n/)
   const { out } = await runToEnd(t, ['top', '--admin', admin])
   assert.match(out, /@3600s timeseries wiki: n\n/)
 })

@@ -24,6 +24,7 @@ backends:
   main: { url: '${database}', store: disk, policy: budget }
   gone: { url: 'http://127.0.0.1:1', route: { path: /gone } }
   unseen: { type: druid, url: 'http://127.0.0.1:1', route: { path: /unseen }, segments: { watch: true } }
+quotas: { limits: [{ name: requests, capacity: 1000000 }] }
 stores:
   disk: { type: lmdb, path: ${join(folder, 'panes')}, reserve: 0B }
 `

@@ -111,6 +111,7 @@ async function startOperated(t: TestContext, fixture: Fixture): Promise<Operated
       '127.0.0.1:0',
       '--admin.allow-writes=true',
       '--staleness=1%',
+      ...['--quotas.limits.0.name=requests', '--quotas.limits.0.capacity=1000000'],
     ],
   ])
   const proxy = await readyAddress(child)

@@ -40,7 +40,7 @@ async function askTwice(command: string, { proxy }: Places): Promise<void> {
 /** What the pages say about each. */
 const outcomes = new Map([
   ['explain --data', /^Miss: no bucket of 24 is fresh/],
-  ['explain SELECT', /^Bypass: no time buckets/],
+  ['explain SELECT', /^Miss: no answer of totals is stored/],
   ['top', / timeseries wiki: added\n/],
   ['doctor', /\nok +SQL main +SQL answers/],
   ['purge', /^Selected: 48 buckets of 2 shapes/],

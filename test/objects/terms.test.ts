@@ -201,3 +201,14 @@ test('identities never share, and what is HEAD or not a read is forwarded', asyn
   ] as const)
     assert.equal(outcomeOf(await ask(rig.url, path, { method })), 'bypass/not_a_range_query', path)
 })
+
+test('without a far store answers take no more than their share of the memory', async (t) => {
+  const rig = await startRig(t, { limits: { memoryBytes: 2 << 20 } })
+  rig.upstream.script = list('x'.repeat(20_000))
+  const askFor = async (count: number) => {
+    for (let n = 0; n < count; n++) await ask(rig.url, `/api/v1/label/n${n}/values`)
+    return rig.asked
+  }
+  // A sixteenth of the memory has room for six: they are hits, and of ten each evicts one that is asked for again.
+  assert.deepEqual([await askFor(6), await askFor(6), await askFor(10), await askFor(10)], [6, 6, 10, 20])
+})

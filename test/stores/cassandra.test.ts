@@ -1,5 +1,6 @@
 import { after, test } from 'node:test'
 import { RowCells } from '../../src/stores/rows/row-cells.ts'
+import { testObjects } from '../../src/testing/test-objects.ts'
 import { type CellLaws, testCells, testStore } from '../../src/testing/test-store.ts'
 import { isUnavailable, skipReason } from '../servers/availability.ts'
 import { cassandraRig } from './cassandra-rig.ts'
@@ -20,5 +21,6 @@ else {
     create: ({ clock }) => ({ cells: new RowCells(rig.cells(clock), clock) }),
   }
   testCells(cellLaws)
+  testObjects(cellLaws)
   testEvidence(cellLaws)
 }

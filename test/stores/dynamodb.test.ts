@@ -1,3 +1,4 @@
+import { testObjects } from '../../src/testing/test-objects.ts'
 import { type CellLaws, testCells, testStore } from '../../src/testing/test-store.ts'
 import { hourMs, withDynamoDb } from './dynamodb-rig.ts'
 import { testEvidence } from './evidence-laws.ts'
@@ -18,5 +19,6 @@ await withDynamoDb('laws', ({ open }) => {
     },
   }
   testCells(cellLaws)
+  testObjects(cellLaws)
   testEvidence(cellLaws)
 })

@@ -1,5 +1,6 @@
 /** The laws of stores and cells on Valkey, which has a lifetime per hash field, and on Redis 7.0, which has not. */
 import { describe } from 'node:test'
+import { testObjects } from '../../src/testing/test-objects.ts'
 import { type CellLaws, testCells, testStore } from '../../src/testing/test-store.ts'
 import { isUnavailable, skipReason } from '../servers/availability.ts'
 import { startRedis } from '../servers/redis/redis.ts'
@@ -25,6 +26,7 @@ for (const flavour of ['valkey', 'redis'] as const) {
       },
     }
     testCells(cellLaws)
+    testObjects(cellLaws)
     testEvidence(cellLaws)
   })
 }

@@ -137,7 +137,7 @@ async function rowsIn(cells: Cells): Promise<FixedRow[]> {
   return lists.flatMap(({ pk, rows }) => rows.map(([sk, cell]) => fixed(pk, sk, cell)))
 }
 
-const fixed = (pk: string, sk: string, { rev, level, value, ...draft }: Cell): FixedRow => ({
+const fixed = (pk: string, sk: string, { rev, levels, value, ...draft }: Cell): FixedRow => ({
   ...{ pk, sk, ...draft, value: Buffer.from(value).toString() },
 })
 

@@ -23,12 +23,14 @@ export interface CrewOptions {
   readonly workers?: number
   readonly flags?: readonly string[]
   readonly upstream?: Pick<ScriptedUpstream, 'url'>
+  /** Files of this folder that every thread loads first. */
+  readonly hooks?: readonly string[]
 }
 
-const hook = pathToFileURL(join(import.meta.dirname, 'ending.ts')).href
+const importing = (file: string): string => `--import=${pathToFileURL(join(import.meta.dirname, file)).href}`
 
 export async function startCrew(t: TestContext, options: CrewOptions): Promise<CrewOfTest> {
-  const { workers = 2, flags = [], upstream } = options
+  const { workers = 2, flags = [], upstream, hooks = [] } = options
   const child = startCommand(
     t,
     [
@@ -38,7 +40,7 @@ export async function startCrew(t: TestContext, options: CrewOptions): Promise<C
       ...['--listen=127.0.0.1:0', '--admin.listen=127.0.0.1:0', '--admin.allow-writes=true'],
       ...[`--workers=${workers}`, ...flags],
     ],
-    { env: { NODE_OPTIONS: `--import=${hook}` } },
+    { env: { NODE_OPTIONS: ['ending.ts', ...hooks].map(importing).join(' ') } },
   )
   const url = await readyAddress(child)
   const admin = await adminAddress(child)

@@ -97,6 +97,22 @@ test('the observations of one worker decide the TTLs of all', async (t) => {
   )
 })
 
+test('a correction that one worker finds is fetched by all', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  const flags = ['--staleness=1%']
+  const { askMany } = await startCrew(t, { upstream, flags, hooks: ['frequent-sentinels.ts'] })
+  const [before] = await askMany([window])
+  upstream.generation++
+  const direct = await askPlainly(upstream.url, window)
+  assert.notDeepEqual(direct.body, before!.body)
+  // Buckets of this age are fresh for an hour: all of them are fetched again only where they are marked as changed.
+  await eventually(
+    () => askMany(many(window)),
+    (answers) => answers.every(({ body }) => body.equals(direct.body)),
+  )
+  assert.ok((await askMany([window]))[0]!.body.equals(direct.body))
+})
+
 test('taking samples ends with the workers that take them', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const { admin, askMany, child } = await startCrew(t, { upstream, flags: ['--staleness=1%'] })

@@ -35,7 +35,10 @@ export function isCancellation(status: number, body: Uint8Array): boolean {
 const longestError = 4096
 
 /** The id that the client gave its query, or one that Druid might have given it: to Druid an empty one is none. */
-export function ownHeaders({ queryId, request }: Plan, newId: () => string): HeaderList {
+export function ownHeaders(
+  { queryId, request }: Pick<Plan, 'queryId' | 'request'>,
+  newId: () => string,
+): HeaderList {
   const id = queryId || newId()
   const isSql = request.path.startsWith('/druid/v2/sql')
   return isSql ? ['X-Druid-Query-Id', id, 'X-Druid-SQL-Query-Id', id] : ['X-Druid-Query-Id', id]

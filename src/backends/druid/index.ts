@@ -11,6 +11,7 @@ import { type DruidReason, druidReasons } from './reasons.ts'
 import { recompose } from './recompose.ts'
 import { segments } from './segments.ts'
 import { requestText } from './shape-text.ts'
+import { wholeAnswers } from './whole.ts'
 
 export type { DruidOptions, DruidQuery } from './plan.ts'
 
@@ -33,6 +34,7 @@ export function druid(options: DruidOptions): Backend<DruidQuery, DruidReason> {
     recompose: (plan, panes) => recompose(plan as DruidPlan, panes),
     presentation: { reasons: druidReasons, errorAnswer, ownHeaders, requestText, differenceFrom },
     cancellation: { cancels, cancelledAnswer, isCancellation },
+    whole: wholeAnswers(options, planner),
     segments,
   }
 }

@@ -5,6 +5,7 @@ import { nativePath, sqlPath } from './paths.ts'
 import { type DruidReason, druidReasons } from './reasons.ts'
 import { type DruidConfig, druidSection } from './section.ts'
 import { shapeText } from './shape-text.ts'
+import { endpoints } from './whole-endpoints.ts'
 
 export const druidKind: DatabaseKind<DruidReason, DruidConfig> = {
   label: 'Druid',
@@ -14,6 +15,7 @@ export const druidKind: DatabaseKind<DruidReason, DruidConfig> = {
   flavour,
   section: druidSection,
   reasons: druidReasons,
+  endpoints,
   explain: { queryPath: (body) => (isSql(body) ? sqlPath : nativePath), read: readSql },
   clientLines: ({ url, which }) => [
     `In Grafana, set the URL of the Druid data source${which} to ${url}`,

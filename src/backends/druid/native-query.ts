@@ -127,7 +127,7 @@ function refuseLimitSpec(node: JsonNode | undefined): Bypass | undefined {
 const columnName = (column: JsonNode): string | undefined =>
   textOf(column.kind === 'object' ? column.members.get('dimension') : column)
 
-function queryIdOf(context: JsonNode | undefined): string | undefined {
+export function queryIdOf(context: JsonNode | undefined): string | undefined {
   return context?.kind === 'object' ? textOf(context.members.get('queryId')) : undefined
 }
 

@@ -22,7 +22,7 @@ export interface DruidQuery {
   readonly layout?: Layout
 }
 
-interface Planner {
+export interface Planner {
   parse(request: WireRequest): DruidQuery | Bypass | undefined
   plan: (...args: Parameters<Backend<DruidQuery>['plan']>) => DruidPlan | Bypass
 }

@@ -37,6 +37,7 @@ export function readQuestion(kind: BodyKind, text: string, options: SqlOptions):
   if ('bypass' in statement) return statement
   const session = readSession(body, statement, options)
   if ('bypass' in session) return session
+  if (session.isLimited) return { bypass: 'limit', detail: 'sqlOuterLimit' }
   const parameters = placeParameters(body, statement)
   if ('bypass' in parameters) return parameters
   const reading: Reading = { statement, zone: session.zone, parameters }
@@ -46,15 +47,21 @@ export function readQuestion(kind: BodyKind, text: string, options: SqlOptions):
   return refuseRest(statement, bounds) ?? ask({ body, session, reading, bucketing, bounds })
 }
 
-interface Session {
+export interface Session {
   readonly zone: Reading['zone']
   readonly kept: ReadonlyMap<string, string>
   readonly terms: string
   readonly queryId: string | undefined
+  /** Its context limits the rows of the answer. */
+  readonly isLimited: boolean
 }
 
 /** SET statements count more than the context beside the query. */
-function readSession(body: SqlBody, { settings }: Statement, options: SqlOptions): Session | Bypass {
+export function readSession(
+  body: SqlBody,
+  { settings }: Pick<Statement, 'settings'>,
+  options: SqlOptions,
+): Session | Bypass {
   const members = new Map(body.context?.members)
   for (const setting of settings) members.set(setting.key, settingNode(setting))
   const context: JsonObject = { kind: 'object', members, start: 0, end: 0 }
@@ -66,7 +73,8 @@ function readSession(body: SqlBody, { settings }: Statement, options: SqlOptions
   const rules = exactZone(name)
   if (rules === undefined)
     return { bypass: 'invalid_parameter', detail: 'sqlTimeZone: a zone that we do not know' }
-  return { ...reading, zone: { name, rules }, queryId: textOf(members.get('sqlQueryId')) }
+  const queryId = textOf(members.get('sqlQueryId'))
+  return { ...reading, zone: { name, rules }, queryId, isLimited: members.has('sqlOuterLimit') }
 }
 
 function settingNode({ value, kind }: Setting): JsonNode {
@@ -89,7 +97,6 @@ function refuseSession(members: ReadonlyMap<string, JsonNode>): Bypass | undefin
   }
   if ([...members.keys()].some((key) => !given(key)))
     return { bypass: 'invalid_parameter', detail: 'context: null, which Druid takes in native queries only' }
-  if (given('sqlOuterLimit')) return { bypass: 'limit', detail: 'sqlOuterLimit' }
   if (given('sqlCurrentTimestamp')) return { bypass: 'invalid_parameter', detail: 'sqlCurrentTimestamp' }
   if (given('engine') && textOf(members.get('engine')) !== 'native') {
     return { bypass: 'not_decomposable', detail: 'another engine than the native one' }
@@ -101,7 +108,10 @@ function refuseSession(members: ReadonlyMap<string, JsonNode>): Bypass | undefin
 }
 
 /** Each question mark of the text, and what stands for it. */
-function placeParameters({ parameters }: SqlBody, { tokens }: Statement): Reading['parameters'] | Bypass {
+export function placeParameters(
+  { parameters }: SqlBody,
+  { tokens }: Pick<Statement, 'tokens'>,
+): Reading['parameters'] | Bypass {
   const places = tokens.flatMap(({ kind, text }, i) => (kind === 'symbol' && text === '?' ? [i] : []))
   if (places.length !== parameters.length) {
     return { bypass: 'invalid_parameter', detail: 'more parameters than question marks, or fewer' }

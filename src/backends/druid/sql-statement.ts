@@ -73,7 +73,8 @@ export function readStatement(text: string): Statement | Bypass {
   return cursor.problem ?? statement
 }
 
-function readSettings(cursor: Cursor): readonly Setting[] {
+/** SET statements before the query. */
+export function readSettings(cursor: Cursor): readonly Setting[] {
   const settings: Setting[] = []
   while (cursor.takeWord('SET')) {
     const key = cursor.takeName()
@@ -127,11 +128,22 @@ const refusedCall = (tokens: readonly Token[], at: number): BypassReason | undef
 /** A word that tells the time, or who asks. */
 export const isVolatile = ({ keyword }: Token): boolean => clockWords.has(keyword) || userWords.has(keyword)
 
-const userWords = new Set(['CURRENT_USER', 'SESSION_USER', 'SYSTEM_USER', 'USER', 'CURRENT_ROLE'])
+export const userWords = new Set(['CURRENT_USER', 'SESSION_USER', 'SYSTEM_USER', 'USER', 'CURRENT_ROLE'])
 
-function readSelect(cursor: Cursor): Omit<Statement, 'tokens' | 'select' | 'settings'> {
+/** What stands between SELECT and the end of a query. */
+export type Clauses = Omit<Statement, 'tokens' | 'select' | 'settings'>
+
+function readSelect(cursor: Cursor): Clauses {
   cursor.expectWord('SELECT')
   if (cursor.isWord('DISTINCT')) cursor.refuse('SELECT DISTINCT', 'not_decomposable')
+  const clauses = readClauses(cursor)
+  cursor.takeSymbol(';')
+  if (!cursor.isAtEnd) cursor.refuse(`something unexpected: ${cursor.token.text}`)
+  return clauses
+}
+
+/** From the list of columns to ORDER BY, over one table. */
+export function readClauses(cursor: Cursor): Clauses {
   const items = readList(cursor, readItem)
   cursor.expectWord('FROM')
   const table = readTable(cursor)
@@ -139,8 +151,6 @@ function readSelect(cursor: Cursor): Omit<Statement, 'tokens' | 'select' | 'sett
   const groupBy = takeBy(cursor, 'GROUP') ? readList(cursor, readExpression) : []
   if (cursor.takeWord('HAVING')) readExpression(cursor)
   const orderBy = takeBy(cursor, 'ORDER') ? readList(cursor, readSortKey) : []
-  cursor.takeSymbol(';')
-  if (!cursor.isAtEnd) cursor.refuse(`something unexpected: ${cursor.token.text}`)
   return { items, table, where, groupBy, orderBy }
 }
 

@@ -103,7 +103,9 @@ test('bounds that move with the clock: the question without them', () => {
 })
 
 test('only complete answers are stored', () => {
-  const isComplete = (text: string) => answers.isComplete!(Buffer.from(text))
+  const plan = planOf(get('labels'))!
+  const isComplete = (text: string) =>
+    answers.isComplete!(Buffer.from(text), plan, { headers: [], trailers: [] })
   assert.ok(isComplete('{"status":"success","data":["warnings",":["]}'))
   assert.ok(isComplete('{"status":"success","data":[{"a":"\\"warnings\\":["}],"infos":["x"]}'))
   assert.ok(isComplete('{"status":"success","data":[],"warnings":["results truncated due to limit"]}'))

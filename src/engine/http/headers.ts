@@ -68,15 +68,19 @@ export const conditionalHeaders: ReadonlySet<string> = new Set([
 /** About the body as the database sent it: ours is decoded, and may be of another length. */
 export const bodyHeaders: ReadonlySet<string> = new Set(['content-length', 'content-encoding'])
 
-/** Age, where the response does not say it already, and Cache-Status. */
+/** Age, where the response does not say it already, and Cache-Status, which is not about answers that no cache has part in. */
 export function decisionHeaders(decision: Decision, given: HeaderList): string[] {
   const list: string[] = []
   if (decision.ageSeconds !== undefined && headerOf(given, 'age') === undefined) {
     list.push('Age', String(decision.ageSeconds))
   }
-  list.push('Cache-Status', cacheStatus(decision))
+  if (!isOverQuota(decision)) list.push('Cache-Status', cacheStatus(decision))
   return list
 }
+
+/** The request was answered 429 before the cache was asked for anything that it could serve. */
+const isOverQuota = ({ outcome, reason }: Decision): boolean =>
+  outcome === 'refused' && (reason === 'over_quota' || reason === 'quota_never')
 
 /** RFC 9211. `detail` begins with outcome/reason; the rest of it is for people. */
 export function cacheStatus(decision: Decision): string {

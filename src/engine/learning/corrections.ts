@@ -3,7 +3,7 @@
  * must not teach the curve, which would ask for short TTLs until it has forgotten it. Instead all settled buckets of the
  * shape and of its data sources are marked as stale.
  *
- * A sentinel finds a correction where half of its four neighbours have changed. Any other refetch finds one where a long
+ * A sentinel finds a correction where half of four neighbours have changed. Any other refetch finds one where a long
  * part of its settled buckets was rewritten and another was not: data that has begun to change faster changes everywhere.
  *
  * A sentinel cannot tell a correction from such data. The refetch that its mark causes can: it teaches where hardly any part

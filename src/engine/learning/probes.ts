@@ -14,7 +14,7 @@ import { endOf, firstYoungerThan, type Grid } from '../../core/grid.ts'
 import { countOf, type Interval, type Intervals, intersectAll, subtractAll } from '../../core/interval.ts'
 import type { Pane } from '../../core/pane.ts'
 import { haveSameFrame } from '../../core/pane-join.ts'
-import type { LearnedEvent, StalenessSample } from '../../ttl/learned/learning.ts'
+import type { LearnedEvent, Refetch, StalenessSample } from '../../ttl/learned/learning.ts'
 import { stalenessGroups } from '../../ttl/learned/staleness-meter.ts'
 import type { FetchResult } from '../fetch.ts'
 import type { GapFiller } from '../fill.ts'
@@ -173,14 +173,25 @@ export class Prober {
     return true
   }
 
-  async #sendSentinel(trip: Trip, interval: Interval): Promise<void> {
+  /** Its first bucket is asked for alone: where that has not changed, the other ones hardly ever tell more. */
+  async #sendSentinel(trip: Trip, { from, to }: Interval): Promise<void> {
+    const first = await this.#refetched(trip, { from, to: from + 1 })
+    if (first === undefined) return
+    const isChanged = first.changed.includes(1)
+    this.sentinels[isChanged ? 'changed' : 'same']++
+    const others = isChanged ? await this.#refetched(trip, { from: from + 1, to }) : undefined
+    this.#corrections?.observeSentinel(others === undefined ? first : joined(first, others), trip)
+  }
+
+  /** What the refetch of an interval revealed. */
+  async #refetched(trip: Trip, interval: Interval): Promise<Refetch | undefined> {
+    let revealed: Refetch | undefined
     const observe = (event: LearnedEvent): void => {
-      if (event.kind !== 'refetch') return
-      this.sentinels[event.changed.includes(1) ? 'changed' : 'same']++
-      this.#corrections?.observeSentinel(event, trip)
+      if (event.kind === 'refetch') revealed = event
     }
     const result = await this.#filler.inBackground(backgroundTrip(trip, { observe }), [interval])
     if (result.kind !== 'panes' && result.kind !== 'abandoned') this.sentinels.failed++
+    return revealed
   }
 
   /** Not on the time of the answer. */
@@ -188,6 +199,14 @@ export class Prober {
     this.#options.clock.after(0, () => void action().catch(() => {}))
   }
 }
+
+/** Two refetches of neighbours as one, at the time of the later. */
+const joined = (one: Refetch, other: Refetch): Refetch => ({
+  ...other,
+  oldAges: Float64Array.of(...one.oldAges, ...other.oldAges),
+  newAges: Float64Array.of(...one.newAges, ...other.newAges),
+  changed: Uint8Array.of(...one.changed, ...other.changed),
+})
 
 /** How much rarer samples may be than for a budget of 1 %: a larger share takes fewer of them to measure. */
 const easeOf = ({ policy: { learns } }: Trip): number =>

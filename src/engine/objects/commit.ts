@@ -56,7 +56,10 @@ async function publish(
     const next = { current: version, previous: previousOf(meta, clock.now()) }
     const expected = { meta: meta?.rev, lease: leaseRev }
     const refused = await rows.publish(pk, next, expected).catch(() => 'failed' as const)
-    if (refused === undefined) return 'done'
+    if (refused === undefined) {
+      for (const dropped of droppedBetween(meta, next)) void rows.removeBody(pk, dropped).catch(() => {})
+      return 'done'
+    }
     meta = await rows.read(pk, clock.now())
     // The reply to an attempt was lost.
     if (meta?.current.id === version.id) return 'done'
@@ -66,6 +69,12 @@ async function publish(
     if (leaseRev === undefined) return 'lost'
   }
   return 'failed'
+}
+
+/** Versions that no row names any more. What cannot be removed now is collected by its own clock. */
+function droppedBetween(before: Meta | undefined, after: Omit<Meta, 'rev'>): readonly Version[] {
+  const kept = new Set([after.current, ...after.previous].map(({ id }) => id))
+  return before === undefined ? [] : [before.current, ...before.previous].filter(({ id }) => !kept.has(id))
 }
 
 /** Which knows of later invalidations is newer, whatever the clocks say; so is what was put back meanwhile. */

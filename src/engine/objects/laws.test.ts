@@ -9,6 +9,7 @@ testObjects({ name: 'rows', create: ({ clock }) => ({ cells: sharedRows(86_400_0
 
 testObjects({
   name: 'rows behind a network',
+  endsByClock: true,
   create: ({ clock }) => ({
     cells: asynchronous(sharedRows(86_400_000)(clock), { clock, maxDelayMs: 20 }).cells!,
   }),

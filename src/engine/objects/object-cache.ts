@@ -219,14 +219,15 @@ class Objects implements ObjectCache {
     throw failure
   }
 
-  async peek(key: string | ObjectKey): Promise<ObjectAnswer | undefined> {
+  async peek(key: string | ObjectKey, demands?: ObjectDemands): Promise<ObjectAnswer | undefined> {
     const name = nameOf(key)
     const { object } = await this.#lookups.lookUp(name)
     if (object === undefined) return undefined
     const { terms } = object.version
-    const position = this.#view.positionOf({ name, terms }, object.version)
+    const asked = { name, terms, demands }
+    const position = this.#view.positionOf(asked, object.version)
     if (position === 'unusable') return undefined
-    return this.#view.answer({ name, terms }, object, { state: position === 'fresh' ? 'hit' : 'stale' })
+    return this.#view.answer(asked, object, { state: position === 'fresh' ? 'hit' : 'stale' })
   }
 
   async invalidate(what: Invalidated): Promise<void> {

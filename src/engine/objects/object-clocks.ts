@@ -54,10 +54,17 @@ function millisecondsOf(seconds: number): number {
   })
 }
 
-/** Both stale bounds count from the moment at which the object stops being fresh, and none reaches beyond retention. */
-export function clocksOf(base: EpochMs, terms: TermsMs): ObjectClocks {
+/**
+ * Both stale bounds count from the moment at which the object stops being fresh, and none reaches beyond retention.
+ * `vouchedUntil`: somebody has seen that it is fresh until then, whatever the terms say.
+ */
+export function clocksOf(
+  base: EpochMs,
+  terms: TermsMs,
+  vouchedUntil = Number.NEGATIVE_INFINITY,
+): ObjectClocks {
   const end = base + terms.retention
-  const freshUntil = Math.min(base + terms.revalidate, end)
+  const freshUntil = Math.min(Math.max(base + terms.revalidate, vouchedUntil), end)
   const staleUntil = Math.min(freshUntil + terms.staleWhileRevalidate, end)
   return {
     freshUntil,

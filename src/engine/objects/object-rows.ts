@@ -14,6 +14,7 @@ import {
   type EpochSeconds,
   type Revision,
   unchangedSince,
+  whateverIsThere,
 } from '../../stores/cells.ts'
 import { clocksOf, type TermsMs } from './object-clocks.ts'
 import { chunkId, etagOf, lockId, metaId } from './object-names.ts'
@@ -114,6 +115,11 @@ export class ObjectRows {
         }),
       )
     }
+  }
+
+  /** Rejects where a chunk could not be removed. */
+  async removeBody(pk: string, { id, chunks }: Version): Promise<void> {
+    for (let i = 0; i < chunks; i++) await this.#cells.remove(chunkId(pk, id, i), whateverIsThere)
   }
 
   /**

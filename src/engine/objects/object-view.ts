@@ -1,5 +1,6 @@
 /** An object as a reader sees it now: where it stands on its clocks, and what is handed out of it. */
 import type { Clock, EpochMs } from '../../core/clock.ts'
+import type { VouchedSpan } from '../../core/witness.ts'
 import type { Generations } from './generations.ts'
 import type { StoredObject } from './near-objects.ts'
 import { clocksOf, type ObjectClocks, type Position, positionOf, type TermsMs } from './object-clocks.ts'
@@ -29,7 +30,7 @@ export class ObjectView {
     const now = this.#clock.now()
     const { freshFrom = never, usableFrom = never } = demands ?? {}
     if (isOver(version.collectAt, now) || version.generatedAt < usableFrom) return 'unusable'
-    const position = positionOf(clocksFor(version, terms), now)
+    const position = positionOf(clocksFor(version, terms, demands?.vouched), now)
     // What is not fresh any more for another reason than its age is served only where regenerating fails.
     const isDoubted =
       version.generatedAt > now + maxSkewMs ||
@@ -39,13 +40,13 @@ export class ObjectView {
   }
 
   answer(
-    { name, terms }: Asked,
+    { name, terms, demands }: Asked,
     { version, body }: StoredObject,
     { state, failure, replaced }: Handed,
   ): ObjectAnswer {
     const { generatedAt, etag, status, headers } = version
     const invalidatedAt = this.#invalidatedAt(name, version)
-    const { freshUntil: untouched } = clocksFor(version, terms)
+    const { freshUntil: untouched } = clocksFor(version, terms, demands?.vouched)
     const freshUntil =
       invalidatedAt === undefined ? untouched : Math.min(untouched, invalidatedAt, this.#clock.now())
     const answer = { body, state, generatedAt, etag, status, headers, freshUntil }
@@ -60,5 +61,12 @@ export class ObjectView {
 
 const never = Number.NEGATIVE_INFINITY
 
-const clocksFor = (version: Version, asked: TermsMs): ObjectClocks =>
-  clocksOf(baseOf(version), version.hasOwnTerms ? version.terms : asked)
+/** Terms that a response brought along count before everything else. Terms under which nothing is kept are not extended. */
+function clocksFor(version: Version, asked: TermsMs, vouched: VouchedSpan | undefined): ObjectClocks {
+  const base = baseOf(version)
+  if (version.hasOwnTerms) return clocksOf(base, version.terms)
+  const isVouchedFor = vouched !== undefined && version.generatedAt > vouched.since && asked.revalidate > 0
+  return isVouchedFor
+    ? clocksOf(base, asked, Math.min(vouched.until, version.generatedAt + vouched.maxAgeMs))
+    : clocksOf(base, asked)
+}

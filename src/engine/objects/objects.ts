@@ -4,6 +4,7 @@
  */
 import type { HeaderList } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
+import type { VouchedSpan } from '../../core/witness.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 
 /** How long an object may be used. All but `retentionSeconds` count from the moment at which it stops being fresh. */
@@ -71,6 +72,8 @@ export interface ObjectDemands {
   readonly freshFrom?: EpochMs
   /** A version generated before this is not served to it, not even where regenerating fails. */
   readonly usableFrom?: EpochMs
+  /** Somebody has seen that what it is made of has not changed: it stays fresh beyond its terms. */
+  readonly vouched?: VouchedSpan | undefined
 }
 
 /** One object, all objects of a tenant with a tag, or all of a tenant. */
@@ -85,7 +88,7 @@ export interface ObjectCache {
     demands?: ObjectDemands,
   ): MaybePromise<ObjectAnswer>
   /** What is stored, fresh or not, within `staleIfErrorSeconds`; nothing is regenerated. */
-  peek(key: string | ObjectKey): MaybePromise<ObjectAnswer | undefined>
+  peek(key: string | ObjectKey, demands?: ObjectDemands): MaybePromise<ObjectAnswer | undefined>
   /** Makes objects stale at once; they may still be served where regenerating fails. */
   invalidate(what: Invalidated): MaybePromise<void>
   /** Puts the previous version back: it is fresh from now on. False where there is none. */

@@ -14,12 +14,19 @@ import type { Answer } from '../trip.ts'
 import { Instants } from './instants.ts'
 import { type EarlierAnswer, MovedBounds } from './moved-bounds.ts'
 import type { ObjectAnswer, ObjectKey, Rendered } from './objects.ts'
-import { type Fetched, fetchWhole, type WholeFetch, type WholeFetchOptions } from './whole-fetch.ts'
+import {
+  type Fetched,
+  fetchWhole,
+  type WholeFetch,
+  type WholeFetchOptions,
+  type WholeResult,
+} from './whole-fetch.ts'
 import { markedAt } from './whole-marks.ts'
 import { NotRendered, refusedOf, renderedOf } from './whole-render.ts'
 import {
   brokenAnswer,
   demandsOf,
+  isCancelled,
   missReason,
   noteHit,
   noteStale,
@@ -94,8 +101,10 @@ export class WholeCache {
   #tripOf(request: WholeRequest, decision: Decision): WholeTrip {
     const { plan, identity } = request
     const key = this.#keys.keyOf(`whole ${plan.endpoint} ${plan.text}`, noGrid, identity)
-    const marked = markedAt(this.#options.marks, key, plan)
-    const trip = { request, key, decision, marked, demands: demandsOf(marked, request.demands) }
+    const { marks, witness } = this.#options
+    const marked = markedAt(marks, key, plan)
+    const demands = { ...demandsOf(marked, request.demands), vouched: witness?.vouchedForObject(plan) }
+    const trip = { request, key, decision, marked, demands }
     decision.key = key
     // A long answer is given to the client while it arrives: what is not known by then is not told.
     decision.outcome = 'miss'
@@ -105,7 +114,7 @@ export class WholeCache {
 
   async #onlyStored({ key, decision, demands }: WholeTrip): Promise<Answer> {
     const { objects, clock } = this.#options
-    const stored = await objects.peek(this.#objectKey(key))
+    const stored = await objects.peek(this.#objectKey(key), demands)
     const now = clock.now()
     if (stored === undefined || stored.generatedAt < demands.freshFrom || stored.freshUntil <= now)
       return { kind: 'not-cached' }
@@ -119,7 +128,7 @@ export class WholeCache {
     const { plan } = request
     const stored =
       plan.at === undefined
-        ? await this.#options.objects.peek(this.#objectKey(key))
+        ? await this.#options.objects.peek(this.#objectKey(key), { vouched: demands.vouched })
         : this.#instants.last(key)
     return { key, marked, demands, stored }
   }
@@ -190,7 +199,7 @@ export class WholeCache {
 
   async #staleOf(trip: WholeTrip, own: Own): Promise<EarlierAnswer | undefined> {
     const { key, demands } = trip
-    const stale = await this.#options.objects.peek(this.#objectKey(key))
+    const stale = await this.#options.objects.peek(this.#objectKey(key), demands)
     const isUsable = stale !== undefined && stale.generatedAt >= demands.usableFrom
     const found = isUsable ? { stale, detail: '' } : await this.#movedBounds.find(trip)
     return own.fetch?.isStreaming === true ? undefined : found
@@ -243,12 +252,17 @@ export class WholeCache {
   #stale(trip: WholeTrip, answer: ObjectAnswer, own: Own): MaybePromise<Answer> {
     const { failure } = answer
     const result = failure instanceof NotRendered ? failure.result : undefined
+    if (this.#isOfAnother(own, result)) return this.serve(trip.request, trip.decision)
     // The database has answered, and in a way that cannot be kept: what is stored is out of date.
     if (result !== undefined && result.kind !== 'broken') return this.#withoutAnswer(trip, own, failure)
     // Another failure is one of the store: the database is being asked meanwhile.
     const why = result ?? { ...slow, detail: String(failure) }
     noteStale(trip.decision, { ...answer, now: this.#options.clock.now() }, why)
     return { kind: 'object', ...answer }
+  }
+
+  #isOfAnother({ fetch }: Own, result: WholeResult | undefined): boolean {
+    return fetch === undefined && isCancelled(this.#options.backend, result)
   }
 
   async #withoutAnswer(trip: WholeTrip, own: Own, error: unknown): Promise<Answer> {
@@ -259,6 +273,7 @@ export class WholeCache {
     if (!(error instanceof NotRendered))
       return { kind: 'forward', reason: 'store_failed', detail: String(error) }
     const { result } = error
+    if (this.#isOfAnother(own, result)) return this.serve(trip.request, trip.decision)
     if (result.kind === 'broken') {
       const earlier = await this.#movedBounds.find(trip)
       return earlier === undefined

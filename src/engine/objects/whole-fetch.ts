@@ -88,7 +88,7 @@ export function fetchWhole(options: WholeFetchOptions, { plan, partition, target
       return terms
     },
     newSink: () => {
-      sink = new WholeSink(backend)
+      sink = new WholeSink((body, response) => backend.whole?.isComplete?.(body, plan, response) ?? true)
       return sink
     },
     land: async (result) => {
@@ -128,13 +128,13 @@ function resultOf(result: FetchResult, about: () => About): WholeResult {
 
 /** Keeps the body it is given. */
 class WholeSink implements Sink {
-  readonly #backend: Backend
+  readonly #isComplete: (body: Buffer, response: ResponseEnds) => boolean
   #chunks: Buffer[] = []
   #length = 0
   #body: Buffer | undefined
 
-  constructor(backend: Backend) {
-    this.#backend = backend
+  constructor(isComplete: (body: Buffer, response: ResponseEnds) => boolean) {
+    this.#isComplete = isComplete
   }
 
   get held(): number {
@@ -150,9 +150,9 @@ class WholeSink implements Sink {
     this.#chunks.push(Buffer.from(chunk))
   }
 
-  end(_fetchedAt: EpochMs, _response: ResponseEnds): Decomposed {
+  end(_fetchedAt: EpochMs, response: ResponseEnds): Decomposed {
     this.#body = Buffer.concat(this.#chunks)
     this.#chunks = []
-    return { panes: [], storable: this.#backend.whole?.isComplete?.(this.#body) ?? true }
+    return { panes: [], storable: this.#isComplete(this.#body, response) }
   }
 }

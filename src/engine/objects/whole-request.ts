@@ -10,6 +10,7 @@ import type { Identity } from '../http/identity.ts'
 import type { BackendMarks } from '../marks.ts'
 import type { StreamTarget, Upstream } from '../ports.ts'
 import type { Answer, Client, Demands, FetchOver } from '../trip.ts'
+import type { Witness } from '../witness.ts'
 import type { ObjectCache, ObjectDemands, ObjectTerms } from './objects.ts'
 import type { WholeResult } from './whole-fetch.ts'
 import type { MarkedAt } from './whole-marks.ts'
@@ -27,6 +28,8 @@ export interface WholeCacheOptions {
   readonly patienceMs: { readonly slow: number; readonly down: number }
   /** What was purged or has changed; nothing unless told. */
   readonly marks?: Pick<BackendMarks, 'marksAbout'> | undefined
+  /** Where the database's data is watched. */
+  readonly witness?: Pick<Witness, 'vouchedForObject'> | undefined
   /** Shared by all databases of a process; one of its own unless told. */
   readonly backlog?: Backlog | undefined
   /** Hears of every query to the database when it is over. Must not throw. */
@@ -51,14 +54,14 @@ export interface WholeTrip {
   readonly key: Key
   readonly decision: Decision
   readonly marked: MarkedAt
-  readonly demands: Required<ObjectDemands>
+  readonly demands: ObjectDemands & { readonly freshFrom: EpochMs; readonly usableFrom: EpochMs }
 }
 
 /** Marks are about what was generated at or before them. A client that wants news wants no stale answer. */
 export const demandsOf = (
   { changedAt, purgedAt }: MarkedAt,
   { notBefore }: Demands,
-): Required<ObjectDemands> => ({
+): WholeTrip['demands'] => ({
   freshFrom: Math.max(notBefore, changedAt + 1),
   usableFrom: Math.max(notBefore, purgedAt + 1),
 })
@@ -94,6 +97,12 @@ export function noteStale(
   decision.reason = why.reason
   decision.detail = why.detail
 }
+
+/** Clients can cancel their queries by the ids that they gave them. Others that waited for the answer then ask themselves. */
+export const isCancelled = ({ cancellation }: Backend, result: WholeResult | undefined): boolean =>
+  result?.kind === 'broken' &&
+  result.response !== undefined &&
+  cancellation?.isCancellation(result.response.status, result.response.body) === true
 
 /** The answer where the database failed and nothing stored may be served instead. */
 export function brokenAnswer(decision: Decision, failure: DatabaseFailure): Answer {

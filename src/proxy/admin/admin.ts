@@ -14,6 +14,7 @@ import { limitsOf } from '../limits.ts'
 import type { AdminAnswer } from './answer.ts'
 import type { FleetAccess } from './fleet.ts'
 import { Guard } from './guard.ts'
+import type { LimitsAccess } from './limits.ts'
 import { LiveRequests } from './live.ts'
 import { type AdminCall, type Page, pagesOf } from './pages.ts'
 import type { PurgeAccess } from './purge.ts'
@@ -50,6 +51,8 @@ export interface AdminOptions {
   readonly ttl?: TtlAccess['ttl']
   /** The nodes that share a store with this one, where one can be shared. */
   readonly fleet?: FleetAccess['fleet']
+  /** The limits of clients, what is left of them, and what was used. */
+  readonly limits?: LimitsAccess['limits']
 }
 
 export interface ReloadReport {
@@ -146,11 +149,11 @@ class Desk {
       return { ...failure(405, `use ${allow}`), headers: { Allow: allow } }
     }
     const { isWriting = false, maxBodyBytes = usualBodyBytes } = page
-    const isChange = typeof isWriting === 'function' ? isWriting(url!.searchParams) : isWriting
+    const isChange = typeof isWriting === 'function' ? isWriting(url!.searchParams, method) : isWriting
     if (isChange && !this.#options.allowsWrites()) {
       return failure(403, 'this listener is read-only; admin.allowWrites changes that')
     }
-    const body = method === 'POST' ? await bodyOf(request, maxBodyBytes) : noBytes
+    const body = method === 'POST' || method === 'PUT' ? await bodyOf(request, maxBodyBytes) : noBytes
     if (typeof body === 'string') {
       response.shouldKeepAlive = false
       return failure(413, `a body may have ${maxBodyBytes} bytes`)

@@ -6,6 +6,7 @@ import { type AdminAnswer, json, jsonList, mistake, text } from './answer.ts'
 import { readExplained } from './explain.ts'
 import { explanationText } from './explain-text.ts'
 import { chooseNodes, viewOfFleet } from './fleet.ts'
+import { limitPages } from './limits.ts'
 import type { LiveRequests } from './live.ts'
 import { purgePages } from './purge.ts'
 import { shadowPages } from './shadow.ts'
@@ -29,7 +30,7 @@ export interface Page {
   /** Answers for everything below its path, which ends in a slash. */
   readonly isFolder?: boolean
   /** Changes something: only where writes are allowed. */
-  readonly isWriting?: boolean | ((parameters: URLSearchParams) => boolean)
+  readonly isWriting?: boolean | ((parameters: URLSearchParams, method: string) => boolean)
   /** How long a body may be; 1 MiB unless told. */
   readonly maxBodyBytes?: number
   /** `taken`: the page answers by itself. */
@@ -108,6 +109,7 @@ export function pagesOf(options: AdminOptions, live: LiveRequests): ReadonlyMap<
   for (const [path, page] of purgePages(options)) pages.set(path, page)
   for (const [path, page] of shadowPages(options)) pages.set(path, page)
   for (const [path, page] of ttlPages(options)) pages.set(path, page)
+  for (const [path, page] of limitPages(options)) pages.set(path, page)
   const index: Page = { methods: get, about: '', answer: () => text(200, indexOf(options.version, pages)) }
   pages.set('/', index).set('/-/', index)
   return pages

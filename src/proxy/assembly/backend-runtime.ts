@@ -18,9 +18,13 @@ import type { Store } from '../../stores/store.ts'
 import { Tracing } from '../../telemetry/tracing.ts'
 import { type StalenessReport, stalenessReport } from '../../ttl/staleness-report.ts'
 import { explainWire } from '../admin/explain.ts'
+import type { QuotaCounts } from '../quotas/counts.ts'
+import type { Limiters } from '../quotas/limiters.ts'
+import { Quota } from '../quotas/quota.ts'
 import { Handler } from '../request/handler.ts'
 import { ModeSwitch, policiesOf, type Settings } from '../request/settings.ts'
 import type { UpstreamState } from '../upstream/endpoint.ts'
+import type { Concurrency, QueueFigures } from '../upstream/slots.ts'
 import { onlyServer, TracedUpstream } from '../upstream/traced.ts'
 import type { HttpUpstream, UpstreamSettings } from '../upstream/upstream.ts'
 import { type SegmentFigures, SegmentWatcher } from '../upstream/witness.ts'
@@ -36,6 +40,10 @@ export interface BackendRuntimeFigures {
   readonly upstreams: readonly UpstreamState[]
   /** Queries since the start that no client waited for. */
   readonly background: BackgroundCounts
+  /** Queries that wait for their turn at the database. */
+  readonly queue: QueueFigures
+  /** Undefined where nobody is limited. */
+  readonly quota?: QuotaCounts | undefined
 }
 
 /** Where a database is, and how to log in there. */
@@ -57,6 +65,8 @@ export interface BackendRuntimeOptions {
   readonly marks: BackendMarks
   /** Where others fetch for the same store. */
   readonly claims?: Claims | undefined
+  /** Counts the tokens of clients. */
+  readonly limiters: Pick<Limiters, 'of'>
   /** Where what is learned is kept; in memory only without. */
   readonly evidenceCells?: Cells | undefined
   /** Where answers are kept as a whole. */
@@ -85,6 +95,7 @@ export class BackendRuntime {
   readonly #cache: IntervalCache
   readonly #flavour: FlavourWatch
   readonly #upstream: HttpUpstream
+  readonly #quota: Quota
   /** What was known about the database at the beginning. */
   readonly #known: Flavour | undefined
   readonly #witness: Witness | undefined
@@ -108,10 +119,11 @@ export class BackendRuntime {
     const connections = { connections: limits.upstreamConnections, idleTimeoutMs: limits.upstreamTimeoutMs }
     const onHeldCut = () => telemetry?.metrics.observeCut('held_connection')
     const onSlowReader = () => telemetry?.metrics.observeCut('slow_reader')
+    const concurrency = () => partOf(settings().concurrency, common.threads)
     // With one database there is nothing to choose: asking it is the probe.
     const probe = urls.length > 1 && { probe: { path: backend.flavour.path, intervalMs: probeMs } }
     const upstream = new TracedUpstream(
-      { ...address, ...connections, ...probe, url, clock, pace, via, onHeldCut },
+      { ...address, ...connections, ...probe, url, clock, pace, via, onHeldCut, concurrency },
       tracing,
     )
     const flavour = new FlavourWatch(backend.flavour, upstream, clock)
@@ -151,8 +163,15 @@ export class BackendRuntime {
       coalescing: true,
       ...(options.claims && { claims: options.claims }),
     })
+    this.#quota = new Quota({
+      ...{ backend: name, clock, limiters: options.limiters, log: telemetry?.log },
+      terms: () => settings().quota,
+      partition: () => settings().terms.identity,
+    })
     const { objects } = options
-    const whole = new WholeCache({ ...limits, ...parts, ...hooks, name, objects, marks, backlog })
+    const whole = new WholeCache({
+      ...{ ...limits, ...parts, ...hooks, name, objects, marks, backlog, witness },
+    })
     this.name = name
     this.handler = new Handler({
       ...limits,
@@ -172,6 +191,7 @@ export class BackendRuntime {
       via,
       settings,
       runtime,
+      quota: this.#quota,
     })
     this.#cache = cache
     this.sampling = cache.sampling
@@ -220,6 +240,8 @@ export class BackendRuntime {
       requests: this.handler.inFlight,
       upstreams: this.#upstream.upstreams(),
       background: this.#cache.background,
+      queue: this.#upstream.queue,
+      quota: this.#quota.isActive ? this.#quota.counts : undefined,
     }
   }
 
@@ -247,6 +269,14 @@ export class BackendRuntime {
     return this.#upstream.close()
   }
 }
+
+/** Each thread may send its part of the queries; at least one, or it could not serve. */
+const partOf = (all: Concurrency | undefined, threads: number): Concurrency | undefined =>
+  all && {
+    ...all,
+    limit: Math.max(1, Math.floor(all.limit / threads)),
+    queue: Math.ceil(all.queue / threads),
+  }
 
 function upstreamUrl(text: string): URL {
   const url = URL.parse(text)

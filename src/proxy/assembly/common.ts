@@ -47,6 +47,8 @@ export interface Common {
   /** Which share of the requests without a trace of their own is traced, while anybody listens. */
   readonly sampleRatio?: (() => number) | undefined
   readonly hooks: ServerHooks
+  /** That serve requests. */
+  readonly threads: number
 }
 
 type CommonOptions = Pick<
@@ -77,6 +79,7 @@ export function commonOf(options: CommonOptions): Common {
     via: parts.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
     shadowLog: parts.shadowLog ?? new ShadowLog({ clock, budget, onResult }),
     hooks: parts.hooks ?? {},
+    threads: parts.threads ?? 1,
   }
 }
 

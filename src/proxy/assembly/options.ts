@@ -23,6 +23,8 @@ export interface ProxyServerOptions {
   readonly databases: readonly DatabaseOptions[]
   /** Stores behind the memory of this process, by name; the server closes them. */
   readonly farStores?: ReadonlyMap<string, FarStore>
+  /** The far store in which the tokens of clients are counted; without one, in memory. */
+  readonly quotaStore?: string
   /** Looks on. */
   readonly telemetry?: Observer
   /** Which share of the requests without a trace of their own is traced, while anybody listens. */

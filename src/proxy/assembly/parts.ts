@@ -8,6 +8,7 @@ import type { Mark } from '../../core/mark.ts'
 import type { Vouched } from '../../core/witness.ts'
 import type { NotSampled, Sampled, SamplingOrder } from '../../engine/learning/sampling.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
+import type { LimitTarget } from '../../limits/registry-rows.ts'
 import type { Listener } from '../front/listener.ts'
 import type { Mode } from '../request/settings.ts'
 import type { Evidence, LearningHooks } from './backend-learning.ts'
@@ -54,6 +55,8 @@ export interface ServerHooks extends LearningHooks {
   readonly onVouched?: (backend: string, vouched: Vouched) => Promise<void>
   readonly onMode?: (backend: string, mode: Mode) => Promise<void>
   readonly onFlavour?: (backend: string, flavour: Flavour) => void
+  /** Stored limits have changed: threads that have them cached are to read them again. */
+  readonly onLimits?: (target: LimitTarget) => Promise<void>
 }
 
 /** What a server has, for those who answer its requests. */

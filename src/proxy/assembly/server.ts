@@ -17,6 +17,7 @@ import type { NamedStore } from '../../telemetry/store-families.ts'
 import type { SwitchableMode } from '../admin/shadow.ts'
 import type { SharedStore } from '../fleet/fleet.ts'
 import { SharedModes } from '../fleet/shared-modes.ts'
+import { Limiters } from '../quotas/limiters.ts'
 import type { Mode } from '../request/settings.ts'
 import type { SegmentFigures } from '../upstream/witness.ts'
 import type { LearningFigures } from './backend-learning.ts'
@@ -37,6 +38,7 @@ export interface ProxyServer {
   readonly purge: Purge
   /** What shadow mode has found out about any of them. */
   readonly shadowLog: ShadowLog
+  readonly limiters: Limiters
   /** The far stores that other nodes may share. */
   readonly sharedStores: readonly SharedStore[]
   /** Stops listening, lets requests under way finish within the drain limit, then closes everything. */
@@ -65,6 +67,13 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
   const common = commonOf(options)
   const { budget, via, shadowLog, pieces, backlog } = common
   const storage = parts.storage ?? ownStorage(options, budget)
+  const partsOf = (name: string | undefined) => storage.partsOf(storage.of(name))
+  const limiters = new Limiters({
+    clock,
+    cells: (partsOf(options.quotaStore).cells ?? partsOf(undefined).cells)!,
+    terms: () => databases[0]?.settings().quota,
+    onChange: parts.hooks?.onLimits,
+  })
   const objectCaches = objectCachesOf(storage, common)
   const backendRuntimes = databases.map((database) => {
     const store = storage.of(database.farStore)
@@ -77,7 +86,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     }
     const known = parts.known?.get(name)
     const backendRuntime = new BackendRuntime(common, {
-      ...{ ...database, store, mark, known },
+      ...{ ...database, store, mark, known, limiters },
       ...{ marks: marks.of(name), claims, evidenceCells, objects: objectCaches(store) },
     })
     return { ...database, store, marks, backendRuntime }
@@ -102,6 +111,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     await Promise.all(backendRuntimes.map(({ backendRuntime }) => backendRuntime.close()))
     await purge.close()
     await Promise.all(backendRuntimes.map(({ backendRuntime }) => backendRuntime.learning.close()))
+    await limiters.close()
     await parts.beforeStoresClose?.()
     await storage.close()
   }
@@ -135,6 +145,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
     leases: () => storage.leases(),
     purge,
     shadowLog,
+    limiters,
     databases: backendRuntimes.map((each) => ({
       name: each.name,
       backendRuntime: each.backendRuntime,
@@ -192,7 +203,11 @@ function ownStorage(options: ProxyServerOptions, budget: Budget): Storage {
   const { maxBucketsPerShape } = limits
   const retentionMs = retentionOf(options)
   const memory = store({ clock, budget, retentionMs, maxBucketsPerShape })
-  return new Tiers({ clock, memory, farStores, telemetry, retentionMs, onMarks: parts?.hooks?.onMarks })
+  const objectBytes = limits.memoryBytes * objectShare
+  return new Tiers({
+    ...{ clock, memory, farStores, telemetry, retentionMs, objectBytes },
+    onMarks: parts?.hooks?.onMarks,
+  })
 }
 
 interface SharedModesParts {

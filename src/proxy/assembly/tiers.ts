@@ -8,6 +8,7 @@ import type { Cells } from '../../stores/cells.ts'
 import type { StoreCondition } from '../../stores/figures.ts'
 import { guardedCells, StoreGuard } from '../../stores/guard.ts'
 import type { OpenedStore } from '../../stores/kind.ts'
+import { memoryCells } from '../../stores/memory/cells.ts'
 import type { Store } from '../../stores/store.ts'
 import { type TieredStore, tieredStore } from '../../stores/tiered.ts'
 import type { NamedStore } from '../../telemetry/store-families.ts'
@@ -35,6 +36,8 @@ export interface TiersOptions {
   readonly telemetry: Observer | undefined
   /** How long marks are kept. */
   readonly retentionMs: number
+  /** What bodies of objects may take in the cells of memory; see `memoryCells`. */
+  readonly objectBytes?: number
   /** Told what marks of a store are in force; '' is memory alone. */
   readonly onMarks?: ((store: string, marks: readonly Mark[]) => Promise<void>) | undefined
 }
@@ -43,7 +46,7 @@ export interface StoreParts {
   readonly marks: Marks
   /** Where others, threads or nodes, fetch for it. */
   readonly claims?: Claims | undefined
-  /** Where it has some that outlive this process or are shared. */
+  /** Those of memory are lost with the process. */
   readonly cells?: Cells | undefined
   /** For what is learned, where the store outlives this process or is shared; only in the thread that has the store. */
   readonly evidenceCells?: Cells | undefined
@@ -84,10 +87,13 @@ export class Tiers implements Storage {
   readonly #options: TiersOptions
 
   constructor(options: TiersOptions) {
-    const { clock, memory, farStores, retentionMs } = options
+    const { clock, memory, farStores, retentionMs, objectBytes } = options
     this.#options = options
     this.#memory = memory
-    this.#parts.set(memory, { marks: new Marks({ clock, retentionMs, onChange: this.#onChangeOf('') }) })
+    this.#parts.set(memory, {
+      marks: new Marks({ clock, retentionMs, onChange: this.#onChangeOf('') }),
+      cells: memoryCells({ clock, ...(objectBytes !== undefined && { maxBytes: objectBytes }) }),
+    })
     for (const [name, far] of farStores) {
       if ('state' in far) {
         const { engine, ...health } = far

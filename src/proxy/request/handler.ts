@@ -18,7 +18,9 @@ import type { Visit } from '../../telemetry/record.ts'
 import type { Arrivals } from '../front/arrivals.ts'
 import { type Body, type ForwardBody, hasBody, smallBodyOf } from '../front/body.ts'
 import type { Asked, Reply } from '../front/exchange.ts'
+import type { Quota } from '../quotas/quota.ts'
 import type { HttpUpstream } from '../upstream/upstream.ts'
+import { chargeWhole, whenAdmitted } from './admission.ts'
 import { Cancels } from './cancels.ts'
 import { type Incoming, readTarget } from './incoming.ts'
 import { Outgoing, type OutgoingOptions } from './outgoing.ts'
@@ -38,6 +40,7 @@ export interface HandlerOptions extends OutgoingOptions {
   readonly flavour: FlavourWatch
   /** Read once per request. */
   readonly settings: () => Settings
+  readonly quota?: Quota | undefined
   readonly maxRequestBytes: number
   /** Complete requests under way. */
   readonly maxRequests: number
@@ -123,8 +126,19 @@ export class Handler {
     if (!isQuery && this.#cancels.isSettledHere(incoming)) return this.#own.cancelled(outgoing)
     if (hasBody(request)) return this.#gather(request, outgoing, { incoming, isQuery })
     if (this.#isOneTooMany(outgoing)) return this.#overloaded(outgoing)
-    if (isQuery) return this.#query(outgoing, withBody(incoming, noBytes))
-    return this.#renderer.forward(outgoing, { ...incoming, body: null }, notARangeQuery)
+    return this.#admitted(outgoing, incoming, () =>
+      isQuery
+        ? this.#query(outgoing, withBody(incoming, noBytes))
+        : this.#renderer.forward(outgoing, { ...incoming, body: null }, notARangeQuery),
+    )
+  }
+
+  #admitted(
+    outgoing: Outgoing,
+    { headers }: Incoming,
+    proceed: () => MaybePromise<void>,
+  ): MaybePromise<void> {
+    return whenAdmitted(outgoing, { quota: this.#options.quota, own: this.#own, headers }, proceed)
   }
 
   /** Requests are counted when they are complete: slow clients do not use up what others need. */
@@ -164,7 +178,7 @@ export class Handler {
   #queryWithBody(outgoing: Outgoing, incoming: Incoming, body: Body): MaybePromise<void> {
     if (body instanceof Buffer) {
       if (this.#isOneTooMany(outgoing)) return this.#overloaded(outgoing)
-      return this.#query(outgoing, withBody(incoming, body))
+      return this.#admitted(outgoing, incoming, () => this.#query(outgoing, withBody(incoming, body)))
     }
     if (body === 'gone') return this.#own.clientGone(outgoing)
     if (body === 'no room') return this.#noRoom(outgoing)
@@ -181,7 +195,10 @@ export class Handler {
     if (body === 'gone') return this.#own.clientGone(outgoing)
     if (body === 'no room') return this.#noRoom(outgoing)
     if (body instanceof Uint8Array && this.#isOneTooMany(outgoing)) return this.#overloaded(outgoing)
-    return this.#renderer.forward(outgoing, { ...incoming, body }, notARangeQuery)
+    outgoing.hasUnreadBody = !(body instanceof Uint8Array)
+    return this.#admitted(outgoing, incoming, () =>
+      this.#renderer.forward(outgoing, { ...incoming, body }, notARangeQuery),
+    )
   }
 
   #noRoom(outgoing: Outgoing): void {
@@ -221,11 +238,16 @@ export class Handler {
       maxStaleMs,
       target: outgoing,
       client: outgoing,
+      meter: outgoing.ticket,
     }
     const { cache } = this.#options
-    outgoing.isForwarded = mode === 'shadow'
-    const answer =
-      mode === 'shadow' ? cache.shadow(request, outgoing.decision) : cache.serve(request, outgoing.decision)
+    if (mode === 'shadow') {
+      outgoing.isForwarded = true
+      return this.#renderer.charged(outgoing, async () =>
+        this.#renderer.render(outgoing, wire, await cache.shadow(request, outgoing.decision)),
+      )
+    }
+    const answer = cache.serve(request, outgoing.decision)
     return answer instanceof Promise
       ? answer.then((late) => this.#renderer.render(outgoing, wire, late))
       : this.#renderer.render(outgoing, wire, answer)
@@ -244,14 +266,16 @@ export class Handler {
   }
 
   #kept(outgoing: Outgoing, plan: WholePlan, demands: Demands): MaybePromise<void> {
-    outgoing.question = plan.text
+    outgoing.kept = plan
+    outgoing.question = this.#options.backend.presentation?.requestText?.(plan.request) ?? plan.text
     const answer = this.#whole.serve(outgoing, plan, demands)
     if (!('bypass' in answer)) outgoing.endpoint = plan.endpoint
     const render = (given: Answer | Bypass<string>) =>
       'bypass' in given
         ? this.#renderer.forwardQuery(outgoing, plan.request, given)
         : this.#renderer.render(outgoing, plan.request, given)
-    return answer instanceof Promise ? answer.then(render) : render(answer)
+    const pending = answer instanceof Promise ? answer.then(render) : render(answer)
+    return pending instanceof Promise ? pending.then(() => chargeWhole(outgoing)) : pending
   }
 }
 

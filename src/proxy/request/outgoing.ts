@@ -1,5 +1,12 @@
 /** Everything that is written to a client: head with the decision in it, and body. */
-import type { ErrorAnswer, HeaderList, Plan, Recomposed, WireRequest } from '../../backends/backend.ts'
+import type {
+  ErrorAnswer,
+  HeaderList,
+  Plan,
+  Recomposed,
+  WholePlan,
+  WireRequest,
+} from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { type Decision, newDecision, resetDecision } from '../../core/decision.ts'
 import type { Pane } from '../../core/pane.ts'
@@ -17,6 +24,7 @@ import type { Asked, Reply } from '../front/exchange.ts'
 import { maxShortBytes, type ShortBody } from '../front/send-buffer.ts'
 import { memoryOf, sendWhole } from '../front/send-whole.ts'
 import { type Patience, StallWatch } from '../front/stall.ts'
+import type { Ticket } from '../quotas/ticket.ts'
 import { type MemoryOptions, ReplyMemory } from './reply-memory.ts'
 
 export interface OutgoingOptions extends Patience, PackOptions, MemoryOptions {
@@ -47,12 +55,18 @@ export class Outgoing implements Client, StreamTarget, Visit {
   readonly decision: Decision = newDecision()
   readonly trace: SpanIds | undefined
   plan: Plan | undefined
+  /** Where its answer is kept as a whole. */
+  kept: WholePlan | undefined
   wire: WireRequest | undefined
   question: string | undefined
   endpoint: string | undefined
   isForwarded = false
   /** Whether it counts as a request under way. */
   isCounted = false
+  /** The body of the request is still arriving: after a refusal the connection cannot be used again. */
+  hasUnreadBody = false
+  /** Where the client is limited. */
+  ticket: Ticket | undefined
   bytes = 0
   readonly #request: Asked
   readonly #response: Reply
@@ -311,6 +325,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
 
   #ownHeaders(headers: HeaderList): string[] {
     const list = decisionHeaders(this.decision, headers)
+    if (this.ticket !== undefined) list.push(...this.ticket.fields)
     list.push('Server-Timing', serverTiming(this.decision, this.totalMs), 'Via', `1.1 ${this.#options.via}`)
     return list
   }

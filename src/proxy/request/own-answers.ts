@@ -3,6 +3,8 @@ import type { Backend } from '../../backends/backend.ts'
 import { type RefusalReason, resetDecision } from '../../core/decision.ts'
 import { errorAnswerOf, failureMessage } from '../../engine/http/plan-request.ts'
 import type { Broken } from '../../engine/ports.ts'
+import type { Refusal } from '../../limits/limit.ts'
+import { exceededLimits, refusalAnswer } from '../quotas/refusal-answer.ts'
 import type { Outgoing } from './outgoing.ts'
 
 const statusOf: Record<RefusalReason, number> = {
@@ -11,6 +13,10 @@ const statusOf: Record<RefusalReason, number> = {
   loop: 508,
   only_if_cached: 504,
   bad_request: 400,
+  over_quota: 429,
+  quota_never: 429,
+  quota_unavailable: 503,
+  queue_full: 503,
 }
 
 export class OwnAnswers {
@@ -27,8 +33,27 @@ export class OwnAnswers {
     this.#error(outgoing, statusOf[reason], `windowpane: ${message}`)
   }
 
+  /** The quota of the client does not permit the request. The same answer for all kinds of databases. */
+  overQuota(outgoing: Outgoing, refusal: Refusal, entity: string): void {
+    const { status, reason, headers, body } = refusalAnswer(refusal)
+    resetDecision(outgoing.decision)
+    outgoing.decision.outcome = 'refused'
+    outgoing.decision.reason = reason
+    outgoing.decision.detail = `${exceededLimits(refusal).join(', ')} of ${entity}`
+    // The answer has the fields of the refusal instead.
+    outgoing.ticket = undefined
+    if (outgoing.hasUnreadBody) outgoing.closeAfterResponse()
+    outgoing.whole(status, headers, Buffer.from(body))
+  }
+
   /** The database did not answer. */
   broken(outgoing: Outgoing, broken: Broken): void {
+    if (broken.reason === 'queue_full') {
+      const remedy = 'try again, or raise the concurrency of the backend'
+      this.refuse(outgoing, 'queue_full', `the database has as many queries as it may have; ${remedy}`)
+      outgoing.decision.detail = broken.detail
+      return
+    }
     const { decision } = outgoing
     const { status, reason, message } = failureMessage(broken)
     resetDecision(decision)

@@ -58,6 +58,8 @@ export class Renderer {
         })
       case 'not-cached':
         return this.#own.refuse(outgoing, 'only_if_cached', 'the answer is not stored as a whole')
+      case 'over-quota':
+        return this.#own.overQuota(outgoing, answer.refusal, outgoing.ticket!.entity)
       case 'client-gone':
         return outgoing.isCancelled ? undefined : this.#own.clientGone(outgoing)
       default:
@@ -66,7 +68,8 @@ export class Renderer {
   }
 
   #object(outgoing: Outgoing, wire: WireRequest, answer: ObjectReply): MaybePromise<void> {
-    const headers = objectHeaders(answer)
+    const own = this.#backend.presentation?.ownHeaders?.(outgoing.kept!, this.#newId)
+    const headers = objectHeaders(answer).concat(own ?? [])
     if (isNotModified(wire.headers, answer.etag)) return outgoing.notModified(headers)
     const orForward = (isSent: boolean) =>
       isSent ? undefined : this.forwardQuery(outgoing, wire, { bypass: 'memory_exhausted' })
@@ -79,7 +82,25 @@ export class Renderer {
     return this.forward(outgoing, { ...wire, body, isQuery: true }, why)
   }
 
-  async forward(outgoing: Outgoing, request: ForwardRequest, why: Bypass<string>): Promise<void> {
+  forward(outgoing: Outgoing, request: ForwardRequest, why: Bypass<string>): Promise<void> {
+    return this.charged(outgoing, () => this.#forward(outgoing, request, why))
+  }
+
+  /** Passes a request on once its flat cost is paid, and gives that back where the database failed or the client left. */
+  async charged(outgoing: Outgoing, pass: () => Promise<void>): Promise<void> {
+    if (outgoing.ticket === undefined) return pass()
+    const charge = await outgoing.ticket.chargeForwarded()
+    if ('refusal' in charge) {
+      this.#own.overQuota(outgoing, charge.refusal, outgoing.ticket!.entity)
+      return
+    }
+    await pass()
+    const { outcome, upstreamStatus = 0 } = outgoing.decision
+    if (outcome === 'error' || outcome === 'refused' || upstreamStatus >= 500 || outgoing.isGone)
+      charge.refund()
+  }
+
+  async #forward(outgoing: Outgoing, request: ForwardRequest, why: Bypass<string>): Promise<void> {
     const { decision } = outgoing
     outgoing.isForwarded = true
     resetDecision(decision)

@@ -6,6 +6,8 @@ import type { HeaderList } from '../../backends/backend.ts'
 import type { Identity } from '../../engine/http/identity.ts'
 import type { WholeSettings } from '../../engine/objects/whole-terms.ts'
 import type { TtlPolicy } from '../../ttl/policy.ts'
+import type { QuotaTerms } from '../quotas/terms.ts'
+import type { Concurrency } from '../upstream/slots.ts'
 
 /**
  * `off`: everything is passed on; `shadow`: too, and what the cache would say is compared with the database's answer;
@@ -47,6 +49,10 @@ export interface RuledTerms extends Terms {
 export interface Settings {
   readonly terms: Terms
   readonly rules: readonly Rule[]
+  /** Undefined where nobody is limited. */
+  readonly quota?: QuotaTerms | undefined
+  /** Undefined where the database may be given any number of queries at once. */
+  readonly concurrency?: Concurrency | undefined
   /** How answers are cached as a whole; none are without it. */
   readonly whole?: WholeSettings | undefined
   /** Set while running, instead of the mode in `terms`. A rule may be more careful than it, never less. */

@@ -43,7 +43,25 @@ export class WholeRequests {
     return plan !== undefined && flavour.noteRequest(wire.headers).isKnown ? plan : undefined
   }
 
-  serve(outgoing: Outgoing, plan: WholePlan, demands: Demands): MaybePromise<Answer> | Bypass<string> {
+  serve(
+    outgoing: Outgoing,
+    plan: WholePlan,
+    demands: Demands,
+  ): MaybePromise<Answer | Bypass<string>> | Bypass<string> {
+    const isSpent = outgoing.ticket?.isSpent === true && !demands.onlyIfCached
+    return isSpent ? this.#serveSpent(outgoing, plan, demands) : this.#serve(outgoing, plan, demands)
+  }
+
+  /** A client whose tokens are spent gets what is stored. The database is asked for it once it has tokens again. */
+  async #serveSpent(outgoing: Outgoing, plan: WholePlan, demands: Demands): Promise<Answer | Bypass<string>> {
+    const stored = await this.#serve(outgoing, plan, { ...demands, onlyIfCached: true })
+    if ('bypass' in stored || stored.kind !== 'not-cached') return stored
+    const charge = await outgoing.ticket!.chargeForwarded()
+    if ('refusal' in charge) return { kind: 'over-quota', refusal: charge.refusal }
+    return this.#serve(outgoing, plan, demands)
+  }
+
+  #serve(outgoing: Outgoing, plan: WholePlan, demands: Demands): MaybePromise<Answer> | Bypass<string> {
     const { settings, whole } = this.#options
     const inForce = settings()
     const { request } = plan

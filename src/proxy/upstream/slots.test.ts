@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { Slot, type SlotKind, Slots } from './slots.ts'
+import { type Concurrency, Slot, type SlotKind, Slots } from './slots.ts'
 
-function setUp(connections = 8) {
+function setUp(connections = 8, concurrency?: () => Concurrency | undefined) {
   const clock = fakeClock()
-  const slots = new Slots(clock, connections)
+  const slots = new Slots(clock, connections, concurrency)
   const log: string[] = []
   const enter = (kind: SlotKind, name: string = kind): Slot => {
     const slot = new Slot(slots, kind, {
       start: () => log.push(name),
       cut: () => {
         log.push(`cut ${name}`)
+        slot.leave()
+      },
+      refuse: (detail) => {
+        log.push(`refused ${name} (${detail})`)
         slot.leave()
       },
     })
@@ -89,4 +93,85 @@ test('the queue for a share counts as waiting', async () => {
   enter('forward', 'd')
   await clock.advance(2_000)
   assert.equal(told(), 'a b c cut a d')
+})
+
+const limited = (concurrency: Concurrency | undefined) => {
+  const settings = { concurrency }
+  return { ...setUp(8, () => settings.concurrency), settings }
+}
+
+test('no more queries than permitted are at the database, and the others follow in the order of their coming', () => {
+  const { enter, told, slots } = limited({ limit: 2, queue: 10, waitMs: 1000 })
+  const all = [enter('fetch', 'a'), enter('forward', 'b'), enter('fetch', 'c'), enter('forward', 'd')]
+  assert.equal(told(), 'a b')
+  assert.equal(slots.queue.length, 2)
+  all[1]!.leave()
+  assert.equal(told(), 'c')
+  all[0]!.leave()
+  assert.equal(told(), 'd')
+  assert.equal(slots.queue.length, 0)
+  assert.equal(slots.queue.waited, 2)
+})
+
+test('a query that finds the queue full is refused, after its caller has the call in hand', async () => {
+  const { clock, enter, told, slots } = limited({ limit: 1, queue: 1, waitMs: 1000 })
+  enter('fetch', 'a')
+  enter('fetch', 'b')
+  enter('fetch', 'c')
+  assert.equal(told(), 'a')
+  await clock.advance(0)
+  assert.equal(told(), 'refused c (1 queries wait already)')
+  assert.deepEqual({ ...slots.queue }, { length: 1, waited: 0, waitedMs: 0, refused: 1 })
+})
+
+test('a query waits no longer than permitted', async () => {
+  const { clock, enter, told, slots } = limited({ limit: 1, queue: 5, waitMs: 1000 })
+  const first = enter('fetch', 'a')
+  enter('fetch', 'b')
+  await clock.advance(600)
+  enter('fetch', 'c')
+  await clock.advance(400)
+  assert.equal(told(), 'a refused b (not sent within 1000 ms)')
+  first.leave()
+  assert.equal(told(), 'c')
+  await clock.advance(60_000)
+  assert.equal(told(), '')
+  assert.deepEqual({ ...slots.queue }, { length: 0, waited: 2, waitedMs: 1400, refused: 1 })
+})
+
+test('a query that is given up while it waits leaves the queue to the others', async () => {
+  const { clock, enter, told, slots } = limited({ limit: 1, queue: 1, waitMs: 1000 })
+  enter('fetch', 'a')
+  enter('fetch', 'b').leave()
+  enter('fetch', 'c')
+  await clock.advance(0)
+  assert.equal(told(), 'a')
+  assert.equal(slots.queue.length, 1)
+})
+
+test('a refused query does not take the place of another one that waits', async () => {
+  const { clock, enter, told } = limited({ limit: 1, queue: 1, waitMs: 1000 })
+  const first = enter('fetch', 'a')
+  enter('fetch', 'b')
+  enter('fetch', 'c')
+  await clock.advance(0)
+  told()
+  first.leave()
+  assert.equal(told(), 'b')
+})
+
+test('a limit that a reload has raised lets those who wait go first', () => {
+  const { enter, told, settings } = limited({ limit: 1, queue: 5, waitMs: 1000 })
+  enter('fetch', 'a')
+  enter('fetch', 'b')
+  settings.concurrency = { limit: 2, queue: 5, waitMs: 1000 }
+  enter('fetch', 'c')
+  assert.equal(told(), 'a b')
+})
+
+test('probes are never held up', () => {
+  const { enter, told } = limited({ limit: 1, queue: 0, waitMs: 1000 })
+  enter('fetch')
+  enter('probe')
+  assert.equal(told(), 'fetch probe')
 })

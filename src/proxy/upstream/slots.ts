@@ -2,17 +2,43 @@
  * Who may use the connections to a database. Forwarded requests get a part of them, uploads that are still arriving a smaller
  * part, so that slow clients cannot keep the cache from asking the database. A client that reads a forwarded answer more slowly than
  * the database sends it keeps its connection only as long as nobody waits for one.
+ *
+ * Where the database may have a limited number of queries at once, further ones wait in one queue, in order and for a bounded
+ * time. A query that cannot wait is refused.
  */
 import type { Clock, Timer } from '../../core/clock.ts'
 
-/** `fetch`: for the cache. `forward`: passed on, and complete. `upload`: passed on while it arrives. */
-export type SlotKind = 'fetch' | 'forward' | 'upload'
+/**
+ * `fetch`: for the cache. `forward`: passed on, and complete. `upload`: passed on while it arrives. `probe`: asks only how the
+ * database is, and is never held up.
+ */
+export type SlotKind = 'fetch' | 'forward' | 'upload' | 'probe'
+
+/** How many queries a database may have at once. */
+export interface Concurrency {
+  readonly limit: number
+  /** Further queries that may wait. */
+  readonly queue: number
+  /** How long one of them may wait. */
+  readonly waitMs: number
+}
+
+export interface QueueFigures {
+  /** Queries that wait now. */
+  readonly length: number
+  /** Queries since the start that had to wait, and how long all of them together. */
+  readonly waited: number
+  readonly waitedMs: number
+  readonly refused: number
+}
 
 export interface SlotUser {
   /** A connection may be used from now on. Called at most once. */
   start(): void
   /** The connection is needed for others. */
   cut(): void
+  /** The query is not sent, because of the limit of concurrency. Called instead of `start`, never before `enter` has returned. */
+  refuse(detail: string): void
 }
 
 /** A reader that takes nothing for this long, while others wait, loses its connection. */
@@ -23,13 +49,32 @@ export class Slots {
   readonly #waiting: Slot[] = []
   /** Those whose clients are slower than the database, the longest first. */
   readonly #held = new Set<Slot>()
-  readonly #running: Record<SlotKind, number> = { fetch: 0, forward: 0, upload: 0 }
+  readonly #running: Record<SlotKind, number> = { fetch: 0, forward: 0, upload: 0, probe: 0 }
+  readonly #concurrency: () => Concurrency | undefined
   #connections: number
   #timer: Timer | undefined
+  #waited = 0
+  #waitedMs = 0
+  #refused = 0
 
-  constructor(clock: Clock, connections: number) {
+  /** `concurrency` is asked for each query: a reload takes effect with the next one. */
+  constructor(
+    clock: Clock,
+    connections: number,
+    concurrency: () => Concurrency | undefined = () => undefined,
+  ) {
     this.#clock = clock
     this.#connections = connections
+    this.#concurrency = concurrency
+  }
+
+  get queue(): QueueFigures {
+    return {
+      length: this.#waiting.length,
+      waited: this.#waited,
+      waitedMs: this.#waitedMs,
+      refused: this.#refused,
+    }
   }
 
   configure(connections: number): void {
@@ -38,15 +83,17 @@ export class Slots {
   }
 
   enter(slot: Slot): void {
+    // A reload may have raised the limit: whoever waits goes first.
+    if (this.#waiting.length > 0) this.#admit()
     if (this.#hasRoomFor(slot.kind)) this.#start(slot)
-    else this.#waiting.push(slot)
+    else this.#wait(slot)
     this.#relieve()
   }
 
   leave(slot: Slot): void {
     this.#held.delete(slot)
     if (slot.isRunning) this.#running[slot.kind]--
-    else this.#waiting.splice(this.#waiting.indexOf(slot), 1)
+    else this.#stopWaiting(slot)
     this.#admit()
   }
 
@@ -61,10 +108,41 @@ export class Slots {
   }
 
   #hasRoomFor(kind: SlotKind): boolean {
+    if (kind === 'probe') return true
+    const { fetch, forward, upload } = this.#running
+    const { limit = Number.POSITIVE_INFINITY } = this.#concurrency() ?? {}
+    if (fetch + forward + upload >= limit) return false
     if (kind === 'fetch') return true
-    const { forward, upload } = this.#running
     if (forward + upload >= partOf(this.#connections, forwardShare)) return false
     return kind === 'forward' || upload < partOf(this.#connections, uploadShare)
+  }
+
+  #wait(slot: Slot): void {
+    const concurrency = this.#concurrency()
+    if (concurrency !== undefined && this.#waiting.length >= concurrency.queue) {
+      queueMicrotask(() => this.#refuse(slot, `${this.#waiting.length} queries wait already`))
+      return
+    }
+    this.#waiting.push(slot)
+    slot.waitsSince = this.#clock.elapsed()
+    if (concurrency === undefined) return
+    const { waitMs } = concurrency
+    slot.deadline = this.#clock.after(waitMs, () => this.#refuse(slot, `not sent within ${waitMs} ms`))
+  }
+
+  #refuse(slot: Slot, detail: string): void {
+    if (slot.isOver) return
+    this.#refused++
+    slot.user.refuse(detail)
+  }
+
+  #stopWaiting(slot: Slot): void {
+    slot.deadline?.cancel()
+    const place = this.#waiting.indexOf(slot)
+    if (place < 0) return
+    this.#waiting.splice(place, 1)
+    this.#waited++
+    this.#waitedMs += this.#clock.elapsed() - slot.waitsSince
   }
 
   #start(slot: Slot): void {
@@ -78,7 +156,7 @@ export class Slots {
     for (let i = 0; i < this.#waiting.length; ) {
       const slot = this.#waiting[i]!
       if (this.#hasRoomFor(slot.kind)) {
-        this.#waiting.splice(i, 1)
+        this.#stopWaiting(slot)
         this.#start(slot)
       } else i++
     }
@@ -123,7 +201,10 @@ export class Slot {
   readonly user: SlotUser
   /** Kept by Slots. */
   isRunning = false
+  isOver = false
   heldAt = 0
+  waitsSince = 0
+  deadline: Timer | undefined
   readonly #slots: Slots
 
   constructor(slots: Slots, kind: SlotKind, user: SlotUser) {
@@ -138,6 +219,7 @@ export class Slot {
 
   /** Called once, when the request is over. */
   leave(): void {
+    this.isOver = true
     this.#slots.leave(this)
   }
 

@@ -11,7 +11,7 @@ import { Endpoint, type UpstreamState, type UpstreamTls } from './endpoint.ts'
 import { type Cargo, RequestJourney } from './journey.ts'
 import { Pace } from './pace.ts'
 import { ResponseReader } from './response.ts'
-import { Slot, type SlotKind, Slots } from './slots.ts'
+import { type Concurrency, type QueueFigures, Slot, type SlotKind, Slots } from './slots.ts'
 
 export interface ProbeOptions {
   /** A path that every database of this kind answers, such as that of a flavour probe. */
@@ -43,6 +43,8 @@ export interface UpstreamOptions extends UpstreamSettings {
   readonly pace?: Pace | undefined
   /** Called when a slow reader loses its connection to others that wait for one. */
   readonly onHeldCut?: (() => void) | undefined
+  /** Asked for each query; unlimited unless told. */
+  readonly concurrency?: (() => Concurrency | undefined) | undefined
 }
 
 /** A query has been read whole, for planning; the body of anything else may still be arriving. */
@@ -68,9 +70,9 @@ export class HttpUpstream implements Upstream {
   #preferredEncoding: Encoding = 'gzip'
   #hasPrefix = false
 
-  constructor({ clock, via, pace = new Pace(), onHeldCut, ...settings }: UpstreamOptions) {
+  constructor({ clock, via, pace = new Pace(), onHeldCut, concurrency, ...settings }: UpstreamOptions) {
     this.#clock = clock
-    this.#slots = new Slots(clock, settings.connections)
+    this.#slots = new Slots(clock, settings.connections, concurrency)
     this.#onHeldCut = onHeldCut
     this.#pace = pace
     this.#via = via
@@ -79,6 +81,11 @@ export class HttpUpstream implements Upstream {
 
   get preferredEncoding(): Encoding {
     return this.#preferredEncoding
+  }
+
+  /** Queries that wait for their turn at the database. */
+  get queue(): QueueFigures {
+    return this.#slots.queue
   }
 
   /** Whether the path of a URL goes before that of every request. */
@@ -175,6 +182,7 @@ export class HttpUpstream implements Upstream {
         reader.cut()
         this.#onHeldCut?.()
       },
+      refuse: (detail) => reader.fail({ reason: 'queue_full', detail }),
     })
     const reader = new ResponseReader(handler, { clock, idleTimeoutMs, journey, pace, slot })
     slot.enter()
@@ -204,7 +212,7 @@ export class HttpUpstream implements Upstream {
     const request = { method: 'GET', path, search: '', headers: [], body: null }
     const cargo = this.#cargo(request, this.#requestHeaders([]))
     const patienceMs = Math.min(intervalMs, maxProbeMs)
-    this.#begin(new Endpoints([endpoint], true), { ...cargo, patienceMs, isProbe: true }, deaf)
+    this.#begin(new Endpoints([endpoint], true), { ...cargo, patienceMs, isProbe: true, slot: 'probe' }, deaf)
   }
 }
 

@@ -1,4 +1,5 @@
 /** A cell as columns of its table, and back. */
+import { levelsIn, levelsText } from '../bucket-text.ts'
 import { clockEntries } from '../cell-names.ts'
 import type { Cell } from '../cells.ts'
 import type { Row } from './library.ts'
@@ -20,11 +21,12 @@ const never = 0n
 
 /** The values of `writtenColumns`. */
 export function columnsOf(cell: Cell): unknown[] {
-  const { rev, kind, v, collectAt, attributes = {}, level, value } = cell
+  const { rev, kind, v, collectAt, attributes = {}, levels, value } = cell
   const collection = collectAt === 'never' ? never : BigInt(collectAt)
   const figures = clockEntries.map(([member, name]) => [name, cell.clocks[member]] as const)
-  const known = [...figures, ['level', level] as const].filter(([, figure]) => figure !== undefined)
+  const known = figures.filter(([, figure]) => figure !== undefined)
   const texts = Object.entries(attributes).filter(([, text]) => typeof text === 'string')
+  if (levels !== undefined) texts.push(['levels', levelsText(levels)])
   const integers = Object.entries(attributes).flatMap(([name, number]) =>
     typeof number === 'number' ? [[name, BigInt(number)] as const] : [],
   )
@@ -35,12 +37,11 @@ export function columnsOf(cell: Cell): unknown[] {
 /** `row` has all of `writtenColumns`. */
 export function cellIn(row: Row): Cell {
   const figures = (row['figures'] ?? {}) as Readonly<Record<string, number>>
-  const texts = (row['texts'] ?? {}) as Readonly<Record<string, string>>
+  const { levels, ...texts } = (row['texts'] ?? {}) as Readonly<Record<string, string>>
   const integers = Object.entries((row['integers'] ?? {}) as Readonly<Record<string, bigint>>)
   const attributes = { ...texts, ...Object.fromEntries(integers.map(([name, n]) => [name, Number(n)])) }
   const known = clockEntries.filter(([, name]) => figures[name] !== undefined)
   const collection = row['collect_at'] as bigint
-  const { level } = figures
   return {
     rev: row['rev'] as string,
     kind: row['kind'] as string,
@@ -48,7 +49,7 @@ export function cellIn(row: Row): Cell {
     clocks: Object.fromEntries(known.map(([member, name]) => [member, figures[name]])),
     collectAt: collection === never ? 'never' : Number(collection),
     value: row['value'] as Buffer,
-    ...(level !== undefined && { level }),
+    ...(levels !== undefined && { levels: levelsIn(levels) }),
     ...(Object.keys(attributes).length > 0 && { attributes }),
   }
 }

@@ -1,10 +1,11 @@
 /**
  * Cells in DynamoDB: an item each, whose members and attributes are attributes of the item under their own names, so that
- * readers in other languages need nothing but this list: kind, v, rev, value, level, fresh_until, stale_until, error_until,
+ * readers in other languages need nothing but this list: kind, v, rev, value, levels (bucket-text.ts), fresh_until, stale_until, error_until,
  * lease_until and refilled_at (milliseconds), ttl (seconds).
  */
 import { hash } from 'node:crypto'
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb'
+import { levelsIn, levelsText } from '../bucket-text.ts'
 import { clockEntries, reservedNames } from '../cell-names.ts'
 import type { Cell, CellAttributes, CellCapabilities, CellClocks, Revision } from '../cells.ts'
 import type { CellCommit, CellEngine } from '../rows/cell-engine.ts'
@@ -129,9 +130,9 @@ function conditionOn(expected: Revision | undefined) {
   }
 }
 
-function itemOf({ kind, v, rev, value, level, collectAt, clocks, attributes = {} }: Cell): Item {
+function itemOf({ kind, v, rev, value, levels, collectAt, clocks, attributes = {} }: Cell): Item {
   const item: Item = { kind: { S: kind }, v: numeral(v), rev: { S: rev }, value: { B: value } }
-  if (level !== undefined) item['level'] = numeral(level)
+  if (levels !== undefined) item['levels'] = { S: levelsText(levels) }
   if (collectAt !== 'never') item['ttl'] = numeral(collectAt)
   for (const [name, attribute] of clockEntries) {
     const at = clocks[name]
@@ -146,7 +147,7 @@ function itemOf({ kind, v, rev, value, level, collectAt, clocks, attributes = {}
 function cellOf(item: Item | undefined): Cell | undefined {
   const [rev, v] = [item?.['rev']?.S, item && numberIn(item, 'v')]
   if (item === undefined || rev === undefined || v === undefined) return undefined
-  const level = numberIn(item, 'level')
+  const levels = item['levels']?.S
   const attributes = attributesOf(item)
   return {
     kind: item['kind']?.S ?? '',
@@ -155,7 +156,7 @@ function cellOf(item: Item | undefined): Cell | undefined {
     clocks: clocksOf(item),
     collectAt: numberIn(item, 'ttl') ?? 'never',
     value: Uint8Array.from(bytesIn(item, 'value') ?? []),
-    ...(level !== undefined && { level }),
+    ...(levels !== undefined && { levels: levelsIn(levels) }),
     ...(attributes !== undefined && { attributes }),
   }
 }

@@ -1,15 +1,7 @@
 /** Cells in the file: conditions are judged inside the write transaction, so that processes may share it. */
 import type { Clock, EpochMs } from '../../core/clock.ts'
-import {
-  isCollected,
-  publishOn,
-  putOn,
-  type Rows,
-  refusalOfId,
-  removeFrom,
-  takeFrom,
-  visible,
-} from '../cell-rules.ts'
+import { takeFrom } from '../bucket-rules.ts'
+import { isCollected, publishOn, putOn, type Rows, refusalOfId, removeFrom, visible } from '../cell-rules.ts'
 import type {
   Cell,
   CellDraft,
@@ -33,7 +25,14 @@ export interface LmdbCellsParts {
   readonly health: Health
   readonly clock: Clock
   readonly markers: Pick<Markers, 'isAlone'>
+  /** Whether so many bytes may be written now. */
+  admits(bytes: number): boolean
 }
+
+/** Leases, marks and token buckets are written even where the store is full; bodies of objects are not. */
+const alwaysWrittenBytes = 4096
+/** Of a row beside its value. */
+const overheadBytes = 1024
 
 /** How late it may be noticed that another process has opened the file. */
 const lookAgainMs = 1000
@@ -46,9 +45,11 @@ export class LmdbCells implements Cells {
   readonly #rows: Rows
   readonly #clock: Clock
   readonly #markers: Pick<Markers, 'isAlone'>
+  readonly #admits: LmdbCellsParts['admits']
   #alone: { readonly is: boolean; readonly until: EpochMs } = { is: false, until: Number.NEGATIVE_INFINITY }
 
-  constructor({ file, health, clock, markers }: LmdbCellsParts) {
+  constructor({ file, health, clock, markers, admits }: LmdbCellsParts) {
+    this.#admits = admits
     this.#file = file
     this.#health = health
     this.#clock = clock
@@ -69,7 +70,7 @@ export class LmdbCells implements Cells {
       const cell = storedAt(this.#file, idBytes(id))
       const now = this.#clock.now()
       // A row seen collected is gone for good, even if the clock goes back.
-      if (cell !== undefined && cell.level === undefined && isCollected(cell, now))
+      if (cell !== undefined && cell.levels === undefined && isCollected(cell, now))
         return this.#collect(id, cell)
       return visible(cell, v, now)
     }, undefined)
@@ -92,10 +93,9 @@ export class LmdbCells implements Cells {
   }
 
   put(id: CellId, draft: CellDraft, condition: Condition): Promise<PutOutcome> {
-    return this.#change<PutOutcome>(() => putOn(this.#rows, { id, put: draft, if: condition }), {
-      ok: false,
-      reason: 'unavailable',
-    })
+    const change: Change = { id, put: draft, if: condition }
+    const refused: PutOutcome = { ok: false, reason: 'unavailable' }
+    return this.#write([change], () => putOn(this.#rows, change), refused)
   }
 
   take(id: CellId, take: Take): Promise<TakeOutcome> {
@@ -110,11 +110,8 @@ export class LmdbCells implements Cells {
   }
 
   publish(changes: readonly Change[]): Promise<PublishOutcome> {
-    return this.#change<PublishOutcome>(() => publishOn(this.#rows, changes), {
-      ok: false,
-      reason: 'unavailable',
-      failed: 0,
-    })
+    const refused: PublishOutcome = { ok: false, reason: 'unavailable', failed: 0 }
+    return this.#write(changes, () => publishOn(this.#rows, changes), refused)
   }
 
   /** The file belongs to the store that these cells came from. */
@@ -137,10 +134,19 @@ export class LmdbCells implements Cells {
     }
   }
 
-  async #change<T>(action: () => T, otherwise: T): Promise<T> {
+  async #write<T>(changes: readonly Change[], action: () => T, otherwise: T): Promise<T> {
+    const bytes = changes.reduce(
+      (sum, change) => sum + ('put' in change ? change.put.value.byteLength : 0),
+      0,
+    )
+    const isAdmitted = bytes <= alwaysWrittenBytes || this.#guarded(() => this.#admits(bytes), false)
+    return isAdmitted ? this.#change(action, otherwise, bytes) : otherwise
+  }
+
+  async #change<T>(action: () => T, otherwise: T, bytes = 0): Promise<T> {
     if (!this.#health.isReadable) return otherwise
     try {
-      return await this.#file.change(1024, action)
+      return await this.#file.change(bytes + overheadBytes, action)
     } catch (error) {
       this.#health.fail(error)
       return otherwise
@@ -151,7 +157,7 @@ export class LmdbCells implements Cells {
 const idBytes = ({ pk, sk }: CellId): Buffer => Buffer.from(`${pk}\0${sk}`)
 
 /** No id begins with NUL. */
-const revisionAt = Buffer.from('\0revision')
+export const revisionAt = Buffer.from('\0revision')
 
 function rowsOn(file: StoreFile, clock: Clock, maxValueBytes: number): Rows {
   const { cells } = file.tables
@@ -181,7 +187,7 @@ function nextRevision(file: StoreFile): number {
   return next.readDoubleLE(0)
 }
 
-function storedAt(file: StoreFile, at: Buffer): Cell | undefined {
+export function storedAt(file: StoreFile, at: Buffer): Cell | undefined {
   const view = file.tables.cells.getBinaryFast(at)
   const payload = view === undefined ? undefined : unseal(at, view)
   return payload === undefined ? undefined : decode(payload)

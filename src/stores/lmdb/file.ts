@@ -116,6 +116,11 @@ export class StoreFile {
     return { liveBytes: pages * stats.pageSize, fileBytes: (stats.lastPageNumber + 1) * stats.pageSize }
   }
 
+  cellBytes(): number {
+    const stats = this.tables.cells.getStats()
+    return pagesOf(stats) * stats.pageSize
+  }
+
   /** A copy without free pages; the caller puts it in the file's place when nobody has it open. */
   async compactedCopy(): Promise<string> {
     const path = `${this.#path}.compact`

@@ -13,6 +13,7 @@ import type { StoreFigures } from '../figures.ts'
 import type { Refused } from '../kind.ts'
 import { versionBytes } from '../rows/row-key.ts'
 import type { Entry, Found, ShapeRecord, Store } from '../store.ts'
+import { CellCollection } from './cell-collection.ts'
 import { LmdbCells } from './cells.ts'
 import type { StoreFile } from './file.ts'
 import { Health, type StoreCounters, type StoreHealth } from './health.ts'
@@ -95,6 +96,7 @@ class FileStore implements LmdbStore {
   readonly #records: Records
   readonly #panes: Panes
   readonly #room: Room
+  readonly #collection: CellCollection
   /** Keys that were read, until their use is noted in the file. */
   readonly #used = new Set<Key>()
   #closing: Promise<void> | undefined
@@ -128,7 +130,11 @@ class FileStore implements LmdbStore {
       { clock, disk, directory, maxBytes, reserveBytes, retentionMs },
       { file: this.#file, records: this.#records, health: this.#health },
     )
-    this.cells = new LmdbCells({ file: this.#file, health: this.#health, clock, markers: this.#markers })
+    this.cells = new LmdbCells({
+      ...{ file: this.#file, health: this.#health, clock, markers: this.#markers },
+      admits: (bytes) => this.#health.isWritable && this.#room.admitsCells(bytes),
+    })
+    this.#collection = new CellCollection(this.#file, clock)
     this.#schedule()
   }
 
@@ -208,7 +214,12 @@ class FileStore implements LmdbStore {
     const used = [...this.#used]
     this.#used.clear()
     await this.#change(0, () => this.#noteUses(used))
-    await this.#room.expire().catch((error: unknown) => this.#health.fail(error))
+    try {
+      await this.#room.expire()
+      await this.#collection.collect()
+    } catch (error) {
+      this.#health.fail(error)
+    }
     // It has run for a while: what crashed before was not the file.
     this.#guarded(() => this.#markers.forgive())
   }

@@ -23,6 +23,8 @@ const highShare = 0.6
 const lowShare = 0.5
 /** A long value needs free pages side by side, so the file grows although enough of it is free: by 7 % in a soak. That needs room, too. */
 const fileShare = 7 / 8
+/** Of large cells: bodies of objects must leave room for panes. */
+const cellShare = 0.25
 /** One transaction lets go of at most so many keys, so that writers do not wait long. */
 const keysAtOnce = 64
 /** A value may take twice the pages of its bytes: what it replaces is free only after the next commit. */
@@ -59,6 +61,11 @@ export class Room {
     if (isRoomy || fileBytes - liveBytes >= 2 * pageFactor * wanted) return true
     this.#health.trouble('store_full', 'the store holds as much as it may')
     return false
+  }
+
+  /** Cells are not evicted: they leave by their own clocks, and until then may take only a part of the store. */
+  admitsCells(bytes: number): boolean {
+    return this.#file.cellBytes() + bytes <= cellShare * this.#options.maxBytes && this.admits(bytes)
   }
 
   #making: Promise<void> | undefined

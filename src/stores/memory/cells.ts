@@ -1,7 +1,8 @@
 /** Cells in this process: every operation is one synchronous section, which is what makes it atomic. */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Clock } from '../../core/clock.ts'
-import { isCollected, publishOn, putOn, type Rows, removeFrom, takeFrom, visible } from '../cell-rules.ts'
+import { takeFrom } from '../bucket-rules.ts'
+import { isCollected, publishOn, putOn, type Rows, removeFrom, visible } from '../cell-rules.ts'
 import type {
   Cell,
   CellDraft,
@@ -18,14 +19,24 @@ import type {
 
 export interface MemoryCellsOptions {
   readonly clock: Clock
-  /** The most rows kept; the ones written longest ago leave first. */
+  /** The most rows, of those with a collection time and of those without; the ones written longest ago are evicted first. */
   readonly maxRows?: number
   readonly maxValueBytes?: number
+  /** Of rows with large values (bodies of objects) together, which leave like the others; 32 MiB unless told. */
+  readonly maxBytes?: number
 }
 
 export function memoryCells(options: MemoryCellsOptions): Cells {
   return new MemoryCells(options)
 }
+
+/** Rows with longer values are bounded by their bytes instead of their number. */
+const largeValueBytes = 1024
+/** Of a row beside its value. */
+const overheadBytes = 512
+
+/** How often collected rows are looked for at most, while there is no room for another one. */
+const sweepEveryMs = 1000
 
 /** NUL is in no id, so that no two ids give the same text; a `pk` is a prefix of its rows. */
 const textOf = ({ pk, sk }: CellId): string => `${pk}\0${sk}`
@@ -37,12 +48,30 @@ class MemoryCells implements Cells, Rows {
   readonly #clock: Clock
   readonly #maxRows: number
   readonly #rows: BoundedMap<string, Cell>
+  /** Rows that are never collected. They are apart, so that any number of others cannot evict them. */
+  readonly #kept: BoundedMap<string, Cell>
+  readonly #large: BoundedMap<string, Cell>
+  readonly #all: readonly BoundedMap<string, Cell>[]
   #rev = 0
+  #lastId: CellId | undefined
+  #lastText = ''
+  #sweptAt = Number.NEGATIVE_INFINITY
 
-  constructor({ clock, maxRows = 100_000, maxValueBytes = 64 * 1024 }: MemoryCellsOptions) {
+  constructor({
+    clock,
+    maxRows = 100_000,
+    maxValueBytes = 64 * 1024,
+    maxBytes = 32 << 20,
+  }: MemoryCellsOptions) {
     this.#clock = clock
     this.#maxRows = maxRows
     this.#rows = new BoundedMap({ maxEntries: maxRows })
+    this.#kept = new BoundedMap({ maxEntries: maxRows })
+    this.#large = new BoundedMap({
+      maxWeight: maxBytes,
+      weightOf: ({ value }) => value.byteLength + overheadBytes,
+    })
+    this.#all = [this.#rows, this.#kept, this.#large]
     this.maxValueBytes = maxValueBytes
     this.capabilities = { shared: false, durable: false, maxValueBytes }
   }
@@ -58,9 +87,11 @@ class MemoryCells implements Cells, Rows {
   list(pk: string, v: number): (readonly [string, Cell])[] {
     const prefix = `${pk}\0`
     const found: [string, Cell][] = []
-    for (const [text, cell] of this.#rows) {
-      if (text.startsWith(prefix) && visible(cell, v, this.now) !== undefined)
-        found.push([text.slice(prefix.length), cell])
+    for (const rows of this.#all) {
+      for (const [text, cell] of rows) {
+        if (text.startsWith(prefix) && visible(cell, v, this.now) !== undefined)
+          found.push([text.slice(prefix.length), cell])
+      }
     }
     return found.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
   }
@@ -83,29 +114,53 @@ class MemoryCells implements Cells, Rows {
 
   /** A row seen collected is gone for good: a clock that goes back must not bring it back. Buckets keep their debt. */
   stored(id: CellId): Cell | undefined {
-    const cell = this.#rows.get(textOf(id))
-    if (cell === undefined || cell.level !== undefined || !isCollected(cell, this.now)) return cell
-    this.#rows.delete(textOf(id))
+    const text = this.#textOf(id)
+    const cell = this.#rows.get(text) ?? this.#kept.get(text) ?? this.#large.get(text)
+    if (cell === undefined || cell.levels !== undefined || !isCollected(cell, this.now)) return cell
+    for (const rows of this.#all) rows.delete(text)
     return undefined
   }
 
   store(id: CellId, row: Omit<Cell, 'rev'>): Revision {
     const rev = String(++this.#rev)
-    if (this.#rows.size >= this.#maxRows) this.#dropCollected()
+    const text = this.#textOf(id)
     // The caller may write into its buffer again.
-    this.#rows.set(textOf(id), { ...row, value: Uint8Array.from(row.value), rev })
+    const value = row.value.byteLength === 0 ? row.value : Uint8Array.from(row.value)
+    const cell = { ...row, value, rev }
+    const home = this.#homeOf(cell)
+    for (const rows of this.#all) if (rows !== home) rows.delete(text)
+    if (home === this.#rows && home.size >= this.#maxRows && !home.has(text)) this.#dropCollected()
+    home.set(text, cell)
     return rev
   }
 
   drop(id: CellId): void {
-    this.#rows.delete(textOf(id))
+    for (const rows of this.#all) rows.delete(textOf(id))
   }
 
   close(): void {
-    this.#rows.clear()
+    for (const rows of this.#all) rows.clear()
   }
 
+  #homeOf({ collectAt, value }: Cell): BoundedMap<string, Cell> {
+    if (collectAt === 'never') return this.#kept
+    return value.byteLength > largeValueBytes ? this.#large : this.#rows
+  }
+
+  /** An operation looks its row up several times: the text is made, and hashed, once. */
+  #textOf(id: CellId): string {
+    if (id !== this.#lastId) {
+      this.#lastId = id
+      this.#lastText = textOf(id)
+    }
+    return this.#lastText
+  }
+
+  /** Looks at every row, and therefore not for every new one. */
   #dropCollected(): void {
-    for (const [text, cell] of this.#rows) if (isCollected(cell, this.now)) this.#rows.delete(text)
+    const { now } = this
+    if (Math.abs(now - this.#sweptAt) < sweepEveryMs) return
+    this.#sweptAt = now
+    for (const [text, cell] of this.#rows) if (isCollected(cell, now)) this.#rows.delete(text)
   }
 }

@@ -7,6 +7,7 @@
  * Percent signs and braces in PK are percent-encoded. `ttl` is when a cell may be collected, in seconds since 1970; the
  * server removes it a little later. All other times are milliseconds.
  */
+import { levelsIn, levelsText } from '../bucket-text.ts'
 import { clockEntries, clockNames, reservedNames } from '../cell-names.ts'
 import type { Cell, CellAttributes, CellClocks } from '../cells.ts'
 import type { CellCommit, CellEngine } from '../rows/cell-engine.ts'
@@ -76,7 +77,7 @@ export class RedisCells implements CellEngine {
 const endOf = ({ collectAt }: Cell): Argument => (collectAt === 'never' ? '' : collectAt * 1000 + slackMs)
 
 function fieldsOf(cell: Cell): Argument[] {
-  const { kind, v, rev, value, level, collectAt, clocks, attributes = {} } = cell
+  const { kind, v, rev, value, levels, collectAt, clocks, attributes = {} } = cell
   const times = Object.entries(clocks).map(
     ([name, at]) => [clockNames[name as keyof CellClocks], at] as const,
   )
@@ -86,7 +87,7 @@ function fieldsOf(cell: Cell): Argument[] {
     ['v', v],
     ['rev', rev],
     ['value', Buffer.from(value.buffer, value.byteOffset, value.byteLength)],
-    ['level', level],
+    ['levels', levels && levelsText(levels)],
     ['ttl', collectAt === 'never' ? undefined : collectAt],
     ...times,
     ...Object.entries(attributes),
@@ -97,7 +98,7 @@ function fieldsOf(cell: Cell): Argument[] {
 
 /** Undefined where there is none. */
 function cellOf(fields: Readonly<Record<string, Buffer>>): Cell | undefined {
-  const { kind, v, rev, value, level, ttl, [integersField]: integers } = fields
+  const { kind, v, rev, value, levels, ttl, [integersField]: integers } = fields
   if (kind === undefined || v === undefined || rev === undefined || value === undefined) return undefined
   const clocks = clockEntries.flatMap(([name, field]) =>
     fields[field] === undefined ? [] : [[name, Number(fields[field])] as const],
@@ -109,7 +110,7 @@ function cellOf(fields: Readonly<Record<string, Buffer>>): Cell | undefined {
     value: Uint8Array.from(value),
     collectAt: ttl === undefined ? 'never' : Number(ttl),
     clocks: Object.fromEntries(clocks) as CellClocks,
-    ...(level !== undefined && { level: Number(level) }),
+    ...(levels !== undefined && { levels: levelsIn(String(levels)) }),
     ...(integers !== undefined && { attributes: attributesOf(fields, String(integers).split(' ')) }),
   }
 }

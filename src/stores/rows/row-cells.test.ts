@@ -40,3 +40,40 @@ test('where another node was faster the change is refused, with the row that sta
   assert.ok(!refused.ok && refused.reason === 'condition')
   assert.equal(Buffer.from(refused.current!.value).toString(), 'b')
 })
+
+const bucket = { name: 'a', capacity: 17, unitsPerToken: 1000, creditPerMs: 1, cost: 1 }
+const take = { kind: 'take', limits: [bucket], keepMs: 'forever' } as const
+
+test('takes from one row that are made at once are one read and one write', async () => {
+  const { traffic, one } = rig()
+  const outcomes = await Promise.all(Array.from({ length: 50 }, () => one.take(id, take)))
+  assert.equal(outcomes.filter(({ ok }) => ok).length, 17)
+  assert.deepEqual([traffic.cellReads, traffic.cellWrites], [1, 1])
+})
+
+test('takes of several nodes at once admit exactly what the bucket holds', async () => {
+  const { one, other } = rig()
+  const takers = Array.from({ length: 20 }, async (_, i) => {
+    for (let turns = i % 7; turns > 0; turns--) await Promise.resolve()
+    return (i % 2 === 0 ? one : other).take(id, take)
+  })
+  const outcomes = await Promise.all(takers)
+  assert.equal(outcomes.filter(({ ok }) => ok).length, 17)
+})
+
+test('takes whose read fails all fail, and those after them do not', async () => {
+  const clock = fakeClock()
+  const engine = new MemoryCellEngine()
+  let isDown = true
+  const loadStored = engine.load.bind(engine)
+  const load: typeof engine.load = (pk, sks) =>
+    isDown ? Promise.reject(new Error('down')) : loadStored(pk, sks)
+  const cells = new RowCells(Object.assign(engine, { load }), clock)
+  const failed = await Promise.allSettled([cells.take(id, take), cells.take(id, take)])
+  assert.deepEqual(
+    failed.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  )
+  isDown = false
+  assert.ok((await cells.take(id, take)).ok)
+})

@@ -7,16 +7,8 @@ import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Clock } from '../../core/clock.ts'
 import { inTime } from '../../core/deadline.ts'
 import { newUuid } from '../../core/uuid.ts'
-import {
-  isCollected,
-  publishOn,
-  putOn,
-  type Rows,
-  refusalOfId,
-  removeFrom,
-  takeFrom,
-  visible,
-} from '../cell-rules.ts'
+import { takeFrom } from '../bucket-rules.ts'
+import { isCollected, publishOn, putOn, type Rows, refusalOfId, removeFrom, visible } from '../cell-rules.ts'
 import type {
   Cell,
   CellCapabilities,
@@ -38,6 +30,8 @@ const maxSeen = 1000
 const maxSeenBytes = 4 * 1024 * 1024
 /** Others may be changing the same rows: after so many attempts the operation is given up. */
 const maxAttempts = 16
+/** Every node takes from the same bucket all the time; giving up would admit or refuse without counting. */
+const maxTakeAttempts = 100
 const maxTurnMs = 10_000
 const unavailable = { ok: false, reason: 'unavailable' } as const
 
@@ -48,6 +42,8 @@ export class RowCells implements Cells {
   readonly #clock: Clock
   /** By partition: the operation that is the last in line. */
   readonly #turns = new Map<string, Promise<unknown>>()
+  /** By row: takes that have not been begun. */
+  readonly #batches = new Map<string, TakeBatch>()
   /** A change at the revision of a row that was seen needs no read: the commit fails where the row has changed since. */
   readonly #seen = new BoundedMap<string, Cell>({
     maxEntries: maxSeen,
@@ -68,7 +64,7 @@ export class RowCells implements Cells {
     this.#see(id, cell)
     const now = this.#clock.now()
     // A row seen collected is gone for good, even if the clock goes back. Token buckets keep their debt.
-    if (cell !== undefined && cell.level === undefined && isCollected(cell, now))
+    if (cell !== undefined && cell.levels === undefined && isCollected(cell, now))
       await this.#engine.commit(id.pk, [{ sk: id.sk, expected: cell.rev, row: undefined }])
     return visible(cell, v, now)
   }
@@ -99,8 +95,31 @@ export class RowCells implements Cells {
     return outcome
   }
 
-  take(id: CellId, take: Take): Promise<TakeOutcome> {
-    return this.#transact<TakeOutcome>([id], (rows) => takeFrom(rows, id, take), unavailable)
+  /** Takes from one row that wait for its turn are done together: one read and one write for all of them. */
+  async take(id: CellId, take: Take): Promise<TakeOutcome> {
+    const batch = this.#batches.get(nameOf(id)) ?? this.#newBatch(id)
+    const index = batch.takes.push(take) - 1
+    return (await batch.outcomes)?.[index] ?? unavailable
+  }
+
+  #newBatch(id: CellId): TakeBatch {
+    const takes: Take[] = []
+    const name = nameOf(id)
+    const close = (): void => {
+      if (this.#batches.get(name)?.takes === takes) this.#batches.delete(name)
+    }
+    const outcomes = this.#transact(
+      [id],
+      (rows) => {
+        close()
+        return takes.map((take) => takeFrom(rows, id, take))
+      },
+      undefined,
+      maxTakeAttempts,
+    ).finally(close)
+    const batch = { takes, outcomes }
+    this.#batches.set(name, batch)
+    return batch
   }
 
   remove(id: CellId, condition: Condition): Promise<boolean> {
@@ -117,13 +136,18 @@ export class RowCells implements Cells {
     await this.#engine.close()
   }
 
-  async #transact<T>(ids: readonly CellId[], action: (rows: Rows) => T, otherwise: T): Promise<T> {
+  async #transact<T>(
+    ids: readonly CellId[],
+    action: (rows: Rows) => T,
+    otherwise: T,
+    attempts = maxAttempts,
+  ): Promise<T> {
     const pk = ids[0]?.pk ?? ''
     // An id that no row can have is refused by the action, whatever is stored.
     const own = ids.filter((id) => id.pk === pk && refusalOfId(id) === undefined)
     const sks = [...new Set(own.map(({ sk }) => sk))]
     return this.#inTurn(pk, async () => {
-      for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      for (let attempt = 0; attempt < attempts; attempt++) {
         const stored = sks.length === 0 ? [] : await this.#engine.load(pk, sks)
         const rows = new LoadedRows(new Map(sks.map((sk, i) => [sk, stored[i]])), this)
         const outcome = action(rows)
@@ -178,6 +202,12 @@ export class RowCells implements Cells {
   }
 }
 
+interface TakeBatch {
+  readonly takes: Take[]
+  /** Undefined where others changed the row all the time. */
+  readonly outcomes: Promise<readonly TakeOutcome[] | undefined>
+}
+
 type Put = Extract<Change, { readonly put: CellDraft }>
 
 /** NUL is in no id. */
@@ -205,7 +235,8 @@ class LoadedRows implements Rows {
   }
 
   stored({ sk }: CellId): Cell | undefined {
-    return this.#stored.get(sk)
+    const changed = this.#commits.get(sk)
+    return changed === undefined ? this.#stored.get(sk) : changed.row
   }
 
   store({ sk }: CellId, row: Omit<Cell, 'rev'>): Revision {

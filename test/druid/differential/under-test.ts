@@ -15,12 +15,15 @@ const day = 86_400_000
 const started = Date.UTC(2040, 0, 1)
 const later: Clock = { ...systemClock, now: () => Math.floor(started + systemClock.elapsed()) }
 
-/** The data is old and does not change: what is known stays so for longer than any run. */
+/**
+ * The data is old and does not change: what is known stays so for longer than any run. Unless told otherwise, only buckets are
+ * kept: what cannot be cut into them is passed on.
+ */
 export function startUnderTest(
   upstream: string,
   options: Partial<WindowpaneOptions> = {},
 ): Promise<Windowpane> {
   const backend = druid({ maxBuckets: defaultLimits.maxBuckets })
-  const usual = { listen: '127.0.0.1:0', policy: fixed(day), clock: later }
+  const usual = { listen: '127.0.0.1:0', policy: fixed(day), clock: later, objects: false } as const
   return startWindowpane({ upstream, backend, ...usual, ...options })
 }

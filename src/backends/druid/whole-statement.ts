@@ -1,0 +1,157 @@
+/**
+ * SQL statements whose answers are cached as a whole: a SELECT of groups, of distinct values or of totals. Rows as they are
+ * stored come in no certain order, and are left out. A statement over one table is read in full; of every other one
+ * (subqueries, joins, WITH) only the words are looked at, so that it is not known what it reads.
+ */
+import type { Bypass } from './reasons.ts'
+import { Cursor } from './sql-cursor.ts'
+import { clockWords, maxDepth } from './sql-expression.ts'
+import { readClauses, readSettings, type Setting, type Statement, userWords } from './sql-statement.ts'
+import { type Token, tokensOf } from './sql-tokens.ts'
+
+export interface WholeStatement {
+  readonly tokens: readonly Token[]
+  /** The token that the query itself begins with. */
+  readonly select: number
+  readonly settings: readonly Setting[]
+  /** It lists values, and computes nothing from them. */
+  readonly isDistinct: boolean
+  /** What it says depends on when it is asked, or on more than the data. */
+  readonly isOutsideData: boolean
+  /** Where it is one SELECT over one table. */
+  readonly plain: Statement | undefined
+}
+
+const words = (text: string): ReadonlySet<string> => new Set(text.split(' '))
+
+/** Words by which rows are left as they are, taken at random, or taken from elsewhere. */
+const refusedWords = words(
+  'OVER WINDOW QUALIFY TABLE VALUES TABLESAMPLE MATCH_RECOGNIZE PIVOT UNPIVOT INSERT REPLACE UPDATE DELETE MERGE',
+)
+const refusedCalls = words('RAND RAND_INTEGER RANDOM NOW UUID')
+/** Words with which a statement reads more than one table, or one table more than once. */
+const nestingWords = words('SELECT WITH JOIN LATERAL UNNEST UNION INTERSECT EXCEPT MINUS EXISTS')
+/** Behind one of these there is another SELECT, which may be of rows. */
+const setWords = words('UNION INTERSECT EXCEPT MINUS')
+const aggregates = words(
+  'COUNT SUM MIN MAX AVG EARLIEST EARLIEST_BY LATEST LATEST_BY ANY_VALUE STDDEV STDDEV_POP STDDEV_SAMP VARIANCE VAR_POP ' +
+    'VAR_SAMP BLOOM_FILTER GROUPING ARRAY_AGG ARRAY_CONCAT_AGG STRING_AGG LISTAGG BIT_AND BIT_OR BIT_XOR TDIGEST_QUANTILE ' +
+    'TDIGEST_GENERATE_SKETCH APPROX_QUANTILE APPROX_QUANTILE_DS APPROX_QUANTILE_FIXED_BUCKETS APPROX_COUNT_DISTINCT ' +
+    'APPROX_COUNT_DISTINCT_BUILTIN APPROX_COUNT_DISTINCT_DS_HLL APPROX_COUNT_DISTINCT_DS_THETA DS_HLL DS_THETA ' +
+    'DS_QUANTILES_SKETCH DS_TUPLE_DOUBLES',
+)
+/** Schemas whose tables tell of the cluster: they change without any change of the data. */
+const systemSchemas = words('SYS INFORMATION_SCHEMA')
+
+export function readWholeStatement(text: string): WholeStatement | Bypass {
+  const tokens = tokensOf(text)
+  if ('unreadable' in tokens) return { bypass: 'unparseable_query', detail: tokens.unreadable }
+  const cursor = new Cursor(tokens, 0, tokens.length - 1)
+  const settings = readSettings(cursor)
+  if (cursor.problem !== undefined) return cursor.problem
+  const select = cursor.at
+  if (!cursor.isWord('SELECT') && !cursor.isWord('WITH'))
+    return { bypass: 'other_query_type', detail: 'SQL that is no SELECT' }
+  const refusal = refuseTokens(tokens, select)
+  if (refusal !== undefined) return refusal
+  const outline = outlineOf(tokens, select)
+  if ('bypass' in outline) return outline
+  const rest = tokens.slice(select)
+  const isOutsideData = rest.some(({ keyword }) => clockWords.has(keyword) || keyword === 'LOOKUP')
+  const plain = outline.isNested ? undefined : readPlain(tokens, select)
+  return {
+    ...{ tokens, select, settings, isOutsideData },
+    isDistinct: outline.isDistinct,
+    plain: plain && { ...plain, settings },
+  }
+}
+
+function refuseTokens(tokens: readonly Token[], from: number): Bypass | undefined {
+  let depth = 0
+  for (let i = from; i < tokens.length - 1; i++) {
+    const { kind, text } = tokens[i]!
+    const next = tokens[i + 1]!
+    if (kind === 'symbol') {
+      depth += text === '(' ? 1 : text === ')' ? -1 : 0
+      if (depth > maxDepth || depth < 0)
+        return unreadable('brackets that are nested too deeply, or not closed')
+      if (text === ';' && next.kind !== 'end') return unreadable('several statements')
+    }
+    if (kind === 'name' && isSymbol(next, '(')) return unreadable('a call by a quoted name')
+    const refused = refusedWord(tokens[i]!, next)
+    if (refused !== undefined) return { bypass: 'unsafe_function', detail: refused }
+  }
+  return depth === 0 ? undefined : unreadable('a bracket that is not closed')
+}
+
+const unreadable = (detail: string): Bypass => ({ bypass: 'unparseable_query', detail })
+const isSymbol = ({ kind, text }: Token, symbol: string): boolean => kind === 'symbol' && text === symbol
+
+function refusedWord({ kind, text, keyword }: Token, next: Token): string | undefined {
+  const isName = kind === 'word' || kind === 'name'
+  if (isName && isSymbol(next, '.') && systemSchemas.has(text.toUpperCase())) return `a table of ${text}`
+  const isRefused =
+    refusedWords.has(keyword) || userWords.has(keyword) || (refusedCalls.has(keyword) && isSymbol(next, '('))
+  return isRefused ? keyword : undefined
+}
+
+interface Outline {
+  readonly isDistinct: boolean
+  readonly isNested: boolean
+}
+
+/** What the outermost SELECT gives; refused where that is rows. */
+function outlineOf(tokens: readonly Token[], from: number): Outline | Bypass {
+  const outer = outermost(tokens, from)
+  const is = (at: number, keyword: string): boolean => tokens[at]?.keyword === keyword
+  const set = outer.find((at) => setWords.has(tokens[at]!.keyword))
+  if (set !== undefined) return rows(tokens[set]!.keyword)
+  const select = outer.find((at) => is(at, 'SELECT')) ?? from
+  // IS DISTINCT FROM compares two columns.
+  const end = outer.find((at) => at > select && is(at, 'FROM') && !is(at - 1, 'DISTINCT'))
+  const list = tokens.slice(select + 1, end)
+  if (list.some(({ keyword }) => keyword === 'SELECT')) return rows('a subquery among the columns')
+  const isDistinct = is(select + 1, 'DISTINCT')
+  const isGrouped = outer.some((at) => is(at, 'GROUP') && is(at + 1, 'BY'))
+  const isTotal = list.some(
+    (token, i) => aggregates.has(token.keyword) && isSymbol(list[i + 1] ?? token, '('),
+  )
+  if (!isDistinct && !isGrouped && !isTotal) return rows('rows as they are stored, in no certain order')
+  return {
+    // A call may be an aggregate of an extension.
+    isDistinct: (isDistinct && !isTotal) || !list.some((token) => isSymbol(token, '(')),
+    isNested: is(from, 'WITH') || tokens.slice(from + 1).some(({ keyword }) => nestingWords.has(keyword)),
+  }
+}
+
+/** Where the tokens stand that are in no brackets. */
+function outermost(tokens: readonly Token[], from: number): readonly number[] {
+  const found: number[] = []
+  let depth = 0
+  for (let i = from; i < tokens.length; i++) {
+    if (isSymbol(tokens[i]!, '(')) depth++
+    else if (isSymbol(tokens[i]!, ')')) depth--
+    else if (depth === 0) found.push(i)
+  }
+  return found
+}
+
+const rows = (detail: string): Bypass => ({ bypass: 'not_decomposable', detail })
+
+/** Undefined for what is written in another way: then it is not known what it reads. */
+function readPlain(tokens: readonly Token[], select: number): Omit<Statement, 'settings'> | undefined {
+  const cursor = new Cursor(tokens, select, tokens.length - 1)
+  cursor.expectWord('SELECT')
+  cursor.takeWord('DISTINCT')
+  const clauses = readClauses(cursor)
+  skipLimit(cursor)
+  cursor.takeSymbol(';')
+  return cursor.problem === undefined && cursor.isAtEnd ? { tokens, select, ...clauses } : undefined
+}
+
+const limitWords = words('LIMIT OFFSET FETCH FIRST NEXT ROW ROWS ONLY')
+
+function skipLimit(cursor: Cursor): void {
+  while (limitWords.has(cursor.token.keyword) || cursor.token.kind === 'number' || cursor.isSymbol('?'))
+    cursor.at++
+}

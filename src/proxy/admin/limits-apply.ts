@@ -1,0 +1,80 @@
+/** `/-/limits/apply`: makes the stored limits what a declaration says, or only says what that would change. */
+import { authorMistake } from '../../limits/audit.ts'
+import { type Applied, applyPlan, type Plan, type PlanItem, planOf } from '../../limits/declaration.ts'
+import { readDeclaration } from '../../limits/declaration-read.ts'
+import type { Limit } from '../../limits/limit.ts'
+import { levelOf } from '../../limits/registry-rows.ts'
+import { type AdminAnswer, json, mistake } from './answer.ts'
+import { authorOf, type LimitsCall } from './limits.ts'
+
+/** One entry of a plan. A parent has the level `parent`. */
+export interface PlannedChange {
+  readonly action: PlanItem['action']
+  readonly level: string
+  readonly entity?: string
+  readonly resource?: string
+  readonly before?: readonly Limit[] | string
+  readonly after?: readonly Limit[] | string
+}
+
+export interface DeclarationAnswer {
+  readonly dryRun: boolean
+  readonly changes: readonly PlannedChange[]
+  readonly unchanged: number
+  /** How many changes were made. */
+  readonly changed?: number
+  /** Why not all could be made. */
+  readonly failure?: string
+}
+
+export async function applyDeclaration(call: LimitsCall): Promise<AdminAnswer> {
+  const { limits, parameters, access } = call
+  const given = parsed(call.body)
+  if (given === undefined)
+    return mistake('the body is not JSON; expected an object with limits, resources, entities')
+  const declared = readDeclaration(given.value)
+  if ('mistake' in declared) return mistake(declared.mistake)
+  const author = authorOf(call)
+  const odd = authorMistake(author.by)
+  if (odd !== undefined) return mistake(odd)
+  const adopts = parameters.get('adopt') === '1'
+  const plan = planOf(declared, await limits.registry.list(), { adopts })
+  if (parameters.get('dryRun') === '1') return json(viewOf(plan))
+  const applied = await applyPlan(limits.registry, plan, author)
+  access.telemetry.log.line('info', 'limits applied', { changed: applied.changed, by: author.by })
+  return json(viewOf(plan, applied), applied.failure === undefined ? 200 : 503)
+}
+
+function parsed(body: Buffer): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(body.toString()) }
+  } catch {
+    return undefined
+  }
+}
+
+function viewOf({ items, unchanged }: Plan, applied?: Applied): DeclarationAnswer {
+  const failure = applied?.failure
+  return {
+    dryRun: applied === undefined,
+    changes: items.map(viewOfItem),
+    unchanged,
+    ...(applied && { changed: applied.changed }),
+    ...(failure && { failure: `${nameOf(failure.item)}: ${failure.sentence}` }),
+  }
+}
+
+function viewOfItem({ action, entity, resource, before, after }: PlanItem): PlannedChange {
+  const isParent = typeof (after ?? before) === 'string'
+  return {
+    action,
+    level: isParent ? 'parent' : levelOf({ ...(entity && { entity }), ...(resource && { resource }) }),
+    ...(entity !== undefined && { entity }),
+    ...(resource !== undefined && { resource }),
+    ...(before !== undefined && { before }),
+    ...(after !== undefined && { after }),
+  }
+}
+
+const nameOf = ({ entity, resource }: PlanItem): string =>
+  [entity, resource].filter((name) => name !== undefined).join(' at ') || 'the system'

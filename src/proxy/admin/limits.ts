@@ -1,0 +1,186 @@
+/** `/-/limits`: the limits that are stored, what is left of them, usage, the audit log, and declarations. */
+import type { Clock } from '../../core/clock.ts'
+import type { Author } from '../../limits/audit.ts'
+import { type Misread, readLimits } from '../../limits/declaration-read.ts'
+import type { LimitEdit } from '../../limits/edit.ts'
+import type { EntityStatus } from '../../limits/limit.ts'
+import { nameMistake } from '../../limits/names.ts'
+import type { ChangeOutcome, LimitRegistry } from '../../limits/registry.ts'
+import type { LimitTarget } from '../../limits/registry-rows.ts'
+import type { UsageCounter, UsageInWindow, UsageQuery } from '../../limits/usage.ts'
+import type { MaybePromise } from '../../stores/store.ts'
+import type { Telemetry } from '../../telemetry/telemetry.ts'
+import { type AdminAnswer, json, jsonList, mistake, text } from './answer.ts'
+import { applyDeclaration } from './limits-apply.ts'
+import { auditPage, entriesOf, usagePage } from './limits-views.ts'
+import type { AdminCall, Page } from './pages.ts'
+import { readObject } from './selection.ts'
+
+export interface LimitsAccess {
+  /** Undefined while the configuration has no quotas. */
+  readonly limits?: (() => AdminLimits | undefined) | undefined
+  readonly clock: Pick<Clock, 'now'>
+  readonly telemetry: Pick<Telemetry, 'log'>
+}
+
+export interface AdminLimits {
+  readonly registry: LimitRegistry
+  /** Names of backends; the first is meant where none is named. */
+  readonly resources: readonly string[]
+  status(entity: string, resource: string): MaybePromise<EntityStatus | undefined>
+  /** What is counted in this process and not written yet is written first. */
+  readonly usage: Pick<UsageCounter, 'flush'>
+  readUsage(query: UsageQuery): Promise<readonly UsageInWindow[]>
+}
+
+export interface LimitsCall extends AdminCall {
+  readonly limits: AdminLimits
+  readonly access: Omit<LimitsAccess, 'limits'>
+}
+
+const maxDeclarationBytes = 16 * 1024 * 1024
+
+export function limitPages({ limits, ...access }: LimitsAccess): ReadonlyMap<string, Page> {
+  if (limits === undefined) return new Map()
+  const page = (answer: (call: LimitsCall) => Promise<AdminAnswer>, rest: Omit<Page, 'answer'>): Page => ({
+    ...rest,
+    answer: (call) => answered(answer, call, { limits: limits(), access }),
+  })
+  return new Map<string, Page>([
+    [
+      '/-/limits',
+      page(answer, {
+        methods: ['GET', 'PUT', 'DELETE'],
+        about:
+          'GET lists the limits that are set; ?entity= &resource= says which are in force and what is left of them. PUT {"limits"} or {"parent"} sets, DELETE removes those of ?system=1, ?resource=, ?entity= or both; ?by= names who asks. Only PUT and DELETE need writes',
+        isWriting: (_, method) => method === 'PUT' || method === 'DELETE',
+      }),
+    ],
+    [
+      '/-/limits/apply',
+      page(applyDeclaration, {
+        methods: ['POST'],
+        about:
+          'makes the limits what a declaration {"limits", "resources", "entities"} says; ?dryRun=1 only says what would change; ?adopt=1 takes over what was set in another way; ?by=',
+        isWriting: (parameters) => parameters.get('dryRun') !== '1',
+        maxBodyBytes: maxDeclarationBytes,
+      }),
+    ],
+    [
+      '/-/limits/usage',
+      page(usagePage, {
+        methods: ['GET'],
+        about:
+          'permits, refusals and tokens per entity, resource and window; ?window=hour or day &from= &to= &entity= &resource=',
+      }),
+    ],
+    [
+      '/-/limits/audit',
+      page(auditPage, {
+        methods: ['GET'],
+        about: 'who changed which limits, the latest first; ?entity= &resource= &limit=',
+      }),
+    ],
+  ])
+}
+
+async function answered(
+  answer: (call: LimitsCall) => Promise<AdminAnswer>,
+  call: AdminCall,
+  { limits, access }: { limits: AdminLimits | undefined; access: LimitsCall['access'] },
+): Promise<AdminAnswer> {
+  if (limits === undefined)
+    return mistake('there are no quotas; the section quotas of the configuration has them')
+  try {
+    return await answer({ ...call, limits, access })
+  } catch (error) {
+    access.telemetry.log.line('warn', 'the store of the limits failed', { detail: String(error) })
+    return unavailable('the store of the limits does not answer')
+  }
+}
+
+const unavailable = (sentence: string): AdminAnswer => text(503, `windowpane: ${sentence}`)
+
+function answer(call: LimitsCall): Promise<AdminAnswer> {
+  const { method } = call.request
+  if (method === 'PUT' || method === 'DELETE') return change(call, method)
+  return call.parameters.has('entity') ? inForce(call) : list(call)
+}
+
+async function list({ limits, parameters }: LimitsCall): Promise<AdminAnswer> {
+  const resource = parameters.get('resource')
+  const entries = entriesOf(await limits.registry.list(), limits.registry.base)
+  return jsonList(entries.filter((entry) => resource === null || entry.resource === resource))
+}
+
+async function inForce({ limits, parameters, access }: LimitsCall): Promise<AdminAnswer> {
+  const entity = parameters.get('entity')!
+  const resource = parameters.get('resource') ?? limits.resources[0] ?? ''
+  const odd = nameMistake('entity', entity) ?? nameMistake('resource', resource)
+  if (odd !== undefined) return mistake(odd)
+  const [status, resolved] = await Promise.all([
+    limits.status(entity, resource),
+    limits.registry.resolve(entity, resource),
+  ])
+  const parent = resolved?.parent
+  const named = { entity, resource, ...(parent !== undefined && { parent }) }
+  if (status === undefined) return json({ ...named, source: null, limits: [] })
+  const ttl = status.ttl === 'none' ? status.ttl : secondsUntil(status.ttl, access.clock.now())
+  return json({
+    ...named,
+    source: status.source,
+    limits: status.limits.map(({ limit, available }) => ({ ...limit, available, ttl })),
+  })
+}
+
+const secondsUntil = (at: number, now: number): number => Math.max(0, Math.ceil((at - now) / 1000))
+
+async function change(call: LimitsCall, method: 'PUT' | 'DELETE'): Promise<AdminAnswer> {
+  const target = readTarget(call.parameters)
+  if ('mistake' in target) return mistake(target.mistake)
+  const edit = method === 'PUT' ? readEdit(call.body, target) : removalOf(call.parameters, target)
+  if ('mistake' in edit) return mistake(edit.mistake)
+  const author = authorOf(call)
+  const outcome = await call.limits.registry.change(edit, author)
+  if (!outcome.ok) return refusalOf(outcome)
+  if (outcome.isChanged)
+    call.access.telemetry.log.line('info', 'limits changed', { ...target, by: author.by })
+  return json({ ...target, changed: outcome.isChanged, version: outcome.version })
+}
+
+/** The system must be named: nobody means everybody by leaving something out. */
+function readTarget(parameters: URLSearchParams): LimitTarget | Misread {
+  const [entity, resource] = [parameters.get('entity'), parameters.get('resource')]
+  const isNamed = entity !== null || resource !== null
+  if ((parameters.get('system') === '1') === isNamed) {
+    return { mistake: 'say whose limits: ?entity=, ?resource=, both, or ?system=1 alone' }
+  }
+  return { ...(entity !== null && { entity }), ...(resource !== null && { resource }) }
+}
+
+function readEdit(body: Buffer, target: LimitTarget): LimitEdit | Misread {
+  const given = readObject(body, ['limits', 'parent'])
+  if ('mistake' in given) return given
+  const { limits, parent } = given.fields
+  if ((limits === undefined) === (parent === undefined)) return { mistake: 'give "limits" or "parent"' }
+  if (limits === undefined) {
+    return typeof parent === 'string'
+      ? { ...target, parent }
+      : { mistake: '"parent" is the name of an entity' }
+  }
+  const read = readLimits(limits, '"limits"')
+  return 'mistake' in read ? read : { ...target, limits: read }
+}
+
+const removalOf = (parameters: URLSearchParams, target: LimitTarget): LimitEdit =>
+  parameters.get('parent') === '1' ? { ...target, parent: null } : { ...target, limits: null }
+
+export function authorOf({ parameters, request }: AdminCall): Author {
+  const from = request.socket.remoteAddress
+  return { by: parameters.get('by') ?? 'admin API', ...(from !== undefined && { from }) }
+}
+
+function refusalOf({ reason, sentence }: Extract<ChangeOutcome, { ok: false }>): AdminAnswer {
+  if (reason === 'invalid' || reason === 'too_large') return mistake(sentence)
+  return reason === 'unavailable' ? unavailable(sentence) : text(409, `windowpane: ${sentence}`)
+}

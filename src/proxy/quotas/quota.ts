@@ -1,0 +1,127 @@
+/**
+ * The quota of the clients of one backend. Every request takes a token of `requests` before it is planned; `cost` and `points`
+ * are taken by its ticket, for what it really asks the database.
+ */
+import type { Clock } from '../../core/clock.ts'
+import type { Identity } from '../../engine/http/identity.ts'
+import type { Limiter, Permit, Refusal } from '../../limits/limit.ts'
+import type { MaybePromise } from '../../stores/store.ts'
+import { quotaLimits } from '../../telemetry/labels.ts'
+import type { Log } from '../../telemetry/log.ts'
+import type { QuotaCounts } from './counts.ts'
+import { type Asker, entityOf } from './entity.ts'
+import { exceededLimits } from './refusal-answer.ts'
+import { RequestTokens } from './request-tokens.ts'
+import type { ProxyLimit, QuotaTerms } from './terms.ts'
+import { Ticket } from './ticket.ts'
+
+export interface QuotaOptions {
+  readonly backend: string
+  readonly clock: Clock
+  readonly limiters: { of(terms: QuotaTerms): Limiter }
+  /** Undefined while nobody is limited. Asked once per request. */
+  readonly terms: () => QuotaTerms | undefined
+  /** How the identity of a client is found, for `entity: identity`. */
+  readonly partition: () => Identity
+  readonly log?: Pick<Log, 'change'> | undefined
+}
+
+export interface Admission {
+  readonly ticket: Ticket
+  /** Undefined where the request is permitted. */
+  readonly refusal: Refusal | undefined
+}
+
+/** The log of a dry run has at most one line in this time. */
+const dryRunEveryMs = 10_000
+
+export class Quota {
+  readonly #options: QuotaOptions
+  #permits = 0
+  #degraded = 0
+  readonly #refused: Record<ProxyLimit, number> = { requests: 0, cost: 0, points: 0 }
+  readonly #dryRun: Record<ProxyLimit, number> = { requests: 0, cost: 0, points: 0 }
+  #loggedAt = Number.NEGATIVE_INFINITY
+  readonly #requests: RequestTokens
+
+  constructor(options: QuotaOptions) {
+    this.#options = options
+    this.#requests = new RequestTokens(options.clock)
+  }
+
+  /** Whether anybody may be limited. */
+  get isActive(): boolean {
+    return this.#options.terms() !== undefined
+  }
+
+  get counts(): QuotaCounts {
+    return {
+      ...{ permits: this.#permits, degraded: this.#degraded },
+      ...{ refused: { ...this.#refused }, dryRun: { ...this.#dryRun } },
+    }
+  }
+
+  /** Takes the request token. At once where tokens are counted in this thread. Only while `isActive`. */
+  admit(asker: Asker): MaybePromise<Admission> {
+    const terms = this.#options.terms()!
+    const ticket = new Ticket(this, terms, entityOf(terms.entity, asker, this.#options.partition()))
+    const taken = ticket.admit()
+    return taken instanceof Promise ? taken.then((late) => admission(ticket, late)) : admission(ticket, taken)
+  }
+
+  /** Takes the token of a request, and counts what came of it, as `take` does. */
+  takeRequest({ terms, entity }: Pick<Ticket, 'terms' | 'entity'>): MaybePromise<Permit | Refusal> {
+    const { backend: resource, limiters } = this.#options
+    const outcome = this.#requests.take(entity, (request) =>
+      limiters.of(terms).acquire({ ...request, resource }),
+    )
+    if (outcome instanceof Promise) return outcome.then((late) => this.#judge(terms, entity, late))
+    return this.#judge(terms, entity, outcome)
+  }
+
+  /** Takes tokens for a ticket, and counts what came of it. In a dry run a refusal becomes a permit. */
+  take(
+    { terms, entity }: Pick<Ticket, 'terms' | 'entity'>,
+    consume: Readonly<Record<string, number>>,
+  ): MaybePromise<Permit | Refusal> {
+    const { backend: resource, limiters } = this.#options
+    const outcome = limiters.of(terms).acquire({ entity, resource, consume })
+    if (outcome instanceof Promise) return outcome.then((late) => this.#judge(terms, entity, late))
+    return this.#judge(terms, entity, outcome)
+  }
+
+  #judge(terms: QuotaTerms, entity: string, outcome: Permit | Refusal): Permit | Refusal {
+    if (outcome.ok) {
+      this.#permits++
+      if (outcome.isDegraded) this.#degraded++
+      return outcome
+    }
+    const counted = terms.isDryRun ? this.#dryRun : this.#refused
+    for (const name of exceededLimits(outcome)) if (isProxyLimit(name)) counted[name]++
+    if (!terms.isDryRun) return outcome
+    this.#permits++
+    this.#logDryRun(entity, outcome)
+    return { ok: true, limits: outcome.limits, adjust() {}, refund() {} }
+  }
+
+  #logDryRun(entity: string, refusal: Refusal): void {
+    const { backend, clock, log } = this.#options
+    const now = clock.elapsed()
+    if (now - this.#loggedAt < dryRunEveryMs) return
+    this.#loggedAt = now
+    const refused = quotaLimits.reduce((sum, name) => sum + this.#dryRun[name], 0)
+    const is = `would have refused ${refused} so far (dry run)`
+    log?.change(
+      `quotas of ${backend}`,
+      { is, isGood: false },
+      { limit: exceededLimits(refusal).join(), entity },
+    )
+  }
+}
+
+const isProxyLimit = (name: string): name is ProxyLimit => (quotaLimits as readonly string[]).includes(name)
+
+const admission = (ticket: Ticket, taken: Permit | Refusal): Admission => ({
+  ticket,
+  refusal: taken.ok ? undefined : taken,
+})

@@ -1,0 +1,122 @@
+/** The quota of one request that was admitted: pays for its queries, and says in its answer what is left. */
+import type { Charge, CostMeter, OverQuota, QueryCost } from '../../engine/cost.ts'
+import type { LimitStatus, Permit, Refusal } from '../../limits/limit.ts'
+import type { MaybePromise } from '../../stores/store.ts'
+import type { Quota } from './quota.ts'
+import { rateLimitFields } from './rate-limit-fields.ts'
+import type { QuotaTerms } from './terms.ts'
+
+type Cost = Readonly<Record<string, number>>
+
+export class Ticket implements CostMeter {
+  readonly terms: QuotaTerms
+  readonly entity: string
+  readonly #quota: Quota
+  /** As the last permit said. */
+  #limits: readonly LimitStatus[] = []
+  #permit: Permit | undefined
+  /** The database was asked at the cost of this request. */
+  #isCharged = false
+
+  constructor(quota: Quota, terms: QuotaTerms, entity: string) {
+    this.#quota = quota
+    this.terms = terms
+    this.entity = entity
+  }
+
+  /** For the response to this request; empty where nothing is limited. */
+  get fields(): string[] {
+    return rateLimitFields(this.#limits)
+  }
+
+  /** Whether no token is left to ask the database with, as far as is known. */
+  get isSpent(): boolean {
+    return this.#limits.some(({ limit: { name }, available }) => available <= 0 && name !== 'requests')
+  }
+
+  /** Takes the token of the request itself. */
+  admit(): MaybePromise<Permit | Refusal> {
+    const taken = this.#quota.takeRequest(this)
+    return taken instanceof Promise ? taken.then((late) => this.#note(late)) : this.#note(taken)
+  }
+
+  #take(consume: Cost): MaybePromise<Permit | Refusal> {
+    const taken = this.#quota.take(this, consume)
+    return taken instanceof Promise ? taken.then((late) => this.#note(late)) : this.#note(taken)
+  }
+
+  charge({ seconds, points }: QueryCost): MaybePromise<Charge | OverQuota> {
+    const estimate = this.#limited({ cost: seconds, points })
+    return estimate === undefined ? free : this.#charge(estimate)
+  }
+
+  /** Charges a request that is forwarded, once; free where its query was charged already. */
+  chargeForwarded(): MaybePromise<Charge | OverQuota> {
+    const cost = this.#isCharged ? undefined : this.#flatCost()
+    return cost === undefined ? free : this.#charge(cost)
+  }
+
+  /**
+   * Charges a query whose answer is cached whole, when it is over: only then is it known that there was one. May lead into debt;
+   * then `isSpent`.
+   */
+  spendFlat(): void {
+    const cost = this.#isCharged ? undefined : this.#flatCost()
+    if (cost !== undefined) void this.#permit?.adjust(cost)
+  }
+
+  #flatCost(): Cost | undefined {
+    const { forwardedCost } = this.terms
+    return forwardedCost === 0 ? undefined : this.#limited({ cost: forwardedCost, points: forwardedCost })
+  }
+
+  #note(taken: Permit | Refusal): Permit | Refusal {
+    this.#limits = taken.limits
+    if (taken.ok) this.#permit = taken
+    return taken
+  }
+
+  /** The part of a cost that is limited; undefined where nothing is. */
+  #limited(cost: Cost): Cost | undefined {
+    let limited: Record<string, number> | undefined
+    for (const { limit } of this.#limits) {
+      const amount = cost[limit.name]
+      if (amount === undefined) continue
+      limited ??= {}
+      limited[limit.name] = amount
+    }
+    return limited
+  }
+
+  #charge(cost: Cost): MaybePromise<Charge | OverQuota> {
+    const taken = this.#take(cost)
+    return taken instanceof Promise
+      ? taken.then((late) => this.#charged(cost, late))
+      : this.#charged(cost, taken)
+  }
+
+  #charged(cost: Cost, taken: Permit | Refusal): Charge | OverQuota {
+    const { servesStale } = this.terms
+    if (!taken.ok) return { refusal: taken, servesStale: servesStale && taken.cause !== 'unavailable' }
+    this.#isCharged = true
+    return {
+      settle: ({ seconds, points }) => {
+        const delta = differenceOf(cost, { cost: seconds, points })
+        if (delta !== undefined) void taken.adjust(delta)
+      },
+      refund: () => {
+        this.#isCharged = false
+        void taken.refund()
+      },
+    }
+  }
+}
+
+const free: Charge = { settle() {}, refund() {} }
+
+/** What was spent beyond the estimate; undefined where that is nothing. */
+function differenceOf(estimate: Cost, actual: Cost): Cost | undefined {
+  const deltas = Object.entries(estimate).map(([name, amount]) => [name, actual[name]! - amount] as const)
+  const changed = deltas.filter(([, delta]) => delta !== 0)
+  return changed.length === 0 ? undefined : Object.fromEntries(changed)
+}

@@ -1,0 +1,97 @@
+/** The metrics of quotas and of queues in front of databases. Clients are never labels. */
+import { counter, type Family, gauge, headOf, sample } from './exposition.ts'
+import { quotaLimits } from './labels.ts'
+
+const backend = { backend: 'name of the backend' }
+const limit = { limit: quotaLimits, mode: ['enforced', 'dry_run'] }
+
+export const quotaMetrics = {
+  quotaPermits: counter(
+    'windowpane_quota_permits_total',
+    'Requests, and queries to the database, that the quota of their client permitted. `degraded`: they were not counted, because the store that counts did not answer.',
+    {
+      labels: { ...backend, result: ['counted', 'degraded'] },
+      example: 'sum by (backend) (rate(windowpane_quota_permits_total{result="degraded"}[5m]))',
+    },
+  ),
+  quotaRefusals: counter(
+    'windowpane_quota_refusals_total',
+    'Requests, and queries to the database, that a limit refused, or would have refused without `quotas.dryRun`.',
+    {
+      labels: { ...backend, ...limit },
+      example: 'sum by (backend, limit) (rate(windowpane_quota_refusals_total{mode="enforced"}[5m]))',
+    },
+  ),
+  queueLength: gauge('windowpane_queue_length', 'Queries that wait for their turn at the database.', {
+    labels: backend,
+  }),
+  queueWaited: counter('windowpane_queue_waited_total', 'Queries that had to wait for their turn.', {
+    labels: backend,
+  }),
+  queueWait: counter(
+    'windowpane_queue_wait_seconds_total',
+    'How long queries that are not waiting any longer have waited, together.',
+    {
+      labels: backend,
+      example: 'sum by (backend) (rate(windowpane_queue_wait_seconds_total[5m]))',
+    },
+  ),
+  queueRefused: counter(
+    'windowpane_queue_refused_total',
+    'Queries that were not sent: the queue was full, or they had waited too long.',
+    { labels: backend, example: 'sum by (backend) (rate(windowpane_queue_refused_total[5m]))' },
+  ),
+} as const
+
+type LimitCounts = Readonly<Record<(typeof quotaLimits)[number], number>>
+
+/** Of one backend. */
+export interface QuotaFigures {
+  readonly backend: string
+  readonly queue: {
+    readonly length: number
+    readonly waited: number
+    readonly waitedMs: number
+    readonly refused: number
+  }
+  /** Undefined where nobody is limited. */
+  readonly quota?:
+    | {
+        readonly permits: number
+        readonly degraded: number
+        readonly refused: LimitCounts
+        readonly dryRun: LimitCounts
+      }
+    | undefined
+}
+
+export function quotaFamilies(all: readonly QuotaFigures[]): string {
+  const each = (of: Family, value: (one: QuotaFigures) => number): string =>
+    headOf(of) + all.map((one) => sample(of.name, ['backend', one.backend], value(one))).join('')
+  return (
+    each(quotaMetrics.queueLength, ({ queue }) => queue.length) +
+    each(quotaMetrics.queueWaited, ({ queue }) => queue.waited) +
+    each(quotaMetrics.queueWait, ({ queue }) => queue.waitedMs / 1000) +
+    each(quotaMetrics.queueRefused, ({ queue }) => queue.refused) +
+    (all.some(({ quota }) => quota !== undefined) ? limitFamilies(all) : '')
+  )
+}
+
+function limitFamilies(all: readonly QuotaFigures[]): string {
+  const { quotaPermits, quotaRefusals } = quotaMetrics
+  const permits: string[] = []
+  const refusals: string[] = []
+  for (const { backend: name, quota } of all) {
+    if (quota === undefined) continue
+    const permit = (result: string, value: number) =>
+      permits.push(sample(quotaPermits.name, ['backend', name, 'result', result], value))
+    permit('counted', quota.permits - quota.degraded)
+    permit('degraded', quota.degraded)
+    for (const [mode, counts] of [['enforced', quota.refused] as const, ['dry_run', quota.dryRun] as const])
+      for (const each of quotaLimits)
+        refusals.push(
+          sample(quotaRefusals.name, ['backend', name, 'limit', each, 'mode', mode], counts[each]),
+        )
+  }
+  return headOf(quotaPermits) + permits.join('') + headOf(quotaRefusals) + refusals.join('')
+}

@@ -1,0 +1,64 @@
+/** Limiters for tests, over cells in this process and over cells behind a network. */
+import assert from 'node:assert/strict'
+import type { Limit, Limiter, Permit, Refusal, ResolvedLimits } from '../limits/limit.ts'
+import { type LimiterOptions, limiter } from '../limits/limiter.ts'
+import type { Cells } from '../stores/cells.ts'
+import { memoryCells } from '../stores/memory/cells.ts'
+import { asynchronousCells, Network } from './asynchronous.ts'
+import { type FakeClock, fakeClock } from './fake-clock.ts'
+import { seededRandom } from './random.ts'
+
+export interface LimiterRig {
+  readonly clock: FakeClock
+  readonly cells: Cells
+  /** Limits by entity; changes are seen at once. Others have none. */
+  readonly entities: Map<string, ResolvedLimits>
+  readonly state: { isDown: boolean }
+  limiter(options?: LimiterOptions): Limiter
+}
+
+export const networks = ['in this process', 'behind a network'] as const
+
+export function limiterRig(network: (typeof networks)[number] = 'in this process', seed = 1): LimiterRig {
+  const clock = fakeClock()
+  const state = { isDown: false }
+  const entities = new Map<string, ResolvedLimits>()
+  const memory = memoryCells({ clock })
+  const isFar = network === 'behind a network'
+  const options = { clock, random: seededRandom(seed), isCut: () => state.isDown }
+  const cells = isFar ? asynchronousCells(memory, new Network(options)) : failing(memory, state)
+  const resolver = { resolve: (entity: string) => entities.get(entity) }
+  return {
+    ...{ clock, cells, entities, state },
+    limiter: (given = {}) => limiter(cells, { clock, resolver, ...given }),
+  }
+}
+
+/** Cells that answer at once, or throw. */
+function failing(cells: Cells, state: { isDown: boolean }): Cells {
+  const run = <T>(operation: () => T): T => {
+    if (state.isDown) throw new Error('the store is down')
+    return operation()
+  }
+  return Object.assign(Object.create(cells) as Cells, {
+    capabilities: cells.capabilities,
+    get: (...given: Parameters<Cells['get']>) => run(() => cells.get(...given)),
+    list: (...given: Parameters<Cells['list']>) => run(() => cells.list(...given)),
+    take: (...given: Parameters<Cells['take']>) => run(() => cells.take(...given)),
+    remove: (...given: Parameters<Cells['remove']>) => run(() => cells.remove(...given)),
+  })
+}
+
+export const perMinute = (name: string, rate: number, burst = rate): Limit => ({
+  ...{ name, capacity: burst, refillAmount: rate, refillPeriodSeconds: 60 },
+})
+
+export function mustPermit(outcome: Permit | Refusal): Permit {
+  assert.ok(outcome.ok, `refused: ${outcome.ok ? '' : outcome.cause}`)
+  return outcome
+}
+
+export function mustRefuse(outcome: Permit | Refusal): Refusal {
+  assert.ok(!outcome.ok, 'it was admitted')
+  return outcome
+}

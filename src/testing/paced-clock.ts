@@ -1,0 +1,51 @@
+/**
+ * A fake clock that stands still while an operation of a store is under way. What a law measures on it is then the same on a
+ * store that answers at once and on one behind a network, however busy the machine is.
+ */
+import type { Cells } from '../stores/cells.ts'
+import type { MaybePromise } from '../stores/store.ts'
+import type { FakeClock } from './fake-clock.ts'
+
+/** The clock to move, and the cells whose operations it waits for. */
+export function paced(clock: FakeClock, cells: Cells): { clock: FakeClock; cells: Cells } {
+  const underWay = new Set<Promise<unknown>>()
+  const watched = <T>(given: MaybePromise<T>): MaybePromise<T> => {
+    if (!(given instanceof Promise)) return given
+    underWay.add(given)
+    const end = (): void => void underWay.delete(given)
+    given.then(end, end)
+    return given
+  }
+  return {
+    clock: {
+      now: () => clock.now(),
+      elapsed: () => clock.elapsed(),
+      random: () => clock.random(),
+      after: (delayMs, action) => clock.after(delayMs, action),
+      jump: (to) => clock.jump(to),
+      async advance(ms) {
+        // Runs what is due, which may begin operations; so may what waited for one.
+        await clock.advance(0)
+        while (underWay.size > 0) {
+          await Promise.allSettled(underWay)
+          await clock.advance(0)
+        }
+        if (ms > 0) await clock.advance(ms)
+      },
+      get pending() {
+        return clock.pending
+      },
+    },
+    cells: {
+      name: cells.name,
+      capabilities: cells.capabilities,
+      get: (id, v) => watched(cells.get(id, v)),
+      list: (pk, v) => watched(cells.list(pk, v)),
+      put: (id, draft, condition) => watched(cells.put(id, draft, condition)),
+      take: (id, take) => watched(cells.take(id, take)),
+      remove: (id, condition) => watched(cells.remove(id, condition)),
+      publish: (changes) => watched(cells.publish(changes)),
+      close: () => cells.close(),
+    },
+  }
+}
