@@ -13,7 +13,7 @@ import {
   section,
   type TypeValue,
 } from './definition.ts'
-import { bool, duration } from './scalars.ts'
+import { bool, duration, percentage } from './scalars.ts'
 import { urlPathPattern } from './text-scalars.ts'
 import { formatDuration } from './units.ts'
 
@@ -25,6 +25,10 @@ const terms = {
   revalidate: optional(
     duration({ min: 0, ...longest }),
     'how long an answer is fresh; `0s`: only equal requests at the same time share one',
+  ),
+  staleness: optional(
+    percentage,
+    'instead of `revalidate` and `staleWhileRevalidate`: of the answers that clients are shown, this share may be out of date. How often they change is learned from fetching them again; until ten were, `revalidate` holds',
   ),
   staleWhileRevalidate: optional(
     duration({ min: 0, ...longest }),
@@ -111,6 +115,7 @@ export function wholeSettingsOf({ objects, instant }: ObjectsConfig): WholeSetti
 const settingsOf = (given: EndpointConfig): EndpointSettings => ({
   enabled: given.enabled,
   revalidateSeconds: seconds(given.revalidateMs),
+  staleness: given.staleness,
   staleWhileRevalidateSeconds: seconds(given.staleWhileRevalidateMs),
   staleIfErrorSeconds: seconds(given.staleIfErrorMs),
   retentionSeconds: seconds(given.retentionMs),

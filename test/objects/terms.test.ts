@@ -48,6 +48,25 @@ test('fresh, then stale while it is fetched again, then only where the database 
   assert.equal(outcomeOf(await at(0)), 'miss/expired')
 })
 
+test('under a staleness budget, answers that do not change stay fresh for longer and longer', async (t) => {
+  const rig = await startRig(t, { whole: { endpoints: { labels: { enabled: true, staleness: 0.05 } } } })
+  const shown = async (afterMs: number) => {
+    await rig.clock.advance(afterMs)
+    return outcomeOf(await ask(rig.url, labels))
+  }
+  // Each time it is fetched while the client waits: so that it is known when that is over.
+  for (let i = 0; i < 11; i++) await shown(3_600_000)
+  assert.equal(rig.asked, 11)
+  assert.equal(await shown(500_000), 'hit')
+  assert.equal(rig.asked, 11, 'unchanged for ten hours: eight minutes are within the budget')
+  for (let i = 0; i < 20; i++) {
+    rig.upstream.script = list(`v${i}`)
+    await shown(3_600_000)
+  }
+  assert.equal(rig.asked, 31)
+  assert.equal(await shown(500_000), 'miss/expired')
+})
+
 test('an answer that is fetched again in the background is the next one', async (t) => {
   const rig = await startRig(t)
   await ask(rig.url, labels)

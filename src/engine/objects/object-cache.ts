@@ -9,7 +9,7 @@ import { guardedCells, StoreGuard } from '../../stores/guard.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import { everythingSk, Generations, keySk, tagSk } from './generations.ts'
 import { type Looked, Lookups, newest } from './lookups.ts'
-import { NearObjects, type ObjectBudget } from './near-objects.ts'
+import { NearObjects, type ObjectBudget, type StoredObject } from './near-objects.ts'
 import { nothingKept, termsMs } from './object-clocks.ts'
 import { ObjectLeases } from './object-lease.ts'
 import { escapedTenant, hashOf, nameOf } from './object-names.ts'
@@ -23,6 +23,7 @@ import type {
   ObjectKey,
   ObjectState,
   ObjectTerms,
+  Regenerated,
   Render,
 } from './objects.ts'
 import { type Job, type Outcome, Regeneration } from './regeneration.ts'
@@ -149,11 +150,11 @@ class Objects implements ObjectCache {
     const flying = this.#flights.get(name.pk)
     const isAtOnce = position === 'stale' || (position === 'error' && looked.failure !== undefined)
     if (stored !== undefined && isAtOnce) {
-      if (flying === undefined) this.#start(request, looked.known)
+      if (flying === undefined) this.#start(request, looked.known, stored)
       return this.#view.answer(request, stored, { state: 'stale', failure: looked.failure })
     }
     if (flying !== undefined) return this.#join(request, flying)
-    const outcome = await this.#start(request, looked.known).outcome
+    const outcome = await this.#start(request, looked.known, stored).outcome
     return this.#settle(request, outcome, { isLeader: true, replaced: stored?.version.generatedAt })
   }
 
@@ -169,7 +170,7 @@ class Objects implements ObjectCache {
     return this.#settle(request, outcome, { isLeader: false, replaced })
   }
 
-  #start(request: Request, known: string | undefined): Flight {
+  #start(request: Request, known: string | undefined, before: StoredObject | undefined): Flight {
     const { name, render, terms, demands } = request
     const startedAt = this.#clock.now()
     const isFresh = (version: Version) => this.#view.positionOf(request, version) === 'fresh'
@@ -181,6 +182,8 @@ class Objects implements ObjectCache {
         this.#flights.delete(name.pk)
         if (ended.is === 'found' || (ended.is === 'rendered' && ended.isKept))
           this.#near.set(name.pk, ended.object)
+        if (ended.is === 'rendered' && ended.isKept && before !== undefined)
+          demands?.onRegenerated?.(changeBetween(before.version, ended.object.version))
         return ended
       })
     const flight = { generation: this.#generations.newest(name.tenant), startedAt, outcome }
@@ -253,6 +256,11 @@ class Objects implements ObjectCache {
     return true
   }
 }
+
+const changeBetween = (before: Version, after: Version): Regenerated => ({
+  gapMs: after.generatedAt - before.generatedAt,
+  isChanged: after.etag !== before.etag,
+})
 
 /** A store that hangs or fails is left alone for a while, and nobody waits for it meanwhile. */
 const limited = (cells: Cells, clock: Clock, timeoutSeconds: number | 'guarded'): Cells =>

@@ -66,6 +66,13 @@ export interface ObjectAnswer {
   readonly failure?: unknown
 }
 
+/** What a regeneration has shown. */
+export interface Regenerated {
+  /** Between the two versions. */
+  readonly gapMs: number
+  readonly isChanged: boolean
+}
+
 /** What one caller asks for beyond the terms. */
 export interface ObjectDemands {
   /** A version generated before this is not fresh to it: it is regenerated while the caller waits. */
@@ -74,6 +81,8 @@ export interface ObjectDemands {
   readonly usableFrom?: EpochMs
   /** Somebody has seen that what it is made of has not changed: it stays fresh beyond its terms. */
   readonly vouched?: VouchedSpan | undefined
+  /** Hears of the regeneration that this call begins, where there was a version before. Must not throw. */
+  readonly onRegenerated?: ((seen: Regenerated) => void) | undefined
 }
 
 /** One object, all objects of a tenant with a tag, or all of a tenant. */

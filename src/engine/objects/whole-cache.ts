@@ -13,7 +13,8 @@ import { KeyMemo } from '../key-memo.ts'
 import type { Answer } from '../trip.ts'
 import { Instants } from './instants.ts'
 import { type EarlierAnswer, MovedBounds } from './moved-bounds.ts'
-import type { ObjectAnswer, ObjectKey, Rendered } from './objects.ts'
+import type { ObjectAnswer, ObjectDemands, ObjectKey, Rendered } from './objects.ts'
+import { RevalidateBudget } from './revalidate-budget.ts'
 import {
   type Fetched,
   fetchWhole,
@@ -69,6 +70,7 @@ export class WholeCache {
   readonly #instants: Instants
   readonly #keys: KeyMemo
   readonly #waiters = new Waiters()
+  readonly #budget = new RevalidateBudget()
   readonly #movedBounds: MovedBounds
   #isDatabaseDown = false
 
@@ -98,18 +100,33 @@ export class WholeCache {
     return this.#answer(trip, got, own)
   }
 
-  #tripOf(request: WholeRequest, decision: Decision): WholeTrip {
+  #tripOf(given: WholeRequest, decision: Decision): WholeTrip {
+    const request = this.#budgeted(given)
     const { plan, identity } = request
     const key = this.#keys.keyOf(`whole ${plan.endpoint} ${plan.text}`, noGrid, identity)
     const { marks, witness } = this.#options
     const marked = markedAt(marks, key, plan)
-    const demands = { ...demandsOf(marked, request.demands), vouched: witness?.vouchedForObject(plan) }
+    const demands = {
+      ...demandsOf(marked, request.demands),
+      vouched: witness?.vouchedForObject(plan),
+      onRegenerated: this.#observerOf(request),
+    }
     const trip = { request, key, decision, marked, demands }
     decision.key = key
     // A long answer is given to the client while it arrives: what is not known by then is not told.
     decision.outcome = 'miss'
     decision.reason = missReason(trip, false)
     return trip
+  }
+
+  #budgeted(request: WholeRequest): WholeRequest {
+    const { plan, staleness, terms } = request
+    if (staleness === undefined) return request
+    return { ...request, terms: this.#budget.termsFor(plan.endpoint, staleness, terms) }
+  }
+
+  #observerOf({ plan, staleness }: WholeRequest): ObjectDemands['onRegenerated'] {
+    return staleness === undefined ? undefined : (seen) => this.#budget.observe(plan.endpoint, seen)
   }
 
   async #onlyStored({ key, decision, demands }: WholeTrip): Promise<Answer> {

@@ -39,6 +39,8 @@ export interface WholeCacheOptions {
 export interface WholeRequest {
   readonly plan: WholePlan
   readonly terms: Required<ObjectTerms>
+  /** Instead of a time: the share of answers that may be out of date. How long they are fresh is learned. */
+  readonly staleness?: number | undefined
   readonly identity: string
   readonly partition: Identity
   readonly demands: Demands

@@ -3,11 +3,14 @@ import type { EndpointTerms, WholeAnswers, WholePlan, WireRequest } from '../../
 import type { EpochMs } from '../../core/clock.ts'
 import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
 import type { ObjectTerms } from './objects.ts'
+import { longestSeconds } from './revalidate-budget.ts'
 
 /** What is not given is as the backend says. */
 export interface EndpointSettings {
   readonly enabled: boolean
   readonly revalidateSeconds?: number | undefined
+  /** See `WholeRequest`. */
+  readonly staleness?: number | undefined
   readonly staleWhileRevalidateSeconds?: number | undefined
   readonly staleIfErrorSeconds?: number | undefined
   readonly retentionSeconds?: number | undefined
@@ -68,12 +71,18 @@ export class WholeRules {
     return termsFrom(this.#answers!.endpoints[endpoint]!, this.settings.endpoints[endpoint], maxStaleMs)
   }
 
+  /** Undefined where the terms say how long an answer is fresh. */
+  stalenessOf({ endpoint, request }: WholePlan): number | undefined {
+    const own = endpoint === pathEndpoint ? this.#pathOf(request.path) : this.settings.endpoints[endpoint]
+    return own?.staleness
+  }
+
   /** How long after it was generated any answer may be used, but for `maxStale`: marks must be kept as long. */
   get longestUseMs(): number {
     const endpoints = Object.entries(this.#answers?.endpoints ?? {})
     const terms = [
-      ...endpoints.map(([name, usual]) => termsFrom(usual, this.settings.endpoints[name], 1)),
-      ...this.settings.paths.map((own) => termsFrom(pathTerms, own, 1)),
+      ...endpoints.map(([name, usual]) => longestTerms(usual, this.settings.endpoints[name])),
+      ...this.settings.paths.map((own) => longestTerms(pathTerms, own)),
     ]
     return Math.max(
       0,
@@ -105,6 +114,12 @@ function withoutSecret(pair: string): string {
 
 const isAt = (given: string, path: string): boolean =>
   given.endsWith('*') ? path.startsWith(given.slice(0, -1)) : path === given
+
+function longestTerms(usual: EndpointTerms, own: EndpointSettings | undefined): Required<ObjectTerms> {
+  const terms = termsFrom(usual, own, 1)
+  if (own?.staleness === undefined) return terms
+  return { ...terms, revalidateSeconds: Math.max(longestSeconds, terms.revalidateSeconds) }
+}
 
 function termsFrom(
   usual: EndpointTerms,

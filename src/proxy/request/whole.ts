@@ -76,6 +76,7 @@ export class WholeRequests {
         ...{ plan, partition, demands, target: outgoing, client: outgoing },
         identity: identityOf(request.headers, partition),
         terms: rules.termsOf(plan, maxStaleMs),
+        staleness: rules.stalenessOf(plan),
         withinMs: rules.settings.instantWithinMs,
       },
       outgoing.decision,
