@@ -95,7 +95,7 @@ test('a slow reader of a long forwarded answer is cut off when others wait for i
 test('heads that do not end take an eighth of the memory at most, and the largest are closed with a sentence', async (t) => {
   const { url, budget } = await startBoth(t, { limits: { memoryBytes: 64 * MiB, maxRequestBytes: MiB } })
   const small = await rawClient(url)
-  small.write('GET /api/v1/labels HTTP/1.1\r\nHost: h\r\nX-Part: ')
+  small.write('GET /api/v1/targets HTTP/1.1\r\nHost: h\r\nX-Part: ')
   const large: RawClient[] = []
   for (let i = 0; i < 12; i++) {
     const client = await rawClient(url)
