@@ -39,7 +39,7 @@ test('only what is to be published is in it', () => {
 test('it is small', () => {
   const unpacked = it.files.reduce((sum, { size }) => sum + size, 0)
   assert.ok(it.packedBytes < 800_000, `${it.packedBytes} bytes packed`)
-  assert.ok(unpacked < 2_500_000, `${unpacked} bytes unpacked`)
+  assert.ok(unpacked < 2_850_000, `${unpacked} bytes unpacked`)
 })
 
 test('nothing that a module imports is missing, and all code is reached from what is offered', async () => {
