@@ -69,6 +69,7 @@ export class LimitRegistry implements LimitResolver {
   readonly #entities: ResolutionCache<LimitRow>
   readonly #resources: ResolutionCache<LimitRow>
   readonly #system: ResolutionCache<LimitRow>
+  #changes = 0
 
   constructor(cells: Cells, options: RegistryOptions = {}) {
     const { clock = systemClock, base = () => ({}), cacheTtlMs: ttlMs = 60_000, maxCached = 10_000 } = options
@@ -87,6 +88,11 @@ export class LimitRegistry implements LimitResolver {
         nameMistake('resource', resource) === undefined ? this.#read({ resource }) : undefined,
     })
     this.#system = new ResolutionCache({ ...common, maxEntries: 1, read: () => this.#read({}) })
+  }
+
+  /** How many changes are known here. */
+  get changes(): number {
+    return this.#changes
   }
 
   /** At once where the rows are known. Rejects where the store fails and they never were. */
@@ -183,6 +189,7 @@ export class LimitRegistry implements LimitResolver {
   }
 
   #remember({ entity, resource }: LimitEdit, row: LimitRow | undefined): void {
+    this.#changes++
     if (entity !== undefined) this.#entities.set(entity, row)
     else if (resource !== undefined) this.#resources.set(resource, row)
     else this.#system.set(systemKey, row)
@@ -190,6 +197,7 @@ export class LimitRegistry implements LimitResolver {
 
   /** The next resolution reads the row of a target. */
   forget({ entity, resource }: LimitTarget): void {
+    this.#changes++
     if (entity !== undefined) this.#entities.forget(entity)
     else if (resource !== undefined) this.#resources.forget(resource)
     else this.#system.forget(systemKey)

@@ -66,7 +66,7 @@ export interface BackendRuntimeOptions {
   /** Where others fetch for the same store. */
   readonly claims?: Claims | undefined
   /** Counts the tokens of clients. */
-  readonly limiters: Pick<Limiters, 'of'>
+  readonly limiters: Pick<Limiters, 'of' | 'changes'>
   /** Where what is learned is kept; in memory only without. */
   readonly evidenceCells?: Cells | undefined
   /** Where answers are kept as a whole. */

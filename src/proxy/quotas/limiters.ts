@@ -42,6 +42,11 @@ export class Limiters {
     return fresh
   }
 
+  /** How often limits were changed so far, as far as this thread knows. */
+  get changes(): number {
+    return this.registry.changes
+  }
+
   get isActive(): boolean {
     return this.#options.terms() !== undefined
   }

@@ -18,7 +18,7 @@ import { Ticket } from './ticket.ts'
 export interface QuotaOptions {
   readonly backend: string
   readonly clock: Clock
-  readonly limiters: { of(terms: QuotaTerms): Limiter }
+  readonly limiters: { of(terms: QuotaTerms): Limiter; readonly changes: number }
   /** Undefined while nobody is limited. Asked once per request. */
   readonly terms: () => QuotaTerms | undefined
   /** How the identity of a client is found, for `entity: identity`. */
@@ -46,7 +46,7 @@ export class Quota {
 
   constructor(options: QuotaOptions) {
     this.#options = options
-    this.#requests = new RequestTokens(options.clock)
+    this.#requests = new RequestTokens(options.clock, () => options.limiters.changes)
   }
 
   /** Whether anybody may be limited. */
@@ -70,9 +70,10 @@ export class Quota {
   }
 
   /** Takes the token of a request, and counts what came of it, as `take` does. */
-  takeRequest({ terms, entity }: Pick<Ticket, 'terms' | 'entity'>): MaybePromise<Permit | Refusal> {
+  takeRequest(ticket: Pick<Ticket, 'terms' | 'entity'>): MaybePromise<Permit | Refusal> {
+    const { terms, entity } = ticket
     const { backend: resource, limiters } = this.#options
-    const outcome = this.#requests.take(entity, (request) =>
+    const outcome = this.#requests.take(ticket, (request) =>
       limiters.of(terms).acquire({ ...request, resource }),
     )
     if (outcome instanceof Promise) return outcome.then((late) => this.#judge(terms, entity, late))

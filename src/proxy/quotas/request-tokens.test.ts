@@ -22,10 +22,11 @@ function newRig({ isRemote = false } = {}) {
     return isRemote ? Promise.resolve(outcome) : outcome
   }
   const newThread = () => {
-    const tokens = new RequestTokens(clock)
-    return { take: (entity = 'a') => tokens.take(entity, acquire) }
+    const tokens = new RequestTokens(clock, () => rig.changes)
+    return { take: (entity = 'a') => tokens.take({ entity, terms: rig }, acquire) }
   }
-  return { clock, newThread, acquired: () => acquired }
+  const rig = { clock, newThread, acquired: () => acquired, changes: 0 }
+  return rig
 }
 
 const leftOf = ({ limits: [requests] }: Permit | Refusal): number => requests!.available
@@ -87,4 +88,16 @@ test('clients do not share tokens', () => {
   const { take } = newRig().newThread()
   for (let i = 0; i < 100; i++) take('a')
   assert.equal(leftOf(take('b') as Permit), 999)
+})
+
+test('tokens that were taken before limits changed are neither used nor given back', async () => {
+  const rig = newRig()
+  const { take } = rig.newThread()
+  for (let i = 0; i < 50; i++) take()
+  const held = 950 - leftOf((await rig.newThread().take()) as Permit) - 1
+  assert.ok(held > 0)
+  rig.changes++
+  assert.equal(leftOf(take() as Permit), 950 - 2 - held)
+  await rig.clock.advance(3000)
+  assert.equal(leftOf(take() as Permit), 950 - 3 - held)
 })

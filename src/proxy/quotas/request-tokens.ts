@@ -19,7 +19,16 @@ const holdMs = 1000
 /** Beyond so many clients at once, tokens are taken one by one. */
 const maxClients = 10_000
 
+/** Whose tokens are taken, and by which terms. */
+interface Taker {
+  readonly entity: string
+  readonly terms: object
+}
+
 interface Batch {
+  /** Limits may have changed since then. */
+  readonly terms: object
+  readonly changes: number
   permit: Permit | undefined
   left: number
   /** How many tokens the next batch has. */
@@ -30,27 +39,36 @@ interface Batch {
 
 export class RequestTokens {
   readonly #clock: Clock
+  readonly #changes: () => number
   readonly #batches = new Map<string, Batch>()
   readonly #sweeping: SingleTimer
 
-  constructor(clock: Clock) {
+  /** `changes`: how often limits were changed so far. A batch that was taken before is dropped: its tokens were of other limits. */
+  constructor(clock: Clock, changes: () => number) {
     this.#clock = clock
+    this.#changes = changes
     this.#sweeping = new SingleTimer(clock, () => this.#sweep())
   }
 
   /** Takes one token. `acquire` is asked where none is left of the batch of the client. */
-  take(entity: string, acquire: Acquire): MaybePromise<Permit | Refusal> {
+  take(taker: Taker, acquire: Acquire): MaybePromise<Permit | Refusal> {
+    const { entity } = taker
     const batch = this.#batches.get(entity)
-    if (batch === undefined) return this.#first(entity, acquire)
+    if (batch === undefined || this.#isOutdated(batch, taker.terms)) return this.#first(taker, acquire)
     if (batch.left > 0) return tokenOf(batch)
     if (batch.pending === undefined) return this.#refill(batch, entity, acquire)
     // A refusal holds for all who waited for it.
-    return batch.pending.then((outcome) => (outcome.ok ? this.take(entity, acquire) : outcome))
+    return batch.pending.then((outcome) => (outcome.ok ? this.take(taker, acquire) : outcome))
   }
 
-  #first(entity: string, acquire: Acquire): MaybePromise<Permit | Refusal> {
+  #isOutdated({ terms, changes }: Batch, now: object): boolean {
+    return terms !== now || changes !== this.#changes()
+  }
+
+  #first({ entity, terms }: Taker, acquire: Acquire): MaybePromise<Permit | Refusal> {
     if (this.#batches.size >= maxClients) return acquire({ entity, consume: one })
-    const batch = { permit: undefined, left: 0, size: 1, takenAt: 0, pending: undefined }
+    const made = { terms, changes: this.#changes() }
+    const batch = { ...made, permit: undefined, left: 0, size: 1, takenAt: 0, pending: undefined }
     this.#batches.set(entity, batch)
     return this.#refill(batch, entity, acquire)
   }
@@ -90,7 +108,8 @@ export class RequestTokens {
     for (const [entity, batch] of this.#batches) {
       if (batch.pending !== undefined || now - batch.takenAt < holdMs) continue
       this.#batches.delete(entity)
-      if (batch.left > 0) void batch.permit?.adjust({ requests: -batch.left })
+      const isOwn = batch.left > 0 && batch.changes === this.#changes()
+      if (isOwn) void batch.permit?.adjust({ requests: -batch.left })
     }
     if (this.#batches.size > 0) this.#sweeping.start(holdMs)
   }
