@@ -16,6 +16,7 @@ import type { QuotaFigures } from '../telemetry/quota-families.ts'
 import type { WatchedSegments } from '../telemetry/segment-families.ts'
 import type { LearnedFigures } from '../telemetry/staleness-families.ts'
 import { Telemetry } from '../telemetry/telemetry.ts'
+import type { UpstreamHealth } from '../telemetry/upstream-family.ts'
 import { version } from '../version.ts'
 import { type RunningWorkerPool, startWorkerPool } from '../workers/main-thread.ts'
 import { workersOf } from '../workers/shares.ts'
@@ -148,6 +149,7 @@ function telemetryOf({ config, format, server, fleet, spans, threads }: Watched)
     memory: () => server()?.memory ?? { used: 0, limit: 0 },
     flights: () => sum('flights'),
     requestsInFlight: () => sum('requests'),
+    upstreams: () => upstreamHealth(server()?.databases ?? []),
     segments: () => watchedSegments(server()?.databases ?? []),
     learned: () => learnedFigures(server()?.databases ?? []),
     quotas: () => quotaFigures(server()?.databases ?? []),
@@ -166,6 +168,11 @@ function telemetryOf({ config, format, server, fleet, spans, threads }: Watched)
 const watchedSegments = (databases: ProxyServer['databases']): WatchedSegments[] =>
   databases.flatMap(({ name, segments }) =>
     segments === undefined ? [] : [{ backend: name, ...segments, ageSeconds: segments.ageMs / 1000 }],
+  )
+
+const upstreamHealth = (databases: ProxyServer['databases']): UpstreamHealth[] =>
+  databases.flatMap(({ name, figures }) =>
+    figures().upstreams.map(({ url, healthy }) => ({ backend: name, url, isHealthy: healthy })),
   )
 
 const quotaFigures = (databases: ProxyServer['databases']): QuotaFigures[] =>

@@ -154,9 +154,12 @@ export class GapFiller {
     const fetchedAt = clock.now()
     const isFullMiss = plan.isVerbatim && countOf(intervals) === countOf(askedBy(plan))
     const target = isFullMiss ? trip.request.target : undefined
-    let isSent = false
+    let sentAt: number | undefined
     const land = async (result: FetchResult) => {
-      if (isSent) this.#options.onFetch?.({ result, intervals, grid: plan.grid })
+      if (sentAt !== undefined) {
+        const durationMs = clock.elapsed() - sentAt
+        this.#options.onFetch?.({ result, intervals, grid: plan.grid, durationMs })
+      }
       await this.#land(trip, result)
       this.#unstored.delete(fetch)
     }
@@ -171,7 +174,7 @@ export class GapFiller {
     const flight = this.#flights.open(spec, (onCancel) => {
       onCancel(() => fetch.cancel())
       const send = () => {
-        isSent = true
+        sentAt = clock.elapsed()
         const accept = target?.encoding ?? upstream.preferredEncoding
         fetch.sent(upstream.send(backend.narrow(plan, intervals), accept, fetch))
       }

@@ -76,6 +76,8 @@ export interface FetchOver {
   readonly result: FetchResult
   readonly intervals: Intervals
   readonly grid: Grid
+  /** From sending the query to the end of its response. */
+  readonly durationMs: number
 }
 
 export interface CacheRequest {

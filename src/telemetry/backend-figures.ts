@@ -16,8 +16,10 @@ import {
   pairOf,
   statusClass,
 } from './labels.ts'
+import { OriginLatency } from './origin-latency.ts'
 import { bucketsOf, type RequestRecord } from './record.ts'
 
+const isAnswered = (status: OriginStatus): boolean => status.endsWith('xx')
 const failedStatuses: readonly OriginStatus[] = ['5xx', 'timeout', 'unreachable']
 
 export class BackendFigures {
@@ -31,9 +33,11 @@ export class BackendFigures {
   /** By endpoint, then by state. */
   readonly #objects = new Float64Array(wholeEndpoints.length * objectStates.length)
   readonly #verified = new Float64Array(verifyResults.length)
+  readonly latency: OriginLatency
 
   constructor(name: string) {
     this.#name = name
+    this.latency = new OriginLatency(name)
   }
 
   observe(record: RequestRecord): void {
@@ -42,7 +46,8 @@ export class BackendFigures {
     this.#buckets[0]! += bucketsOf(record, 'cache')
     this.#buckets[1]! += bucketsOf(record, 'origin')
     if (record.endpoint !== undefined) this.#countObject(record, record.endpoint)
-    if (record.isForwarded) this.countOrigin(forwardStatus(record))
+    this.latency.countSaved(record)
+    if (record.isForwarded) this.countOrigin(forwardStatus(record), record.fetchMs)
     if (record.unstored !== undefined) this.#unstored[unstoredReasons.indexOf(record.unstored)]!++
   }
 
@@ -53,8 +58,9 @@ export class BackendFigures {
       this.#objects[place * objectStates.length + objectStates.indexOf(state)]!++
   }
 
-  countOrigin(status: OriginStatus): void {
+  countOrigin(status: OriginStatus, durationMs: number): void {
     this.#origin[indexOfStatus(status)]!++
+    if (isAnswered(status)) this.latency.observe(durationMs)
   }
 
   countVerified(result: VerifyResult): void {

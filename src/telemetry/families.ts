@@ -53,6 +53,30 @@ export const families = {
   origin: counter('windowpane_origin_requests_total', 'Queries to the database, by how they ended.', {
     labels: { ...backend, status: originStatuses },
   }),
+  originDuration: histogram(
+    'windowpane_origin_duration_seconds',
+    'Latency of the database: from sending a query to the end of its response. For forwarded requests, to the first byte of the response.',
+    {
+      labels: backend,
+      example:
+        'histogram_quantile(0.99, sum by (le, backend) (rate(windowpane_origin_duration_seconds_bucket[5m])))',
+    },
+  ),
+  savedQueries: counter(
+    'windowpane_origin_queries_saved_total',
+    'Requests that were answered without a query of their own to the database: hits and coalesced requests.',
+    { labels: backend, example: 'sum by (backend) (rate(windowpane_origin_queries_saved_total[5m]))' },
+  ),
+  savedSeconds: counter(
+    'windowpane_origin_seconds_saved_total',
+    'Estimated database time of the saved queries: each counts as long as recent queries of the same backend took on average.',
+    { labels: backend, example: 'sum by (backend) (rate(windowpane_origin_seconds_saved_total[5m]))' },
+  ),
+  upstreamUp: gauge(
+    'windowpane_upstream_up',
+    '1 while a URL of the backend takes requests; 0 after a failure, until a trial request succeeds.',
+    { labels: { ...backend, upstream: 'URL of the database' }, example: 'windowpane_upstream_up == 0' },
+  ),
   unstored: counter(
     'windowpane_unstored_total',
     'Answers that were not stored because the database forbids it, by reason.',

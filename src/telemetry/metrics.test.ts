@@ -82,6 +82,10 @@ const newMetrics = () =>
       memory: () => ({ used: 5000, limit: 10_000 }),
       flights: () => 2,
       requestsInFlight: () => 4,
+      upstreams: () => [
+        { backend: 'main', url: 'http://a:9090/', isHealthy: true },
+        { backend: 'main', url: 'http://b:9090/', isHealthy: false },
+      ],
       segments: () => [
         { backend: 'main', isTrusted: true, ageSeconds: 4.5, segments: 812, marked: 3 },
         { backend: 'other', isTrusted: false, ageSeconds: 99, segments: 0, marked: 0 },
@@ -144,8 +148,8 @@ const byAge = (name: string) => (ageAndValue: string) => {
 test('what is shown, to the letter', () => {
   const metrics = newMetrics()
   for (const visit of Object.values(visits)) metrics.observe(recordOf('main', visit))
-  metrics.observeFetch({ backend: 'main', status: '2xx', intervalMs: 360_000 })
-  metrics.observeFetch({ backend: 'main', status: 'unreachable', intervalMs: 600_000 })
+  metrics.observeFetch({ backend: 'main', status: '2xx', intervalMs: 360_000, durationMs: 40 })
+  metrics.observeFetch({ backend: 'main', status: 'unreachable', intervalMs: 600_000, durationMs: 5000 })
   metrics.observeStore('disk', 'read', 0.5)
   metrics.noteReload(false)
   const shown = render(metrics)
@@ -182,6 +186,9 @@ test('what is shown, to the letter', () => {
     'windowpane_origin_requests_total{backend="main",status="2xx"} 1',
     'windowpane_origin_requests_total{backend="main",status="4xx"} 1',
     'windowpane_origin_requests_total{backend="main",status="unreachable"} 1',
+    'windowpane_origin_duration_seconds_sum{backend="main"} 0.04',
+    'windowpane_origin_duration_seconds_count{backend="main"} 2',
+    'windowpane_origin_queries_saved_total{backend="main"} 1',
     'windowpane_origin_interval_seconds_total{kind="asked"} 18000',
     'windowpane_origin_interval_seconds_total{kind="fetched"} 960',
     'windowpane_served_age_seconds_sum 447',
@@ -214,6 +221,7 @@ test('what is shown, to the letter', () => {
     'windowpane_leases_total{result="waited"} 12',
     'windowpane_leases_total{result="expired"} 13',
     'windowpane_leases_total{result="unavailable"} 14',
+    'windowpane_upstream_up{backend="main",upstream="http://a:9090/"} 1',
     'windowpane_segments_trusted{backend="main"} 1',
     'windowpane_segments_view_age_seconds{backend="main"} 4.5',
     'windowpane_segments_view_age_seconds{backend="other"} 99',

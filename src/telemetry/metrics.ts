@@ -19,6 +19,7 @@ import { bucketsOf, type RequestRecord } from './record.ts'
 import { segmentFamilies, type WatchedSegments } from './segment-families.ts'
 import { type LearnedFigures, stalenessFamilies } from './staleness-families.ts'
 import { type NamedStore, StoreTimes, storeFamilies } from './store-families.ts'
+import { type UpstreamHealth, upstreamFamily } from './upstream-family.ts'
 
 /** Figures that others keep; read when metrics are rendered. What is not given is not shown. */
 export interface MetricSources {
@@ -27,6 +28,7 @@ export interface MetricSources {
   memory?(): { readonly used: number; readonly limit: number }
   flights?(): number
   requestsInFlight?(): number
+  upstreams?(): readonly UpstreamHealth[]
   segments?(): readonly WatchedSegments[]
   /** Of backends with a staleness budget. */
   learned?(): readonly LearnedFigures[]
@@ -49,6 +51,8 @@ export interface OriginFetch {
   readonly status: OriginStatus
   /** Length of the interval that was asked for. */
   readonly intervalMs: number
+  /** From sending the query to the end of its response. */
+  readonly durationMs: number
 }
 
 /** The figures of all backends together, since the start. */
@@ -95,8 +99,8 @@ export class Metrics {
     if (record.isForwarded) this.#intervalMs[1]! += windowMs
   }
 
-  observeFetch({ backend, status, intervalMs }: OriginFetch): void {
-    this.#backend(backend).countOrigin(status)
+  observeFetch({ backend, status, intervalMs, durationMs }: OriginFetch): void {
+    this.#backend(backend).countOrigin(status, durationMs)
     this.#intervalMs[1]! += intervalMs
   }
 
@@ -163,6 +167,9 @@ export class Metrics {
     yield family(families.buckets, ...backends.map((each) => each.buckets()))
     yield family(families.resultBytes, ...this.#pair(families.resultBytes, 'source', this.#bytes))
     yield family(families.origin, ...backends.map((each) => each.origin()))
+    yield family(families.originDuration, ...backends.map((each) => each.latency.durations()))
+    yield family(families.savedQueries, ...backends.map((each) => each.latency.savedQueries()))
+    yield family(families.savedSeconds, ...backends.map((each) => each.latency.savedSeconds()))
     yield family(families.objects, ...backends.map((each) => each.objects()))
     yield family(families.unstored, ...backends.map((each) => each.unstored()))
     yield family(families.interval, ...this.#intervals())
@@ -225,7 +232,7 @@ export class Metrics {
   *#fromSources(): Iterable<string> {
     const { stores, leases, memory, flights, requestsInFlight, segments, learned, fleet, traces, process } =
       this.#options.sources ?? {}
-    const { quotas } = this.#options.sources ?? {}
+    const { quotas, upstreams } = this.#options.sources ?? {}
     if (requestsInFlight !== undefined) yield single(families.inFlight, requestsInFlight())
     if (flights !== undefined) yield single(families.flights, flights())
     if (memory !== undefined) {
@@ -239,6 +246,7 @@ export class Metrics {
         families.leases,
         ...leaseResults.map((result) => sample(families.leases.name, ['result', result], counters[result])),
       )
+    if (upstreams !== undefined) yield upstreamFamily(upstreams())
     const watched = segments?.() ?? []
     if (watched.length > 0) yield segmentFamilies(watched.slice(0, maxBackends))
     const learning = learned?.() ?? []

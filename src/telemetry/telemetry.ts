@@ -73,9 +73,10 @@ export class Telemetry implements Observer {
   }
 }
 
-export function originFetchOf(backend: string, { result, intervals, grid }: FetchOver): OriginFetch {
+export function originFetchOf(backend: string, fetched: FetchOver): OriginFetch {
+  const { result, intervals, grid, durationMs } = fetched
   const intervalMs = intervals.reduce((sum, { from, to }) => sum + startOf(grid, to) - startOf(grid, from), 0)
-  return { backend, status: originStatus(result), intervalMs }
+  return { backend, status: originStatus(result), intervalMs, durationMs }
 }
 
 function originStatus(result: FetchResult): OriginStatus {

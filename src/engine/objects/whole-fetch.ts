@@ -73,6 +73,7 @@ const noGrid = gridThrough('point', 1, 0)
 export function fetchWhole(options: WholeFetchOptions, { plan, partition, target }: Asked): WholeFetch {
   const { backend, upstream, clock, budget, backlog, maxBodyBytes, onFetch } = options
   const generatedAt = clock.now()
+  const sentAt = clock.elapsed()
   const held = target && new HeldTarget(target)
   const asker = {
     headers: plan.request.headers,
@@ -94,7 +95,7 @@ export function fetchWhole(options: WholeFetchOptions, { plan, partition, target
     land: async (result) => {
       // A long answer is the client's as it came; a short one that cannot be kept is, too.
       if (result.kind === 'unusable') held?.release()
-      onFetch?.({ result, intervals: nothing, grid: noGrid })
+      onFetch?.({ result, intervals: nothing, grid: noGrid, durationMs: clock.elapsed() - sentAt })
     },
   })
   const accept = target?.encoding ?? upstream.preferredEncoding

@@ -1,0 +1,54 @@
+/** How long one database takes to answer, and what the cache saves it. */
+import { sample } from './exposition.ts'
+import { families } from './families.ts'
+import { durationBounds, Histograms } from './histograms.ts'
+import type { RequestRecord } from './record.ts'
+
+/** The weight of one query in the moving average. */
+const weight = 0.05
+
+export class OriginLatency {
+  readonly #labels: readonly [string, string]
+  readonly #durations = new Histograms(durationBounds, 1)
+  /** Moving average in seconds; undefined before the first response. */
+  #average: number | undefined
+  #savedQueries = 0
+  #savedSeconds = 0
+
+  constructor(backend: string) {
+    this.#labels = ['backend', backend]
+  }
+
+  observe(ms: number): void {
+    const seconds = ms / 1000
+    this.#durations.observe(0, seconds)
+    this.#average ??= seconds
+    this.#average += weight * (seconds - this.#average)
+  }
+
+  /** Counts a request that sent no query of its own. */
+  countSaved(record: RequestRecord): void {
+    if (!isSaved(record)) return
+    this.#savedQueries++
+    this.#savedSeconds += this.#average ?? 0
+  }
+
+  durations(): string {
+    return this.#durations.lines(families.originDuration.name, 0, this.#labels)
+  }
+
+  savedQueries(): string {
+    return sample(families.savedQueries.name, this.#labels, this.#savedQueries)
+  }
+
+  savedSeconds(): string {
+    return sample(families.savedSeconds.name, this.#labels, this.#savedSeconds)
+  }
+}
+
+/** Stale answers of an outage save nothing: the query was sent, and failed. */
+function isSaved({ outcome, asked, isCollapsed, isForwarded, upstreamStatus }: RequestRecord): boolean {
+  if (outcome === 'hit') return true
+  if (isForwarded || asked > 0 || upstreamStatus !== undefined) return false
+  return isCollapsed && (outcome === 'partial' || outcome === 'miss')
+}
