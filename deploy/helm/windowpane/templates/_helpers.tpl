@@ -14,6 +14,27 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
+{{- define "windowpane.serviceAccount" -}}
+{{- .Values.serviceAccount.name | default (ternary (include "windowpane.name" .) "default" .Values.serviceAccount.create) }}
+{{- end }}
+
+{{- define "windowpane.port" -}}
+{{- $port := regexFind "[0-9]+$" . }}
+{{- if not $port }}{{ fail (printf "%q has no port: the chart needs addresses such as 0.0.0.0:9191" .) }}{{ end }}
+{{- $port }}
+{{- end }}
+
+{{/* Names and ports of all listeners, one "name port" per line: ports follow the configuration. */}}
+{{- define "windowpane.listeners" -}}
+http {{ include "windowpane.port" .Values.config.listen }}
+admin {{ include "windowpane.port" .Values.config.admin.listen }}
+{{- range $name, $backend := .Values.config.backends }}
+{{- with $backend.listen }}
+{{ printf "b-%s" $name | lower | replace "_" "-" | trunc 15 | trimSuffix "-" }} {{ include "windowpane.port" . }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "windowpane.config" -}}
 {{- $config := deepCopy .Values.config }}
 {{- if .Values.persistence.enabled }}
