@@ -165,7 +165,7 @@ export function headersOf(list: HeaderList): Headers {
   return headers
 }
 
-/** The headers of the database, without those that described the encoded bytes. */
+/** The headers of the database, without the headers that described the encoded bytes. */
 export function responseHeaders({ headers }: Response): string[] {
   return endToEnd([...headers].flat(), headers.has('content-encoding') ? ofEncodedBytes : undefined)
 }
