@@ -2,7 +2,7 @@
 import type { HeaderList } from '../../backends/backend.ts'
 import { headerOf } from '../../core/headers.ts'
 
-/** The headers of a 304: those that affect the use of the client's copy, and none that describe the body. */
+/** The headers of a 304: headers that affect the use of the client's copy, and none that describe the body. */
 const notModifiedNames: ReadonlySet<string> = new Set([
   'cache-control',
   'content-location',
