@@ -129,7 +129,7 @@ export class Network {
     return result as T
   }
 
-  /** Faults with a share of 0 do not draw random numbers. */
+  /** Faults without a share draw no random numbers. */
   #happens(share: Share | undefined): boolean {
     return share !== undefined && this.#random() < share()
   }
