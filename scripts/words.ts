@@ -46,8 +46,11 @@ export const rules: readonly Rule[] = [
   },
 ]
 
-/** The rules that a line of prose breaks. */
-export const brokenRules = (line: string): Rule[] => rules.filter(({ pattern }) => pattern.test(line))
+/** The rules that a line of prose breaks. Code in backticks is not prose. */
+export function brokenRules(line: string): Rule[] {
+  const prose = line.replaceAll(/`[^`]*`/g, '``')
+  return rules.filter(({ pattern }) => pattern.test(prose))
+}
 
 /** `comments` and `texts` (string literals that are sentences) of source files; `docs` are lines of Markdown. */
 const kinds = ['comments', 'texts', 'docs'] as const
