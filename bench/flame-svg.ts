@@ -76,7 +76,7 @@ interface FramePosition {
   readonly scale: number
 }
 
-/** Returns how many rows the frame and what stands on it take. */
+/** Returns how many rows the frame and its children take. */
 function draw(frame: Frame, { x, level, scale }: FramePosition, rows: string[]): number {
   const own = frame.time * scale
   const y = -level * rowHeight

@@ -1,5 +1,5 @@
 /**
- * Where the time of a hit goes: `npm run bench:flame` loads the proxy with hits of each panel and draws what its CPU did as
+ * Where the time of a hit goes: `npm run bench:flame` loads the proxy with hits of each panel and draws its CPU time as
  * a flame graph, one SVG per panel, in docs/performance. Idle time is left out.
  */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'

@@ -5,7 +5,7 @@
 import { cases } from './gaps/cases.ts'
 import { type Cost, type Rule, rules, simulate } from './gaps/simulation.ts'
 
-/** What refreshes and minutes give with one draw of phases is not what they give with another. */
+/** The results of refreshes and minutes depend on the draw of phases. */
 const seeds = [1, 2, 3]
 
 const mean = (costs: readonly Cost[], what: 'queries' | 'intervals' | 'buckets'): number =>

@@ -1,6 +1,6 @@
 /**
- * What a hit costs as more is cached, as windows lie elsewhere, and as answers grow: `npm run bench:growth`. Costs are
- * time of the core; plots go to docs/performance. Exits with 1 where a hit does not cost what it should.
+ * The cost of a hit as more is cached, as windows lie elsewhere, and as answers grow: `npm run bench:growth`. Costs are
+ * time of the core; plots go to docs/performance. Exits with 1 where a hit exceeds its expected cost.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpuSeconds, type NodeProcess, startNode } from './node-process.ts'

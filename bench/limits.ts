@@ -25,7 +25,7 @@ async function permitsPerSecond(own: Limiter, atOnce: number): Promise<number> {
   const client = async (): Promise<void> => {
     while (systemClock.elapsed() < end) {
       const outcome = own.acquire(request)
-      // Waiting for what is there already would measure the event loop.
+      // Awaiting a value that is there already would measure the event loop.
       const { ok } = outcome instanceof Promise ? await outcome : outcome
       if (!ok) throw new Error('the bucket is too small for the benchmark')
       permits++

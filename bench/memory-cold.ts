@@ -1,4 +1,4 @@
-/** Panels that were asked for and then left alone: what they weigh when they are compressed, and what that costs. */
+/** Panels that were requested and then left idle: their size when they are compressed, and the cost of that. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { request } from 'undici'
 import { prometheus } from '../src/backends/prometheus/index.ts'
@@ -10,12 +10,12 @@ import { memoryStore } from '../src/stores/memory/index.ts'
 import type { Store } from '../src/stores/store.ts'
 
 export interface CoolOptions {
-  /** What the values look like: see stub-database.ts. */
+  /** The kind of values: see stub-database.ts. */
   readonly kind: 'gauge' | 'counter' | 'digits'
   readonly database: string
   /** The target of a query over so many points. */
   readonly path: (query: string, points: number) => string
-  /** What is reachable in this process. */
+  /** The reachable memory of this process. */
   readonly live: () => number
 }
 
@@ -41,7 +41,7 @@ async function heldUp(action: () => Promise<void>): Promise<string> {
   return `${ms(late.percentile(99))} ms (99 %), ${ms(late.max)} (most)`
 }
 
-/** Prints what it finds; returns bytes per point, as the process has them. */
+/** Prints its findings; returns bytes per point, as the process has them. */
 export async function cool({ kind, database, path, live }: CoolOptions): Promise<number> {
   const backend = prometheus({ settledAgeMs: 3_600_000, maxBuckets: 11_001 })
   let [store, budget]: [Store?, Budget?] = []
@@ -67,12 +67,12 @@ export async function cool({ kind, database, path, live }: CoolOptions): Promise
   const large = Array.from({ length: 4 }, (_, i) => path(`stub_100_${kind}${i}`, 720))
   const points = medium.length * 20 * 240 + large.length * 100 * 720
   await get(path('stub_1_first', 1))
-  // The first answers pass by until it is known what the database is.
+  // The first answers are not cached until the flavour of the database is known.
   for (let round = 0; round < 3; round++) for (const each of [...large, ...medium]) await get(each)
   const size = () => store!.figures!().bytes!
   const warm = { counted: size(), live: live() }
   const idle = await heldUp(() => pause(4000))
-  // More than half is taken, by whomever: below that nothing is compressed.
+  // More than half is used: below that nothing is compressed.
   budget!.reserve(0.51 * budget!.limit)
   await get(path('stub_1_last', 1))
   const untilCold = async (): Promise<void> => {

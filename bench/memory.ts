@@ -1,6 +1,6 @@
 /**
- * What cached points weigh, asked for and left alone, and what a flood of questions that nobody asks twice does to the process and to what
- * others ask for all the time: `npm run bench:memory [live|cold|flood]`. Exits with 1 where a mark is missed.
+ * The memory of cached points, in use and idle, and the effect of a flood of one-off queries on the process and on the
+ * hits of dashboards: `npm run bench:memory [live|cold|flood]`. Exits with 1 where a mark is missed.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { startNode } from './node-process.ts'
 
 const begin = 1_767_225_600
 const mib = 2 ** 20
-/** Megabytes, as in the mark; what is configured is in MiB. */
+/** Megabytes, as in the mark; the configuration is in MiB. */
 const mb = 1e6
 const marks: { name: string; found: string; isMet: boolean }[] = []
 
@@ -48,7 +48,7 @@ const fillings: readonly Filling[] = [
   },
 ]
 
-/** What is reachable; one collection finds what the last one freed. */
+/** The reachable memory; each collection frees objects that the one before has finalised. */
 function live(): number {
   for (let i = 0; i < 4; i++) globalThis.gc!()
   const { heapUsed, external } = process.memoryUsage()
@@ -72,7 +72,7 @@ async function weigh(database: string, filling: Filling): Promise<void> {
   await get(filling.paths[0]!)
   const full = live()
   await proxy.close()
-  // Compared with the end: what the runtime itself keeps has found its size by then.
+  // Compared with the end: the runtime's own memory has found its size by then.
   const held = full - live()
   const perPoint = held / filling.points
   const timesText = held / text
@@ -134,7 +134,7 @@ class Flood {
     }
   }
 
-  /** Questions that nobody asks again, until so many bytes came. */
+  /** One-off queries, until this many bytes came. */
   async pour(bytes: number): Promise<void> {
     const until = this.bytes + bytes
     const one = async (): Promise<void> => {
@@ -157,9 +157,9 @@ const statusOf = (pid: number, field: string): number =>
 
 const shown = ({ hits, asked }: Share): string => `${((100 * hits) / asked).toFixed(0)} %`
 
-/** `share`: how much of the memory comes between two times that the dashboards are asked for. */
+/** `share`: how much of the memory comes between two requests of the dashboards. */
 async function inundate(database: string, memory: number, share: number): Promise<void> {
-  // What is installed: Node needs 30 MiB more to run the sources.
+  // The installed package: Node needs 30 MiB more to run the sources.
   const { url, child } = await startNode(0, [
     ...['dist/cli/main.js', database, '--listen', '127.0.0.1:0', '--admin.enabled=false'],
     ...['--telemetry.log-level=warn', `--memory=${memory / mib}MiB`],

@@ -1,7 +1,7 @@
 /**
- * Which share of what dashboards ask never reaches Prometheus: `npm run bench:mix -- --minutes 2`. The calls of ten dashboards in the
- * proportions of published ones, through Windowpane in front of a real Prometheus, in simulated time; with and without `instant.within`.
- * `--real`: two of the dashboards, in real time.
+ * The share of dashboard requests that never reaches Prometheus: `npm run bench:mix -- --minutes 2`. The calls of ten
+ * dashboards in the proportions of published ones, through Windowpane in front of a real Prometheus, in simulated time;
+ * with and without `instant.within`. `--real`: two of the dashboards, in real time.
  */
 import { parseArgs } from 'node:util'
 import { Agent, request } from 'undici'
@@ -30,7 +30,7 @@ interface Scenario {
 
 const [often, seldom] = [10 * SECOND, 30 * SECOND]
 
-/** As many as one process can ask for while others need the machine, too. */
+/** As many as one process can request while others need the machine, too. */
 const inRealTime: Scenario = {
   ...{ name: '30 viewers of each of 2 dashboards, every 10 s, real time', dashboards: dashboards(2) },
   ...{ viewersOfEach: 30, refreshMs: often, withinMs: [0, 5 * SECOND] },

@@ -1,4 +1,4 @@
-/** What looking on costs per request: `node bench/observe.ts`. Exits with 1 where a mark is missed. */
+/** The cost of telemetry per request: `node bench/observe.ts`. Exits with 1 where a mark is missed. */
 import { systemClock } from '../src/core/clock.ts'
 import { visits } from '../src/telemetry/fixtures.ts'
 import { type RequestRecord, recordOf } from '../src/telemetry/record.ts'
@@ -25,7 +25,7 @@ const costs = {
   'all of a hit': microseconds(() => hooks.observe(visits.hit)),
   'all of a partial': microseconds(() => hooks.observe(visits.partial)),
 }
-// What is around every request, whether anybody listens or not; then what a traced one costs beside its telemetry.
+// The cost around every request, with or without a subscriber; then the cost of a traced one beside its telemetry.
 const tracing = new Tracing({ clock: systemClock, backend: 'main' })
 const headers = ['traceparent', `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`]
 const traced = (): void => {

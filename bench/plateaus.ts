@@ -1,4 +1,4 @@
-/** A policy like those that are learned: a TTL for each of 23 age classes, and lapses on nested epochs. */
+/** A policy like the learned ones: a TTL for each of 23 age classes, and lapses on nested epochs. */
 import type { TtlPolicy } from '../src/ttl/policy.ts'
 
 const second = 1_000
@@ -9,7 +9,7 @@ const starts = [
 const epochMs = 10 * second
 const capMs = 24 * 3600 * second
 
-/** A lookup asks about one age after the other: the class that was found last is mostly the one, or the one before. */
+/** A lookup evaluates one age after the other: the class is mostly the last one found, or the one before. */
 let last = 0
 
 function classOf(ageMs: number): number {

@@ -1,8 +1,8 @@
 /**
- * What the request token costs on the hit path: `npm run bench:quotas`. Two proxies with the same configuration, but for quotas,
- * serve the same hits in turn. Processor time per hit is compared, because others on the machine hardly change it; the median of
- * the rounds counts. With `--workers 2` the tokens of all threads are counted in the main thread, so that each request waits
- * for a message and its reply. Exits with 1 where the mark is missed.
+ * The cost of the request token on the hit path: `npm run bench:quotas`. Two proxies with the same configuration, but
+ * for quotas, serve the same hits in turn. Processor time per hit is compared, because other load on the machine hardly
+ * changes it; the median of the rounds counts. With `--workers 2` the tokens of all threads are counted in the main
+ * thread, so that each request waits for a message and its reply. Exits with 1 where the mark is missed.
  */
 import { parseArgs } from 'node:util'
 import { cpuSeconds, type NodeProcess, startNode } from './node-process.ts'

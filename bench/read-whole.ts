@@ -1,4 +1,4 @@
-/** Asks, and reads the answer to its end: undici's `dump` breaks off what is longer than 128 KiB. */
+/** Sends a request, and reads the response to its end: undici's `dump` aborts responses longer than 128 KiB. */
 import { request } from 'undici'
 
 export async function readWhole(url: string, options: { readonly reset?: boolean } = {}): Promise<void> {

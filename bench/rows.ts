@@ -106,7 +106,7 @@ function benchSplice(given: Form, count: number): void {
   const { bytes, slabAt } = ingest(given).body
   const plain = () => bytes.copy(target, 1, slabAt, slabAt + given.body.length - 2)
   const [own, copy] = inTurn(splice, plain, 40)
-  // A microsecond is what making the answer costs; a descending one is copied bucket by bucket.
+  // Making the answer costs a microsecond; a descending one is copied bucket by bucket.
   const isMet = own <= 1.5 * copy + 2 + (given.isDescending ? 0.2 * given.buckets : 0)
   marks.push({ name: `splice of ${given.name} from ${count} panes ≤ 1.5 × memcpy + 2 µs`, isMet })
   console.log(

@@ -1,7 +1,7 @@
 /**
- * A day in front of a Druid, with and without watching its segments: `npm run bench:segments`. Simulated on a fake clock
- * with a fake Druid; how many buckets are fetched, and what is shown that is no longer true. Exits with 1 where a mark is
- * missed.
+ * A day in front of a Druid, with and without watching its segments: `npm run bench:segments`. Simulated on a fake
+ * clock with a fake Druid; the number of fetched buckets, and the share of served buckets that are out of date. Exits
+ * with 1 where a mark is missed.
  */
 import type { SegmentView } from '../src/backends/backend.ts'
 import { segments } from '../src/backends/druid/segments.ts'
@@ -14,7 +14,7 @@ const minute = 60 * second
 const hour = 60 * minute
 const day = 24 * hour
 
-/** What one viewer looks at; each panel ends with the last whole bucket. */
+/** The panel of one viewer; each ends with the last whole bucket. */
 interface Habit {
   readonly name: string
   readonly granularity: Panel['granularity']
@@ -38,7 +38,7 @@ const habits: readonly Habit[] = [
 const stepMs = 30 * second
 /** Late rows, at any time of the day, for some time of the last week. */
 const appends = 24
-/** Younger buckets are still changing, whoever looks: of those the policy speaks. */
+/** Younger buckets are still changing in every case: they are subject to the policy. */
 const settledMs = 15 * minute
 const largeView = 100_000
 const chunkBytes = 64 * 1024
@@ -51,7 +51,7 @@ interface Day {
   shown: number
   /** Settled buckets that were shown and had changed before. */
   outdated: number
-  /** From the arrival of late rows to the first answer that has them, of a panel that asked for them. */
+  /** From the arrival of late rows to the first answer that has them, of a panel that requested them. */
   readonly delays: number[]
 }
 
@@ -69,7 +69,7 @@ async function live(name: string, options: SegmentRigOptions): Promise<Day> {
   const late: Late[] = []
   let looksBefore = 0
   const begin = rig.clock.now()
-  // The first hours fill the cache: what is counted is a day like any other.
+  // The first hours fill the cache: a typical day is counted.
   const counting = begin + 4 * hour
   const steps = Array.from({ length: appends }, () => wholeNumber(random, 0, day / stepMs - 1))
   const arrivals = new Set(steps.map((step) => counting + step * stepMs))
@@ -132,7 +132,7 @@ const quantile = (values: readonly number[], of: number): number =>
 
 const inMinutes = (ms: number): string => `${(ms / minute).toFixed(1)} min`
 
-/** What one look costs: a view of many segments, read as it arrives, and compared with the one before. */
+/** The cost of one poll: a view of many segments, read as it arrives, and compared with the one before. */
 function readLargeView(): string {
   const lines = Array.from({ length: largeView }, (_, i) => {
     const at = Date.UTC(2020, 0, 1) + Math.floor(i / 8) * hour

@@ -1,8 +1,9 @@
 /**
- * What the process takes while it serves mixed traffic for long: `npm run bench:soak [-- --requests 400000 --only 96]`. Hits,
- * sliding windows and questions that nobody asks twice, answers of up to 2 MB, a third of them compressed, on 32 connections.
- * The mark is 1.3 × `limits.memory` + 80 MB, for what the process itself takes (RssAnon). Pages of a store's file that are mapped
- * (RssFile) are the system's to take back, and are shown beside it. Exits with 1 where the mark is missed.
+ * The memory of the process while it serves mixed traffic for long: `npm run bench:soak [-- --requests 400000 --only
+ * 96]`. Hits, sliding windows and one-off queries, answers of up to 2 MB, a third of them compressed, on 32
+ * connections. The mark is 1.3 × `limits.memory` + 80 MB, for the anonymous memory of the process (RssAnon). Mapped
+ * pages of a store's file (RssFile) can be reclaimed by the system, and are shown beside it. Exits with 1 where the
+ * mark is missed.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -19,7 +20,7 @@ const { values: options } = parseArgs({
 })
 const requests = Number(options.requests)
 const connections = 32
-/** Three quarters of the requests are asked again and again; a small memory does not hold all of them. */
+/** Three quarters of the requests repeat; a small memory does not hold all of them. */
 const leastHits = 0.25
 const mib = 2 ** 20
 const mb = 1e6
@@ -43,7 +44,7 @@ interface Form {
   readonly share: number
   readonly series: number
   readonly points: number
-  /** How many different questions of this form there are; none is asked twice where it is infinite. */
+  /** How many different queries of this form there are; none repeats where it is infinite. */
   readonly questions: number
 }
 
@@ -77,7 +78,7 @@ class Traffic {
     const { series, points, questions } = formAt(100 * this.#random())
     const isOneOff = questions === Number.POSITIVE_INFINITY
     const question = isOneOff ? `once${number}` : `q${Math.floor(questions * this.#random())}`
-    // Windows slide by a step every few thousand requests: part of what is asked for again is new.
+    // Windows slide by a step every few thousand requests: part of every repeated window is new.
     const start = begin + 60 * (isOneOff ? 0 : Math.floor(number / 5_000))
     const search = `query=stub_${series}_${question}&start=${start}&end=${start + 60 * (points - 1)}&step=60`
     const isPacked = this.#random() < 1 / 3

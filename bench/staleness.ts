@@ -1,7 +1,7 @@
 /**
- * True and measured staleness, and what keeping it costs the database, under eight models of change: the published ladder, fixed
- * TTLs, an oracle that knows all rates, and the learned policy. The engine is the real one, time is simulated, and the same seed
- * gives the same figures: `npm run bench:staleness`, options in staleness/options.ts.
+ * True and measured staleness, and its cost to the database, under eight models of change: the published ladder, fixed
+ * TTLs, an oracle that knows all rates, and the learned policy. The engine is the real one, time is simulated, and the
+ * same seed gives the same figures: `npm run bench:staleness`, options in staleness/options.ts.
  */
 import { writeFileSync } from 'node:fs'
 import type { StalenessCase, StalenessRun } from '../src/testing/staleness-case.ts'

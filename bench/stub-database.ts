@@ -1,8 +1,9 @@
 /**
- * A database that costs nothing: answers of any size, made of the times that were asked for, ready before they are asked
- * for. The query says how many series: `stub_100_x` has 100. Those of `stub_100_short3` have 3 points each, somewhere in
- * the window. Values repeat from series to series, as those of `stub_100_gauge` (six decimals), `stub_100_counter` and
- * `stub_100_digits` (random, all digits of a double) do not. `node bench/stub-database.ts 20` takes 20 ms for each. `/count` says how many range queries there were.
+ * A database that costs nothing: answers of any size, made of the requested times, prepared before the request. The
+ * query names the number of series: `stub_100_x` has 100. The series of `stub_100_short3` have 3 points each, somewhere
+ * in the window. Values repeat from series to series, except in `stub_100_gauge` (six decimals), `stub_100_counter` and
+ * `stub_100_digits` (random, all digits of a double). `node bench/stub-database.ts 20` takes 20 ms for each. `/count`
+ * returns the number of range queries.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

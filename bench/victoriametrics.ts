@@ -1,7 +1,7 @@
 /**
- * Full hits against VictoriaMetrics' own cache of query results: `npm run bench:victoriametrics`. Both on one core, the load
- * on the other. Medians of rounds in turn; only ratios mean something, and processor time per hit is what others on the
- * machine disturb least. `-- 1 2`: rounds and their seconds.
+ * Full hits against VictoriaMetrics' own cache of query results: `npm run bench:victoriametrics`. Both on one core, the
+ * load on the other. Medians of rounds in turn; only ratios mean something, and processor time per hit is the figure
+ * that other load on the machine disturbs least. `-- 1 2`: rounds and their seconds.
  */
 import { request } from 'undici'
 import { isUnavailable } from '../test/servers/availability.ts'
@@ -11,12 +11,12 @@ import { fill, type Panel, pathsOf } from './peers/panels.ts'
 import { loadCore, pin, serverCore } from './peers/pinned.ts'
 import { findWrk } from './wrk.ts'
 
-// Go programs on one core are best told so.
+// Go programs on one core run best with this setting.
 process.env['GOMAXPROCS'] = '1'
 
 const [rounds = 3, seconds = 2] = process.argv.slice(2).map(Number)
 
-/** With explicit ranges: what has none is passed on. */
+/** With explicit ranges: queries without one are forwarded. */
 const panels: readonly Panel[] = [
   { name: 'small', query: 'last_over_time(bench_gauge{instance="host-1000"}[5m])', points: 60 },
   { name: 'medium', query: 'last_over_time(bench_gauge{group=~"g[01]"}[5m])', points: 240 },

@@ -1,9 +1,10 @@
 /**
- * One worker against two: `npm run bench:workers [seconds [kind]]`. Hits per second, processor time per hit, and queries to the
- * database for the same traffic. All run side by side and are loaded in turn. The load shares the two cores with the
- * proxy, so that hits per second cannot double where taking an answer costs nearly as much as giving it; the bound is what
- * two processes do under the same load, each with a cache of its own. Pipelined requests cost the load next to nothing:
- * there hits per second show what a second worker is worth. A second argument names one kind of load.
+ * One worker against two: `npm run bench:workers [seconds [kind]]`. Hits per second, processor time per hit, and
+ * queries to the database for the same traffic. All run side by side and are loaded in turn. The load shares the two
+ * cores with the proxy, so that hits per second cannot double where receiving an answer costs nearly as much as sending
+ * it; the bound is the result of two processes under the same load, each with a cache of its own. Pipelined requests
+ * cost the load next to nothing: there hits per second show the gain of a second worker. A second argument names one
+ * kind of load.
  */
 import { readFileSync } from 'node:fs'
 import { request } from 'undici'
@@ -67,7 +68,7 @@ interface Result {
 
 const wrk = await findWrk()
 
-/** Two loads at once, whoever serves them: one alone could not keep two workers busy. */
+/** Two loads at once in every case: one alone could not keep two workers busy. */
 async function measure(proxies: readonly NodeProcess[], load: Load): Promise<Result> {
   const used = () => proxies.reduce((sum, proxy) => sum + processorMs(proxy), 0)
   const before = used()
@@ -118,7 +119,10 @@ function linesOf(results: readonly { one: Result; two: Result; bound: Result }[]
   ]
 }
 
-/** Six dashboards of twenty panels that roll on twenty times, four viewers each; returns what the database was asked. */
+/**
+ * Six dashboards of twenty panels that roll on twenty times, four viewers each; returns the number of queries to the
+ * database.
+ */
 async function queries(database: string, workers: number): Promise<number> {
   const proxy = await startProxy(database, workers)
   const before = await counted(database)

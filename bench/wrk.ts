@@ -17,7 +17,7 @@ export interface Load {
   /** One, or a list such as `0,1`. */
   readonly core: number | string
   readonly headers?: Readonly<Record<string, string>>
-  /** So many requests are sent at once on each connection: the load itself costs a fraction then. 1 unless told. */
+  /** This many requests are sent at once on each connection: the load itself costs a fraction then. 1 by default. */
   readonly pipelined?: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * Makes dist, which is what the package holds: `npm run build`. Only what the entries of tsconfig.build.json reach is
- * compiled, so tests and their tools stay out.
+ * Builds dist, the content of the package: `npm run build`. Only files that the entries of tsconfig.build.json reach
+ * are compiled, so tests and their tools stay out.
  */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,10 +11,10 @@ const dist = join(root, 'dist')
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
-// What an earlier build left would be published too.
+// Files of an earlier build would be published too.
 rmSync(dist, { recursive: true, force: true })
 const tsc = join(root, 'node_modules/.bin/tsc')
-// Comments help whoever reads declarations; in code they would be a tenth of the package.
+// Comments help readers of declarations; in code they would be a tenth of the package.
 for (const emit of [['--emitDeclarationOnly'], ['--declaration', 'false', '--removeComments']]) {
   const compiled = spawnSync(tsc, ['-p', 'tsconfig.build.json', ...emit], { cwd: root, stdio: 'inherit' })
   if (compiled.status !== 0) process.exit(1)
@@ -24,7 +24,7 @@ for (const name of globSync('**/*.d.ts', { cwd: dist })) {
   const path = join(dist, name)
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/(['"])(\.\.?\/[^'"]+)\.ts\1/g, '$1$2.js$1'))
 }
-// Declarations that no import of the package leads to are of no use to anybody.
+// Declarations that no import of the package leads to are useless.
 const offered = Object.values<{ types?: string } | string>(manifest.exports).flatMap((entry) =>
   typeof entry === 'string' ? [] : globSync(entry.types ?? '', { cwd: root }),
 )

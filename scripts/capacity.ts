@@ -1,4 +1,7 @@
-/** What fleets need: `npm run bench:capacity`; what a store costs a node: `npm run bench:capacity -- measure [URL]`. */
+/**
+ * The resources of fleets: `npm run bench:capacity`; the cost of a store to a node: `npm run bench:capacity -- measure
+ * [URL]`.
+ */
 import { readCosts } from './capacity/costs.ts'
 import { measureStore } from './capacity/measure.ts'
 import { bytesTable, demandTable } from './capacity/tables.ts'

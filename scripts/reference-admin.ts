@@ -4,7 +4,7 @@ import type { LiveRequests } from '../src/proxy/admin/live.ts'
 import { type Page, pagesOf } from '../src/proxy/admin/pages.ts'
 import { storeStates } from '../src/stores/figures.ts'
 
-/** Everything that can be served is; nothing of it is asked here. */
+/** All pages that can be served; none of them is called here. */
 const whole = {
   ...{ purge: {}, shadow: { modes: new Map() }, ttl: () => new Map() },
   limits: () => undefined,

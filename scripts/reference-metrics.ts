@@ -1,4 +1,4 @@
-/** docs/reference/metrics.md, from the list of what is exposed. */
+/** docs/reference/metrics.md, from the list of metrics. */
 import type { Family, LabelValues } from '../src/telemetry/exposition.ts'
 import { families } from '../src/telemetry/families.ts'
 

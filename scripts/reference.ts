@@ -1,6 +1,6 @@
 /**
  * Writes the generated pages of docs/reference: `npm run docs`. A test checks that they are up to date, so that the
- * documentation cannot say anything else than the code.
+ * documentation cannot contradict the code.
  */
 import { writeFile } from 'node:fs/promises'
 import { bypassReasons } from '../src/backends/kinds.ts'

@@ -1,6 +1,7 @@
 /**
- * The tests of the proxy on the lowest version of Node that package.json names: `npm run test:lowest`. Full test runs end with it. npm
- * brings that Node, from the network the first time. Where it cannot, that is said; under CI=true it fails the run.
+ * The tests of the proxy on the lowest version of Node that package.json names: `npm run test:lowest`. Full test runs
+ * end with it. npm brings that Node, from the network the first time. Where it cannot, that is reported; under CI=true
+ * it fails the run.
  */
 import { execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'

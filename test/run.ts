@@ -1,10 +1,9 @@
 /**
- * Runs the tests: `npm test [-- pattern …] [--test-name-pattern=…]`. Without a pattern it runs the checks and then all tests. A
- * pattern is a file, a folder, a glob or a part of a path; options of `node --test` are passed on. All tests end with those of the proxy on the
- * lowest Node that is supported (lowest-node.ts). One Prometheus and one Druid with
- * the test data, one Cassandra and one DynamoDB Local, serve all test files that need them. A server that cannot be had is said
- * so, and its tests skip; under CI=true that
- * fails the run.
+ * Runs the tests: `npm test [-- pattern …] [--test-name-pattern=…]`. Without a pattern it runs the checks and then all
+ * tests. A pattern is a file, a folder, a glob or a part of a path; options of `node --test` are passed on. All tests
+ * end with those of the proxy on the lowest Node that is supported (lowest-node.ts). One Prometheus and one Druid with
+ * the test data, one Cassandra and one DynamoDB Local, serve all test files that need them. An unavailable server is
+ * reported, and its tests skip; under CI=true that fails the run.
  */
 import { spawn } from 'node:child_process'
 import { systemClock } from '../src/core/clock.ts'
@@ -55,7 +54,7 @@ interface SharedServer {
   readonly environment: Record<string, string>
 }
 
-/** Starts those that the files use: a Druid takes half a minute. */
+/** Starts the servers that the files use: a Druid takes half a minute. */
 function startServers(files: readonly string[]): Promise<SharedServer[]> {
   return Promise.all([
     ...(reaches('await startFixture()', files) ? [prometheusForAll()] : []),

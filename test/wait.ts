@@ -1,6 +1,6 @@
 /**
- * Waiting for what happens in its own time: another process, a thread, the kernel. The bound only ends a wait for something that
- * will never happen. It is far above what anything takes on a busy machine, so that load fails no test.
+ * Waiting for external events: of another process, a thread, the kernel. The bound only ends a wait for something that
+ * will never happen. It is far longer than any operation on a busy machine, so that load fails no test.
  */
 import assert from 'node:assert/strict'
 import { scheduler } from 'node:timers/promises'
@@ -8,11 +8,14 @@ import { systemClock } from '../src/core/clock.ts'
 
 export const HANG_MS = 600_000
 
-/** Looks each turn of the event loop so often; after that it sleeps between looks, to leave the CPU to what is waited for. */
+/**
+ * Polls this often in each turn of the event loop; after that it sleeps between polls, to leave the CPU to the awaited
+ * work.
+ */
 const EAGER_TURNS = 1000
 const POLL_MS = 20
 
-/** Returns once the condition holds: for what happens in this process. */
+/** Returns once the condition holds: for events in this process. */
 export async function until(holds: () => boolean): Promise<void> {
   const began = systemClock.elapsed()
   for (let turn = 0; !holds(); turn++) {
@@ -21,7 +24,7 @@ export async function until(holds: () => boolean): Promise<void> {
   }
 }
 
-/** Asks again and again; returns the first reply that is as wanted. For what another process can be asked about, but does not announce. */
+/** Polls; returns the first reply that is as wanted. For states of another process that it does not announce. */
 export async function eventually<T>(probe: () => Promise<T>, isWanted: (reply: T) => boolean): Promise<T> {
   const began = systemClock.elapsed()
   for (;;) {
@@ -33,7 +36,7 @@ export async function eventually<T>(probe: () => Promise<T>, isWanted: (reply: T
   }
 }
 
-/** Returns what comes; fails with the name of what never comes, instead of a run that hangs. */
+/** Returns the awaited value; fails with its name if it never comes, instead of a run that hangs. */
 export async function bounded<T>(pending: Promise<T>, what: () => string): Promise<T> {
   const { promise: hang, reject } = Promise.withResolvers<never>()
   const timer = systemClock.after(HANG_MS, () => reject(new Error(`never came: ${what()}`)))

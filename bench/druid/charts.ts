@@ -1,7 +1,7 @@
 /**
- * A dashboard of 26 charts and 64 queries, the figures of the published one; what it shows was not published. 56 queries are
- * grouped by minute (timeseries, groupBy, topN), eight are single numbers over the whole window, which no cache of buckets
- * can answer.
+ * A dashboard of 26 charts and 64 queries, the figures of the published one; its content was not published. 56 queries
+ * are grouped by minute (timeseries, groupBy, topN), eight are single numbers over the whole window, which no cache of
+ * buckets can answer.
  */
 import type { DruidAddresses } from '../../test/servers/druid/druid.ts'
 import { ingest, type Row } from '../../test/servers/druid/ingest.ts'

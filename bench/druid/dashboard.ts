@@ -23,9 +23,9 @@ const minute = 60_000
 const forMs = Number(values.minutes) * minute
 
 type Ends = (now: number) => number
-/** A client that asks until now cuts two buckets: they are fetched for every request. */
+/** A window that ends now cuts two buckets: they are fetched for every request. */
 const atNow: Ends = (now) => now
-/** A client that asks for whole minutes gets the one that is not over as far as it is. */
+/** A window of whole minutes includes the current one as far as it is. */
 const withTheMinute: Ends = (now) => Math.ceil(now / minute) * minute
 
 interface Part {
@@ -111,7 +111,7 @@ if (isUnavailable(druid)) throw new Error(druid.unavailable)
 const now = systemClock.now()
 await fill(druid, { from: now - windowMs - 2 * minute, to: now + 4 * forMs + 20 * minute })
 const relay = await startRelay(druid.brokerUrl)
-// Druid's first answers are its slowest: whoever comes first must not pay for all.
+// Druid's first answers are its slowest: the first measurement must not pay for all.
 await look({ url: relay.url, viewers: 1, forMs: 20_000, endOf: atNow })
 const direct = await part(relay, relay.url, atNow)
 show(direct, [

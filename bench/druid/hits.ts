@@ -1,8 +1,9 @@
 /**
- * Full hits of groupBy answers against nginx with the same bytes: `npm run bench:druid-hits`. Druid's own answers; servers on
- * one core, the load (POST with the query's body, to nginx too) on the other. Medians of rounds in turn; only ratios mean
- * something; a bare node:http server with the same bytes is the bound. Processor time per hit is what others on the machine disturb least. `-- 1 2`: rounds and their seconds.
- * Before the first round of a panel everybody is under load for some seconds: what a compiler still learns is no hit.
+ * Full hits of groupBy answers against nginx with the same bytes: `npm run bench:druid-hits`. Druid's own answers;
+ * servers on one core, the load (POST with the query's body, to nginx too) on the other. Medians of rounds in turn;
+ * only ratios mean something; a bare node:http server with the same bytes is the bound. Processor time per hit is the
+ * figure that other load on the machine disturbs least. `-- 1 2`: rounds and their seconds. Before the first round of a
+ * panel all servers are under load for some seconds: the time of the compiler is not part of a hit.
  */
 import { request } from 'undici'
 import { startDruidFixture } from '../../test/druid/fixture.ts'

@@ -1,4 +1,4 @@
-/** What is asked of Druid: groupBy panels of two sizes over rows written once. */
+/** The queries to Druid: groupBy panels of two sizes over rows written once. */
 import type { DruidAddresses } from '../../test/servers/druid/druid.ts'
 import { ingest, type Row } from '../../test/servers/druid/ingest.ts'
 
@@ -46,7 +46,7 @@ function rows(): Row[] {
   return all
 }
 
-/** The bodies of the shifted windows that are asked for in rotation, so that no two neighbours are the same request. */
+/** The bodies of the shifted windows that are requested in rotation, so that no two consecutive requests are equal. */
 export const bodiesOf = (panel: Panel): string[] =>
   Array.from({ length: windows }, (_, shift) => bodyOf(panel, begin + shift * minute))
 

@@ -1,4 +1,4 @@
-/** Stands before a server and counts what passes: queries by their request lines, bytes as they are on the wire. */
+/** A relay before a server that counts the traffic: queries by their request lines, bytes as they are on the wire. */
 import { type AddressInfo, connect, createServer } from 'node:net'
 
 export interface Relay {
@@ -17,7 +17,7 @@ export async function startRelay(target: string): Promise<Relay> {
     const origin = connect(Number(port), hostname)
     client.setNoDelay(true)
     origin.setNoDelay(true)
-    // Nobody sends a request before the answer to the one before: a request line begins a chunk.
+    // Clients do not pipeline: a request line begins a chunk.
     client.on('data', (chunk) => {
       if (chunk.subarray(0, requestLine.length).equals(requestLine)) counts.queries++
     })

@@ -11,7 +11,7 @@ export interface Looking {
   readonly url: string
   readonly viewers: number
   readonly forMs: number
-  /** When a window ends that is asked for now. */
+  /** The end of a window that is requested now. */
   readonly endOf: (now: number) => number
 }
 

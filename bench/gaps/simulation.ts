@@ -1,6 +1,7 @@
 /**
- * Viewers of one rolling window, and what they cost a database: the model of the published rules (buckets of a minute, the
- * published ladder, viewers with random phases), run with the engine's own coverage, gaps and ladder in simulated time.
+ * Viewers of one rolling window, and their cost to a database: the model of the published rules (buckets of a minute,
+ * the published ladder, viewers with random phases), run with the engine's own coverage, gaps and ladder in simulated
+ * time.
  */
 import { cover } from '../../src/core/coverage.ts'
 import { type CoverageRun, gapsOf } from '../../src/core/coverage-runs.ts'
@@ -30,9 +31,9 @@ export interface Workload {
   readonly viewers: number
   readonly refreshMs?: number
   readonly windowBuckets?: number
-  /** From asking the database until what it said can be found. */
+  /** From the query until its result can be found. */
   readonly lagMs?: number
-  /** Who misses only what others have asked for already asks for nothing. */
+  /** A viewer that misses only buckets of queries in progress fetches nothing. */
   readonly coalescing?: boolean
   readonly floorMs?: number
   readonly capMs?: number
@@ -40,13 +41,13 @@ export interface Workload {
   readonly hours?: number
 }
 
-/** What a request found. */
+/** The result of a lookup. */
 interface Look extends Stored {
   readonly window: Interval
   readonly runs: readonly CoverageRun[]
 }
 
-/** What is fetched, all of it in one query, where something is missing. */
+/** The intervals to fetch, all in one query, where something is missing. */
 export type Rule = (look: Look) => Intervals
 
 export const rules = {
@@ -54,7 +55,7 @@ export const rules = {
   prefix: ({ runs, window }) => [{ from: runs.find(isMissing)!.from, to: window.to }],
   /** Every gap and nothing else, as the intervals of one query. */
   gaps: ({ runs }) => gapsOf(runs),
-  /** The engine's: every gap, and what is about to lapse. */
+  /** The engine's rule: every gap, and buckets that are about to lapse. */
   windowpane: ({ runs, window, ...stored }) =>
     uniteAll(gapsOf(runs), lapsingIn({ whole: [window] }, stored, { severalIntervals: true })),
 } satisfies Record<string, Rule>
@@ -65,7 +66,7 @@ export interface Cost {
   readonly requests: number
   readonly hits: number
   readonly queries: number
-  /** In all queries: as many as there would be queries, if one could ask for one interval only. */
+  /** In all queries: the number of queries, if each could have one interval only. */
   readonly intervals: number
   readonly buckets: number
   readonly minutes: number
@@ -110,7 +111,7 @@ class SimulatedCache {
     const published = ladder({ ...publishedLadder, capMs })
     this.#policy = {
       ...published,
-      // The model counts from when a bucket can be found; the engine, from before it was asked for.
+      // The model counts from when a bucket can be found; the engine, from before its query was sent.
       ttl: (ageMs) => Math.max(floorMs, published.ttl(ageMs)) + lagMs,
     }
     const interval = { from: begin / minute - windowBuckets, to: begin / minute + hours * 60 + 1 }
@@ -149,7 +150,7 @@ class SimulatedCache {
     return left.length === 0
   }
 
-  /** What was fetched at least one lag ago can be found from now on; flights land in the order in which they began. */
+  /** Buckets fetched at least one lag ago can be found from now on; flights land in the order in which they began. */
   #land(now: number): void {
     const landing = this.#flights.filter(({ at }) => at + this.#lagMs <= now)
     if (landing.length === 0) return

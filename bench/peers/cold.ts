@@ -1,6 +1,6 @@
 /**
- * Full misses: what the proxy adds to the database's own time, and whether the first byte comes before its last; beside a
- * program that only passes bytes on, which is as near as Node comes.
+ * Full misses: the time that the proxy adds to the database's own, and whether the first byte comes before its last;
+ * beside a program that only forwards bytes, which is the lower bound for Node.
  */
 import { request } from 'node:http'
 import { systemClock } from '../../src/core/clock.ts'

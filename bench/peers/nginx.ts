@@ -1,4 +1,4 @@
-/** nginx serving the same answers as files: what a web server makes of this machine. */
+/** nginx serving the same answers as files: the performance of a web server on this machine. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'

@@ -1,4 +1,4 @@
-/** What is asked: panels of four sizes and one expensive query, over samples written once. */
+/** The requests: panels of four sizes and one expensive query, over samples written once. */
 import { systemClock } from '../../src/core/clock.ts'
 import { remoteWrite, type TimeSeries } from '../../test/servers/remote-write.ts'
 
@@ -37,7 +37,7 @@ export function pathOf(panel: Panel, { start, end }: Window): string {
   return `/api/v1/query_range?query=${encodeURIComponent(panel.query)}&start=${start}&end=${end}&step=${step}`
 }
 
-/** The shifted windows that are asked for in rotation, so that no two neighbours are the same request. */
+/** The shifted windows that are requested in rotation, so that no two consecutive requests are equal. */
 export const pathsOf = (panel: Panel): string[] =>
   Array.from({ length: windows }, (_, shift) => pathOf(panel, windowOf(panel, shift)))
 
@@ -47,7 +47,7 @@ const widths = 5000
 const gaugePoints = 60 + 720 + 4000
 const widePoints = 60 + 10 + windows
 
-/** In order of time over all series: Prometheus refuses what is much older than its newest sample. */
+/** In order of time over all series: Prometheus refuses samples that are much older than its newest one. */
 export async function fill(url: string): Promise<void> {
   for (let from = 0; from < gaugePoints; from += perWrite) {
     const columns = [...columnsOf('bench_gauge', gauges, { from, to: gaugePoints })]

@@ -27,7 +27,7 @@ import {
 import { loadCore, pin, serverCore } from './pinned.ts'
 import { compressingRoute, startTrickster } from './trickster.ts'
 
-// Go programs on one core are best told so.
+// Go programs on one core run best with this setting.
 process.env['GOMAXPROCS'] = '1'
 
 const rounds = 3
@@ -135,7 +135,7 @@ async function gzip({ wrk, windowpane, trickster, nginx }: Stage): Promise<void>
     }))
     show(`gzip large ${connections}`, figures)
   }
-  // Every window is another one, all of them within what is cached.
+  // Every window is another one, all of them within the cached range.
   const range = { ...large, points: 720 + 3000 }
   await body(windowpane.url + pathOf(range, windowOf(range, 0)))
   const figures = await compare(wrk, [windowpane], (_, turn) => ({

@@ -23,7 +23,10 @@ export const coverageCases = (runs: number): StalenessCase[] =>
 
 const wanted = 0.9
 
-/** Groups in which nothing can be stale say nothing about intervals: those with a single viewer in the youngest ages. */
+/**
+ * Groups in which nothing can be stale give no information about intervals: groups with a single viewer in the youngest
+ * ages.
+ */
 const counted = ageGroups.slice(1)
 
 export function printCoverage(runs: readonly StalenessRun[]): void {

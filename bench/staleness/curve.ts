@@ -1,6 +1,6 @@
 /**
- * Draws the curve that is learned in four simulated days of slow lateness, as `windowpane ttl` shows it:
- * `npm run bench:staleness:curve` writes docs/guide/learned-ttl.svg and prints what a terminal shows. The same every time.
+ * Draws the curve that is learned in four simulated days of slow lateness, as `windowpane ttl` shows it: `npm run
+ * bench:staleness:curve` writes docs/guide/learned-ttl.svg and prints the terminal's version. The same every time.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

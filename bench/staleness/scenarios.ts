@@ -42,7 +42,7 @@ function printRecovery(runs: readonly StalenessRun[]): void {
   const { policies, several } = runs[0]!.case
   const { budget } = policies[0] as { budget: number }
   const hours = worstByHour(runs).slice(stepHour)
-  // An hour has few changes: three of them together tell more than one.
+  // An hour has few changes: the mean of three hours is less noisy.
   const isWithin = (at: number) => meanOf(hours.slice(at, at + 3)) <= 1.2 * budget
   const recovered = hours.findIndex((_, at) => hours.every((_, later) => later < at || isWithin(later)))
   const ttlHours = computeTtl(1 / 48, budget)

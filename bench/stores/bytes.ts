@@ -1,6 +1,7 @@
 /**
- * What a dashboard costs a store in bytes, whatever the engine: `npm run bench:stores:bytes`. Written per byte fetched, stored
- * per sample, and what compression costs in processor time. Bytes of keys and indexes, which are the engine's, come on top.
+ * The cost of a dashboard to a store in bytes, for any engine: `npm run bench:stores:bytes`. Written per byte fetched,
+ * stored per sample, and the processor time of compression. Bytes of keys and indexes, which are the engine's, come on
+ * top.
  */
 import { zstdCompressSync } from 'node:zlib'
 import { piecesOf } from '../../src/stores/rows/pieces.ts'

@@ -1,7 +1,7 @@
 /**
- * What the store costs a Cassandra: `npm run bench:stores:cassandra`. Starts a server of its own. On the sliding window of
- * 3 h that is refreshed every 10 s: bytes sent per byte fetched, bytes on disk per sample, the time that a read of 180
- * buckets takes, and how many tombstones it passes, before and after rows expire.
+ * The cost of the store to a Cassandra: `npm run bench:stores:cassandra`. Starts a server of its own. On the sliding
+ * window of 3 h that is refreshed every 10 s: bytes sent per byte fetched, bytes on disk per sample, the time of a read
+ * of 180 buckets, and how many tombstones it passes, before and after rows expire.
  */
 import { createRequire } from 'node:module'
 import { scheduler } from 'node:timers/promises'
@@ -103,7 +103,7 @@ async function costOf(bench: Bench, series: number): Promise<void> {
   )
 }
 
-/** Returns what `panes` takes on disk. */
+/** Returns the size of `panes` on disk. */
 async function flushed(bench: Bench): Promise<number> {
   await bench.server.nodetool('flush', keyspace)
   return diskBytes(bench, 'panes')
@@ -127,7 +127,7 @@ interface TracingClient {
   shutdown(): Promise<void>
 }
 
-/** What the server says about a read of the window's rows: how many live ones and how many tombstones it passed. */
+/** The server's trace of a read of the window's rows: the number of live rows and of tombstones that it passed. */
 async function traced({ server }: Bench, series: number, window: Interval): Promise<string> {
   const { Client } = createRequire(import.meta.url)('cassandra-driver')
   const client: TracingClient = new Client({

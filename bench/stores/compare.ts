@@ -1,7 +1,7 @@
 /**
- * A window of 180 buckets from each store, without memory in front, next to the same window asked of Prometheus:
- * `npm run bench:stores`. Stores hold what three hours of refreshes left there: long rows, and many short ones at the end.
- * Servers and client share the machine: the rows compare engines, and are not what separate machines would give.
+ * A window of 180 buckets from each store, without memory in front, next to the same window from Prometheus: `npm run
+ * bench:stores`. Stores hold the rows of three hours of refreshes: long rows, and many short ones at the end. Servers
+ * and client share the machine: the rows compare engines, and do not predict the times of separate machines.
  */
 import { openStore } from '../../src/config/open-store.ts'
 import { systemClock } from '../../src/core/clock.ts'

@@ -1,7 +1,8 @@
 /**
- * What a dashboard costs on DynamoDB: `npm run bench:stores:dynamodb`. The window of 3 h is refreshed every 10 s for 3 h: bytes and
- * write units per refresh, bytes stored per sample; then reads of the whole window without memory in front: read units, p50 and
- * p99. Units are those that DynamoDB Local reports, by the rules of the service; its times are those of a Java process on this machine.
+ * The cost of a dashboard on DynamoDB: `npm run bench:stores:dynamodb`. The window of 3 h is refreshed every 10 s for 3
+ * h: bytes and write units per refresh, bytes stored per sample; then reads of the whole window without memory in
+ * front: read units, p50 and p99. DynamoDB Local reports the units, by the rules of the service; its times are those of
+ * a Java process on this machine.
  */
 import { DynamoDB, type DynamoDBClientConfig, type ScanCommandOutput } from '@aws-sdk/client-dynamodb'
 import { systemClock } from '../../src/core/clock.ts'

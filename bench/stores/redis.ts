@@ -1,6 +1,7 @@
 /**
- * What a dashboard costs a Redis or Valkey: `npm run bench:stores:redis [valkey|redis]`. Bytes that the server received per
- * byte fetched, memory per sample, and how long reading a window of 180 buckets takes without memory in front.
+ * The cost of a dashboard to a Redis or Valkey: `npm run bench:stores:redis [valkey|redis]`. Bytes that the server
+ * received per byte fetched, memory per sample, and how long reading a window of 180 buckets takes without memory in
+ * front.
  */
 import { systemClock } from '../../src/core/clock.ts'
 import { openRedisStore, type RedisStore } from '../../src/stores/redis/index.ts'

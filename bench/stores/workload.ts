@@ -32,7 +32,7 @@ export function answerPane(series: number, interval: Interval, fetchedAt: number
 const valueAt = (bucket: number, column: number): string =>
   String(50 + 40 * Math.sin(bucket / 37 + column) + ((bucket * 7919 + column * 104729) % 1000) / 997)
 
-/** What the database sent: heads once, then the points. */
+/** The bytes that the database sent: heads once, then the points. */
 export const answerBytes = ({ body }: Pane): number => body.bytes.length - body.slabAt
 
 export interface Refresh {
@@ -40,7 +40,7 @@ export interface Refresh {
   readonly interval: Interval
 }
 
-/** What is fetched at each refresh: from the first bucket that is not fresh to the end, as the engine asks. */
+/** The interval fetched at each refresh: from the first bucket that is not fresh to the end, as the engine does. */
 export function* refreshes(begin: number, hours: number): Iterable<Refresh> {
   const policy = ladder()
   const fetchedAt = new Map<number, number>()

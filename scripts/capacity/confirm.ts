@@ -1,4 +1,4 @@
-/** What the simulated fleet did, next to what the model predicts for the same workload. */
+/** The results of the simulated fleet next to the predictions of the model for the same workload. */
 import { type FleetCase, type FleetResult, fleetDefaults } from '../../src/testing/fleet-simulation.ts'
 import { dashboard, demandOf } from './model.ts'
 import { count, tableOf } from './tables.ts'

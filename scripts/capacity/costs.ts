@@ -1,4 +1,4 @@
-/** Measured costs, as they stand in costs.json, and what they make of a demand. */
+/** Measured costs, as in costs.json, applied to a demand. */
 import { readFileSync } from 'node:fs'
 import { type Demand, measured, type Workload } from './model.ts'
 
@@ -14,7 +14,7 @@ export interface StoreCosts {
 
 export interface Costs {
   readonly requestUs: { readonly hit: number; readonly query: number }
-  /** By name; null until somebody has measured it. */
+  /** By name; null until it is measured. */
   readonly stores: Readonly<Record<string, StoreCosts | null>>
   readonly dynamodb: {
     readonly dollarsPerMillionReads: number

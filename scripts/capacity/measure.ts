@@ -26,7 +26,7 @@ const shape: ShapeRecord = {
 }
 const key = keyOf({ ...shape, shape: shape.text })
 
-/** Without a URL it measures the rows of network stores over memory: what every such engine costs at least. */
+/** Without a URL it measures the rows of network stores over memory: the least cost of every such engine. */
 export async function measureStore(url: string | undefined): Promise<StoreCosts> {
   const engine = new MemoryRowEngine()
   const { panes: store, cells, close } = url === undefined ? rowsOver(engine) : await openStore(url)
@@ -75,7 +75,7 @@ async function cellCosts(
   return { cellWriteUs, cellReadUs: await microseconds(() => cells.get(id, 1)) }
 }
 
-/** The best of several rounds: what else the machine does only adds to it. */
+/** The best of several rounds: other load on the machine only adds to it. */
 async function microseconds(action: () => unknown): Promise<number> {
   let best = Number.POSITIVE_INFINITY
   for (let round = 0; round < 10; round++) {

@@ -1,6 +1,6 @@
 /**
- * What a fleet of nodes that share a store needs: formulas over a workload and measured costs, no simulation. docs/guide/scale.md
- * explains them in words; test/fleet compares them with the simulation of the engine.
+ * The resources of a fleet of nodes that share a store: formulas over a workload and measured costs, no simulation.
+ * docs/guide/scale.md explains them in words; test/fleet compares them with the simulation of the engine.
  */
 
 export interface Workload {
@@ -16,7 +16,7 @@ export interface Workload {
   readonly bytesPerBucket: number
   /** The shortest TTL: of the newest buckets. */
   readonly ttlS: number
-  /** What a query takes the database. */
+  /** The database's time for a query. */
   readonly queryS: number
   /** One operation of the store, there and back. */
   readonly storeS: number
@@ -33,7 +33,7 @@ export const dashboard = {
   ...{ queryS: 0.15, storeS: 0.002, noticeS: 60, retentionS: 86_400, storedPerByte: 0.3 },
 } satisfies Partial<Workload>
 
-/** What the simulation of the engine (`npm run bench:fleet`) and the layout of rows say about each operation. */
+/** Figures of each operation, from the simulation of the engine (`npm run bench:fleet`) and the layout of rows. */
 export const measured = {
   /** Buckets that a query fetches on average: from the first stale one to the end of the window. */
   bucketsPerQuery: 4.1,
@@ -105,7 +105,7 @@ function sharedDemand(workload: Workload): Demand {
     ...{ requests, queries, notices, claimReads, cellReads, cellWrites },
     hitShare: requests === 0 ? 0 : 1 - queries / requests,
     waitsPerQuery: queries === 0 ? 0 : waits / queries,
-    // A comparison reads a stamp and, since shapes in use are always refreshed by somebody, the window.
+    // A comparison reads a stamp and, since shapes in use are always refreshed by some node, the window.
     reads: tailReads + 2 * notices,
     writes: queries,
     hottestClaim: Math.max(0, ...shapes.map(({ demand }) => demand.claimReads + 2 * demand.queries)),
@@ -140,7 +140,7 @@ export function shapeDemand(viewers: number, workload: Workload): ShapeDemand {
   // A node that looks while a query is under way waits for it: claim, query, write-through and landing.
   const underWayS = queryS + 4 * storeS
   const waiting = others * (1 - Math.exp(-perNode * underWayS))
-  // Of every query each other node reads what it brought once, with its first request afterwards.
+  // Each other node reads the result of every query once, with its first request afterwards.
   const readers = others * (1 - Math.exp(-perNode / queries))
   return {
     queries,

@@ -1,6 +1,6 @@
 /**
- * The seam to one database dialect. A backend is pure: no I/O, no clock, safe to call concurrently. It says which
- * requests are range queries, how they lie on a grid, how to ask for a part, and how bytes become panes and back.
+ * The seam to one database dialect. A backend is pure: no I/O, no clock, safe to call concurrently. It decides which
+ * requests are range queries, maps them to a grid, narrows requests to a part, and converts bytes to panes and back.
  */
 import type { EpochMs } from '../core/clock.ts'
 import type { PlanningReason, ReasonWords } from '../core/decision.ts'
@@ -22,24 +22,24 @@ export interface WireRequest {
   readonly body: Uint8Array
 }
 
-/** `Own`: the reasons that the database declares (its kind has them in words) besides those that any may give. */
+/** `Own`: the reasons that the database declares (its kind has their texts) besides the common ones. */
 export interface Bypass<Own extends string = never> {
   readonly bypass: PlanningReason | Own
-  /** For people: what exactly was seen. Never a metric label. */
+  /** For people: the exact finding. Never a metric label. */
   readonly detail?: string
 }
 
 export interface Plan {
   /** The query as it was written. */
   readonly text: string
-  /** The question without its time range: what a key is made of, and what people see in lists. */
+  /** The query without its time range: the input of the key, and the text in lists. */
   readonly shape: string
   readonly grid: Grid
-  /** From the first bucket that the client asked for to the last, those of which it asked for a part included. */
+  /** From the first requested bucket to the last, partially requested ones included. */
   readonly window: Interval
-  /** The buckets that it asked for as a whole, in runs, in time order: what is looked up and stored. */
+  /** The whole requested buckets, in runs, in time order: they are looked up and stored. */
   readonly whole: readonly Interval[]
-  /** The others. None where a client can only ask for whole buckets. */
+  /** The other buckets. None where a client can only request whole buckets. */
   readonly edges?: Edges
   /** Metric names or data sources the question reads, where known. */
   readonly sources: readonly string[]
@@ -50,7 +50,7 @@ export interface Plan {
    * that is not bounded, or where a bucket may be computed from later data.
    */
   readonly lookbackMs: number
-  /** What is not part of the question but can make one execution of it fail (a timeout), as text. */
+  /** Parameters outside the shape that can make one execution fail (a timeout), as text. */
   readonly terms: string
   /** By which the client can cancel the query, and find it in the database's own records; narrowed requests keep it. */
   readonly queryId?: string | undefined
@@ -62,17 +62,17 @@ export interface Plan {
   readonly request: WireRequest
 }
 
-/** Buckets of which only a part was asked for: fetched for every request, never stored. */
+/** Partially requested buckets: fetched for every request, never stored. */
 export interface Edges {
   /** In runs, in time order, disjoint from the whole ones. */
   readonly buckets: readonly Interval[]
-  /** Which part of each: only requests that agree in it can share what was fetched. */
+  /** The part of each: only requests with equal parts can share a fetch. */
   readonly parts: string
 }
 
 /** Where the bytes of a successful answer go; splitting begins before the last byte. */
 export interface Sink {
-  /** Takes the next bytes, already free of transport encoding. The sink copies what it keeps. */
+  /** Takes the next bytes, already free of transport encoding. The sink copies the bytes that it keeps. */
   write(chunk: Uint8Array): void
   /** Bytes held so far, for the memory budget. */
   readonly held: number
@@ -80,14 +80,14 @@ export interface Sink {
   end(fetchedAt: EpochMs, response: ResponseEnds): Decomposed | Unusable
 }
 
-/** What stands before and behind a body. */
+/** The status and headers before a body, and the trailers behind it. */
 export interface ResponseEnds {
   readonly headers: HeaderList
   readonly trailers: HeaderList
 }
 
 export interface Decomposed {
-  /** One for each interval asked for, which it spans exactly, every clock set to `fetchedAt`. */
+  /** One for each requested interval, which it spans exactly, every clock set to `fetchedAt`. */
   readonly panes: readonly Pane[]
   /** False where the answer is true but may not be stored (truncated, partial). */
   readonly storable: boolean
@@ -104,15 +104,15 @@ export interface Recomposed {
   readonly parts?: number
   write(target: Uint8Array): void
   /**
-   * The same bytes where they lie, one piece behind the other, where there are few; nobody writes there as long as they can
-   * be reached.
+   * The same bytes in place, one piece behind the other, where there are few; they must not be overwritten as long as
+   * they can be reached.
    */
   views?(): readonly Uint8Array[] | undefined
-  /** The same bytes, told as what they are made of; for whoever has something else made of the same. */
+  /** The same bytes as a sequence of events; for consumers that derive another form from the same parts. */
   walk?(listener: AnswerListener): void
 }
 
-/** Hears what an answer is made of, in order. What it is given is its own only during the call. */
+/** Receives the parts of an answer, in order. An argument is valid only during the call. */
 export interface AnswerListener {
   /** bytes[start .. end). */
   literal(bytes: Uint8Array, start: number, end: number): void
@@ -133,23 +133,23 @@ export interface RecomposeOptions {
   readonly warnings: readonly string[]
 }
 
-/** How an answer differs from another one: not at all, only in its notes, or in what it says. */
+/** How an answer differs from another one: not at all, only in its notes, or in its data. */
 export type AnswerDifference = 'none' | 'notes' | 'data'
 
-/** What the server behind an API says it is. */
+/** The self-description of the server behind an API. */
 export interface Flavour {
   /** Whether its answers are known to follow the rules of this backend. */
   readonly isKnown: boolean
   /**
-   * The response is none that such a server gives, but an error or the page of somebody in between: it says nothing
-   * about the database, and what was known before stays known.
+   * The response is none of such a server, but an error or the page of an intermediary: it does not describe the
+   * database, and the known flavour stays.
    */
   readonly isUnreadable?: true
   /** For people: name and version. */
   readonly label: string
-  /** Major, minor, patch, where it tells. */
+  /** Major, minor, patch, where it is reported. */
   readonly version?: readonly number[]
-  /** Why it has not answered at all; set by those who ask it, not by backends. */
+  /** Why it has not answered at all; set by the caller, not by backends. */
   readonly silence?: 'unreachable' | 'server_error'
 }
 
@@ -160,13 +160,16 @@ export interface ErrorAnswer {
 
 /** Looking at the segments that answers are made of. Another set of segments is other data, and equal sets are equal data. */
 export interface SegmentWatch {
-  /** Asks the server that answers queries which segments it answers them from. */
+  /** Queries the server that answers queries for the segments it answers them from. */
   readonly request: WireRequest
-  /** What the account that sends it must be allowed to do, as a part of a sentence. */
+  /** The permission that its account needs, as a part of a sentence. */
   readonly permission: string
   /** For one answer to it. */
   reader(): SegmentReader
-  /** What differs between two views: exactly what may be answered otherwise now, as far as it was at rest before. */
+  /**
+   * The differences between two views: exactly the intervals whose answers may differ now, as far as they were at rest
+   * before.
+   */
   changes(before: SegmentView, after: SegmentView): readonly SourceSpans[]
   /** Where only finished segments serve, by data source: nothing is being written there, and nothing is still to come. */
   atRest(view: SegmentView): ReadonlyMap<string, readonly TimeSpan[]>
@@ -182,14 +185,14 @@ export interface SegmentSettings {
   readonly maxAgeMs: number
 }
 
-/** Takes the answer as it arrives; only what is needed of it is kept. */
+/** Reads the response as it arrives; only the needed parts are kept. */
 export interface SegmentReader {
   write(chunk: Uint8Array): void
   end(status: number): SegmentView | Unreadable
 }
 
 export interface Unreadable {
-  /** For people: what is wrong with it. */
+  /** For people: the problem. */
   readonly unreadable: string
 }
 
@@ -202,9 +205,9 @@ export interface SegmentView {
 
 /** The segments of one data source that have the same interval. */
 export interface SegmentGroup extends TimeSpan {
-  /** Sorted, without what all of the group have in common. */
+  /** Sorted, without the common part of the group. */
   readonly published: readonly string[]
-  /** Those that are still being written. */
+  /** The segments that are still being written. */
   readonly realtime: readonly string[]
 }
 
@@ -214,7 +217,7 @@ export interface SourceSpans {
   readonly spans: readonly TimeSpan[]
 }
 
-/** How to ask what the server behind the API is, and how to read its answer. */
+/** The request that detects the server behind the API, and the reader of its response. */
 export interface FlavourProbe {
   readonly path: string
   read(status: number, body: string): Flavour
@@ -222,7 +225,7 @@ export interface FlavourProbe {
 
 /** Differences between databases that callers act on. Declared here, never inferred from a name. */
 export interface BackendCapabilities {
-  /** Whether one request can ask for several intervals. Where it cannot, what lies between two gaps is fetched too. */
+  /** Whether one request can have several intervals. Where it cannot, the buckets between two gaps are fetched too. */
   readonly severalIntervals: boolean
   /** Response headers, in lower case, that a stored answer carries besides the usual ones. */
   readonly keptHeaders: readonly string[]
@@ -230,8 +233,8 @@ export interface BackendCapabilities {
   readonly encodingHeaders?: readonly string[]
   /**
    * Execution members: members of a JSON answer that describe one execution of the query and not the data, such as
-   * `stats` or `analysis`. `decompose` drops them, so they are neither stored nor compared; a recomposed answer leaves
-   * them out. A database that adds them only on request may bypass such requests instead, and declare none.
+   * `stats` or `analysis`. `decompose` drops them, so they are neither stored nor compared; a recomposed answer omits
+   * them. A database that adds them only on request may bypass such requests instead, and declare none.
    */
   readonly executionMembers?: readonly string[]
 }
@@ -240,9 +243,9 @@ export interface BackendCapabilities {
 export interface Cancellation {
   /** The id of the query that a request cancels; undefined where it cancels none. */
   cancels(method: string, path: string): string | undefined
-  /** What the client of a cancelled query is told. */
+  /** The answer to the client of a cancelled query. */
   cancelledAnswer(plan: Plan): ErrorAnswer & { readonly status: number }
-  /** Whether an error says that the query was cancelled, by whomever. */
+  /** Whether an error means that the query was cancelled, by any client. */
   isCancellation(status: number, body: Uint8Array): boolean
 }
 
@@ -254,10 +257,10 @@ export interface Presentation<Own extends string = string> {
   errorAnswer?(status: number, message: string): ErrorAnswer
   /** Response headers that belong to one execution of a query: a stored answer gets new ones. */
   ownHeaders?(plan: Pick<Plan, 'queryId' | 'request'>, newId: () => string): HeaderList
-  /** What people recognise a request by that cannot be planned: the question without what moves with the time. */
+  /** The text that people recognise an unplanned request by: the query without the parts that move with the time. */
   requestText?(request: WireRequest): string
   /**
-   * How `answer` differs from what the database itself said. Notes in another order, or more of them, are none.
+   * How `answer` differs from the database's own answer. Notes in another order, or more of them, are no difference.
    * Without this method every other byte is a difference.
    */
   differenceFrom?(direct: Uint8Array, answer: Uint8Array): AnswerDifference
@@ -288,43 +291,42 @@ export interface WholePlan {
   readonly request: WireRequest
 }
 
-/** How answers of one endpoint are cached unless the configuration says otherwise. Seconds. */
+/** The default caching of an endpoint's answers. Seconds. */
 export interface EndpointTerms {
-  /** What it is, for the configuration reference. */
+  /** Its description, for the configuration reference. */
   readonly meaning: string
   /** 0: concurrent equal requests share one answer, and nothing is kept. */
   readonly revalidateSeconds: number
   readonly staleWhileRevalidateSeconds: number
-  /** `maxStale`: as long as buckets. Where `maxStale` is 0, nothing is served stale, whatever is said here. */
+  /** `maxStale`: as long as buckets. Where `maxStale` is 0, nothing is served stale, whatever this value is. */
   readonly staleIfErrorSeconds: number | 'maxStale'
 }
 
 /** Which requests have answers that are cached as a whole. */
 export interface WholeAnswers {
   readonly endpoints: Readonly<Record<string, EndpointTerms>>
-  /** Whether `plan` may return a plan for such a request: asked before its body is read. */
+  /** Whether `plan` may return a plan for such a request: called before its body is read. */
   claims(method: string, path: string): boolean
   /** Undefined where it is not known to be a pure read whose answer may be kept. Never throws. */
   plan(request: WireRequest, now: EpochMs): WholePlan | undefined
-  /** Whether the body of a successful answer, free of content encoding, is all that was asked for: others are not stored. */
+  /** Whether the body of a successful answer, free of content encoding, is complete: others are not stored. */
   isComplete?(body: Uint8Array, plan: WholePlan, response: ResponseEnds): boolean
 }
 
 /**
- * One database dialect: five verbs (parse, plan, narrow, decompose, recompose), what is declared about it, and groups
- * that a database has or has not.
+ * One database dialect: five verbs (parse, plan, narrow, decompose, recompose), its declarations, and optional groups.
  */
 export interface Backend<Query = unknown, Own extends string = string> {
   readonly name: string
   readonly capabilities: BackendCapabilities
   readonly flavour: FlavourProbe
-  /** Whether `parse` may return a query for such a request: asked before its body is read. */
+  /** Whether `parse` may return a query for such a request: called before its body is read. */
   claims(method: string, path: string): boolean
   /** Reads a request. Returns undefined when it is not a range query of this database: it is forwarded untouched. */
   parse(request: WireRequest): Query | Bypass<Own> | undefined
   /**
-   * Decides shape, grid and window. Fails closed: when unsure, a bypass with a reason. Never throws. Without a
-   * flavour, only what holds for every version counts.
+   * Decides shape, grid and window. Fails closed: when unsure, a bypass with a reason. Never throws. Without a flavour,
+   * only rules that hold for every version apply.
    */
   plan(query: Query, now: EpochMs, flavour?: Flavour): Plan | Bypass<Own>
   /**
@@ -343,6 +345,6 @@ export interface Backend<Query = unknown, Own extends string = string> {
   readonly cancellation?: Cancellation
   /** Which of its answers are cached as a whole. */
   readonly whole?: WholeAnswers
-  /** How it is seen that settled data has changed, where the database can tell. */
+  /** How changes of settled data are detected, where the database exposes them. */
   readonly segments?: SegmentWatch
 }

@@ -1,4 +1,7 @@
-/** What the author of a database backend needs; published as `windowpane/backend`. The laws are in `windowpane/testing`. */
+/**
+ * The interfaces for authors of database backends; published as `windowpane/backend`. The laws are in
+ * `windowpane/testing`.
+ */
 
 export type { Calendar } from '../core/calendar.ts'
 export type { EpochMs } from '../core/clock.ts'

@@ -13,12 +13,12 @@ export interface DatabaseKind<Reason extends string = string, Own = unknown> {
   readonly label: string
   /** Which of them are cached, for sentences. */
   readonly known: string
-  /** By these it is taken for one where it cannot be asked. Of the kind that any other is taken for: none. */
+  /** The ports by which an unreachable database is classified. The default kind has none. */
   readonly ports: readonly number[]
   readonly flavour: FlavourProbe
-  /** Its own keys below `backends.<name>`; those that every kind has are in config/schema.ts. */
+  /** Its own keys below `backends.<name>`; the keys of every kind are in config/schema.ts. */
   readonly section: Section<Own>
-  /** Why its queries are bypassed, besides what any database may say. Two kinds share a word only by one declaration. */
+  /** Its bypass reasons, besides the common ones. Two kinds share a word only by one declaration. */
   readonly reasons: Readonly<Record<Reason, ReasonWords>>
   /** Whose answers are cached as a whole; none where it is not given. */
   readonly endpoints?: Readonly<Record<string, EndpointTerms>>
@@ -29,7 +29,7 @@ export interface DatabaseKind<Reason extends string = string, Own = unknown> {
   shapeText(shape: string): string | undefined
   /** Whether a server that is not known to be of this kind speaks its API. Never rejects. */
   isSpokenBy(database: ConnectedDatabase): Promise<boolean>
-  /** For `windowpane doctor`: what only this kind can be asked. */
+  /** For `windowpane doctor`: the checks that only this kind has. */
   examine(subject: Subject<Own>, database: ConnectedDatabase): Promise<readonly Finding[]>
   load(): Promise<BackendFactory<Own>>
 }
@@ -58,7 +58,7 @@ export interface ClientAddress {
   readonly which: string
 }
 
-/** Reads what people give to `windowpane explain`. */
+/** Reads the input of `windowpane explain`. */
 export interface ExplainReader {
   /** The path of a query of which only the body is known. */
   queryPath(body: string): string

@@ -8,7 +8,7 @@ import { bypassReasons, type KindName, kindByPort, kindNames, kinds, portRule } 
 
 const segments = { watch: false, everyMs: 1, patienceMs: 2, maxAgeMs: 3 }
 
-/** With what its section says where nothing is configured. */
+/** With the defaults of its section. */
 async function created(name: KindName): Promise<Backend> {
   const kind: DatabaseKind = kinds[name]
   const own = { ignoreContext: [], sqlTimeZone: 'UTC', segments }

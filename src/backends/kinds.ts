@@ -11,7 +11,7 @@ import type { DatabaseKind } from './kind.ts'
 import { prometheusKind } from './prometheus/kind.ts'
 import { victoriametricsKind } from './victoriametrics/kind.ts'
 
-/** In the order in which a database is asked what it is; one that tells nothing is taken for the first. */
+/** In the order of detection; an unrecognised database is classified as the first. */
 export const kinds = {
   prometheus: prometheusKind,
   victoriametrics: victoriametricsKind,
@@ -30,7 +30,7 @@ export const portRule = [
   `all others ${usual}`,
 ].join(', ')
 
-/** What a database is taken for that cannot be asked, or tells nothing. */
+/** The kind of a database that cannot be queried, or is not recognised. */
 export function kindByPort(url: string): KindName {
   const port = Number(new URL(url).port)
   return others.find((name) => kinds[name].ports.includes(port)) ?? usual!

@@ -1,4 +1,4 @@
-/** Finds the admin listener of a running proxy and asks it. */
+/** Finds the admin listener of a running proxy and sends it requests. */
 import { readFile } from 'node:fs/promises'
 import { usualAdminAddress } from '../config/checks.ts'
 import type { LoadedConfig } from '../config/load.ts'
@@ -43,7 +43,7 @@ export const nodeFlag: FlagWords = {
   about: 'only this one of the nodes that share a store; all of them unless given',
 }
 
-/** What `/-/status` says about nodes. Proxies of other versions may say nothing. */
+/** The part of `/-/status` about nodes. Proxies of other versions may lack it. */
 export interface FleetStatus {
   readonly state: string
   readonly detail?: string
@@ -78,14 +78,14 @@ export interface AdminRequest {
   readonly patienceMs?: number
 }
 
-/** Where the proxy is asked: as the flag, the environment or the configuration say, or where it usually is. */
+/** The address of the proxy: from the flag, the environment or the configuration, or the default. */
 export async function findAdmin(given: Given, io: CommandIo): Promise<AdminAddress | Failure> {
   const loaded = await adminConfig(given, io)
   if ('config' in loaded) return addressFor(loaded.config.admin, given, io)
   return nameOf(given, io) === undefined ? loaded : addressFor(undefined, given, io)
 }
 
-/** The same where the configuration is at hand; without one, everything must be said by flags and environment. */
+/** The same where the configuration is at hand; without one, flags and environment must have everything. */
 export async function addressFor(
   config: Config['admin'] | undefined,
   given: Given,
@@ -100,7 +100,7 @@ export async function addressFor(
 const nameOf = (given: Given, { env }: CommandIo): string | undefined =>
   given.flag('admin') ?? (isAddress(env[adminVariable]) ? env[adminVariable] : undefined)
 
-/** Without a file there may still be variables that say where the listener is; which databases there are is no matter. */
+/** Without a file there may still be variables with the address of the listener; the databases do not matter. */
 async function adminConfig(given: Given, io: CommandIo): Promise<LoadedConfig | Failure> {
   const split = { own: given.split.own, flags: [], positionals: [] }
   const isNamed = configFileName(split, io) !== undefined
@@ -133,7 +133,7 @@ function urlOf(named: string | undefined, config: Config['admin'] | undefined): 
   return `${url.origin}${url.pathname}`.replace(/\/+(?:-\/*)?$/, '')
 }
 
-/** What means all addresses of a machine when listening means none when connecting. */
+/** An address that means all interfaces when listening means none when connecting. */
 const fromHere = (address: string): string =>
   address.replace(/^(?:0\.0\.0\.0|\*)?(?=:\d+$)/, '127.0.0.1').replace(/^\[::\](?=:)/, '[::1]')
 
@@ -154,7 +154,7 @@ async function tokenOf(
   }
 }
 
-/** What the listener answers, whatever it is; a failure where it does not answer. */
+/** The listener's response, whatever it is; a failure where it does not answer. */
 export async function askAdmin(
   { url, token }: AdminAddress,
   path: string,

@@ -33,7 +33,7 @@ export interface Running {
   readonly reloads: Pick<Reloads, 'run' | 'state'>
   /** Where the configuration comes from: the name of its file, or `flags`. */
   readonly configuration: string
-  /** What each database is. */
+  /** The kind of each database. */
   readonly kindOf: (name: string) => KindName
   readonly fleet: Fleet
 }
@@ -84,7 +84,7 @@ const adminLimitsOf = ({ limiters, databases }: ProxyServer): AdminLimits => ({
   readUsage: (query) => limiters.readUsage(query),
 })
 
-/** What it means, too: commands that take the usual address would reach somebody else's proxy. */
+/** With the consequence: commands that use the default address would reach another proxy. */
 function troubleOf(address: string, { message, cause }: WindowpaneError): string {
   const isTaken = (cause as NodeJS.ErrnoException | undefined)?.code === 'EADDRINUSE'
   const why = isTaken
@@ -93,7 +93,7 @@ function troubleOf(address: string, { message, cause }: WindowpaneError): string
   return `${why}. The proxy serves without it; choose another address with --admin.listen HOST:PORT.`
 }
 
-/** An empty text lets nobody in: a token that cannot be read must not open the door. */
+/** An empty text rejects every request: a token that cannot be read must not open the listener. */
 function tokenOf({ token, tokenFile }: Config['admin']): string | undefined {
   if (token !== undefined) return token.reveal()
   if (tokenFile === undefined) return undefined

@@ -1,4 +1,4 @@
-/** What is said once the proxy listens: what was found, where to look, and what to change at the clients. */
+/** The output once the proxy listens: its findings, the addresses, and the changes to make at the clients. */
 import { hostname } from 'node:os'
 import type { Flavour } from '../backends/backend.ts'
 import { kinds } from '../backends/kinds.ts'
@@ -13,14 +13,14 @@ export interface ArrivedDatabase {
   /** Where its requests are answered, without the path of its route. */
   readonly url: string
   readonly flavour: Flavour
-  /** As `/-/ready` says. */
+  /** As in `/-/ready`. */
   readonly isReady: boolean
   readonly mode: Mode
 }
 
 export interface Arrived {
   readonly config: Config
-  /** What the databases are. */
+  /** The kinds of the databases. */
   readonly kinds: DetectedKinds
   readonly databases: readonly ArrivedDatabase[]
   /** The URL of the admin listener, or why there is none although there should be. */
@@ -41,7 +41,7 @@ function listeningLine(arrived: Arrived, database: ArrivedDatabase): string {
   return `windowpane ${version} is listening: ${address} → ${target} (${state})`
 }
 
-/** Where a database is reached, from where it is asked, and whether it is cached. */
+/** The address of a database, the origin of its data, and whether it is cached. */
 export function placeOf(
   { config, kinds: found }: Pick<Arrived, 'config' | 'kinds'>,
   database: ArrivedDatabase,

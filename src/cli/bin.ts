@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 /**
- * What `windowpane` starts: says so where Node is too old, and loads the rest only where it is not. Syntax here stays
- * such that an old Node can read it.
+ * The entry point of `windowpane`: prints an error where Node is too old, and loads the rest only where it is not.
+ * Syntax here stays such that an old Node can read it.
  */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 
-/** `engines` of the package says the same; a test compares them. */
+/** `engines` of the package has the same value; a test compares them. */
 if (major > 22 || (major === 22 && minor >= 19)) void import('./main.ts')
 else {
   process.stderr.write(

@@ -1,4 +1,4 @@
-/** `windowpane check`: says whether a configuration and the files it names can be used, what is in force, and what answers. */
+/** `windowpane check`: validates the configuration and its files, shows effective values, and tests connections. */
 import { kinds } from '../backends/kinds.ts'
 import { adminWarning } from '../config/checks.ts'
 import { fileProblems } from '../config/files.ts'
@@ -18,7 +18,7 @@ import { exitCode } from './exit-codes.ts'
 import { counted, oneLine } from './text.ts'
 
 export interface CheckIo extends Io {
-  /** Instead of asking over the network. */
+  /** Instead of the network. */
   readonly connect?: Connector
 }
 
@@ -50,7 +50,7 @@ const ownFlags = {
   help: 'switch',
 } as const
 
-/** Most problems follow from a few; nobody reads hundreds. */
+/** Most problems follow from a few; hundreds would not be read. */
 const mostShown = 50
 
 export async function check(argv: readonly string[], io: CheckIo): Promise<number> {
@@ -142,7 +142,7 @@ function accepted(loaded: LoadedConfig, looked: Looked, isPrinted: boolean): str
     ...warnings.map((warning) => `warning: ${warning}`),
     verdictOn(looked),
   ]
-  // What is printed can be loaded again: everything else in it is a comment.
+  // The printed text can be loaded again: everything else in it is a comment.
   const mark = isPrinted ? '# ' : ''
   return `${isPrinted ? printConfig(loaded) : ''}${lines.map((line) => `${mark}${line}\n`).join('')}`
 }

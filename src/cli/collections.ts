@@ -1,7 +1,7 @@
 /**
- * How the runtime collects garbage, so that it is in nobody's way. It counts buffers too, and collects everything once 64 MiB of
- * them have come: with large answers coming in that was seven times a second, 15 ms each, and a third of such an answer's
- * processor time. What it may gather instead is what the memory limit leaves to it.
+ * Settings of the runtime's garbage collection, so that it does not delay requests. V8 counts buffers too, and collects
+ * everything once 64 MiB of them have come: with large answers coming in that was seven times a second, 15 ms each, and
+ * a third of such an answer's processor time. The memory limit decides how much may be gathered instead.
  */
 import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
@@ -26,8 +26,8 @@ function isRoomy(memoryBytes: number): boolean {
 const leastBytes = 2 * 1024 * 1024 * 1024
 
 /**
- * Collects when so much has come since the last time, used or not. The engine only knows shares of what is in use: the share is
- * set anew after each collection, for the next one.
+ * Collects after this many bytes since the last time, used or not. V8 only knows shares of the memory in use: the share
+ * is set anew after each collection, for the next one.
  */
 function collectAfter(bytes: number): void {
   const allow = () => {

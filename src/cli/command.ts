@@ -1,4 +1,4 @@
-/** What a command is: the words of its help, its flags, and how its arguments are read. */
+/** The definition of a command: its help texts, its flags, and the parsing of its arguments. */
 import { type SplitArguments, splitArguments } from '../config/flags.ts'
 import type { Clock } from '../core/clock.ts'
 import { nearest } from '../core/suggest.ts'
@@ -7,10 +7,10 @@ import { type ExitCode, exitCode, type Failure } from './exit-codes.ts'
 
 export interface FlagWords {
   readonly name: string
-  /** What stands for its value in the help; a switch has none. */
+  /** The placeholder of its value in the help; a switch has none. */
   readonly value?: string
   readonly about: string
-  /** The variable and the key of the configuration that say the same. */
+  /** The equivalent variable and configuration key. */
   readonly env?: string
   readonly key?: string
 }
@@ -19,10 +19,10 @@ export interface CommandWords {
   readonly name: string
   /** One line of the main help. */
   readonly summary: string
-  /** What follows the name. */
+  /** The text after the name. */
   readonly synopsis: string
   readonly examples: readonly string[]
-  /** What else must be known. */
+  /** Further information. */
   readonly about?: string
   readonly flags: readonly FlagWords[]
   /** Every key of the configuration is a flag, too. */
@@ -37,7 +37,7 @@ export interface Terminal {
   readonly hasColour: boolean
 }
 
-/** What a command gets from the process it runs in. */
+/** The interface of a command to its process. */
 export interface CommandIo extends Io {
   readonly clock: Clock
   /** Where the output is a terminal. */
@@ -46,11 +46,11 @@ export interface CommandIo extends Io {
   readonly isErrTerminal: boolean
   readonly hasUtf8: boolean
   readInput(): Promise<string>
-  /** Asks whoever sits there; not given where nobody does. */
+  /** Prompts the user; absent where there is no terminal. */
   confirm?(question: string): Promise<boolean>
-  /** Resolves once a slow reader of the output has taken what was written. */
+  /** Resolves once a slow reader of the output has read everything. */
   drained(): Promise<void>
-  /** Keeps the process alive until the user, or whoever sent a signal, ends it; the action is called then. */
+  /** Keeps the process alive until the user, or a signal, ends it; the action is called then. */
   onInterrupt(action: () => void): () => void
 }
 
@@ -104,7 +104,7 @@ const wantsHelp = (argv: readonly string[]): boolean => {
   return own.includes('--help') || own.includes('-h')
 }
 
-/** Reads the arguments and runs the command, or says why not. */
+/** Reads the arguments and runs the command, or prints the mistake. */
 export async function runCommand(command: Command, argv: readonly string[], io: CommandIo): Promise<number> {
   const { words, run } = command
   if (wantsHelp(argv)) {

@@ -17,7 +17,7 @@ import { oneLine } from './text.ts'
 import { top } from './top.ts'
 import { ttl } from './ttl.ts'
 
-/** Those that only ask and answer; serve, check and demo run in their own way. */
+/** Commands that only query a proxy; serve, check and demo are run separately. */
 export const commands: ReadonlyMap<string, Command> = new Map(
   [init, doctor, explain, top, tail, ttl, purge, shadow, mode, limits, store].map((command) => [
     command.words.name,
@@ -25,7 +25,7 @@ export const commands: ReadonlyMap<string, Command> = new Map(
   ]),
 )
 
-/** What the help and the reference page list. */
+/** The commands in the help and on the reference page. */
 export const allWords: readonly CommandWords[] = [
   serveWords,
   init.words,

@@ -5,7 +5,7 @@ import { type LoadedConfig, type LoadOptions, loadConfig, type RefusedConfig } f
 import { byDefault } from '../config/source.ts'
 import { fileSentence } from '../core/file-error.ts'
 
-/** What a command gets from the process it runs in. */
+/** The interface of a command to its process. */
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
   out(text: string): void
@@ -19,7 +19,9 @@ export function configFileName({ own }: SplitArguments, io: Io): string | undefi
   return own.get('config') || io.env['WINDOWPANE_CONFIG'] || undefined
 }
 
-/** Names the admin listener to the commands that ask it; as a map it is the section of the configuration. */
+/**
+ * The address of the admin listener for the commands that query it; as a map it is the section of the configuration.
+ */
 export const adminVariable = 'WINDOWPANE_ADMIN'
 
 export const isAddress = (text: string | undefined): boolean => text !== undefined && /^[^\s{]+$/.test(text)
@@ -28,7 +30,7 @@ const environmentOf = ({ env }: Io): Io['env'] =>
   isAddress(env[adminVariable]) ? { ...env, [adminVariable]: undefined } : env
 
 export interface ReadConfig extends LoadedConfig {
-  /** What it was made of: whoever loads it gets the same. */
+  /** Its sources: loading them again gives the same result. */
   readonly given: LoadOptions
 }
 
@@ -55,7 +57,7 @@ const isFileName = (text: string): boolean => /^(?:~|\.{0,2})\/|^[^:]*\.(?:ya?ml
 
 const refused = (message: string): RefusedConfig => ({ problems: [{ path: '', source: byDefault, message }] })
 
-/** `windowpane windowpane.yaml`: what was meant is told from whether there is such a file. */
+/** `windowpane windowpane.yaml`: the existence of such a file shows the intention. */
 async function notAUrl(name: string, read: NonNullable<Io['readFile']>): Promise<string> {
   try {
     await read(name)

@@ -1,4 +1,4 @@
-/** `windowpane doctor`: looks at configuration, databases, stores and the running proxy, and says what to do. */
+/** `windowpane doctor`: checks configuration, databases, stores and the running proxy, and suggests remedies. */
 import { adminWarning } from '../config/checks.ts'
 import { fileProblems } from '../config/files.ts'
 import { type LoadedConfig, problemLine } from '../config/load.ts'

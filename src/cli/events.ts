@@ -6,7 +6,7 @@ export interface ServerEvent {
   readonly data: string
 }
 
-/** One event is a small record: whoever sends more without an end is no admin listener. */
+/** One event is a small record: a server that sends more without an end is no admin listener. */
 const maxEventChars = 1024 * 1024
 
 export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncIterable<ServerEvent> {

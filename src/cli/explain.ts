@@ -1,4 +1,4 @@
-/** `windowpane explain`: what the proxy would do with a query, and why; `--run` does it. */
+/** `windowpane explain`: the decision about a query, and its reason; `--run` executes it. */
 import { readFile } from 'node:fs/promises'
 import type { ExplainReader } from '../backends/kind.ts'
 import { kindNames, kinds } from '../backends/kinds.ts'
@@ -49,7 +49,7 @@ query, a query of Druid (JSON or SQL), or a request as JSON: {"path", "search",
 
 const hourMs = 3_600_000
 
-/** What is sent, and what is said about it. */
+/** The request, and the notes about it. */
 interface ExplainRequest {
   readonly body: string
   readonly type: string
@@ -78,7 +78,7 @@ async function run(given: Given, io: CommandIo): Promise<number> {
   return exitCode.ok
 }
 
-/** The verdict comes first; what was assumed stands before the rows that follow from it. */
+/** The verdict comes first; assumptions stand before the rows that follow from them. */
 function withNotes(text: string, notes: string): string {
   if (notes === '') return text
   const end = text.indexOf('\n\n')
@@ -97,7 +97,7 @@ function pathOf(given: Given): string {
 
 interface GivenText {
   readonly text: string
-  /** What it was taken for, where that is not plain. */
+  /** Its interpretation, where that is not obvious. */
   readonly note: string
 }
 
@@ -123,7 +123,7 @@ async function dataOf(data: string, io: CommandIo): Promise<GivenText | Mistake>
   }
 }
 
-/** A text that no file is called is the query itself; which of both it was taken for is said. */
+/** A text that is no file name is the query itself; the output names the interpretation. */
 async function textOf(named: string, io: CommandIo): Promise<GivenText | Mistake> {
   if (named === '-') return { text: await io.readInput(), note: '' }
   try {
@@ -155,7 +155,7 @@ function requestOf(given: string, flags: Given, io: CommandIo): ExplainRequest |
 
 const json = 'application/json'
 
-/** JSON, a URL, or what a kind of database reads as a whole query is a request as it stands. */
+/** JSON, a URL, or a whole query in the language of a kind of database is a request by itself. */
 function wholeRequest(text: string): ExplainRequest | Mistake | undefined {
   if (/^\{\s*"(?:[^"\\]|\\.)*"\s*:/.test(text)) return { body: text, type: json, note: '' }
   if (/^https?:\/\/\S+\?\S+$/.test(text)) {
@@ -175,7 +175,7 @@ const readers: readonly ExplainReader[] = kindNames.map((name) => kinds[name].ex
 /** Of the language that a text is taken for which is no whole query of any. */
 const { overRange } = readers.find((reader) => reader.overRange !== undefined)!
 
-/** Dashboards ask for windows that begin and end on their step: so does what is not given here. */
+/** Dashboards request windows that begin and end on their step: so do the defaults here. */
 function rangeOf(query: string, given: Given, io: CommandIo): ExplainRequest | Mistake {
   const now = io.clock.now()
   const stepText = given.flag('step') ?? '15s'
@@ -198,7 +198,7 @@ function readStep(text: string): number | undefined {
   return ms !== undefined && ms > 0 ? ms : undefined
 }
 
-/** What was assumed is said. */
+/** The output names assumptions. */
 function noteOf(given: Given, step: string): string {
   const isWindow = given.has('start') || given.has('end')
   if (isWindow && given.has('step')) return ''

@@ -1,4 +1,4 @@
-/** What the log says about the life of the proxy: start, reload, drain and end, each with version, configuration and counts. */
+/** Log lines about the life of the proxy: start, reload, drain and end, each with version, configuration and counts. */
 import type { Clock } from '../core/clock.ts'
 import type { ReloadReport } from '../proxy/admin/admin.ts'
 import type { LogFields, LogLevel } from '../telemetry/log.ts'

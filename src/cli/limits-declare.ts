@@ -1,4 +1,4 @@
-/** `windowpane limits plan|apply|diff FILE`: what a declaration would change, and changing it. */
+/** `windowpane limits plan|apply|diff FILE`: shows the changes of a declaration, or makes them. */
 import type { DeclarationAnswer } from '../proxy/admin/limits-apply.ts'
 import { type AdminAddress, askAdmin, findAdmin, refusalOf } from './admin-client.ts'
 import { type CommandIo, complain, type Given, json } from './command.ts'
@@ -34,7 +34,7 @@ export async function declare(order: DeclarationOrder, given: Given, io: Command
   return show(answer, { action, isJson: given.has('json') }, io)
 }
 
-/** An answer that tells how far it came is one, too. */
+/** A response about a partial success is an answer, too. */
 async function send(
   address: AdminAddress,
   path: string,

@@ -106,7 +106,7 @@ export function planText({ changes, unchanged }: DeclarationAnswer, paint: Paint
   return linesOf([...lines, `${counted(pending, 'change')}, ${unchanged} unchanged${note}.`])
 }
 
-/** What is stored, and what it would be, line by line. */
+/** The stored limits and the declared ones, line by line. */
 export function diffText({ changes }: DeclarationAnswer, paint: Paint): string {
   return linesOf(
     changes.flatMap(({ before, after, ...change }) => [

@@ -1,4 +1,4 @@
-/** `windowpane limits`: the limits of clients, what is left of them, what was used, and who changed them. */
+/** `windowpane limits`: the limits of clients, their remaining tokens, their usage, and the audit log. */
 import type { Limit } from '../limits/limit.ts'
 import { limitForm, readLimitText } from '../limits/limit-text.ts'
 import { timeForms } from '../proxy/admin/time.ts'
@@ -85,7 +85,7 @@ const strangerIn = (given: Given, action: Action): string | undefined =>
 const authorOf = (given: Given, { env }: CommandIo): string =>
   given.flag('by') ?? (env['USER'] || env['LOGNAME'] || 'unknown')
 
-/** What is asked, with which parameters, and how it is shown. */
+/** The request, its parameters, and the rendering. */
 const views = {
   get: { path: '/-/limits', names: ['entity', 'resource'], text: inForceText },
   list: { path: '/-/limits', names: ['resource'], text: entriesText },

@@ -23,7 +23,7 @@ function run(): Promise<number | undefined> | number {
   return /^[^-][^:/.]*$/.test(name) ? unknown(name) : startProxy(argv)
 }
 
-/** Nobody has to read what the proxy says: it runs on. */
+/** The output need not be read: the proxy continues. */
 function startProxy(given: readonly string[]): Promise<number | undefined> {
   process.stdout.off('error', stopReading)
   process.stdout.on('error', () => {})
@@ -42,7 +42,7 @@ function unknown(given: string): number {
   return exitCode.misused
 }
 
-/** `windowpane top | head`: whoever read has seen enough. */
+/** `windowpane top | head`: the reader has closed the pipe. */
 function stopReading(error: NodeJS.ErrnoException): void {
   process.exit(error.code === 'EPIPE' ? exitCode.ok : exitCode.failed)
 }
@@ -50,7 +50,7 @@ function stopReading(error: NodeJS.ErrnoException): void {
 process.stdout.on('error', stopReading)
 const code = await run()
 if (code !== undefined) {
-  // What is written is on its way before the process ends, whatever else is still open.
+  // Output is flushed before the process ends, whatever else is still open.
   for (const stream of [process.stdout, process.stderr]) {
     await new Promise((resolve) => stream.write('', resolve))
   }

@@ -1,4 +1,4 @@
-/** Says on stderr that something takes longer than a second: a line that goes away again on a terminal. */
+/** Reports on stderr that something takes longer than a second: a line that is erased again on a terminal. */
 import type { CommandIo } from './command.ts'
 
 const silentMs = 1_000

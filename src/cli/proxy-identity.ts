@@ -11,7 +11,7 @@ export interface UpstreamStatus {
   readonly lastError?: string
 }
 
-/** What `/-/status` says of it. Proxies of other versions may say less. */
+/** The proxy in `/-/status`. Proxies of other versions may lack members. */
 export interface ProxyIdentity {
   readonly version: string
   readonly pid?: number
@@ -35,7 +35,7 @@ export function proxyText(
   return oneLine(`Windowpane ${version} at ${url}${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`)
 }
 
-/** Says on stderr which proxy is meant; a failure where none answers. */
+/** Prints on stderr which proxy is meant; a failure where none answers. */
 export async function nameProxy(address: AdminAddress, io: CommandIo): Promise<Failure | undefined> {
   const status = await fetchJson<Partial<ProxyIdentity>>(address, '/-/status', { io })
   if ('code' in status) return status

@@ -1,4 +1,4 @@
-/** `windowpane purge`: makes stored buckets unusable; first says how many. */
+/** `windowpane purge`: makes stored buckets unusable; first shows how many. */
 import { readTime, timeForms } from '../proxy/admin/time.ts'
 import { type AdminAddress, adminFlags, fetchJson, findAdmin, type Reach, reachText } from './admin-client.ts'
 import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
@@ -38,7 +38,7 @@ interface PurgeAnswer {
   readonly shapes: number
   readonly buckets: number
   readonly selection: Readonly<Record<string, unknown>>
-  /** What must be known about it. */
+  /** A remark about it. */
   readonly note?: string
   /** Where the store is shared. */
   readonly reach?: Reach
@@ -77,7 +77,7 @@ async function confirmed(desk: Desk, { buckets }: PurgeAnswer, io: CommandIo): P
   return exitCode.unconfirmed
 }
 
-/** Told here, by the flag that was typed. */
+/** Reported here, by the flag that was typed. */
 function oddTime(given: Given, { clock }: CommandIo): string | undefined {
   const odd = ['from', 'to'].find((name) => {
     const value = given.flag(name)
@@ -120,7 +120,7 @@ class Desk {
     this.#isJson = isJson
   }
 
-  /** Shows what would be purged. */
+  /** Shows the buckets that would be purged. */
   async count(): Promise<PurgeAnswer | Failure> {
     const answer = await this.#ask('/-/purge?dryRun=1')
     if ('code' in answer) return answer

@@ -12,13 +12,13 @@ export interface ReloadOptions {
   readonly read: () => Promise<ReadConfig | RefusedConfig>
   /** Resolves when it is in force. */
   readonly apply: (fresh: ReadConfig) => Promise<void>
-  /** Told what came of it: the message says what was wrong, `changes` counts the keys that differ. */
+  /** Called with the result: the message names the mistake, `changes` counts the keys that differ. */
   readonly onReload: (report: ReloadReport, changes: number) => void
 }
 
 export interface ReloadState {
   readonly inForceSince: EpochMs
-  /** What came of reading it again the last time. */
+  /** The result of the last reload. */
   readonly last?: ReloadReport & { readonly at: EpochMs }
 }
 
@@ -37,7 +37,7 @@ export class Reloads {
     return this.#state
   }
 
-  /** One after the other: what was read before a change of the file must not be taken after it. */
+  /** One after the other: a file that was read before a change must not take effect after it. */
   run(): Promise<ReloadReport> {
     if (this.#waiting !== undefined) return this.#waiting
     const turn = this.#underWay.then(() => {

@@ -1,4 +1,4 @@
-/** A picture that is drawn anew in place on a terminal, and leaves what was there before as it was. */
+/** A picture that is redrawn in place on a terminal, and restores the former content. */
 import type { CommandIo } from './command.ts'
 
 const enter = '\u001b[?1049h\u001b[?25l\u001b[?7l'

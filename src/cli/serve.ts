@@ -1,4 +1,6 @@
-/** `windowpane <url>` and `windowpane --config FILE`: what was asked for, and whether it can be started. */
+/**
+ * `windowpane <url>` and `windowpane --config FILE`: reads the arguments and the configuration, and starts the proxy.
+ */
 import { type SplitArguments, shortFlags, splitArguments } from '../config/flags.ts'
 import { type LoadedConfig, problemLine, type RefusedConfig } from '../config/load.ts'
 import { environmentName } from '../config/names.ts'
@@ -61,7 +63,7 @@ export async function serve(argv: readonly string[], io: CommandIo): Promise<num
   const loaded = await readConfig(split, io)
   if ('problems' in loaded) return refuse(loaded, io)
   try {
-    // Commands that only ask need not wait until everything of the proxy is loaded.
+    // Commands that only query a proxy need not load all of it.
     const { start } = await import('./start.ts')
     await start(loaded, split, io)
     return undefined
@@ -91,7 +93,7 @@ function giveUp({ message, code, remedy }: WindowpaneError, { config }: LoadedCo
   return exitCode.misused
 }
 
-/** A proxy that does not start says so whatever its log level is. */
+/** A proxy that does not start logs that at every log level. */
 const startLog = (format: LogFormat, { clock, err }: CommandIo): Log =>
   new Log({
     clock,

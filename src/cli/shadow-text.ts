@@ -60,7 +60,7 @@ type Look = Pick<CommandIo, 'terminal'>
 
 const verdictColours: Readonly<Record<string, Colour>> = { safe: 'green', wait: 'yellow', unsafe: 'red' }
 
-/** Others say nothing about whether a cache is safe. */
+/** Others give no information about the safety of a cache. */
 export const isCompared = ({ mode, comparisons }: ShadowBackend): boolean =>
   /\bshadow\b/.test(mode) || comparisons > 0
 

@@ -2,7 +2,7 @@
 import { kindNames, kinds } from '../backends/kinds.ts'
 import { oneLine } from './text.ts'
 
-/** What was not planned is a text already. */
+/** The shape of an unplanned request is a text already. */
 export function shapeText(shape: string): string {
   for (const name of kindNames) {
     const text = kinds[name].shapeText(shape)

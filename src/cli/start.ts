@@ -198,7 +198,7 @@ interface Ending {
   readonly life: LifeLog
 }
 
-/** The first signal drains; a second one does not wait. A fault that nobody caught ends the process, as Node would. */
+/** The first signal drains; a second one does not wait. An uncaught exception ends the process, as Node would. */
 function endInOrder({ server, admin, traces, life }: Ending): void {
   let isStopping = false
   const stop = (signal: NodeJS.Signals) => {

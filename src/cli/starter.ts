@@ -56,7 +56,7 @@ class Writer {
     this.#samples = given
   }
 
-  /** What must be set comes first. */
+  /** Required keys come first. */
   file(keys: Keys): string[] {
     const all = Object.entries(keys)
     const isNeeded = ([, { type }]: (typeof all)[number]): boolean => type.kind === 'named' && type.min > 0
@@ -76,7 +76,7 @@ class Writer {
     return [...comment, `${position.indent}${isSet ? '' : '#'}${name}:${value === '' ? '' : ` ${value}`}`]
   }
 
-  /** Undefined for what has keys of its own; '' where there is no default. */
+  /** Undefined for sections; '' where there is no default. */
   #valueOf(key: Key, path: string): string | undefined {
     const { type, fallback } = key
     const sample = this.#samples.get(path)

@@ -1,4 +1,4 @@
-/** `windowpane store`: creates what a store needs on its engine, and says whether the engine can be used. */
+/** `windowpane store`: creates the tables of a store on its engine, and checks whether the engine can be used. */
 import { readStoreUrl } from '../config/open-store.ts'
 import type { StoreConfig } from '../config/store-types.ts'
 import { WindowpaneError } from '../core/errors.ts'
@@ -33,7 +33,7 @@ engine and creates nothing. Both end with 1 if the store cannot be used.`,
   exits: [exitCode.failed],
 } as const
 
-/** What `--json` prints; outside programs rely on these names. */
+/** The output of `--json`; other programs rely on these names. */
 interface Report {
   readonly ok: boolean
   readonly engine: string

@@ -1,4 +1,4 @@
-/** Opens the far stores that the configuration names; one that cannot be opened costs what it keeps, nothing else. */
+/** Opens the far stores of the configuration; a store that cannot be opened costs only its content. */
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import type { FarStore } from '../proxy/assembly/tiers.ts'
@@ -8,7 +8,7 @@ import { kindOfStore } from '../stores/kinds.ts'
 import type { Log } from '../telemetry/log.ts'
 
 export interface FarStoreParts {
-  /** Asked at every write: a reload takes effect with the next one. */
+  /** Called for every write: a reload takes effect with the next one. */
   readonly settings: () => ReadonlyMap<string, Settings>
   readonly log: Log
 }

@@ -1,9 +1,9 @@
-/** One decision as one line: when, what, the window as a bar, how long, which question. */
+/** One decision as one line: time, outcome, the window as a bar, duration, shape. */
 import type { CommandIo } from './command.ts'
 import { shapeText } from './shape-text.ts'
 import { oneLine, outcomeColours, painter, shorten } from './text.ts'
 
-/** What of a row of /-/requests is shown. */
+/** The shown members of a row of /-/requests. */
 export interface TailRequest {
   readonly at: string
   readonly backend: string

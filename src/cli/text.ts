@@ -1,4 +1,4 @@
-/** Texts for terminals: without what a stranger could make a terminal do, in tables, with colours where they may be. */
+/** Texts for terminals: without control sequences from outside, in tables, with colours where they are supported. */
 import type { CommandIo } from './command.ts'
 
 export { bytesText } from '../config/units.ts'

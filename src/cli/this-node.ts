@@ -1,4 +1,4 @@
-/** What this process tells the nodes that share a store with it. */
+/** This process' row for the nodes that share a store with it. */
 import { hostname } from 'node:os'
 import type { Config } from '../config/schema.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
@@ -70,5 +70,5 @@ function shadowOf(log: ShadowLog, backend: string): ShadowSummary | undefined {
   return { figures, examples }
 }
 
-/** An address that means all interfaces of this machine means another one elsewhere: its name says which. */
+/** An address that means all interfaces of this machine means another one elsewhere: the host name replaces it. */
 const reachable = (url: string): string => url.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, `//${hostname()}`)

@@ -8,7 +8,7 @@ import { bytesText, counted, oneLine, painter, percent, secondsText, shorten, ta
 export const orders = ['requests', 'seconds', 'bytes', 'asked'] as const
 export type Order = (typeof orders)[number]
 
-/** What of a row of /-/shapes is shown. */
+/** The shown members of a row of /-/shapes. */
 export interface TopShape {
   readonly shape: string
   readonly key?: string
@@ -88,7 +88,7 @@ const titles: Readonly<Record<Order, string>> = {
   asked: 'What still reaches the database, what takes it longest first',
 }
 
-/** Nothing is said where a process stands alone, as most do. */
+/** Nothing is shown for a single process, the usual case. */
 function fleetLines({ node, status: { fleet } }: Pick<TopPicture, 'node' | 'status'>): string[] {
   if (node !== undefined) return [`node ${oneLine(node)} only`]
   if (fleet === undefined) return []
@@ -135,7 +135,7 @@ const shareOf = (count: number, of: number): string =>
 const stepAnd = ({ shape, stepMs, calendar }: TopShape): string =>
   `${stepMs > 0 ? `@${stepText(stepMs, calendar)} ` : ''}${shapeText(shape)}`
 
-/** What another version of the proxy says may not be known here. */
+/** Values of another version of the proxy may be unknown here. */
 function stepText(stepMs: number, calendar: unknown): string {
   const known = readCalendar(calendar)
   return known === undefined ? `${stepMs / 1000}s` : calendarText(known)

@@ -1,4 +1,4 @@
-/** `windowpane top`: the questions asked most, how they fared, and what still reaches the database. */
+/** `windowpane top`: the most requested shapes, their outcomes, and the remaining load on the database. */
 
 import { maxSummaryShapes } from '../proxy/fleet/summary.ts'
 import { type AdminAddress, adminFlags, fetchJson, findAdmin, nodeFlag } from './admin-client.ts'
@@ -32,7 +32,7 @@ anywhere else it is written once.`,
 
 const everyMs = 2_000
 const mostShapes = 1_000
-/** Without a terminal: more than anybody reads at once, less than a flood. */
+/** Without a terminal: more than a screen, less than a flood. */
 const mostLines = 100
 
 async function run(given: Given, io: CommandIo): Promise<number> {

@@ -1,4 +1,4 @@
-/** `windowpane ttl learn`: tells a running proxy what is known about changes from before. */
+/** `windowpane ttl learn`: sends recorded changes to a running proxy. */
 import { readFile } from 'node:fs/promises'
 import { fileSentence } from '../core/file-error.ts'
 import type { Learnt } from '../proxy/admin/ttl.ts'

@@ -112,7 +112,9 @@ function tableOf({ budget, classes }: BackendTtl): string[] {
 const isInside = ({ ageFromS, ageToS }: TtlClass, from: number, to: number): boolean =>
   (ageFromS ?? Number.NEGATIVE_INFINITY) < to && (ageToS ?? Number.POSITIVE_INFINITY) > from
 
-/** A class has what was measured in the group that it begins in; the last class, which has no end, that of the last group. */
+/**
+ * A class has the measurement of the group that it begins in; the last class, which has no end, that of the last group.
+ */
 const isMeasuredIn = ({ ageFromS, ageToS }: TtlClass, from: number, to: number): boolean =>
   to === Number.POSITIVE_INFINITY ? ageToS === null : ageToS !== null && (ageFromS ?? from) >= from
 
@@ -134,7 +136,7 @@ function measuredText({ estimate, low, high, samples }: MeasuredStaleness): stri
 
 const samplesOf = ({ samples }: MeasuredStaleness): string => Math.round(samples).toLocaleString('en-US')
 
-/** Whether the interval of what was measured lies within the budget. */
+/** Whether the confidence interval of the measurement lies within the budget. */
 function verdictOf({ low, high, samples }: MeasuredStaleness, budget: number | null): string[] {
   if (budget === null || samples === 0) return []
   return [high <= budget ? 'within budget' : low > budget ? 'over budget' : 'not certain yet']

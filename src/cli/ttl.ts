@@ -1,4 +1,4 @@
-/** `windowpane ttl`: the TTL at each age, what it is based on, and whether the staleness is within its budget. */
+/** `windowpane ttl`: the TTL at each age, its evidence, and whether the staleness is within its budget. */
 import { writeFile } from 'node:fs/promises'
 import { fileSentence } from '../core/file-error.ts'
 import type { BackendTtl } from '../proxy/admin/ttl.ts'

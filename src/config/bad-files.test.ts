@@ -1,6 +1,6 @@
 /**
- * Files that are wrong, and what is said about them, word for word: fixtures/bad-files.txt. After a change that is
- * meant, WINDOWPANE_UPDATE_GOLDEN=1 writes it anew; read the difference before it is committed.
+ * Invalid files and their messages, word for word: fixtures/bad-files.txt. After an intended change,
+ * WINDOWPANE_UPDATE_GOLDEN=1 writes it anew; read the difference before it is committed.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'

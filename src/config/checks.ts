@@ -1,4 +1,4 @@
-/** What no single key can say about itself. Each check reports the key at fault, as a sentence. */
+/** Rules that concern several keys. Each check reports the key at fault, as a sentence. */
 import { kindOfStore } from '../stores/kinds.ts'
 import type { Check, Report } from './definition.ts'
 import { quotasFit } from './quotas-section.ts'
@@ -99,7 +99,7 @@ const isFree = (address: string): boolean => address.endsWith(':0')
 export const isLoopback = (address: string): boolean =>
   /^(localhost|127(\.\d+){3}|::1)$/.test(hostOf(address))
 
-/** Two backends behind one address are told apart by host and path. */
+/** Two backends behind one address are distinguished by host and path. */
 function routesDiffer({ listen, backends }: Config, report: Report): void {
   const owners = new Map<string, string>()
   for (const [name, backend] of Object.entries(backends)) {
@@ -114,11 +114,11 @@ function routesDiffer({ listen, backends }: Config, report: Report): void {
   }
 }
 
-/** Other machines reach the admin listener, and are asked for no token. */
+/** Other machines can reach the admin listener, and no token is required. */
 const isOpenToOthers = ({ enabled, listen, token, tokenFile }: Config['admin']): boolean =>
   enabled && token === undefined && tokenFile === undefined && !isLoopback(listen)
 
-/** What a configuration that can be used should not be used with; undefined where there is nothing. */
+/** A warning about a valid configuration; undefined where there is none. */
 export const adminWarning = ({ admin }: Config): string | undefined =>
   isOpenToOthers(admin)
     ? `the admin listener on ${admin.listen} can be reached from other machines and asks for no token: it shows the texts of queries, and a page in somebody's browser can be made to read it`

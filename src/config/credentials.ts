@@ -24,7 +24,7 @@ const holdsCredentials = (text: string): boolean => {
 function apart(backend: BackendConfig, at: number): BackendConfig {
   const { username, password } = new URL(backend.url[at]!)
   const url = backend.url.map((text) => text.replace(/\/\/[^/]*@/, '//'))
-  // What was configured on purpose goes before what a URL happens to hold.
+  // Explicit credentials take precedence over those in a URL.
   if (Object.values(backend.auth).some((value) => value !== undefined)) return { ...backend, url }
   const auth = {
     ...backend.auth,

@@ -1,24 +1,24 @@
 /**
- * The words in which the configuration is defined. A definition is data: the loader, the environment and flag names,
- * the printed configuration, the JSON Schema, the reference page and the reload plan are all read from it.
+ * The vocabulary in which the configuration is defined. A definition is data: the loader, the environment and flag
+ * names, the printed configuration, the JSON Schema, the reference page and the reload plan are all read from it.
  *
- * Own words instead of a schema library, because a key here carries what no library knows: whether it is a secret,
- * whether a change needs a restart, what a human writes for a number, and where its value came from.
+ * Not a schema library, because a key here carries attributes that no library has: whether it is a secret, whether a
+ * change needs a restart, the human notation of a number, and the origin of its value.
  */
 import { choice } from './scalars.ts'
 import type { Secret } from './secret.ts'
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
-/** What a YAML scalar, an environment variable or a flag can hold. */
+/** The values of a YAML scalar, an environment variable or a flag. */
 export type Plain = string | number | boolean
 
-/** Why a value was refused, where "expected …, got …" does not say it all. */
+/** Why a value was refused, where "expected …, got …" is not enough. */
 export interface Refusal {
   readonly refused: string
 }
 
-/** `S` is what is appended to a key's name to get the property's: a key `maxStale: 15m` is read as `maxStaleMs`. */
+/** `S` is the suffix of the property's name: a key `maxStale: 15m` is read as `maxStaleMs`. */
 interface Typed<T, S extends string> {
   readonly suffix: S
   /** Carries the type of the value; never set. */
@@ -32,15 +32,15 @@ export interface Scalar<T = unknown, S extends string = string> extends Typed<T,
   /** Completes "expected …". */
   readonly expected: string
   readonly json: JsonSchema
-  /** Undefined where the value is not what is expected. */
+  /** Undefined where the value has another type than expected. */
   parse(value: Plain): T | Refusal | undefined
-  /** What a human would write; parsing it gives the value again. */
+  /** The human notation; parsing it gives the value again. */
   show(value: T): Plain
   /** Environment and flags hold text; this is how it becomes a number or a boolean. */
   fromText?(text: string): Plain
   /** The closed list of values, for suggestions. */
   readonly choices?: readonly string[]
-  /** What was probably meant by a value that was refused. */
+  /** The likely intention of a refused value. */
   guess?(value: Plain): string | undefined
   /** The section whose names are the possible values. */
   readonly refersTo?: string
@@ -80,7 +80,7 @@ export interface List<T = unknown> extends Typed<T, ''> {
   readonly min: number
 }
 
-/** One of several sections, told apart by their key `type`. */
+/** One of several sections, distinguished by their key `type`. */
 export interface Variants<T = unknown> extends Typed<T, ''> {
   readonly kind: 'variants'
   readonly tag: Key
@@ -91,7 +91,7 @@ export interface Variants<T = unknown> extends Typed<T, ''> {
   readonly implied?: ImpliedType
 }
 
-/** A key that says which type is meant where none is written. */
+/** A key that implies the type where none is written. */
 export interface ImpliedType {
   readonly key: string
   readonly type: string
@@ -228,5 +228,5 @@ export const variants = <C extends Readonly<Record<string, Section>>>(
 export const propertyOf = (name: string, { type, property }: Key): string =>
   property ?? `${name}${type.suffix}`
 
-/** What an operator may call a backend, a store or a policy: safe in paths, labels and variable names. */
+/** Permitted names of backends, stores and policies: safe in paths, labels and variable names. */
 export const namePattern = '^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$'

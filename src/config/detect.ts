@@ -6,14 +6,16 @@ import type { BackendConfig, Config } from './schema.ts'
 
 export interface Detected {
   readonly kind: KindName
-  /** The type is assumed by the port: it is not written, and the database could not be asked or did not tell. */
+  /**
+   * The type is assumed from the port: it is not written, and the database could not be queried or was not recognised.
+   */
   readonly isGuessed: boolean
 }
 
 /** By the names of the backends. */
 export type DetectedKinds = ReadonlyMap<string, Detected>
 
-/** Nobody is served before: a database that takes longer is known by its port. */
+/** No request is served before: a database that takes longer is classified by its port. */
 const patienceMs = 2_000
 
 export async function detectKinds({ backends }: Config, clock: Clock): Promise<DetectedKinds> {
@@ -23,7 +25,7 @@ export async function detectKinds({ backends }: Config, clock: Clock): Promise<D
   return new Map(await Promise.all(found))
 }
 
-/** Several URLs are equal databases: the first that tells is believed. */
+/** Several URLs are equal databases: the first that answers decides. */
 async function detect(backend: BackendConfig, clock: Clock): Promise<Detected> {
   const { type, url } = backend
   if (type !== 'auto') return { kind: type, isGuessed: false }
@@ -32,7 +34,7 @@ async function detect(backend: BackendConfig, clock: Clock): Promise<Detected> {
   return kind === undefined ? { kind: kindByPort(url[0]!), isGuessed: true } : { kind, isGuessed: false }
 }
 
-/** Undefined where it does not tell in time. */
+/** Undefined where it does not answer in time. */
 async function kindAt(backend: BackendConfig, url: string, clock: Clock): Promise<KindName | undefined> {
   const patience = Promise.withResolvers<undefined>()
   const timer = clock.after(patienceMs, () => patience.resolve(undefined))

@@ -1,4 +1,4 @@
-/** What a reload would change, and whether it can be applied while running. */
+/** The changes of a reload, and whether they can be applied while running. */
 import type { Plain, Type } from './definition.ts'
 import { type Config, definition } from './schema.ts'
 import { Secret } from './secret.ts'
@@ -31,7 +31,7 @@ function compare(pair: Pair): Change[] {
   const { type, before, after, path, apply } = pair
   if (type.kind === 'scalar') return compareScalars(pair)
   if (type.kind === 'variants' && tagOf(before) !== tagOf(after)) {
-    // Another type is another thing: what its keys were does not matter.
+    // With another type the earlier keys have no meaning.
     return [{ path: join(path, 'type'), kind: 'changed', before: tagOf(before), after: tagOf(after), apply }]
   }
   const [old, fresh] = [before, after].map(

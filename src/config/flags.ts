@@ -22,8 +22,8 @@ export const shortFlags: Readonly<Record<string, string>> = {
 }
 
 /**
- * `--key value` and `--key=value`. `own` says which flags belong to the command, and whether they take a value.
- * Whatever else begins with two dashes is taken for a key: the loader knows them all, and what was meant.
+ * `--key value` and `--key=value`. `own` lists the flags of the command, and whether they take a value. Every other
+ * argument with two dashes is taken for a key: the loader knows all keys, and suggests the nearest.
  */
 export function splitArguments(
   argv: readonly string[],

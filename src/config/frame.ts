@@ -7,7 +7,7 @@ import { stars, withoutSecrets } from '../core/secrets.ts'
 import { distance } from '../core/suggest.ts'
 
 const widest = 100
-/** A key and what follows it; also inside `{ … }`, after `- `, and as `? key`. */
+/** A key and the text after it; also inside `{ … }`, after `- `, and as `? key`. */
 const pair = /(?:^|[\s{,?-])(?:(["'])([\w-]+)\1\s*:|([A-Za-z_][\w-]*)\s*:(?=\s|$)|(?<=\?\s*)([\w-]+)\s*$)/g
 const secretWords = ['password', 'passwd', 'token', 'secret', 'apikey', 'credentials', 'passphrase', 'bearer']
 
@@ -48,8 +48,8 @@ export function maskedLines(text: string): string[] {
 }
 
 /**
- * What a line shows before the value of a secret key. The key may itself be a part of a URL's password, which then ends
- * behind it: such a line is cut where the URL begins.
+ * The visible part of a line before the value of a secret key. The key may itself be a part of a URL's password, which
+ * then ends behind it: such a line is cut where the URL begins.
  */
 function shownBefore(line: string, start: number): string {
   const before = line.slice(0, start)

@@ -1,4 +1,4 @@
-/** The schema and the loader agree on what a file may look like; the loader knows more about what it means. */
+/** The schema and the loader agree on the form of a file; the loader also checks its meaning. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -90,7 +90,7 @@ for (const text of [
   })
 }
 
-/** What is refused because of what values mean, or how the text is written: no schema can say it. */
+/** Refusals because of the meaning of values, or of the notation of the text: no schema can express them. */
 const beyondSchema = new Set([
   ...['a learned policy whose floor is above its cap', 'a rate whose changes never come'],
   ...['a floor above the cap', 'steps whose TTL falls', 'steps below the floor', 'steps out of order'],

@@ -1,4 +1,4 @@
-/** Says whether what answers at a URL is a database that can be used, and, where it is none, what to change. */
+/** Decides whether the server at a URL is a usable database, and, where it is none, names the remedy. */
 
 import type { ConnectedDatabase, DatabaseKind } from '../backends/kind.ts'
 import { type KindName, kindNames, kinds } from '../backends/kinds.ts'
@@ -6,15 +6,15 @@ import { connectTo, type Recognised, recognise } from './probe.ts'
 import type { BackendConfig } from './schema.ts'
 
 /**
- * `known`: it is cached. `uncached`: it speaks the API of a database, but is not known to be one whose answers can be cut.
- * `closed`: it tells nothing without other credentials. `other`: it is no database.
+ * `known`: it is cached. `uncached`: it has the API of a database, but is not known to be one whose answers can be cut.
+ * `closed`: it needs other credentials. `other`: it is no database.
  */
 export type Verdict = 'known' | 'uncached' | 'closed' | 'other'
 
 export interface Judgement {
   readonly verdict: Verdict
   readonly recognised: Recognised
-  /** What was found, as a part of a sentence. */
+  /** The finding, as a part of a sentence. */
   readonly found: string
   /** What to change, as a sentence. */
   readonly remedy?: string

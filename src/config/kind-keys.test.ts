@@ -14,7 +14,7 @@ const all = { ...kinds, third: { label: 'Third', section: made } }
 const type = key(choice('auto', ...Object.keys(all)), 'auto', { meaning: 'the kind of database' })
 const backend = section({ type, ...kindKeys(all) }, { checks: [keysAreOfItsKind(all)] })
 
-/** What is wrong with a backend of this text: paths and messages. */
+/** The mistakes in a backend of this text: paths and messages. */
 function problemsIn(yaml: string): string[] {
   const reader = new Reader(() => [])
   reader.read(backend, parseYaml(yaml, () => byDefault).raw, '')

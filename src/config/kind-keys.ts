@@ -14,7 +14,7 @@ type Values = Readonly<Record<string, unknown>>
 export const kindKeys = (kinds: Kinds): Readonly<Record<never, Key>> =>
   Object.assign({}, ...Object.values(kinds).map(({ section }) => section.keys))
 
-/** A key of another kind is refused unless it says what is so anyway: `check --print` writes out every default. */
+/** A key of another kind is refused unless it has its default value: `check --print` writes out every default. */
 export function keysAreOfItsKind(kinds: Kinds): Check {
   const own: readonly [string, Key][] = Object.entries(kindKeys(kinds))
   return {

@@ -7,7 +7,7 @@ import { formatSize } from './units.ts'
 const MiB = 2 ** 20
 const usualAnswer = formatSize(defaultLimits.maxAnswerBytes)
 
-/** Where the usual bounds (above 0; for durations, what a timer can hold) are not right. */
+/** Where the usual bounds (above 0; for durations, the range of a timer) are not right. */
 const bounds: Partial<Record<keyof Limits, { readonly min?: number; readonly max?: number }>> = {
   memoryBytes: { min: 16 * MiB },
   maxHeaderBytes: { min: 1024, max: 64 * MiB },

@@ -1,6 +1,6 @@
 /**
- * File, environment and flags to one frozen configuration in which every value knows where it came from; or to all
- * the problems at once. Precedence: flag, environment, file, default. Pure: whoever calls it reads the file.
+ * Combines file, environment and flags into one frozen configuration in which every value knows its origin; or reports
+ * all problems at once. Precedence: flag, environment, file, default. Pure: the caller reads the file.
  */
 import { isUtf8 } from 'node:buffer'
 import { withCredentialsApart } from './credentials.ts'
@@ -62,7 +62,7 @@ interface FileContent {
   readonly raw: Raw | undefined
   readonly problems: readonly Problem[]
   readonly text: string
-  /** Nothing can be said about its keys. */
+  /** Its keys cannot be checked. */
   readonly isUnreadable: boolean
 }
 
@@ -152,7 +152,7 @@ function deepFreeze<T>(value: T): T {
   return value
 }
 
-/** One problem as text: where, which key, what is wrong, what was probably meant; then its frame. */
+/** One problem as text: the place, the key, the mistake, the likely intention; then its frame. */
 export function describeProblem({ frame, ...problem }: ConfigProblem): string {
   const line = problemLine(problem)
   return frame === undefined ? line : `${line}\n${frame}`

@@ -44,7 +44,7 @@ function sample(path: string, { type }: Key): string {
   return samples[type.label] ?? 'some-text'
 }
 
-/** What a key needs beside itself, by the end of its path. */
+/** The other keys that a key needs, by the end of its path. */
 const companions: readonly [RegExp, Readonly<Record<string, string>>][] = [
   [/\.cert$/, { key: 'k' }],
   [/objects\.paths\.\d+\.(?!path$)/, { path: '/p' }],
@@ -97,7 +97,7 @@ function load(options: LoadOptions): LoadedConfig {
   return loaded
 }
 
-/** Sets the key and its companions through `set`, and gives what is then in force. */
+/** Sets the key and its companions through `set`, and returns the value in force. */
 function outcome(
   row: Row,
   give: (values: [path: string, text: string][]) => LoadOptions,

@@ -1,6 +1,6 @@
 /**
- * What every key is called: `limits.maxStale` in the file, `WINDOWPANE_LIMITS_MAX_STALE` in the environment,
- * `--limits.max-stale` as a flag. Names and indices of entries stand where `<name>` and `<n>` do.
+ * The names of every key: `limits.maxStale` in the file, `WINDOWPANE_LIMITS_MAX_STALE` in the environment,
+ * `--limits.max-stale` as a flag. Names and indices of entries replace `<name>` and `<n>`.
  */
 import { type Key, type Keys, namePattern, type Type, type Variants } from './definition.ts'
 

@@ -1,4 +1,4 @@
-/** The sections `backends.<name>.objects` and `instant`: what is cached as a whole, and for how long. */
+/** The sections `backends.<name>.objects` and `instant`: which answers are cached as a whole, and for how long. */
 import type { EndpointTerms } from '../backends/backend.ts'
 import type { DatabaseKind } from '../backends/kind.ts'
 import type { EndpointSettings, WholeSettings } from '../engine/objects/whole-terms.ts'
@@ -126,7 +126,7 @@ const seconds = (ms: number | undefined): number | undefined => (ms === undefine
 /** An object that is collected soon after it was fresh is of no use in an outage, and there is nothing to roll back to. */
 const leastRetentions = 10
 
-/** What should not be so, though it can be used. */
+/** Warnings about a valid configuration. */
 export function objectWarnings(
   backends: Readonly<Record<string, ObjectsConfig>>,
   kinds: EndpointKinds,

@@ -10,7 +10,7 @@ import { Reader } from './read.ts'
 import type { RawMap, Source } from './source.ts'
 import { type StoreConfig, storeSection } from './store-types.ts'
 
-/** What is not given has the default of the proxy: its limits, and the published ladder for the settled age. */
+/** Absent options have the default of the proxy: its limits, and the published ladder for the settled age. */
 export type OpenStoreOptions = Partial<StoreRules>
 
 /** Rejects with a WindowpaneError where the URL is wrong or the store cannot be opened. */

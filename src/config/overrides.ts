@@ -1,4 +1,4 @@
-/** Environment and flags, laid over what the file says. */
+/** Environment and flags, which override the file. */
 
 import { distance, nearest } from '../core/suggest.ts'
 import type { Section } from './definition.ts'
@@ -22,7 +22,7 @@ export interface Override {
 export interface Flag {
   /** The key that is meant, without dashes. */
   readonly name: string
-  /** What was typed, where that is a shorter name for the key. */
+  /** The typed name, where that is a shorter one for the key. */
   readonly typed?: string
   /** Undefined where nothing followed. */
   readonly value: string | undefined
@@ -38,7 +38,9 @@ type Names = (section: string) => readonly string[]
 /** Kubernetes describes services of the same name in variables of its own. */
 const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_\d+_(TCP|UDP|SCTP)(_[A-Z]+)?)?)$/
 
-/** Variables that begin like a key are ours, and must be one; so must those that nearly are. Others are not ours. */
+/**
+ * Variables that begin like a key are ours, and must be a key; so must variables that nearly are. Others are ignored.
+ */
 export function environmentOverrides(
   definition: Section,
   env: Readonly<Record<string, string | undefined>>,
@@ -153,7 +155,7 @@ function put(raw: Raw | undefined, path: readonly string[], value: Raw): Raw | s
   return typeof laid === 'string' ? laid : { ...laid, source: raw.source }
 }
 
-/** Nobody wrote it: a part of it was set from elsewhere. */
+/** Not written in the file: a part of it was set from elsewhere. */
 const emptyMap: RawMap = { kind: 'map', entries: new Map(), source: byDefault }
 
 function putEntry(map: RawMap, [first, ...rest]: readonly string[], value: Raw): RawMap | string {

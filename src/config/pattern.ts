@@ -11,7 +11,7 @@ const longestRemembered = 4 * 1024
 
 /** As long as the longest PromQL that is planned. */
 const longestText = 32 * 1024
-/** Length of a text times size of the automaton: what takes more is not matched. Each step takes up to 0.1 µs. */
+/** Length of a text times size of the automaton: a longer match is not attempted. Each step takes up to 0.1 µs. */
 const maxSteps = 500_000
 
 export class Pattern {
@@ -23,7 +23,7 @@ export class Pattern {
   /** Throws where it is not a regular expression, or one that cannot be matched in linear time. */
   constructor(source: string) {
     const engine = RE2JS.compile(source)
-    // Not `test`: its automaton grows with what it has seen, at up to ten times the cost per character for hostile texts.
+    // Not `test`: its automaton grows with its input, at up to ten times the cost per character for hostile texts.
     const search = (text: string): boolean => engine.matcher(text).find()
     this.source = source
     this.#search = search

@@ -1,4 +1,4 @@
-/** Asks a configured database what it is, with the certificates and credentials that the configuration names. */
+/** Queries the kind of a configured database, with the certificates and credentials that the configuration names. */
 import { readFile } from 'node:fs/promises'
 import { Agent, request } from 'undici'
 import type { Flavour } from '../backends/backend.ts'
@@ -11,20 +11,20 @@ const usualPatienceMs = 5_000
 export interface Recognised {
   readonly kind: KindName
   readonly flavour: Flavour
-  /** The type is assumed by the port: the database did not tell. */
+  /** The type is assumed from the port: the database was not recognised. */
   readonly isGuessed: boolean
-  /** What it said when it was asked as one of that kind. */
+  /** Its response to the query of that kind. */
   readonly answer: DatabaseAnswer
 }
 
-/** One of a given type is asked as such; any other as each kind in turn, until one is recognised. */
+/** A database of a given type is queried as such; any other as each kind in turn, until one is recognised. */
 export async function recognise(
   database: ConnectedDatabase,
   { type }: Pick<BackendConfig, 'type'>,
   url: string,
 ): Promise<Recognised> {
   const found: Omit<Recognised, 'isGuessed'>[] = []
-  // Databases that speak the same API are told apart by one answer.
+  // Databases with the same API are distinguished by one response.
   const answers = new Map<string, DatabaseAnswer>()
   for (const kind of type === 'auto' ? kindNames : [type]) {
     const { path, read } = kinds[kind].flavour

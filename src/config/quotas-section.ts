@@ -1,4 +1,4 @@
-/** The sections `quotas` and `backends.*.concurrency`: who may ask the databases how much. */
+/** The sections `quotas` and `backends.*.concurrency`: how many queries each client may cause. */
 import type { Limit } from '../limits/limit.ts'
 import { problemOf } from '../limits/token-bucket.ts'
 import { kindOfStore } from '../stores/kinds.ts'
@@ -124,7 +124,7 @@ export const concurrencySection = section({
   }),
 })
 
-/** Whether anybody can be limited: a store of its own is enough, because limits can be set there while running. */
+/** Whether any client can be limited: a store of its own is enough, because limits can be set there while running. */
 export const hasQuotas = ({ limits, resources, store }: QuotasConfig): boolean =>
   limits.length > 0 || Object.keys(resources).length > 0 || store !== 'memory'
 

@@ -40,12 +40,12 @@ export class Reader {
   readonly #values = new Map<string, unknown>()
   readonly #names: (section: string) => readonly string[]
 
-  /** `names` gives those that exist in a section of named entries. */
+  /** `names` returns the names that exist in a section of named entries. */
   constructor(names: (section: string) => readonly string[]) {
     this.#names = names
   }
 
-  /** Undefined where something is wrong; the problems say what. */
+  /** Undefined where something is wrong; the problems have the details. */
   read(type: Type, raw: Raw | undefined, path: string): unknown {
     if (raw !== undefined) this.sources.set(path, raw.source)
     switch (type.kind) {

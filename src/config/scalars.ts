@@ -111,7 +111,7 @@ export const ratio = (max: number): Scalar<number, ''> => ({
   fromText: (text) => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text),
 })
 
-/** Less than this cannot be told from nothing by sampling. */
+/** Sampling cannot distinguish less than this from nothing. */
 const minShare = 1e-5
 
 /** A share of something that is neither nothing nor all of it. */

@@ -9,7 +9,7 @@ import { leavesOf, printConfig } from './view.ts'
 
 const secret = 'hunter2'
 
-/** Everything that anybody is ever shown about it. */
+/** Every text that is ever shown about it. */
 function shown(options: LoadOptions): string {
   const loaded = loadConfig(options)
   if ('problems' in loaded) return loaded.problems.map(describeProblem).join('\n') + JSON.stringify(loaded)

@@ -1,4 +1,4 @@
-/** From the configuration to what the proxy takes: databases, settings, rules. */
+/** Converts the configuration into the options of the proxy: databases, settings, rules. */
 import type { BackendOptions, DatabaseKind } from '../backends/kind.ts'
 import { type KindName, kinds } from '../backends/kinds.ts'
 import { headerOf } from '../core/headers.ts'
@@ -12,9 +12,9 @@ import { hasQuotas, limitOf, type QuotasConfig } from './quotas-section.ts'
 import type { BackendConfig, Config, MatcherConfig, RuleConfig } from './schema.ts'
 
 export interface DatabaseParts {
-  /** What each database is. */
+  /** The kind of each database. */
   readonly kindOf: (name: string) => KindName
-  /** Asked once per request: a reload takes effect with the next one. */
+  /** Called once per request: a reload takes effect with the next one. */
   readonly settings: () => ReadonlyMap<string, Settings>
 }
 

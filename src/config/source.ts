@@ -1,4 +1,4 @@
-/** Where values come from, and what was found there before anybody asked what it means. */
+/** The origins of values, and the raw values before their meaning is known. */
 
 export type Source =
   | { readonly kind: 'default' }
@@ -6,7 +6,7 @@ export type Source =
   | { readonly kind: 'env'; readonly name: string }
   /** As it was typed, and the key that it stands for. */
   | { readonly kind: 'flag'; readonly name: string; readonly key?: string }
-  /** What stood on the command line by itself. */
+  /** An argument of the command line by itself. */
   | { readonly kind: 'argument'; readonly name: string; readonly key?: string }
 
 export const byDefault: Source = { kind: 'default' }
@@ -52,12 +52,12 @@ export type Raw = RawScalar | RawList | RawMap
 export const isNothing = (raw: Raw | undefined): boolean =>
   raw === undefined || (raw.kind === 'scalar' && raw.value === null)
 
-/** Something that is wrong, told so that it can be mended. */
+/** A mistake, described so that it can be corrected. */
 export interface Problem {
   /** The key at fault, such as `limits.maxStale`; empty for the file as a whole. */
   readonly path: string
   readonly source: Source
   readonly message: string
-  /** What was probably meant. */
+  /** The likely intention. */
   readonly suggestion?: string
 }

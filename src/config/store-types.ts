@@ -18,7 +18,7 @@ import { duration } from './scalars.ts'
 
 const userInfo = /^[^/?#]*\/\/[^/?#]*@/
 
-/** `schemes`: those of one kind. Whether any kind has the scheme is said once, when the URL is expanded. */
+/** `schemes`: the schemes of one kind. A scheme that no kind has is reported once, when the URL is expanded. */
 const storeUrl = (schemes: readonly string[]): Scalar<string, ''> => ({
   kind: 'scalar',
   suffix: '',

@@ -14,7 +14,7 @@ export interface Traces {
   close(): Promise<void>
 }
 
-/** Undefined where no collector is configured: nothing is traced then, unless somebody else listens. */
+/** Undefined where no collector is configured: nothing is traced then, unless there is another subscriber. */
 export function openTraces({ telemetry: { traces } }: Config, telemetry: Observer): Traces | undefined {
   const { endpoint, headersFile } = traces
   if (endpoint === undefined) return undefined

@@ -44,7 +44,7 @@ interface Part {
   readonly key?: Key
 }
 
-/** What a value consists of, in the order of the definition. */
+/** The parts of a value, in the order of the definition. */
 export function partsOf({ type, value }: { readonly type: Type; readonly value: unknown }): Part[] {
   const properties = value as Readonly<Record<string, unknown>>
   switch (type.kind) {

@@ -1,4 +1,4 @@
-/** How keys and values are named in messages: on one line, cut where long, without what may not be shown. */
+/** Names of keys and values in messages: on one line, shortened where long, without secrets. */
 import { withoutSecrets } from '../core/secrets.ts'
 import { type List, namePattern, type Type } from './definition.ts'
 import type { Raw } from './source.ts'
@@ -26,7 +26,7 @@ export const shownName = (name: string): string =>
     .replaceAll(/\p{Cc}/gu, ' ')
     .slice(0, 60)
 
-/** What was found instead, without what may not be shown. */
+/** The value that was found instead, without secrets. */
 export function shownRaw(raw: Raw): string {
   if (raw.kind !== 'scalar') return raw.kind === 'map' ? 'a map' : 'a list'
   if (raw.value === null) return 'nothing'

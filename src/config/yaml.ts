@@ -1,4 +1,4 @@
-/** YAML text to raw values that know their line and column. Bounded in size, depth and what aliases multiply to. */
+/** YAML text to raw values that know their line and column. Bounded in size, depth and the expansion of aliases. */
 
 import type { Document, Node, YAMLError } from 'yaml'
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Pair, parseDocument } from 'yaml'
@@ -33,7 +33,7 @@ const sentences: Readonly<Record<string, string>> = {
   BAD_DIRECTIVE: 'a directive (%) cannot be used here',
 }
 
-/** `at` says where an offset of the text is. */
+/** `at` returns the place of an offset of the text. */
 export function parseYaml(text: string, at?: (line: number, column: number) => Source): ParsedYaml {
   const lines = new LineCounter()
   const sourceAt = (offset: number): Source => {
@@ -55,7 +55,7 @@ export function parseYaml(text: string, at?: (line: number, column: number) => S
   }
 }
 
-/** One mistake makes the parser stumble several times at the same place; what is missing there says most. */
+/** One mistake makes the parser report several errors at the same place; the missing token is the most helpful one. */
 function firstOfEachPlace(errors: readonly YAMLError[]): YAMLError[] {
   const byPlace = new Map<number, YAMLError>()
   for (const error of errors) {

@@ -1,6 +1,6 @@
 /**
- * A map that holds no more than its bounds allow. Beyond them the oldest entries are evicted: those that were set longest ago, or
- * used longest ago where `use` reads them.
+ * A map with bounds on entries and weight. Beyond them the oldest entries are evicted: the entries that were set
+ * longest ago, or used longest ago where `use` reads them.
  */
 
 export interface MapBounds<K, V> {

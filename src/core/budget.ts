@@ -1,6 +1,6 @@
 /**
- * One budget for all memory that grows with traffic: panes, bodies in flight and unsent answers. Holders that can
- * give memory back (the memory store) are asked to before a reservation is refused.
+ * One budget for all memory that grows with traffic: panes, bodies in flight and unsent answers. Holders that can free
+ * memory (the memory store) are called to do so before a reservation is refused.
  */
 
 interface Holder {
@@ -8,21 +8,21 @@ interface Holder {
   reclaimable(): number
 }
 
-/** What is taken from a limit; several threads may take from one. */
+/** Counts the bytes taken from a limit; several threads may share one meter. */
 export interface Meter {
   readonly used: number
   add(bytes: number): void
 }
 
 interface BudgetOptions {
-  /** A part of the limit that is left to memory that nobody holds any more and that is not collected yet. */
+  /** A part of the limit that is kept free for unreachable buffers that are not garbage-collected yet. */
   readonly spare?: number
   readonly meter?: Meter
 }
 
 export class Budget {
   readonly limit: number
-  /** What can be reserved. */
+  /** The bytes that can be reserved. */
   readonly #room: number
   readonly #meter: Meter
   readonly #holders: Holder[] = []
@@ -38,9 +38,9 @@ export class Budget {
   }
 
   /**
-   * Registers how memory can be had back: `reclaim` is called with the bytes that are wanted and calls `release`;
-   * `reclaimable` says how much it could give at most. Who registered last is asked first: what is made from stored
-   * panes goes before the panes.
+   * Registers a holder that can free memory: `reclaim` is called with the wanted number of bytes and calls `release`;
+   * `reclaimable` returns how much it can free at most. The holder registered last is called first: data derived from
+   * stored panes is evicted before the panes.
    */
   onPressure(reclaim: (bytes: number) => void, reclaimable: () => number): void {
     this.#holders.unshift({ reclaim, reclaimable })
@@ -59,7 +59,7 @@ export class Budget {
     this.#meter.add(-bytes)
   }
 
-  /** Has so much given back that the limit is kept. Returns false, and costs nobody anything, where it cannot be. */
+  /** Reclaims until the limit holds. Returns false, and evicts nothing, where the limit cannot be reached. */
   relieve(): boolean {
     const excess = () => this.#meter.used - this.#room
     if (excess() > this.#holders.reduce((sum, holder) => sum + holder.reclaimable(), 0)) return false
@@ -131,7 +131,7 @@ const MiB = 1024 * 1024
 const leastSpare = 96 * MiB
 const mostSpare = 256 * MiB
 
-/** What a process that may take `limit` bytes leaves to memory that is given up and not collected yet. */
+/** The share of `limit` that a process keeps free for buffers that are released and not garbage-collected yet. */
 export const spareOf = (limit: number): number =>
   Math.min(Math.floor(0.4 * limit), Math.max(leastSpare, Math.min(mostSpare, Math.floor(limit / 8))))
 

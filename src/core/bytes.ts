@@ -25,7 +25,9 @@ export function compareBytes(a: ByteRange, b: ByteRange): number {
   return i < end ? aBytes[i]! - bBytes[j]! : a.end - a.start - (b.end - b.start)
 }
 
-/** A copy for whoever keeps it: short buffers are parts of a pool, and what a compressor returns is part of its output buffer. */
+/**
+ * A copy that owns its memory: short buffers are parts of a pool, and a compressor returns parts of its output buffer.
+ */
 export function ownMemory(bytes: Uint8Array): Buffer {
   const own = Buffer.allocUnsafeSlow(bytes.length)
   own.set(bytes)

@@ -23,7 +23,7 @@ const monthMs = (146_097 / 4800) * dayMs
 const commonDays = 28
 const maxCount = 1_000_000
 
-/** What a bucket is long, on average. */
+/** The mean length of a bucket. */
 export const nominalMs = ({ unit, count }: Pick<Calendar, 'unit' | 'count'>): number =>
   count * (unit === 'day' ? dayMs : monthMs)
 
@@ -60,7 +60,8 @@ export function calendarStart(calendar: Calendar, bucket: number): EpochMs {
 export function calendarBucket(calendar: Calendar, instant: EpochMs): number {
   if (!Number.isFinite(instant)) return instant
   let bucket = bucketOfLocal(calendar, instant + offsetAt(zoneIn(calendar), instant))
-  // Where clocks were set over a beginning, local time alone does not tell on which side of it an instant lies.
+  // Where a change of the clocks skips or repeats a beginning, local time alone does not show on which side of it an
+  // instant lies.
   while (calendarStart(calendar, bucket) > instant) bucket--
   while (calendarStart(calendar, bucket + 1) <= instant) bucket++
   return bucket
@@ -81,7 +82,7 @@ export function isRegular(calendar: Calendar, from: EpochMs, to: EpochMs): boole
   return true
 }
 
-/** A record may only name what is known; a calendar that was made in another way has a fault in it. */
+/** A record names only known zones; a calendar with an unknown one is a defect of this program. */
 function zoneIn(calendar: Calendar): Zone {
   const zone = zoneOf(calendar.zone)
   if (zone === undefined) throw new Error(`a calendar in the unknown zone ${calendar.zone}`)

@@ -10,7 +10,7 @@ export interface CoverageRun extends Interval {
   readonly settled: boolean
   /** Why its buckets are absent or stale although they are stored. */
   readonly mark?: BucketMark
-  /** Its buckets are past their TTLs, and fresh because a witness says that they have not changed. */
+  /** Its buckets are past their TTLs, and fresh because a witness states that they have not changed. */
   readonly vouched?: true
 }
 
@@ -47,7 +47,9 @@ export function gapOf(runs: readonly CoverageRun[]): Interval | undefined {
   return { from: first.from, to: last.to }
 }
 
-/** The intervals that have to be fetched where one query can ask for several: every bucket that is not fresh, and no other. */
+/**
+ * The intervals that have to be fetched where one query can have several: every bucket that is not fresh, and no other.
+ */
 export function gapsOf(runs: readonly CoverageRun[]): Intervals {
   const gaps: Interval[] = []
   for (const { from, to, state } of runs) {

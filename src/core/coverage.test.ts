@@ -122,7 +122,7 @@ function someClock(dice: Dice, fetchedAt: number): number {
 
 const fetches = new Map<number, { readonly fetchedAt: number; readonly lifetimeMs: number }>()
 
-/** Mostly in time; now and then lapsed, or of the future: then somebody has set the clock. */
+/** Mostly recent; now and then expired, or in the future because the clock was set back. */
 function someVouched(dice: Dice, { first, now, unit }: Scale): LookupRules['vouched'] {
   if (dice(0, 4) === 0) return () => undefined
   const runs: VouchedRun[] = []

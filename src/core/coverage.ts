@@ -1,6 +1,6 @@
 /**
- * What a lookup found over the asked window: runs of fresh, stale and absent buckets. Freshness is decided here, at
- * read, from the age at fetch and the policy in force.
+ * The result of a lookup over the requested window: runs of fresh, stale and absent buckets. Freshness is decided here,
+ * at read, from the age at fetch and the policy in force.
  */
 import type { EpochMs } from './clock.ts'
 import { append, type CoverageRun, type GrowingRun } from './coverage-runs.ts'
@@ -18,14 +18,14 @@ export interface LookupRules extends ExpiryRules {
   readonly notBefore: EpochMs
   /** Buckets fetched at or after this are fresh, whatever their TTL: the request waited for their fetch. */
   readonly acceptFrom?: EpochMs | undefined
-  /** What was said about the question's buckets since they were fetched. */
+  /** Marks on the shape's buckets. */
   readonly marks: readonly BucketMark[]
-  /** What a witness says about them; only asked where settled buckets are past their TTLs. */
+  /** The witness' statement about them; only called where settled buckets are past their TTLs. */
   readonly vouched?: (() => VouchedBuckets | undefined) | undefined
 }
 
 export interface Coverage {
-  /** In time order; together they are what was asked for. */
+  /** In time order; together they are the requested window. */
   readonly runs: readonly CoverageRun[]
   /** When the oldest fresh bucket was fetched, and when the first fresh bucket stops being so; Infinity without any. */
   readonly oldestFresh: EpochMs
@@ -34,7 +34,7 @@ export interface Coverage {
   readonly settledUntil: EpochMs
 }
 
-/** What is known of `windows`; `panes` are disjoint and in time order. */
+/** The coverage of `windows`; `panes` are disjoint and in time order. */
 export function cover(windows: Intervals, panes: readonly Pane[], rules: LookupRules): Coverage {
   const judge = new Judge(rules)
   for (let i = 0; i < windows.length; i++) coverOne(windows[i]!, panes, judge)
@@ -82,7 +82,7 @@ class Judge implements Coverage {
     }
   }
 
-  /** What a mark says comes before what the policy says. */
+  /** A mark takes precedence over the policy. */
   #marked(run: Interval, clock: EpochMs): void {
     let from = run.from
     while (from < run.to) {
@@ -136,8 +136,9 @@ class Judge implements Coverage {
   }
 
   /**
-   * Between two borders of the policy all buckets of a clock have one TTL, and expire together. A policy tells the next
-   * border towards older buckets, and runs are listed from old to young: the first pass notes where fresh and stale take turns.
+   * Between two borders of the policy all buckets of a clock have one TTL, and expire together. A policy returns the
+   * next border towards older buckets, and runs are listed from old to young: the first pass notes where fresh and
+   * stale take turns.
    */
   #plateaus(run: Interval, settledTo: number, clock: EpochMs): void {
     const { now, grid, policy } = this.#rules

@@ -1,7 +1,7 @@
 /**
- * What was decided about one request, and why. One record is filled on the way of a request and rendered as
- * response headers (and, later, as log line, metric and console row). Outcomes and reasons are closed lists:
- * they are metric labels and a documented table (docs/reference/outcomes.md is checked against them).
+ * The decision about one request, and its reason. One record is filled while a request is processed and rendered as
+ * response headers, log line, metrics and span. Outcomes and reasons come from fixed lists: they are metric labels and
+ * a documented table (docs/reference/outcomes.md is checked against them).
  */
 import type { Interval, Intervals } from './interval.ts'
 import type { Key } from './key.ts'
@@ -9,7 +9,9 @@ import type { Key } from './key.ts'
 export const outcomes = ['hit', 'partial', 'miss', 'stale', 'bypass', 'refused', 'error'] as const
 export type Outcome = (typeof outcomes)[number]
 
-/** A reason in words: what it means (docs/reference/outcomes.md), and what an operator can do (`windowpane doctor`). */
+/**
+ * The text of a reason: its meaning (docs/reference/outcomes.md), and the remedy for an operator (`windowpane doctor`).
+ */
 export interface ReasonWords {
   readonly meaning: string
   readonly remedy: string
@@ -19,8 +21,8 @@ const lookAt = (reason: string): string =>
   `Look at what the client sends with windowpane tail --reason ${reason}.`
 
 /**
- * Why a request was bypassed, where any database may say so. What only some databases say is declared in their folders;
- * backends/kinds.ts has the closed list of all.
+ * Bypass reasons that any database may have. Reasons of single databases are declared in their folders;
+ * backends/kinds.ts has the full list.
  */
 export const planningReasons = {
   not_a_range_query: {
@@ -124,7 +126,7 @@ export const unstoredReasons = [
 ] as const satisfies readonly ServingReason[]
 export type UnstoredReason = (typeof unstoredReasons)[number]
 
-/** Why the database had to be asked although the query is eligible. */
+/** Why the database had to be queried although the request is eligible. */
 export const missReasons = {
   absent: 'some buckets were never fetched, or are gone (evicted, or removed after a purge)',
   purged: 'some buckets are stored, but were purged or marked as changed since they were fetched',
@@ -192,27 +194,27 @@ export interface Decision {
   outcome: Outcome
   /** Of the question, once it is planned. */
   key?: Key
-  /** From the closed lists above, or, of a bypass, from what a kind of database declares. */
+  /** From the lists above or, for a bypass, from the reasons that a kind of database declares. */
   reason?: string
   /** For people; never a metric label. */
   detail?: string
-  /** Buckets in the window, and how many of them the database was asked for by this request. */
+  /** Buckets in the window, and how many of them this request fetched from the database. */
   buckets?: number
   asked?: number
-  /** The buckets that were not in the store, whoever asked for them. */
+  /** The buckets that were not in the store, whichever request fetched them. */
   gaps?: Intervals
   /** Part or all of the answer came from a flight that another request had opened. */
   collapsed?: boolean
   stored?: boolean
-  /** Why the database forbids that what this request fetched be stored. */
+  /** Why the database forbids storing the response that this request fetched. */
   unstored?: UnstoredReason | undefined
-  /** Status of the database's answer, where it was asked. */
+  /** Status of the database's response, where it was queried. */
   upstreamStatus?: number
   /** Seconds since the oldest stored bucket in the answer was fetched. */
   ageSeconds?: number
   /** Seconds until the first bucket of a hit stops being fresh; negative in a stale answer. */
   ttlSeconds?: number
-  /** A stale answer that is not all that was asked for: the instants it does not have, ISO 8601, and how many. */
+  /** Only in a stale response that is incomplete: the missing instants, ISO 8601, and their number. */
   missing?: string
   missingBuckets?: number
   /** From where to where it reaches. */
@@ -220,7 +222,7 @@ export interface Decision {
   readonly timings: { plan: number; lookup: number; fetch: number }
 }
 
-/** Forgets what an earlier try noted; only the key and the durations stay. */
+/** Clears the notes of an earlier attempt; only the key and the durations stay. */
 export function resetDecision(decision: Decision): void {
   for (const name of Object.keys(decision)) {
     if (name !== 'timings' && name !== 'key') delete (decision as Partial<Decision>)[name as keyof Decision]

@@ -3,7 +3,7 @@ import type { EpochMs } from './clock.ts'
 import { endOf, type Grid } from './grid.ts'
 import { fetchedAtOf, lifetimeMsOf } from './lifetime.ts'
 
-/** The part of a TTL policy that a lookup needs; ttl/policy.ts says what it promises. */
+/** The part of a TTL policy that a lookup needs; its contract is in ttl/policy.ts. */
 export interface Freshness {
   ttl(ageMs: number): number
   readonly settledAgeMs: number
@@ -18,7 +18,10 @@ export interface ExpiryRules {
   readonly policy: Freshness
 }
 
-/** When a bucket fetched at `clock` stops being fresh: when its TTL lapses, or earlier where the database said so. */
+/**
+ * When a bucket fetched at `clock` stops being fresh: when its TTL ends, or earlier where the database's response set a
+ * limit.
+ */
 export function expiryOf(clock: EpochMs, bucket: number, { grid, policy }: ExpiryRules): EpochMs {
   const fetchedAt = fetchedAtOf(clock)
   const ttl = policy.ttl(fetchedAt - endOf(grid, bucket))

@@ -1,10 +1,10 @@
-/** What one check of the doctor found. */
+/** The result of one check of `windowpane doctor`. */
 
 export const states = ['ok', 'warn', 'fail', 'skip'] as const
 export type FindingState = (typeof states)[number]
 
 export interface Finding {
-  /** What was looked at, in a word or two. */
+  /** The subject of the check, in a word or two. */
   readonly check: string
   readonly status: FindingState
   readonly sentence: string

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { GarbageWatch } from './garbage.ts'
 
-/** Buffers that take what the test says; a collection leaves what it says. */
+/** Buffers of the size that the test sets; a collection reduces them to a size that it sets too. */
 function setUp() {
   const state = { held: 100, left: 100, collections: 0 }
   const watch = new GarbageWatch({

@@ -1,12 +1,12 @@
 /**
- * Buffers that nobody holds any more stay until V8 collects, and V8 lets 64 MiB of them come before it does, however small the
- * memory limit is. This asks for a collection earlier.
+ * V8 collects unreachable buffers only after 64 MiB of new ones, however small the memory limit is. This class triggers
+ * a collection earlier.
  */
 
 export interface GarbageOptions {
   /** How much garbage may lie about. */
   readonly maxBytes: number
-  /** What buffers take now, garbage included. */
+  /** The bytes of all buffers, garbage included. */
   readonly bufferBytes: () => number
   /** Collects before it returns: whatever came until a collection in the background began would come on top. */
   readonly collect: () => void
@@ -14,7 +14,7 @@ export interface GarbageOptions {
 
 export class GarbageWatch {
   readonly #options: GarbageOptions
-  /** What buffers took after the last collection, or less where they have taken less since. */
+  /** The bytes of all buffers after the last collection, or the lowest value seen since. */
   #left: number
   #sinceLook = 0
 
@@ -23,7 +23,7 @@ export class GarbageWatch {
     this.#left = options.bufferBytes()
   }
 
-  /** Counts buffers that have come. Looks at what they take only now and then: that costs a microsecond. */
+  /** Counts new buffers. Reads their actual size only now and then: reading costs a microsecond. */
   count(bytes: number): void {
     const { maxBytes, bufferBytes, collect } = this.#options
     this.#sinceLook += bytes

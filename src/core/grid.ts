@@ -18,8 +18,8 @@ import { offsetAt, transitionsIn, type Zone } from './zone.ts'
  * `point`: a bucket is one evaluation instant (its end is the instant itself).
  * `cell`: a bucket is [start, start + step).
  * `origin` lies in [0, step): it is the phase of the grid.
- * Where there is a `calendar`, it alone says where buckets begin: they are cells, `step` is how long they are on
- * average, and `origin` is 0.
+ * With a `calendar`, the calendar alone defines where buckets begin: they are cells, `step` is their mean length, and
+ * `origin` is 0.
  */
 export interface Grid {
   readonly kind: 'point' | 'cell'

@@ -47,7 +47,7 @@ export function intersectAll(a: Intervals, b: Intervals): Intervals {
   return shared
 }
 
-/** What of `a` is not in `b`. */
+/** The parts of `a` that are not in `b`. */
 export function subtractAll(a: Intervals, b: Intervals): Intervals {
   const left: Interval[] = []
   let j = 0
@@ -63,7 +63,7 @@ export function subtractAll(a: Intervals, b: Intervals): Intervals {
   return left
 }
 
-/** What is in one or the other; neighbours become one run. */
+/** The union; adjacent runs become one. */
 export function uniteAll(a: Intervals, b: Intervals): Intervals {
   const all: Interval[] = []
   for (const interval of [...a, ...b].sort((one, other) => one.from - other.from)) {

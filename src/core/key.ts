@@ -10,7 +10,7 @@ export type Key = string
 
 export interface KeyParts {
   readonly backend: string
-  /** Who may share answers; '' where everybody may. */
+  /** The identity partition; '' where all clients share answers. */
   readonly identity: string
   readonly shape: string
   readonly grid: Grid

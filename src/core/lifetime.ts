@@ -1,10 +1,11 @@
 /**
- * How long the database itself lets an answer live (RFC 9111), carried in the clock of each of its buckets. Clocks are whole
- * milliseconds. Limits are a fraction of a millisecond that is subtracted, so they go wherever a bucket's clock goes: through
- * joins, stores, tiers and nodes, and no format knows of them. A clock without a fraction has no limits.
+ * How long the database itself permits to cache a response (RFC 9111), carried in the clock of each of its buckets.
+ * Clocks are whole milliseconds. Limits are a fraction of a millisecond that is subtracted, so they travel with the
+ * bucket's clock through joins, stores, tiers and nodes, and no format has a field for them. A clock without a fraction
+ * has no limits.
  *
- * Against whole instants, `<=` and `>` say the same of a clock with limits as of its `fetchedAt`. For `<`, `>=` and
- * differences use `fetchedAtOf`.
+ * Compared with whole instants, `<=` and `>` give the same result for a clock with limits as for its `fetchedAt`. For
+ * `<`, `>=` and differences use `fetchedAtOf`.
  */
 import type { EpochMs } from './clock.ts'
 
@@ -20,7 +21,10 @@ export const noLimits: Limits = { seconds: Number.POSITIVE_INFINITY, mustRevalid
 /** Fractions are multiples of this: exact in a double until the year 2109. */
 const steps = 2048
 
-/** The clock of an answer that was asked for at `fetchedAt`; a part of a millisecond, which some clocks have, is dropped. */
+/**
+ * The clock of a response that was requested at `fetchedAt`; fractions of a millisecond, which some clocks have, are
+ * dropped.
+ */
 export function clockWith(fetchedAt: EpochMs, { seconds, mustRevalidate }: Limits): EpochMs {
   const level = seconds === Number.POSITIVE_INFINITY ? 0 : levelOf(seconds)
   return Math.floor(fetchedAt) - (2 * level + (mustRevalidate ? 1 : 0)) / steps

@@ -1,6 +1,6 @@
 /**
- * Marks: what was stored about some data up to an instant no longer holds. A mark is written before anything is
- * deleted, and it stays: whatever a fetch that was under way brings back is older than the mark, and ignored.
+ * Marks: data stored up to an instant is no longer valid. A mark is written before anything is deleted, and it stays:
+ * data that a concurrent fetch brings back is older than the mark, and is ignored.
  */
 import type { EpochMs } from './clock.ts'
 import { bucketAt, bucketFrom, type Grid } from './grid.ts'
@@ -10,7 +10,7 @@ import type { Key } from './key.ts'
 /** `purge`: not usable at all. `stale`: not fresh, but better than nothing when the database does not answer. */
 export type MarkKind = 'purge' | 'stale'
 
-/** What is not given is not asked about: a mark without a backend is about all of them. */
+/** An absent member matches everything: a mark without a backend concerns all backends. */
 export interface Mark {
   readonly kind: MarkKind
   readonly backend?: string
@@ -21,11 +21,11 @@ export interface Mark {
   /** The time of the data, half-open; infinite where it has no end. */
   readonly from: EpochMs
   readonly to: EpochMs
-  /** What was fetched at or before this instant is meant. */
+  /** Concerns data that was fetched at or before this instant. */
   readonly at: EpochMs
 }
 
-/** What a mark is held against. */
+/** The attributes that a mark is matched against. */
 export interface MarkedQuestion {
   readonly key: Key
   /** Not given where the marks are those of its backend already. */
@@ -36,7 +36,7 @@ export interface MarkedQuestion {
   readonly knowsAllSources: boolean
 }
 
-/** The parts of a plan or of a shape record that a mark asks about. */
+/** The parts of a plan or of a shape record that a mark is matched against. */
 export interface MarkedShape extends MarkedQuestion {
   readonly backend: string
   readonly grid: Grid
@@ -51,7 +51,7 @@ export interface BucketMark extends Interval {
 
 export const noMarks: readonly BucketMark[] = []
 
-/** Whether a mark is about a question at all; about which of its buckets is for `touchedBuckets` to say. */
+/** Whether a mark concerns a shape at all; `touchedBuckets` decides which of its buckets. */
 export function touches(mark: Mark, question: MarkedQuestion): boolean {
   if (mark.backend !== undefined && (question.backend ?? mark.backend) !== mark.backend) return false
   if (mark.source !== undefined && !mayRead(question, mark.source)) return false
@@ -114,7 +114,7 @@ function isStronger(mark: BucketMark, other: BucketMark | undefined): boolean {
 export const isPurged = (bucket: number, clock: EpochMs, marks: readonly BucketMark[]): boolean =>
   marks.length > 0 && markedRun(bucket, clock, marks).mark?.kind === 'purge'
 
-/** Whether everything that `other` says is said by `mark` too, so that `other` may be forgotten. */
+/** Whether `mark` includes everything that `other` covers, so that `other` may be dropped. */
 export function covers(mark: Mark, other: Mark): boolean {
   const isWide =
     includes(mark.backend, other.backend) &&

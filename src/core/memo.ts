@@ -1,6 +1,6 @@
 /**
- * Bounded memories of what was made from texts or from bytes, because requests repeat and making is slow. Two generations,
- * and hits write nothing: a full young one becomes the old one, and the old one is dropped.
+ * Bounded memoisation of values derived from texts or from bytes, because requests repeat and deriving is slow. Two
+ * generations, and hits write nothing: a full young generation becomes the old one, and the old one is dropped.
  */
 import { crc32 } from 'node:zlib'
 

@@ -1,7 +1,7 @@
 /** Work for the next turn of the event loop. */
 import { scheduler } from 'node:timers/promises'
 
-/** Runs an action after what has arrived in this turn was handled. */
+/** Runs an action after the events that arrived in this turn of the event loop are handled. */
 export type AfterTurn = (action: () => void) => void
 
 const afterTurn: AfterTurn = (action) => void scheduler.yield().then(action)

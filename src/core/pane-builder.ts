@@ -110,7 +110,7 @@ export class PaneBuilder {
     return paneOf(body)
   }
 
-  /** Gives back what is held, where nothing is finished. */
+  /** Releases the buffers of an unfinished pane. */
   abandon(): void {
     for (const words of [this.#records, this.#tables]) ingestScratch.release(Buffer.from(words.buffer))
     ingestScratch.release(this.#ranks)

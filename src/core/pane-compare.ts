@@ -1,4 +1,4 @@
-/** Compares what two panes say about the buckets they share. */
+/** Compares the content of the buckets that two panes share. */
 import { clockOf, type Pane } from './pane.ts'
 import { columnIn, mergeColumns } from './pane-merge.ts'
 

@@ -1,4 +1,4 @@
-/** The forms that dashboards ask for, as the text of a database: cut, stored, joined and put together again. */
+/** The query forms of dashboards, as the text of a database: cut, stored, joined and recomposed. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { MatrixSink } from '../backends/matrix/decompose.ts'
@@ -58,7 +58,7 @@ function pointOf(form: Form, column: number, place: { bucket: number; era: numbe
 const isHistogram = (form: Form, column: number, bucket: number): boolean =>
   form.histograms?.(column) === true && bucket % 2 === 1
 
-/** What the database says about a window; buckets from `era2From` on are of the second era. */
+/** The database's response for a window; buckets from `era2From` on belong to the second era. */
 function answer(form: Form, { from, to }: Interval, era2From = Number.POSITIVE_INFINITY): Buffer {
   const series: string[] = []
   for (let column = 0; column < form.columns; column++) {

@@ -128,7 +128,7 @@ class RankQueue {
   }
 }
 
-/** Ranks are sorted: what the first and the last have in common, all have. */
+/** Ranks are sorted: a prefix of the first and the last is a prefix of all. */
 function commonPrefix(bodies: readonly PaneBody[]): number {
   const filled = bodies.filter((body) => body.columns > 0)
   const ends = filled.flatMap((body) => [

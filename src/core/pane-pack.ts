@@ -1,6 +1,7 @@
 /**
- * A body's bytes in a form that compresses well, and back. Offsets grow from bucket to bucket: what compresses is the
- * lengths between them, of which most are equal. Both ways are work in pieces: of a long body, one piece per turn.
+ * A body's bytes in a form that compresses well, and back. Offsets grow from bucket to bucket; the lengths between them
+ * compress well, because most are equal. Both directions work in pieces: for a long body, one piece per turn of the
+ * event loop.
  */
 import { adoptable, bodyMemory, type Origin, PaneBody } from './pane.ts'
 
@@ -36,7 +37,7 @@ export function* compressible(body: PaneBody): Work<Buffer> {
   return bytes
 }
 
-/** The body again, from what `compressible` made; `bytes` may become its memory. */
+/** The body again, from the output of `compressible`; `bytes` may become its memory. */
 export function* bodyOfCompressible(
   bytes: Buffer,
   { id, origins }: { readonly id: number; readonly origins: readonly Origin[] },

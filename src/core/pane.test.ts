@@ -180,7 +180,7 @@ law('the bytes in memory are the bytes in a store', (dice) => {
 
 law('equal fetches make equal bytes', (dice) => {
   const fetch = someFetch(dice)
-  // Memory that was used before is what the allocator hands out next.
+  // The allocator returns memory that was used before.
   Buffer.allocUnsafeSlow(4096).fill(0xa5)
   sameBytes(paneOfFetch(fetch), paneOfFetch(fetch))
 })

@@ -1,6 +1,6 @@
 /**
  * The pane: an immutable run of consecutive buckets of one key, in flat arrays. The bytes in memory are the bytes
- * in a store: one buffer holds everything, and a PaneBody is nothing but views on it.
+ * in a store: one buffer holds everything, and a PaneBody only has views on it.
  *
  * Layout of the buffer (host byte order, every section 4- or 8-byte aligned up to `ranks`):
  *
@@ -10,12 +10,12 @@
  *   tables    per column and lane with bytes: spanLength + 1 offsets into the slab
  *   noteIndex u32 per bucket (only where there are notes): 0 = none, else index of a note set + 1
  *   ranks     order-preserving bytes of every column, one after the other
- *   frame     what all buckets share (header rows, column names); panes with unequal frames do not join
+ *   frame     data that all buckets share (header rows, column names); panes with unequal frames do not join
  *   notes     annotation sets, as JSON text of string[][]
  *   slab      the answer's own encoded bytes, heads included
  *
  * A bucket's bytes in a column and lane are slab[table[i] .. table[i + 1]) and end with one separator byte, so that
- * the bytes of any run of buckets are one contiguous piece. Columns stand in rank order.
+ * the bytes of any run of buckets are one contiguous piece. Columns are in rank order.
  *
  * Operations: slice and measure here, join in pane-join.ts, compare in pane-compare.ts.
  */
@@ -39,7 +39,7 @@ const word = {
 } as const
 const headerWords = 16
 
-/** What must be known before the buffer can be allocated. */
+/** The sizes that are needed to allocate the buffer. */
 export interface PaneSizes {
   readonly from: number
   readonly buckets: number
@@ -83,9 +83,9 @@ export interface Origin extends Interval {
 }
 
 export class PaneBody {
-  /** Of this process: what was made from a body is found again by it, in whatever thread. */
+  /** Unique in this process, across threads: values derived from a body are memoised under it. */
   readonly id: number
-  /** Where a joined body has its buckets from, as far as what was made from those bodies holds for it too. */
+  /** The source bodies of a joined body whose derived values also hold for it. */
   origins: readonly Origin[] = []
   readonly bytes: Buffer
   readonly u32: Uint32Array
@@ -132,7 +132,7 @@ export class PaneBody {
     this.slabAt = this.notesAt + u32[word.noteBytes]!
   }
 
-  /** Lanes that have bytes in any column, as bits; found out when first asked for. */
+  /** Lanes that have bytes in any column, as bits; computed at first use. */
   #usedLanes: number | undefined
 
   /** Whether any column has bytes in a lane: most answers have bytes in one only. */
@@ -200,7 +200,7 @@ export function allocateBody(sizes: PaneSizes): PaneBody {
   const bytes = memory(8 * Math.ceil(total / 8))
   const header = new Uint32Array(bytes.buffer, 0, headerWords)
   header.fill(0)
-  // The padding is written too: equal panes have equal bytes, and no store sees what was in this memory before.
+  // The padding is written too: equal panes have equal bytes, and no store sees the former content of this memory.
   bytes.fill(0, Math.max(0, bytes.length - 8))
   new Float64Array(bytes.buffer, 0, 1)[0] = sizes.from
   header[word.version] = paneVersion
@@ -237,7 +237,7 @@ export function slice(pane: Pane, interval: Interval): Pane {
 /** Bytes of JavaScript objects around one body: the views, the buffer's bookkeeping and the pane itself. */
 export const objectOverhead = 768
 
-/** What the process holds because of this pane. Panes of one body share it. */
+/** The memory that the process holds for this pane. Panes of one body share it. */
 export const measure = (pane: Pane): number => pane.body.bytes.byteLength + objectOverhead
 
 export const clockOf = (pane: Pane, bucket: number): EpochMs =>

@@ -1,10 +1,10 @@
-/** What tests need of sockets whose internals `runtime.ts` reads. */
+/** Sockets for tests of `runtime.ts`, which reads their internals. */
 
 export interface WriteQueue {
   writeQueueSize: number
 }
 
-/** A socket with one write under way, of which `queue` says how much is left. */
+/** A socket with one write in progress; `queue` is the number of bytes that are not written yet. */
 export const socketWith = (queue: WriteQueue) => ({
   bytesWritten: queue.writeQueueSize,
   writableLength: queue.writeQueueSize,

@@ -1,4 +1,7 @@
-/** What we rely on beyond the documentation of Node and V8: one test each. If one fails, switch it off (section `runtime`). */
+/**
+ * Behaviour that we rely on beyond the documentation of Node and V8: one test each. If one fails, switch the feature
+ * off (section `runtime`).
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,13 +1,13 @@
 /**
- * Everything that relies on how Node or V8 work inside, beyond what they document. Each piece has a test that fails when a new
- * version works differently, and a switch in the configuration (section `runtime`) that does without it.
+ * Everything that relies on internals of Node or V8 that they do not document. Each piece has a test that fails when a
+ * new version behaves differently, and a switch in the configuration (section `runtime`) that turns it off.
  */
 import { IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** What of this file is in use; each can be switched off by itself. */
+/** The pieces of this file that are in use; each can be switched off by itself. */
 export interface RuntimeSwitches {
   readonly shortcut: boolean
   readonly pushedBodies: boolean
@@ -68,7 +68,7 @@ export class TappedMessage extends IncomingMessage {
   /** From now on `tap` gets every chunk, and null at the end. It returns false where it wants no more. */
   tapBody(tap: (chunk: Buffer | null) => boolean): void {
     this.#tap = tap
-    // By this node:http knows that somebody reads: a body that nobody reads it would read and throw away.
+    // Marks the body as being read: node:http discards a body that has no reader.
     this.read(0)
   }
 
@@ -89,7 +89,7 @@ export function closeWaiting(response: ServerResponse): void {
   response.emit('close')
 }
 
-/** How many bytes of writes under way the system has not taken; undefined where the handle does not tell. */
+/** How many bytes of pending writes the system has not accepted; undefined where the handle does not expose it. */
 export function writeQueueOf(socket: Socket): number | undefined {
   const { _handle: handle } = socket as Socket & { _handle?: { writeQueueSize?: number } | null }
   return handle?.writeQueueSize
@@ -98,7 +98,7 @@ export function writeQueueOf(socket: Socket): number | undefined {
 /** V8 reads these two flags again and again, unlike most. Seen to work in this version only. */
 export const hasKnownHeapFlags = (): boolean => process.versions.v8.startsWith('13.6.')
 
-/** The next full collection comes when the heap has grown by this share of what the last one left. */
+/** The next full collection starts when the heap has grown by this share of the heap that survived the last one. */
 export function setHeapGrowth(percent: number): void {
   setFlagsFromString(`--heap-growing-percent=${percent}`)
 }

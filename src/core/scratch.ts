@@ -1,7 +1,7 @@
 /**
- * Pooled buffers: allocating, not copying, is the expense, and what is thrown away stays in memory until it is
- * collected. A buffer goes back only when nobody reads it any more (an answer: when the socket has taken its bytes);
- * giving it back earlier would send the next answer's bytes to this client.
+ * Pooled buffers: allocation, not copying, is expensive, and dropped buffers stay in memory until they are collected. A
+ * buffer returns to the pool only after its last read (an answer: when the socket has accepted its bytes); returning it
+ * earlier would send the next answer's bytes to this client.
  */
 
 import type { Budget } from './budget.ts'
@@ -16,7 +16,7 @@ export class ScratchPool {
   #onNew: ((bytes: number) => void) | undefined
   #freeBytes = 0
 
-  /** `maxFreeBytes`: what lies unused at most. `onNew` is called for each buffer that is allocated. */
+  /** `maxFreeBytes`: the most that may be unused. `onNew` is called for each buffer that is allocated. */
   constructor(maxFreeBytes = 32 * MiB, onNew?: (bytes: number) => void) {
     this.#maxFreeBytes = maxFreeBytes
     this.#onNew = onNew
@@ -64,7 +64,7 @@ export class ScratchPool {
   }
 }
 
-/** What is being taken in from databases: every answer needs some of it for as long as it arrives. */
+/** Buffers for responses that arrive from databases: each response needs some until it is complete. */
 export const ingestScratch = new ScratchPool(16 * MiB)
 
 const classOf = (length: number): number => Math.max(smallest, 32 - Math.clz32(Math.max(1, length) - 1))
@@ -75,7 +75,10 @@ export interface Written {
   readonly release: () => void
 }
 
-/** What `write` writes into `room` bytes; it returns how many it wrote. None without room in the budget, or of nothing. */
+/**
+ * The bytes that `write` writes into `room` bytes; it returns how many it wrote. Undefined without room in the budget,
+ * or where nothing was written.
+ */
 export function writeOut(
   { budget, scratch }: { readonly budget: Budget; readonly scratch: ScratchPool },
   room: number,

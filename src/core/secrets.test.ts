@@ -88,7 +88,9 @@ for (const [given, shown] of [
   test(`${given} is shown as ${shown}`, () => assert.equal(withoutSecrets(given), shown))
 }
 
-/** Raw in a URL, as people write it; also what must be escaped there, and what looks like something else. */
+/**
+ * Raw in a URL, as people write it; including characters that must be escaped there, and look-alikes of other syntax.
+ */
 const passwords = fc
   .array(fc.constantFrom(...'aZ0-_.~!$&()*+,;=:%?#/@ \\\'"[]{}'), { maxLength: 12 })
   .map((characters) => `Kn0x${characters.join('')}Vw7q`)
@@ -98,7 +100,7 @@ const others = fc.constantFrom(
   ...['', ' token: x', ' Bearer abcdefgh', ' //x', ' a@b', ', password: "p@q"', ' http://h:1/', ' ?token=1'],
 )
 
-/** Any part of the password that somebody could use: it is looked for by its beginning and its end. */
+/** Any usable part of the password: the search looks for its beginning and its end. */
 const shows = (text: string): boolean => /Kn0x|Vw7q/.test(text)
 
 test('the password of a URL is never shown, whatever else is on the line', () => {

@@ -1,5 +1,5 @@
 /**
- * What must not be shown or stored in plain text: passwords in URLs, credentials of HTTP authentication, and parameters
+ * Masks secrets before they are shown or stored: passwords in URLs, credentials of HTTP authentication, and parameters
  * such as `access_token`. Wide on purpose: hiding too much costs a reader a word, hiding too little costs a password.
  */
 import { hash } from 'node:crypto'
@@ -61,7 +61,7 @@ export const withoutSecrets = (text: string): string =>
   text
     // From the slashes of a URL (`\/\/` in JSON) to the last @ on its line: a password may hold any character.
     .replaceAll(/(?:\\?\/){2}.*@/g, `//${stars}@`)
-    // No @ that can be seen, and what stands after the host is no port: it may be half a password.
+    // No visible @, and the text after the host is not a port: it may be half a password.
     .replaceAll(/(?:\\?\/){2}(?!\[)[^/?#\s"'@:]*:(?!\d{1,5}(?:[^\w%]|$)).*/g, `//${stars}`)
     // A URL whose scheme was forgotten.
     .replaceAll(/(^|[\s"'=,;([{])[^\s"'@/:=]+:(?!\/\/)[^\s"'@]+@/gm, `$1${stars}@`)

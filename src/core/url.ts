@@ -1,4 +1,4 @@
-/** URLs: what may be printed of one, how parts of one are decoded, and whether a path stays below another. */
+/** URLs: removal of credentials for printing, decoding of parts, and whether a path stays below another. */
 
 /** Undefined for an invalid escape, and for bytes that are not UTF-8. */
 export function percentDecoded(text: string): string | undefined {
@@ -10,7 +10,7 @@ export function percentDecoded(text: string): string | undefined {
   }
 }
 
-/** What may be printed of a URL, or of what was meant to be one: everything but user and password. */
+/** The printable part of a URL, valid or not: everything but user and password. */
 export function withoutCredentials(text: string): string {
   const url = URL.parse(text)
   if (url === null || url.host === '') return text.replace(/^.*@/s, '…@')
@@ -20,9 +20,10 @@ export function withoutCredentials(text: string): string {
 }
 
 /**
- * Whether a server, or a proxy before it, may read a path as one with a `..` segment, which leads out of the path of the database's
- * URL. Servers differ in what they decode before they look for segments: `%2e`, `%2f` and `\\` count, also encoded several times
- * (`%252e`), and so does `..` before `;` or any other character that a server may cut a segment at.
+ * Whether a server, or a proxy before it, may read a path as one with a `..` segment, which leads out of the path of
+ * the database's URL. Servers differ in how much they decode before they look for segments: `%2e`, `%2f` and `\\`
+ * count, also encoded several times (`%252e`), and so does `..` before `;` or any other character that a server may cut
+ * a segment at.
  */
 export const climbs = (path: string): boolean =>
   /[.%]/.test(path) && climbingSegment.test(path.replaceAll(/%(?:25)+/g, '%'))

@@ -1,6 +1,7 @@
 /**
- * A witness says of data: it has not changed since T, verified at V. What it vouches for stays fresh beyond its TTL, as
- * long as V is recent and never beyond the operator's cap. All of it is values: threads can tell each other.
+ * A witness states that data has not changed since T, verified at V. Data that it vouches for stays fresh beyond its
+ * TTL, as long as V is recent and never beyond the operator's cap. Everything here is plain values, so that threads can
+ * send them to each other.
  */
 import type { EpochMs } from './clock.ts'
 import { bucketAt, bucketFrom, endOf, type Grid, startOf } from './grid.ts'
@@ -12,35 +13,35 @@ export type TimeSpan = Interval
 
 /** Data of this time is the same since `since`. */
 export interface StillSpan extends TimeSpan {
-  /** What was fetched after this instant is meant; infinite while nobody has confirmed it. */
+  /** Concerns data fetched after this instant; infinite while it is not confirmed yet. */
   readonly since: EpochMs
 }
 
 export interface Vouched {
   /** By data source. */
   readonly still: ReadonlyMap<string, readonly StillSpan[]>
-  /** When the last view was asked for: what is said holds from then on, for as long as the patience lasts. */
+  /** When the last view was requested: its statement holds from then on, until the patience ends. */
   readonly verifiedAt: EpochMs
   readonly patienceMs: number
   /** The operator's absolute cap, counted from when a bucket was fetched. */
   readonly maxAgeMs: number
 }
 
-/** What one view of the data said about one data source, compared with the one before. */
+/** The result of one view of a data source, compared with the view before. */
 export interface Sighting {
   /** Where nothing is being written. */
   readonly atRest: Intervals
-  /** What is not the same as in the view before. */
+  /** The intervals that differ from the view before. */
   readonly changed: Intervals
   /** When the view arrived. */
   readonly at: EpochMs
-  /** What was fetched before this instant is of no use any more: which of two such instants it is does not matter. */
+  /** Data fetched before this instant cannot be vouched for. Only equality of two such instants matters. */
   readonly uselessBefore: EpochMs
 }
 
 /**
- * What is still the same after another view. A change counts from the view after the one that showed it first: of
- * several servers that answer queries, some may hear of it a little later than the one that was looked at.
+ * The spans that are unchanged after another view. A change counts from the view after the one that showed it first: of
+ * several servers that answer queries, some may learn of it a little later than the one that was polled.
  */
 export function stillAfter(before: readonly StillSpan[], sighting: Sighting): readonly StillSpan[] {
   const { atRest, changed, at, uselessBefore } = sighting
@@ -64,7 +65,7 @@ function joined(spans: readonly StillSpan[]): readonly StillSpan[] {
   return all
 }
 
-/** What of two data sources is still the same in both. */
+/** The spans that are unchanged in both data sources. */
 export function stillInBoth(a: readonly StillSpan[], b: readonly StillSpan[]): readonly StillSpan[] {
   const both: StillSpan[] = []
   for (let i = 0, j = 0; i < a.length && j < b.length; ) {
@@ -89,7 +90,7 @@ export interface VouchedRun extends Interval {
   readonly since: EpochMs
 }
 
-/** The parts of a plan by which it is known what its buckets are made of. */
+/** The parts of a plan that describe the source data of its buckets. */
 export interface VouchedQuestion {
   readonly grid: Grid
   readonly window: Interval
@@ -98,7 +99,7 @@ export interface VouchedQuestion {
   readonly lookbackMs: number
 }
 
-/** Undefined where nothing can be said: only cells that are made of nothing but known data of their own time count. */
+/** Undefined without a statement: only cells count that are computed solely from known data of their own time. */
 export function vouchedBuckets(vouched: Vouched, question: VouchedQuestion): VouchedBuckets | undefined {
   const { grid, window, sources, knowsAllSources, lookbackMs } = question
   if (!knowsAllSources || lookbackMs !== 0 || grid.kind !== 'cell') return undefined
@@ -111,13 +112,13 @@ export function vouchedBuckets(vouched: Vouched, question: VouchedQuestion): Vou
 
 /** A witness' word about all data of one time. */
 export interface VouchedSpan {
-  /** What was generated after this instant is meant. */
+  /** Concerns answers generated after this instant. */
   readonly since: EpochMs
   readonly until: EpochMs
   readonly maxAgeMs: number
 }
 
-/** The parts of a plan by which it is known what an answer is made of that is kept as a whole. */
+/** The parts of a plan that describe the source data of an answer that is cached as a whole. */
 export interface VouchedObject {
   readonly span?: TimeSpan
   readonly sources: readonly string[]

@@ -17,7 +17,7 @@ const instant = fc.oneof(
   fc.integer({ min: -8.64e15, max: 8.64e15 }),
 )
 
-/** What a clock on the wall shows, asked of Intl in another way than the code does. */
+/** Local time as Intl prints it, by another method than the code under test. */
 function shownBy(name: string, instant: number): number {
   const format = new Intl.DateTimeFormat('en-US', {
     ...{ timeZone: name, hourCycle: 'h23', era: 'short' },
@@ -133,7 +133,7 @@ test('transitions are those of the zone', () => {
     { at: Date.UTC(2026, 9, 25, 1), before: 2 * hour, after: hour },
   ])
   assert.deepEqual([...transitionsIn(zoneNamed('-08:00'), -8e15, 8e15)], [])
-  // A week of summer time in 2000: the shortest that anybody had in these years.
+  // A week of summer time in 2000: the shortest period in these years.
   assert.equal(
     [...transitionsIn(zoneNamed('America/Recife'), Date.UTC(2000, 9), Date.UTC(2000, 10))].length,
     2,

@@ -1,10 +1,10 @@
 /**
- * Time zones: how far local time is ahead of UTC, and which instant a local time is. Local times are milliseconds as if
- * the clock on the wall showed UTC.
+ * Time zones: how far local time is ahead of UTC, and the conversion of local times to instants. Local times are
+ * milliseconds as if the clock on the wall showed UTC.
  *
  * The rules come from the runtime itself (Intl), which every Node carries and which is updated with it: a library would
- * bring a second copy of them, and the two would differ. Intl only tells the offset of one instant at a time, and slowly:
- * changes are looked for where somebody asks, a few years at once, and kept as sorted numbers.
+ * bring a second copy of them, and the two would differ. Intl only returns the offset of one instant at a time, and
+ * slowly: transitions are searched on demand, a few years at once, and kept as sorted numbers.
  */
 import type { EpochMs } from './clock.ts'
 import { Memo } from './memo.ts'
@@ -171,7 +171,7 @@ const newOffsetAt = (format: Intl.DateTimeFormat): OffsetAt => {
   }
 }
 
-/** `+05:30`, `-0800`, `+14`, and with seconds what Intl prints. */
+/** `+05:30`, `-0800`, `+14`, and the forms with seconds that Intl prints. */
 function signedMs(text: string): number | undefined {
   const found = /^([+-])([01]\d|2[0-3])(?::?([0-5]\d)(?::([0-5]\d))?)?$/.exec(text)
   if (found === null) return undefined
@@ -180,11 +180,11 @@ function signedMs(text: string): number | undefined {
   return sign === '-' && ms > 0 ? -ms : ms
 }
 
-/** There are fewer than 600 names, and nobody uses all of them. */
+/** There are fewer than 600 names, and a process uses few of them. */
 const zones = new Memo<Zone | null>({ maxTexts: 128, maxCharacters: 8192 }, makeZone)
 const maxNameChars = 64
 
-/** A zone by its IANA name, or a fixed offset; undefined for what this runtime does not know. */
+/** A zone by its IANA name, or a fixed offset; undefined for a name that this runtime does not know. */
 export function zoneOf(name: string): Zone | undefined {
   return name.length > maxNameChars ? undefined : (zones.get(name) ?? undefined)
 }

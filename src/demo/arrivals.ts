@@ -35,8 +35,8 @@ export const firstScrape = (source: Source): number => Math.ceil((source.from - 
 export const endScrape = (source: Source): number => Math.ceil((source.to - source.offsetMs) / scrapeMs)
 
 /**
- * Most samples arrive within seconds. Now and then an agent loses its connection for a block of scrapes and sends what
- * it kept when it is back, minutes later.
+ * Most samples arrive within seconds. Now and then an agent loses its connection for a block of scrapes and sends them
+ * when it is back, minutes later.
  */
 export function arrivalOf(source: Source, scrape: number): EpochMs {
   const prompt =

@@ -1,6 +1,6 @@
 /**
- * Compares an answer with the truth: which of its points were no longer what the database says, since when, and
- * whether the policy allowed it. Only a database whose past can be asked makes this possible.
+ * Compares an answer with the truth: which of its points were out of date, since when, and whether the policy allowed
+ * it. Only a database whose past states can be queried makes this possible.
  */
 import type { EpochMs } from '../core/clock.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
@@ -65,7 +65,7 @@ export class Auditor {
     return { points: total, outdated, violations }
   }
 
-  /** The truth about an instant changes only when a sample arrives: go back until it was what was served. */
+  /** The truth about an instant changes only when a sample arrives: go back until it equals the served value. */
   #outdatedSince(served: Served, at: EpochMs, said: Instant): EpochMs | undefined {
     const { query } = served.question
     const content = contentOf(said)

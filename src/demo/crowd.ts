@@ -190,7 +190,7 @@ class Viewer {
     return { from: start, to: start + length }
   }
 
-  /** Something that is on nobody's dashboard. */
+  /** A query that is on no dashboard. */
   #ownQuestion(now: EpochMs): DemoQuery {
     const code = pick(this.#random, ['200', '404', '500'])
     const window = wholeNumber(this.#random, 10, 90) * minute

@@ -1,4 +1,4 @@
-/** What the demo's viewers look at, and how Grafana turns a panel into a range query. */
+/** The dashboards of the demo's viewers, and Grafana's conversion of a panel into a range query. */
 import type { EpochMs } from '../core/clock.ts'
 import { scrapeMs } from './arrivals.ts'
 import type { DemoQuery } from './database.ts'

@@ -12,7 +12,7 @@ export const requestIdHeader = 'x-demo-request'
 
 export interface DemoServer {
   readonly url: string
-  /** What the database was asked on behalf of a request. Telling it once forgets it. */
+  /** The query to the database on behalf of a request. Reading it removes it. */
   fetchFor(requestId: string): DemoQuery | undefined
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 /**
- * A database for demonstrations and tests: invented metrics behind the API of Prometheus. What it says is a pure
- * function of the question and of the instant at which it is asked, so the truth at any other instant can be told too.
+ * A database for demonstrations and tests: invented metrics behind the API of Prometheus. Its answer is a pure function
+ * of the query and of the time of the query, so the truth at any other time is known too.
  */
 
 import type { WireRequest } from '../backends/backend.ts'
@@ -14,7 +14,7 @@ import { createMetrics } from './metrics.ts'
 import { failure, printMatrix, printNumber, printVector, success } from './print.ts'
 import { parseQuery, type Query } from './promql.ts'
 
-/** What evaluating costs, by the clock: a real database is slow where it has to look at much. */
+/** The cost of an evaluation, by the clock: a real database is slow where it has to read much. */
 export interface Latency {
   readonly baseMs: number
   readonly perPointMs: number
@@ -33,11 +33,11 @@ export interface DemoQuery extends Range {
 export interface Answer {
   readonly status: number
   readonly body: string
-  /** What it takes to find out. */
+  /** The time of the evaluation. */
   readonly costMs: number
 }
 
-/** What was asked of the database. A bucket-second is one second of data in an answer: buckets × step. */
+/** The queries to the database. A bucket-second is one second of data in an answer: buckets × step. */
 export interface Load {
   queries: number
   buckets: number
@@ -51,11 +51,11 @@ export interface DemoDatabase {
   truth(question: DemoQuery, knownAt: EpochMs): Matrix | undefined
   /** The instants up to `until`, newest first, at which the truth about one instant may have changed. */
   changes(query: string, at: EpochMs, until: EpochMs): EpochMs[]
-  /** Answers now, and counts it as load unless it is a probe. `seen` is told what was asked. */
+  /** Answers now, and counts it as load unless it is a probe. `seen` is called with the query. */
   answer(request: WireRequest, seen?: (question: DemoQuery) => void): Answer
 }
 
-/** Marks the questions of those who measure: they are not the load that is measured. */
+/** Marks the queries of the measurement itself: they are not the load that is measured. */
 export const probeHeader = 'x-demo-probe'
 
 const defaultLatency: Latency = { baseMs: 6, perPointMs: 0.02 }
@@ -78,7 +78,7 @@ class Database implements DemoDatabase {
   readonly load: Load = { queries: 0, buckets: 0, bucketSeconds: 0 }
   readonly #metrics
   readonly #latency: Latency
-  /** Few texts are asked often; strangers may ask many. */
+  /** A few texts repeat; other clients may send many. */
   readonly #queries = new Memo({ maxTexts: 1000, maxCharacters: 1 << 20 }, parseQuery)
 
   constructor({ clock, seed = 1, latency = defaultLatency }: DemoDatabaseOptions) {

@@ -21,7 +21,7 @@ export interface Row {
 export interface Matrix {
   readonly range: Range
   readonly rows: readonly Row[]
-  /** Values computed over all series, before they were aggregated: what a query costs. */
+  /** Values computed over all series, before they were aggregated: the cost of a query. */
   readonly points: number
 }
 
@@ -61,7 +61,7 @@ export interface Asked {
   readonly knownAt: EpochMs
 }
 
-/** Series that may have something to say, in an order that does not depend on the window. */
+/** Series that may have values, in an order that does not depend on the window. */
 function selected(
   metrics: Metrics,
   query: VectorQuery,

@@ -15,7 +15,7 @@ export function bar(share: number, width: number): string {
   return drawn.padEnd(width, '·')
 }
 
-/** The window from left to right: what was fetched, however little, is at least one cell. */
+/** The window from left to right: a fetched part, however small, is at least one cell. */
 export function intervalBar({ window, fetched, isCached }: Drawn, width: number): string {
   if (fetched === undefined) return (isCached ? '█' : '▒').repeat(width)
   const length = window.end - window.start + window.stepMs

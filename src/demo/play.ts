@@ -1,4 +1,4 @@
-/** The demo from its first line to its last: opens the stage, shows what goes on there, and ends it. */
+/** The demo from start to end: opens the stage, shows its state, and closes it. */
 import type { Clock } from '../core/clock.ts'
 import { openStage } from './stage.ts'
 import { type Display, jsonDisplay, plainDisplay, terminalDisplay } from './terminal.ts'
@@ -24,7 +24,7 @@ export async function play(args: DemoArguments, clock: Clock): Promise<void> {
   const display = displayFor(args)
   const { setup } = stage
   display.open(setup)
-  // Counted from the start: what drawing takes does not add up.
+  // Counted from the start: the time for drawing does not add up.
   let due = clock.elapsed() + display.firstMs
   let next = clock.after(display.firstMs, function show() {
     display.show(stage.picture(), setup)
@@ -38,7 +38,7 @@ export async function play(args: DemoArguments, clock: Clock): Promise<void> {
   display.close(last, setup)
 }
 
-/** By a signal, by the time given, or because nobody reads any more. A second signal does not wait. */
+/** By a signal, by the time given, or because the output was closed. A second signal does not wait. */
 function ended(clock: Clock, seconds: number): Promise<void> {
   return new Promise((resolve) => {
     const isEndless = seconds === Number.POSITIVE_INFINITY

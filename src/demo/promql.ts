@@ -23,7 +23,7 @@ export interface VectorQuery {
   readonly aggregation?: Aggregation
 }
 
-/** A sum of numbers: what Grafana asks to see whether a data source lives. */
+/** A sum of numbers: Grafana's check of a data source. */
 export interface ScalarQuery {
   readonly scalar: number
 }

@@ -1,4 +1,4 @@
-/** Puts the demo together: database, proxy, crowd, and somebody who compares answers with the truth. */
+/** Assembles the demo: database, proxy, crowd, and an auditor that compares answers with the truth. */
 import { Pool } from 'undici'
 import { prometheus } from '../backends/prometheus/index.ts'
 import type { Clock } from '../core/clock.ts'

@@ -1,4 +1,7 @@
-/** Counts what the viewers saw and what the database was asked; gives it as one picture that can be drawn or printed. */
+/**
+ * Counts the answers of the viewers and the queries to the database; gives them as one picture that can be drawn or
+ * printed.
+ */
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { type Outcome, outcomes } from '../core/decision.ts'
 import type { Verdict } from './audit.ts'
@@ -10,9 +13,9 @@ import { Samples, type Spread } from './samples.ts'
 export interface Shares {
   /** Queries of which any part came from the cache, of all queries. */
   readonly anyHit: number
-  /** Buckets that the database was not asked for, of all buckets in answers. */
+  /** Buckets that were not fetched, of all buckets in answers. */
   readonly fromCache: number
-  /** Bucket-seconds that the database was not asked for, of those it would have been asked for without a cache. */
+  /** Bucket-seconds that were not fetched, of all that would have been fetched without a cache. */
   readonly loadAvoided: number
 }
 

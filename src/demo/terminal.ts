@@ -4,7 +4,7 @@ import { jsonLine, plainLine, summary } from './report.ts'
 import type { Picture } from './tally.ts'
 import { type DemoSetup, drawFrame } from './view.ts'
 
-/** What of process.stdout is needed. */
+/** The used part of process.stdout. */
 export interface Output {
   readonly isTTY?: boolean
   readonly columns?: number

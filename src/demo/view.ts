@@ -1,4 +1,4 @@
-/** Draws a picture as lines of text. Pure: what it shows follows from the picture, the place and the size. */
+/** Draws a picture as lines of text. Pure: the result follows from the picture, the place and the size. */
 import type { Outcome } from '../core/decision.ts'
 import { bar, clock, compact, duration, intervalBar, percent, shorten } from './format.ts'
 import type { Picture, RecentRequest, Shares } from './tally.ts'

@@ -38,7 +38,7 @@ export function level({ mean, swings }: Wave, at: EpochMs): number {
   return mean * sum
 }
 
-/** The integral of a wave: what a counter that starts at `from` has counted at an instant. Never falls. */
+/** The integral of a wave: the value at an instant of a counter that starts at `from`. Never falls. */
 export function counterOf({ mean, swings }: Wave, from: EpochMs): (at: EpochMs) => number {
   const parts = swings.map(({ share, periodMs, phase }) => {
     const angle = (2 * Math.PI) / periodMs

@@ -1,4 +1,7 @@
-/** What the database forbids or limits (RFC 9111), where the running program is not needed: shadow mode, tiers, nodes, marks. */
+/**
+ * The database's prohibitions and limits (RFC 9111), where the running program is not needed: shadow mode, tiers,
+ * nodes, marks.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EngineRig, minuteMs } from '../testing/engine-rig.ts'
@@ -7,7 +10,7 @@ import { fixed } from '../ttl/fixed.ts'
 
 const dayMs = 1440 * minuteMs
 
-/** The cells that the database was asked for, per query, since the last call. */
+/** The fetched cells, per query, since the last call. */
 const askedCells = ({ database }: Pick<EngineRig, 'database'>): number[] =>
   database.asked.splice(0).map(({ cells }) => cells)
 
@@ -52,7 +55,7 @@ test('a limit goes with the buckets: through memory, a far tier and another node
   const fleet = new FleetRig({ nodes: 2, maxStaleMs: minuteMs })
   const to = fleet.openCell - dayMs
   fleet.database.headers = ['Cache-Control', 'max-age=60']
-  // Twice: what is asked for once does not reach the far tier.
+  // Twice: a shape with one request does not reach the far tier.
   await fleet.ask(0, 30, to)
   const fetchedAt = fleet.database.asked[0]!.at
   await fleet.ask(0, 30, to)

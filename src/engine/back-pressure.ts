@@ -7,7 +7,7 @@ export class BackPressure {
   readonly #obstacles = new Set<Obstacle>()
   #call: UpstreamCall | undefined
 
-  /** Called once, with what `Upstream.send` gave. */
+  /** Called once, with the result of `Upstream.send`. */
   sent(call: UpstreamCall): void {
     this.#call = call
   }

@@ -5,7 +5,7 @@ import { Backlog } from './backlog.ts'
 const KiB = 1024
 const MiB = 1024 * KiB
 
-/** Holders whose pieces are noted when they are split, each in an eighth of a millisecond, and who note when they go on. */
+/** Holders that record when their pieces are split, each in an eighth of a millisecond, and when they continue. */
 function setUp() {
   const turns: (() => void)[] = []
   let now = 0

@@ -1,6 +1,7 @@
 /**
- * Bytes of responses that have arrived and are not split yet. Splitting would delay whoever waits for these bytes, so it is
- * put off until they have been passed on, and then done in short turns: a hit waits for one turn, not for all that has arrived.
+ * Bytes of responses that have arrived and are not split yet. Splitting would delay the clients of these bytes, so it
+ * is deferred until they have been forwarded, and then done in short turns: a hit waits for one turn, not for all that
+ * has arrived.
  */
 import type { Clock } from '../core/clock.ts'
 import { type AfterTurn, NextTurn } from '../core/next-turn.ts'
@@ -32,7 +33,7 @@ export class Backlog {
   /** Those whose pieces can wait, and those whose pieces are split in the next turns, oldest first. */
   readonly #arriving = new Set<Backlogged>()
   readonly #due = new Set<Backlogged>()
-  /** Those that were told to hold no more. */
+  /** Holders that were paused. */
   readonly #blocked = new Set<Backlogged>()
   #heldBytes = 0
 
@@ -52,7 +53,7 @@ export class Backlog {
     return false
   }
 
-  /** What `from` holds is split in the next turns, and no longer when there is no room for it. */
+  /** The bytes of `from` are split in the next turns; without room they are dropped. */
   due(from: Backlogged): void {
     if (!this.#arriving.delete(from)) return
     this.#due.add(from)
@@ -82,7 +83,7 @@ export class Backlog {
     if (this.#due.size > 0 || this.#blocked.size > 0 || this.#isFull) this.#nextTurn.want()
   }
 
-  /** The oldest response first: whoever waits for it does not wait for the others. */
+  /** The oldest response first: its clients do not wait for the others. */
   #split(): void {
     const began = this.#clock.elapsed()
     do {

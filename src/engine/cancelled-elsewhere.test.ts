@@ -6,7 +6,7 @@ import { EngineRig, type Served } from '../testing/engine-rig.ts'
 const lagMs = 100
 const cancelled = { status: 500, body: 'cancelled' }
 
-/** One after the other they ask for the same; then the database ends the query that the first one opened. */
+/** Several clients request the same, one after the other; then the database ends the query of the first one. */
 async function ended(failure: typeof cancelled, ...ids: readonly (string | undefined)[]) {
   const rig = new EngineRig()
   rig.database.lagMs = lagMs

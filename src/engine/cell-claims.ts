@@ -1,9 +1,9 @@
 /**
- * Claims between nodes that share a store: a leased row per key says who is fetching what (claim-rows.ts). A node that wants
- * what another one is fetching notes that it waits, and looks again once the flight has landed or its lease has run out. A
- * flight that somebody waits for is written through to the shared tier before it is released. Leases only spare queries:
- * buckets carry their own clocks, so that a holder which lost its lease can do no harm, and where the store has no cells, or
- * they fail, every node fetches for itself.
+ * Claims between nodes that share a store: a leased row per key lists the fetches in progress (claim-rows.ts). A node
+ * that wants buckets of another node's flight notes that it waits, and reads the store again once the flight has landed
+ * or its lease has expired. A flight with waiters is written through to the shared tier before it is released. Leases
+ * only save queries: buckets carry their own clocks, so that a holder which lost its lease can do no harm, and where
+ * the store has no cells, or they fail, every node fetches for itself.
  */
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { inTime } from '../core/deadline.ts'
@@ -20,15 +20,15 @@ export interface CellClaimsOptions {
   /** Limited in time by their guard. */
   readonly cells: Cells
   readonly clock: Clock
-  /** What a request waits for the outcome of its claim at most, besides the flight of another node. */
+  /** The longest that a request waits for the outcome of its claim, besides the flight of another node. */
   readonly timeoutMs: number
-  /** A holder that is not heard of for this long is replaced; 15 s unless told. */
+  /** The lease of a holder expires after this time without renewal; 15 s by default. */
   readonly leaseMs?: number | undefined
   /** See `Store.share`. */
   readonly share: (key: Key, interval: Interval, isAwaited: boolean) => Promise<boolean>
 }
 
-/** What became of a claim; also the metric label. */
+/** The result of a claim; also the metric label. */
 export const leaseResults = ['won', 'waited', 'expired', 'unavailable'] as const
 
 export interface ClaimCounters extends Record<(typeof leaseResults)[number], number> {
@@ -87,7 +87,7 @@ export class CellClaims implements Claims {
 }
 
 interface Decided extends Look {
-  /** `news`: what is wanted has been fetched since the lookup. */
+  /** `news`: the wanted buckets have been fetched since the lookup. */
   readonly outcome: keyof ClaimCounters | 'news'
 }
 
@@ -170,7 +170,9 @@ class Lease {
     return isNews && isWorthAwaiting(flight, wanted.intervals, wanted)
   }
 
-  /** Where other nodes use the shape, it is awaited from the start: nobody has to write that down while it is under way. */
+  /**
+   * Where other nodes use the shape, it is awaited from the start: no waiter has to write that down during the flight.
+   */
   #flight(isAwaited: boolean): ClaimedFlight {
     const { wanted, clock, node, leaseMs } = this.#options
     const { intervals, edges, startedAt } = wanted
@@ -192,14 +194,14 @@ class Lease {
       if (this.#isOver) return { outcome: 'waited', acceptFrom: startedAt }
       const row = await rows.read(wanted.key)
       const flight = row.flights.find((each) => each.token === token)
-      // A query that had ended before this node asked is nothing that it waited for: its TTL counts.
+      // A query that had ended before this node's claim was not awaited: its TTL counts.
       if (flight?.landed !== undefined)
         return { outcome: 'waited', acceptFrom: flight.landed.at >= began ? startedAt : nothingAwaited }
       // A flight that is not in the row any more was given up, unless its lease has run out.
       if (flight === undefined)
         return { outcome: clock.now() < until ? 'waited' : 'expired', acceptFrom: nothingAwaited }
       until = flight.leaseUntil
-      // The note may have been lost, and the holder would not share what it brings.
+      // The note may have been lost, and the holder would not share its result.
       if (!flight.isAwaited) void this.#note(row, flight).catch(() => {})
     }
   }
@@ -224,8 +226,8 @@ class Lease {
   }
 
   /**
-   * Says that the flight is over. A node that begins to wait meanwhile changes the row, and is seen at the next attempt. A
-   * write that failed may have been done. It is tried again, because others wait for as long as the row says nothing.
+   * Records that the flight is over. A node that begins to wait meanwhile changes the row, and is seen at the next
+   * attempt. A write that failed may have been done. It is retried, because others wait until the row is updated.
    */
   async #end(isStored: boolean): Promise<void> {
     const { rows, wanted } = this.#options

@@ -10,13 +10,13 @@ export interface Wait {
   readonly flownMs: number
   /** How long the flight before took; 0 where that is not known. */
   readonly expectedMs: number
-  /** What is left of the holder's lease. */
+  /** The remaining time of the holder's lease. */
   readonly leaseMs: number
 }
 
 /**
- * Half of what is left until a flight is expected to land, and at least a fifth of the time since it began: the number of
- * polls does not grow with the time that the database takes, and nobody waits much longer than that.
+ * Half of the time until a flight is expected to land, and at least a fifth of the time since it began: the number of
+ * polls does not grow with the latency of the database, and no request waits much longer than that.
  */
 export function pollDelay({ waitedMs, flownMs, expectedMs, leaseMs }: Wait): number {
   const elapsedMs = Math.min(Math.max(flownMs, waitedMs), waitedMs + expectedMs)

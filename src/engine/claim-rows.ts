@@ -12,7 +12,7 @@ import {
   unchangedSince,
 } from '../stores/cells.ts'
 
-/** A flight of any node, as its row says. */
+/** A flight of any node, as in its row. */
 export interface ClaimedFlight {
   /** Of this flight alone: a holder that lost its lease does not find it any more. */
   readonly token: string
@@ -42,12 +42,14 @@ export interface ClaimRowsOptions {
 
 const schema = 1
 const kind = 'claim'
-/** Every lookup that began longer than this after a landing has found what landed. */
+/** Every lookup that began longer than this after a landing has found the landed buckets. */
 export const newsMs = 5000
-/** Landed flights also tell a node that other nodes use this shape. */
+/** Landed flights also show a node that other nodes use this shape. */
 const historyMs = 10 * 60_000
 const maxLanded = 4
-/** Of two nodes, so that each of them sees another one. Rows stay below 1 KB, which is what engines charge writes by. */
+/**
+ * Of two nodes, so that each of them sees another one. Rows stay below 1 KB, the unit by which engines charge writes.
+ */
 const maxHistory = 2
 
 export interface WriteOutcome {
@@ -96,7 +98,7 @@ export class ClaimRows {
     return { key, flights: this.#current(flightsIn(cell.value)), rev: cell.rev }
   }
 
-  /** Flights whose lease ran out are dropped; of those that landed, only what other nodes have a use for is kept. */
+  /** Flights whose lease expired are dropped; landed flights are reduced to the members that other nodes need. */
   #current(flights: readonly ClaimedFlight[]): readonly ClaimedFlight[] {
     const now = this.#options.clock.now()
     const landed = flights.filter((flight) => landedWithin(historyMs, flight, now)).reverse()
@@ -120,7 +122,7 @@ const landedWithin = (ms: number, { landed }: ClaimedFlight, now: EpochMs): bool
 
 const idOf = (key: Key): CellId => ({ pk: `claim#${key}`, sk: 'flights' })
 
-/** A row that this version cannot read says nothing. */
+/** A row that this version cannot read is ignored. */
 function flightsIn(value: Uint8Array): readonly ClaimedFlight[] {
   try {
     const flights = JSON.parse(Buffer.from(value).toString()) as unknown

@@ -1,4 +1,4 @@
-/** What claims between nodes cost the store, and what becomes of them where it fails. */
+/** The cost of claims between nodes to the store, and their result where it fails. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cells } from '../stores/cells.ts'

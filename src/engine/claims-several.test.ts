@@ -1,4 +1,4 @@
-/** Several threads, where requests have several gaps and ask for parts of buckets: those are stored nowhere. */
+/** Several threads, with requests for several gaps and for parts of buckets, which are never stored. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Span } from '../testing/backend-runs.ts'

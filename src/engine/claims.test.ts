@@ -1,4 +1,7 @@
-/** Several threads, one cache: what they ask the database for together, and what a purge or a death among them does. */
+/**
+ * Several threads, one cache: their common queries to the database, and the effect of a purge or of the end of a
+ * thread.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { clockOf } from '../core/pane.ts'
@@ -144,7 +147,7 @@ test('who waits for a thread and ends is not answered', async () => {
   assert.equal(rig.openClaims, 0)
 })
 
-/** What a rolling window costs the database in a while. */
+/** The cost of a rolling window to the database over some time. */
 async function cost(
   ask: (viewer: number, to: number) => Promise<Served>,
   rig: EngineRig | ThreadRig,
@@ -175,7 +178,7 @@ test('two and three threads ask the database at most a tenth more often than one
   }
 })
 
-/** One of many things that go on at once; what a thread that was ended does is of no interest. */
+/** One of many concurrent tasks; the result of a thread that was ended is ignored. */
 interface Task {
   isOver: boolean
   readonly matters: () => boolean

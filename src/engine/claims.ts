@@ -1,20 +1,20 @@
 /**
- * Who fetches, where several fetch for one store: before a query is sent its intervals are claimed, and a request that wants
- * what somebody else is fetching waits until that has landed and looks again. Between threads claims are messages
- * (workers/claims.ts), between nodes they are leased rows (cell-claims.ts).
+ * Decides which process or thread fetches, where several share one store: before a query is sent its intervals are
+ * claimed, and a request for buckets that another one is fetching waits until they have landed and reads the store
+ * again. Between threads claims are messages (workers/claims.ts), between nodes they are leased rows (cell-claims.ts).
  */
 import type { EpochMs } from '../core/clock.ts'
 import type { Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import type { Wish } from './flights.ts'
 
-/** `go`: nobody else is fetching this. Otherwise somebody was, or has: the request looks into the store again. */
+/** `go`: no other flight covers this. Otherwise one does, or did: the request reads the store again. */
 export type Verdict = 'go' | Look
 
 export interface Look {
   /**
-   * What was fetched at or after this is accepted even if its TTL ran out on the way: the request waited for it. Infinite
-   * where it did not wait.
+   * Buckets fetched at or after this are accepted even if their TTL expired on the way: the request waited for them.
+   * Infinite where it did not wait.
    */
   readonly acceptFrom: EpochMs
 }
@@ -25,7 +25,7 @@ export interface Claims {
 
 export interface Claim {
   readonly verdict: Promise<Verdict>
-  /** The flight is over, or was given up; whether what it brought was stored. Called once. */
+  /** The flight is over, or was abandoned; whether its result was stored. Called once. */
   release(isStored: boolean): void
 }
 
@@ -33,7 +33,7 @@ export interface Wanted extends Wish {
   readonly key: Key
   readonly intervals: Intervals
   readonly startedAt: EpochMs
-  /** The newest clock that the lookup found among these buckets: what was fetched later is news. */
+  /** The newest clock that the lookup found among these buckets: a later fetch is news. */
   readonly newestSeen: EpochMs
   /** It has waited often enough: it is to go whatever others do. */
   readonly isImpatient: boolean

@@ -1,4 +1,4 @@
-/** Who shares which query, where requests have several gaps and ask for parts of buckets. */
+/** Which requests share a query, with several gaps and with parts of buckets. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -25,7 +25,7 @@ const ask = (rig: RangesRig, ranges: readonly Range[], how?: AskOptions): Asking
   served: rig.askRanges(ranges, how),
 })
 
-/** Asks, and returns when the database has been asked. */
+/** Sends a request, and returns when the database has been queried. */
 async function begin(rig: RangesRig, ranges: readonly Range[], how?: AskOptions): Promise<Asking> {
   const asking = ask(rig, ranges, how)
   await rig.clock.advance(0)
@@ -51,10 +51,10 @@ test('who wants other edges shares the whole buckets and fetches the edges, once
   const [first, second]: Range[][] = [[[10.5, 19.5]], [[10.25, 19.75]]]
   const asking = [first!, second!, second!, first!, second!].map((ranges) => ask(rig, ranges))
   await allTrue(rig, ...asking)
-  // Parts of buckets are claimed with nobody, so that they may be asked for first.
+  // Parts of buckets need no claim, so that they may be fetched first.
   assert.deepEqual(rig.asked().sort(), ['10.25-11 19-19.75', '10.5-19.5'])
   const decisions = await Promise.all(asking.map(async ({ served }) => (await served).decision))
-  // Which of equal requests asks depends on whose lookup is over first.
+  // Which of equal requests sends the query depends on whose lookup is over first.
   assert.deepEqual(
     decisions.map(({ asked, collapsed }) => [asked, collapsed]).sort(([a], [b]) => Number(b) - Number(a)),
     [

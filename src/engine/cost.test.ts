@@ -1,4 +1,4 @@
-/** Who is charged for a query, how much, and when that is given back. */
+/** Which client is charged for a query, how much, and when that is refunded. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { type AskOptions, EngineRig, minuteMs, type RigOptions, type Served } from '../testing/engine-rig.ts'

@@ -1,6 +1,7 @@
 /**
- * What a query costs whoever sends it. The leader of a flight is charged an estimate before the query is sent, and what it
- * really cost once it is over. Requests that wait for a flight, and queries that no client waits for, are charged nothing.
+ * The cost of a query to the client that causes it. The leader of a flight is charged an estimate before the query is
+ * sent, and the actual cost once it is over. Requests that wait for a flight, and background queries, are charged
+ * nothing.
  */
 import { type Grid, startOf } from '../core/grid.ts'
 import { countOf, type Intervals } from '../core/interval.ts'
@@ -19,17 +20,17 @@ export interface QueryCost {
   readonly points: number
 }
 
-/** The quota of whoever sends a request. */
+/** The quota of the client of a request. */
 export interface CostMeter {
   /** Called before a query is sent. Never rejects. */
   charge(estimate: QueryCost): MaybePromise<Charge | OverQuota>
 }
 
-/** What was taken for one query. One of its methods is called, once. */
+/** The tokens taken for one query. One of its methods is called, once. */
 export interface Charge {
   /** The query succeeded. */
   settle(actual: QueryCost): void
-  /** The query failed, or was cancelled because nobody waited for it any longer. */
+  /** The query failed, or was cancelled because no client waited for it any longer. */
   refund(): void
 }
 

@@ -37,7 +37,7 @@ export class DecodedBody {
     return Buffer.concat(this.#error)
   }
 
-  /** `unsent`: what the client has not taken of it yet, which counts in the budget too. */
+  /** `unsent`: the bytes that the client has not read yet, which count in the budget too. */
   write(chunk: Uint8Array, unsent: number): Unkept | undefined {
     this.#received += chunk.length
     if (this.sink === undefined) return this.#keepError(chunk)

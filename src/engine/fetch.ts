@@ -1,4 +1,4 @@
-/** What became of a query that was sent to the database: a value, whatever happened. */
+/** The result of a query to the database: a value, also on failure. */
 import type { Decomposed, HeaderList, ResponseEnds, Sink, Unusable } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { ServingReason } from '../core/decision.ts'
@@ -11,7 +11,7 @@ export type FetchResult = FetchedPanes | DatabaseRefusal | DatabaseFailure | Unu
 
 export interface FetchedPanes {
   readonly kind: 'panes'
-  /** One for each interval that was asked for, in time order. */
+  /** One for each requested interval, in time order. */
   readonly panes: readonly Pane[]
   readonly headers: HeaderList
   /** False where the database forbids it, or the answer is not complete. */
@@ -43,7 +43,7 @@ export interface UnusableAnswer {
   readonly detail: string
 }
 
-/** Nobody waited any longer. */
+/** No client waited any longer. */
 export interface Abandoned {
   readonly kind: 'abandoned'
 }
@@ -71,14 +71,16 @@ export function fetchedBy(
   return { kind: 'panes', panes: decomposed.panes, headers, storable, forbidden, freshUntil }
 }
 
-/** What a response without an answer in it means. */
+/** The meaning of a response that is not an answer. */
 export function errorOf(response: WholeResponse): DatabaseRefusal | DatabaseFailure {
   const { status } = response
   if (status < 500) return { kind: 'refused', response }
   return { kind: 'broken', reason: 'database_error', detail: `status ${status}`, response }
 }
 
-/** What a sink cannot take in is unusable, whatever the reason: an exception here would leave everybody waiting. */
+/**
+ * A response that the sink rejects is unusable, whatever the reason: an exception here would leave all clients waiting.
+ */
 function endOf(sink: Sink, fetchedAt: EpochMs, response: ResponseEnds): Decomposed | Unusable {
   try {
     return sink.end(fetchedAt, response)

@@ -17,10 +17,10 @@ import type { BrokenReason } from './ports.ts'
 import type { IntervalCacheOptions, Trip } from './trip.ts'
 import { termsFor, writeBack } from './write-back.ts'
 
-/** What filling gaps would take. */
+/** The queries and flights that filling gaps would need. */
 export interface Preview {
   readonly joined: readonly { readonly intervals: Intervals; readonly startedAt: EpochMs }[]
-  /** What would be asked for by a query of its own. */
+  /** The intervals of a query of its own. */
   readonly asked: Intervals
 }
 
@@ -48,7 +48,7 @@ export class GapFiller {
     this.#backlog = options.backlog ?? new Backlog(options.clock)
   }
 
-  /** `lapsing`: buckets that are asked for along with gaps, if any gap is asked for. */
+  /** `lapsing`: buckets that are fetched together with gaps, if any gap is fetched. */
   async fill(trip: Trip, gaps: Intervals, lapsing: Intervals): Promise<Filled> {
     const began = this.#options.clock.elapsed()
     const { joined, rest } = this.#join(trip, gaps, lapsing)
@@ -104,7 +104,7 @@ export class GapFiller {
     return this.#flights.count
   }
 
-  /** Whether the database is being asked under this id of a client's query. */
+  /** Whether a query with this id of a client is in progress. */
   isAsking(queryId: string): boolean {
     return this.#flights.has(queryId)
   }
@@ -114,14 +114,17 @@ export class GapFiller {
     return this.#flights.count > 0 && this.preview(trip, gaps, lapsing).asked.length === 0
   }
 
-  /** What `fill` would wait for and ask for now. A membership that is given back at once changes nothing. */
+  /**
+   * The flights that `fill` would join and the query that it would send now. A membership that is released at once has
+   * no effect.
+   */
   preview(trip: Pick<Trip, 'key' | 'request'>, gaps: Intervals, lapsing: Intervals): Preview {
     const { joined, rest } = this.#join(trip, gaps, lapsing)
     for (const { flight } of joined) flight.leave()
     return { joined: joined.map(({ flight }) => flight), asked: askedFor(rest, lapsing, joined) }
   }
 
-  /** The flights that bring some of the gaps, and what of them they do not bring. */
+  /** The flights that bring some of the gaps, and the rest of the gaps. */
   #join(
     { key, request }: Pick<Trip, 'key' | 'request'>,
     gaps: Intervals,
@@ -210,11 +213,11 @@ export class GapFiller {
         fetch.cancel()
       }
     })
-    // What was fetched is in the store of this process by then.
+    // The fetched buckets are in the store of this process by then.
     void fetch.result.then((result) => claim.release(result.kind === 'panes' && result.storable))
   }
 
-  /** Before anybody hears of a flight's end, its buckets are stored: no herd between answer and write-back. */
+  /** A flight's buckets are stored before its end is reported: no thundering herd between answer and write-back. */
   async #land(trip: Trip, result: FetchResult): Promise<void> {
     // A database that answers with an error is not down: it may be one query's own fault.
     if (result.kind !== 'abandoned') {

@@ -1,4 +1,4 @@
-/** What a request gets out of the flights it waited for: panes for its gaps, another answer, or another attempt. */
+/** The result of a request from the flights it waited for: panes for its gaps, another answer, or another attempt. */
 import type { HeaderList } from '../backends/backend.ts'
 import { resetDecision } from '../core/decision.ts'
 import type { Intervals } from '../core/interval.ts'
@@ -10,7 +10,7 @@ import { findStale, staleAnswerOf } from './stale.ts'
 import { partsOf } from './stored.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
 
-/** Panes for all gaps in time order; or another answer; or `again`: the failure was somebody else's. */
+/** Panes for all gaps in time order; or another answer; or `again`: the failure was caused by another request. */
 export type Filled = FilledGaps | Answer | 'again'
 
 export interface FilledGaps {
@@ -20,13 +20,13 @@ export interface FilledGaps {
   readonly isStorable: boolean
 }
 
-/** A flight, and what of it this request takes. */
+/** A flight, and the part of it that this request uses. */
 export interface JoinedFlight {
   readonly flight: Flight
   readonly brings: Intervals
 }
 
-/** What the flights that a request waited for came to. */
+/** The combined result of the flights that a request waited for. */
 interface Landed {
   readonly taken: readonly JoinedFlight[]
   /** The request's own flight, if it has one. */
@@ -35,7 +35,7 @@ interface Landed {
   readonly results: readonly FetchResult[]
 }
 
-/** Splices what the flights brought; the first flight that failed decides otherwise. */
+/** Splices the results of the flights; the first flight that failed decides otherwise. */
 export function filledBy(
   options: IntervalCacheOptions,
   trip: Trip,
@@ -49,7 +49,7 @@ export function filledBy(
     const { flight, brings } = taken[i]!
     if (result.kind !== 'panes') return filledWithout(options, trip, { flight, result })
     const forbidden = flight === own ? undefined : whyNotShared(options, result)
-    // The database forbids giving its answer to another request: that one asks for itself.
+    // The database forbids giving its answer to another request: that request queries it itself.
     if (forbidden !== undefined) return { kind: 'forward', ...forbidden }
     isStorable &&= result.storable
     panes.push(...partsOf(result.panes, brings))
@@ -59,7 +59,7 @@ export function filledBy(
   return { panes: panes.sort((a, b) => a.from - b.from), headers, isStorable }
 }
 
-/** An answer that was stale when it came, by what the database says, is only for the request that asked for it. */
+/** An answer that was stale on arrival, by the database's own headers, is only for the request that fetched it. */
 function whyNotShared(
   { clock }: IntervalCacheOptions,
   { forbidden, freshUntil }: FetchedPanes,
@@ -78,7 +78,7 @@ async function filledWithout(
   trip: Trip,
   { flight, result }: FailedFlight,
 ): Promise<Filled> {
-  // A failure that another request's terms or disconnect caused is not this request's: it asks again.
+  // A failure that another request's terms or disconnect caused is not this request's: it tries again.
   if (result.kind === 'abandoned') return 'again'
   if (result.kind === 'unusable') return { kind: 'forward', reason: result.reason, detail: result.detail }
   if (result.kind === 'broken') {

@@ -16,7 +16,7 @@ const since = (notBefore: number): Wish => ({ ...whenever, notBefore })
 
 type Departing = Pick<FlightSpec, 'intervals' | 'edges'>
 
-/** A flight that ends when the test says so. */
+/** A flight that ends under the control of the test. */
 class Scripted {
   land: () => void = () => {}
   crash: () => void = () => {}

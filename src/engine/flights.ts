@@ -1,6 +1,6 @@
 /**
- * Flights: one fetch in progress each, joined by every request that it can serve (design §7).
- * A flight belongs to its members, not to the one that opened it: it is cancelled when the last one leaves.
+ * Flights: one fetch in progress each, joined by every request that it can serve (design §7). A flight belongs to its
+ * members, not to the one that opened it: it is cancelled when the last member disconnects.
  */
 import type { Edges } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
@@ -29,23 +29,23 @@ export interface Flight {
 
 export interface Joined {
   readonly flight: Flight
-  /** What of the gaps the flight brings. */
+  /** The part of the gaps that the flight brings. */
   readonly brings: Intervals
-  /** What it does not. */
+  /** The rest of the gaps. */
   readonly rest: Intervals
 }
 
-/** What a request demands of a flight. */
+/** A request's demands of a flight. */
 export interface Wish {
   /** It began at or after this. */
   readonly notBefore: EpochMs
-  /** It began after each of those that are about its buckets: what it brings would be no news. */
+  /** It began after each of the marks on its buckets: otherwise its result would be outdated. */
   readonly marks: readonly BucketMark[]
   /** The buckets of which it wants only a part. */
   readonly edges: Edges | undefined
   /** How many buckets a query of its own would bring along with the gaps. */
   readonly along: number
-  /** Whether what is left over may be several intervals. */
+  /** Whether the rest may be several intervals. */
   readonly takesSeveral: boolean
 }
 
@@ -78,8 +78,8 @@ export class Flights {
   }
 
   /**
-   * Joins a flight that brings all of what another one leaves over. Of many requests that joined that one, the first
-   * fetches the rest, and the others get it from there: no request joins a third.
+   * Joins a flight that brings all of the rest of another one. Of many requests that joined that one, the first fetches
+   * the rest, and the others get it from there: no request joins a third.
    */
   joinForRest(key: Key, rest: Intervals, wish: Wish): Flight | undefined {
     const flights = this.#byKey.get(key) ?? []
@@ -88,7 +88,7 @@ export class Flights {
     return found
   }
 
-  /** Starts a fetch. `run` gets a function that says how to cancel it, to be called before it returns. */
+  /** Starts a fetch. `run` gets a function that registers the cancellation, to be called before it returns. */
   open(spec: FlightSpec, run: (onCancel: (cancel: () => void) => void) => Promise<FetchResult>): Flight {
     let cancel = () => {}
     const result = run((how) => {
@@ -100,7 +100,7 @@ export class Flights {
       members: 1,
       leave: () => {
         if (--flight.members > 0) return
-        // Out of the list first: nobody may join what is being given up.
+        // Removed from the list first: no request may join a flight that is being cancelled.
         this.#remove(spec.key, flight)
         cancel()
       },
@@ -151,7 +151,7 @@ export function isWorthAwaiting(flight: Offer, gaps: Intervals, wish: Wish): boo
 export const wholeIn = (intervals: Intervals, edges: Edges | undefined): Intervals =>
   edges === undefined ? intervals : subtractAll(intervals, edges.buckets)
 
-/** What a flight brings of the gaps, where it is enough, soon enough and new enough. */
+/** The part of the gaps that a flight brings, where it is enough, soon enough and new enough. */
 function sharesOf(flight: Offer, gaps: Intervals, wish: Wish): Shares | undefined {
   if (!isWorthWaitingFor(flight, gaps, wish)) return undefined
   const brings = sharedBy(flight, gaps, wish.edges)
@@ -164,7 +164,7 @@ const isWorthWaitingFor = (flight: Offer, gaps: Intervals, { notBefore, marks, a
   countOf(flight.intervals) <= maxWidthRatio * (countOf(gaps) + along) &&
   !marks.some((mark) => flight.startedAt <= mark.at && intersectAll([mark], flight.intervals).length > 0)
 
-/** A part of a bucket is of use only to those who want the same part of it. */
+/** A part of a bucket is usable only by requests for the same part of it. */
 function sharedBy(flight: Offer, gaps: Intervals, edges: Edges | undefined): Intervals {
   const whole = intersectAll(wholeIn(flight.intervals, flight.edges), wholeIn(gaps, edges))
   if (edges === undefined || flight.edges?.parts !== edges.parts) return whole
@@ -173,8 +173,8 @@ function sharedBy(flight: Offer, gaps: Intervals, edges: Edges | undefined): Int
 }
 
 /**
- * Where a query asks for one interval: a flight in the middle of a gap would leave two pieces, and one query for both
- * would ask for its part again. A flight that brings only the shorter end of a gap is left alone too: buckets fetched
+ * Where a query has one interval: a flight in the middle of a gap would leave two pieces, and one query for both would
+ * fetch its part again. A flight that brings only the shorter end of a gap is not joined either: buckets fetched
  * together expire together, and a gap that is fetched in two halves would stay two gaps from then on (measured: 15
  * queries a minute instead of 12).
  */

@@ -1,4 +1,4 @@
-/** What of a request's buckets has to be fetched, by what a lookup found of them. */
+/** The intervals of a request that have to be fetched, from the result of its lookup. */
 import type { BackendCapabilities, Edges, Plan } from '../backends/backend.ts'
 import { cover, type LookupRules } from '../core/coverage.ts'
 import { type CoverageRun, gapOf, gapsOf } from '../core/coverage-runs.ts'
@@ -31,10 +31,10 @@ export interface Stored {
 }
 
 /**
- * What a query that is sent anyway asks for too, where it can ask for several intervals: buckets that lapse before the next
- * query could be due. Buckets that were fetched one by one lapse one by one, and every one of them would be a query
- * (simulated: 30 viewers of one panel caused 39 a minute instead of 12; docs/performance.md). Where there are edges, every
- * request is a query, and what lapses costs none of its own.
+ * Buckets that a query fetches along, where it can have several intervals: buckets that lapse before the next query
+ * could be due. Buckets that were fetched one by one lapse one by one, and every one of them would be a query
+ * (simulated: 30 viewers of one panel caused 39 a minute instead of 12; docs/performance.md). Where there are edges,
+ * every request is a query, and lapsing buckets cost none of their own.
  */
 export function lapsingIn(
   { whole, edges }: Pick<Plan, 'whole' | 'edges'>,
@@ -47,8 +47,8 @@ export function lapsingIn(
 }
 
 /**
- * Nearly the shortest TTL, since no two queries need be closer to each other than that; less of it where most TTLs are as
- * short, because what lapses late is then fetched early for nothing.
+ * Nearly the shortest TTL, since no two queries need be closer to each other than that; less of it where most TTLs are
+ * as short, because buckets that lapse late would then be fetched early for nothing.
  */
 const horizonOf = (policy: TtlPolicy): number => Math.min(0.8 * policy.ttl(notOver), policy.capMs / 50)
 

@@ -13,7 +13,7 @@ import { Intake, type IntakeOptions } from './intake.ts'
 const KiB = 1024
 const MiB = 1024 * KiB
 
-/** A client and a sink that note what they get, and turns of the event loop that come when the test says so. */
+/** A client and a sink that record their input, and turns of the event loop under the control of the test. */
 function setUp(options: Partial<IntakeOptions> = {}) {
   const turns: (() => void)[] = []
   const told: string[] = []

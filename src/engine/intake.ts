@@ -1,6 +1,7 @@
 /**
- * The intake of one response: wire bytes → decoded → counted in the budget → split into panes → a value, whatever happens.
- * A client that asked for all of it is a tee: it gets the wire bytes as they arrive and does not wait for any of the rest.
+ * The intake of one response: wire bytes → decoded → counted in the budget → split into panes → a value, also on
+ * failure. A client that requested all of it is a tee: it gets the wire bytes as they arrive and does not wait for any
+ * of the rest.
  */
 import type { Transform } from 'node:stream'
 import type { HeaderList, Sink } from '../backends/backend.ts'
@@ -19,7 +20,7 @@ import { Tee } from './tee.ts'
 
 export interface IntakeOptions {
   readonly fetchedAt: EpochMs
-  /** Called when a successful response begins: what its headers permit. */
+  /** Called when a successful response begins: the permissions of its headers. */
   readonly termsOf: (headers: HeaderList) => AnswerTerms
   /** Called when a response begins: again where the first one broke off. */
   readonly newSink: () => Sink
@@ -28,11 +29,11 @@ export interface IntakeOptions {
   readonly maxAnswerBytes: number
   /** Gets the response while it arrives. */
   readonly target?: StreamTarget | undefined
-  /** The target gets whatever comes, also server errors and what cannot be decoded. Otherwise these are kept from it. */
+  /** The target gets every response, also server errors and undecodable bodies. Otherwise these are withheld. */
   readonly isTransparent?: boolean
   /** The target is given the end of the response, which is not stored yet. */
   readonly onDelivered?: () => void
-  /** Stores what came of it, before `result` resolves. */
+  /** Stores the result, before `result` resolves. */
   readonly land: (result: FetchResult) => Promise<void>
 }
 
@@ -47,7 +48,7 @@ const shortBytes = 64 * 1024
 const mostHeld = 2 * 1024 * 1024
 
 export class Intake implements ResponseHandler, Backlogged {
-  /** What every member of the flight gets. */
+  /** The result for every member of the flight. */
   readonly result: Promise<FetchResult>
   readonly #options: IntakeOptions
   readonly #tee: Tee
@@ -59,10 +60,10 @@ export class Intake implements ResponseHandler, Backlogged {
   #decoder: Transform | undefined
   #body: DecodedBody | undefined
   #terms: AnswerTerms | undefined
-  /** What has arrived and is not split yet. */
+  /** Bytes that have arrived and are not split yet. */
   #pieces: Uint8Array[] = []
   #heldBytes = 0
-  /** Wire bytes still to come, where the database said how many. */
+  /** Wire bytes still to come, where the response has a Content-Length. */
   #remaining = Number.POSITIVE_INFINITY
   #hasArrived = false
   #isSettled = false
@@ -85,7 +86,7 @@ export class Intake implements ResponseHandler, Backlogged {
     return this.#tee.finished
   }
 
-  /** Whether it is decided what `result` will be. */
+  /** Whether `result` is decided. */
   get isOver(): boolean {
     return this.#isSettled
   }
@@ -95,12 +96,12 @@ export class Intake implements ResponseHandler, Backlogged {
     return this.#status
   }
 
-  /** Called once, with what `Upstream.send` gave. */
+  /** Called once, with the result of `Upstream.send`. */
   sent(call: UpstreamCall): void {
     this.#pressure.sent(call)
   }
 
-  /** Nobody waits any longer. */
+  /** No client waits any longer. */
   cancel(): void {
     this.#pressure.cancel()
     this.#tee.drop()
@@ -120,7 +121,7 @@ export class Intake implements ResponseHandler, Backlogged {
     this.#headers = headers
     this.#remaining = Number(headerOf(headers, 'content-length') ?? Number.POSITIVE_INFINITY)
     if (status === 200) this.#terms = this.#options.termsOf(headers)
-    // A client that waits for an error of the server may be better served with what is stored.
+    // On a server error a stale answer from the store may be better for the client.
     if (status < 500 || this.#options.isTransparent === true) this.#tee.head(status, headers)
     if (this.#isSettled) return
     this.#decoder = decoderFor(headers, {
@@ -139,10 +140,10 @@ export class Intake implements ResponseHandler, Backlogged {
   data(chunk: Uint8Array): void {
     const isKeepingUp = this.#tee.write(chunk)
     this.#remaining -= chunk.length
-    // A client that was told the length has all of it now. `end` comes later, when the decoder has caught up.
+    // A client with a Content-Length has all of it now. `end` comes later, when the decoder has caught up.
     if (this.#remaining <= 0 && !this.#tee.isHolding) this.#deliver()
     if (!this.#isSettled) this.#keep(chunk)
-    // While the response is kept, the database sets the pace, and what the client has not taken counts in the budget.
+    // While the response is kept, the database sets the pace, and the client's unread bytes count in the budget.
     if (isKeepingUp || !this.#isSettled) return
     this.#pressure.block('client')
     this.#tee.onDrain(() => this.#pressure.clear('client'))
@@ -192,7 +193,7 @@ export class Intake implements ResponseHandler, Backlogged {
   #keep(chunk: Uint8Array): void {
     if (this.#decoder === undefined) this.#hold(chunk)
     else if (!this.#decoder.write(chunk)) {
-      // What is queued in the decoder is in no budget: the database waits.
+      // Bytes queued in the decoder are in no budget: the database waits.
       this.#pressure.block('decoder')
       this.#decoder.once('drain', () => this.#pressure.clear('decoder'))
     }

@@ -49,7 +49,7 @@ test('a part of a bucket is asked for every time, in the same query, and is neve
   assert.deepEqual([...(await rig.stored()).keys()], [11, 12, 13, 14, 15, 16, 17, 18])
   assert.equal(outcomeOf(await asksTruly(rig, [10, 20])), 'partial/absent 2 of 10')
   assert.equal(outcomeOf(await asksTruly(rig, [10, 20])), 'hit/ 0 of 10')
-  // The buckets that are stored as a whole by now are of no use to who wants a part of them.
+  // Buckets that are stored as a whole by now are useless to a request for a part of them.
   assert.equal(outcomeOf(await asksTruly(rig, range)), 'partial/edge 2 of 10')
   assert.deepEqual(rig.asked(), ['10.5-19.25', '10.5-11 19-19.25', '10-11 19-20', '10.5-11 19-19.25'])
 })
@@ -194,7 +194,7 @@ test('a full miss is streamed, edges included; where the answer is made from it,
   assert.equal((await asksTruly(rig, [50, 60])).decision.outcome, 'hit')
 })
 
-/** What the store must hold, bucket by bucket, and what must be asked for: told without runs. */
+/** The expected content of the store, bucket by bucket, and the expected queries: computed without runs. */
 class Model {
   readonly #rig: RangesRig
   readonly #clocks = new Map<number, number>()
@@ -204,8 +204,8 @@ class Model {
   }
 
   /**
-   * The minutes that a request has to ask for; where there are some, and no edges, also those that lapse within four fifths
-   * of the floor.
+   * The minutes that a request has to fetch; where there are some, and no edges, also the minutes that lapse within
+   * four fifths of the floor.
    */
   asks(ranges: readonly Range[]): number[] {
     const now = this.#rig.clock.now()
@@ -266,7 +266,7 @@ const told = fc.record({
 })
 const look = fc.record({
   waitMs: fc.oneof(fc.constantFrom(0, 0, 5_000), fc.nat(60_000), fc.nat(40 * minuteMs)),
-  /** Each behind the one before, the first behind now; none: what was asked for last is asked for again. */
+  /** Each behind the one before, the first behind now; none: the last request is repeated. */
   told: fc.oneof(fc.constant([]), fc.array(told, { minLength: 1, maxLength: 3 })),
   /** Whether now is a moment or the end of a minute. */
   isMoment: fc.boolean(),

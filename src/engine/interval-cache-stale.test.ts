@@ -1,4 +1,4 @@
-/** What is served when the database is down or slow (stale.ts and the patience of interval-cache.ts). */
+/** Stale serving when the database is down or slow (stale.ts and the patience of interval-cache.ts). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Store } from '../stores/store.ts'
@@ -70,7 +70,7 @@ test('more is missing than the outage explains: the failure is told', async () =
   const to = rig.openCell - 60 * minuteMs
   await rig.ask(60, to)
   rig.database.failure = down
-  // One cell more than was ever asked for, in a window that ended long before the outage began.
+  // One cell more than was ever requested, in a window that ended long before the outage began.
   assert.equal((await rig.ask(61, to + minuteMs)).answer.kind, 'failure')
 })
 

@@ -12,7 +12,7 @@ async function newRig(options?: RigOptions): Promise<EngineRig> {
   return rig
 }
 
-/** The cells that the database was asked for, per query, since the last call. */
+/** The fetched cells, per query, since the last call. */
 const askedCells = (rig: EngineRig): number[] => rig.database.asked.splice(0).map((query) => query.cells)
 
 const isTrue = ({ text }: Served, truth: string): void => assert.equal(text, truth)
@@ -251,7 +251,7 @@ test('viewers who find a flight for the end of their gap cause what one viewer c
   await rig.ask(180)
   rig.database.lagMs = 1000
   askedCells(rig)
-  // The new cell is asked for while all others are fresh; half a second later some of them no longer are.
+  // The new cell is fetched while all others are fresh; half a second later some of them no longer are.
   await rig.clock.advance(4600)
   await rig.begin(180)
   await rig.clock.advance(500)

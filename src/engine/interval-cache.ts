@@ -1,6 +1,6 @@
 /**
- * The way of a planned request: lookup → gaps → fetch → recompose → answer. Read `serve` from top to bottom; what it
- * calls stands below it in the order of use. Fetching and writing back are fill.ts, an outage is stale.ts.
+ * Serves a planned request: lookup → gaps → fetch → recompose → answer. Read `serve` from top to bottom; the functions
+ * that it calls follow in the order of use. Fetching and writing back are in fill.ts, outages in stale.ts.
  */
 
 import type { HeaderList, Plan } from '../backends/backend.ts'
@@ -38,7 +38,7 @@ interface Lookup {
   readonly coverage: Coverage
   /** Nothing where everything is fresh. */
   readonly gaps: Intervals
-  /** What a query for them brings along. */
+  /** Buckets that a query for them brings along. */
   readonly lapsing: Intervals
   /** Seconds since the oldest fresh bucket was fetched; undefined where none is fresh. */
   readonly ageSeconds: number | undefined
@@ -47,7 +47,7 @@ interface Lookup {
 }
 
 export class IntervalCache {
-  /** Fetches buckets of shapes that were asked for lately twice, and learns from what differs. */
+  /** Fetches buckets of recently requested shapes twice, and learns from the differences. */
   readonly sampling: Sampling
   readonly #options: IntervalCacheOptions
   readonly #filler: GapFiller
@@ -80,7 +80,7 @@ export class IntervalCache {
   async #serve(trip: Trip, first: MaybePromise<Lookup | 'failed'>): Promise<Answer> {
     const { request, decision } = trip
     for (let lookup = await first; ; lookup = await this.#lookup(trip)) {
-      // Who went during the lookup will not be heard going: nothing is asked for nobody.
+      // The client may have disconnected during the lookup, and no event will report it: do not fetch for it.
       if (request.client.isGone) return { kind: 'client-gone' }
       if (lookup === 'failed') return { kind: 'forward', reason: 'store_failed' }
       if (lookup.gaps.length === 0) return this.#hit(trip, lookup)
@@ -114,12 +114,12 @@ export class IntervalCache {
     return { sample: this.#prober.samples, sentinel: this.#prober.sentinels, refresh: this.#refresher.counts }
   }
 
-  /** Whether the database is being asked under this id of a client's query, for whomever. */
+  /** Whether a query with this id of a client is in progress, for any client. */
   isAsking(queryId: string): boolean {
     return this.#filler.isAsking(queryId)
   }
 
-  /** What `serve` would do, without doing any of it. */
+  /** The decision of `serve`, without any effect. */
   explain(request: ExplainedRequest): Promise<Explanation> {
     return explainPlan(this.#options, request, this.#filler)
   }
@@ -134,11 +134,11 @@ export class IntervalCache {
     return { request, plan, key, decision, policy, maxStaleMs, learning }
   }
 
-  /** What lies in this process is looked at first; a far tier is asked only for what is not fresh there. */
+  /** The memory of this process is read first; a far tier is queried only for buckets that are not fresh there. */
   #lookup(trip: Trip): MaybePromise<Lookup | 'failed'> {
     const { clock, store } = this.#options
     const { key, plan, decision } = trip
-    // A client that has all of an answer and asks again gets a hit, however late its answer is stored.
+    // A client that has all of an answer and repeats its request gets a hit, however late its answer is stored.
     const storing = this.#filler.storing(key)
     if (storing !== undefined) return storing.then(() => this.#lookup(trip))
     decision.key = key
@@ -215,8 +215,9 @@ export class IntervalCache {
   }
 
   /**
-   * What this request found and fetched is its answer, whatever marks came meanwhile: it began before them, and who asks
-   * after a mark neither finds these buckets nor waits for them. Looking again could go on for as long as marks come.
+   * The panes that this request found and fetched are its answer, whatever marks came meanwhile: it began before them,
+   * and a request after a mark neither finds these buckets nor waits for them. A second lookup could repeat for as long
+   * as marks come.
    */
   #compose(trip: Trip, { found, coverage }: Lookup, filled: FilledGaps): Answer | 'again' {
     const { plan } = trip
@@ -225,7 +226,7 @@ export class IntervalCache {
     const panes = [...stored, ...filled.panes].sort((a, b) => a.from - b.from)
     const frame = newestOf(filled.panes)
     if (!panes.every((pane) => haveSameFrame(pane, frame))) {
-      // The database answers in another form than before: what is stored counts as absent.
+      // The database answers in another form than before: the stored buckets count as absent.
       trip.frame = frame
       return 'again'
     }
@@ -233,14 +234,14 @@ export class IntervalCache {
     this.#prober.answered(trip, panes, filled.panes)
     const { backend } = this.#options
     const headers = keptHeaders(filled.headers, backend.capabilities)
-    // Compressed answers are kept by their panes: what may not be stored must not be kept there either.
+    // Compressed answers are cached by their panes: an answer that may not be stored must not be cached there either.
     if (!filled.isStorable) return { kind: 'panes', headers, body: backend.recompose(plan, panes) }
     return this.#answer(plan, panes, headers)
   }
 
   #answer(plan: Plan, panes: readonly Pane[], headers: HeaderList): Answer {
     const body = this.#options.backend.recompose(plan, panes)
-    // Elsewhere what the request says about the answer as a whole is in it too, and that has no part in panes.
+    // Elsewhere the answer also has parts that depend on the request as a whole, which are not in panes.
     return plan.isVerbatim ? { kind: 'panes', headers, body, panes } : { kind: 'panes', headers, body }
   }
 }
@@ -253,7 +254,7 @@ function noteMiss({ decision, request }: Trip, { coverage, gaps, ageSeconds }: L
   if (ageSeconds !== undefined && decision.outcome === 'partial') decision.ageSeconds = ageSeconds
 }
 
-/** Of what lies in the gaps. */
+/** Of the buckets in the gaps. */
 function newestIn({ found, gaps }: Lookup): EpochMs {
   let newest = Number.NEGATIVE_INFINITY
   for (const pane of partsOf(found?.panes ?? [], gaps)) {

@@ -1,7 +1,7 @@
 /**
- * Remembers keys: the same questions are asked again and again, and hashing one takes longer than a lookup in memory. By
- * values only: a backend may make a new grid for every plan. Two generations as in core/memo.ts, but without copies:
- * shapes are made by backends and hold on to no request, and the very text that was given last is found fastest.
+ * Memoises keys: requests repeat, and hashing one takes longer than a lookup in memory. By values only: a backend may
+ * make a new grid for every plan. Two generations as in core/memo.ts, but without copies: shapes are made by backends
+ * and keep no reference to a request, and the text object that was given last is found fastest.
  */
 import { type Grid, isSameGrid } from '../core/grid.ts'
 import { type Key, keyOf } from '../core/key.ts'

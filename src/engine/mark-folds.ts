@@ -1,4 +1,4 @@
-/** Keeping the number of marks within a limit: what several of them say is said by one that covers them all. */
+/** Keeps the number of marks within a limit: several marks are replaced by one that covers them all. */
 import { covers, folded, type Mark } from '../core/mark.ts'
 
 /** A mark replaces the marks that it covers: a purge that is repeated every minute is one mark. */
@@ -7,7 +7,7 @@ export function withMark(marks: readonly Mark[], mark: Mark): readonly Mark[] {
   return [...marks.filter((other) => !covers(mark, other)), mark]
 }
 
-/** At most `maxMarks` marks that say at least what the given ones say, and those among them that were made here. */
+/** At most `maxMarks` marks that cover at least the given ones, and the marks among them that were made here. */
 export function fitted(
   given: readonly Mark[],
   maxMarks: number,

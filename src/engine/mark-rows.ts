@@ -25,9 +25,9 @@ export interface MarkRowsOptions {
 const pk = 'marks'
 const schema = 1
 const head: CellId = { pk, sk: 'head' }
-/** A row says itself when it lapses. Rows are collected later, so that a longer retention finds them still there. */
+/** A row contains its own expiry. Rows are collected later, so that a longer retention finds them still there. */
 const collectAfterMs = 30 * 86_400_000
-/** What one publish takes; rows to be removed that are left over lapse by themselves. */
+/** The limit of one publish; remaining rows to be removed expire by themselves. */
 const maxChanges = 100
 /** Marks that one save takes, with room for the head and some removals. */
 export const maxMarksPerSave = 50
@@ -57,8 +57,8 @@ export class MarkRows {
   }
 
   /**
-   * The marks in the store where they have changed since they were last listed, or where the caller insists; none otherwise.
-   * Undefined where the store could not be asked.
+   * The marks in the store where they have changed since they were last listed, or where the caller insists; none
+   * otherwise. Undefined where the store could not be read.
    */
   async look(isForced: boolean): Promise<readonly Mark[] | undefined> {
     const { cells } = this.#options
@@ -66,7 +66,7 @@ export class MarkRows {
       const now = await cells.get(head, schema)
       if (!isForced && (now === undefined || now.rev === this.#seenRevision)) return []
       const rows = await cells.list(pk, schema)
-      // A store that fails may say that there is nothing: then the head is missing too.
+      // A failing store may return nothing: then the head is missing too.
       this.#seenRevision = rows.find(([sk]) => sk === head.sk)?.[1].rev ?? this.#seenRevision
       this.#listed = new Set(rows.map(([sk]) => sk))
       return rows.map(([, cell]) => markIn(cell)).filter((mark) => mark !== undefined)
@@ -80,7 +80,7 @@ export class MarkRows {
     return this.#listed.has(idOf(mark).sk)
   }
 
-  /** Nobody needs to hear of it: everybody knows when a mark lapses. */
+  /** No message is needed: every node knows when a mark expires. */
   async forget(lapsed: readonly Mark[]): Promise<void> {
     for (const mark of lapsed) {
       try {
@@ -111,7 +111,7 @@ const bytesOf = ({ from, to, ...rest }: Mark): Uint8Array =>
     JSON.stringify({ ...rest, ...(Number.isFinite(from) && { from }), ...(Number.isFinite(to) && { to }) }),
   )
 
-/** Equal marks have one row, whoever writes them. */
+/** Equal marks have one row, whichever node writes them. */
 const idOf = (mark: Mark): CellId => ({ pk, sk: `mark-${hash('sha256', bytesOf(mark), 'base64url')}` })
 
 /** Undefined where a row is not a mark, or one that this version does not understand. */

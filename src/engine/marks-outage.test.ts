@@ -1,4 +1,4 @@
-/** Marks and a store that is away for a while, or loses what it has acknowledged: no purge is forgotten. */
+/** Marks and a store that is down for a while, or loses acknowledged writes: no purge is forgotten. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Mark } from '../core/mark.ts'

@@ -145,7 +145,7 @@ test('those of one data source are folded first, and questions about others do n
   assert.equal(marksFor('other', false).length, marks.list().length)
 })
 
-/** Cells that count what is asked of them. */
+/** Cells that count their operations. */
 function counted(cells: Cells): Cells & { lists: number } {
   const counting: Cells & { lists: number } = {
     lists: 0,

@@ -1,10 +1,11 @@
 /**
- * The marks in force. They are held in memory, where a lookup asks for them, and kept as cells where the store has
- * some: a restart does not bring purged buckets back, and processes that share a store hear of each other's marks.
+ * The marks in force. They are held in memory for lookups, and kept as cells where the store has some: a restart does
+ * not bring purged buckets back, and processes that share a store see each other's marks.
  *
- * A node that cannot read the marks of its store does not know what others have purged meanwhile: `isCurrent` is false from
- * then on, and the store's buckets are not used, until the marks have been read again. Marks that are made during an outage
- * hold in this process at once and are saved when the store is back. A save that the store acknowledged and lost is repeated.
+ * A node that cannot read the marks of its store does not know the purges of other nodes: `isCurrent` is false from
+ * then on, and the store's buckets are not used, until the marks have been read again. Marks that are made during an
+ * outage take effect in this process at once and are saved when the store is back. A save that the store acknowledged
+ * and lost is repeated.
  */
 import type { Plan } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
@@ -18,15 +19,15 @@ import { MarkRows, maxMarksPerSave } from './mark-rows.ts'
 
 export interface MarksOptions {
   readonly clock: Clock
-  /** A mark is dropped this long after its `at`: what was fetched before is of no use to anybody by then. */
+  /** A mark is dropped this long after its `at`: buckets fetched before it have expired by then. */
   readonly retentionMs: number
-  /** Where marks are kept; without it they end with the process, as what they are about does. */
+  /** The cells for marks; without them marks end with the process, as do the buckets that they concern. */
   readonly cells?: Cells | undefined
   /** Of the store that has the cells: after it was open, marks are not current before they have been read again. */
   readonly breaker?: Pick<Breaker, 'transitions'> | undefined
-  /** The most marks in force; 1000 unless told. */
+  /** The most marks in force; 1000 by default. */
   readonly maxMarks?: number
-  /** Tells other threads what is in force now; resolves when they know. */
+  /** Sends the marks in force to other threads; resolves when they have them. */
   readonly onChange?: ((marks: readonly Mark[]) => Promise<void>) | undefined
 }
 
@@ -34,12 +35,12 @@ export interface MarksOptions {
 const pollMs = 1000
 /** How soon they are read again where that failed: until then the store's buckets are not used. */
 const retryMs = 250
-/** Marks that nobody has read for this long are not current, also where reading has not failed yet. */
+/** Marks that were not read for this long are not current, also where reading has not failed yet. */
 const maxUnreadMs = 5000
 /** How long a mark of this node that was seen in the store is looked for again: a replica that took over may not have it. */
 const watchedMs = 10 * 60_000
 
-/** What saving a mark takes at most, as a rule: one that is older when it is first seen was made by a clock that is behind. */
+/** The usual time to save a mark: an older one that is seen for the first time was made by a clock that is behind. */
 const savingMs = 500
 
 interface ReadMarks {
@@ -57,7 +58,7 @@ export class Marks {
   #nextLapse = Number.POSITIVE_INFINITY
   #timer = { cancel(): void {} }
   #isClosed = false
-  /** What is in force is known to all threads. */
+  /** Resolves when all threads have the marks in force. */
   #told: Promise<void> | undefined
   /** Marks that this node made, for as long as it must see to it that the store has them. */
   readonly #own = new Set<Mark>()
@@ -70,7 +71,7 @@ export class Marks {
     this.#rows = cells && new MarkRows({ cells, retentionMs })
   }
 
-  /** Reads what is kept, and listens for more from then on. */
+  /** Reads the stored marks, and follows changes from then on. */
   async load(): Promise<void> {
     if (this.#rows === undefined) return
     this.#isListening = true
@@ -105,7 +106,7 @@ export class Marks {
     return isKept
   }
 
-  /** Takes over what is in force in the thread that keeps the marks. */
+  /** Adopts the marks in force of the thread that keeps the marks. */
   follow(marks: readonly Mark[]): void {
     this.#set(marks)
   }
@@ -155,7 +156,7 @@ export class Marks {
     else {
       const before = this.#marks
       const made = this.#repeated(kept, began.at)
-      // What is no longer kept stays in force here: a row that is gone proves nothing.
+      // A mark that is no longer stored stays in force here: a missing row proves nothing.
       made.push(...this.#adopt([...kept, ...made]))
       for (const mark of made) this.#own.add(mark)
       await this.#told
@@ -194,7 +195,7 @@ export class Marks {
     return missing
   }
 
-  /** Returns what several marks had to be folded into, for want of room. */
+  /** Returns the marks that several had to be folded into, for want of room. */
   #adopt(incoming: readonly Mark[]): readonly Mark[] {
     if (incoming.length === 0) return []
     const before = this.#marks
@@ -220,7 +221,7 @@ export class Marks {
   }
 }
 
-/** What is said about the buckets of a plan. */
+/** The marks on the buckets of a plan. */
 export const marksOver = (
   { marks }: { readonly marks?: Pick<BackendMarks, 'marksFor'> },
   key: Key,
@@ -229,7 +230,7 @@ export const marksOver = (
 
 const none: readonly Mark[] = []
 
-/** The marks of one backend, as a lookup asks for them. */
+/** The marks of one backend, for lookups. */
 export class BackendMarks {
   readonly #backend: string
   readonly #dropLapsed: () => void
@@ -243,7 +244,7 @@ export class BackendMarks {
     this.#dropLapsed = dropLapsed
   }
 
-  /** What is said about the buckets of a question. Costs nothing while there are no marks. */
+  /** The marks on the buckets of a plan. Costs nothing while there are no marks. */
   marksFor(key: Key, plan: Plan): readonly BucketMark[] {
     const marks = this.marksAbout(plan)
     if (marks.length === 0) return noMarks
@@ -251,7 +252,7 @@ export class BackendMarks {
     return marks.map((mark) => bucketMarkOf(mark, question)).filter((mark) => mark !== undefined)
   }
 
-  /** Those that may concern a question. Those of other data sources need not be looked at: a watcher may write many. */
+  /** The marks that may concern a plan. Marks of other data sources are skipped: a watcher may write many. */
   marksAbout({ sources, knowsAllSources }: Pick<Plan, 'sources' | 'knowsAllSources'>): readonly Mark[] {
     if (this.#count === 0) return none
     this.#dropLapsed()
@@ -261,7 +262,7 @@ export class BackendMarks {
     return named.length === 0 ? this.#general : [...this.#general, ...named]
   }
 
-  /** Takes those that concern its backend. */
+  /** Selects the marks of its backend. */
   choose(marks: readonly Mark[]): void {
     const own = marks.filter(({ backend }) => backend === undefined || backend === this.#backend)
     const named = own.filter(({ source }) => source !== undefined)

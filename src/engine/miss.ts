@@ -1,4 +1,4 @@
-/** What a request is called that needs the database, and why it does. */
+/** The outcome and the reason of a request that needs the database. */
 import { type CoverageRun, countStates } from '../core/coverage-runs.ts'
 import type { MissReason } from '../core/decision.ts'
 import { countOf, type Intervals } from '../core/interval.ts'

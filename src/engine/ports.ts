@@ -1,4 +1,4 @@
-/** What the engine needs from the outside world: a database to ask and a client to stream to. */
+/** The engine's interfaces to the outside: a database to query and a client to stream to. */
 import type { HeaderList, WireRequest } from '../backends/backend.ts'
 import type { StaleReason } from '../core/decision.ts'
 
@@ -11,7 +11,10 @@ export interface ResponseHandler {
   /** After the last byte. Nothing is called after `end` or `failed`. */
   end(trailers: HeaderList): void
   failed(failure: Broken): void
-  /** The response broke off. Returns true where it may be asked for again: then another one comes, from its head on. */
+  /**
+   * The response was truncated. Returns true where the query may be repeated: then another response comes, from its
+   * head on.
+   */
   restart?(): boolean
 }
 
@@ -21,7 +24,7 @@ export interface Broken {
   readonly detail: string
 }
 
-/** `queue_full`: the database was not asked, because it has as many queries as it may have. */
+/** `queue_full`: the query was not sent, because the database has as many queries as it may have. */
 export type BrokenReason = Exclude<StaleReason, 'database_slow' | 'over_quota'>
 
 export interface UpstreamCall {
@@ -40,7 +43,7 @@ export interface Upstream {
 
 /** A client that takes an answer while it arrives. */
 export interface StreamTarget {
-  /** What the client would be sent by the database itself. */
+  /** The encoding that the database itself would send to the client. */
   readonly encoding: Encoding
   head(status: number, headers: HeaderList): void
   /** Returns false when the client is slower than the database. */
@@ -50,6 +53,6 @@ export interface StreamTarget {
   /** Calls back once, when everything written so far is on its way. */
   onDrain(resume: () => void): void
   end(): void
-  /** The answer cannot be completed: the connection is broken off, so that nobody takes it for whole. */
+  /** The answer cannot be completed: the connection is closed, so that the client does not take it for complete. */
   abort(): void
 }

@@ -1,4 +1,4 @@
-/** Nodes that share a far store act as one towards the database; what they cost it, and what faults do to that. */
+/** Nodes that share a far store act as one towards the database; their cost to it, and the effect of faults. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EngineRig, minuteMs, type Served } from '../testing/engine-rig.ts'
@@ -87,7 +87,7 @@ for (const lagMs of [0, 300]) {
       const [one, shared, apart] = [`1 apart ${lagMs}`, `${nodes} shared ${lagMs}`, `${nodes} apart ${lagMs}`]
       t.diagnostic(`one node ${queriesOf(one)}, shared ${queriesOf(shared)}, apart ${queriesOf(apart)}`)
       assert.ok(queriesOf(shared) <= 1.2 * queriesOf(one), `${queriesOf(shared)} of ${queriesOf(one)}`)
-      // Otherwise sharing would not be what saves them.
+      // Otherwise the savings would not come from sharing.
       assert.ok(queriesOf(apart) >= 0.75 * nodes * queriesOf(one), `${queriesOf(apart)} apart`)
     })
 

@@ -1,4 +1,4 @@
-/** Finds shapes by what people call them. */
+/** Finds shapes by the names that people use. */
 import type { ShapeRecord, Store } from '../stores/store.ts'
 import type { LearnedShape } from '../ttl/learned/learning.ts'
 

@@ -1,4 +1,4 @@
-/** The published rules, simulated: viewers of one rolling window, and what they cost the database. */
+/** The published rules, simulated: viewers of one rolling window, and their cost to the database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EngineRig, minuteMs, type Served } from '../testing/engine-rig.ts'
@@ -10,7 +10,7 @@ interface Case {
   readonly refreshMs?: number
   readonly lagMs?: number
   readonly coalescing?: boolean
-  /** One query asks for several intervals. */
+  /** One query has several intervals. */
   readonly several?: boolean
 }
 
@@ -84,7 +84,7 @@ const cases = {
 type CaseName = keyof typeof cases
 const names = Object.keys(cases) as CaseName[]
 
-/** Refreshes and minutes beat against each other: what one draw of phases gives is not what another gives. */
+/** Refreshes and minutes beat against each other: results depend on the draw of phases. */
 const seeds = [1, 3, 5]
 
 // Before the first test is registered: from then on the runner follows every promise, which costs ten times as much.
@@ -103,7 +103,7 @@ const worstQueryRate = (name: CaseName): number =>
   Math.max(...results[name].map((run) => perMinute(run.queries)))
 
 const hitShare = (name: CaseName): number => total(name, 'hits') / total(name, 'requests')
-/** Of all cells served, those that the database was not asked for. */
+/** The share of served cells that were not fetched. */
 const cachedShare = (name: CaseName): number =>
   1 - total(name, 'cells') / (total(name, 'requests') * windowCells)
 

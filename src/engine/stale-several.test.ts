@@ -1,4 +1,4 @@
-/** What is served in an outage where requests have several ranges, or ask for parts of buckets. */
+/** Stale serving in an outage, with requests for several ranges, or for parts of buckets. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minuteMs, type RigOptions, type Served } from '../testing/engine-rig.ts'
@@ -19,7 +19,7 @@ interface Rows {
 }
 const read = (text: string): Rows => JSON.parse(text) as Rows
 
-/** What is served is what the database would say about these ranges, and what is missing is told in both places. */
+/** The served ranges equal the database's response, and the missing ranges are reported in both places. */
 function serves(rig: RangesRig, { decision, text }: Served, ranges: readonly Range[]): void {
   assert.equal(decision.outcome, 'stale')
   assert.deepEqual(read(text).rows, read(rig.truthRanges(ranges)).rows)
@@ -81,7 +81,7 @@ test('several ranges are served up to the first bucket that is not known', async
     [1420, 1440],
   ])
   assert.equal(served.decision.missing, `${minuteOf(rig, 1440)}/${minuteOf(rig, 1442)}`)
-  // What was never asked for is not missing because of the outage.
+  // A range that was never requested is not missing because of the outage.
   const more = await rig.askRanges([
     [10, 20],
     [30, 40],
@@ -138,7 +138,7 @@ test('a slow database: the whole buckets after the patience, fresh as they are',
   assert.deepEqual(read(served.text).rows, read(rig.truthRanges([[1401, 1420]])).rows)
 })
 
-/** A store forgets nothing here; what is never stored is what was empty and not settled. */
+/** A store forgets nothing here; only empty unsettled buckets are never stored. */
 test('buckets that no fetch asked for are not taken for empty', async () => {
   // No data since 1432.
   const rig: RangesRig = await newRig({
@@ -166,7 +166,7 @@ test('a fetch of edges says nothing about the buckets between them', async () =>
     valueAt: (start) => ((start - rig.start) / minuteMs < 1432 ? 1 : undefined),
   })
   await rig.askRanges([[1420, 1430]])
-  // The bucket before the tail edge is asked for by a query that fails, the edges by one that does not.
+  // The bucket before the tail edge is fetched by a query that fails, the edges by one that does not.
   rig.database.lagMs = 100
   const whole = rig.askRanges([[1420, 1434]])
   await rig.clock.advance(1)

@@ -1,4 +1,4 @@
-/** What may still be served when the database does not answer: buckets within `max stale`, up to the outage. */
+/** Stale serving when the database does not answer: buckets within `max stale`, up to the outage. */
 
 import type { HeaderList, Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
@@ -18,7 +18,7 @@ import { marksOver } from './marks.ts'
 import { partsOf, readRuns, withOneFrame } from './stored.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
 
-/** What is stored and may be served although it is stale. */
+/** Stored panes that may be served although they are stale. */
 export interface Usable {
   readonly panes: readonly Pane[]
   readonly headers: HeaderList
@@ -31,8 +31,8 @@ export interface Why {
 }
 
 /**
- * Undefined where nothing stored may be served. What lies in this process is usually enough, because it holds whatever was
- * served lately; where it is not, the far tier is asked.
+ * Undefined where nothing stored may be served. The memory of this process is usually enough, because it holds recently
+ * served buckets; otherwise the far tier is queried.
  */
 export async function findStale(options: IntervalCacheOptions, trip: Trip): Promise<Usable | undefined> {
   const { store } = options
@@ -99,7 +99,7 @@ function servable({ whole, edges }: Plan): Intervals {
   return end === undefined ? whole : whole.filter(({ from }) => from < end.from)
 }
 
-/** What was asked for before the beginning of the answer, and what behind its end. */
+/** The requested ranges before the beginning of the answer and behind its end. */
 function noteMissing(decision: Decision, plan: Plan, known: Interval): void {
   const asked = askedBy(plan)
   const outside = [
@@ -146,8 +146,8 @@ interface StaleRun {
 }
 
 /**
- * The longest usable beginning of a window. Undefined where there is none, or where what is missing behind it is
- * more than the outage explains: its oldest bucket must have ended no longer than `max stale` ago.
+ * The longest usable beginning of a window. Undefined where there is none, or where more is missing behind it than the
+ * outage explains: its oldest bucket must have ended no longer than `max stale` ago.
  */
 function usableBeginning(whole: Intervals, panes: readonly Pane[], rules: StaleRules): StaleRun | undefined {
   let staleForMs = Number.NEGATIVE_INFINITY
@@ -189,11 +189,11 @@ function latenessOf(clock: EpochMs, bucket: number, rules: StaleRules): number {
   if (mark?.kind === 'purge') return Number.NaN
   // The database forbids serving it once it is not fresh (must-revalidate, proxy-revalidate, s-maxage).
   if ((lateness >= 0 || mark !== undefined) && mustRevalidate(clock)) return Number.NaN
-  // What was marked as changed was fresh until then at most: nobody may take it for a hit.
+  // A bucket that was marked as changed was fresh until then at most: it must not count as a hit.
   return mark === undefined ? lateness : Math.max(lateness, now - mark.at, 0)
 }
 
-/** What a witness vouched for until the outage was fresh until then. */
+/** A bucket that a witness vouched for until the outage was fresh until then. */
 function freshUntil(clock: EpochMs, bucket: number, { grid, policy, vouched }: StaleRules): EpochMs {
   const expiry = expiryOf(clock, bucket, { grid, policy })
   const isSettled = fetchedAtOf(clock) - endOf(grid, bucket) >= policy.settledAgeMs

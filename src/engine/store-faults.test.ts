@@ -13,7 +13,7 @@ const windowCells = 60
 const lagMs = 100
 const phaseMs = 2 * minuteMs
 
-/** What the store does while the fault lasts; the argument is how long it has lasted. */
+/** The behaviour of the store during the fault; the argument is the time since its begin. */
 type Fault = Pick<AsynchronousOptions, 'maxDelayMs' | 'failures' | 'throws' | 'shortReads' | 'lostWrites'>
 
 interface Result {

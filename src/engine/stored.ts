@@ -1,15 +1,15 @@
-/** Reading the store and taking panes from what it gave: late, failing and sloppy stores end here. */
+/** Reads the store and validates its panes: late, failing and sloppy stores are handled here. */
 import { contains, hullOf, type Interval, type Intervals } from '../core/interval.ts'
 import { clockOf, type Pane, slice } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
 import type { Found, MaybePromise } from '../stores/store.ts'
 
-/** A store is asked so often at once; of more runs, what lies between them is read too. */
+/** The most concurrent reads of a store; with more runs, the buckets between them are read too. */
 const maxReads = 16
 
 /**
- * What is stored of several runs: what lies between them may be long, and what a near tier has not is looked for in a far
- * one. Of no run, nothing.
+ * The stored panes of several runs: the buckets between them may be many, and every absent one is looked for in a far
+ * tier. For no runs, nothing.
  */
 export function readRuns(
   runs: Intervals,
@@ -24,7 +24,7 @@ export function readRuns(
     : together(all as (Found | undefined)[])
 }
 
-/** What fails at once fails like what fails later: the others are heard to their end. */
+/** An exception becomes a rejection: the other reads continue to their end. */
 function attempt<T>(action: () => MaybePromise<T>): MaybePromise<T> {
   try {
     return action()

@@ -34,7 +34,7 @@ export class Tee {
     return this.#hasBegun
   }
 
-  /** Whether somebody is given the response as it arrives. */
+  /** Whether a client receives the response as it arrives. */
   get isOpen(): boolean {
     return this.#target !== undefined && this.#head !== undefined && !this.#isOver
   }
@@ -80,7 +80,7 @@ export class Tee {
     return this.#target!.write(chunk)
   }
 
-  /** Calls back once, when the client has taken what was written. */
+  /** Calls back once, when the client has read the written bytes. */
   onDrain(resume: () => void): void {
     this.#target?.onDrain(resume)
   }

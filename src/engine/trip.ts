@@ -1,4 +1,4 @@
-/** What the engine is made of, what it is asked, what it answers, and what a request carries from step to step. */
+/** The options of the engine, its requests and answers, and the state that a request carries from step to step. */
 import type { Backend, HeaderList, Plan, Recomposed } from '../backends/backend.ts'
 import type { Budget } from '../core/budget.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
@@ -23,7 +23,7 @@ import type { ShadowLog } from './shadow/log.ts'
 import type { Witness } from './witness.ts'
 
 export interface IntervalCacheOptions {
-  /** What this database is called: two of one kind share no keys. */
+  /** The name of this database: two of one kind share no keys. */
   readonly name: string
   readonly backend: Backend
   readonly store: Store
@@ -36,35 +36,35 @@ export interface IntervalCacheOptions {
   readonly maxStaleMs: number
   /** How long a request that could be answered stale waits for a database that is slow, and one that is down. */
   readonly patienceMs: { readonly slow: number; readonly down: number }
-  /** What was purged or has changed since it was fetched; nothing unless told. */
+  /** Purges and changes since the fetch; none by default. */
   readonly marks?: Pick<BackendMarks, 'marksFor'>
-  /** Keeps settled buckets fresh of which it knows that they have not changed; nothing unless told. */
+  /** Keeps settled buckets fresh that are known to be unchanged; none by default. */
   readonly witness?: Pick<Witness, 'vouchedFor'> | undefined
-  /** Learns about the data, where a policy may ask for that. */
+  /** Learns about the data, where a policy needs that. */
   readonly learning?: Learning | undefined
   /** Puts a mark in force: changes that a sentinel finds are marked. Without it, no sentinels are sent. */
   readonly mark?: ((mark: Mark) => unknown) | undefined
-  /** How often buckets are asked for again to see whether they have changed; `usualProbes` unless told. */
+  /** How often buckets are fetched again to see whether they have changed; `usualProbes` by default. */
   readonly probes?: ProbeOptions | undefined
   /** How long a store may take to read or write before the request goes on without it. */
   readonly storeTimeoutMs: number
   /** Hears of every query to the database when it is over, before its result is used. Must not throw. */
   readonly onFetch?: (fetched: FetchOver) => void
-  /** Where shadow mode writes down what it finds; without one it keeps its own. */
+  /** The log of shadow mode; its own by default. */
   readonly shadowLog?: ShadowLog
   /** Where other threads or nodes fetch for the same store. */
   readonly claims?: Claims
-  /** Shared by all databases of a process; one of its own unless told. */
+  /** Shared by all databases of a process; one of its own by default. */
   readonly backlog?: Backlog | undefined
-  /** Off only to measure what it is worth. */
+  /** Off only to measure its effect. */
   readonly coalescing: boolean
-  /** Whether settled buckets are fetched before they lapse, without a client that waits. Off only to see what requests alone do. */
+  /** Whether settled buckets are fetched before they lapse, in the background. Off only to measure requests alone. */
   readonly refreshesAhead?: boolean
 }
 
 /** Mean times between two probes of one backend and thread: where there are N threads, N times as long in each. */
 export interface ProbeOptions {
-  /** Single buckets, which measure how many of those that clients are shown are out of date. */
+  /** Single buckets, which measure the share of served buckets that is out of date. */
   readonly sampleEveryMs: number
   /** Four settled neighbours, which show corrections of many buckets at once. */
   readonly sentinelEveryMs: number
@@ -85,7 +85,7 @@ export interface CacheRequest {
   readonly identity: string
   /** How the identity was found: which headers all requests with the same identity agree in. */
   readonly partition: Identity
-  /** What the client demands of stored answers (request Cache-Control). */
+  /** The client's demands of stored answers (request Cache-Control). */
   readonly demands: Demands
   /** Where a full miss is streamed to; without one the answer is returned whole. */
   readonly target?: StreamTarget
@@ -97,7 +97,7 @@ export interface CacheRequest {
   readonly meter?: CostMeter | undefined
 }
 
-/** Whoever waits for the answer. */
+/** The client that waits for the answer. */
 export interface Client {
   /** True once the connection was closed before the answer was complete. */
   readonly isGone: boolean
@@ -116,7 +116,7 @@ export type Answer =
       readonly kind: 'panes'
       readonly headers: HeaderList
       readonly body: Recomposed
-      /** What the body is made of, where it is made of nothing else: equal panes give equal bytes. */
+      /** The panes of the body, where it consists of nothing else: equal panes give equal bytes. */
       readonly panes?: readonly Pane[]
     }
   /** An answer that is kept as a whole. Equal tags mean equal bodies. */
@@ -141,13 +141,13 @@ export interface Trip {
   readonly decision: Decision
   readonly policy: TtlPolicy
   readonly maxStaleMs: number
-  /** Told what a refetch reveals, where the policy learns. */
+  /** Observes refetches, where the policy learns. */
   readonly learning: RefetchObserver | undefined
   /** A pane with the frame that the database answers in, once stored ones turned out to have another. */
   frame?: Pane
   /** How often it has looked again because another thread or node was fetching. */
   looks?: number
-  /** It waited for what was fetched from then on, and accepts it even if its TTL ran out meanwhile. */
+  /** It waited for buckets fetched from then on, and accepts them even if their TTL expired meanwhile. */
   acceptFrom?: EpochMs
   /** Set where the client has no quota for the query of this request. */
   overQuota?: OverQuota

@@ -1,4 +1,4 @@
-/** The wall clock is set by people and by NTP: what is fetched afterwards counts, whatever it was before. */
+/** The wall clock is set by people and by NTP: buckets fetched afterwards count, whatever the clock was before. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EngineRig, minuteMs } from '../testing/engine-rig.ts'

@@ -1,4 +1,4 @@
-/** What a witness vouches for at this moment, as a lookup asks for it. Who looks at the data is proxy/witness.ts. */
+/** The current statements of a witness, for lookups. The segments are polled in proxy/upstream/witness.ts. */
 import type { Plan } from '../backends/backend.ts'
 import {
   type Vouched,
@@ -12,7 +12,7 @@ import {
 export class Witness {
   #vouched: Vouched | undefined
 
-  /** Takes over what was seen last, by this thread or another one. */
+  /** Adopts the last view, of this thread or another one. */
   follow(vouched: Vouched): void {
     this.#vouched = vouched
   }
@@ -21,7 +21,7 @@ export class Witness {
     return this.#vouched
   }
 
-  /** Undefined where it has nothing to say about the buckets of a plan. */
+  /** Undefined where it has no statement about the buckets of a plan. */
   vouchedFor(plan: Plan): VouchedBuckets | undefined {
     return this.#vouched && vouchedBuckets(this.#vouched, plan)
   }
@@ -32,7 +32,7 @@ export class Witness {
   }
 }
 
-/** For the rules of a lookup: asked only where it matters. */
+/** For the rules of a lookup: called only where it matters. */
 export const vouchedOver = (
   { witness }: { readonly witness?: Pick<Witness, 'vouchedFor'> | undefined },
   plan: Plan,

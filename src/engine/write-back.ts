@@ -1,4 +1,4 @@
-/** What of fetched panes is stored, and with which record. */
+/** Selects the fetched panes to store, and their record. */
 
 import type { Backend, HeaderList, Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
@@ -18,7 +18,7 @@ import { marksOver } from './marks.ts'
 import { partsOf } from './stored.ts'
 import type { IntervalCacheOptions, Trip } from './trip.ts'
 
-/** What the headers of an answer permit, and, where that is nothing, why: the client that asked is told. */
+/** The permissions of an answer's headers and, where storing is forbidden, the reason: it is reported to the client. */
 export function termsFor(
   { plan, request, decision }: Trip,
   { capabilities }: Pick<Backend, 'capabilities'>,
@@ -52,7 +52,7 @@ export async function writeBack(
   // Without any bucket it is still worth knowing that they were empty.
   if (worthKeeping.length === 0) parts.push(slice(first, { from: first.from, to: first.from }))
   const record = recordOf(options, key)
-  // What lies in this process is stored in this turn: a client that asks again finds it.
+  // The memory of this process is written in this turn: a repeated request finds it.
   const known = record instanceof Promise ? await record : record
   const emptyEnds = knownEmpty(known?.emptyEnds, whole, {
     runs: subtractAll(whole, worthKeeping),
@@ -80,7 +80,7 @@ export async function writeBack(
   }
 }
 
-/** A store that fails or is late costs what was known of empty buckets. */
+/** A store that fails or is late costs the knowledge of empty buckets. */
 function recordOf(
   { store, clock, storeTimeoutMs }: IntervalCacheOptions,
   key: Key,
@@ -96,7 +96,7 @@ function recordOf(
 /** Views of one question end at different times, but seldom at many. */
 const maxEmptyEnds = 8
 
-/** What was known of other buckets, and what is known of those that were fetched now, the newest last. */
+/** Earlier knowledge of other buckets, and the knowledge of the buckets fetched now, the newest last. */
 function knownEmpty(
   known: readonly EmptyEnd[] | undefined,
   fetched: Intervals,
@@ -108,7 +108,7 @@ function knownEmpty(
   return [...older, ...runs.map(({ from, to }) => ({ from, to, at }))].slice(-maxEmptyEnds)
 }
 
-/** What was purged while it was being fetched would be ignored at the next lookup anyway. */
+/** A bucket that was purged during its fetch would be ignored at the next lookup anyway. */
 function withoutPurged(pane: Pane, marks: readonly BucketMark[]): readonly Pane[] {
   if (marks.length === 0) return [pane]
   const parts: Pane[] = []

@@ -1,6 +1,6 @@
 /**
- * The engine as a library: answers a Web `Request` from the interval cache and asks the database with `fetch`. What is not a
- * query of the database is passed on. Read `handle` from top to bottom.
+ * The engine as a library: answers a Web `Request` from the interval cache and queries the database with `fetch`. A
+ * request that is not a query of the database is forwarded. Read `handle` from top to bottom.
  */
 import type { Backend, Bypass, HeaderList, Plan, Recomposed, WireRequest } from '../backends/backend.ts'
 import { Budget, spareOf } from '../core/budget.ts'
@@ -29,15 +29,15 @@ export interface FetchHandlerOptions {
   /** The database's URL; its path goes before that of every request. */
   readonly upstream: string
   readonly backend: Backend
-  /** The ladder unless told. */
+  /** The ladder by default. */
   readonly policy?: TtlPolicy
-  /** Memory within `limits.memoryBytes` unless told. The caller closes it. */
+  /** Memory within `limits.memoryBytes` by default. The caller closes it. */
   readonly store?: Store
-  /** Who may share answers; equal credentials, cookies and tenants unless told. */
+  /** The identity partition of a request; by default equal credentials, cookies and tenants share answers. */
   readonly identity?: Identity
   /** Those of connections and listeners are not used: they are the caller's. */
   readonly limits?: Partial<Limits>
-  /** Asks the database; the runtime's own unless told. */
+  /** Queries the database; the runtime's own by default. */
   readonly fetch?: typeof fetch
   readonly clock?: Clock
   /** Part of every key: handlers for different databases that share a store have different names. */
@@ -135,7 +135,7 @@ class Handler {
   }
 
   async #plan(wire: WireRequest): Promise<Plan | Bypass<string>> {
-    // Only the first requests wait: later, what the database is gets asked in the background.
+    // Only the first requests wait: later, the database is detected again in the background.
     this.#asked ??= this.#flavour.ask(wire.headers)
     await this.#asked
     const flavour = () => this.#flavour.noteRequest(wire.headers)

@@ -1,4 +1,7 @@
-/** The database, asked with `fetch`, which undoes content encodings: bodies arrive decoded, and without the headers about that. */
+/**
+ * The database, queried with `fetch`, which undoes content encodings: bodies arrive decoded, and without the headers
+ * about that.
+ */
 import type { HeaderList, WireRequest } from '../backends/backend.ts'
 import type { Clock, Timer } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
@@ -106,7 +109,7 @@ class FetchCall implements UpstreamCall {
 
   async run(): Promise<void> {
     let broken = await this.#attempt()
-    // A response that broke off is asked for once more, where the handler has not passed on any of it.
+    // A truncated response is requested once more, where the handler has not forwarded any of it.
     const isRepeatable = broken !== undefined && this.#hasBegun && !this.#isOver
     if (isRepeatable && this.#handler.restart?.() === true) broken = await this.#attempt()
     if (broken !== undefined && this.#finish()) this.#handler.failed(broken)
@@ -162,14 +165,14 @@ export function headersOf(list: HeaderList): Headers {
   return headers
 }
 
-/** Those of the database, without what described the bytes that `fetch` has decoded. */
+/** The headers of the database, without the headers that described the encoded bytes. */
 export function responseHeaders({ headers }: Response): string[] {
   return endToEnd([...headers].flat(), headers.has('content-encoding') ? ofEncodedBytes : undefined)
 }
 
 const ofEncodedBytes = new Set(['content-encoding', 'content-length'])
 
-/** `fetch` says only that it failed; its cause says why. */
+/** `fetch` reports only that it failed; its cause has the reason. */
 export function messageOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   if (!(cause instanceof Error)) return String(cause)

@@ -60,7 +60,7 @@ export class Account {
     return shards.length === 0 ? this.#never(consume) : this.#chargeOneOf(shards, consume)
   }
 
-  /** What is left in all rows together. */
+  /** The remaining tokens of all rows together. */
   status(): MaybePromise<EntityStatus> {
     const peeks = this.#shares.map((_, shard) =>
       this.#terms.cells.take(this.#idOf(shard), this.#takeOf(shard, 'peek', {})),

@@ -1,7 +1,8 @@
 /**
- * Who changed which limits, when, and what they were before. A row is written before the change is made, and taken back where
- * the change was not made: a change without its row cannot happen. Where the process ends in between, or the store does not say what
- * came of a change, the row stays. Rows are kept for 90 days, in one partition per month.
+ * The audit log of limits: author, time, change and previous value. A row is written before the change is made, and
+ * removed where the change was not made: a change without its row cannot happen. Where the process ends in between, or
+ * the store does not report the result of a change, the row stays. Rows are kept for 90 days, in one partition per
+ * month.
  */
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { newUuid } from '../core/uuid.ts'
@@ -11,7 +12,7 @@ import type { Limit } from './limit.ts'
 export const auditActions = ['limits_set', 'limits_deleted', 'parent_set', 'parent_deleted'] as const
 export type AuditAction = (typeof auditActions)[number]
 
-/** Who asks for a change. The name is what they say it is: nobody checks it. */
+/** The author of a change. The name is given by the client and not verified. */
 export interface Author {
   readonly by: string
   /** The address that the request came from. */

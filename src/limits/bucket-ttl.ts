@@ -8,13 +8,14 @@ export interface BucketTtlOptions {
   readonly source: LimitSource
   /** Times the longest time to fill. 0 and less keep rows for ever. */
   readonly multiplier?: number
-  /** Tokens that are left, of each limit or by its name; below 0 in debt. Full unless told. */
+  /** Remaining tokens, of each limit or by its name; below 0 in debt. Full by default. */
   readonly level?: number | Readonly<Record<string, number>>
 }
 
 /**
- * Seconds: at least 1, at least `multiplier` times what the slowest limit takes to fill, and at least what it takes to be
- * full from `level`, so that no debt is forgotten. `none` where rows are kept: an entity that has limits of its own.
+ * Seconds: at least 1, at least `multiplier` times the time that the slowest limit takes to fill, and at least the time
+ * until it is full from `level`, so that no debt is forgotten. `none` where rows are kept: an entity that has limits of
+ * its own.
  */
 export function bucketTtlSeconds(
   limits: readonly Limit[],

@@ -1,4 +1,7 @@
-/** What one permit has taken from one row: adjustments and the refund go to this row, whatever the limits are by then. */
+/**
+ * The tokens that one permit has taken from one row: adjustments and the refund go to this row, whatever the limits are
+ * by then.
+ */
 import type { BucketLimit, CellId, Cells, LimitCost } from '../stores/cells.ts'
 import type { MaybePromise } from '../stores/store.ts'
 import { andThen, orElse } from './maybe.ts'
@@ -30,7 +33,7 @@ export class ChargedRow {
     return this.#inTurn((charged) => [...charged].map(([name, taken]) => ({ name, cost: -taken })))
   }
 
-  /** One change after the other: what is given back depends on what was taken before. */
+  /** One change after the other: a refund depends on the tokens taken before. */
   #inTurn(costsFrom: (charged: ReadonlyMap<string, number>) => readonly LimitCost[]): MaybePromise<void> {
     this.#charged ??= new Map(this.#costs.map(({ name, cost }) => [name, cost]))
     const charged = this.#charged
@@ -39,8 +42,8 @@ export class ChargedRow {
   }
 
   /**
-   * A change that fails is lost, and the request goes on. What is taken counts once it is known to be taken and what is given
-   * back as soon as it is sent, so that a permit never gives back more than it took.
+   * A change that fails is lost, and the request continues. Tokens count as taken once the store has confirmed it, and
+   * as returned as soon as the refund is sent, so that a permit never returns more than it took.
    */
   #change(charged: Map<string, number>, changes: readonly LimitCost[]): MaybePromise<void> {
     const costs = changes.filter(({ cost }) => cost !== 0)

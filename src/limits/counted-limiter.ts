@@ -33,7 +33,7 @@ class UsagePermit implements Permit {
   readonly #permit: Permit
   readonly #request: AcquireRequest
   readonly #usage: UsageCounter
-  /** What adjustments have added; undefined before the first. */
+  /** The tokens that adjustments have added; undefined before the first. */
   #adjusted: Map<string, number> | undefined
   #isRefunded = false
 

@@ -19,7 +19,7 @@ export class CountedLimits {
     this.#multiplier = multiplier
   }
 
-  /** The limits as each shard counts them: as many as are asked for, unless a share would be empty. */
+  /** The limits as each shard counts them: as many as requested, unless a share would be empty. */
   shares(asked: number): readonly (readonly BucketLimit[])[] {
     let shares = this.#shares.get(asked)
     if (shares === undefined) {

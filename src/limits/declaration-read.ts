@@ -90,7 +90,7 @@ function limitIn(given: unknown, where: string): Limit {
   const fields = mapIn(given, where, limitFields)
   const { name, capacity, refill = capacity, refillAmount = refill, every = '60s' } = fields
   const { refillPeriodSeconds = secondsIn(every, where) } = fields
-  // What is no whole number is found when the whole set is checked.
+  // Values that are not whole numbers are found when the whole set is checked.
   return { name, capacity, refillAmount, refillPeriodSeconds } as Limit
 }
 

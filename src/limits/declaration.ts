@@ -1,6 +1,6 @@
 /**
- * Limits as a declaration says they should be, and what has to change for that. Only what a declaration has set before is
- * changed or removed: what was set in another way is reported and stays, unless the declaration adopts it.
+ * Limits as a declaration defines them, and the changes needed to reach them. Only limits that a declaration has set
+ * before are changed or removed: limits set in another way are reported and stay, unless the declaration adopts them.
  */
 import type { Author } from './audit.ts'
 import type { LimitEdit } from './edit.ts'

@@ -1,4 +1,6 @@
-/** One change of stored limits or of a parent: whether it is valid, what it makes of a row, and how the audit describes it. */
+/**
+ * One change of stored limits or of a parent: its validity, its effect on a row, and its description in the audit log.
+ */
 import type { AuditRecord, Author } from './audit.ts'
 import type { Limit } from './limit.ts'
 import { areSameLimits, limitsMistake, nameMistake } from './names.ts'
@@ -8,7 +10,7 @@ import { type LimitRow, type LimitTarget, type StoredSet, setNameOf, targetMista
 export interface LimitEdit extends LimitTarget {
   readonly limits?: readonly Limit[] | null
   readonly parent?: string | null
-  /** Made by a declaration: it leaves alone what others have set, unless it `adopts` it. */
+  /** Made by a declaration: it does not change limits that others have set, unless it `adopts` them. */
   readonly isManaged?: boolean
   readonly adopts?: boolean
 }

@@ -10,7 +10,7 @@ const periods = [
 
 export const limitForm = 'name:rate[/sec|/min|/hour|/day][:burst]'
 
-/** A rate is one of a minute unless told. Names and sizes are checked where limits are stored. */
+/** The period of a rate is a minute by default. Names and sizes are checked where limits are stored. */
 export function readLimitText(text: string): Limit | { readonly mistake: string } {
   const [, name, rate, unit = 'min', burst] = /^([^:]+):(\d+)(?:\/([a-z]+))?(?::(\d+))?$/.exec(text) ?? []
   const period = periods.find(([each]) => each === unit)

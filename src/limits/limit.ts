@@ -37,7 +37,7 @@ export interface AcquireRequest {
   readonly limits?: readonly Limit[]
 }
 
-/** What is left of one limit. Tokens; `available` is below 0 in debt. */
+/** The remaining tokens of one limit; `available` is below 0 in debt. */
 export interface LimitStatus {
   readonly limit: Limit
   readonly available: number
@@ -58,7 +58,10 @@ export interface Permit {
   refund(): MaybePromise<void>
 }
 
-/** `never`: more was asked for than the bucket can hold. `unavailable`: the store failed, and the limiter blocks then. */
+/**
+ * `never`: the request exceeds the capacity of the bucket. `unavailable`: the store failed, and the limiter blocks
+ * then.
+ */
 export type RefusalCause = 'exceeded' | 'never' | 'unavailable'
 
 export interface Refusal {
@@ -73,7 +76,7 @@ export interface Refusal {
 export interface Limiter {
   /** At once where the cells are in this process and the limits are known. Never rejects. */
   acquire(request: AcquireRequest): MaybePromise<Permit | Refusal>
-  /** What is left, without taking. Undefined where no limits are configured. */
+  /** The remaining tokens, without taking any. Undefined where no limits are configured. */
   status(entity: string, resource: string): MaybePromise<EntityStatus | undefined>
 }
 

@@ -26,11 +26,11 @@ export interface LimiterOptions {
   readonly resolver?: LimitResolver
   /** A row is kept this many times the longest time to fill (7). 0 and less keep rows for ever. */
   readonly multiplier?: number
-  /** What a request gets while the store or the resolver fails: a degraded permit (`allow`, the default), or a refusal. */
+  /** The result while the store or the resolver fails: a degraded permit (`allow`, the default), or a refusal. */
   readonly onUnavailable?: 'allow' | 'block'
   /**
-   * In how many rows an entity is counted (1): for entities with more requests than one row carries. Capacity and refill are
-   * divided, so that one request can ask for no more than the share of a row.
+   * In how many rows an entity is counted (1): for entities with more requests than one row carries. Capacity and
+   * refill are divided, so that one request can take no more than the share of a row.
    */
   readonly shards?: number | ((entity: string, resource: string) => number)
   /** Rows are kept up to this many seconds longer (0), so that those made together are not collected together. */

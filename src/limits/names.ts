@@ -1,6 +1,6 @@
 /**
- * Names and limits that the registry accepts. `#` separates the parts of keys in the store, so no name may contain it. The limiter
- * counts for more entities than these: what cannot be named here has the limits of its resource.
+ * Names and limits that the registry accepts. `#` separates the parts of keys in the store, so no name may contain it.
+ * The limiter counts for more entities than these: an entity with another name has the limits of its resource.
  */
 import type { Limit } from './limit.ts'
 import { problemOf } from './token-bucket.ts'
@@ -49,7 +49,10 @@ const articles: Readonly<Record<NameKind, string>> = {
 /** A cheap test for names that come with requests: longer ones are not looked up, and never kept as keys. */
 export const isEntityLength = (name: string): boolean => name.length <= rules.entity.maxLength
 
-/** Why these limits cannot be stored, as a sentence; undefined where they can. Names may come from anybody: it is bounded. */
+/**
+ * Why these limits cannot be stored, as a sentence; undefined where they can. Names may come from any client: the
+ * sentence is bounded.
+ */
 export const limitsMistake = (limits: readonly Limit[]): string | undefined =>
   problemOf(limits)?.slice(0, maxSentenceLength)
 

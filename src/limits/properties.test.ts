@@ -1,4 +1,4 @@
-/** What holds for any limits, any times and any concurrency. */
+/** Laws for any limits, any times and any concurrency. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -16,7 +16,7 @@ const limitOf = (name: string): fc.Arbitrary<Limit> =>
 const limitsArbitrary = fc.tuple(limitOf('a'), limitOf('b'))
 const asked = { entity: 'e', resource: 'r' }
 
-/** What a step does: waits, then sends some requests at once. */
+/** A step waits, then sends some requests at once. */
 const steps = fc.array(
   fc.record({
     waitMs: fc.oneof(fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 20_000 })),
@@ -32,7 +32,7 @@ interface Admission {
   readonly tokens: Readonly<Record<string, number>>
 }
 
-/** No window may hold more than the capacity and what is credited in it. */
+/** No window may admit more than the capacity plus the credit of the window. */
 function checkWindows(limit: Limit, history: readonly Admission[]): void {
   for (let first = 0; first < history.length; first++) {
     let sum = 0

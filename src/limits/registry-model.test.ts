@@ -102,7 +102,7 @@ test('on a store that fails, a change that is acknowledged holds, and every chan
         if (outcome.ok) apply(model, step)
         else {
           assert.equal(outcome.reason, 'unavailable')
-          // It may have been made or not: the store says.
+          // It may have been made or not: the store decides.
           share = 0
           const row = (await registry.list()).find(
             ({ entity, resource }) =>

@@ -1,7 +1,7 @@
 /**
- * Stored limits as cells, all in one partition, so that they can be listed: one row for the system, one per resource, one per
- * entity. The row of an entity has its default limits, its limits per resource, and its parent, so that one read finds
- * everything that is said about it. Rows are kept until they are removed: they have no collection time.
+ * Stored limits as cells, all in one partition, so that they can be listed: one row for the system, one per resource,
+ * one per entity. The row of an entity has its default limits, its limits per resource, and its parent, so that one
+ * read finds all of them. Rows are kept until they are removed: they have no collection time.
  */
 import type { Cell, CellDraft, CellId } from '../stores/cells.ts'
 import type { Limit, LimitSource } from './limit.ts'
@@ -79,7 +79,7 @@ export function draftOf(row: LimitRow): CellDraft {
 const tupleOf = ({ name, capacity, refillAmount, refillPeriodSeconds }: Limit) =>
   [name, capacity, refillAmount, refillPeriodSeconds] as const
 
-/** What this version does not understand is left out: limits that cannot be read must not refuse anybody. */
+/** Limits that this version does not understand are ignored: unreadable limits must not refuse a client. */
 export function rowIn(cell: Cell | undefined): LimitRow | undefined {
   if (cell === undefined) return undefined
   try {

@@ -1,7 +1,8 @@
 /**
- * The limits that are in force: entity at a resource > entity > resource > system. The first of these levels that has limits
- * replaces all below it. The configuration gives limits of the system and of resources; those that are stored at the same level
- * replace them. Changes made through this registry hold at once here, and elsewhere when the cached row has expired.
+ * The limits that are in force: entity at a resource > entity > resource > system. The first of these levels that has
+ * limits replaces all below it. The configuration gives limits of the system and of resources; stored limits of the
+ * same level replace them. Changes made through this registry take effect at once here, and elsewhere when the cached
+ * row has expired.
  */
 import { type Clock, systemClock } from '../core/clock.ts'
 import { type Cell, type CellId, type Cells, unchangedSince } from '../stores/cells.ts'
@@ -32,11 +33,11 @@ export interface BaseLimits {
 
 export interface RegistryOptions {
   readonly clock?: Clock
-  /** Asked at every resolution, so that a reload takes effect at once. None, unless told. */
+  /** Called at every resolution, so that a reload takes effect at once. None by default. */
   readonly base?: () => BaseLimits
-  /** How long a row is used after it was read; 60 s unless told. 0: every resolution reads. */
+  /** How long a row is cached; 60 s by default. 0: every resolution reads. */
   readonly cacheTtlMs?: number
-  /** The most entities whose rows are remembered; 10 000 unless told. */
+  /** The most entities whose rows are cached; 10 000 by default. */
   readonly maxCached?: number
   /** Called after a change was made, or may have been: other caches in this process are to forget the row. */
   readonly onChange?: ((target: LimitTarget) => MaybePromise<void>) | undefined
@@ -47,8 +48,8 @@ export type ChangeOutcome =
   | { readonly ok: false; readonly reason: ChangeRefusal; readonly sentence: string }
 
 /**
- * `unmanaged`: a declaration does not touch what others have set. `busy`: others were faster each time. `unavailable`: the store
- * failed, and the change may have been made.
+ * `unmanaged`: a declaration does not change limits that others have set. `busy`: others were faster each time.
+ * `unavailable`: the store failed, and the change may have been made.
  */
 export type ChangeRefusal = 'invalid' | 'unmanaged' | 'too_large' | 'busy' | 'unavailable'
 
@@ -120,7 +121,7 @@ export class LimitRegistry implements LimitResolver {
     return read.sort((a, b) => rankOf(a) - rankOf(b))
   }
 
-  /** The limits of the configuration, below what is stored. */
+  /** The limits of the configuration, which stored limits override. */
   get base(): BaseLimits {
     return this.#base()
   }
@@ -171,7 +172,7 @@ export class LimitRegistry implements LimitResolver {
     return outcome.reason === 'condition' ? 'lost' : 'too_large'
   }
 
-  /** There are two generations: what a parent's parent may take would never be asked. */
+  /** There are two generations: the limits of a parent's parent would never be applied. */
   async #parentMistake({ parent }: LimitEdit): Promise<string | undefined> {
     if (parent === undefined || parent === null) return undefined
     try {

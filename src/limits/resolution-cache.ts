@@ -1,7 +1,8 @@
 /**
- * Rows of the registry as last read, for a limited time; that a row is absent is remembered too. A read concerns one key:
- * requests for other keys never wait for it, and requests for the same key share it. A row that is in use is read again in the
- * background before its time is over, so that requests hardly ever wait. Where the store fails, what was last read stays in force.
+ * Rows of the registry as last read, for a limited time; absent rows are cached too. A read concerns one key: requests
+ * for other keys never wait for it, and requests for the same key share it. A row that is in use is read again in the
+ * background before its TTL ends, so that requests hardly ever wait. Where the store fails, the last read stays in
+ * force.
  */
 import { BoundedMap } from '../core/bounded-map.ts'
 import type { Clock } from '../core/clock.ts'
@@ -25,7 +26,7 @@ interface Entry<T> {
   pending: Promise<T | undefined> | undefined
 }
 
-/** Of the TTL; from then on a row that is asked for is read again in the background. */
+/** Of the TTL; from then on a use of the row starts a read in the background. */
 const refreshShare = 0.75
 /** After a read failed, the next is sent this much later, where there is a value to go on with. */
 const retryMs = 1000
@@ -54,7 +55,7 @@ export class ResolutionCache<T> {
     return entry.value
   }
 
-  /** A change that was made here. It replaces what reads that are under way will find. */
+  /** A change that was made here. It overrides the results of reads in progress. */
   set(key: string, value: T | undefined): void {
     this.#keep(key, value, this.#options.clock.elapsed())
   }
@@ -83,7 +84,7 @@ export class ResolutionCache<T> {
       (value) => this.#finish(key, entry, { value, startedAt }),
       (error) => this.#fail(key, entry, error),
     )
-    // Nobody may be waiting: a read in the background that fails is no unhandled rejection.
+    // There may be no waiter: a background read that fails must not be an unhandled rejection.
     entry.pending.catch(() => {})
     return entry.pending
   }

@@ -1,4 +1,6 @@
-/** What one process counted in one hour or day, per entity and resource, in pieces that each fit into one row. */
+/**
+ * The usage that one process counted in one hour or day, per entity and resource, in pieces that each fit into one row.
+ */
 import type { EpochMs } from '../core/clock.ts'
 import { isEntityLength } from './names.ts'
 
@@ -7,7 +9,7 @@ export type UsageKind = (typeof usageKinds)[number]
 
 export const windowMs: Readonly<Record<UsageKind, number>> = { hour: 3_600_000, day: 86_400_000 }
 
-/** Stands for all entities beyond those that are counted one by one. No entity can have this name. */
+/** Stands for all entities beyond the limit of single counters. No entity can have this name. */
 const otherEntities = '_other_'
 
 export interface Usage {
@@ -15,7 +17,7 @@ export interface Usage {
   readonly resource: string
   readonly permits: number
   readonly refusals: number
-  /** Tokens by the name of the limit, without what was given back. */
+  /** Tokens by the name of the limit, refunds subtracted. */
   readonly tokens: ReadonlyMap<string, number>
 }
 

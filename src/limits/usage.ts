@@ -1,8 +1,8 @@
 /**
- * Usage per entity, resource and window of time, counted from permits in this process when they are given, the first of an entity
- * included. A process writes its sums, not what was added to them, into rows that only it writes: writing a row
- * twice, or again after a failure, changes nothing. Readers add up the rows of all processes. A process that dies loses
- * what it counted since the last write.
+ * Usage per entity, resource and window of time, counted from permits in this process when they are given, the first of
+ * an entity included. A process writes its sums, not increments, into rows that only it writes: writing a row twice, or
+ * again after a failure, changes nothing. Readers add up the rows of all processes. A process that dies loses its
+ * counts since the last write.
  */
 import { type Clock, type EpochMs, systemClock, type Timer } from '../core/clock.ts'
 import { newUuid } from '../core/uuid.ts'
@@ -20,9 +20,9 @@ import {
 
 export interface UsageOptions {
   readonly clock?: Clock
-  /** How often sums are written; 30 s unless told. */
+  /** How often sums are written; 30 s by default. */
   readonly flushMs?: number
-  /** Entities and resources that are counted one by one in a window; 10 000 unless told. Others are counted together. */
+  /** Entities and resources that have their own counter in a window; 10 000 by default. Others are counted together. */
   readonly maxEntries?: number
 }
 
@@ -62,7 +62,7 @@ export class UsageCounter {
     })
   }
 
-  /** What was taken later, or, below 0, given back. It counts in the window in which that happens. */
+  /** Tokens taken later, or, below 0, returned. They count in the window in which that happens. */
   adjusted(entity: string, resource: string, delta: Amounts): void {
     this.#count(entity, resource, (sums) => addTokens(sums.tokens, delta, 1))
   }
@@ -77,7 +77,7 @@ export class UsageCounter {
     })
   }
 
-  /** Writes what was counted. Resolves to whether all of it is stored. */
+  /** Writes all counts. Resolves to whether all of them are stored. */
   flush(): Promise<boolean> {
     this.#timer?.cancel()
     this.#timer = undefined
@@ -124,7 +124,7 @@ export class UsageCounter {
     const collectAt = Math.ceil((end + keptMs) / 1000)
     for (const [i, piece] of pieces.entries()) {
       if (!piece.isDirty) continue
-      // What is counted while the row is being written makes it dirty again.
+      // Counts that arrive while the row is being written make it dirty again.
       piece.isDirty = false
       const draft = { kind: 'usage', v: schema, clocks: {}, collectAt, value: encodeUsage(piece.entries) }
       try {
@@ -162,7 +162,7 @@ export interface UsageInWindow extends Usage {
   readonly start: EpochMs
 }
 
-/** Windows that one query may ask for. */
+/** The most windows of one query. */
 export const maxUsageWindows = 100
 
 /** The sums of all processes, the latest window first. Rejects where the store fails. */

@@ -1,6 +1,6 @@
 /**
- * Certificates and keys from PEM files. A change of the files is taken over only as a whole: what cannot be loaded
- * (half written, or a key of another certificate) leaves in force what was loaded before, and says why.
+ * Certificates and keys from PEM files. A change of the files takes effect only as a whole: files that cannot be loaded
+ * (half written, or a key of another certificate) do not replace the loaded ones, and the reason is reported.
  */
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
@@ -28,7 +28,7 @@ const names = ['ca', 'cert', 'key'] as const
 
 export class TlsFiles {
   readonly #files: readonly (readonly [keyof Pem, WatchedFile])[]
-  /** What was found the last time, good or bad. */
+  /** The content at the last read, valid or not. */
   #seen: Pem | undefined
   #material: TlsMaterial | undefined
   #error: string | undefined
@@ -40,12 +40,12 @@ export class TlsFiles {
     })
   }
 
-  /** What is in force; undefined where nothing could be loaded yet. */
+  /** The material in force; undefined where nothing could be loaded yet. */
   get material(): TlsMaterial | undefined {
     return this.#material
   }
 
-  /** Why what is in the files now is not in force. */
+  /** Why the current content of the files is not in force. */
   get error(): string | undefined {
     return this.#error
   }
@@ -81,7 +81,7 @@ export class TlsFiles {
   }
 }
 
-/** Node takes a file without any certificate for an empty list of authorities, and then trusts nobody. */
+/** Node takes a file without any certificate for an empty list of authorities, and then trusts no server. */
 function assertCertificates(ca: Buffer): void {
   const blocks = ca
     .toString('latin1')

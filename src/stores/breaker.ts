@@ -1,8 +1,9 @@
 /**
- * Decides whether a far store is asked at all. Closed: every operation goes out. It opens after several failures in a row, or
- * when too many of the last operations failed; an operation that exceeds the latency budget of its store counts as failed.
- * Open: nothing goes out, so that nobody waits. After a while one operation is let through as a probe (half-open): its success
- * closes the breaker, its failure opens it again for longer. Pure: it sets no timers, and time comes from the clock.
+ * Decides whether operations are sent to a far store. Closed: every operation is sent. It opens after several failures
+ * in a row, or when too many of the last operations failed; an operation that exceeds the latency budget of its store
+ * counts as failed. Open: operations fail at once, so that no request waits. After a while one operation is admitted as
+ * a probe (half-open): its success closes the breaker, its failure opens it again for longer. Pure: it sets no timers,
+ * and time comes from the clock.
  */
 import type { Clock } from '../core/clock.ts'
 
@@ -32,7 +33,7 @@ export class Breaker {
   #state: BreakerState = 'closed'
   #enteredAt: number
   #openMs = 0
-  /** Of the current state: the result of an operation that was admitted in an earlier one says nothing about this one. */
+  /** Number of the current state: the result of an operation that was admitted in an earlier state is ignored. */
   #period = 0
   #inARow = 0
   /** The last operations, oldest first; true is a failure. */
@@ -62,7 +63,7 @@ export class Breaker {
     return Math.max(0, this.#openMs - (this.#clock.elapsed() - this.#enteredAt))
   }
 
-  /** Undefined where the store must not be asked now. */
+  /** Undefined where no operation may be sent to the store now. */
   admit(): Admission | undefined {
     if (!this.isAdmitting) return undefined
     this.#isProbing = this.#state === 'half_open'

@@ -169,7 +169,7 @@ function planAdjust(bucket: Bucket | undefined, { costs }: TokenAdjust): TakePla
   return { outcome: { ok: true, levels, collectAt: until }, row: bucketRow(levels, refilledAt, until) }
 }
 
-/** When every limit is full: from then on a new bucket would say the same as this one. */
+/** When every limit is full: from then on this bucket equals a new one. */
 function fullAt(levels: readonly BucketLevel[], refilledAt: EpochMs): EpochMs {
   let longest = 0
   for (const one of levels) {

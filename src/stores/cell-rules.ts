@@ -1,4 +1,4 @@
-/** What the operations on cells mean, as pure functions of the row that is there: engines only fetch and store. */
+/** The semantics of the operations on cells, as pure functions of the stored row: engines only fetch and store. */
 import type { EpochMs } from '../core/clock.ts'
 import { reservedNames } from './cell-names.ts'
 import type {
@@ -15,10 +15,10 @@ import type {
   Revision,
 } from './cells.ts'
 
-/** Both texts together, in UTF-8: what every engine's keys can hold. */
+/** Both texts together, in UTF-8: the keys of every engine can hold this. */
 const maxIdBytes = 400
 const maxKindLength = 64
-/** What the narrowest engine takes in one transaction. */
+/** The limit of the narrowest engine for one transaction. */
 const maxChanges = 100
 
 export const isCollected = (cell: Cell, now: EpochMs): boolean =>
@@ -31,7 +31,7 @@ export const visible = (cell: Cell | undefined, v: number, now: EpochMs): Cell |
 const hasPassed = (cell: Cell, deadline: Deadline, now: EpochMs): boolean =>
   (cell.clocks[deadline] ?? Number.NEGATIVE_INFINITY) <= now
 
-/** `cell` is what is visible; see `visible`. */
+/** `cell` is the visible row; see `visible`. */
 function holds(condition: Condition, cell: Cell | undefined, now: EpochMs): boolean {
   if (condition.is === 'absent') return cell === undefined
   if (condition.is === 'expired') return cell === undefined || hasPassed(cell, condition.deadline, now)

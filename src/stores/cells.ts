@@ -1,9 +1,9 @@
 /**
- * The second face of storage: everything that is one small row under a condition (leases, marks, object metadata,
- * token buckets, learned rates). A row has correctness clocks, which decide what may be believed, and a collection
- * clock, which only says when it may be thrown away: a collected row is absent even while it still lies there, and a
- * row that is gone early proves nothing. Its laws are in testing/test-store.ts; what the conditions mean is in
- * cell-rules.ts and bucket-rules.ts, which all engines share.
+ * The second face of storage: everything that is one small row under a condition (leases, marks, object metadata, token
+ * buckets, learned rates). A row has correctness clocks, which decide whether it may be used, and a collection clock
+ * for garbage collection only: a collected row is absent even while the engine still has it, and the early removal of a
+ * row proves nothing. Its laws are in testing/test-store.ts; the semantics of the conditions are in cell-rules.ts and
+ * bucket-rules.ts, which all engines share.
  */
 import type { EpochMs } from '../core/clock.ts'
 import type { MaybePromise } from './store.ts'
@@ -17,7 +17,7 @@ export interface CellId {
 /** Names one state of one row: unique, never used again, and compared for equality only. */
 export type Revision = string
 
-/** Whole seconds since 1970: what the coarsest engine can keep. */
+/** Whole seconds since 1970: the resolution of the coarsest engine. */
 export type EpochSeconds = number
 
 /** Correctness clocks. fresh <= stale <= error <= collection, and lease <= collection, or the row is refused. */
@@ -34,7 +34,7 @@ export type Deadline = 'freshUntil' | 'staleUntil' | 'errorUntil' | 'leaseUntil'
 
 export interface CellDraft {
   readonly kind: string
-  /** The schema of `value`: a row of another schema is absent to whoever asks for this one. */
+  /** The schema of `value`: a row of another schema is absent to a reader of this one. */
   readonly v: number
   readonly clocks: CellClocks
   /** Garbage collection only. "Never" is a value of its own; 0 is refused. */
@@ -66,7 +66,7 @@ export interface BucketLimit {
   readonly creditPerMs: number
 }
 
-/** What is left of a limit, and the parameters that it was counted in. */
+/** The remaining credit of a limit, and the parameters that it was counted in. */
 export interface BucketLevel extends BucketLimit {
   /** Units; below 0 is debt. */
   readonly level: number
@@ -76,7 +76,10 @@ export type Condition =
   | { readonly is: 'absent' }
   /** Absent, or this clock has been reached (or was never set). */
   | { readonly is: 'expired'; readonly deadline: Deadline }
-  /** Present at this revision and, where asked, before this clock is reached: an expired holder may not publish. */
+  /**
+   * Present at this revision and, where `before` is given, before this clock is reached: an expired holder may not
+   * publish.
+   */
   | { readonly is: 'revision'; readonly rev: Revision; readonly before?: Deadline }
 
 /** Holds for every row that sets no `freshUntil`, and where there is no row. */
@@ -95,7 +98,7 @@ export type CellRefusal =
   | 'duplicate'
   /** The changes concern several partitions: no engine could make all of them or none. */
   | 'partition'
-  /** A take whose limits are not as `TokenTake` and `BucketLimit` say. */
+  /** A take whose limits violate the rules of `TokenTake` and `BucketLimit`. */
   | 'limits'
   | 'unavailable'
 
@@ -112,8 +115,8 @@ export interface LimitCost {
 
 /**
  * Takes from all limits of a row, or from none. A limit that the row does not have yet begins at its capacity; one that
- * the row has and the take does not is dropped; one whose parameters have changed is rescaled. `peek` says what is left,
- * whatever the costs are, and writes nothing.
+ * the row has and the take does not is dropped; one whose parameters have changed is rescaled. `peek` returns the
+ * remaining credit, whatever the costs are, and writes nothing.
  */
 export interface TokenTake {
   readonly kind: 'take' | 'peek'
@@ -124,8 +127,9 @@ export interface TokenTake {
 }
 
 /**
- * Takes even what is not there, which leads into debt, or gives back where a cost is below 0, up to the capacity. The row
- * keeps its limits and their parameters; limits that it does not have are left out. Where there is no row, none is created.
+ * Takes more than the remaining credit, which leads into debt, or returns credit where a cost is below 0, up to the
+ * capacity. The row keeps its limits and their parameters; limits that it does not have are ignored. Where there is no
+ * row, none is created.
  */
 export interface TokenAdjust {
   readonly kind: 'adjust'
@@ -168,7 +172,7 @@ export interface CellCapabilities {
 export interface Cells {
   readonly name: string
   readonly capabilities: CellCapabilities
-  /** True while no other process has the store open. Engines that cannot tell leave it out. */
+  /** True while no other process has the store open. Engines that cannot know omit it. */
   isAlone?(): boolean
   /** The row, fresh or not; undefined where it is absent, collected or of another schema. */
   get(id: CellId, v: number): MaybePromise<Cell | undefined>

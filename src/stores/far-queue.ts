@@ -1,7 +1,6 @@
 /**
- * The panes of a far store behind its guard, and the queue of what is still to be written there: bounded, a few writes at a
- * time so that the store can batch them. Nobody waits for it. While the breaker is open writes are dropped, which costs a
- * refetch.
+ * The panes of a far store behind its guard, and the queue of writes to it: bounded, a few writes at a time so that the
+ * store can batch them. No request waits for it. While the breaker is open writes are dropped, which costs a refetch.
  */
 import type { EpochMs } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
@@ -79,7 +78,7 @@ export class Far {
     })
   }
 
-  /** Takes a key's buckets out of what waits; the write that is under way is waited for. */
+  /** Removes a key's buckets from the queue; waits for a write in progress. */
   async forget(key: Key, interval: Interval, fetchedUntil?: EpochMs): Promise<void> {
     const waiting = this.#queue
     this.#queue = []

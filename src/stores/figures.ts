@@ -1,8 +1,8 @@
-/** What a store says about itself, for metrics and status: cheap to ask for, also where millions of buckets are kept. */
+/** The state of a store, for metrics and status: cheap to read, also where millions of buckets are stored. */
 import type { EpochMs } from '../core/clock.ts'
 import type { BreakerState } from './breaker.ts'
 
-/** Why something left a store before anybody removed it. */
+/** Why an entry was removed from a store without a purge. */
 export const evictionReasons = {
   memory: 'keys that left because memory was needed',
   disk: 'keys that left because the store holds as much as it may',
@@ -16,7 +16,7 @@ export type EvictionReason = keyof typeof evictionReasons
 export const storeOperations = ['read', 'write', 'remove', 'cell'] as const
 export type StoreOperation = (typeof storeOperations)[number]
 
-/** How a store is, as `/-/status` says it. */
+/** The state of a store, as in `/-/status`. */
 export const storeStates = {
   ok: 'it is used',
   degraded: 'it is used as far as it can be: full, damaged, not set up or unreachable',
@@ -29,20 +29,20 @@ export type StoreState = keyof typeof storeStates
 
 export interface StoreCondition {
   readonly state: StoreState
-  /** A stable word for what is wrong. */
+  /** A stable word for the problem. */
   readonly trouble?: string
   readonly since?: EpochMs
   /** A sentence. */
   readonly detail?: string
 }
 
-/** What is not known, or has no meaning for a store, is left out. Counts are those since the start. */
+/** Unknown figures, and figures that have no meaning for a store, are absent. Counts are since the start. */
 export interface StoreFigures {
   /** Keys. */
   readonly entries?: number
   readonly bytes?: number
   readonly limitBytes?: number
-  /** What the file takes, free pages included. */
+  /** The size of the file, free pages included. */
   readonly fileBytes?: number
   readonly evictions?: Readonly<Partial<Record<EvictionReason, number>>>
   readonly health?: StoreCondition
@@ -66,6 +66,6 @@ export interface StoreFigures {
   readonly throttled?: number
   /** Requests that the engine rejected for good: missing rights, missing tables, values that are too large. */
   readonly refusedRequests?: number
-  /** Rows that the engine's own TTL has deleted, where it says so: a sign that collection works, nothing else. */
+  /** Rows that the engine's own TTL has deleted, where it reports them: a sign that collection works, nothing else. */
   readonly expired?: number
 }

@@ -1,6 +1,6 @@
 /**
- * The one way to a far store: every operation of its panes and cells is limited in time, measured, counted and reported to
- * the store's breaker here. While the breaker is open an operation fails at once and nobody waits.
+ * The only path to a far store: every operation of its panes and cells is limited in time, measured, counted and
+ * reported to the store's breaker here. While the breaker is open an operation fails at once and no request waits.
  */
 import type { Clock } from '../core/clock.ts'
 import { inTime } from '../core/deadline.ts'
@@ -12,9 +12,9 @@ import type { MaybePromise } from './store.ts'
 
 export interface StoreGuardOptions {
   readonly clock: Clock
-  /** The latency budget: what a request waits for one operation at most; later answers count as failures. */
+  /** The latency budget: the longest that a request waits for one operation; later responses count as failures. */
   readonly timeoutMs: number
-  /** Called with what an operation took, also where it failed; not where the breaker was open. */
+  /** Called with the duration of an operation, also where it failed; not where the breaker was open. */
   readonly onOperation?: ((operation: StoreOperation, ms: number) => void) | undefined
   /** Called when the breaker leaves the closed state, and with nothing when it closes again. */
   readonly onTrouble?: ((trouble: StoreCondition | undefined) => void) | undefined
@@ -92,7 +92,7 @@ export class StoreGuard {
   }
 }
 
-/** Cells whose operations go through the guard. Callers that nobody waits for may be given more time than requests have. */
+/** Cells whose operations go through the guard. Background callers may have more time than requests. */
 export function guardedCells(cells: Cells, guard: StoreGuard, timeoutMs?: number): Cells {
   const run = async <T>(operation: () => MaybePromise<T>): Promise<T> =>
     guard.run('cell', operation, timeoutMs)

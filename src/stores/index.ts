@@ -1,4 +1,4 @@
-/** What the author of a store needs; published as `windowpane/store`. The laws are in `windowpane/testing`. */
+/** The interfaces for authors of stores; published as `windowpane/store`. The laws are in `windowpane/testing`. */
 
 export type { Clock, EpochMs } from '../core/clock.ts'
 export { endOf, type Grid } from '../core/grid.ts'

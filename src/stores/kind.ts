@@ -1,4 +1,4 @@
-/** What the rest of the program knows about one kind of store before, and without, loading its engine. */
+/** The description of one kind of store that the rest of the program uses before, and without, loading its engine. */
 import type { Section } from '../config/definition.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Cells } from './cells.ts'
@@ -11,7 +11,7 @@ export interface StoreKind<C = unknown> {
   readonly urlForm: string
   /** The keys below `stores.<name>`, besides `type` and `url`. Parameters of a URL are keys of this section. */
   readonly section: Section<C>
-  /** The keys that a URL sets by what stands before its parameters. */
+  /** The keys that a URL sets by the part before its parameters. */
   readUrl(url: StoreUrl): UrlKeys | RefusedUrl
   /** Whether memory stands in front of it. The memory of this process is the only kind that needs none. */
   readonly isFar: boolean
@@ -20,24 +20,24 @@ export interface StoreKind<C = unknown> {
   readonly capabilities: StoreAbilities
   /** How long one read or write may take before requests go on without it. */
   readonly timeoutMs: number
-  /** Where the data lies, and the key that says so: no two stores may have the same place. */
+  /** The place of the data, and the configuration key that names it: no two stores may have the same place. */
   placeOf?(config: C): { readonly key: string; readonly place: string }
   /** For `windowpane check`: why the store would be refused, as far as that shows without loading its engine. */
   distrust?(config: C): Promise<Refused | undefined>
   /** For `windowpane doctor`: looks without leaving anything behind. */
   examine(config: C, clock: Clock): Promise<readonly StoreFinding[]>
-  /** For `windowpane store check`: asks the engine itself. */
+  /** For `windowpane store check`: queries the engine itself. */
   inspect(config: C, clock: Clock): Promise<Inspected | Refused>
   /** For `windowpane store init`, where an engine needs tables before it can be used. */
   readonly setup?: StoreSetup<C>
   /**
-   * Loads the engine and opens the store; a value says why it cannot be used. A server that is down is no reason: the
-   * operations of the store fail until it is back.
+   * Loads the engine and opens the store, or returns the reason why it cannot be used. A server that is down is no
+   * reason: the operations of the store fail until it is back.
    */
   open(config: C, rules: StoreRules): Promise<OpenedStore | Refused>
 }
 
-/** What the engine does by itself. */
+/** Features that the engine has by itself. */
 export interface StoreAbilities {
   /** Whether it has small rows under conditions: leases, marks, quotas. */
   readonly cells: boolean
@@ -55,16 +55,16 @@ export interface Inspected {
 }
 
 export interface StoreSetup<C> {
-  /** The statements or definitions by which an operator creates what the store needs. */
+  /** The statements or definitions by which an operator creates the tables of the store. */
   definition(config: C): string
-  /** Creates what is missing, and changes nothing that is there. */
+  /** Creates missing tables, and changes no existing one. */
   create(config: C, clock: Clock): Promise<{ readonly created: readonly string[] } | Refused>
 }
 
 export interface StoreUrl {
   /** In lower case, without the colon. */
   readonly scheme: string
-  /** What stands between the colon and the `?`, not decoded. */
+  /** The part between the colon and the `?`, not decoded. */
   readonly place: string
 }
 
@@ -78,10 +78,10 @@ export interface RefusedUrl {
   readonly suggestion?: string
 }
 
-/** What a store is told besides its own keys. */
+/** The settings of a store besides its own keys. */
 export interface StoreRules {
   readonly clock: Clock
-  /** What a store in this process' memory may take. */
+  /** The limit of a store in the memory of this process. */
   readonly memoryBytes: number
   /** Buckets are dropped this long after they were fetched. */
   readonly retentionMs: number
@@ -96,7 +96,7 @@ export interface OpenedStore {
   readonly panes: Store
   /** Small rows under conditions, where the engine has them. */
   readonly cells?: Cells
-  /** What an operator should know about how it was opened, as a sentence. */
+  /** A message to the operator about the way it was opened, as a sentence. */
   readonly notice?: string
   /** Closes both faces; closing again does nothing. */
   close(): Promise<void>
@@ -119,7 +119,7 @@ export interface StoreFinding {
   readonly remedy?: string
 }
 
-/** An engine's client is an optional dependency: whoever uses the engine installs it, in this version. */
+/** An engine's client is an optional dependency: users of the engine install it, in this version. */
 export async function loadClient<T>(
   name: string,
   version: string,

@@ -1,7 +1,7 @@
 /**
- * When a key in memory has to be compared with the shared store again, because another node may have fetched newer buckets
- * that are still fresh here. An engine with pub/sub says which buckets changed; besides, every key that is in use is
- * compared once per period. A key that was not looked at for longer is compared before it is served.
+ * When a key in memory has to be compared with the shared store again, because another node may have fetched newer
+ * buckets that are still fresh here. An engine with pub/sub reports which buckets changed; besides, every key that is
+ * in use is compared once per period. A key that was not read for longer is compared before it is served.
  */
 import { BoundedMap } from '../core/bounded-map.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
@@ -11,7 +11,7 @@ import type { Key } from '../core/key.ts'
 export interface Comparison {
   /** The buckets that another node has announced; undefined where nothing is known but the time. */
   readonly changed: Interval | undefined
-  /** Nobody may be served before it is done. */
+  /** No request may be served before it is done. */
   readonly isOverdue: boolean
 }
 

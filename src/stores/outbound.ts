@@ -1,6 +1,6 @@
 /**
- * Which panes of a key go to the far store, and when: a shape from its second sighting on, a big pane from the fourth, and
- * at once what another node waits for. Ad hoc queries are not dashboards.
+ * Which panes of a key are written to the far store, and when: a shape from its second sighting on, a big pane from the
+ * fourth, and at once a pane that another node waits for. Ad hoc queries are not dashboards.
  */
 import { BoundedMap } from '../core/bounded-map.ts'
 import type { Clock } from '../core/clock.ts'
@@ -66,7 +66,7 @@ export class Outbound {
       const found = await this.#options.near.read(key, interval)
       const unsent = found?.panes.filter((pane) => seen < this.#sightingsFor(pane)) ?? []
       for (const pane of unsent) this.#send(key, { pane, shape: found!.shape })
-      // Several nodes ask for it: it is no one-off.
+      // Several nodes request it: it is no one-off.
       this.#sightings.see(key, sightingsForBig)
     }
     return (await this.#onTheirWay.get(key)) ?? seen >= sightingsForFar

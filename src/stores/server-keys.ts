@@ -1,4 +1,4 @@
-/** Keys that stores on a server have in common: who logs in, and how connections are encrypted. */
+/** Keys that stores on a server have in common: login and encryption of connections. */
 import { type Check, key, optional, secret } from '../config/definition.ts'
 import { bool } from '../config/scalars.ts'
 import { hidden, hostName, path, text } from '../config/text-scalars.ts'

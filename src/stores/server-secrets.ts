@@ -19,7 +19,7 @@ export interface LoginConfig {
   readonly passwordFile?: string | undefined
 }
 
-/** What cannot be read is a value: operators meet it. */
+/** An unreadable file is a value, not an exception: operators see it. */
 export function readLogin({ username, password: hidden, passwordFile }: LoginConfig): Login | Refused {
   try {
     const password = hidden?.reveal() ?? (passwordFile === undefined ? undefined : firstLine(passwordFile))

@@ -1,7 +1,7 @@
 /**
- * Clocks of nodes differ. What a node whose clock is ahead has fetched seems to come from the future, where it would count
- * as absent, and nodes would fetch for themselves what is there. Within a tolerance such a bucket counts as fetched now.
- * That is never later than its own clock says: what it is believed for beyond its TTL is the difference of the clocks.
+ * Clocks of nodes differ. Buckets fetched by a node whose clock is ahead seem to come from the future, where they would
+ * count as absent, and every node would fetch them itself. Within a tolerance such a bucket counts as fetched now. That
+ * is never later than its own clock states: it stays fresh beyond its TTL by at most the difference of the clocks.
  */
 import type { EpochMs } from '../core/clock.ts'
 import type { Pane } from '../core/pane.ts'

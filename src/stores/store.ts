@@ -10,14 +10,14 @@ import type { Pane } from '../core/pane.ts'
 import type { Cells } from './cells.ts'
 import type { StoreFigures } from './figures.ts'
 
-/** What is known about a key besides its buckets: listing, purging by name and a hit's headers live on it. */
+/** The metadata of a key besides its buckets: used for listing, purging by name and the headers of a hit. */
 export interface ShapeRecord {
   readonly backend: string
   /** The question without its time range, for people. */
   readonly text: string
   /** The query as it was written. */
   readonly query: string
-  /** What the question reads, where its names are known, and whether all of them are. */
+  /** The data sources of the query, where their names are known, and whether the list is complete. */
   readonly sources: readonly string[]
   readonly knowsAllSources: boolean
   /** How far before a bucket the data lies that it is computed from; infinite where that is not bounded. */
@@ -37,7 +37,7 @@ export interface EmptyEnd extends Interval {
 }
 
 export interface Found {
-  /** Disjoint, in time order, inside the interval asked for. */
+  /** Disjoint, in time order, inside the requested interval. */
   readonly panes: readonly Pane[]
   readonly shape: ShapeRecord
 }
@@ -59,19 +59,19 @@ export interface Store {
   /** The record of a key without its buckets. Not a use of the key. A tiered store knows the records of its near tier. */
   record(key: Key): MaybePromise<ShapeRecord | undefined>
   /**
-   * What is stored of an interval, fresh or not; undefined where nothing is known about the key. `stale` names the buckets
-   * for which what lies in this process is not fresh enough: a store with a far tier looks there for newer ones. Without
-   * it, it looks there for absent buckets only.
+   * The stored panes of an interval, fresh or not; undefined where the key is unknown. `stale` names the buckets that
+   * are not fresh enough in this process: a store with a far tier looks there for newer ones. Without it, it looks
+   * there for absent buckets only.
    */
   read(key: Key, interval: Interval, stale?: Intervals): MaybePromise<Found | undefined>
   /**
-   * What lies in this process; nobody else is asked. A promise only where buckets have to be decompressed first. Stores
-   * without it hold nothing back: their `read` is already that.
+   * The content in this process; no network. A promise only where buckets have to be decompressed first. Stores without
+   * it are local: their `read` already does this.
    */
   near?(key: Key, interval: Interval): MaybePromise<Found | undefined>
-  /** As `read`, but leaves no trace: what was looked at is not thereby used. */
+  /** As `read`, but does not count as a use. */
   peek?(key: Key, interval: Interval): MaybePromise<Found | undefined>
-  /** All of a key that lies ready to be read, at once and without a trace: not what would have to be unpacked first. */
+  /** All buckets of a key that can be read at once, without counting as a use: no compressed ones. */
   held?(key: Key): Found | undefined
   /**
    * Stores a pane, bucket by bucket: a bucket that is stored with a newer clock stays as it is. A pane with another
@@ -79,22 +79,22 @@ export interface Store {
    */
   write(key: Key, entry: Entry): MaybePromise<boolean>
   /**
-   * Resolves when other nodes can read what was written of an interval here, to whether they can. Shapes that were not seen
-   * often enough are shared only where another node waits (`isAwaited`). Stores without a shared tier leave it out.
+   * Resolves when other nodes can read the panes of an interval written here, to whether they can. Shapes that were not
+   * seen often enough are shared only where another node waits (`isAwaited`). Stores without a shared tier omit it.
    */
   share?(key: Key, interval: Interval, isAwaited: boolean): Promise<boolean>
   /**
-   * Forgets an interval of a key, or all of it; where an instant is given, only what was fetched at or before it: what
-   * comes in meanwhile stays. Resolves to the number of buckets forgotten.
+   * Removes an interval of a key, or all of it; with an instant, only buckets fetched at or before it: concurrent
+   * writes stay. Resolves to the number of buckets removed.
    */
   remove(key: Key, interval?: Interval, fetchedUntil?: EpochMs): MaybePromise<number>
   /** Every key with its record. */
   shapes(): Iterable<readonly [Key, ShapeRecord]> | AsyncIterable<readonly [Key, ShapeRecord]>
-  /** Whether another node has changed the key since this was last asked. Engines that cannot tell leave it out. */
+  /** Whether another node has changed the key since the last call. Engines that cannot detect this omit it. */
   hasNews?(key: Key): MaybePromise<boolean>
-  /** Calls back when another node has written buckets of a key. Returns false where the engine cannot tell. */
+  /** Calls back when another node has written buckets of a key. Returns false where the engine cannot detect this. */
   onNews?(listener: NewsListener): boolean
-  /** How the store is; never asks anybody else. */
+  /** The state of the store; never uses the network. */
   figures?(): StoreFigures
   close(): MaybePromise<void>
 }

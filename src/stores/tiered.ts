@@ -1,8 +1,8 @@
 /**
- * Memory in front of a far store that other nodes may share. `near` answers from memory at once. `read` asks the far store,
- * within a time limit, for the buckets that memory lacks or that the caller calls stale, and keeps what is newer there. A
- * write is in memory before it returns and goes to the far store afterwards, where outbound.ts
- * sends it. The far store may be slow, broken or gone: requests do not notice.
+ * Memory in front of a far store that other nodes may share. `near` answers from memory at once. `read` queries the far
+ * store, within a time limit, for the buckets that memory lacks or that the caller calls stale, and keeps newer ones. A
+ * write is in memory before it returns and is sent to the far store afterwards by outbound.ts. The far store may be
+ * slow, broken or down: requests do not notice.
  */
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { inTime } from '../core/deadline.ts'
@@ -24,19 +24,19 @@ export interface TieredStoreOptions {
   /** Answers at once. */
   readonly near: Store
   readonly far: Store
-  /** What a request waits for the far store at most; 250 ms unless told. */
+  /** The longest that a request waits for the far store; 250 ms by default. */
   readonly farTimeoutMs?: number
-  /** The far store's guard, where others use the store as well; one of its own unless told. */
+  /** The far store's guard, where others use the store as well; one of its own by default. */
   readonly guard?: StoreGuard
-  /** Whether what the far store holds may be used now: its marks are known. Always, unless told. */
+  /** Whether the content of the far store may be used now: its marks are known. Always, by default. */
   readonly isTrusted?: () => boolean
-  /** Bytes that may wait to be written; 32 MiB unless told. */
+  /** Bytes that may be queued for writing; 32 MiB by default. */
   readonly maxQueuedBytes?: number
-  /** Panes above this go to the far store only from the fourth sighting on; 8 MiB unless told. */
+  /** Larger panes are written to the far store only from the fourth sighting on; 8 MiB by default. */
   readonly bigBytes?: number
-  /** Buckets that another node has fetched anew are noticed within twice this time; a minute unless told. */
+  /** Buckets that another node has fetched anew are noticed within twice this time; a minute by default. */
   readonly noticeMs?: number
-  /** Called with what each operation of the far store took, where the guard is the tier's own. */
+  /** Called with the duration of each operation of the far store, where the guard is the tier's own. */
   readonly onOperation?: (operation: StoreOperation, ms: number) => void
 }
 
@@ -44,9 +44,9 @@ export interface TieredStore extends Store {
   /** `errors`: operations of the far store that failed or took too long. */
   readonly far: Readonly<FarCounters> & { readonly errors: number }
   share(key: Key, interval: Interval, isAwaited: boolean): Promise<boolean>
-  /** How the far store is, as it says and as its queue sees it. */
+  /** The state of the far store, from its own figures and its queue. */
   farFigures(): StoreFigures
-  /** Resolves when what was written so far has reached the far store or was given up. */
+  /** Resolves when all writes so far have reached the far store or were dropped. */
   idle(): Promise<void>
 }
 
@@ -54,9 +54,9 @@ export function tieredStore(options: TieredStoreOptions): TieredStore {
   return new Tiered(options)
 }
 
-/** More runs than this are read in one go, together with what lies between them. */
+/** More runs than this are read at once, together with the buckets between them. */
 const maxFarReads = 4
-/** What one step of a listing may take: pages of a large store are slow, and no request waits for them. */
+/** The timeout of one step of a listing: pages of a large store are slow, and no request waits for them. */
 const listingTimeoutMs = 10_000
 
 class Tiered implements TieredStore {
@@ -68,11 +68,11 @@ class Tiered implements TieredStore {
   readonly #guard: StoreGuard
   readonly #isTrusted: () => boolean
   readonly #outbound: Outbound
-  /** Only where the far store can tell whether others have written. */
+  /** Only where the far store can detect writes by other nodes. */
   readonly #notices: Notices | undefined
   /** Reads of the far store that are under way, by key, interval and removals before them. */
   readonly #reading = new Map<string, Promise<Found | undefined>>()
-  /** Grows with every removal: what the far store said before one must not come back after it. */
+  /** Grows with every removal: data that the far store returned before one must not be stored after it. */
   #removals = 0
   #isClosed = false
 
@@ -234,7 +234,9 @@ class Tiered implements TieredStore {
     })
   }
 
-  /** Lookups of one shape at the same time are one read: those who waited for a flight of another node look all at once. */
+  /**
+   * Concurrent lookups of one shape are one read: requests that waited for a flight of another node all read at once.
+   */
   #readFar(key: Key, run: Interval): MaybePromise<Found | undefined> {
     const id = `${key} ${run.from} ${run.to} ${this.#removals}`
     const reading = this.#reading.get(id)
@@ -246,7 +248,7 @@ class Tiered implements TieredStore {
     return found
   }
 
-  /** Brings what other nodes have fetched anew, of all that memory holds of a key or of what they announced. */
+  /** Loads buckets that other nodes have fetched anew: all that memory holds of a key, or the announced ones. */
   async #compare(key: Key, { changed }: Comparison): Promise<void> {
     const hasNews =
       changed !== undefined || (await this.#far.ask(async (store) => store.hasNews?.(key) ?? false, false))
@@ -257,7 +259,7 @@ class Tiered implements TieredStore {
     await this.#readOn(key, held, { near, stale: [held] })
   }
 
-  /** Keeps in memory what the far store had, and answers from both. */
+  /** Keeps the far store's panes in memory, and answers from both. */
   #keepNear(
     key: Key,
     interval: Interval,

@@ -24,7 +24,7 @@ export function layOver(stored: readonly Pane[], incoming: Pane, now = Number.PO
   return consolidate(tiled)
 }
 
-/** As `layOver`, without joining: for what is looked at once or twice, and must not cost a copy. */
+/** As `layOver`, without joining: for panes that are read once or twice, and must not cost a copy. */
 export function layLoosely(stored: readonly Pane[], incoming: Pane): Pane[] {
   if (stored.some((pane) => !haveSameFrame(pane, incoming))) return layOver(stored, incoming)
   return presentParts(incoming).reduce(
@@ -41,7 +41,7 @@ export function gapIn(panes: readonly Pane[], interval: Interval): Interval | un
   return from < to ? { from, to } : undefined
 }
 
-/** All of a key, for engines that are asked for bucket numbers. */
+/** All of a key, for engines that take bucket numbers. */
 export const everything: Interval = { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER }
 
 /** The parts of panes that lie in an interval. */
@@ -57,7 +57,7 @@ export function clip(panes: readonly Pane[], interval: Interval): Pane[] {
 export const countBuckets = (runs: readonly Interval[]): number =>
   runs.reduce((sum, run) => sum + run.to - run.from, 0)
 
-/** What is left of `stored` when what was fetched of an interval at or before an instant is cut out. */
+/** The rest of `stored` after the buckets of an interval that were fetched at or before an instant are cut out. */
 export function cutOut(
   stored: readonly Pane[],
   interval: Interval,
@@ -126,7 +126,7 @@ function subtract(pane: Pane, holes: readonly Interval[]): Pane[] {
   return parts
 }
 
-/** Joins neighbours while they are short, and copies what is left of a body of which most is no longer wanted. */
+/** Joins adjacent panes while they are short, and copies the rest of a body of which most is no longer wanted. */
 export function consolidate(panes: readonly Pane[]): Pane[] {
   const groups: Pane[][] = []
   for (const pane of panes) {

@@ -1,4 +1,4 @@
-/** What two tiers have of a key, side by side. Pure. */
+/** Combines the panes that two tiers have of a key. Pure. */
 import type { Interval, Intervals } from '../core/interval.ts'
 import { clockOf, type Pane, slice } from '../core/pane.ts'
 import type { Found } from './store.ts'
@@ -9,7 +9,7 @@ export function absentIn(near: Found | undefined, interval: Interval): Intervals
   return gap === undefined ? [] : [gap]
 }
 
-/** What the far store said, where a bucket of it is newer than the same bucket near. */
+/** The far store's panes, where one of their buckets is newer than the same bucket near. */
 export function newerIn(found: readonly Found[], near: Found | undefined): Found | undefined {
   const panes = found.flatMap((each) => each.panes).filter((pane) => hasNewer(pane, near?.panes ?? []))
   const [first] = found

@@ -1,6 +1,6 @@
 /**
- * URLs that name a store: a scheme, which says the kind, what the kind makes of the rest, and keys of the store as
- * parameters. `lmdb:/var/lib/windowpane?size=20GiB` is `type: lmdb`, `path: /var/lib/windowpane`, `size: 20GiB`.
+ * URLs that name a store: a scheme, which is the kind, a part that the kind reads, and keys of the store as parameters.
+ * `lmdb:/var/lib/windowpane?size=20GiB` is `type: lmdb`, `path: /var/lib/windowpane`, `size: 20GiB`.
  */
 import { nearest } from '../core/suggest.ts'
 import type { RefusedUrl, UrlKeys } from './kind.ts'
@@ -32,7 +32,7 @@ function notAUrl(text: string): RefusedUrl {
   return /^\.{0,2}\//.test(text) ? { refused, suggestion: `lmdb:${text}` } : { refused }
 }
 
-/** An unknown store is never skipped: what was meant to be shared or durable would silently not be. */
+/** An unknown store is never skipped: the data would silently not be shared or durable. */
 function unknownScheme(scheme: string): RefusedUrl {
   const expected = schemes.map((one) => `${one}:`).join(', ')
   const refused = `has the scheme "${scheme}:", which no store of this release has: expected one of ${expected}`

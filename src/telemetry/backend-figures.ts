@@ -81,7 +81,7 @@ export class BackendFigures {
     return this.#origin.reduce((a, b) => a + b)
   }
 
-  /** Those that ended with a 5xx, a timeout or no connection. */
+  /** Queries that ended with a 5xx, a timeout or no connection. */
   get failedQueries(): number {
     return failedStatuses.reduce((sum, status) => sum + this.#origin[indexOfStatus(status)]!, 0)
   }
@@ -127,7 +127,7 @@ export class BackendFigures {
       .join('')
   }
 
-  /** Also what was never asked for: a counter that begins above 0 has no rate. */
+  /** Series without requests are exposed, too: a counter that begins above 0 has no rate. */
   objects(): string {
     const samples = wholeEndpoints.flatMap((endpoint, place) =>
       objectStates.map((state, i) =>
@@ -158,7 +158,7 @@ export class BackendFigures {
   }
 }
 
-/** Undefined where nothing was answered from what is kept, and nothing was kept. */
+/** Undefined where the response neither came from the cache nor was stored. */
 function objectState({ outcome, isCollapsed, ttlSeconds = 0 }: RequestRecord): ObjectLabel | undefined {
   if (outcome === 'hit') return ttlSeconds < 0 ? 'revalidating' : 'hit'
   if (outcome === 'miss') return isCollapsed ? 'collapsed' : 'miss'

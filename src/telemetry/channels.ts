@@ -1,6 +1,6 @@
 /**
- * Where traced requests are told of: channels of node:diagnostics_channel, for our exporter and for anybody else's.
- * While nobody has subscribed, no request is traced and nothing of this is made.
+ * Publishes traced requests on channels of node:diagnostics_channel, for our exporter and for others. Without a
+ * subscriber, no request is traced and no span is created.
  */
 import { type Channel, channel } from 'node:diagnostics_channel'
 import type { EpochMs } from '../core/clock.ts'
@@ -35,7 +35,7 @@ export interface FetchMessage extends SpanIds {
   readonly path: string
   /** Where there is only one. */
   readonly server: ServerAddress | undefined
-  /** Undefined where the database said nothing. */
+  /** Undefined where the database did not respond. */
   readonly status: number | undefined
   /** Bytes of the body as they came. */
   readonly bytes: number

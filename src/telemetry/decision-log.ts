@@ -1,6 +1,7 @@
 /**
- * One line per decision at debug. At info a sample: of every outcome and reason the first, and then at most one every ten
- * seconds, which says how many it stands for. Outages are said once when they begin and once when they end.
+ * One line per decision at debug. At info a sample: the first of every outcome and reason, and then at most one every
+ * ten seconds, with the number of decisions it stands for. An outage is logged once when it begins and once when it
+ * ends.
  */
 import type { Clock } from '../core/clock.ts'
 import { outcomeReasons, pairOf } from './labels.ts'

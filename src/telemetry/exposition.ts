@@ -10,7 +10,7 @@ export interface Family {
   readonly type: MetricType
   readonly help: string
   readonly labels: Readonly<Record<string, LabelValues>>
-  /** A query that people ask of it. */
+  /** An example query. */
   readonly example?: string
 }
 

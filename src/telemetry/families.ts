@@ -1,4 +1,4 @@
-/** Every metric with its type, labels and meaning: what is exposed, and what the reference page lists. */
+/** Every metric with its type, labels and meaning: for the exposition and for the reference page. */
 import { wholeEndpoints } from '../backends/kinds.ts'
 import { cutReasons, outcomes, unstoredReasons } from '../core/decision.ts'
 import { leaseResults } from '../engine/cell-claims.ts'

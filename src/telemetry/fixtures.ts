@@ -1,4 +1,4 @@
-/** Visits as tests and benchmarks need them: a window of 60 minutes, half of it asked for unless told otherwise. */
+/** Visits for tests and benchmarks: a window of 60 minutes, half of it fetched by default. */
 import type { Plan } from '../backends/backend.ts'
 import { type Decision, newDecision } from '../core/decision.ts'
 import type { Visit } from './record.ts'

@@ -6,7 +6,7 @@ export class Histograms {
   readonly #cells: Float64Array
   readonly #stride: number
 
-  /** `bounds` rise; what is above the last falls into +Inf. */
+  /** `bounds` rise; values above the last are counted in +Inf. */
   constructor(bounds: readonly number[], rows: number) {
     this.#bounds = Float64Array.from(bounds)
     this.#stride = bounds.length + 2

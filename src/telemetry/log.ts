@@ -15,7 +15,7 @@ export type LogFields = Readonly<Record<string, LogValue>>
 
 export interface LogOptions {
   readonly clock: Clock
-  /** Asked at every line: a reload may change it. */
+  /** Called for every line: a reload may change it. */
   readonly level: () => LogLevel
   readonly format: () => LogFormat
   /** Takes a whole line with its end; false where it was not taken. */
@@ -27,7 +27,7 @@ const rank: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3, s
 
 export class Log {
   readonly #options: LogOptions
-  /** What was last said about a topic; see `change`. */
+  /** The last state logged per topic; see `change`. */
   readonly #states = new Map<string, string>()
   #dropped = 0
 
@@ -35,7 +35,7 @@ export class Log {
     this.#options = options
   }
 
-  /** Lines that nobody took. */
+  /** Lines that the stream did not accept. */
   get dropped(): number {
     return this.#dropped
   }
@@ -53,8 +53,8 @@ export class Log {
   }
 
   /**
-   * Says what became of a topic only when that is another thing than last time. Topics are few and named by us. The first
-   * state is only said where it is not the good one.
+   * Logs the state of a topic only when it differs from the last one. Topics are few and named by us. The first state
+   * is logged only where it is not the good one.
    */
   change(
     topic: string,
@@ -108,7 +108,7 @@ export function logWarnings(log: Pick<Log, 'change'>): void {
   )
 }
 
-/** What a stream holds back at most before lines are dropped. */
+/** The most bytes that a stream buffers before lines are dropped. */
 const maxWaitingBytes = 1024 * 1024
 
 /** Lines to a stream such as stderr; an end of it is no reason to end. */

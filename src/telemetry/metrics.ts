@@ -21,7 +21,7 @@ import { type LearnedFigures, stalenessFamilies } from './staleness-families.ts'
 import { type NamedStore, StoreTimes, storeFamilies } from './store-families.ts'
 import { type UpstreamHealth, upstreamFamily } from './upstream-family.ts'
 
-/** Figures that others keep; read when metrics are rendered. What is not given is not shown. */
+/** Figures that other modules keep; read when metrics are rendered. An absent source is not shown. */
 export interface MetricSources {
   stores?(): readonly NamedStore[]
   leases?(): Readonly<ClaimCounters>
@@ -49,7 +49,7 @@ export interface MetricsOptions {
 export interface OriginFetch {
   readonly backend: string
   readonly status: OriginStatus
-  /** Length of the interval that was asked for. */
+  /** Length of the requested interval. */
   readonly intervalMs: number
   /** From sending the query to the end of its response. */
   readonly durationMs: number
@@ -61,7 +61,7 @@ export interface MetricTotals {
   readonly buckets: { readonly cache: number; readonly origin: number }
   /** To the database. */
   readonly queries: number
-  /** Those that ended with a 5xx, a timeout or no connection. */
+  /** Queries that ended with a 5xx, a timeout or no connection. */
   readonly failedQueries: number
   /** Requests per bound of `durationBounds`, then those beyond. */
   readonly durations: readonly number[]
@@ -76,7 +76,7 @@ export class Metrics {
   readonly #phases = new Histograms(durationBounds, phases.length)
   readonly #ages = new Histograms(ageBounds, 1)
   readonly #storeTimes = new StoreTimes()
-  /** Bytes from cache and database; milliseconds asked and fetched; joined. */
+  /** Bytes from cache and database; milliseconds requested and fetched; joined. */
   readonly #bytes = new Float64Array(2)
   readonly #intervalMs = new Float64Array(2)
   readonly #cuts = new Map(Object.keys(cutReasons).map((reason) => [reason, 0]))
@@ -155,7 +155,7 @@ export class Metrics {
     }
   }
 
-  /** One text per family; what was counted meanwhile shows in those that follow. */
+  /** One text per family; concurrent counts show in the families that follow. */
   *render(): Iterable<string> {
     const backends = [...this.#backends.values()]
     yield family(families.requests, ...backends.map((each) => each.requests()))

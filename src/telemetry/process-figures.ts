@@ -1,4 +1,4 @@
-/** What this process takes: memory, CPU, and how long its event loop keeps others waiting. */
+/** Resource usage of this process: memory, CPU, and the delay of its event loop. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Clock, EpochMs } from '../core/clock.ts'
 
@@ -12,7 +12,7 @@ export interface ProcessFigures {
   readonly lagSeconds: { readonly p50: number; readonly p99: number; readonly max: number }
 }
 
-/** What each thread has of its own. */
+/** The figures that each thread has of its own. */
 export type ThreadFigures = Pick<ProcessFigures, 'heapBytes' | 'lagSeconds'>
 
 export interface ProcessWatch {
@@ -20,7 +20,7 @@ export interface ProcessWatch {
   stop(): void
 }
 
-/** The delay is that of a timer; what a loop that stands idle shows is this resolution. */
+/** The delay is that of a timer; an idle loop shows this resolution. */
 const resolutionMs = 10
 
 export function watchProcess(clock: Clock): ProcessWatch {
@@ -76,5 +76,5 @@ export function withThreads(own: ProcessFigures, threads: readonly ThreadFigures
   }
 }
 
-/** From the nanoseconds between two ticks to what they came too late. */
+/** From the nanoseconds between two ticks to the delay of the second. */
 const lag = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e9 - resolutionMs / 1000)

@@ -54,7 +54,7 @@ export interface QuotaFigures {
     readonly waitedMs: number
     readonly refused: number
   }
-  /** Undefined where nobody is limited. */
+  /** Undefined where no client is limited. */
   readonly quota?:
     | {
         readonly permits: number

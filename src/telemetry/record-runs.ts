@@ -1,4 +1,4 @@
-/** Whence the buckets of a request came, in runs, where one gap in one window does not tell it. */
+/** The sources of a request's buckets, in runs, where one gap in one window does not describe them. */
 import type { Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
@@ -13,10 +13,10 @@ export interface RecordRun {
   readonly to: EpochMs
 }
 
-/** More are told as one. */
+/** Beyond this, runs are merged into one. */
 const maxPieces = 32
 
-/** Buckets that a request is about, those included of which it asks for a part. */
+/** All buckets of a request, including buckets of which it needs a part. */
 export const bucketsAsked = ({ whole, edges }: Plan): number =>
   countOf(whole) + (edges === undefined ? 0 : countOf(edges.buckets))
 

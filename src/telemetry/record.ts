@@ -1,7 +1,7 @@
 /**
- * The record of one answered request: what metrics count, logs print, the recorder keeps and the admin API shows. Made
- * once from the decision, when the answer is over. It is flat, and it holds on to nothing of the request: its strings are
- * bounded, and are copies where they might keep a longer one alive.
+ * The record of one answered request, for metrics, logs, the recorder and the admin API. Made once from the decision,
+ * when the response is complete. It is flat, and it keeps no reference to the request: its strings are bounded, and are
+ * copies where they might keep a longer one alive.
  */
 import type { Plan, WireRequest } from '../backends/backend.ts'
 import type { Calendar } from '../core/calendar.ts'
@@ -14,7 +14,7 @@ import type { SpanIds } from './channels.ts'
 import { type BucketSource, bucketsAsked, piecesOf, type RecordRun } from './record-runs.ts'
 import { bounded, questionOf } from './texts.ts'
 
-/** What is known of a request whose answer is over. */
+/** The data about a request whose response is complete. */
 export interface Visit {
   readonly decision: Decision
   readonly method: string
@@ -23,7 +23,10 @@ export interface Visit {
   readonly plan: Plan | undefined
   /** Where it was taken for a range query. */
   readonly wire: WireRequest | undefined
-  /** What people recognise it by, where it was not planned and its backend knows better than path and query. */
+  /**
+   * The text that people recognise the request by, where it was not planned and its backend has a better one than path
+   * and query.
+   */
   readonly question?: string | undefined
   /** Of an answer that is kept as a whole. */
   readonly endpoint?: string | undefined
@@ -70,9 +73,9 @@ export interface RequestRecord {
   readonly knownFrom: EpochMs
   readonly knownTo: EpochMs
   readonly missingBuckets: number
-  /** The window in runs, where there are more of them than those bounds can tell. */
+  /** The window in runs, where those bounds cannot express them. */
   readonly pieces?: readonly RecordRun[] | undefined
-  /** Buckets that this request asked the database for; the rest of the gaps came with other requests. */
+  /** Buckets that this request fetched from the database; the rest of the gaps came with other requests. */
   readonly asked: number
   readonly bytes: number
   readonly status: number
@@ -88,7 +91,7 @@ export interface RequestRecord {
   readonly isForwarded: boolean
   readonly isCollapsed: boolean
   readonly isStored: boolean
-  /** Why the database forbids that what it was asked for be stored. */
+  /** Why the database forbids storing its response. */
   readonly unstored: UnstoredReason | undefined
 }
 
@@ -179,7 +182,7 @@ export function bucketsOf(record: RequestRecord, source: BucketSource): number {
   return source === 'origin' ? gapBuckets : buckets - gapBuckets - missingBuckets
 }
 
-/** The window in runs, in time order: cached beginning, fetched, cached end, what is missing. */
+/** The window in runs, in time order: cached beginning, fetched, cached end, missing. */
 export function runsOf(record: RequestRecord): readonly RecordRun[] {
   const { outcome, from, to, gapFrom, gapTo, knownFrom, knownTo, pieces } = record
   if (record.stepMs === 0 || outcome === 'error' || outcome === 'refused') return []
@@ -195,6 +198,6 @@ export function runsOf(record: RequestRecord): readonly RecordRun[] {
   return runs.filter((run) => run.from < run.to)
 }
 
-/** What a record is taken to need in memory. */
+/** The assumed memory of a record. */
 export const sizeOf = (record: RequestRecord): number =>
   640 + 2 * (record.shape.length + (record.detail?.length ?? 0)) + 64 * (record.pieces?.length ?? 0)

@@ -1,6 +1,6 @@
 /**
- * The last requests, in a ring that is bounded in number and bytes, and those who look on. Adding a record is a store into
- * an array; whoever looks on is handed records and must not work then and there.
+ * The last requests, in a ring that is bounded in number and bytes, and its subscribers. Adding a record is a store
+ * into an array; a subscriber must only queue the record and return.
  */
 import type { Outcome } from '../core/decision.ts'
 import { type RequestRecord, sizeOf } from './record.ts'
@@ -11,7 +11,7 @@ interface RecorderOptions {
   readonly maxSubscribers?: number
 }
 
-/** What is not given does not matter. */
+/** An absent member matches every record. */
 export interface RecordFilter {
   readonly outcomes?: ReadonlySet<Outcome>
   readonly reasons?: ReadonlySet<string>
@@ -103,6 +103,6 @@ function matches(record: RequestRecord, filter: RecordFilter): boolean {
   return shape === undefined || record.shape.toLowerCase().includes(shape.toLowerCase())
 }
 
-/** Why a request was answered as it was, or why what it fetched was not stored. */
+/** Why a request was answered as it was, or why its response was not stored. */
 const hasOne = ({ reason, unstored }: RequestRecord, reasons: ReadonlySet<string>): boolean =>
   reasons.has(reason ?? '') || (unstored !== undefined && reasons.has(unstored))

@@ -1,4 +1,4 @@
-/** The metrics of those who watch segments: how well they see, and what they found. */
+/** The metrics of the segment watchers: their health, and their findings. */
 import { type Family, headOf, sample } from './exposition.ts'
 import { families } from './families.ts'
 

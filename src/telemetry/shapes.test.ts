@@ -28,7 +28,7 @@ test('a row says how a question fared, what it saved and why it was not cached',
     totalSeconds: 0.121,
     // Three answers that would have taken 100 ms each took 11 ms together.
     savedSeconds: 0.289,
-    // Hits and those that joined another's query did not ask.
+    // Hits and joined requests did not query the database.
     asked: 1,
     askedSeconds: 0.008,
     notCached: 'client_gone',

@@ -1,7 +1,7 @@
 /**
- * The questions asked most: a table of bounded size (space-saving). A new question takes the place of the one asked least
- * and begins with its weight, so that one that is asked often enough cannot be missed. Weights halve every hour: what was
- * busy last month does not hold its place. Figures are those since a question came into the table.
+ * The most requested shapes: a table of bounded size (space-saving). A new shape replaces the one with the lowest
+ * weight and begins with its weight, so that a frequent one cannot be missed. Weights halve every hour: a shape that
+ * was busy last month is replaced. Figures are since the shape came into the table.
  */
 import type { Calendar } from '../core/calendar.ts'
 import type { EpochMs } from '../core/clock.ts'
@@ -27,7 +27,7 @@ export interface ShapeRow {
   readonly totalSeconds: number
   /** Hits, partial and stale answers against as many misses of mean duration; 0 while no miss was seen. */
   readonly savedSeconds: number
-  /** Requests that asked the database, and how long it took. */
+  /** Requests that queried the database, and how long it took. */
   readonly asked: number
   readonly askedSeconds: number
   /** Why it was not answered from the cache, the last time it was not. */
@@ -75,7 +75,7 @@ export class TopShapes {
     count(this.#entries[place]!, record)
   }
 
-  /** The most asked first. */
+  /** The most requested first. */
   list(limit: number): ShapeRow[] {
     return this.#entries
       .toSorted((a, b) => total(b) - total(a))

@@ -1,4 +1,4 @@
-/** The metrics of the stores: what they say about themselves, and how long those behind the memory take. */
+/** The metrics of the stores: their own figures, and the latency of the far ones. */
 import { type BreakerState, breakerStates } from '../stores/breaker.ts'
 import {
   evictionReasons,

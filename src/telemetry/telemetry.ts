@@ -1,4 +1,4 @@
-/** Everything that looks on: one call per request, one per query to the database, and none of them in anybody's way. */
+/** All observers: one call per request, one per query to the database, and none of them delays a request. */
 import type { Clock } from '../core/clock.ts'
 import { startOf } from '../core/grid.ts'
 import type { FetchResult } from '../engine/fetch.ts'
@@ -23,7 +23,7 @@ export interface TelemetryOptions {
   }
 }
 
-/** What is told of databases, stores and requests while they are served. */
+/** Called with the events of databases, stores and requests while they are served. */
 export interface Observer {
   hooks(backend: string): BackendHooks
   storeHook(store: string): (operation: StoreOperation, ms: number) => void
@@ -66,7 +66,7 @@ export class Telemetry implements Observer {
     this.#decisions.observe(record)
   }
 
-  /** For what measures the operations of one store. */
+  /** For the measurement of the operations of one store. */
   storeHook(store: string): (operation: StoreOperation, ms: number) => void {
     this.metrics.announceStore(store)
     return (operation, ms) => this.metrics.observeStore(store, operation, ms)

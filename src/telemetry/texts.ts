@@ -2,17 +2,17 @@
 import type { EpochMs } from '../core/clock.ts'
 import type { Visit } from './record.ts'
 
-/** At most `max` characters. What is cut is copied: a slice would keep the whole text alive. */
+/** At most `max` characters. A shortened text is copied: a slice would keep the whole text alive. */
 export function bounded(text: string, max: number): string {
   return text.length <= max ? text : `${copied(text.slice(0, max - 1))}…`
 }
 
 const copied = (text: string): string => Buffer.from(text).toString()
 
-/** Enough for what is shown; a body of megabytes is not read for it. */
+/** Enough for display; a body of megabytes is not read for it. */
 const maxReadBytes = 8192
 
-/** What people recognise a request by that was not planned: its path and, where it has one, its query. */
+/** The text that people recognise an unplanned request by: its path and, where it has one, its query. */
 export function questionOf({ path, wire }: Pick<Visit, 'path' | 'wire'>, max: number): string {
   const query = wire === undefined ? null : (queryIn(wire.search) ?? queryIn(beginningOf(wire.body)))
   return copied((query === null ? path : `${path} ${query}`).slice(0, max))
@@ -24,6 +24,6 @@ const queryIn = (form: string): string | null =>
 const beginningOf = (body: Uint8Array): string =>
   Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, maxReadBytes)).toString()
 
-/** Clients may ask for instants that no calendar has. */
+/** Clients may request instants that no calendar has. */
 export const iso = (instant: EpochMs): string =>
   Math.abs(instant) <= 8.64e15 ? new Date(instant).toISOString() : String(instant)

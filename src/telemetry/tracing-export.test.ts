@@ -174,7 +174,7 @@ test('a collector that is down costs spans, and no more memory than the queue ha
   assert.deepEqual(exporter.figures, { sent: 0, dropped: 10_000 - 2048, queued: 2048 })
   await clock.advance(0)
   assert.equal(bodies.length, 1)
-  // It is asked less and less often, and never more than once a minute in the end.
+  // Retries become rarer, down to one per minute.
   await clock.advance(10_000 + 20_000 + 40_000 + 60_000)
   assert.equal(bodies.length, 5)
   assert.equal(exporter.figures.queued, 2048)

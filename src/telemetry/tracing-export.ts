@@ -1,6 +1,6 @@
 /**
- * Sends traced requests to an OpenTelemetry collector, in batches and in the background. The queue is bounded: what does
- * not fit is dropped and counted. Nothing here can hold or break a request.
+ * Sends traced requests to an OpenTelemetry collector, in batches and in the background. The queue is bounded: spans
+ * that do not fit are dropped and counted. Nothing here can delay or break a request.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Clock, Timer } from '../core/clock.ts'
@@ -24,7 +24,7 @@ const maxQueued = 2048
 const maxBatch = 512
 const batchDelayMs = 5_000
 const maxDelayMs = 60_000
-/** At the end, spans get this long to leave. */
+/** At shutdown, spans get this long to be sent. */
 const closingMs = 2_000
 
 export class TraceExporter {
@@ -47,7 +47,7 @@ export class TraceExporter {
     return { sent: this.#sent, dropped: this.#dropped, queued: this.#queue.length }
   }
 
-  /** Requests are no longer traced for this one; what is queued is sent, if that is quickly done. */
+  /** Stops tracing for this exporter; sends the queue, if that is quickly done. */
   async close(): Promise<void> {
     unsubscribe(channelNames.request, this.#onRequest)
     unsubscribe(channelNames.fetch, this.#onFetch)
@@ -63,7 +63,7 @@ export class TraceExporter {
     this.#queue = []
   }
 
-  // Whoever publishes does not catch what a subscriber throws.
+  // The publisher does not catch exceptions of a subscriber.
   readonly #onRequest = (message: unknown): void => {
     try {
       this.#add(requestSpans(message as RequestMessage, () => newSpanId(this.#options.clock)))
@@ -108,7 +108,7 @@ export class TraceExporter {
     return this.#sending
   }
 
-  /** A batch stays in the queue, and counts against its bound, until it is known what became of it. */
+  /** A batch stays in the queue, and counts against its bound, until its result is known. */
   async #sendBatch(): Promise<void> {
     const batch = this.#queue.slice(0, maxBatch)
     const posted = await this.#options.post(otlpBody(batch, this.#options.version))

@@ -151,7 +151,7 @@ function attributeList(attributes: Attributes): OtlpAttribute[] {
   })
 }
 
-/** What is sent to the collector. */
+/** The body of an export request. */
 export function otlpBody(spans: readonly OtlpSpan[], version: string): string {
   const resource = attributeList({ 'service.name': 'windowpane', 'service.version': version })
   const scopeSpans = [{ scope: { name: 'windowpane', version }, spans }]

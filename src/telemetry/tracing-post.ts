@@ -18,7 +18,7 @@ export interface Collector {
 }
 
 const timeoutMs = 10_000
-/** What OTLP says may be tried again. */
+/** Status codes that OTLP permits to retry. */
 const passing = new Set([429, 502, 503, 504])
 
 export function collectorAt({ clock, endpoint, headers }: CollectorOptions): Collector {

@@ -1,6 +1,6 @@
 /**
- * Tracing of one database's requests: which belong to a trace, under which ids, and what subscribers are told. A traced
- * request carries its own span in `traceparent` from here on, so that whatever is asked for it becomes a child of it.
+ * Tracing of one database's requests: which belong to a trace, their ids, and the messages to subscribers. A traced
+ * request carries its own span in `traceparent` from here on, so that every query sent for it becomes a child of it.
  */
 import type { HeaderList } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
@@ -75,7 +75,7 @@ export class Tracing {
     }
   }
 
-  /** Tells of a request whose answer is over, where it was traced. */
+  /** Publishes a request whose response is complete, where it was traced. */
   end(visit: Visit): void {
     const { trace, path } = visit
     if (trace === undefined || !requestChannel.hasSubscribers) return
@@ -91,7 +91,7 @@ export class Tracing {
     requestChannel.publish(message)
   }
 
-  /** Undefined where what is sent belongs to no traced request. */
+  /** Undefined where the query belongs to no traced request. */
   beginFetch({ method, path, headers }: TracedQuery): FetchSpan | undefined {
     if (!fetchChannel.hasSubscribers && !requestChannel.hasSubscribers) return undefined
     const given = headerOf(headers, 'traceparent')
@@ -126,7 +126,7 @@ type Ending = Pick<FetchMessage, 'status' | 'bytes' | 'failure'>
 
 /** A query to the database under way. */
 export class FetchSpan {
-  /** Those to send: they make what the database does a child of this span. */
+  /** The headers to send: they make the database's work a child of this span. */
   readonly headers: HeaderList
   status: number | undefined
   bytes = 0

@@ -1,8 +1,8 @@
 /**
- * A store as it is behind a network: every operation is a promise, takes its time on the way there and back, may be done in
- * another order than it was asked for, and may fail late, before or after it was done. It can also throw at once, return
- * short pages and lose what it has acknowledged. For tests of whatever uses a store: each fault has a share of the operations,
- * which a test may change while it runs.
+ * A store as it is behind a network: every operation is a promise, takes its time on the way there and back, may be
+ * done in another order than it was called in, and may fail late, before or after it was done. It can also throw at
+ * once, return short pages and lose acknowledged writes. For tests of the users of a store: each fault has a share of
+ * the operations, which a test may change while it runs.
  */
 import type { Clock } from '../core/clock.ts'
 import type { CellId, Cells } from '../stores/cells.ts'
@@ -10,14 +10,14 @@ import type { Found, MaybePromise, Store } from '../stores/store.ts'
 import { clip } from '../stores/tile.ts'
 import { type Random, seededRandom, wholeNumber } from './random.ts'
 
-/** 0 to 1, asked for at every operation. */
+/** 0 to 1, called for every operation. */
 type Share = () => number
 
 export interface AsynchronousOptions {
   readonly clock: Clock
-  /** Decides delays and faults; a fixed sequence unless told. */
+  /** Decides delays and faults; a fixed sequence by default. */
   readonly random?: Random
-  /** Each way takes up to this long on the clock; 0, unless told: some turns of the microtask queue, and no time. */
+  /** Each way takes up to this long on the clock; 0 by default: some turns of the microtask queue, and no time. */
   readonly maxDelayMs?: number | (() => number)
   /** Operations that fail. Half of them were done all the same. */
   readonly failures?: Share
@@ -129,7 +129,7 @@ export class Network {
     return result as T
   }
 
-  /** Faults that a test does not ask for do not use up dice. */
+  /** Faults without a share draw no random numbers. */
   #happens(share: Share | undefined): boolean {
     return share !== undefined && this.#random() < share()
   }

@@ -1,4 +1,4 @@
-/** What testBackend knows about the runs of a plan: what holds of all, and which time makes a bucket whole. */
+/** Checks of testBackend on the runs of a plan: the laws of all plans, and the time that makes a bucket whole. */
 import assert from 'node:assert/strict'
 import type { Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
@@ -11,7 +11,7 @@ export interface Span {
   readonly to: EpochMs
 }
 
-/** Every bucket that is asked for, as a whole or in part. */
+/** Every requested bucket, whole or in part. */
 export const askedBy = ({ whole, edges }: Plan): Intervals => uniteAll(whole, edges?.buckets ?? nothing)
 
 /** Whole buckets and edges are runs in time order, no bucket is both, and together they reach over the window. */
@@ -30,7 +30,7 @@ export function checkRuns(plan: Plan): void {
   assert.deepEqual(hullOf(asked), { from: window.from, to: window.to })
 }
 
-/** Whole are the buckets that the spans cover, edges those that they touch. */
+/** Whole are the buckets that the spans cover, edges the buckets that they touch. */
 export function checkEdges({ grid, whole, edges }: Plan, spans: readonly Span[]): void {
   const covered = coveredBy(spans, grid)
   const buckets = [...covered.keys()]

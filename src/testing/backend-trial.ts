@@ -18,28 +18,28 @@ export interface BackendLaws<Query> {
   /** A request that this backend plans, of few enough buckets to be tried often. */
   request(random: Random): WireRequest
   /**
-   * What the database says, byte by byte, to `narrow(plan, intervals)` in the world of this number. Worlds do not
-   * change: the answer about an interval is the part of the answer about a longer one. There is one interval unless the
+   * The database's response, byte by byte, to `narrow(plan, intervals)` in the world of this number. Worlds do not
+   * change: the response for an interval is the part of the response for a longer one. There is one interval unless the
    * backend takes several.
    */
   answer(world: number, plan: Plan, intervals: Intervals): Uint8Array
-  /** What it says to the request itself, where that is another thing: where plans are not verbatim. */
+  /** The response to the request itself, where it differs: where plans are not verbatim. */
   direct?(world: number, plan: Plan): Uint8Array
   /**
-   * The time that a request asks about, half-open, disjoint and in order: where it may ask for parts of buckets. Without
-   * this, no plan may have edges.
+   * The requested time, half-open, disjoint and in order: where requests may include parts of buckets. Without this, no
+   * plan may have edges.
    */
   spans?(request: WireRequest): readonly Span[]
-  /** Requests that ask the same question on the same grid, over whichever range. */
+  /** Requests with the same shape on the same grid, over any range. */
   readonly equivalent: readonly RequestPair[]
   readonly different: readonly RequestPair[]
   /** Where two answers of the database itself may differ in bytes (an order that it rolls): one form for all. */
   canonical?(answer: Buffer): Uint8Array
-  /** How often every law is tried; 100 unless told. */
+  /** How often every law is tried; 100 by default. */
   readonly rounds?: number
 }
 
-/** What the clocks of all panes say. */
+/** The clock of all buckets of all panes. */
 export const fetchedAt = 1_234_567
 
 export class Suite<Query> {
@@ -96,7 +96,7 @@ export class Round<Query> {
   readonly plan: Plan
   /** Of the client's own request. */
   readonly own: Plan
-  /** What it asks for, as a whole or in part. */
+  /** The requested buckets, whole or in part. */
   readonly asked: Intervals
   readonly bytes: Buffer
   readonly #suite: Suite<Query>
@@ -125,7 +125,7 @@ export class Round<Query> {
     return Buffer.from(this.#suite.laws.answer(this.#world, this.plan, intervals))
   }
 
-  /** What the database says to the client's own request. */
+  /** The database's response to the client's own request. */
   get direct(): Buffer {
     const { direct } = this.#suite.laws
     assert.ok(this.own.isVerbatim || direct !== undefined, 'a plan that is not verbatim needs `direct`')
@@ -174,7 +174,7 @@ export class Round<Query> {
     return [whole, chunksOf(this.bytes, () => 1), chunksOf(this.bytes, () => wholeNumber(this.random, 0, 40))]
   }
 
-  /** Every run of what is asked for, in one to four pieces, none empty. */
+  /** Every run of requested buckets, in one to four pieces, none empty. */
   intervals(): Interval[] {
     return this.asked.flatMap((run) => pieces(this.random, run))
   }
@@ -195,7 +195,7 @@ export class Round<Query> {
     return panes.toSorted((a, b) => a.from - b.from)
   }
 
-  /** The edges are the buckets that the request asks for in part, and no others. */
+  /** The edges are the buckets that are requested in part, and no others. */
   checkEdges(): void {
     const { spans } = this.#suite.laws
     if (spans === undefined) assert.equal(this.own.edges, undefined)
@@ -250,7 +250,7 @@ export class Round<Query> {
 const isBypass = (value: unknown): value is { bypass: string } =>
   typeof value === 'object' && value !== null && 'bypass' in value
 
-/** What a listener hears of an answer, put together. */
+/** The answer as a listener receives it, concatenated. */
 function walked(answer: Recomposed): Buffer {
   const parts: Buffer[] = []
   const literal = (bytes: Uint8Array, start: number, end: number) =>

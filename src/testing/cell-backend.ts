@@ -1,6 +1,6 @@
 /**
- * A small complete backend for a database that nobody has: rows of cells, one column and one lane. It shows that the
- * seam is not made for Prometheus alone, and what a backend needs at least.
+ * A small complete backend for an imaginary database: rows of cells, one column and one lane. It shows that the seam is
+ * not made for Prometheus alone, and the minimum of a backend.
  *
  *   GET /rows?q=text&from=ms&to=ms&step=ms  →  {"rows":[[start,value],…]}   cells without data are left out
  */
@@ -32,7 +32,7 @@ export interface CellQuery {
 }
 
 export interface CellOptions {
-  /** One request can ask for several ranges, and for parts of cells; see cell-ranges.ts. */
+  /** One request can have several ranges, and parts of cells; see cell-ranges.ts. */
   readonly several?: boolean
 }
 

@@ -1,9 +1,10 @@
 /**
  * Ranges of the cell backend that takes several of them: they need not end where cells do.
  *
- *   GET /rows?q=text&ranges=ms-ms,ms-ms&step=ms&limit=n  →  {"rows":[[start,value],…]}   the first n rows, where n is given
+ *   GET /rows?q=text&ranges=ms-ms,ms-ms&step=ms&limit=n  →  {"rows":[[start,value],…]}   the first n rows, where n is
+ *   given
  *
- * A row of a cell of which only a part was asked for begins where the cell does, and has another value.
+ * A row of a partially requested cell begins where the cell does, and has another value.
  */
 import type { Bypass, Edges, Plan, WireRequest } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
@@ -15,7 +16,7 @@ import type { Span } from './backend-runs.ts'
 const maxRanges = 1_000
 const maxBuckets = 100_000
 
-/** Disjoint, not abutting, in time order; undefined where the text says something else than ranges. */
+/** Disjoint, not abutting, in time order; undefined where the text is not a list of ranges. */
 export function readSpans(text: string | null | undefined): readonly Span[] | undefined {
   if (text === null || text === undefined) return undefined
   const spans: Span[] = []
@@ -30,7 +31,7 @@ export function readSpans(text: string | null | undefined): readonly Span[] | un
 export const printSpans = (spans: readonly Span[]): string =>
   spans.map(({ from, to }) => `${from}-${to}`).join(',')
 
-/** What of each span lies in the cells of each interval. */
+/** The parts of each span in the cells of each interval. */
 export function spansIn(spans: readonly Span[], intervals: Intervals, grid: Grid): readonly Span[] {
   return spans.flatMap((span) =>
     intervals
@@ -98,8 +99,8 @@ export function narrowRanges({ grid, spans, request }: RangesPlan, intervals: In
 }
 
 /**
- * The rows that the database has for some spans: `valueAt` tells what it has for a whole cell. Of a part it has a number
- * that tells which part: nobody can take it for the whole, or for another part.
+ * The rows that the database has for some spans: `valueAt` returns the value of a whole cell. For a part it has a
+ * number that identifies the part, so that it cannot be taken for the whole, or for another part.
  */
 export function rowsIn(
   spans: readonly Span[],

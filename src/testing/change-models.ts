@@ -11,7 +11,7 @@ export interface ChangeModel {
   readonly pace?: Pace
   /** Changes of many buckets at once. */
   readonly rewrites?: Rewrites
-  /** The mean rate of all changes: what an oracle knows. */
+  /** The mean rate of all changes: known to an oracle. */
   readonly mean: (ageS: number) => number
   /** Whether every bucket changes on its own, at a rate that depends on its age alone. */
   readonly isIndependent: boolean
@@ -48,7 +48,7 @@ const independent = (own: (ageS: number) => number): ChangeModel => ({
 })
 
 const busyThen = (laterRate: number) => (ageS: number) => (ageS < 2 * minute ? 0.05 : laterRate)
-/** The rate halves every minute: what the published ladder assumes. */
+/** The rate halves every minute: the assumption of the published ladder. */
 const lateness = (ageS: number): number => 0.0414 * Math.exp(-ageS / 86.56)
 const slowLateness = (ageS: number): number => Math.exp(-ageS / 900) / 60
 

@@ -1,7 +1,8 @@
 /**
- * A database for the cell backend whose buckets change as a model says, on a fake clock. A value is the number of the bucket's
- * version, so the engine sees every change, and the time of the last change tells whether a copy is out of date. The same seed
- * gives the same changes, whatever is asked. Memory is bounded: buckets behind the horizon are forgotten.
+ * A database for the cell backend whose buckets change according to a model, on a fake clock. A value is the number of
+ * the bucket's version, so the engine sees every change, and the time of the last change shows whether a copy is out of
+ * date. The same seed gives the same changes, whatever the queries. Memory is bounded: buckets behind the horizon are
+ * dropped.
  */
 import type { WireRequest } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'

@@ -140,7 +140,7 @@ export const rowStyles: readonly RowStyle[] = [
   },
 ]
 
-/** What a style's database says about some buckets, in the world of this number: one with holes, or none at all. */
+/** The database's rows of a style for some buckets, in the world of this number: one with holes, or none at all. */
 export interface RowWorld {
   readonly style: RowStyle
   readonly world: number

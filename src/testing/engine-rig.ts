@@ -49,15 +49,15 @@ export interface RigOptions {
   readonly far?: Store
   /** Shared with other rigs. */
   readonly database?: FakeDatabase
-  /** Asked instead of the database. */
+  /** Queried instead of the database. */
   readonly upstream?: Upstream
-  /** Asked for policies, and told of refetches, where the policy in force learns. */
+  /** Gives policies, and observes refetches, where the policy in force learns. */
   readonly learning?: Learning
   readonly refreshesAhead?: boolean
   readonly probes?: ProbeOptions
 }
 
-/** What every rig has behind its memory that is not told otherwise: whole suites run again over a far tier. */
+/** The far tier of every rig without one of its own: whole suites run again over a far tier. */
 export const rigDefaults: { far?: (clock: FakeClock) => Store } = {}
 
 /** A store with cells that several rigs can have behind their memory, each through an `asynchronous` of its own. */
@@ -153,7 +153,7 @@ export class EngineRig {
     return Math.floor(this.clock.now() / minuteMs) * minuteMs
   }
 
-  /** Asks for `cells` cells of a minute, the last of which ends at `to`. */
+  /** Requests `cells` cells of a minute, the last of which ends at `to`. */
   ask(cells: number, to = this.openCell + minuteMs, how: AskOptions = {}): Promise<Served> {
     return this.serve(this.plan(to - cells * minuteMs, to), how)
   }
@@ -166,7 +166,7 @@ export class EngineRig {
     return { answer, decision, text: textOf(answer) }
   }
 
-  /** As `ask`, in shadow mode: `text` is what was streamed to the client. The comparison is over, too. */
+  /** As `ask`, in shadow mode: `text` is the text streamed to the client. The comparison is over, too. */
   shadow(cells: number, to = this.openCell + minuteMs, how: AskOptions = {}): Promise<Served> {
     return this.shadowPlan(this.plan(to - cells * minuteMs, to), how)
   }
@@ -180,7 +180,7 @@ export class EngineRig {
     return { answer, decision, text: target.text }
   }
 
-  /** What `ask` would do. */
+  /** Explains the request that `ask` would send. */
   explain(cells: number, to = this.openCell + minuteMs, how: AskOptions = {}): Promise<Explanation> {
     return this.explainPlan(this.plan(to - cells * minuteMs, to), how)
   }
@@ -193,13 +193,13 @@ export class EngineRig {
     return this.#cache.sampling
   }
 
-  /** Asks, and returns at once: `served` is set when the answer is there. Time may be moved meanwhile. */
+  /** Sends a request, and returns at once: `served` is set when the answer is there. Time may be moved meanwhile. */
   async begin(cells: number): Promise<{ served: Served | undefined }> {
     const look: { served: Served | undefined } = { served: undefined }
     void this.ask(cells).then((served) => {
       look.served = served
     })
-    // The database is asked a few promises later, and that must be before any time passes.
+    // The database is queried a few promises later, and that must be before any time passes.
     await this.clock.advance(0)
     return look
   }
@@ -217,7 +217,7 @@ export class EngineRig {
     return plan
   }
 
-  /** What the database itself would say. */
+  /** The database's own response. */
   truth(cells: number, to = this.openCell + minuteMs): string {
     return this.database.truth(to - cells * minuteMs, to, minuteMs)
   }
@@ -256,7 +256,7 @@ const askedAs = (plan: Plan, how: AskOptions): ExplainedRequest => ({
 
 const patientClient: Client = { isGone: false, onGone() {} }
 
-/** Asks the rig at every use: what it holds is the policy in force. */
+/** Reads the rig at every use: it holds the policy in force. */
 const policyOf = (rig: { policy: TtlPolicy }): TtlPolicy => ({
   name: 'exchangeable',
   ttl: (ageMs) => rig.policy.ttl(ageMs),

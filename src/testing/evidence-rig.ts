@@ -1,4 +1,4 @@
-/** Nodes that keep what they learn in one store, with learners that only add up; for tests of evidence in cells. */
+/** Nodes that keep learned evidence in one store, with learners that only add up; for tests of evidence in cells. */
 import { evidenceRoundMs, SharedEvidence } from '../engine/learning/shared-evidence.ts'
 import type { Cells } from '../stores/cells.ts'
 import { memoryCells } from '../stores/memory/cells.ts'

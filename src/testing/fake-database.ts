@@ -1,4 +1,4 @@
-/** A database for the cell backend, on a fake clock: it knows what it was asked, can be slow, and can fail. */
+/** A database for the cell backend, on a fake clock: it records its queries, can be slow, and can fail. */
 import type { HeaderList, WireRequest } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { gridThrough } from '../core/grid.ts'
@@ -11,17 +11,17 @@ export interface AskedQuery {
   readonly at: EpochMs
   readonly from: EpochMs
   readonly to: EpochMs
-  /** Those of which it was asked for a part included. */
+  /** Partially requested cells included. */
   readonly cells: number
-  /** Where it was asked for ranges. */
+  /** Where the query had ranges. */
   readonly ranges?: string
 }
 
 export interface FakeDatabaseOptions {
   readonly clock: Clock
-  /** The value of the cell that begins at an instant; undefined where it has no data. Whoever asks, whenever. */
+  /** The value of the cell that begins at an instant; undefined where it has no data. The same at every query. */
   valueAt(start: EpochMs): number | undefined
-  /** The value of a cell may be another one at the next query; false unless told. */
+  /** The value of a cell may be another one at the next query; false by default. */
   readonly isChanging?: boolean
 }
 
@@ -31,7 +31,7 @@ export class FakeDatabase implements Upstream {
   readonly preferredEncoding = 'identity'
   /** From a query to its answer. */
   lagMs = 0
-  /** What every query gets instead of an answer. */
+  /** The failure of every query, where set. */
   failure: Failure | undefined
   headers: HeaderList = ['Content-Type', 'application/json']
   readonly asked: AskedQuery[] = []

@@ -1,6 +1,6 @@
 /**
- * A Druid of one data source on a fake clock, for tests and simulations of what is done with its segments. It answers
- * timeseries and tells its segments: days that are compacted, hours behind them, and the last ones still being written.
+ * A Druid of one data source on a fake clock, for tests and simulations around its segments. It answers timeseries and
+ * lists its segments: days that are compacted, hours behind them, and the last ones still being written.
  */
 import type { WireRequest } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
@@ -43,11 +43,11 @@ export class FakeDruid implements Upstream {
   readonly asked: AskedDruid[] = []
   /** How often its segments were looked at. */
   looks = 0
-  /** What a look gets instead of the segments. */
+  /** The failure of a segment query, where set. */
   blindness: Blindness | undefined
   /** From a look to its answer; the segments are those of the look. */
   lookLagMs = 0
-  /** What queries get instead of an answer. */
+  /** The failure of queries, where set. */
   failure: Broken | undefined
   readonly #clock: Clock
   readonly #begin: EpochMs

@@ -10,13 +10,13 @@ import { seededRandom } from './random.ts'
 export interface FleetOptions extends Omit<RigOptions, 'far' | 'database' | 'clock'> {
   readonly nodes: number
   readonly seed?: number
-  /** How the store behaves; ways of up to 25 ms and no faults unless told. */
+  /** How the store behaves; ways of up to 25 ms and no faults by default. */
   readonly network?: Omit<AsynchronousOptions, 'clock' | 'random' | 'isCut'>
-  /** How far the wall clock of each node is ahead; 0 unless told. */
+  /** How far the wall clock of each node is ahead; 0 by default. */
   readonly aheadMs?: readonly number[]
-  /** The store of each node, on the node's own clock; one that all share unless told. */
+  /** The store of each node, on the node's own clock; by default one that all share. */
   readonly newStore?: (clock: FakeClock) => Store
-  /** The values of the database depend on when it is asked. */
+  /** The values of the database depend on the time of the query. */
   readonly isChanging?: boolean
 }
 

@@ -36,7 +36,7 @@ export interface FleetCase {
 export interface StoreFaults {
   /** The share of operations that fail; half of them are done all the same. */
   readonly failing: number
-  /** The share of operations that take longer than anybody waits for them. */
+  /** The share of operations that exceed every timeout. */
   readonly slow: number
   /** All operations fail in this part of the measured time. */
   readonly outage?: { readonly fromMs: number; readonly toMs: number }

@@ -1,6 +1,6 @@
-/** Names of request headers as they are met in practice, for tests of who shares answers with whom. */
+/** Names of request headers as they are met in practice, for tests of identity partitions. */
 
-/** By which clients, gateways, authenticating proxies and load balancers say who is asking, or for which tenant. */
+/** Names by which clients, gateways, authenticating proxies and load balancers identify the user or the tenant. */
 export const namesThatSayWho: readonly string[] = [
   'Authorization',
   'Proxy-Authorization',
@@ -112,7 +112,7 @@ export const namesThatSayWho: readonly string[] = [
   'X-Session-Id',
 ]
 
-/** Which clients and proxies send besides: where a request came from and what it is part of, often new with each request. */
+/** Other names that clients and proxies send: the origin of a request and its context, often new with each request. */
 export const namesOfOthers: readonly string[] = [
   'Accept',
   'Accept-Language',

@@ -1,4 +1,4 @@
-/** What tests of backends, stores and policies need; published as `windowpane/testing`. */
+/** The tools for tests of backends, stores and policies; published as `windowpane/testing`. */
 
 export { type AsynchronousOptions, asynchronous } from './asynchronous.ts'
 export { type CellQuery, cellBackend } from './cell-backend.ts'

@@ -1,4 +1,4 @@
-/** A learner that learns nothing: it gives one policy to every shape, and remembers what it was told. */
+/** A learner that learns nothing: it gives one policy to every shape, and records its events. */
 import type {
   ClassReport,
   LearnedEvent,

@@ -1,6 +1,6 @@
 /**
- * Generated matrix answers as Prometheus prints them, in worlds that do not change: every series and point follows
- * from the number of the world. Full of what trips parsers: escapes, odd numbers, histograms, series that come and go.
+ * Generated matrix answers as Prometheus prints them, in worlds that do not change: every series and point follows from
+ * the number of the world. Full of traps for parsers: escapes, odd numbers, histograms, series that come and go.
  */
 
 import type { Grid } from '../core/grid.ts'
@@ -155,7 +155,7 @@ export function worldOf(number: number): World {
 
 const some = <T>(random: Random, choices: readonly T[]): T[] => choices.filter(() => random() < 0.5)
 
-/** What Prometheus says about an interval. The order of the annotations is another one in every answer. */
+/** Prometheus' response for an interval. The order of the annotations is another one in every response. */
 export function printMatrix(number: number, grid: Grid, interval: Interval): Buffer {
   const { series, warnings, infos } = worldOf(number)
   const printed = series.map((each) => printSeries(each, grid, interval)).filter((text) => text !== '')

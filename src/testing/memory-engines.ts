@@ -1,4 +1,4 @@
-/** Engines of network stores in this process: what row-store.ts and row-cells.ts need of one, in the fewest lines. */
+/** Engines of network stores in this process: the interfaces of row-store.ts and row-cells.ts, in the fewest lines. */
 import type { Clock } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
@@ -17,7 +17,7 @@ interface MemoryKey {
 
 const idOf = ({ from, buckets }: RowId): string => `${from} ${buckets}`
 
-/** What several engines share that stand for the clients of one server. */
+/** The state that several engines share as clients of one server. */
 export class MemoryServer {
   readonly keys = new Map<Key, MemoryKey>()
   readonly listeners: ((news: Buffer) => void)[] = []
@@ -71,7 +71,7 @@ export class MemoryRowEngine implements RowEngine {
     for (const [key, { record }] of [...this.#keys]) if (record !== undefined) yield [key, record.value]
   }
 
-  /** What lies there now, values only. */
+  /** The current content, values only. */
   sizes(): { readonly stored: number; readonly rows: number } {
     const keys = [...this.#keys.values()]
     const rows = keys.flatMap((key) => [...key.rows.values()])

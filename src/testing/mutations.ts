@@ -1,4 +1,4 @@
-/** What testBackend does to requests, answers and windows: cuts, damage and noise. */
+/** The mutations that testBackend applies to requests, answers and windows: cuts, damage and noise. */
 import type { WireRequest } from '../backends/backend.ts'
 import type { Interval } from '../core/interval.ts'
 import { pick, type Random, wholeNumber } from './random.ts'
@@ -48,7 +48,7 @@ const punctuation = [...'"\\,[]{}:.0 \n\0'].map((char) => Buffer.from(char))
 const noise = (random: Random, length: number): Buffer =>
   Buffer.from(Array.from({ length }, () => wholeNumber(random, 0, 255)))
 
-/** A request that nobody would send, as often as not made from one that somebody would. */
+/** An implausible request, as often as not made from a plausible one. */
 export function arbitraryRequest(random: Random, likely: WireRequest): WireRequest {
   const text = () => noise(random, wholeNumber(random, 0, 30)).toString('latin1')
   const damaged = (part: string) =>

@@ -1,4 +1,4 @@
-/** What tests of the object cache share: a render that counts, and waiting for what the fake clock has to move. */
+/** Tools for tests of the object cache: a render that counts, and waiting for work that the fake clock has to move. */
 import type { ObjectAnswer, ObjectTerms, Rendered } from '../engine/objects/objects.ts'
 import type { FakeClock } from './fake-clock.ts'
 
@@ -10,7 +10,7 @@ export interface CountedRender {
   gives: (call: number) => Rendered | Uint8Array | string | Promise<Rendered | Uint8Array | string>
 }
 
-/** Renders `v1`, `v2` … unless told otherwise. */
+/** Renders `v1`, `v2` … by default. */
 export function countedRender(gives: CountedRender['gives'] = (call) => `v${call}`): CountedRender {
   const render = (async () => render.gives(++render.calls)) as CountedRender
   render.calls = 0
@@ -25,7 +25,10 @@ export const shown = (answer: ObjectAnswer): string => `${answer.state} ${textOf
 
 const maxTurns = 100_000
 
-/** Resolves as the promise does, moving the clock while it is pending. A turn of the event loop is a millisecond unless told. */
+/**
+ * Resolves as the promise does, moving the clock while it is pending. A turn of the event loop is a millisecond by
+ * default.
+ */
 export async function eventually<T>(clock: FakeClock, pending: T | Promise<T>, stepMs = 1): Promise<T> {
   let isPending = true
   const ended = Promise.resolve(pending).finally(() => {

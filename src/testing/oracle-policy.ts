@@ -39,7 +39,7 @@ export function oraclePolicy({ model, terms, onEpochs }: OracleRules): TtlPolicy
   }
 }
 
-/** Whether the budget asks for a TTL below the floor at some age in [fromMs, toMs). */
+/** Whether the budget needs a TTL below the floor at some age in [fromMs, toMs). */
 export function isFloorBound({ model, terms }: OracleRules, fromMs: number, toMs: number): boolean {
   if (fromMs < 0) return true
   const curve = curveOf(model)

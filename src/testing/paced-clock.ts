@@ -1,6 +1,6 @@
 /**
- * A fake clock that stands still while an operation of a store is under way. What a law measures on it is then the same on a
- * store that answers at once and on one behind a network, however busy the machine is.
+ * A fake clock that stands still while an operation of a store is in progress. Measurements of a law are then the same
+ * on a store that answers at once and on one behind a network, however busy the machine is.
  */
 import type { Cells } from '../stores/cells.ts'
 import type { MaybePromise } from '../stores/store.ts'
@@ -24,7 +24,7 @@ export function paced(clock: FakeClock, cells: Cells): { clock: FakeClock; cells
       after: (delayMs, action) => clock.after(delayMs, action),
       jump: (to) => clock.jump(to),
       async advance(ms) {
-        // Runs what is due, which may begin operations; so may what waited for one.
+        // Runs due timers, which may begin operations; so may code that waited for one.
         await clock.advance(0)
         while (underWay.size > 0) {
           await Promise.allSettled(underWay)

@@ -1,6 +1,6 @@
 /**
- * A pane as plain maps, for tests and the published suites: random fetches, the pane a fetch becomes, and what a pane
- * says. Reading follows the documented layout word by word instead of asking the pane, so that it can disagree.
+ * A pane as plain maps, for tests and the published suites: random fetches, the pane a fetch becomes, and the content
+ * of a pane. Reading follows the documented layout word by word instead of calling the pane, so that it can disagree.
  */
 import type { EpochMs } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
@@ -83,7 +83,7 @@ function randomLane(dice: Dice, { from, to }: Interval): Map<number, string> {
   return cells
 }
 
-/** The pane that a sink would build; between columns the slab holds bytes that belong to nobody. */
+/** The pane that a sink would build; between columns the slab holds unused bytes. */
 export function paneOfFetch(fetch: FetchModel): Pane {
   const builder = new PaneBuilder(lanesOfModels)
   let slab = 'envelope['
@@ -128,7 +128,7 @@ export function modelOfFetch(fetch: FetchModel): PaneModel {
   return model
 }
 
-/** What a pane says about its buckets. */
+/** The content of a pane's buckets. */
 export function modelOf(pane: Pane): PaneModel {
   const { body, from, to } = pane
   const clocks = new Map<number, EpochMs>()
@@ -196,7 +196,7 @@ export function restrict(model: PaneModel, keeps: (bucket: number) => boolean): 
   return { ...model, clocks: only(model.clocks), notes: only(model.notes), columns: new Map(columns) }
 }
 
-/** Per bucket what the fetch with the newest clock said, whatever the order in which they came. */
+/** Per bucket the content of the fetch with the newest clock, whatever the order of arrival. */
 export function newestWins(fetches: readonly FetchModel[]): PaneModel {
   const winner = new Map<number, EpochMs>()
   for (const { interval, fetchedAt } of fetches) {

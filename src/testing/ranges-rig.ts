@@ -1,4 +1,7 @@
-/** An engine rig whose backend takes several ranges, which need not end where cells do. Times are told in minutes of the day before. */
+/**
+ * An engine rig whose backend takes several ranges, which need not end where cells do. Times are in minutes of the day
+ * before.
+ */
 import type { Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { Explanation } from '../engine/explain/explain.ts'
@@ -46,12 +49,12 @@ export class RangesRig extends EngineRig {
     return this.explainPlan(this.planRanges(ranges), how)
   }
 
-  /** What the database itself would say. */
+  /** The database's own response. */
   truthRanges(ranges: readonly Range[]): string {
     return this.database.truthOf(this.spans(ranges), { step: minuteMs })
   }
 
-  /** What the database was asked for since the last call: per query its ranges, in minutes. */
+  /** The queries to the database since the last call: the ranges of each, in minutes. */
   asked(): string[] {
     return this.database.asked
       .splice(0)

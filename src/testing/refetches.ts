@@ -1,4 +1,4 @@
-/** Refetches as an engine would observe them, of data that change at a known rate; for tests of what is learned. */
+/** Refetches as an engine would observe them, of data that change at a known rate; for tests of learning. */
 import type { EpochMs } from '../core/clock.ts'
 import type { LearnedTerms, Refetch } from '../ttl/learned/learning.ts'
 import type { Random } from './random.ts'

@@ -35,7 +35,7 @@ export function paneOf(key: string, interval: Interval, fetchedAt: number): Pane
   return builder.finish({ interval, fetchedAt, slab: Buffer.from(slab) })
 }
 
-/** Bucket → clock; checks that every bucket says what was written at its clock. */
+/** Bucket → clock; checks that every bucket has the content that was written at its clock. */
 export function clocksIn(key: string, found: Found | undefined): Map<number, number> {
   const clocks = new Map<number, number>()
   for (const pane of found?.panes ?? []) {
@@ -65,7 +65,7 @@ export class ReplicaRig {
   readonly directory: Directory
   readonly replicas: { replica: Replica; budget: Budget; up: ToMainThread[]; down: ToReplica[] }[]
 
-  /** With a packer, memory is more than half full of other things, so that what nobody asks for is compressed. */
+  /** With a packer, memory is more than half full of other data, so that keys without reads are compressed. */
   constructor(threads: number, { limit = 64 * 1024 * 1024, packer, onChange }: ReplicaRigOptions = {}) {
     const budget = new Budget(limit)
     if (packer !== undefined) assert.ok(budget.reserve(0.51 * limit))
@@ -112,7 +112,7 @@ export class ReplicaRig {
     }
   }
 
-  /** What a thread reads, once everything it has to ask for has come. */
+  /** The result of a thread's read, once all messages that it needs have arrived. */
   async read(thread: number, key: string): Promise<Map<number, number>> {
     const reading = Promise.resolve(this.replicas[thread]!.replica.store('').read(key, everything))
     let isOver = false

@@ -36,9 +36,9 @@ export interface Panel {
 export interface SeenPanel {
   readonly decision: Decision
   readonly text: string
-  /** What the database says at this moment. */
+  /** The database's current response. */
   readonly truth: string
-  /** What was asked for because of it. */
+  /** The buckets fetched because of it. */
   readonly fetched: number
 }
 

@@ -1,7 +1,7 @@
-/** A packer for tests: it packs at once, but says so only when it is let. */
+/** A packer for tests: it packs at once, but resolves only when it is released. */
 import type { Packer } from '../stores/memory/cold.ts'
 
-/** What it packs is very short: it only writes down where it put it. */
+/** Its output is very short: it only stores a reference to the input. */
 export class SlowPacker implements Packer {
   readonly smallest: number = 0
   readonly longestNow: number

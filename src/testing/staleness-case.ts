@@ -27,7 +27,7 @@ export interface StalenessCase {
   readonly panels?: number
   /** The last panels are first looked at in an hour of the simulation. */
   readonly late?: { readonly panels: number; readonly fromHour: number }
-  /** Whether buckets are read from the text of every answer, to check that their clocks tell the same. */
+  /** Whether buckets are read from the text of every answer, to check them against their clocks. */
   readonly checksText?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** Turns what a simulation of staleness counted into figures. */
+/** Turns the counts of a staleness simulation into figures. */
 
 import type { GroupStaleness } from '../ttl/learned/staleness-meter.ts'
 import type { ChangeModelName } from './change-models.ts'

@@ -1,7 +1,7 @@
 /**
- * Viewers of rolling windows, the engine as it is shipped with its memory store, and a database that knows what changed when,
- * on a fake clock. Tells how much of what viewers were shown was out of date, and what keeping it fresh cost the database. The
- * same case gives the same run.
+ * Viewers of rolling windows, the engine as it is shipped with its memory store, and a database that records every
+ * change, on a fake clock. Measures the share of served buckets that were out of date, and the cost of freshness to the
+ * database. The same case gives the same run.
  */
 import assert from 'node:assert/strict'
 import type { Backend, Plan } from '../backends/backend.ts'
@@ -38,7 +38,7 @@ interface Panel {
   readonly cohort: Cohort
   readonly source: string
   readonly name: string
-  /** All viewers of a panel ask for the same window within a minute. */
+  /** All viewers of a panel request the same window within a minute. */
   asked?: { readonly to: number; readonly plan: Plan }
 }
 
@@ -86,7 +86,7 @@ class StalenessSimulation {
       mark: (mark) => marks.add(mark),
       maxAnswerBytes: 1 << 24,
       maxStaleMs: hourMs,
-      // A request that waits for the database gets what the database says.
+      // A request that waits for the database gets the database's response.
       patienceMs: { slow: hourMs, down: hourMs },
       storeTimeoutMs: 60_000,
       coalescing: true,

@@ -111,7 +111,7 @@ export function byGroup(
   })
 }
 
-/** Checks that exactly those buckets have an old version in the text of an answer of which the clocks say so. */
+/** Checks that the text of an answer has an old version in exactly the buckets that are stale by their clocks. */
 export function checkText({ panes, lastChanges, versionOf }: ServedAnswer, body: Recomposed): void {
   const target = Buffer.alloc(body.length)
   body.write(target)

@@ -14,10 +14,10 @@ export const bucket = (
   name = 'a',
 ): BucketLimit => ({ name, capacity, unitsPerToken, creditPerMs })
 
-/** Vectors are about 100 tokens per minute unless they say otherwise. */
+/** Vectors are about 100 tokens per minute where they name no limit. */
 export const per100 = bucket(100, 600, 1)
 
-/** Where nothing is taken it is a look at what is left. */
+/** With a cost of 0 it reads the remaining tokens. */
 export const takeOf = (
   limit: BucketLimit,
   cost: number,
@@ -38,7 +38,7 @@ export function levelsOf(outcome: TakeOutcome): readonly BucketLevel[] {
   return outcome.levels
 }
 
-/** What is left of one limit, without taking. */
+/** The remaining tokens of one limit, without taking. */
 async function leftOf(cells: Cells, limit: BucketLimit, at: CellId = id): Promise<number> {
   return available(levelsOf(await cells.take(at, takeOf(limit, 0)))[0]!)
 }
@@ -56,7 +56,7 @@ const secondsLeft = (outcome: TakeOutcome, clock: FakeClock): number | 'never' |
   return typeof outcome.collectAt === 'number' ? outcome.collectAt - clock.now() / 1000 : outcome.collectAt
 }
 
-/** [instant in ms, tokens asked for, whether they are had, tokens left, wait in ms]: 5 tokens, one a second. */
+/** [instant in ms, tokens requested, whether they are granted, tokens left, wait in ms]: 5 tokens, one a second. */
 const gcra: readonly (readonly [number, number, boolean, number, (number | 'never')?])[] = [
   ...([[0, 6, false, 5, 'never']] as const),
   ...([4, 3, 2, 1, 0] as const).map((left) => [0, 1, true, left] as const),

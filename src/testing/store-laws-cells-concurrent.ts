@@ -1,6 +1,6 @@
 /**
- * Laws of cells about many clients at once. A random batch of operations runs concurrently; what they returned and what
- * is there afterwards must be what some order of them, one after the other, would have given (linearizability).
+ * Laws of cells about many clients at once. A random batch of operations runs concurrently; their results and the final
+ * state must equal those of some sequential order (linearizability).
  */
 import assert from 'node:assert/strict'
 import type { CellId, Cells, Condition, Revision } from '../stores/cells.ts'
@@ -33,7 +33,7 @@ function someHistory(random: Random): Operation[][] {
   return Array.from({ length: wholeNumber(random, 1, 5) }, batch)
 }
 
-/** A row in the model: who wrote it, and whether that was in this batch (no revision from before matches it). */
+/** A row in the model: its writer, and whether that was in this batch (no revision from before matches it). */
 interface ModelRow {
   readonly text: string
   readonly isNew: boolean
@@ -42,7 +42,7 @@ type Model = readonly [ModelRow | undefined, ModelRow | undefined]
 
 function holds(condition: When, stored: ModelRow | undefined): boolean {
   if (condition === 'absent') return stored === undefined
-  // Leases of the test run out at once: what is there is expired.
+  // Leases of the test run out at once: an existing one is expired.
   if (condition === 'expired') return true
   return stored !== undefined && !stored.isNew
 }

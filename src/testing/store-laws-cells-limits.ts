@@ -154,7 +154,7 @@ export const cellLimitLaws: Readonly<Record<string, CellLaw>> = {
     assert.ok((await cells.take(id, takeOf(bucket(2 ** 30, 2 ** 23 - 1, 1), 1))).ok)
   },
 
-  /** Where many rounds are asked for (memory) the polls cover a month. */
+  /** With many rounds (memory) the polls cover a month. */
   async 'a month of random polling admits exactly what was credited'({ cells, clock, rounds }) {
     const limits = [bucket(10_000_000, 600, 1), daily, bucket(10_000_000, 60_000, 7, 'odd')]
     await cells.take(

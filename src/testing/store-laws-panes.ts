@@ -52,7 +52,7 @@ const write = async (store: Store, pane: Pane): Promise<void> => {
   assert.ok(await store.write(key, { pane, shape }), 'a small pane was not kept')
 }
 
-/** The panes of an interval; what a store returns is checked wherever it is read. */
+/** The panes of an interval; every read of a store is checked here. */
 async function read(store: Store, interval: Interval = always): Promise<readonly Pane[]> {
   const panes = (await store.read(key, interval))?.panes ?? []
   let next = interval.from
@@ -190,7 +190,7 @@ export const paneLaws: Readonly<Record<string, StoreLaw>> = {
       const { frame: __, ...expected } = after
       assert.deepEqual(actual, expected)
       if (context.capabilities.removalsHideOlder) return
-      // What was removed can be written again, even with an older clock.
+      // A removed bucket can be written again, even with an older clock.
       const again = { ...writes[0]!, fetchedAt: context.start - 1_000_000 }
       await write(store, paneOfFetch(again))
       const { clocks } = await readModel(store)

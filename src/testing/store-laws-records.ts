@@ -8,7 +8,7 @@ import type { StoreLaw } from './test-store.ts'
 
 const interval = { from: 0, to: 3 }
 
-/** A pane that says which question it answers. */
+/** A pane that contains the name of its shape. */
 const fetchFor = (text: string, fetchedAt: number) => ({
   interval,
   fetchedAt,

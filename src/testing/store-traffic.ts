@@ -1,4 +1,4 @@
-/** Counts what is asked of the engine of a network store, operation by operation as its server sees them. For simulations. */
+/** Counts the operations on the engine of a network store, as its server sees them. For simulations. */
 import type { CellEngine } from '../stores/rows/cell-engine.ts'
 import type { RowEngine, StoredKey } from '../stores/rows/row-engine.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The laws of a store, as tests: `testStore({ … })` in a test file registers them with node:test. An engine that
- * cannot keep one names it in `skip` and says why.
+ * The laws of a store, as tests: `testStore({ … })` in a test file registers them with node:test. An engine that cannot
+ * keep one names it in `skip`, with the reason.
  */
 import { describe, test } from 'node:test'
 import { type EpochMs, systemClock } from '../core/clock.ts'
@@ -26,7 +26,7 @@ export interface StoreLaws {
 export interface StoreCapabilities {
   /** How long after its fetch a bucket is kept at least, where the store's own clock is the one it is given. */
   readonly retentionMs?: number
-  /** How many random histories are tried; 40 unless told. */
+  /** How many random histories are tried; 40 by default. */
   readonly rounds?: number
   /** A removed bucket stays removed where it is written again with a clock from before the removal (tombstones). */
   readonly removalsHideOlder?: boolean
@@ -62,7 +62,7 @@ export function testStore(options: StoreLaws): void {
 
 /**
  * The clock of a law starts at the current second and stands still: engines expire rows by their own clocks, and moving
- * this one tests what readers make of rows that are still there.
+ * this one tests how readers judge rows that are still there.
  */
 const clockAtServerTime = (): FakeClock => fakeClock(1000 * Math.floor(systemClock.now() / 1000))
 
@@ -86,7 +86,7 @@ export interface CellLaws {
   readonly name: string
   /** Cells without any row; every test has its own. `end` is called when the test is over. */
   create(context: { readonly clock: FakeClock }): MaybePromise<{ cells: Cells; end?(): MaybePromise<void> }>
-  /** How many random histories are tried; 30 unless told. */
+  /** How many random histories are tried; 30 by default. */
   readonly rounds?: number
 }
 

@@ -48,7 +48,7 @@ class SlowPort<Message> {
 
   send(message: Message): void {
     const { clock } = this.#rig
-    // What is shared is shared; everything else is a copy.
+    // Shared memory stays shared; everything else is a copy.
     const copy = structuredClone(message)
     const at = Math.max(this.#lastAt, clock.elapsed() + this.#rig.transitMs())
     this.#lastAt = at
@@ -121,7 +121,7 @@ export class ThreadRig {
   readonly purge: Purge
   /** How long the next message takes. */
   transitMs: () => number
-  /** Whether threads ask the main thread for what they have not. */
+  /** Whether threads request absent keys from the main thread. */
   readonly hasFarStore: boolean
   readonly backend: Backend<CellQuery>
   readonly #threads: RigThread[] = []
@@ -170,12 +170,12 @@ export class ThreadRig {
     return this.#threads[place]!.id
   }
 
-  /** Asks one of the threads for `cells` cells of a minute, the last of which ends at `to`. */
+  /** Requests `cells` cells of a minute from one of the threads, the last of which ends at `to`. */
   ask(place: number, cells: number, to = this.openCell + minuteMs): Promise<Served> {
     return this.#serve(place, `q=up&from=${to - cells * minuteMs}&to=${to}&step=${minuteMs}`)
   }
 
-  /** Asks one of the threads for ranges, where the backend takes several. */
+  /** Requests ranges from one of the threads, where the backend takes several. */
   askSpans(place: number, spans: readonly Span[]): Promise<Served> {
     return this.#serve(place, `q=up&ranges=${printSpans(spans)}&step=${minuteMs}`)
   }

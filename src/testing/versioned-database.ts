@@ -1,7 +1,7 @@
 /**
- * A database whose cells change while data arrives, for the cell backend on a fake clock. A value names its question and cell,
- * and its decimals say how much data had arrived when it was read. So an answer shows by itself whether it is about another
- * question, mixes cells, or is older than the TTL permits.
+ * A database whose cells change while data arrives, for the cell backend on a fake clock. A value names its shape and
+ * cell, and its decimals are the amount of data that had arrived when it was read. So an answer shows by itself whether
+ * it belongs to another shape, mixes cells, or is older than the TTL permits.
  */
 import type { WireRequest } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'

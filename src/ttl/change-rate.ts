@@ -1,6 +1,7 @@
 /**
- * How fast data changes, from refetches that tell only whether a bucket changed since its last fetch. Gaps between fetches
- * are irregular, and several changes within one gap look like one. No unit is fixed: a rate has the unit of 1/gap.
+ * How fast data changes, from refetches that show only whether a bucket changed since its last fetch. Gaps between
+ * fetches are irregular, and several changes within one gap look like one. No unit is fixed: a rate has the unit of
+ * 1/gap.
  */
 import { gammaUpper, oneSided95 } from './learned/bounds.ts'
 

@@ -37,6 +37,8 @@ export function logarithmic({ floorMs, riseMs, unitMs, capMs }: LogarithmicOptio
   }
 }
 
-/** A cap that is out of reach is never settled; an age beyond what a clock can count says that without an infinity. */
+/**
+ * A cap that is out of reach is never settled; an age beyond the range of a clock expresses that without an infinity.
+ */
 const settledAge = (rises: number, unitMs: number): number =>
   Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(unitMs * (2 ** rises - 1)))

@@ -1,4 +1,4 @@
-/** How long an answer about a bucket of a given age may be believed. Pure: ages in, durations out. */
+/** How long an answer about a bucket of a given age may be cached. Pure: ages in, durations out. */
 import type { EpochMs } from '../core/clock.ts'
 import type { LearnedTerms } from './learned/learning.ts'
 
@@ -9,7 +9,10 @@ export interface TtlPolicy {
    * that was not over yet has a negative age and gets the floor.
    */
   ttl(ageMs: number): number
-  /** Buckets at least this old when fetched are settled: their TTL has reached its cap, or the policy says so. */
+  /**
+   * Buckets at least this old when fetched are settled: their TTL has reached its cap, or the policy defines them as
+   * settled.
+   */
   readonly settledAgeMs: number
   /** The largest TTL this policy gives. */
   readonly capMs: number
@@ -19,7 +22,9 @@ export interface TtlPolicy {
   readonly plateaus?: Plateaus | undefined
   /** The input that its TTLs were computed from: data that changes so often per millisecond, and the share that may be out of date. */
   readonly assumes?: { readonly rate: number; readonly budget: number }
-  /** A policy that learns: the engine asks `Learning` for the policy of a shape, and uses this one while there is none. */
+  /**
+   * A policy that learns: the engine gets the policy of a shape from `Learning`, and uses this one while there is none.
+   */
   readonly learns?: LearnedTerms | undefined
 }
 

@@ -12,7 +12,10 @@ export interface RateOptions {
   readonly changesEveryMs: number
   /** Of the buckets that viewers are shown, this share may be out of date: 0.1 is one in ten. */
   readonly budget: number
-  /** The shortest TTL, even if it breaks the budget. Unless given, TTLs of open buckets are 5 s or what the budget allows. */
+  /**
+   * The shortest TTL, even if it breaks the budget. By default, TTLs of open buckets are 5 s or as long as the budget
+   * allows.
+   */
   readonly floorMs?: number | undefined
   /** The longest TTL; none unless given. */
   readonly capMs?: number | undefined

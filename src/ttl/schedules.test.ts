@@ -1,4 +1,4 @@
-/** The laws that every policy keeps, and the values that tell them apart. */
+/** The laws that every policy keeps, and the values that distinguish policies. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'

@@ -7,7 +7,7 @@ import type { TtlPolicy } from './policy.ts'
 
 export interface StalenessReport {
   readonly budget: number
-  /** Undefined where the samples do not tell. Groups that the floor binds do not count. */
+  /** Undefined where the samples are inconclusive. Groups that the floor binds do not count. */
   readonly isKept: boolean | undefined
   readonly groups: readonly GroupReport[]
 }
@@ -15,7 +15,7 @@ export interface StalenessReport {
 export interface GroupReport extends GroupStaleness {
   /** The shortest at these ages; of buckets that are over. */
   readonly ttlMs: number
-  /** The limits that keep TTLs, somewhere in this group, from being the ones that the budget asks for. */
+  /** The limits that keep TTLs, somewhere in this group, from the values that the budget allows. */
   readonly boundBy: readonly Bound[]
 }
 
@@ -23,8 +23,9 @@ export const bounds = ['floor', 'cap'] as const
 export type Bound = (typeof bounds)[number]
 
 /**
- * Of the policies of a backend, its own first, then those of its rules; undefined where none learns. Samples do not say which rule
- * applied. So the largest budget is the one to compare with, and the floor binds where it does under any of the policies.
+ * Of the policies of a backend, its own first, then those of its rules; undefined where none learns. Samples do not
+ * record which rule applied. So the largest budget is the one to compare with, and the floor binds where it does under
+ * any of the policies.
  */
 export function stalenessReport(
   policies: readonly TtlPolicy[],

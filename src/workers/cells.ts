@@ -21,7 +21,7 @@ export interface FromCells {
   readonly failure?: string
 }
 
-/** What a worker is told about the cells of a store when it starts. */
+/** A worker's initial information about the cells of a store. */
 export interface KnownCells {
   readonly name: string
   readonly capabilities: CellCapabilities
@@ -59,7 +59,7 @@ export class RemoteCells {
       operation,
       (...given: readonly unknown[]) => this.#run({ store, operation, given }),
     ])
-    // The main thread closes what there is to close.
+    // The main thread closes the stores.
     return { name, capabilities, close() {}, ...(Object.fromEntries(entries) as Pick<Cells, Operation>) }
   }
 

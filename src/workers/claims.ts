@@ -1,6 +1,6 @@
 /**
- * Claims between threads of one process. The main thread has the table; a thread asks it by message before it sends a query. Inside
- * a thread flights.ts has decided already; here the same rules hold between threads.
+ * Claims between threads of one process. The main thread has the table; a thread sends it a message before it sends a
+ * query. Inside a thread flights.ts has decided already; here the same rules hold between threads.
  */
 import type { Edges } from '../backends/backend.ts'
 import type { Key } from '../core/key.ts'
@@ -35,13 +35,13 @@ interface OpenClaim extends Pick<Wanted, 'key' | 'intervals' | 'startedAt'> {
 
 export interface ClaimTableOptions {
   readonly send: (thread: number, message: FromClaimTable) => void
-  /** Whether more is stored of a key than the revision that a thread has seen; it has been told of it by then. */
+  /** Whether a newer revision of a key is stored than a thread has seen; the thread has been notified by then. */
   readonly isNews: (key: Key, seen: number) => boolean
   /** Where other nodes fetch for a store. */
   readonly outer?: (store: StoreName) => Claims | undefined
 }
 
-/** The main thread's side. Who waits holds no claim, so that nobody can wait for itself. */
+/** The main thread's side. A waiter holds no claim, so that no thread can wait for itself. */
 export class ClaimTable {
   readonly #options: ClaimTableOptions
   readonly #open = new Map<string, OpenClaim>()
@@ -60,7 +60,7 @@ export class ClaimTable {
     else this.#claim(thread, message)
   }
 
-  /** The thread is no more: whoever waits for it need not. */
+  /** The thread has ended: its waiters continue. */
   close(thread: number): void {
     const isOfThread = (name: string) => name.startsWith(`${thread} `)
     for (const { waiting } of this.#open.values()) {
@@ -120,7 +120,7 @@ const nameOf = (thread: number, claim: number): string => `${thread} ${claim}`
 
 export interface RemoteClaimsOptions {
   readonly send: (message: ToClaimTable) => void
-  /** What this thread has seen of a key. */
+  /** The revision of a key that this thread has seen. */
   readonly revisionOf: (key: Key) => number
 }
 

@@ -1,4 +1,4 @@
-/** Tells the main thread what is going on in a thread, whenever that is another thing than it was told last. */
+/** Sends the figures of a thread to the main thread whenever they differ from the last ones sent. */
 import type { Clock, Timer } from '../core/clock.ts'
 import type { WorkerFigures } from './messages.ts'
 

@@ -14,7 +14,7 @@ export const noFigures: WorkerFigures = {
 
 const noBackground: BackgroundCounts = { sample: noProbes, sentinel: noProbes, refresh: noProbes }
 
-/** Threads that have told nothing yet count as idle. */
+/** Threads without a report yet count as idle. */
 export function addUp(all: readonly (BackendRuntimeFigures | undefined)[]): BackendRuntimeFigures {
   const told = all.filter((figures) => figures !== undefined)
   const sum = (of: 'flights' | 'requests') => told.reduce((total, figures) => total + figures[of], 0)
@@ -56,7 +56,7 @@ const countsOf = (a: ProbeCounts, b: ProbeCounts): ProbeCounts => ({
   failed: a.failed + b.failed,
 })
 
-/** Each thread has its own connections: what one of them cannot reach is worth showing. */
+/** Each thread has its own connections: a server that one of them cannot reach is worth showing. */
 const worse = (a: UpstreamState, b: UpstreamState): UpstreamState => {
   if (a.healthy !== b.healthy) return a.healthy ? b : a
   return b.failures > a.failures ? b : a

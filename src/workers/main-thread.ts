@@ -26,9 +26,9 @@ export interface RunningWorkerPool {
 
 export interface WorkerPoolParts {
   readonly config: Config
-  /** What the databases are. */
+  /** The detected kinds of the databases. */
   readonly kinds: DetectedKinds
-  /** What the configuration in force is made of. */
+  /** The sources of the configuration in force. */
   readonly given: () => LoadOptions
   readonly telemetry: Telemetry
 }

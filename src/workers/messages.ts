@@ -1,4 +1,4 @@
-/** Everything that the main thread and the threads that serve requests say to each other. */
+/** All messages between the main thread and the threads that serve requests. */
 import type { Flavour } from '../backends/backend.ts'
 import type { DetectedKinds } from '../config/detect.ts'
 import type { LoadOptions } from '../config/load.ts'
@@ -20,26 +20,26 @@ import type { LearnedBatch, NamedEvent } from './learned-relay.ts'
 import type { Batch, Topic } from './relay.ts'
 import type { MeterCells } from './shared-meter.ts'
 
-/** What a worker begins with. What changes afterwards comes as commands, in the order in which it changes. */
+/** The initial state of a worker. Later changes arrive as commands, in the order of the changes. */
 export interface WorkerInit {
-  /** The worker's place in what is divided among all. */
+  /** The worker's place in everything that is divided among all. */
   readonly place: number
   readonly workers: number
-  /** What the configuration is made of: every thread makes its own, secrets included. */
+  /** The sources of the configuration: every thread reads its own, secrets included. */
   readonly given: LoadOptions
-  /** What the databases are: the main thread has asked them. */
+  /** The kinds of the databases, detected by the main thread. */
   readonly kinds: DetectedKinds
-  /** The addresses that are listened on instead of the configured ones, which may say "a free port". */
+  /** The actual listen addresses instead of the configured ones, which may mean "a free port". */
   readonly addresses: ReadonlyMap<string, string>
   readonly via: string
   /** Of the stores behind memory. */
   readonly farStores: readonly string[]
-  /** Of those that have some, by store. */
+  /** By store, where a store has cells. */
   readonly cells: ReadonlyMap<string, KnownCells>
   readonly marks: ReadonlyMap<string, readonly Mark[]>
   /** Modes that were set while running. */
   readonly modes: ReadonlyMap<string, Mode>
-  /** What the main thread knows about the databases. */
+  /** The main thread's knowledge of the databases. */
   readonly known: ReadonlyMap<string, KnownDatabase>
   readonly meter: MeterCells
 }
@@ -84,7 +84,7 @@ export type ToWorker =
 
 type ShadowCalls = Pick<ShadowLog, 'equal' | 'skip' | 'mismatch'>
 
-/** What shadow mode found out, as the call of the log that it would be. */
+/** A finding of shadow mode, as the call of the log that it becomes. */
 export type ShadowFinding = {
   [Name in keyof ShadowCalls]: {
     readonly kind: 'shadow'
@@ -95,7 +95,7 @@ export type ShadowFinding = {
 
 export interface WorkerFigures {
   readonly databases: ReadonlyMap<string, BackendRuntimeFigures>
-  /** Undefined until it is told. */
+  /** Undefined until the first report. */
   readonly thread: ThreadFigures | undefined
   readonly spans: { readonly sent: number; readonly dropped: number } | undefined
 }

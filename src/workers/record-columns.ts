@@ -15,7 +15,7 @@ const textFields = [
 const flagFields = ['isForwarded', 'isCollapsed', 'isStored'] as const
 
 type Field = (typeof numberFields | typeof textFields | typeof flagFields)[number]
-/** What few records have, as it is. */
+/** Members that few records have, uncompressed. */
 type Rare = Pick<RequestRecord, 'calendar' | 'pieces'>
 
 const width = numberFields.length + textFields.length + flagFields.length

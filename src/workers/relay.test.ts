@@ -1,4 +1,4 @@
-/** What a thread tells the main thread, and when. */
+/** The reports of a thread to the main thread, and their timing. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newDecision } from '../core/decision.ts'

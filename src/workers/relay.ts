@@ -1,7 +1,7 @@
 /**
- * Looking on in a thread that serves requests: what there is to tell is gathered and handed to the main thread in batches,
- * which counts, logs and records it as if it were its own. A main thread that falls far behind is not told more until it has
- * caught up: what is left out by then is counted.
+ * Observation in a thread that serves requests: events are gathered and sent in batches to the main thread, which
+ * counts, logs and records them as if they were its own. A main thread that falls far behind gets no more until it has
+ * caught up: events that are dropped by then are counted.
  */
 import type { Clock } from '../core/clock.ts'
 import type { CutReason } from '../core/decision.ts'
@@ -18,7 +18,7 @@ export interface Batch {
   readonly fetches: readonly OriginFetch[]
   /** Connections that were closed because of a limit. */
   readonly cuts: ReadonlyMap<CutReason, number>
-  /** Requests that were not told of since the last batch. */
+  /** Requests that were not reported since the last batch. */
   readonly leftOut: number
 }
 
@@ -44,7 +44,7 @@ const maxUntaken = 64
 
 export class Relay implements Observer {
   readonly metrics: Observer['metrics'] = {
-    /** What shadow mode finds out is told by itself. */
+    /** Findings of shadow mode are sent separately. */
     observeVerify: () => {},
     observeCut: (reason) => {
       this.#cuts.set(reason, (this.#cuts.get(reason) ?? 0) + 1)
@@ -64,7 +64,7 @@ export class Relay implements Observer {
     this.#options = options
     this.#timer = new SingleTimer(options.clock, () => this.flush())
     this.log = {
-      // The main thread does what these lines tell of too, and says so.
+      // The main thread logs these events, too.
       line: () => {},
       change: (topic, state, fields = {}) => options.send({ kind: 'topic', topic, state, fields }),
     }

@@ -1,6 +1,6 @@
 /**
- * Sampling where workers serve: a worker can ask again only for shapes that it was asked for itself. The samples are divided
- * among those that were asked for any, and no shape is sampled by two of them.
+ * Sampling with several workers: a worker can repeat only requests of shapes that it has served itself. The samples are
+ * divided among the workers with such shapes, and no shape is sampled by two of them.
  */
 import type { Key } from '../core/key.ts'
 import type { NotSampled, Sampled, SamplingOrder } from '../engine/learning/sampling.ts'

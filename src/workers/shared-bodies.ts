@@ -1,17 +1,17 @@
 /**
- * Bodies in memory that all threads share. The runtime does not count shared memory when it decides to collect: bodies
- * that nobody has any more would be held for as long as little else is allocated (measured: 1.3 GB for 100 MB in use). So
- * it is counted here, and a collection is asked for now and then.
+ * Bodies in memory that all threads share. The runtime does not count shared memory when it decides to collect:
+ * unreachable bodies would be held for as long as little else is allocated (measured: 1.3 GB for 100 MB in use). So
+ * they are counted here, and a collection is triggered now and then.
  */
 import { takeBodiesFrom } from '../core/pane.ts'
 import { garbageCollector, type RuntimeSwitches } from '../core/runtime.ts'
 import { sharedMemory } from './shared-pane.ts'
 
-/** Of the memory limit: what a thread may hold beyond what is in use. */
+/** Of the memory limit: the garbage that a thread may hold beyond the memory in use. */
 const share = 1 / 8
 const leastBytes = 8 * 1024 * 1024
 
-/** From now on this thread makes bodies in shared memory. Returns what must be told of bodies that others made. */
+/** From now on this thread makes bodies in shared memory. Returns the callback for bodies that other threads made. */
 export function shareBodies(limitBytes: number, collect: () => void): (bytes: number) => void {
   const most = Math.max(leastBytes, limitBytes * share)
   let sinceCollection = 0
@@ -28,7 +28,7 @@ export function shareBodies(limitBytes: number, collect: () => void): (bytes: nu
   return count
 }
 
-/** Asks for a collection in the background, where V8 may be asked. */
+/** Triggers a collection in the background, where V8 permits it. */
 export function collectorOf({ gcOnDemand }: RuntimeSwitches): () => void {
   if (!gcOnDemand) return () => {}
   const collect = garbageCollector()

@@ -1,10 +1,10 @@
 /**
- * One meter for all threads of a process: each has a cell that only it writes, and what is used is the sum of all. A
- * thread that ended without giving back leaves a cell that can be emptied.
+ * One meter for all threads of a process: each has a cell that only it writes, and the usage is the sum of all. The
+ * cell of a thread that ended without releasing can be emptied.
  */
 import type { Meter } from '../core/budget.ts'
 
-/** What is handed to the threads. */
+/** The cells, as sent to the threads. */
 export type MeterCells = BigInt64Array<SharedArrayBuffer>
 
 export const meterCells = (threads: number): MeterCells =>
@@ -40,7 +40,7 @@ export class SharedMeter implements Meter {
   }
 }
 
-/** What a thread held that is no more. */
+/** Releases the memory of a thread that has ended. */
 export function emptyCell(cells: MeterCells, thread: number): void {
   Atomics.store(cells, thread, 0n)
 }

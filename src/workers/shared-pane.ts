@@ -1,6 +1,6 @@
 /**
- * Panes that several threads of one process read: their bytes lie in shared memory, and what a message carries is a
- * reference to it. Only the small objects around the bytes are each thread's own.
+ * Panes that several threads of one process read: their bytes are in shared memory, and a message carries a reference
+ * to it. Only the small objects around the bytes are each thread's own.
  */
 import type { Interval } from '../core/interval.ts'
 import { type Pane, PaneBody } from '../core/pane.ts'
@@ -16,7 +16,7 @@ export interface SharedPane extends Interval {
 /** Memory that other threads can be shown. */
 export const sharedMemory = (length: number): Buffer => Buffer.from(new SharedArrayBuffer(length))
 
-/** What was not made in shared memory is copied there; it then has a number of its own. */
+/** A body outside shared memory is copied there; the copy has a number of its own. */
 export function toShared({ body, from, to }: Pane): SharedPane {
   const { buffer, byteOffset, byteLength } = body.bytes
   if (buffer instanceof SharedArrayBuffer && byteOffset === 0) {
@@ -27,7 +27,7 @@ export function toShared({ body, from, to }: Pane): SharedPane {
   return toShared({ body: new PaneBody(copy), from, to })
 }
 
-/** `known` are bodies that this thread has already: what was made from one of them is found again. */
+/** `known` are bodies that this thread has already: values derived from one of them are found again. */
 export function fromShared({ id, memory, length, from, to }: SharedPane, known: readonly Pane[]): Pane {
   const body =
     known.find((pane) => pane.body.id === id)?.body ?? new PaneBody(Buffer.from(memory, 0, length), id)

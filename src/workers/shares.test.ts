@@ -1,4 +1,4 @@
-/** What is divided among workers, added up from them, and collected by them. */
+/** Limits divided among workers, figures added up from them, and garbage collected by them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'

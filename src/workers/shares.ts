@@ -1,4 +1,4 @@
-/** How what the configuration grants to the process is divided among its threads. */
+/** Divides the limits of the configuration among the threads of the process. */
 import { availableParallelism } from 'node:os'
 import type { Config } from '../config/schema.ts'
 import { spareOf } from '../core/budget.ts'
@@ -7,7 +7,10 @@ import type { Limits } from '../proxy/limits.ts'
 export const workersOf = ({ workers }: Config): number =>
   workers === 'auto' ? availableParallelism() : workers
 
-/** Of what can be reserved, what the main thread fills with panes: threads find room for answers without waiting for evictions. */
+/**
+ * The share of the reservable memory that the main thread fills with panes: threads find room for answers without
+ * waiting for evictions.
+ */
 const paneShare = 7 / 8
 
 export const paneBytesOf = ({ memoryBytes }: Limits): number =>

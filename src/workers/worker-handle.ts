@@ -1,4 +1,4 @@
-/** One worker thread, as the main thread starts it, sends it messages, and waits for what it is to do. */
+/** One worker thread: the main thread starts it, sends it commands, and waits for their completion. */
 import { Worker } from 'node:worker_threads'
 import { WindowpaneError } from '../core/errors.ts'
 import { noFigures } from './figures.ts'
@@ -15,7 +15,7 @@ import type {
 /** V8's own young generation of 64 MB in every thread would be more than a small `limits.memory`. */
 const threadHeap = { maxYoungGenerationSizeMb: 16 }
 
-/** What is not about its start or its commands. */
+/** Messages that do not concern its start or its commands. */
 export type WorkerMessage = Exclude<FromWorker, { readonly kind: 'ready' | 'failed' | 'done' }>
 
 interface WorkerEvents {
@@ -28,7 +28,7 @@ export class WorkerHandle {
   readonly threadId: number
   readonly startedAt: number
   figures: WorkerFigures = noFigures
-  /** Why it ended, where it said so. */
+  /** Why it ended, where it reported that. */
   trouble: string | undefined
   readonly #thread: Worker
   /** What to call when a command has been carried out. */

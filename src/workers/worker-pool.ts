@@ -1,6 +1,6 @@
 /**
- * The threads that serve requests, as the main thread sees them: started with what is in force, told of what changes, served
- * with panes and claims, started again when one ends, and drained at the end.
+ * The threads that serve requests, as the main thread sees them: started with the state in force, sent all changes,
+ * served with panes and claims, restarted when one ends, and drained at shutdown.
  */
 import { MessageChannel } from 'node:worker_threads'
 import type { DetectedKinds } from '../config/detect.ts'
@@ -32,14 +32,14 @@ export interface WorkerPoolOptions {
   readonly workers: number
   readonly clock: Clock
   readonly config: Config
-  /** What the databases are. */
+  /** The detected kinds of the databases. */
   readonly kinds: DetectedKinds
-  /** What the configuration in force is made of. */
+  /** The sources of the configuration in force. */
   readonly given: () => LoadOptions
   readonly telemetry: Telemetry
   /** Cell 0 is the main thread's. */
   readonly meter: MeterCells
-  /** Told of memory that workers have made. */
+  /** Called with the size of memory that workers have allocated. */
   readonly onBytes: (bytes: number) => void
   /** Evicts until a part of the budget is free again. */
   readonly relieve: () => void
@@ -86,7 +86,7 @@ export class WorkerPool {
 
   /** Memory has another thing of a key than before. */
   changed(key: string): void {
-    // Before the threads are started nobody holds anything.
+    // Before the threads are started none of them holds a key.
     this.#directory?.changed(key)
   }
 
@@ -215,7 +215,7 @@ export class WorkerPool {
     this.tellLearned(events, from)
   }
 
-  /** Passes on what one worker has found out about a database, so that the others need not ask it. */
+  /** Forwards one worker's detection of a database, so that the others need not query it. */
   #learn(from: WorkerHandle, { backend, flavour }: FromWorker & { kind: 'flavour' }): void {
     this.#runtimeOf(backend)?.adoptFlavour(flavour)
     for (const worker of this.#workers.values()) {
@@ -231,7 +231,7 @@ export class WorkerPool {
     this.#workers.get(threadId)?.send(message)
   }
 
-  /** What it held is free, whoever waits for it goes on, and another one takes its place. */
+  /** Releases its memory, lets its waiters continue, and starts a replacement. */
   #lost(worker: WorkerHandle): void {
     const { threadId, place } = worker
     this.#workers.delete(threadId)

@@ -24,7 +24,7 @@ import { SharedMeter } from './shared-meter.ts'
 import { limitsOfOne, maxPaneBytesOf, paneBytesOf } from './shares.ts'
 import { ThreadStorage } from './thread-storage.ts'
 
-/** The main thread is not asked to evict more often than this. */
+/** Evictions are requested from the main thread no more often than this. */
 const tightEveryMs = 10
 
 class ServingThread {
@@ -147,7 +147,7 @@ class ServingThread {
 
   async #carryOut(id: number, command: WorkerCommand): Promise<void> {
     if (command.is === 'marks') this.#storage?.follow(command.store, command.marks)
-    // What was ordered while it was starting is done in turn.
+    // Commands that arrived while it was starting are executed in order.
     else await this.#starting
     if (command.is === 'mode') this.#siteOf(command.backend)?.modes.set(command.mode)
     else if (command.is === 'flavour') this.#siteOf(command.backend)?.adoptFlavour(command.flavour)

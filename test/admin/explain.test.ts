@@ -60,7 +60,7 @@ test('clients with other headers are others', async (t) => {
   await post(proxy, form(30), tenant)
   assert.equal((await explain(proxy, form(30))).outcome, 'miss')
   assert.equal((await explain(proxy, form(30), { headers: tenant })).outcome, 'hit')
-  // What the operator shows to this listener is not what the client shows to the database.
+  // The operator's credentials for this listener are not the client's for the database.
   await post(proxy, form(30), { authorization: 'Bearer operator' })
   assert.equal(
     (await explain(proxy, form(30), { headers: { authorization: 'Bearer operator' } })).outcome,

@@ -35,7 +35,7 @@ export interface ProxyRig {
 const policy = ladder()
 const terms = { mode: 'on', identity: 'separate', policy, maxStaleMs: defaultLimits.maxStaleMs } as const
 
-/** An admin listener of which nothing is known, for whoever comes, to look only. */
+/** An admin listener without state, open and read-only. */
 export const adminDefaults = {
   listen: '127.0.0.1:0',
   version: '1.2.3',

@@ -19,10 +19,10 @@ export interface Child {
 
 export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>
-  /** What it can read; without it there is nothing. */
+  /** Its standard input; empty by default. */
   readonly input?: string
   readonly cwd?: string
-  /** Another build of the program; the sources unless told. */
+  /** Another build of the program; the sources by default. */
   readonly main?: string
 }
 
@@ -119,7 +119,7 @@ export async function runToEnd(
   return { code, out: child.out(), err: child.err().replaceAll(progress, '') }
 }
 
-/** What takes longer than a second says so, and on a busy machine anything may. */
+/** An operation of more than a second prints progress, and on a busy machine any may. */
 const progress = /^windowpane: (?:waiting for \S+|asking the databases)\n/gm
 
 /** Waits until so many read along at an admin listener. */

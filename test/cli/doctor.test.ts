@@ -1,4 +1,4 @@
-/** What the doctor makes of figures. */
+/** The doctor's findings from figures. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { runCommand } from '../../src/cli/command.ts'
@@ -33,7 +33,7 @@ test('a clock is told apart from one that is only cut to seconds', () => {
     assert.equal(skewFinding('main', date, quick).status, status, String(date))
   }
   assert.match(skewFinding('main', at(60_000), quick).sentence, /60\.5 s ahead of this machine's/)
-  // A slow answer says less.
+  // A slow answer is less conclusive.
   assert.equal(skewFinding('main', at(4_000), { sentAt: now, receivedAt: now + 8_000 }).status, 'ok')
 })
 
@@ -92,7 +92,7 @@ test('one question on many grids, and one question of many people, are told apar
   )
   assert.equal(phaseFindings(elsewhere)[0]!.status, 'ok')
   assert.equal(identityFindings(elsewhere)[0]!.status, 'ok', 'days of other zones are other grids')
-  // A text that was cut may stand for several questions; what was not planned has no key.
+  // A text that was cut may stand for several shapes; an unplanned request has no key.
   const cut = separate.map((each) => ({ ...each, shape: `${each.shape}…` }))
   assert.equal(identityFindings(cut)[0]!.status, 'ok')
   assert.deepEqual(phaseFindings([]), [])

@@ -1,4 +1,4 @@
-/** An admin listener that says what the test tells it to, and keeps what it was asked. */
+/** An admin listener with answers set by the test, which records its requests. */
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
@@ -13,9 +13,9 @@ export interface Asked {
 
 export interface FakeAdmin {
   readonly url: string
-  /** Without what was asked only to name the proxy. */
+  /** Without the requests that only identify the proxy. */
   readonly asked: Asked[]
-  /** By path, without parameters: what is answered, as JSON with 200, or by a listener. */
+  /** By path, without parameters: the answer, as JSON with 200, or by a listener. */
   readonly answers: Map<string, unknown>
   close(): Promise<void>
 }
@@ -27,7 +27,7 @@ const fakeStatus = {
   backends: [{ name: 'main', upstreams }],
 }
 
-/** What a command that changes something says first. */
+/** The first line of a command that changes something. */
 export const talkingTo = ({ url }: FakeAdmin): string =>
   `windowpane: talking to Windowpane 9.8.7 at ${url} (pid 4711, configuration flags, main → http://prometheus:9090/)\n`
 

@@ -1,4 +1,4 @@
-/** As much of a Druid as the commands ask for: status, health, properties, a count by SQL, hours of a timeseries. */
+/** The part of a Druid that the commands query: status, health, properties, a count by SQL, hours of a timeseries. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
@@ -6,9 +6,9 @@ import { bodyOf } from '../proxy/scripted-upstream.ts'
 
 export interface FakeDruid {
   readonly url: string
-  /** Bodies of the queries that it was asked, oldest first. */
+  /** Bodies of its queries, oldest first. */
   readonly queries: string[]
-  /** By path: what is answered with status 200 instead. */
+  /** By path: the answer with status 200 instead. */
   readonly answers: Map<string, unknown>
 }
 
@@ -59,7 +59,7 @@ async function answer(fake: FakeDruid, request: IncomingMessage, response: Serve
 
 const hour = 3_600_000
 
-/** A row for each hour of the intervals, whatever is asked about it. */
+/** A row for each hour of the intervals, whatever the query. */
 function hoursOf(body: string): object[] {
   const { intervals } = JSON.parse(body) as { intervals: readonly string[] }
   return intervals.flatMap((interval) => {

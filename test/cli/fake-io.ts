@@ -1,4 +1,4 @@
-/** A process that a command can believe in, with a terminal or without. */
+/** A fake process for a command, with a terminal or without. */
 
 import type { CommandIo } from '../../src/cli/command.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'

@@ -1,4 +1,4 @@
-/** `windowpane limits` against a running proxy: what is set there holds for its clients. */
+/** `windowpane limits` against a running proxy: limits set there apply to its clients. */
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** `windowpane limits` against a listener that says what the contract of the admin API says. */
+/** `windowpane limits` against a listener that follows the contract of the admin API. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** What the proxy writes to stderr: log lines of one format, and nothing else. As a process. */
+/** The proxy's stderr: log lines of one format, and nothing else. As a process. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -72,7 +72,7 @@ for (const workers of [1, 2]) {
     const [refused] = linesAbout(child, 'the new configuration is refused')
     assert.match(refused!['detail'] as string, /rules\.0\.mod: unknown key/)
     const [draining] = linesAbout(child, 'draining')
-    // Workers tell what is in flight now and then.
+    // Workers report their requests in flight now and then.
     assert.deepEqual([draining!['signal'], typeof draining!['requestsInFlight']], ['SIGTERM', 'number'])
     const [ended] = linesAbout(child, 'ended')
     const { requests, hit, miss, bypass, uptimeSeconds } = ended!

@@ -1,4 +1,4 @@
-/** Help, unknown words, exit codes: what all commands have in common. */
+/** Help, unknown words, exit codes: the common behaviour of all commands. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

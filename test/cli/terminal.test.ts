@@ -1,4 +1,4 @@
-/** What commands do where they are shown on a terminal, and somebody sits there. */
+/** Commands on an interactive terminal. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { runCommand } from '../../src/cli/command.ts'

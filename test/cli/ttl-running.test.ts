@@ -1,4 +1,4 @@
-/** The whole way: a proxy that learns, asked by the command, told by history and by a backfill job. */
+/** End to end: a proxy that learns, queried by the command, fed with history and by a backfill job. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { systemClock } from '../../src/core/clock.ts'

@@ -1,4 +1,4 @@
-/** ttl and ttl learn against a listener that says what the contract of the admin API says. */
+/** ttl and ttl learn against a listener that follows the contract of the admin API. */
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

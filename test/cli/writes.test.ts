@@ -1,4 +1,4 @@
-/** purge, shadow and mode against a listener that says what the contract of the admin API says. */
+/** purge, shadow and mode against a listener that follows the contract of the admin API. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { runToEnd } from './child.ts'

@@ -19,7 +19,7 @@ scene('waiters accept a result whose TTL lapsed on the way', async (t) => {
   ;(await proxy.upstream.untilAsked(1)).answer()
   for (const { answer } of visits) assert.equal((await answer).body, direct(recent))
   assert.equal(proxy.upstream.asked.length, 1)
-  // Who comes later does not accept it.
+  // A later request does not accept it.
   proxy.upstream.script = (asked) => asked.answer()
   assert.equal(outcomeOf(await proxy.ask(recent).answer), 'partial/expired')
   await proxy.assertNothingLeft(recent)
@@ -91,7 +91,7 @@ scene(
   },
 )
 
-/** An answer for the request that asked for it; each says which query it answers. */
+/** An answer for the request that fetched it; each names the query that it answers. */
 const forOneOnly =
   (headers: Readonly<Record<string, string>>) =>
   ({ response, range }: Asked, number: number): void => {

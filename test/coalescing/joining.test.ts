@@ -1,4 +1,4 @@
-/** Design §7, rules 1 and 2: who joins which flight, and what is asked of the database because of it. */
+/** Design §7, rules 1 and 2: which request joins which flight, and the resulting queries. */
 import assert from 'node:assert/strict'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { matrixOf } from './matrix.ts'
@@ -129,7 +129,7 @@ scene('viewers who join the same flight share what it does not bring: one of the
   await proxy.upstream.untilAsked(2)
   await proxy.roundTrips()
   assert.deepEqual(proxy.asked, [span(0, 60), span(60, 100)])
-  // Who asked for the rest goes: it is still wanted by the others.
+  // The client that fetched the rest disconnects: the others still want it.
   visits.shift()!.hangUp()
   await proxy.roundTrips()
   for (const query of proxy.upstream.asked) query.answer()

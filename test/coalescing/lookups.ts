@@ -1,4 +1,4 @@
-/** A store that tells of every lookup: a request that has looked is one that waits, or is about to be answered. */
+/** A store that reports every lookup: a request after its lookup waits, or is about to be answered. */
 import { scheduler } from 'node:timers/promises'
 import type { Store } from '../../src/stores/store.ts'
 

@@ -1,6 +1,6 @@
-/** What the scripted database knows: a matrix that depends on nothing but the instants asked for. */
+/** The data of the scripted database: a matrix that depends only on the requested instants. */
 
-/** Milliseconds; `end` is asked for too. */
+/** Milliseconds; `end` is included. */
 export interface Range {
   readonly start: number
   readonly end: number

@@ -16,7 +16,7 @@ import { matrixOf, type Range } from './matrix.ts'
 import { ScriptedUpstream } from './upstream.ts'
 import { type Visit, visit } from './viewer.ts'
 
-/** A test whose waiting ends: what never comes is a failure, not a run that hangs. */
+/** A test with a time limit: a missing event is a failure, not a run that hangs. */
 export const scene = (name: string, play: (t: TestContext) => Promise<void>): void => {
   void test(name, { timeout: HANG_MS }, play)
 }
@@ -37,7 +37,7 @@ const intervalOf = ({ start, end }: Range): Interval => ({
   to: (end - ORIGIN) / STEP + 1,
 })
 
-/** What the database would say itself. */
+/** The database's own answer. */
 export const direct = (window: Interval): string => matrixOf(rangeOf(window))
 
 export interface ProxyRigOptions {
@@ -91,7 +91,7 @@ export class ProxyRig {
     return visit(`${this.url}/api/v1/query_range?${parameters}`, options.headers, options.isReading)
   }
 
-  /** What was asked of the database, in bucket numbers. */
+  /** The queries to the database, in bucket numbers. */
   get asked(): Interval[] {
     return this.upstream.asked.map(({ range }) => intervalOf(range))
   }
@@ -105,7 +105,7 @@ export class ProxyRig {
     return this.#lookups.until(count)
   }
 
-  /** Asks and waits until the request waits itself, for a database that is silent. */
+  /** Sends a request and returns when it waits for a silent database. */
   async askAndSettle(window: Interval, options: AskOptions = {}): Promise<Visit> {
     const before = this.lookups
     const asking = this.ask(window, options)
@@ -113,7 +113,7 @@ export class ProxyRig {
     return asking
   }
 
-  /** Until Windowpane has noticed what happened to its connections before this call. */
+  /** Until Windowpane has noticed all events on its connections before this call. */
   async roundTrips(): Promise<void> {
     for (let i = 0; i < 3; i++) assert.equal((await visit(`${this.url}/-/healthy`).answer).status, 200)
   }
@@ -123,7 +123,7 @@ export class ProxyRig {
     for (const [key] of [...(store.shapes() as Iterable<readonly [string, unknown]>)]) store.remove(key)
   }
 
-  /** No timer, no reserved byte, no flight: what is forgotten is asked for again, once, and answered. */
+  /** No timer, no reserved byte, no flight: a forgotten window is fetched again, once, and answered. */
   async assertNothingLeft(window: Interval): Promise<void> {
     await this.roundTrips()
     assert.equal(this.clock.pending, 0, 'timers are left')

@@ -1,4 +1,4 @@
-/** A database that says what a test tells it to, when the test tells it to. */
+/** A database whose answers, and their time, the test controls. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buildInfo, matrixOf, type Range } from './matrix.ts'
@@ -9,7 +9,7 @@ export interface Asked {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly isCancelled: boolean
-  /** Resolves when whoever asked hung up before the answer was complete. */
+  /** Resolves when the client disconnected before the answer was complete. */
   readonly cancelled: Promise<void>
   /** The true answer. */
   answer(): void
@@ -48,7 +48,7 @@ export class ScriptedUpstream {
     return this.asked[count - 1]!
   }
 
-  /** Connections are refused, those that are open are closed. */
+  /** Connections are refused, open ones are closed. */
   goDown(): Promise<void> {
     return this.close()
   }

@@ -1,4 +1,4 @@
-/** A viewer with a connection of its own, who may hang up, and who knows whether an answer came whole. */
+/** A viewer with a connection of its own, which may disconnect, and which detects truncated answers. */
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 
 export interface Answer {
@@ -38,7 +38,7 @@ export async function read(message: IncomingMessage): Promise<Answer> {
   try {
     for await (const chunk of message as AsyncIterable<Buffer>) chunks.push(chunk)
   } catch {
-    // What is there is looked at; `complete` says that it is not all.
+    // The received part is kept; `complete` is false.
   }
   const body = Buffer.concat(chunks).toString()
   return { status: message.statusCode!, headers: message.headers, body, isWhole: message.complete }

@@ -1,7 +1,7 @@
 /**
  * The dataset as one Prometheus block, built once per machine. One block, because a query over several blocks, or over
- * blocks and the head, may add floats in another order in one range than in another: answers would not be equal
- * byte for byte, and tests could not tell that from a fault of ours.
+ * blocks and the head, may add floats in another order in one range than in another: answers would not be equal byte
+ * for byte, and tests could not distinguish that from a fault of ours.
  */
 import { createHash } from 'node:crypto'
 import { cp, readdir, readFile } from 'node:fs/promises'

@@ -1,6 +1,6 @@
 /**
  * The data of the fixture: some 250 series over 24 h that end at a fixed instant, the same on every machine.
- * `catalogue` says what is in it, for those who write queries over it.
+ * `catalogue` lists its content, for authors of queries.
  */
 import { sortedLabels, type TimeSeries } from '../servers/remote-write.ts'
 import { fleetingMetrics } from './metrics-fleeting.ts'
@@ -27,7 +27,7 @@ export interface CatalogueEntry {
   /** Every label with all its values, in the order of first use. */
   readonly labels: Readonly<Record<string, readonly string[]>>
   readonly intervalsMs: readonly number[]
-  /** From the first to the last moment any of its series has data; with holes, if the note says so. */
+  /** From the first to the last moment any of its series has data; with holes, if the note mentions them. */
   readonly from: number
   readonly to: number
 }

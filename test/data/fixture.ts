@@ -1,6 +1,6 @@
 /**
  * Prometheus with the dataset. test/run.ts starts one for all test files and names it in the environment; a test file
- * run by itself starts its own. Tests that count the server's work, or stop or pause it, ask for their own.
+ * run by itself starts its own. Tests that count the server's work, or stop or pause it, start their own.
  */
 import type { TestContext } from 'node:test'
 import { isUnavailable, skipReason, type Unavailable } from '../servers/availability.ts'
@@ -8,7 +8,7 @@ import { type LabelMatcher, readMetric } from '../servers/metrics-text.ts'
 import { type Prometheus, type PrometheusOptions, startPrometheus } from '../servers/prometheus.ts'
 import { datasetBlocks } from './blocks.ts'
 
-/** What a shared server allows: asking, not stopping. */
+/** A shared server can be queried, not stopped. */
 export interface Fixture {
   readonly url: string
   readonly port: number
@@ -27,7 +27,7 @@ export async function startFixture(): Promise<Fixture | Unavailable> {
   return url ? sharedFixture(url) : startOwnFixture()
 }
 
-/** Returns a server with the dataset that nobody else uses. */
+/** Returns an exclusive server with the dataset. */
 export async function startOwnFixture(
   options: Omit<PrometheusOptions, 'dataDir'> = {},
 ): Promise<Prometheus | Unavailable> {

@@ -79,7 +79,7 @@ const EXPONENTIAL = [
 ]
 const FIRST_INDEX = -9
 
-/** Exponential buckets counted in integers; what is below the smallest bound is in the zero bucket. */
+/** Exponential buckets counted in integers; values below the smallest bound are in the zero bucket. */
 export const integerHistogram: Sampler = (random) => {
   const next = observe(random, EXPONENTIAL)
   return (t): IntegerHistogram => {

@@ -2,7 +2,7 @@
 import { counter, wave } from './samplers.ts'
 import { type MetricSpec, SCRAPE_INTERVAL, type SeriesSpec } from './series.ts'
 
-/** Label values by what is odd about them. */
+/** Label values by their oddity. */
 export const ODD_VALUES: Readonly<Record<string, string>> = {
   quotes: 'say "hello"',
   single_quotes: "it's `so`",

@@ -1,4 +1,4 @@
-/** Series that are there all the time: what dashboards usually ask for. */
+/** Series without gaps: the usual data of dashboards. */
 import {
   bucketSeries,
   countSeries,

@@ -67,7 +67,7 @@ export const upOrDown: Sampler = (random) => {
   }
 }
 
-/** Seconds since the start of the data: a value that can be computed without asking. */
+/** Seconds since the start of the data: a value that can be computed without a query. */
 export const secondsSinceStart: Sampler = () => (t) => (t - START) / 1000
 
 /** Returns a duration in seconds, mostly small with a long tail. */

@@ -1,6 +1,6 @@
 /**
- * What a made-up series is, and the samples it has. Everything is computed from the series' own seed, so that adding
- * or removing one leaves all others as they were.
+ * A made-up series and its samples. Everything is computed from the series' own seed, so that adding or removing one
+ * changes no other.
  */
 import type { Sample, SampleValue, STALE, STALE_HISTOGRAM } from '../servers/remote-write.ts'
 

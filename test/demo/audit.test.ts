@@ -1,4 +1,4 @@
-/** Whoever compares answers with the truth must find what is wrong with them, and nothing else. */
+/** The audit finds every wrong answer, and nothing else. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Auditor, type Served, type Verdict } from '../../src/demo/audit.ts'
@@ -11,7 +11,7 @@ const now = Date.UTC(2026, 0, 15, 12)
 const database = createDemoDatabase({ clock: fakeClock(now) })
 const auditor = new Auditor(database, ladder())
 
-/** What was true at `fetchedAt`, served `lagMs` later. */
+/** The truth at `fetchedAt`, served `lagMs` later. */
 function serve(fetchedAt: number, lagMs: number): Served {
   const end = Math.floor(fetchedAt / 15_000) * 15_000
   const question = {

@@ -41,7 +41,7 @@ const request = (path: string, search = ''): WireRequest => ({
   ...{ method: 'GET', path, search, headers: [], body: new Uint8Array() },
 })
 
-/** One database per seed; its clock stands still, so that all parts of a question are asked at the same instant. */
+/** One database per seed; its clock stands still, so that all parts of a query are sent at the same instant. */
 const worlds = new Map<number, DemoDatabase>()
 function world(seed: number): DemoDatabase {
   const database = worlds.get(seed) ?? createDemoDatabase({ clock: fakeClock(now), seed })

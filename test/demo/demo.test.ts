@@ -23,7 +23,7 @@ const linesOf = ({ out }: Child): Line[] =>
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Line)
 
-/** Enough was asked and judged, and the cache has paid: at first everything is a miss. */
+/** Enough requests were sent and judged, and the cache has paid: at first everything is a miss. */
 const isTelling = ({ queries, outcomes, staleness, bucketSeconds }: Line): boolean =>
   queries >= 80 &&
   bucketSeconds.withoutCache > 1.6 * bucketSeconds.asked &&

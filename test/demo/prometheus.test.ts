@@ -1,4 +1,4 @@
-/** The demo database next to Prometheus: with the same samples both say the same, byte by byte. */
+/** The demo database next to Prometheus: with the same samples both give the same answer, byte by byte. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { endScrape, firstScrape, isVisible, scrapeBefore, timeOf } from '../../src/demo/arrivals.ts'

@@ -1,4 +1,4 @@
-/** What the demo shows, line by line, at two widths. */
+/** The output of the demo, line by line, at two widths. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Visit } from '../../src/demo/crowd.ts'

@@ -1,4 +1,4 @@
-/** The dashboard, the alerts and the examples of the reference ask for what there is, and Prometheus answers them. */
+/** The dashboard, the alerts and the examples of the reference query existing metrics, and Prometheus answers them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../src/core/clock.ts'
@@ -16,7 +16,7 @@ const rules = await readRules()
 const shown = panels.filter(({ type }) => type !== 'row')
 const all: readonly Family[] = Object.values(families)
 
-/** Metrics that nobody needs to look at every day, and why. */
+/** Metrics that need no daily attention, and why. */
 const unused: ReadonlyMap<string, string> = new Map([
   ['windowpane_segments_watched', 'a number of which nobody knows what it should be; /-/status has it'],
   ['windowpane_trace_spans_sent_total', 'only where traces are sent, and the collector counts them too'],

@@ -1,4 +1,4 @@
-/** The shipped dashboard and alert rules, read as what they ask Prometheus. */
+/** The shipped dashboard and alert rules, read as queries to Prometheus. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parser } from '@prometheus-io/lezer-promql'

@@ -54,7 +54,7 @@ export interface Watched {
   readonly prometheus: Prometheus
   /** The admin listener of Windowpane. */
   readonly admin: string
-  /** What clients met. */
+  /** The outcomes of clients. */
   readonly outcomes: readonly string[]
 }
 
@@ -104,7 +104,7 @@ async function vector(prometheus: Prometheus, query: string): Promise<Series[]> 
   return (await result(prometheus, '/api/v1/query', { query })) as Series[]
 }
 
-/** @throws with what Prometheus said, where it does not answer the query. */
+/** @throws with the error of Prometheus, where it does not answer the query. */
 export async function result(
   prometheus: Prometheus,
   path: string,

@@ -15,7 +15,7 @@ import { allPages, druidPage, shownCommands, victoriametricsPage, wordsOf } from
 
 const run = promisify(execFile)
 
-/** Commands that CI runs around this test, or that run for minutes: checked to exist, and run by what is named. */
+/** Commands that CI runs around this test, or that run for minutes: checked to exist, and run by the named program. */
 const runElsewhere: ReadonlyMap<string, string> = new Map([
   ['npm ci', '.ci/run'],
   ['npm ci && npm test', '.ci/run'],
@@ -68,7 +68,7 @@ test('every command that the documentation shows works', async (whole) => {
   assert.ok(proxy, 'no page shows how to start')
 })
 
-/** What the guide's commands may end with besides 0: nothing has been compared yet. */
+/** Permitted exit codes of the guide's commands besides 0: nothing has been compared yet. */
 const otherEnds: ReadonlyMap<string, number> = new Map([['windowpane shadow report', 5]])
 
 interface Operated {
@@ -76,7 +76,7 @@ interface Operated {
   readonly admin: string
 }
 
-/** A command of the guide, asked of a running proxy that may be written to. */
+/** A command of the guide, run against a proxy that may be written to. */
 async function operate(t: TestContext, command: string, { proxy, admin }: Operated): Promise<void> {
   const [, ...argv] = wordsOf(command)
   const child = startProgram(t, [...argv, '--admin', admin])
@@ -138,7 +138,7 @@ async function explainShown(t: TestContext, command: string, fixture: Fixture): 
   assert.fail('no admin listener')
 }
 
-/** The page says: the first answer is a miss, the second a hit. */
+/** According to the page, the first answer is a miss, the second a hit. */
 async function askTwice(proxy: string, command: string): Promise<void> {
   const line = command.replace('http://127.0.0.1:9191', proxy)
   const [first, second] = [await run('sh', ['-c', line]), await run('sh', ['-c', line])]

@@ -107,7 +107,7 @@ function assertCancelled({ status, body }: Answer): void {
   )
 }
 
-/** Whoever asked before has been heard when this is answered: requests come in one after the other. */
+/** Earlier requests have been received when this is answered: requests arrive one after the other. */
 async function untilHeard(viewers: Viewers): Promise<void> {
   for (let i = 0; i < 3; i++) await viewers.ask(quick)
 }

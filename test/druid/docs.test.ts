@@ -10,7 +10,7 @@ import { startDruidFixture } from './fixture.ts'
 
 const run = promisify(execFile)
 
-/** Where the page says that things are, and where they are here. */
+/** The addresses on the page, and the addresses here. */
 interface Places {
   readonly proxy: string
   readonly admin: string
@@ -29,7 +29,7 @@ async function start(t: TestContext, druid: string): Promise<Places> {
   return { proxy, druid, admin }
 }
 
-/** The page says: the first answer is a miss, the second a hit. */
+/** According to the page, the first answer is a miss, the second a hit. */
 async function askTwice(command: string, { proxy }: Places): Promise<void> {
   const line = command.replace('http://127.0.0.1:9191', proxy)
   const [first, second] = [await run('sh', ['-c', line]), await run('sh', ['-c', line])]
@@ -37,7 +37,7 @@ async function askTwice(command: string, { proxy }: Places): Promise<void> {
   assert.match(second.stdout, /detail="hit buckets=48"/)
 }
 
-/** What the pages say about each. */
+/** The outcome of each, according to the pages. */
 const outcomes = new Map([
   ['explain --data', /^Miss: no bucket of 24 is fresh/],
   ['explain SELECT', /^Miss: no answer of totals is stored/],

@@ -1,4 +1,4 @@
-/** Answers of a Druid that fails half-way, or says that it did not have everything: they are never stored. */
+/** Answers of a Druid that fails half-way, or reports that data is missing: they are never stored. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { requireServer } from '../data/fixture.ts'

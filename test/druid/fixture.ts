@@ -1,7 +1,7 @@
 /**
- * Druid with the data sets. test/run.ts starts one for all test files in test/druid and names it in the environment;
- * a test file run by itself starts its own. A test that stops or pauses it, or changes a data set, asks for its own
- * Druid, or brings a data source of its own.
+ * Druid with the data sets. test/run.ts starts one for all test files in test/druid and names it in the environment; a
+ * test file run by itself starts its own. A test that stops or pauses it, or changes a data set, starts its own Druid,
+ * or brings a data source of its own.
  */
 import { isUnavailable, type Unavailable } from '../servers/availability.ts'
 import { type Druid, type DruidAddresses, type DruidOptions, startDruid } from '../servers/druid/druid.ts'
@@ -12,7 +12,7 @@ import { years } from './data/years.ts'
 
 const VARIABLE = 'WINDOWPANE_DRUID_FIXTURE'
 
-/** What a shared server allows: asking, not stopping. */
+/** A shared server can be queried, not stopped. */
 export interface DruidFixture extends DruidAddresses {
   /** Stops the server if it was started by this call; a shared one stays. */
   stop(): Promise<void>
@@ -26,7 +26,7 @@ export async function startDruidFixture(): Promise<DruidFixture | Unavailable> {
   return isUnavailable(shared) ? shared : { ...shared, stop: async () => {} }
 }
 
-/** Returns a server with the data sets that nobody else uses. */
+/** Returns an exclusive server with the data sets. */
 export async function startOwnDruidFixture(options: DruidOptions = {}): Promise<Druid | Unavailable> {
   const druid = await startDruid({ router: true, ...options })
   if (isUnavailable(druid)) return druid

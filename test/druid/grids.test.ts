@@ -31,7 +31,7 @@ const zones = [
   'Pacific/Chatham',
 ]
 
-/** Short ones are asked for only about changes of the clocks. */
+/** Short ones are tested only around changes of the clocks. */
 const shortPeriods = ['PT15M', 'PT30M', 'PT1H', 'PT2H', 'PT6H', 'PT8H']
 const longPeriods = ['P1D', 'P2D', 'P7D', 'P1W', 'P2W', 'P1M', 'P2M', 'P3M', 'P1Y']
 
@@ -71,7 +71,7 @@ function askBuckets(druid: DruidAddresses, granularity: object, { from, to }: Ra
   })
 }
 
-/** From the first row to the last of each segment: what lies between is named, whether it has rows or not. */
+/** From the first row to the last of each segment: the buckets between are named, whether they have rows or not. */
 const segments: readonly Range[] = [
   ...Map.groupBy(years.rows, ({ time }) => new Date(time).toISOString().slice(0, 'YYYY-MM'.length)).values(),
 ].map((rows) => ({

@@ -1,4 +1,4 @@
-/** Rows that come late into intervals that are long over: seen when the policy says so, and at once after a purge. */
+/** Rows that come late into intervals that are long over: seen when the TTL ends, and at once after a purge. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { druid as druidBackend } from '../../src/backends/druid/index.ts'

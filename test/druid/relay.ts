@@ -1,10 +1,10 @@
-/** Stands between Windowpane and Druid: sees what is asked and how it ends, and can change what is answered. */
+/** A relay between Windowpane and Druid: records queries and their results, and can change answers. */
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 
-/** An answer of Druid, or what is made of it. */
+/** An answer of Druid, changed or not. */
 export interface RelayedAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[]>>
@@ -18,7 +18,7 @@ export interface Relayed {
   readonly method: string
   readonly path: string
   readonly body: string
-  /** What Druid answered, also where whoever asked did not wait for it; undefined where it broke off. */
+  /** Druid's answer, also where the client did not wait for it; undefined where it was truncated. */
   readonly answer: Promise<RelayedAnswer | undefined>
 }
 
@@ -26,7 +26,7 @@ export interface Relay {
   readonly url: string
   /** Everything but questions after Druid's status, oldest first. */
   readonly seen: Relayed[]
-  /** What becomes of each answer. */
+  /** Changes each answer. */
   spoil: (answer: RelayedAnswer) => RelayedAnswer
   /** The next request that comes after this call. */
   next(): Promise<Relayed>

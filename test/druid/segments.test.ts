@@ -1,7 +1,7 @@
 /**
- * Segments of a real Druid, watched: what stays the same is not fetched again, what is appended late is seen at the next
- * look, and whoever may not look has the TTLs that everybody has. Time is moved; the server, its segments and their
- * arrival are real.
+ * Segments of a real Druid, watched: unchanged data is not fetched again, late data is seen at the next poll, and
+ * without the permission to poll the usual TTLs apply. Time is moved; the server, its segments and their arrival are
+ * real.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -91,16 +91,16 @@ class Visit {
     return this.#proxy.databases[0]!.segments!
   }
 
-  /** Moves time to the next look, and waits for what that finds. */
+  /** Moves time to the next poll, and waits for its result. */
   async look(): Promise<void> {
     const { looks } = this.figures
     await this.clock.advance(segments.everyMs)
     await until(() => this.figures.looks > looks)
-    // What is fetched at the same instant may have been fetched before.
+    // A fetch at the same instant may have been before.
     await this.clock.advance(1)
   }
 
-  /** The answer, and what the Broker was asked for it. */
+  /** The answer, and the queries to the Broker for it. */
   async view(): Promise<{ readonly text: string; readonly asked: readonly (readonly string[])[] }> {
     const before = this.broker.asked.length
     // Connections do not outlive the hours that pass.

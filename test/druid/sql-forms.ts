@@ -273,7 +273,7 @@ export const lengthOf = ({ spans }: SqlForm): number => (spans[0]!.to - spans[0]
 export interface WrittenBounds {
   readonly where: string
   readonly parameters?: readonly object[]
-  /** What the clock of the database must show. */
+  /** The required time of the database's clock. */
   readonly now?: number
 }
 

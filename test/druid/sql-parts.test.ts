@@ -91,7 +91,7 @@ interface Explained {
   readonly PLAN: string
 }
 
-/** Druid's own reading of the bounds, and of what the narrowed query asks for, which must be intervals and no filter. */
+/** Druid's own reading of the bounds, and of the narrowed query, which must be intervals and no filter. */
 async function comparePlans(url: string, { body, plan: { spans, rewrite }, bounds }: Asked): Promise<void> {
   const isOpen = !/<|BETWEEN|TIME_IN/.test(bounds.where)
   const expected = isOpen ? [{ from: spans[0]!.from, to: null }] : spans
@@ -158,7 +158,7 @@ async function textOf(url: string, body: object): Promise<string> {
   return text
 }
 
-/** The buckets that were asked for, in a few runs. */
+/** The requested buckets, in a few runs. */
 function cut({ whole, edges, window }: DruidPlan, random: Random): { from: number; to: number }[][] {
   const asked = [...whole, ...(edges?.buckets ?? [])].sort((a, b) => a.from - b.from)
   const cuts = [
@@ -176,7 +176,7 @@ function cut({ whole, edges, window }: DruidPlan, random: Random): { from: numbe
   })
 }
 
-/** The rows of an answer, without what stands around them. */
+/** The rows of an answer, without the text around them. */
 function rowsOf({ format }: DruidPlan, text: string): string {
   if (format.container === 'list') {
     assert.ok(text.startsWith('[') && text.endsWith(']\n'), text)

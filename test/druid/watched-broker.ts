@@ -1,4 +1,4 @@
-/** A Broker that can be asked about: what it was asked, and who may look at its segments. */
+/** A Broker that records its queries, and restricts the access to its segments. */
 import { createServer, type IncomingMessage, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -26,7 +26,7 @@ export class WatchedBroker {
         if (incoming.url === '/druid/v2') this.asked.push((JSON.parse(body) as Asked).intervals)
         this.#pass(incoming, body).then(
           (answer) => {
-            // Whoever asked may be gone by now.
+            // The client may have disconnected by now.
             if (response.destroyed) answer.destroy()
             response.on('close', () => answer.destroy())
             response.writeHead(answer.statusCode!, answer.headers)

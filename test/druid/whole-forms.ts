@@ -23,7 +23,7 @@ const aggregations = [
   { type: 'doubleSum', name: 'delta', fieldName: 'delta' },
 ]
 
-/** What any native query may have another of without asking anything else. */
+/** The members of any native query that may differ without changing its meaning. */
 const rewritten = (body: { readonly context?: object }): readonly object[] => [
   Object.fromEntries(Object.entries(body).reverse()),
   { ...body, context: { queryId: 'another', populateCache: false, ...body.context } },
@@ -136,7 +136,7 @@ function sqlForms(dataSource: string): readonly WholeForm[] {
   ]
 }
 
-/** Nobody can vouch for them: what they read is not known, or goes with the clock. */
+/** No witness can vouch for them: their data sources are unknown, or depend on the clock. */
 function clockForms(dataSource: string): readonly WholeForm[] {
   const inner = `SELECT page, SUM(added) AS a FROM "${dataSource}" GROUP BY page`
   return [

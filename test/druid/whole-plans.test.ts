@@ -1,4 +1,4 @@
-/** What is planned as one question is one question to a real Druid, and its answers are seen to be complete. */
+/** Requests that are planned as one are one to a real Druid, and its answers are recognised as complete. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { HeaderList, WireRequest } from '../../src/backends/backend.ts'

@@ -95,7 +95,7 @@ test('watched segments vouch for whole answers', async (t) => {
   const visit = await WholeVisit.start(t, druid.brokerUrl, { isWatched: true })
   await visit.look()
 
-  /** Asks for everything, and returns what Druid was asked for; every answer is what Druid says now. */
+  /** Requests everything, and returns the queries to Druid; every answer is Druid's current one. */
   const askedAgain = async (questions: Readonly<Record<string, Asked>>): Promise<string[]> => {
     const asked: string[] = []
     for (const [name, { path, body }] of Object.entries(questions)) {
@@ -121,10 +121,10 @@ test('watched segments vouch for whole answers', async (t) => {
     }
   })
 
-  /** What has changed is vouched for again when a second look has found it the same. */
+  /** Changed data is vouched for again when a second poll has found it unchanged. */
   const lapses = async (ingestion: Ingestion, expected: readonly string[]): Promise<void> => {
     await ingest(druid, ingestion)
-    // What was overwritten is served for a moment longer: its going would be a change of its own.
+    // Overwritten data is served for a moment longer: its removal would be a change of its own.
     await eventually(
       () => servedSegments(druid, dataSource),
       ({ length }) => length === 4,

@@ -1,4 +1,4 @@
-/** A proxy that keeps whole answers of a real Druid, with what Druid is asked in between. Time is moved. */
+/** A proxy that caches whole answers of a real Druid, and a record of the queries between them. Time is moved. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { Agent, request } from 'undici'
@@ -22,7 +22,7 @@ export interface Seen extends OutcomeSeen {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
-  /** How often Druid was asked for it. */
+  /** How often Druid was queried for it. */
   readonly questions: number
 }
 
@@ -71,12 +71,12 @@ export class WholeVisit {
     return this.#proxy.databases[0]!.segments!
   }
 
-  /** Moves time to the next look, and waits for what that finds. */
+  /** Moves time to the next poll, and waits for its result. */
   async look(): Promise<void> {
     const { looks } = this.figures
     await this.clock.advance(watched.everyMs)
     await until(() => this.figures.looks > looks)
-    // What is generated at the same instant may have been generated before.
+    // An answer generated at the same instant may have been generated before.
     await this.clock.advance(1)
   }
 

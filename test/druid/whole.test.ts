@@ -1,6 +1,6 @@
 /**
- * Answers that are kept as a whole, in front of a real Druid: byte for byte Druid's own, asked for once, fresh for as long as
- * their terms say, and served stale while Druid does not answer.
+ * Answers that are cached as a whole, in front of a real Druid: byte for byte Druid's own, fetched once, fresh for as
+ * long as their terms permit, and served stale while Druid does not answer.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** What stands around a query: encodings, types, parameters, entity tags. Answers are Druid's own with any of them. */
+/** The HTTP around a query: encodings, types, parameters, entity tags. Answers are Druid's own with any of them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
@@ -54,7 +54,7 @@ function decoded({ headers, body }: Answer): string {
   }
 }
 
-/** What is said around a query, and why it is passed on, if it is. */
+/** The HTTP around a query, and the reason of its bypass, if any. */
 type Around = readonly [headers: Headers, search: string, bypass: BypassReason | undefined]
 
 const around: readonly Around[] = [

@@ -1,20 +1,20 @@
-/** What can be wrong with a database's answer, and what a viewer may get because of it. */
+/** Faults of a database's answer, and the permitted answers to a viewer. */
 import { gzipSync } from 'node:zlib'
 import { matrixOf, type Range } from '../coalescing/matrix.ts'
 import type { Asked } from '../coalescing/upstream.ts'
 
-/** `as said`: the database's own words, unchanged. `broken off`: nobody takes it for whole. */
+/** `as said`: the database's own words, unchanged. `broken off`: visibly incomplete. */
 export type Verdict = 'right' | 'stale' | 'as said' | 'broken off' | 'error 502' | 'error 504'
 
 export interface Fault {
   readonly name: string
   script(asked: Asked): void
-  /** What the database says in place of a matrix, where it is something whole. */
+  /** The database's complete response in place of a matrix. */
   said?(range: Range): { readonly status: number; readonly body: string }
-  /** The answer to who asked first for all of it, and to those who waited with it. */
+  /** The answer to the request that fetched all of it, and to the requests that waited with it. */
   readonly leader: Verdict
   readonly waiter: Verdict
-  /** Where some is stored: the rest is recent, so that what is stored may be served stale; or it is old. */
+  /** Where some is stored: the rest is recent, so that stored buckets may be served stale; or it is old. */
   readonly recent: Verdict
   readonly old: Verdict
   /** How long after the question the viewer must be answered. */

@@ -1,6 +1,6 @@
 /**
- * Every fault of the database meets a cold cache, waiters, and a cache that has some of the answer. Whatever comes of
- * it, nothing wrong is stored: the next request gets the true bytes and asks for exactly what was missing.
+ * Every fault of the database meets a cold cache, waiters, and a cache that has some of the answer. Whatever the
+ * result, nothing wrong is stored: the next request gets the true bytes and fetches exactly the missing buckets.
  */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
@@ -48,7 +48,7 @@ async function assertNothingWrongIsStored(
   await proxy.assertNothingLeft(window)
 }
 
-/** What of a window is not fresh when all that is known of it was fetched at NOW. */
+/** The buckets of a window that are not fresh when all known ones were fetched at NOW. */
 function missingOf({ stored, window }: typeof old, now: number): Interval {
   const { ttl } = ladder()
   let from = window.from

@@ -1,4 +1,4 @@
-/** What an answer is worth: right, honestly stale, the database's own words, or clearly an error. */
+/** Classifies an answer: right, honestly stale, the database's own words, or clearly an error. */
 import assert from 'node:assert/strict'
 import type { Interval } from '../../src/core/interval.ts'
 import { direct, rangeOf } from '../coalescing/proxy-rig.ts'
@@ -28,7 +28,7 @@ interface MatrixAnswer {
   readonly warnings?: readonly string[]
 }
 
-/** It says that it is, names what is missing, and has nothing in it that the database would not say. */
+/** It is marked as stale, names the missing ranges, and has only values that the database would return. */
 function isHonestlyStale(answer: Answer, window: Interval): boolean {
   if (answer.status !== 200) return false
   const { data, warnings } = JSON.parse(answer.body) as MatrixAnswer

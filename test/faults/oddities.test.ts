@@ -85,7 +85,7 @@ for (const [name, change] of [
   })
 }
 
-/** Writes as fast as it is read, for as long as anybody reads. */
+/** Writes as fast as it is read, for as long as the client reads. */
 function endlessly({ response }: Asked): void {
   const chunk = Buffer.alloc(65_536, '{"metric":{"padding":"x"}}')
   const more = () => {
@@ -169,7 +169,7 @@ scene('the answer of a slow database does not run into the stale one that was gi
   proxy.upstream.script = (asked) =>
     asked.reply(200, matrixOf(asked.range).replace(/\}$/, `,"infos":[${filler}]}`))
   await proxy.ask(recent).answer
-  // All of it is past its TTL: the whole window is asked for, and would be streamed to the viewer.
+  // All of it is past its TTL: the whole window is fetched, and would be streamed to the viewer.
   await proxy.clock.advance(60_000)
   proxy.upstream.script = silent
   const visit = proxy.ask(recent, { isReading: false })

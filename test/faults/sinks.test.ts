@@ -59,7 +59,7 @@ async function unpacked(message: Awaited<Visit['head']>): Promise<{ body: string
   return { body: gunzipSync(bytes).toString(), isWhole: message.complete }
 }
 
-/** One who asked first, and one who waits with it; then the database answers. */
+/** One leader, and one request that waits with it; then the database answers. */
 async function askTwice(proxy: ProxyRig, encoding: string): Promise<Answer[]> {
   const before = proxy.asked.length
   const options = { headers: { 'accept-encoding': encoding }, isReading: false }
@@ -74,7 +74,7 @@ async function askTwice(proxy: ProxyRig, encoding: string): Promise<Answer[]> {
   visits.forEach(async (visit, i) => {
     answers[i] = await textOf(visit, encoding)
   })
-  // What never comes fails here, with a name, and not at the end of the scene's time.
+  // A missing event fails here, with a name, and not at the end of the scene's time.
   await until(() => visits.every((_, i) => answers[i] !== undefined))
   return answers
 }

@@ -1,4 +1,4 @@
-/** A store may be broken, slow or wrong about what it returns: the viewer's answer stays the database's. */
+/** A store may be broken, slow or return wrong data: the viewer's answer stays the database's. */
 import assert from 'node:assert/strict'
 import { MatrixSink } from '../../src/backends/matrix/decompose.ts'
 import { gridThrough } from '../../src/core/grid.ts'
@@ -24,7 +24,7 @@ function truePane(interval: Interval, fetchedAt = NOW): Pane {
   return decomposed.panes[0]!
 }
 
-/** Buckets of another frame, which say nothing that belongs here. */
+/** Buckets of another frame, which must not be used. */
 function foreignPane(interval: Interval, fetchedAt: number): Pane {
   const body = allocateBody({
     ...{ from: first + interval.from, buckets: interval.to - interval.from, columns: 0, lanes: 2 },
@@ -113,14 +113,14 @@ for (const [name, wrap] of Object.entries(broken)) {
     await proxy.upstream.untilAsked(before + 1)
     proxy.upstream.script = (asked) => asked.answer()
     proxy.upstream.asked[before]!.answer()
-    // A store that cannot be read leaves nothing to join: the second may have asked before the script changed.
+    // With an unreadable store there is nothing to join: the second query may have been sent before the script changed.
     for (const asked of proxy.upstream.asked.slice(before + 1))
       if (!asked.response.headersSent) asked.answer()
     for (const { answer } of together) assert.equal((await answer).body, direct(span(400, 500)))
   })
 }
 
-/** Works until it is told to fail. */
+/** Works until the test makes it fail. */
 function failing(how: 'throws' | 'rejects') {
   const state = { isBroken: false }
   const wrap = (store: Store): Store => ({

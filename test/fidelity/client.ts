@@ -13,7 +13,7 @@ export interface Answer {
 export interface OutcomeSeen {
   readonly outcome: Outcome | 'none'
   readonly reason: string
-  /** Buckets that the database was asked for. */
+  /** Fetched buckets. */
   readonly asked: number
 }
 

@@ -65,7 +65,7 @@ export function splitAnnotations(body: Buffer): Split {
   return { data, warnings: [], infos: [], ...(tail as Partial<Split>) }
 }
 
-/** As above, the brace after the name tells the statistics from a label called `stats`. */
+/** As above, the brace after the name distinguishes the statistics from a label called `stats`. */
 function withoutTimings(data: Buffer): Buffer {
   const at = data.indexOf(',"stats":{')
   if (at < 0) return data

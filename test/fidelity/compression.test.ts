@@ -71,7 +71,7 @@ test('answers are encoded as Prometheus would encode them, our own in zstd for w
         await compare(ask(query, index, 30), encoding, 'miss')
         await compare(ask(query, index, 40), encoding, 'partial')
         await compare(ask(query, index, 40), encoding, 'hit')
-        // What was fetched in one encoding is served in every other.
+        // An answer fetched in one encoding is served in every other.
         for (const other of accepted) await compare(ask(query, index, 35), other, 'hit')
       })
     }

@@ -1,4 +1,4 @@
-/** What a query form is: a question and what is known beforehand about the answer. */
+/** A query form: a query and the expectations about its answer. */
 import type { BypassReason } from '../../src/backends/kinds.ts'
 
 /** Name and value as sent; order and repetition matter to some forms. */
@@ -19,9 +19,9 @@ export interface Form {
   readonly eligible: boolean
   /** Forms that are not eligible: the reason that must be given. */
   readonly bypass?: BypassReason
-  /** From this Prometheus on the form is eligible, and no more is to be said of it; what else is said is about older ones. */
+  /** From this Prometheus on the form is eligible; the other marks concern older ones. */
   readonly eligibleSince?: Version
-  /** Prometheus answers with an error over the whole of the data. Whether Windowpane forwards it or asks is its own affair. */
+  /** Prometheus answers with an error over the whole of the data. Windowpane may forward it or query in parts. */
   readonly error?: true
   /** The answer is empty in every window. */
   readonly empty?: true

@@ -15,7 +15,7 @@ export interface Stop {
 export interface Itinerary {
   readonly number: number
   readonly form: Form
-  /** Everything that is asked apart from the range: equal questions on equal grids share buckets. */
+  /** The request apart from the range: equal ones on equal grids share buckets. */
   readonly question: string
   readonly stops: readonly Stop[]
 }

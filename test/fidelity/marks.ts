@@ -1,11 +1,11 @@
-/** Whether forms are what they say they are: queries that are wrong or empty by accident would prove little. */
+/** Whether forms fit their marks: queries that are wrong or empty by accident would prove little. */
 import { type Answer, type ApiClient, isEmptyResult } from './client.ts'
 import type { Form, Param } from './form.ts'
 import { span } from './setup.ts'
 import { fixedWindow } from './walks.ts'
 
 export interface Marks {
-  /** The forms that do not succeed, fail or come back empty as they are marked, and what came instead. */
+  /** The forms that do not succeed, fail or come back empty as they are marked, and their actual results. */
   readonly faults: readonly string[]
   readonly nonEmpty: number
 }

@@ -21,7 +21,7 @@ const eligibleForms: readonly Form[] = forms.filter((form) => form.eligible)
 
 interface Setting {
   readonly fault: Fault
-  /** What the proxy says of every answer. */
+  /** The proxy's claim about every answer. */
   readonly claim: string
   readonly forms: readonly Form[]
   /** So many that chance does not miss the fault: 500 are 50 walks. */

@@ -6,14 +6,14 @@ import type { Window } from './walks.ts'
 
 export interface Expected {
   readonly outcome: 'hit' | 'partial' | 'miss'
-  /** Buckets that must be asked for: from the first gap to the last, a known suffix being settled and so trusted. */
+  /** Buckets that must be fetched: from the first gap to the last, a known suffix being settled and so trusted. */
   readonly asked: number
 }
 
 export class KnownBuckets {
   readonly #known = new Map<string, Set<number>>()
 
-  /** What a correct cache does with this window, which is known from then on. `question` is all but the range. */
+  /** The behaviour of a correct cache for this window, which is known from then on. `question` is all but the range. */
   ask(question: string, window: Window): Expected {
     const known = this.#of(`${question}\n${window.step}\n${window.start % window.step}`)
     const instants = instantsOf(window)

@@ -9,7 +9,7 @@ import { Tally } from './tally.ts'
 export interface Servers {
   readonly direct: string
   readonly proxied: string
-  /** What the database itself is asked with besides, where its answer without would be another one. */
+  /** Additional parameters of direct queries, where the answer without them would differ. */
   readonly directExtra?: readonly Param[]
   /** How answers are compared that are not those of Prometheus. */
   readonly compare?: typeof compareAnswers

@@ -39,7 +39,7 @@ export function chooseSeed(t: TestContext): number {
 export const replayCommand = (file: string): string =>
   `${process.env['WINDOWPANE_REPLAY'] ?? 'npx node --test'} ${file}`
 
-/** How much of a run to make; WINDOWPANE_WALK asks for one walk of it only. */
+/** How much of a run to make; WINDOWPANE_WALK selects one walk of it only. */
 export function chooseSize(comparisons: number): Size {
   const only = fromEnvironment('WINDOWPANE_WALK')
   return only === undefined ? { comparisons, walkers } : { comparisons, walkers, only }

@@ -1,4 +1,4 @@
-/** Steps asked = steps missing: the proxy says so, and the database's own query log and counters agree. */
+/** Steps fetched = steps missing: by the proxy's own headers, and by the database's query log and counters. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HOUR } from '../data/dataset.ts'

@@ -1,9 +1,9 @@
-/** What a run has seen, what it must have seen, and how to say so. */
+/** The results of a run, its required shares, and the report. */
 import assert from 'node:assert/strict'
 import type { BypassReason } from '../../src/backends/kinds.ts'
 import type { OutcomeSeen } from './client.ts'
 
-/** What is known beforehand about the answers to a form. */
+/** The expectations about the answers to a form. */
 export interface Expectation {
   /** Never answered with `bypass`. */
   readonly eligible: boolean
@@ -13,7 +13,7 @@ export interface Expectation {
   readonly error?: true
 }
 
-/** Where two answers differ, and what each says there. */
+/** Where two answers differ, and the text of each there. */
 export interface Difference {
   readonly what: string
   readonly direct: string
@@ -32,7 +32,7 @@ export interface Comparison {
   readonly isEmpty: boolean
   readonly cacheStatus: string | undefined
   readonly seen: OutcomeSeen
-  /** Of which buckets there was no need to ask for: a fault of the outcome, in words. */
+  /** The buckets that were fetched without need: a fault of the outcome, in words. */
   readonly needless?: string | undefined
   readonly difference: Difference | undefined
 }
@@ -45,7 +45,7 @@ export interface Replay {
 }
 
 /**
- * The least shares of all comparisons that show that a run has tried what it is for. Walks are random: each bound is at least 6.5
+ * The least shares of all comparisons that show that a run was meaningful. Walks are random: each bound is at least 6.5
  * standard deviations of runs of its size below the mean, so that chance reaches it less than once in 10⁹ runs.
  */
 export interface LeastShares {
@@ -55,7 +55,7 @@ export interface LeastShares {
   readonly partial: number
 }
 
-/** More reports than this, or several of one walk, tell nothing new. */
+/** More reports than this, or several of one walk, add nothing. */
 const maxReports = 10
 
 export class Tally {
@@ -67,7 +67,7 @@ export class Tally {
   misjudged = 0
   readonly outcomes = new Map<string, number>()
   readonly reasons = new Map<string, number>()
-  /** What became of each form, by its query. */
+  /** The results of each form, by its query. */
   readonly byForm = new Map<string, Map<string, number>>()
   readonly #mismatchReports = new Map<number, string>()
   readonly #outcomeReports = new Map<number, string>()
@@ -137,7 +137,7 @@ function getOrAdd(maps: Map<string, Map<string, number>>, key: string): Map<stri
   return found
 }
 
-/** The database was asked: an error is never kept, so it is never found. */
+/** The database was queried: an error is never stored, so it is never found. */
 const outcomesOfErrors: readonly string[] = ['bypass', 'error', 'miss', 'partial']
 
 /** Returns why the outcome is not one that the form allows, or undefined. */
@@ -179,7 +179,7 @@ export function assertFaithful(tally: Tally): void {
 /** For 20 000 comparisons with Prometheus. */
 const usualShares: LeastShares = { nonEmpty: 0.8, eligible: 0.85, hit: 0.4, partial: 0.25 }
 
-/** Throws unless the run has tried what it is for: a suite of empty answers or of plain forwards proves nothing. */
+/** Throws unless the run was meaningful: a suite of empty answers or of plain forwards proves nothing. */
 export function assertShares(tallies: readonly Tally[], least: LeastShares = usualShares): void {
   const sum = (of: (tally: Tally) => number) => tallies.reduce((total, tally) => total + of(tally), 0)
   const all = sum(({ comparisons }) => comparisons)

@@ -1,4 +1,4 @@
-/** The suite's own geometry, without any server: what a correct cache would make of it. */
+/** The suite's own geometry, without any server: the behaviour of a correct cache. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { planWalk, type Run } from './itinerary.ts'

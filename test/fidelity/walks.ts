@@ -1,6 +1,6 @@
 /**
- * Seeded sequences of windows over one question, as viewers make them: sliding, zooming, panning, jumping, coming
- * back. A walk keeps its query, step and phase, so an interval cache can reuse what it learnt on the way.
+ * Seeded sequences of windows over one query, as viewers make them: sliding, zooming, panning, jumping, coming back. A
+ * walk keeps its query, step and phase, so an interval cache can reuse the buckets that it has fetched.
  */
 import { type Random, seededRandom } from './random.ts'
 
@@ -151,7 +151,7 @@ function toWindow(frame: Frame, grid: { step: number; phase: number }, random: R
   return { start, end: last + beyond, step: grid.step }
 }
 
-/** How many windows a walk has: those that a cache cannot help are short, so that the suite stays about the cache. */
+/** How many windows a walk has: walks that a cache cannot help are short, so that the suite stays about the cache. */
 export function walkLength(cacheable: boolean, random: Random): number {
   return cacheable ? random.int(7, 12) : random.int(2, 5)
 }

@@ -5,13 +5,13 @@ import { request } from 'undici'
 import type { UnderTest } from './under-test.ts'
 
 export interface Fault {
-  /** Changes what is asked of the database: the search part of a URL or a form. */
+  /** Changes the query to the database: the search part of a URL or a form. */
   readonly question?: (params: URLSearchParams) => void
-  /** Changes what the client gets. */
+  /** Changes the client's answer. */
   readonly answer?: (body: string) => string
 }
 
-/** Forwards everything, and claims to have found all of it in its cache if `claim` says so. */
+/** Forwards everything, and claims a full hit if `claim` is set to it. */
 export async function startWrongProxy(upstream: string, fault: Fault, claim: string): Promise<UnderTest> {
   const server = createServer((incoming, outgoing) => {
     forward({ upstream, fault, claim }, incoming, outgoing).catch((error) => outgoing.destroy(error))
@@ -74,5 +74,5 @@ export function floorsStart(params: URLSearchParams): void {
     params.set('start', String(Math.floor(start / step) * step))
 }
 
-/** A cache that keeps the data and forgets what was said about it. */
+/** A cache that keeps the data and forgets its annotations. */
 export const dropsAnnotations = (body: string): string => body.replace(/,"(?:warnings|infos)":\[.*\]\}$/, '}')

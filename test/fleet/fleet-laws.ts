@@ -1,5 +1,5 @@
 /**
- * What holds for several processes on one store, whatever its engine: a new test file per engine names the URL and calls
+ * Laws of several processes on one store, with any engine: a new test file per engine names the URL and calls
  * `testFleet`. One of the processes has two workers.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,6 @@
 /**
- * The process that fetches for all is killed in the middle of it, again and again: whoever waited is answered all the same,
- * once the lease has run out, and rightly.
+ * The process that fetches for all is killed in the middle of it, again and again: every waiter is answered all the
+ * same, once the lease has expired, and correctly.
  */
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
@@ -62,7 +62,7 @@ export function testDyingHolders(name: string, storeUrl: StoreUrl): void {
   })
 }
 
-/** It has asked, and sends no query of its own: it waits for the other node's. */
+/** It has sent a request, and no query of its own: it waits for the other node's. */
 async function holderIsAwaited(node: CrewOfTest): Promise<boolean> {
   return (await node.gauge('windowpane_flights')) > 0
 }

@@ -32,7 +32,7 @@ test('queries stay flat in nodes and viewers', () => {
     const { queries } = results[name]
     assert.ok(queries <= 1.1 * one, `${name}: ${queries} of ${one}`)
   }
-  // Otherwise sharing would not be what saves them.
+  // Otherwise the savings would not come from sharing.
   assert.ok(results['16 nodes apart'].queries > 4 * one)
 })
 

@@ -1,4 +1,4 @@
-/** An admin listener that others can reach: who may read, who may write, and what a browser can be made to do. */
+/** An admin listener that others can reach: read access, write access, and attacks through a browser. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startProxyRig } from '../admin/proxy-rig.ts'

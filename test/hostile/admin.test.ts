@@ -1,4 +1,4 @@
-/** The admin listener under requests that clients type, and under those that nobody should send. */
+/** The admin listener under requests that clients type, and under hostile ones. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { startProxyRig } from '../admin/proxy-rig.ts'

@@ -1,6 +1,6 @@
 /**
- * What the database forbids to store or share (RFC 9111) is not, on the running program: in misses and partial hits
- * (flights: test/coalescing/freshness.test.ts). Every answer of the database has values of its own.
+ * Responses that the database forbids to store or share (RFC 9111) are not, on the running program: in misses and
+ * partial hits (flights: test/coalescing/freshness.test.ts). Every answer of the database has values of its own.
  */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'

@@ -1,5 +1,5 @@
 /**
- * Hostile clients, on raw sockets. An attack says what one client does; `launch` has many clients do it. The short forms
+ * Hostile clients, on raw sockets. An attack defines the behaviour of one client; `launch` starts many. The short forms
  * (`*.test.ts`) and the long ones (`npm run test:hostile`) use the same attacks.
  */
 import { connect, type Socket } from 'node:net'
@@ -11,9 +11,9 @@ export interface Attack {
   readonly name: string
   /** Clients of the long form. */
   readonly clients: number
-  /** What a client sends at once. */
+  /** The first bytes of a client. */
   readonly opening: string | Buffer
-  /** What it sends again and again. */
+  /** The bytes that it repeats. */
   readonly drip?: string
   /** It takes nothing of its answer. */
   readonly isDeaf?: boolean
@@ -70,7 +70,7 @@ export interface Attackers {
 
 export interface LaunchOptions {
   readonly clients: number
-  /** Who is cut off comes again after this long. */
+  /** A disconnected client comes again after this long. */
   readonly comesAgainMs?: number
 }
 

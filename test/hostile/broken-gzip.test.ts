@@ -1,4 +1,7 @@
-/** A gzip body that is broken: the client gets a 502 that says so, or what is stored, and never half an answer as a whole one. */
+/**
+ * A broken gzip body: the client gets a 502 with the reason, or the stored answer, and never half an answer as a whole
+ * one.
+ */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'

@@ -1,4 +1,6 @@
-/** A process of its own, for tests: fills a store, cuts its file to a size in bytes, reads on and says how it went. */
+/**
+ * A process of its own, for tests: fills a store, cuts its file to a size in bytes, reads on and reports the result.
+ */
 import { truncateSync } from 'node:fs'
 import { systemClock } from '../../src/core/clock.ts'
 import { openLmdbStore } from '../../src/stores/lmdb/index.ts'

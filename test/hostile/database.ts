@@ -13,7 +13,7 @@ const large = matrixOf(largeQuery, { bytes: 6e6, at: settled.start, seriesBytes:
 /** More than the buffers of the system take. */
 const forwarded = Buffer.alloc(40 * 2 ** 20, '# a line of metrics\n')
 
-/** What the database says to a range query. */
+/** The database's answer to a range query. */
 export const truth = (params: URLSearchParams): string | Buffer =>
   params.get('query') === largeQuery ? large : matrixFor(params, 1)
 

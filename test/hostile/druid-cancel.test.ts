@@ -7,7 +7,7 @@ import type { Identity } from '../../src/engine/http/identity.ts'
 import { startUnderTest } from '../druid/differential/under-test.ts'
 import { type RawClient, rawClient, until } from '../proxy/client.ts'
 
-/** A Druid that answers queries when it is told to, and takes every cancel request. */
+/** A Druid that answers queries under the control of the test, and accepts every cancel request. */
 async function startHeldDruid(t: TestContext) {
   const deletes: string[] = []
   const held: (() => void)[] = []

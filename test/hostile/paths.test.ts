@@ -1,4 +1,4 @@
-/** Request targets that try to reach what the configuration keeps out of reach, or to be repeated to a browser. */
+/** Request targets that try to reach forbidden paths, or to be reflected to a browser. */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'

@@ -106,7 +106,7 @@ test('what cannot be matched in linear time is refused when it is read', () => {
     assert.throws(() => new Pattern(source), /error parsing regexp/, source)
 })
 
-/** Patterns that both engines have, and texts that tell them apart. */
+/** Patterns that both engines have, and texts that distinguish them. */
 const usualPatterns = [
   '^(anna|bert)$',
   'rate\\(http_.*\\[5m\\]\\)',
@@ -173,6 +173,6 @@ test('a rule with a dangerous pattern decides at once; of a text that is too lon
   assert.deepEqual(terms('up', 'aaab'), ['by header', 'on', 2])
   assert.deepEqual(terms('up', 'a'.repeat(30_000)), [undefined, 'on', 15])
   assert.deepEqual(terms('up', 'a'.repeat(100_000)), ['by header', 'off', 15])
-  // Another condition of the rule says that it is not meant.
+  // Another condition of the rule does not match.
   assert.deepEqual(terms('down', 'a'.repeat(100_000)), [undefined, 'on', 15])
 })

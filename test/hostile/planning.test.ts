@@ -1,4 +1,4 @@
-/** Queries that cost much to read: their planning is bounded, whoever sends them, and other clients' queries go on. */
+/** Queries that are expensive to parse: their planning is bounded, per client, and other clients' queries continue. */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { druid } from '../../src/backends/druid/index.ts'
@@ -12,10 +12,10 @@ import { NOW, oldRange, startStand } from '../proxy/setup.ts'
 const KiB = 1024
 const MiB = 2 ** 20
 
-/** What the parser takes for a new text, per byte: as measured for the slowest text of 32 KiB. */
+/** The parser's time for a new text, per byte: as measured for the slowest text of 32 KiB. */
 const msPerByte = 50 / (32 * KiB)
 
-/** A proxy whose clock is moved by what reading a text for the first time takes. */
+/** A proxy whose clock advances by the time of parsing a new text. */
 async function startSlowReader(t: TestContext) {
   const clock = fakeClock(NOW)
   let spent = 0
@@ -56,13 +56,13 @@ test('a client that sends ever new long queries has them forwarded, and nobody e
     const outcome = outcomeOf(await post(url, longQuery(i)))
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
   }
-  // 2 s of planning at once, and what is refilled in these 2 s.
+  // 2 s of planning at once, and the refill of these 2 s.
   assert.deepEqual([...outcomes.keys()], ['miss/absent', 'bypass/planning_budget'])
   assert.ok(spentMs() >= 2000 && spentMs() <= 2150, `${spentMs()} ms`)
   // The same client's short queries are planned and served from the cache all the same.
   assert.equal(outcomeOf(await post(url, 'up')), 'miss/absent')
   assert.equal(outcomeOf(await post(url, 'up')), 'hit')
-  // A minute later long queries are planned again, those that are stored are hits.
+  // A minute later long queries are planned again, stored ones are hits.
   await clock.advance(60_000)
   assert.equal(outcomeOf(await post(url, longQuery(0))), 'hit')
   assert.equal(outcomeOf(await post(url, longQuery(200))), 'miss/absent')

@@ -1,4 +1,7 @@
-/** Purges that race with fetches, with each other and with a crash, in a process with two workers and LMDB: what was purged stays away. */
+/**
+ * Purges that race with fetches, with each other and with a crash, in a process with two workers and LMDB: purged data
+ * does not come back.
+ */
 import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { test } from 'node:test'
@@ -21,14 +24,14 @@ const flagsFor = (directory: string): string[] => [
   ...['--backends.main.store=disk', '--telemetry.log-level=silent'],
 ]
 
-/** The oldest generation of data in a body: every point says of which it is. */
+/** The oldest generation of data in a body: every point contains its generation. */
 function oldestIn(body: Buffer): number {
   const values = [...body.toString().matchAll(/,"(\d+)"\]/g)].map(([, value]) => Number(value))
   assert.ok(values.length > 0, body.toString())
   return Math.min(...values)
 }
 
-/** Answers later, with what was true when it was asked. */
+/** Answers later, with the data at the time of the query. */
 function answerLate(upstream: ScriptedUpstream, delayMs: () => number) {
   upstream.script = (request: IncomingMessage, response: ServerResponse) => {
     const { generation } = upstream
@@ -39,13 +42,13 @@ function answerLate(upstream: ScriptedUpstream, delayMs: () => number) {
   }
 }
 
-/** On a busy machine the store may be too slow to keep the mark, and says so: then it is purged again. */
+/** On a busy machine the store may be too slow to keep the mark, and reports that: then the purge is repeated. */
 async function purge({ post }: CrewOfTest, selection: object): Promise<void> {
   const report = await eventually(
     () => post('/-/purge', selection),
     ({ durable }) => durable === true,
   )
-  // What is fetched in the millisecond of the purge counts as purged: the next one is waited for, so that it is kept.
+  // Data fetched in the millisecond of the purge counts as purged: wait for the next one, so that it is kept.
   await until(() => systemClock.now() > Date.parse(String(report['at'])))
 }
 
@@ -65,7 +68,7 @@ test('a fetch under way cannot bring back what was purged, in any worker', async
   await purge(crew, { all: true })
   const late = crew.askMany(many(pathOf(0), 8))
   await until(() => held.length > 0)
-  // Those who waited for another worker's fetch ask for themselves, because nothing of it was stored.
+  // Requests that waited for another worker's fetch query the database themselves, because nothing of it was stored.
   answerLate(upstream, () => 0)
   for (const release of [...before, ...held]) release()
   for (const { body } of await early) assert.ok(oldestIn(body) >= 1)
@@ -79,7 +82,7 @@ test('purges, fetches and a kill at any time: nobody who asks after a purge gets
   answerLate(upstream, () => 20 * random())
   const flags = flagsFor(scratchDirectory())
   let crew = await startCrew(t, { upstream, flags })
-  /** What was purged last: whoever asks from now on gets this generation or a later one. */
+  /** The last purged generation: requests from now on get this generation or a later one. */
   let purged = 1
   let answers = 0
   const lives = 2

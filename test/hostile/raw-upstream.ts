@@ -1,6 +1,6 @@
 /**
- * A Prometheus of raw bytes: a test writes the header lines of its answers itself, as no HTTP library would. Every answer tells
- * by its values which query it answers, so that nobody can be given another's unnoticed.
+ * A Prometheus of raw bytes: a test writes the header lines of its answers itself, as no HTTP library would. Every
+ * answer contains the query that it answers, so that a mix-up is noticed.
  */
 import { createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'

@@ -1,8 +1,9 @@
 /**
- * The long form: `npm run test:hostile [-- --only NAME --seconds 15]`. For each attack of attack.ts, a normal client asks for hits and
- * misses, before the attack and during it. Windowpane, its database and the attackers have processes of their own. The marks: all
- * answers are right, their 99th percentiles during the attack are at most 5 times those before, and the process takes no
- * more than 1.3 × `limits.memory` + 80 MB. Prints a table; exits with 1 where a mark is missed.
+ * The long form: `npm run test:hostile [-- --only NAME --seconds 15]`. For each attack of attack.ts, a normal client
+ * requests hits and misses, before the attack and during it. Windowpane, its database and the attackers have processes
+ * of their own. The marks: all answers are right, their 99th percentiles during the attack are at most 5 times those
+ * before, and the process takes no more than 1.3 × `limits.memory` + 80 MB. Prints a table; exits with 1 where a mark
+ * is missed.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -26,11 +27,11 @@ const mostTimes = 5
 const memoryMb = 512 * 1.048576
 const mostMb = 1.3 * memoryMb + 80
 
-/** What a normal client has seen. */
+/** The results of a normal client. */
 interface Seen {
   readonly hits: number[]
   readonly misses: number[]
-  /** Answers that are not what they should be. */
+  /** Wrong answers. */
   readonly wrong: string[]
 }
 
@@ -89,7 +90,7 @@ class NormalClient {
     if (wrong !== expected) seen.wrong.push(`${query}: ${wrong}`)
   }
 
-  /** The outcome, or what is wrong with the answer. */
+  /** The outcome, or the mistake in the answer. */
   async #ask(query: string): Promise<string> {
     const range = { ...settled, query }
     const { status, outcome, body } = await get(`${this.#url}${rangePath(range)}`, this.#agent)

@@ -27,7 +27,7 @@ async function start(t: TestContext, url?: string) {
     await clock.advance(0)
     return reportOf(proxy.admin)
   }
-  /** What was found out, once there is so much of it. */
+  /** The findings, once there are this many. */
   const reported = async (count: number) => {
     for (;;) {
       const found = await report()

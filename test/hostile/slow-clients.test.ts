@@ -28,7 +28,7 @@ const shorts: readonly Short[] = [
 ]
 
 for (const { attack, clients, limits } of shorts) {
-  // Time stands still: nobody is cut off for being slow.
+  // Time stands still: no client is disconnected for being slow.
   test(`${attack.name}: others are served`, async (t) => {
     const { url, upstream, budget } = await startBoth(t, {
       limits: { upstreamConnections: connections, ...limits },
@@ -81,7 +81,7 @@ test('a slow reader of a long forwarded answer is cut off when others wait for i
   slow.write('GET /federate HTTP/1.1\r\nHost: h\r\n\r\n')
   await until(() => upstream.seen.length === 1)
   await steady(() => upstream.seen[0]!.response.writableLength)
-  // Nobody waits for it: it may take its time.
+  // No client waits for it: it may take its time.
   await clock.advance(30_000)
   assert.equal(upstream.seen[0]!.response.destroyed, false)
   const waiting = ask(url, rangePath({ ...settled, query: 'miss' }))

@@ -9,7 +9,7 @@ export interface HostileRequest {
   readonly bytes: string | Buffer
   /** Of the responses, in order; none where the connection is only closed. */
   readonly statuses: readonly number[]
-  /** The client sends no more, and says so. */
+  /** The client half-closes the connection. */
   readonly ends?: boolean
 }
 
@@ -74,7 +74,7 @@ export const hostileRequests: readonly HostileRequest[] = [
   { name: 'rubbish behind a good one', bytes: `${good}rubbish\r\n\r\n`, statuses: [200, 400] },
 ]
 
-/** Where a listener is, and what a client needs to trust it. */
+/** The address of a listener, and its certificate authority. */
 export interface Target {
   readonly url: string
   readonly ca?: Buffer
@@ -91,7 +91,7 @@ export async function connectTo({ url, ca }: Target): Promise<Socket> {
   return socket.on('error', () => {})
 }
 
-/** Returns what came back until there were as many responses as expected, or the other side closed. */
+/** Returns the received bytes until there were as many responses as expected, or the other side closed. */
 export async function exchange(target: Target, request: Omit<HostileRequest, 'name'>): Promise<string> {
   const { bytes, statuses, ends = false } = request
   const socket = await connectTo(target)

@@ -1,4 +1,4 @@
-/** Hostile requests to two workers: each gets its error, nobody else notices, and no worker ends. */
+/** Hostile requests to two workers: each gets its error, other clients are unaffected, and no worker ends. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, outcomeOf } from '../proxy/client.ts'

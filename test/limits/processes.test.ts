@@ -1,4 +1,4 @@
-/** Several processes on one real store admit together what the limits allow: never more, and nothing is lost. */
+/** Several processes on one real store together admit exactly the limits: never more, and nothing is lost. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'

@@ -24,7 +24,7 @@ export type Admission = readonly [sentAt: number, admittedAt: number]
 
 export interface TakerHistory {
   readonly admissions: readonly Admission[]
-  /** Requests of which the store did not say what became of them. */
+  /** Requests whose result the store did not report. */
   readonly unknown: number
 }
 

@@ -18,7 +18,7 @@ const kinds: Readonly<Record<string, Delay>> = {
   prompt: () => 0,
   lagging: () => 25_000,
   jumpy: (random) => Math.floor(random() * 90_000),
-  // A batch job that reports once in three minutes what it did in them.
+  // A batch job that reports once in three minutes.
   batched: (_random, t) => 3 * MINUTE - (t % (3 * MINUTE)),
   // Every now and then a sample is found again long after.
   forgetful: (random) => (random() < 0.15 ? 2 * MINUTE + Math.floor(random() * 18 * MINUTE) : 0),
@@ -35,7 +35,7 @@ export class Arrivals {
     this.#pending.sort((a, b) => a.at - b.at)
   }
 
-  /** What arrives up to `now`, by series, each in order of time. */
+  /** The samples that arrive up to `now`, by series, each in order of time. */
   due(now: number): TimeSeries[] {
     const series = new Map<string, Sample[]>()
     while (this.#pending.length > 0 && this.#pending[0]!.at <= now) {

@@ -1,4 +1,4 @@
-/** Asks one server over connections that stay open. */
+/** Queries one server over connections that stay open. */
 import { Pool } from 'undici'
 import type { Answer } from '../coalescing/viewer.ts'
 import type { RangeQuery } from '../servers/query.ts'

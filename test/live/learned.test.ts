@@ -1,6 +1,6 @@
 /**
- * TTLs are learned from a real Prometheus that takes samples late: young buckets change, old ones do not, and the curve says so.
- * A backfill that is announced is seen by the next request.
+ * TTLs are learned from a real Prometheus that receives samples late: young buckets change, old ones do not, and the
+ * curve shows it. The next request sees an announced backfill.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -81,7 +81,7 @@ async function startProxy(t: TestContext, database: Prometheus, clock: FakeClock
   return { server, admin: admin.url }
 }
 
-/** The last two hours, as somebody is shown them. */
+/** The last two hours, as a viewer sees them. */
 const rangeAt = (now: number) => ({ query, start: now - 2 * hour, end: now, stepMs: minute })
 
 /** Ages in seconds. */
@@ -132,7 +132,7 @@ test('late data is learned by age, and an announced backfill is seen at once', a
   assert.equal(err, '')
   assertFallingWithAge(JSON.parse(out))
 
-  // Queries of the background that are under way could see what is rewritten next. While no time passes, none begins.
+  // Background queries in progress could see the next rewrite. While no time passes, none begins.
   await until(() => server.databases[0]!.figures().flights === 0)
   const before = await ask()
   const [from, to] = [clock.now() - 40 * minute, clock.now() - 20 * minute]

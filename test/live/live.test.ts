@@ -1,6 +1,6 @@
 /**
- * Data keeps arriving, some of it late and out of order, under viewers of rolling windows. Whatever a viewer is shown
- * was true at an instant that the published TTLs allow; and the check that says so notices when the TTLs are exceeded.
+ * Data keeps arriving, some of it late and out of order, under viewers of rolling windows. Every served value was true
+ * at an instant that the published TTLs allow; and the check notices when the TTLs are exceeded.
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * The history of truth: what the database itself said about every bucket, and from when until when. And the check
- * that a served bucket was true at an instant at which it may have been fetched.
+ * The history of truth: the database's own value of every bucket, and from when until when. And the check that a served
+ * bucket was true at an instant at which it may have been fetched.
  */
 import type { TtlPolicy } from '../../src/ttl/policy.ts'
 import type { Matrix } from '../servers/query.ts'
@@ -19,7 +19,7 @@ export type Buckets = ReadonlyMap<number, Content>
 export class Truth {
   readonly #versions = new Map<number, Version[]>()
 
-  /** What the database says at `now`; buckets that it does not name are empty. */
+  /** The database's values at `now`; absent buckets are empty. */
   record(now: number, said: Buckets, range: { start: number; end: number; stepMs: number }): void {
     for (let at = range.start; at <= range.end; at += range.stepMs) {
       const content = said.get(at) ?? ''
@@ -29,7 +29,7 @@ export class Truth {
     }
   }
 
-  /** How often what the database says about a bucket changed. */
+  /** How often the database's value of a bucket changed. */
   get changes(): number {
     let changes = 0
     for (const versions of this.#versions.values()) changes += versions.length - 1
@@ -41,8 +41,8 @@ export class Truth {
   }
 
   /**
-   * Whether a bucket served at `at` is what the database said at some instant f at which it may have been fetched:
-   * f <= at < f + ttl(f - bucket). The later f, the longer it may be served: of every version its last instant decides.
+   * Whether a bucket served at `at` has the database's value at some instant f at which it may have been fetched: f <=
+   * at < f + ttl(f - bucket). The later f, the longer it may be served: of every version its last instant decides.
    */
   mayBeServed(bucket: number, content: Content, serving: { at: number; policy: TtlPolicy }): boolean {
     const { at, policy } = serving

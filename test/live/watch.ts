@@ -1,4 +1,4 @@
-/** Viewers who refresh rolling windows while samples arrive, and whoever notes what they were shown. */
+/** Viewers who refresh rolling windows while samples arrive, and a record of the served values. */
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import type { Outcome } from '../../src/core/decision.ts'
 import { startWindowpane, type Windowpane } from '../../src/proxy/assembly/windowpane.ts'
@@ -38,17 +38,17 @@ const viewers: readonly Viewer[] = [
   { panel: 2, window: 30 * MINUTE, every: 10_000, offset: 7_000 },
 ]
 
-/** What came of one Windowpane's answers. */
+/** The results of one Windowpane's answers. */
 export interface Seen {
   readonly outcomes: Map<Outcome, number>
   buckets: number
-  /** Buckets that were no longer what the database said, as they may be within their TTL. */
+  /** Buckets that were out of date, as they may be within their TTL. */
   outdated: number
   readonly violations: string[]
 }
 
 export interface Watched {
-  /** One per factor asked for. */
+  /** One per factor. */
   readonly seen: readonly Seen[]
   /** How often the database changed its mind about a bucket. */
   readonly changes: number
@@ -60,7 +60,7 @@ interface Stand {
   readonly seen: Seen
 }
 
-/** Windowpanes side by side before one database, each believing so many times as long as is published. */
+/** Windowpanes side by side before one database, each with a multiple of the published TTLs. */
 export async function watch(
   database: Prometheus,
   given: { minutes: number; factors: readonly number[] },
@@ -116,7 +116,7 @@ class Scene {
     return this.#truths.reduce((sum, truth) => sum + truth.changes, 0)
   }
 
-  /** After every write the database is asked what is true now, a little way into the future too. */
+  /** After every write the database is queried for the current truth, a little way into the future too. */
   async writeWhatArrived(): Promise<void> {
     const now = this.#clock.now()
     const series = this.#arrivals.due(now)

@@ -1,9 +1,9 @@
-/** Queries that nobody would write, made from those that somebody did: most are nonsense, some are traps. */
+/** Implausible queries, made from plausible ones: most are nonsense, some are traps. */
 import type { Random } from '../fidelity/random.ts'
 
 const token = /"(?:[^"\\]|\\.)*"|'[^']*'|`[^`]*`|#[^\n]*|\s+|[\w.:]+|./gsu
 
-/** What decides about the locality of a step, and what decides where a token begins and ends. */
+/** Tokens that decide about the locality of a step, and characters that decide where a token begins and ends. */
 const pieces = [
   ...[
     'offset ',

@@ -1,11 +1,11 @@
 /**
  * Query forms that the packaged server does not read, or reads as something else: syntax and functions of later
- * versions, and words that became syntax in them. Newer than the newest are what the planner refuses unseen.
+ * versions, and words that became syntax in them. The planner refuses syntax that is newer than the newest.
  */
 import { bypassed, each, eligible, type Form, failing } from '../fidelity/form.ts'
 import { durations, ofTheRange, words } from './newer-words.ts'
 
-/** What 3.14 has to be told to read. */
+/** The feature flags of 3.14. */
 export const newerFeatures = [
   'promql-experimental-functions',
   'promql-extended-range-selectors',

@@ -1,6 +1,6 @@
 /**
- * Queries that nobody thought of: mutants of the forms, as far as the planner takes them for local. The forms were
- * written by people who know the planner; whole-range effects that they do not know of are more likely found here.
+ * Unforeseen queries: mutants of the forms, as far as the planner takes them for local. The forms were written by
+ * people who know the planner; whole-range effects that they do not know of are more likely found here.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -22,7 +22,7 @@ const queries = 5_000
 const atATime = 8
 /** A documented exception: ties go by the order of series, which is random within Prometheus. */
 const ties = /topk|bottomk|limitk/i
-/** How often a direct answer is asked for again before a difference is held against the proxy. */
+/** How often a direct query is repeated before a difference is held against the proxy. */
 const secondThoughts = 12
 const maxReports = 10
 

@@ -1,6 +1,6 @@
 /**
- * What Prometheus' own parser makes of a query (/api/v1/parse_query), and which of it no eligible query may have.
- * These are the planner's rules once more, said of the real tree: the planner reads another grammar.
+ * The result of Prometheus' own parser for a query (/api/v1/parse_query), and the nodes that no eligible query may
+ * have. These are the planner's rules once more, applied to the real tree: the planner reads another grammar.
  */
 
 /** A node of the tree; the names of its fields depend on its type. */

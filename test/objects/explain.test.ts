@@ -1,4 +1,4 @@
-/** What would be done with a request whose answer is kept as a whole. */
+/** Explanations of requests whose answer is cached as a whole. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { ask } from '../proxy/client.ts'

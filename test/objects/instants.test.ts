@@ -6,7 +6,7 @@ import { NOW, type Rig, startRig } from './rig.ts'
 
 const at = (ms: number, query = 'up') => `/api/v1/query?query=${query}&time=${(NOW + ms) / 1000}`
 
-/** Says what it was asked for. */
+/** Answers with the requested time. */
 function tellTime(rig: Rig): void {
   rig.upstream.script = (request, response) => {
     const time = new URL(request.url!, 'http://h').searchParams.get('time')

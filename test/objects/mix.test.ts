@@ -1,6 +1,7 @@
 /**
- * What Grafana asks for dashboards of published proportions, replayed in front of a real Prometheus: how much of it never reaches the
- * database, that every answer is the database's own, and that all panels and variables are drawn while it is down.
+ * Grafana's requests for dashboards of published proportions, replayed in front of a real Prometheus: the share that
+ * never reaches the database, that every answer is the database's own, and that all panels and variables are drawn
+ * while it is down.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -106,7 +107,7 @@ test('an outage: panels, tables, stats and variables are drawn, also in pages lo
       assert.equal(answer.status, 200, what)
       if (call.kind === 'range') continue
       assert.equal(answer.body.toString(), shown[i]!.answer.body.toString(), what)
-      // What is still fresh need not be asked for.
+      // A fresh answer need not be fetched.
       const isFresh = Number(statusOf(answer).parameters.get('ttl')) > 0
       assert.match(outcomeOf(answer), isFresh ? /^hit$/ : /^(stale\/database_unreachable|hit)$/, what)
       if (call.kind === 'instant') assert.equal(outcomeOf(answer), 'stale/database_unreachable', what)

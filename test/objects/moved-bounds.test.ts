@@ -10,7 +10,7 @@ const day = 24 * hour
 
 const values = (from: number, to: number, more = '') =>
   `/api/v1/label/job/values?match[]=up&start=${from / 1000}&end=${to / 1000}${more}`
-/** The last hour, as Grafana asks for it. */
+/** The last hour, as Grafana requests it. */
 const lastHour = (now: number) => values(now - hour, now + minute)
 
 const down = (_request: unknown, response: import('node:http').ServerResponse) =>

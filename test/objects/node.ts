@@ -1,6 +1,6 @@
 /**
- * A process with an object cache on a shared store, for tests; its argument is the URL of the store. It does what it is sent
- * (`Order`), replies to each, and says how far its regenerations are (`Progress`). See nodes.ts.
+ * A process with an object cache on a shared store, for tests; its argument is the URL of the store. It executes its
+ * messages (`Order`), replies to each, and reports the progress of its regenerations (`Progress`). See nodes.ts.
  */
 import { hash } from 'node:crypto'
 import { openStore } from '../../src/config/open-store.ts'
@@ -25,9 +25,9 @@ export interface Get {
   readonly do: 'get'
   readonly key: ObjectKey
   readonly terms: ObjectTerms
-  /** What a render gives; undefined where it fails. */
+  /** The result of a render; undefined where it fails. */
   readonly version?: string
-  /** Of the body; as long as the name of the version unless told. */
+  /** Of the body; by default as long as the name of the version. */
   readonly bytes?: number
   readonly hold?: Hold
   /** Gets with the same options share one cache. */
@@ -58,7 +58,7 @@ export type Message =
 
 const maxShownBytes = 100
 let passedMs = 0
-/** Time passes when a test says so; timers run by the real clock. */
+/** Time passes under the control of the test; timers run by the real clock. */
 const clock: Clock = {
   ...systemClock,
   now: () => systemClock.now() + passedMs,
@@ -101,7 +101,7 @@ function observed(inner: Cells): Cells {
   }
 }
 
-/** No answer depends on how long operations take, nor, unless told, on how long a lease lasts. */
+/** No answer depends on how long operations take, nor, by default, on how long a lease lasts. */
 const patient: ObjectCacheOptions = { timeoutSeconds: 'guarded', leaseSeconds: 600, waitSeconds: 900 }
 
 function cacheWith(options: ObjectCacheOptions = {}): ObjectCache {

@@ -16,7 +16,7 @@ interface Pending {
 export class NodeProcess {
   readonly #child: ChildProcess
   readonly #pending = new Map<number, Pending>()
-  /** What nobody has asked for yet, and who waits for the next one. */
+  /** Unread progress, and the waiter for the next one. */
   readonly #progress: Progress[] = []
   #waiting: ((progress: Progress) => void) | undefined
   #orders = 0
@@ -65,7 +65,7 @@ export class NodeProcess {
     return bounded(next, () => 'progress of a regeneration')
   }
 
-  /** Steps that nobody has asked for. */
+  /** Unread steps. */
   unread(): Progress[] {
     return this.#progress.splice(0)
   }

@@ -1,4 +1,7 @@
-/** In front of a real Prometheus: every endpoint says what it says directly, the second time without it, and also when it is gone. */
+/**
+ * In front of a real Prometheus: every endpoint has its direct answer, the second time without a query, and also when
+ * Prometheus is down.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
@@ -12,7 +15,7 @@ const bounds = `start=${(END - 60 * MINUTE) / 1000}&end=${END / 1000}`
 const instant = (query: string, at = END) =>
   `/api/v1/query?query=${encodeURIComponent(query)}&time=${at / 1000}`
 
-/** By name: what is asked, and the handler that Prometheus counts it under. */
+/** By name: the request, and the handler that Prometheus counts it under. */
 const kept: Record<string, [handler: string, path: string, given?: Ask]> = {
   labels: ['/api/v1/labels', '/api/v1/labels'],
   'labels of some series': ['/api/v1/labels', `/api/v1/labels?${bounds}&match[]=up`],

@@ -1,4 +1,4 @@
-/** Many who ask at once, and those who leave; purges; modes and rules. */
+/** Many concurrent requests, and disconnects; purges; modes and rules. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Rule } from '../../src/proxy/request/settings.ts'
@@ -7,7 +7,7 @@ import { list, type Rig, startRig } from './rig.ts'
 
 const labels = '/api/v1/labels'
 
-/** A database that answers when it is told to. */
+/** A database that answers under the control of the test. */
 function holdBack(rig: Rig): { answer(): void } {
   const waiting: (() => void)[] = []
   const answer = list('a')

@@ -14,18 +14,18 @@ import { NodeProcess, pass, shown } from './nodes.ts'
 const processes = 4
 const readersPerProcess = 2
 const hour = 3600
-/** Far above what a test takes: nothing expires before the nodes are told that time has passed. */
+/** Far longer than a test: nothing expires before the test moves the time of the nodes. */
 const strict = { revalidateSeconds: hour, staleIfErrorSeconds: 24 * hour }
 const lenient = { ...strict, staleWhileRevalidateSeconds: hour }
-/** After this a node has noticed what others have invalidated. */
+/** After this a node has noticed the invalidations of others. */
 const noticeSeconds = 5
-/** Of node.ts, unless told otherwise. */
+/** The default of node.ts. */
 const leaseSeconds = 600
 
 const keyOf = (key: string, ...tags: string[]): ObjectKey => ({ tenant: 'acme', key, tags })
 const pkOf = (key: string): string => `TENANT#acme#CACHE#${hash('sha256', key)}`
 
-/** Its title, and what it does with processes that share the store of this URL. */
+/** Its title, and its actions on processes that share the store of this URL. */
 type Tests = Readonly<Record<string, (nodes: readonly NodeProcess[], url: string) => Promise<void>>>
 
 const tests: Tests = {
@@ -230,7 +230,7 @@ async function overtaken(
     assert.equal(shown(await node.get(key, { terms: strict, version: 'x' })), 'hit newer')
 }
 
-/** Chunks of a version that was never published are collected like those that were, and no lease is left. */
+/** Chunks of a version that was never published are collected like others, and no lease is left. */
 async function checkOrphans(url: string, { key }: ObjectKey): Promise<void> {
   const store = await openStore(url, { timeoutMs: HANG_MS })
   const rows = await store.cells!.list(pkOf(key), 1)

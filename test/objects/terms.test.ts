@@ -1,4 +1,4 @@
-/** How long an answer that is kept as a whole is used, and what clients and the database can demand. */
+/** How long an answer that is cached as a whole is used, and the demands of clients and of the database. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { ask, header, outcomeOf, statusOf, until } from '../proxy/client.ts'
@@ -228,6 +228,6 @@ test('without a far store answers take no more than their share of the memory', 
     for (let n = 0; n < count; n++) await ask(rig.url, `/api/v1/label/n${n}/values`)
     return rig.asked
   }
-  // A sixteenth of the memory has room for six: they are hits, and of ten each evicts one that is asked for again.
+  // A sixteenth of the memory has room for six: they are hits, and of ten each evicts one that is requested again.
   assert.deepEqual([await askFor(6), await askFor(6), await askFor(10), await askFor(10)], [6, 6, 10, 20])
 })

@@ -41,20 +41,20 @@ export class Dashboard {
     this.#lookups = parts.lookups
   }
 
-  /** What the dashboard asks for now. */
+  /** The current range of the dashboard. */
   get range() {
     const end = Math.floor(this.clock.now() / STEP) * STEP
     return { start: end - WINDOW, end, stepMs: STEP }
   }
 
-  /** Samples up to now; what could not be written during an outage is written after it, as agents do. */
+  /** Samples up to now; samples that could not be written during an outage are written after it, as agents do. */
   async write(): Promise<void> {
     const from = this.#writtenUntil
     this.#writtenUntil = Math.floor(this.clock.now() / STEP) * STEP
     if (from < this.#writtenUntil) await remoteWrite(this.database.url, samplesIn(from, this.#writtenUntil))
   }
 
-  /** All panels at once, as a browser asks for them. */
+  /** All panels at once, as a browser requests them. */
   ask(): Promise<Answer>[] {
     const { start, end, stepMs } = this.range
     return panels.map((query) => {
@@ -68,7 +68,7 @@ export class Dashboard {
     return Promise.all(this.ask())
   }
 
-  /** Asks, lets every panel wait for the database, and then lets simulated time pass. */
+  /** Sends the requests, lets every panel wait for the database, and then lets simulated time pass. */
   async refreshPatiently(patienceMs: number): Promise<Answer[]> {
     const before = this.#lookups.count
     const answers = this.ask()
@@ -94,7 +94,7 @@ export class Dashboard {
     return new Dashboard({ ...parts, windowpane: await openWindowpane(t, parts, {}) })
   }
 
-  /** Until nothing is asked of the database any more. */
+  /** Until no query is in progress. */
   async untilIdle(): Promise<void> {
     while (this.clock.pending > 0) await visit(`${this.database.url}/-/ready`).answer
   }

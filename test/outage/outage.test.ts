@@ -9,7 +9,7 @@ const OUTAGE = 120_000
 
 const iso = (at: number): string => new Date(at).toISOString()
 
-/** Runs while all is well; returns what every panel showed last, and until when. */
+/** Runs while all is well; returns the last answer of every panel, and its end. */
 async function drawForAWhile(dashboard: Dashboard): Promise<{ shown: Map<string, string>[]; until: number }> {
   for (let i = 0; i < 6; i++) {
     await dashboard.clock.advance(REFRESH)
@@ -28,7 +28,7 @@ async function assertDirect(dashboard: Dashboard): Promise<Answer[]> {
   return answers
 }
 
-/** Everything shown before is shown again, as it was; nothing else; and the answer says what it is. */
+/** All earlier values are served again unchanged; nothing else; and the answer is marked. */
 function assertStillDrawing(
   answer: Answer,
   before: { shown: Map<string, string>; until: number },
@@ -159,7 +159,7 @@ scene('an outage that begins before Windowpane is an error, until it is over', a
   for (const answer of await late.refresh()) assertClearError(answer, [502])
   await late.database.restart()
   await late.clock.advance(REFRESH)
-  // The first request after the outage asks what the database is, and is passed on; those after it are cached.
+  // The first request after the outage queries the flavour of the database, and is forwarded; later ones are cached.
   await late.refresh()
   await late.untilIdle()
   for (const answer of await assertDirect(late)) assert.match(outcomeOf(answer), /^(miss|hit)/)

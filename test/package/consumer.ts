@@ -1,4 +1,4 @@
-/** A program that uses the package as a library: compiled against what is published, and never run. */
+/** A program that uses the package as a library: compiled against the published files, and never run. */
 import { type Bypass, gridThrough, PaneBuilder, type Plan } from '../../src/backends/index.ts'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import {

@@ -1,4 +1,4 @@
-/** What the modules of the package import, followed from its entries. */
+/** The imports of the package's modules, followed from its entries. */
 import { posix } from 'node:path'
 import type { Package } from './packed.ts'
 
@@ -8,7 +8,7 @@ const specifier = /(?:\bfrom|\bimport)\s*\(?\s*(['"])([@\w./:-]+)\1/g
 export const specifiersIn = (text: string): string[] =>
   [...text.matchAll(specifier)].map((found) => found[2]!)
 
-/** What is loaded with a module, and not only when it calls `import(…)`. */
+/** The modules that are loaded with a module, and not only when it calls `import(…)`. */
 const staticSpecifiersIn = (text: string): string[] =>
   specifiersIn(text.replaceAll(/\bimport\s*\(/g, 'later('))
 
@@ -45,7 +45,7 @@ export interface Reached {
 export const reachedFrom = (entries: readonly string[], of: Package): Promise<Reached> =>
   follow(entries, of, specifiersIn)
 
-/** The same, without what is loaded only when it is needed. */
+/** The same, without lazily loaded modules. */
 export const loadedWith = (entries: readonly string[], of: Package): Promise<Reached> =>
   follow(entries, of, staticSpecifiersIn)
 
@@ -74,7 +74,10 @@ const packageOf = (name: string): string =>
         .slice(0, name.startsWith('@') ? 2 : 1)
         .join('/')
 
-/** What a program writes to import something: each subpath of `exports`, with every name that a pattern stands for. */
+/**
+ * The specifiers by which a program imports something: each subpath of `exports`, with every name that a pattern stands
+ * for.
+ */
 export function subpathsOf({ manifest, files }: Package): string[] {
   return Object.entries(manifest.exports).flatMap(([subpath, target]) => {
     if (typeof target === 'string') return []

@@ -1,4 +1,4 @@
-/** The package: what is in it, that it can be installed, and that what it offers can be used. */
+/** The package: its content, its installation, and the use of its exports. */
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -237,14 +237,14 @@ test('every subpath can be imported, and nothing else', async () => {
   assert.deepEqual(ran, { code: 0, out: '', err: '' })
 })
 
-/** What authors of stores and backends import is called after the one that they write. */
+/** The entry for authors of stores and backends is named after them. */
 const authorsEntry = (path: string): string => path.replace(/^(store|backend)s$/, '$1')
 
 for (const resolution of ['nodenext', 'bundler']) {
   test(`a program in TypeScript can be compiled against it (${resolution})`, async () => {
     const subpaths = subpathsOf(it).map((name, i) => `import * as all${i} from '${name}'\nvoid all${i}\n`)
     const program = await readFile(join(import.meta.dirname, 'consumer.ts'), 'utf8')
-    // Here it is checked against the sources; there against what is published.
+    // Here it is checked against the sources; there against the published files.
     const there = program.replace(/'\.\.\/\.\.\/src\/(.*?)(?:\/?index)?\.ts'/g, (_, path: string) =>
       path === '' ? "'windowpane'" : `'windowpane/${authorsEntry(path)}'`,
     )
@@ -254,7 +254,7 @@ for (const resolution of ['nodenext', 'bundler']) {
   })
 }
 
-/** Fails with what the compiler says. */
+/** Fails with the output of the compiler. */
 async function compile(file: string, how: readonly string[]): Promise<void> {
   const options = '--strict --noEmit --target es2024 --types node --skipLibCheck false --ignoreConfig'
   const tsc = join(root, 'node_modules/.bin/tsc')

@@ -82,7 +82,7 @@ export interface Ran {
 
 export interface RunOptions {
   readonly cwd: string
-  /** Besides what every program is given. */
+  /** Besides the common variables. */
   readonly env?: NodeJS.ProcessEnv
 }
 

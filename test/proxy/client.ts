@@ -90,7 +90,7 @@ const reasonsOf: Record<Outcome, object> = {
   error: errorReasons,
 }
 
-/** What Windowpane says it did; the last Cache-Status is its own. */
+/** Windowpane's own Cache-Status, the last one. */
 export function statusOf(answer: Answer): Status {
   const [name, parameters] = parseItemList(values(answer, 'cache-status').at(-1) ?? '').at(-1)!
   assert.equal(name, 'windowpane')
@@ -118,7 +118,7 @@ export interface RawClient {
   /** Everything received so far. */
   received(): Buffer
   write(text: string | Uint8Array): void
-  /** Resolves when what was received contains the text. @throws when the connection is closed without. */
+  /** Resolves when the received text contains the text. @throws when the connection is closed without. */
   has(text: string): Promise<void>
   /** Resolves with everything when the other side has closed. */
   readonly closed: Promise<Buffer>

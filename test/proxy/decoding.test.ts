@@ -1,4 +1,4 @@
-/** Decoders of compressed answers: they stop when nobody needs them, and a quick database waits for them. */
+/** Decoders of compressed answers: they stop when they are no longer needed, and a fast database waits for them. */
 import assert from 'node:assert/strict'
 import { syncBuiltinESMExports } from 'node:module'
 import { Transform, type TransformCallback } from 'node:stream'
@@ -33,7 +33,7 @@ function decoders(t: TestContext, make?: () => Transform): Transform[] {
   return made
 }
 
-/** Passes on what it is given, but only when it is let; what waits meanwhile is in its queue. */
+/** Forwards its input, but only when it is opened; until then the input is in its queue. */
 class Gate extends Transform {
   isOpen = false
   #waiting: (() => void)[] = []
@@ -49,7 +49,7 @@ class Gate extends Transform {
   }
 }
 
-/** Begins with the body, and ends when the test says so. */
+/** Begins with the body, and ends under the control of the test. */
 function beginWith(upstream: ScriptedUpstream, body: Buffer): void {
   upstream.script = (_request, response) => {
     response.writeHead(200, { 'Content-Encoding': 'gzip' })

@@ -1,4 +1,4 @@
-/** The end of a Windowpane: what is under way finishes, within the limit. */
+/** The shutdown of a Windowpane: requests in progress finish, within the limit. */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import test from 'node:test'

@@ -1,4 +1,4 @@
-/** Only a server that says it is Prometheus is cached; what it says is asked again. */
+/** Only a server that identifies itself as Prometheus is cached; it is queried again. */
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import test, { type TestContext } from 'node:test'
@@ -71,7 +71,7 @@ for (const build of [
   })
 }
 
-/** Build info for those who know the password. */
+/** Build info for clients with the password. */
 const guarded: RequestListener = (request, response) => {
   const isAllowed = request.headers.authorization === 'Basic good'
   const listener = isAllowed ? success(prometheusBuildInfo) : json(401, {})
@@ -97,7 +97,7 @@ interface Rechecked {
   readonly upstream: ScriptedUpstream
 }
 
-/** A minute later the next request has the database asked again; resolves when that is over. */
+/** A minute later the next request starts another query of the flavour; resolves when that is over. */
 async function recheck({ url, clock, upstream }: Rechecked): Promise<void> {
   await clock.advance(60_000)
   const asked = upstream.buildInfoRequests.length

@@ -1,4 +1,4 @@
-/** What is not a range query passes through as it came, in both directions. */
+/** Requests that are no range queries are forwarded unchanged, in both directions. */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import test from 'node:test'

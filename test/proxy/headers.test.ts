@@ -1,4 +1,4 @@
-/** What the headers of every outcome say. Each answer's Cache-Status is parsed by ask(); here its parameters count. */
+/** The headers of every outcome. Each answer's Cache-Status is parsed by `ask`; here its parameters count. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { type Answer, ask, header, outcomeOf, statusOf, values } from './client.ts'
@@ -45,7 +45,7 @@ test('miss, hit, partial and stale tell age, ttl and what was asked', async (t) 
 
 test('an expired answer is a miss by the clock’s verdict', async (t) => {
   const { url, clock } = await startBoth(t)
-  // Nobody asks for it shortly before it expires, which would have it refreshed.
+  // It is not requested shortly before it expires, which would refresh it.
   const unasked = rangePath({ ...range, query: 'unasked' })
   await ask(url, path)
   await ask(url, unasked)

@@ -1,4 +1,4 @@
-/** Who shares answers with whom. */
+/** Which requests share answers. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
@@ -19,7 +19,10 @@ async function outcomes(url: string, all: readonly Record<string, string>[]): Pr
   return list
 }
 
-/** What one raw request is answered: the shortcut reads those that keep the connection, node:http those that close it. */
+/**
+ * The outcome of one raw request: the shortcut reads requests that keep the connection, node:http requests that close
+ * it.
+ */
 async function rawOutcome(url: string, reader: 'shortcut' | 'node:http', line?: string): Promise<string> {
   const client = await rawClient(url)
   const lines = [`GET ${path} HTTP/1.1`, 'Host: h', ...(line === undefined ? [] : [line])]

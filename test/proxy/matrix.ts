@@ -1,6 +1,6 @@
 /** Range answers in the bytes of Prometheus, and the questions that go with them. */
 
-/** One series per generation of the data; each point tells its own time. */
+/** One series per generation of the data; each point contains its own time. */
 export function matrixFor(params: URLSearchParams, generation: number): string {
   const [start, end, step] = ['start', 'end', 'step'].map((name) => Number(params.get(name)) * 1000)
   const points: string[] = []

@@ -41,7 +41,7 @@ function checkGzip(answer: Answer, target: string): void {
   assert.ok(gunzipSync(answer.body).toString() === answerTo(target), `another answer to ${target}`)
 }
 
-/** Asks for one window after the other, never for the same; returns the first shift that was put together from pieces. */
+/** Requests one window after the other, never the same; returns the first shift that was assembled from pieces. */
 async function slideUntilSpliced(url: string, targetAt: (shift: number) => string): Promise<number> {
   for (let shift = 0; shift < 1_000; shift++) {
     const answer = await ask(url, targetAt(shift), gzip)

@@ -1,4 +1,4 @@
-/** In front of a real Prometheus: what is not cached is what it says itself. */
+/** In front of a real Prometheus: uncached answers are its own. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
@@ -14,7 +14,7 @@ const skip = skipReason(started)
 const fixture = started as Fixture
 after(() => (isUnavailable(started) ? undefined : started.stop()))
 
-/** Without what belongs to one response, or to a hop. */
+/** Without headers that belong to one response, or to a hop. */
 const volatile = new Set(['date', 'via', 'cache-status', 'server-timing', 'connection', 'age'])
 
 const essence = ({ status, headers, body }: Answer) => ({

@@ -1,6 +1,6 @@
 /**
- * A database that says what the test tells it to. It answers build info as Prometheus 3.5 does and, unless a test
- * gives it another script, range queries with a small matrix; every request is kept for the test to look at.
+ * A database whose answers the test controls. It answers build info as Prometheus 3.5 does and, unless a test gives it
+ * another script, range queries with a small matrix; every request is kept for the test to look at.
  */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -25,7 +25,7 @@ export interface ScriptedUpstream {
   /** Requests other than build info, oldest first. */
   readonly seen: Seen[]
   readonly buildInfoRequests: Seen[]
-  /** What answers requests other than build info. */
+  /** Answers requests other than build info. */
   script: RequestListener
   buildInfo: RequestListener
   /** Changes the values of the default answers: newer data. */

@@ -17,7 +17,7 @@ export interface Stand {
   readonly url: string
   readonly clock: FakeClock
   readonly windowpane: Windowpane
-  /** What is held in memory: panes, bodies under way and unsent answers. */
+  /** The memory in use: panes, bodies in progress and unsent answers. */
   readonly budget: Budget
 }
 
@@ -30,13 +30,13 @@ export interface StandOptions extends Partial<Omit<WindowpaneOptions, 'clock' | 
 /** The proxy tests run a second time with this variable set: see switched-off.test.ts. */
 export const switchedOff = 'WINDOWPANE_TEST_SWITCHED_OFF'
 
-/** What tests of the proxy start it with, unless they are about one of the switches. */
+/** The switches of tests of the proxy, unless they are about one of them. */
 export const runtime: RuntimeSwitches = process.env[switchedOff] === undefined ? allOn : allOff
 
 const minute = 60_000
 const settledAgeMs = 60 * minute
 
-/** The wall clock at the start of a test. All ranges below lie a day or more before it: settled, believed for 1 h. */
+/** The wall clock at the start of a test. All ranges below lie a day or more before it: settled, with a TTL of 1 h. */
 export const NOW = Date.UTC(2026, 1, 1)
 const DAY = 24 * 60 * minute
 

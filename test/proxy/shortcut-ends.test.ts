@@ -1,4 +1,4 @@
-/** Plain requests that are read past node:http: what a client can do to them, and what is left when they are over. */
+/** Plain requests that are read without node:http: attacks by a client, and the state after the requests. */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
@@ -41,7 +41,7 @@ const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`
 const post = (path: string, body: string): string =>
   `POST ${path} HTTP/1.1\r\nHost: h\r\nContent-Length: ${body.length}\r\n\r\n${body}`
 
-/** A client that has asked for a long answer, which it does not take, and for two more behind it. */
+/** A client that has requested a long answer, which it does not read, and two more behind it. */
 async function askAhead(t: TestContext) {
   const asked: string[] = []
   const { url } = await open(t, ({ url: target = '' }, reply) => {

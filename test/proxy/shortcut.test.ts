@@ -1,6 +1,7 @@
 /**
- * The shortcut next to node:http alone: the same bytes, cut anywhere, to a Windowpane that reads plain requests itself and to one that
- * leaves them all to node:http. Both say the same; and the shortcut is known to have been taken.
+ * The shortcut next to node:http alone: the same bytes, cut anywhere, to a Windowpane that reads plain requests itself
+ * and to one that leaves them all to node:http. Both give the same answer; and the shortcut is known to have been
+ * taken.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -129,7 +130,7 @@ async function exchange(url: string, bytes: Buffer, lengths: readonly number[]):
   return client.closed
 }
 
-/** What differs from one to the other for good reasons: who they are, the time of day, and what came first. */
+/** Permitted differences: names, the time of day, and the order of arrival. */
 const comparable = ({ status, headers, body }: WireAnswer) => ({
   status,
   headers: headers.map((line) =>

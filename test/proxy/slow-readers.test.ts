@@ -13,7 +13,7 @@ const pathOf = (name: string) => rangePath({ ...range, query: name })
 const requestFor = (name: string, more = '') =>
   `GET ${pathOf(name)} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n${more}\r\n`
 
-/** Answers each name with a body that says the name in every kilobyte. */
+/** Answers each name with a body that repeats the name in every kilobyte. */
 function serveNames(upstream: ScriptedUpstream, bytes: number): Map<string, Buffer> {
   // Of thousands of series it would be kept as a whole, and not be put together for each reader.
   const matrix = (name: string) => matrixOf(name, { bytes, at: range.start, seriesBytes: 16 * 1024 })
@@ -74,7 +74,7 @@ for (const [what, encoding] of [
     const body = encoding === '' ? bigMatrix('anna', 24 * MiB, range.start) : noise(24 * MiB)
     upstream.script = (_request, response) => void response.end(body)
     await ask(url, pathOf('anna'))
-    // What is kept of a compressed answer stays: only what is unsent must come back.
+    // A cached compressed answer stays: only unsent bytes must be released.
     if (encoding !== '') await ask(url, pathOf('anna'), { headers: { 'Accept-Encoding': 'gzip' } })
     await steady(() => budget.used)
     const before = budget.used
@@ -115,7 +115,7 @@ for (const [what, target] of [
     const { url, upstream, budget, clock } = await startBoth(t, { limits: { writeTimeoutMs: 60_000 } })
     const body = bigMatrix('anna', 40 * MiB, range.start)
     upstream.script = (_request, response) => void response.end(body)
-    // What is stored stays; what is not sent, more than half of the body, must come back.
+    // Stored buckets stay; the unsent part, more than half of the body, must be released.
     let held = 0
     const client = await rawClient(url)
     client.socket.pause()

@@ -63,7 +63,7 @@ test('the first byte of a range query’s answer arrives before the last is sent
   assert.equal(Buffer.concat(chunks).toString(), text)
 })
 
-/** Longer than what is gathered before the database hears of it. */
+/** Longer than the part that is gathered before the database is queried. */
 const long = { 'Content-Length': String(2 * MiB) }
 
 test('the first byte of a long request reaches the database before the last is sent', async (t) => {

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { switchedOff } from './setup.ts'
 
-/** They say themselves what is on, or start a process. */
+/** They set the switches themselves, or start a process. */
 const others = ['shortcut.test.ts', 'shortcut-ends.test.ts', 'cli.test.ts', 'switched-off.test.ts']
 
 test('everything about the proxy holds with all switches off', async () => {

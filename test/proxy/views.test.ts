@@ -19,7 +19,7 @@ const queryOf = (from: number, to: number): string =>
     ...{ aggregations: [], intervals: [`${iso(begin + from * minute)}/${iso(begin + to * minute)}`] },
   })
 
-/** Minutes [from, to), each a row of so many bytes that say how often the database was asked before. */
+/** Minutes [from, to), each a row of so many bytes with the number of earlier queries. */
 function rowsOf(from: number, to: number, { bytes, word }: { bytes: number; word: string }): string {
   const rows = Array.from({ length: to - from }, (_, i) => {
     const page = word.repeat(Math.ceil(bytes / word.length)).slice(0, bytes)

@@ -1,4 +1,4 @@
-/** `POST /-/purge` and `GET /-/marks`: what is understood, what is refused, and who may. */
+/** `POST /-/purge` and `GET /-/marks`: accepted and refused parameters, and access. */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { Budget } from '../../src/core/budget.ts'

@@ -49,7 +49,7 @@ export class ProxyRig {
     return this.#post('/-/purge?dryRun=1', selection)
   }
 
-  /** What is asked for in the same millisecond is not kept: the next one is waited for. */
+  /** Data fetched in the same millisecond is not kept: wait for the next one. */
   async purge(selection: object): Promise<Purged> {
     const report = await this.#post('/-/purge', selection)
     await until(() => systemClock.now() > Date.parse(report.at))

@@ -1,4 +1,4 @@
-/** Purging as operators do it: a real process, its admin listener, and databases that say what they were asked. */
+/** Purging as operators do it: a real process, its admin listener, and databases that record their queries. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { END } from '../data/dataset.ts'

@@ -12,7 +12,7 @@ interface Process {
   readonly rig: EngineRig
   readonly lmdb: LmdbStore
   readonly tiers: TieredStore
-  /** What was written to the file, to be written again. */
+  /** The entries written to the file, to be written again. */
   readonly written: (readonly [string, Entry])[]
   end(): Promise<void>
 }
@@ -49,7 +49,7 @@ async function begin(directory: string, clock: FakeClock): Promise<Process> {
 const outcomeOf = ({ decision }: Served): string => `${decision.outcome}/${decision.reason ?? ''}`
 const settledEnd = (rig: EngineRig): number => rig.openCell - 300 * minuteMs
 
-/** Asks until it is worth keeping in the file, and waits until it is there. */
+/** Repeats the request until it is written to the file, and waits for that. */
 async function fill({ rig, tiers, written }: Process): Promise<void> {
   for (let i = 0; i < 3; i++) await rig.ask(60, settledEnd(rig))
   await rig.clock.advance(0)
@@ -107,7 +107,7 @@ test('a fetch that was under way at the purge does not bring its buckets back, t
   assert.equal((await underWay).decision.outcome, 'miss')
   await first.tiers.idle()
   assert.equal(first.lmdb.read((await underWay).decision.key!, { from: -1e12, to: 1e12 }), undefined)
-  // Another process, which had not heard of the purge, writes what it had in memory.
+  // Another process, which had not seen the purge, writes the content of its memory.
   for (const [key, entry] of first.written) assert.ok(await first.lmdb.write(key, entry))
   await first.end()
   await clock.advance(1)

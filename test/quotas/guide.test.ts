@@ -1,4 +1,4 @@
-/** What docs/guide/quotas.md shows is what happens. */
+/** The examples of docs/guide/quotas.md are true. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import test from 'node:test'

@@ -19,7 +19,7 @@ export interface QuotaRig {
   reload(quotas: string): void
   counts(): QuotaCounts
   metrics(): string
-  /** As a tenant; `path` unless told is ten minutes of one series. */
+  /** As a tenant; by default `path` is ten minutes of one series. */
   ask(tenant: string, path?: string, more?: Ask): Promise<Answer>
   queue(): QueueFigures
 }
@@ -78,7 +78,7 @@ export async function startQuotaRig(
   }
 }
 
-/** What is left of a limit, as the answer says; undefined where it says nothing of it. */
+/** The remaining tokens of a limit in the answer; undefined where it has none. */
 export function leftOf(answer: Answer, limit: string): number | undefined {
   const field = header(answer, 'ratelimit')
   const found = parseItemList(field ?? '"none"').find(([name]) => name === limit)

@@ -1,6 +1,6 @@
 /**
- * A server that cannot be had on this machine is an expected outcome, not an error: the suite that wanted it
- * skips with the reason. Under CI=true nobody reads skips, so there it is a failure.
+ * A server that is unavailable on this machine is an expected outcome, not an error: its suite skips with the reason.
+ * Under CI=true skips would go unnoticed, so there it is a failure.
  */
 
 export interface Unavailable {
@@ -13,7 +13,7 @@ export function isUnavailable(outcome: unknown): outcome is Unavailable {
 }
 
 /**
- * Returns what `test(name, { skip })` wants: false, or the reason to skip.
+ * Returns the value for `test(name, { skip })`: false, or the reason to skip.
  * @throws under CI=true, where a missing server is a failure.
  */
 export function skipReason(outcome: unknown): string | false {

@@ -1,7 +1,7 @@
 /**
- * What is fetched or built once per machine: a folder that is either complete or absent.
- * The lock only saves double work. Correctness rests on the rename: a folder appears under its final name complete,
- * so that a stale or wrongly broken lock can never show a half-filled one.
+ * A folder that is fetched or built once per machine, and is either complete or absent. The lock only saves double
+ * work. Correctness rests on the rename: a folder appears under its final name complete, so that a stale or wrongly
+ * broken lock can never show a half-filled one.
  */
 import { mkdir, mkdtemp, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
@@ -10,7 +10,7 @@ import { scheduler } from 'node:timers/promises'
 import { systemClock } from '../../src/core/clock.ts'
 
 const LOCK_POLL_MS = 100
-/** A live process id may belong to somebody else by now, or to another container with the same cache folder. */
+/** A live process id may belong to another program by now, or to another container with the same cache folder. */
 const LOCK_STALE_MS = 10 * 60_000
 
 /** Returns the folder for fetched servers and built data; clones of the repository share it. */

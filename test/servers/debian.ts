@@ -4,7 +4,7 @@
  * keyring and the mirror is the system's own. Dependencies are not resolved: a program that needs more than libc names
  * the packages of its libraries.
  *
- * The suite moves, so no version is pinned; what was found is printed, and kept until the cache folder is removed.
+ * The suite moves, so no version is pinned; the found version is printed, and kept until the cache folder is removed.
  * Users of other systems name their own program: WINDOWPANE_PROMETHEUS_BIN, WINDOWPANE_PROMTOOL_BIN, and so on.
  */
 import { execFile } from 'node:child_process'
@@ -29,11 +29,11 @@ export interface Program {
 }
 
 export interface ProgramSource {
-  /** The Debian package; also what the environment variable is named after. */
+  /** The Debian package; also the source of the environment variable's name. */
   readonly package: string
   /** Where the program lies inside the package, when not usr/bin/PACKAGE. */
   readonly file?: string
-  /** `own`: from the system's own release, for what needs libraries that fit it. Otherwise the name of a release. */
+  /** `own`: from the system's own release, for programs that need libraries of it. Otherwise the name of a release. */
   readonly suite?: 'own' | 'bookworm'
   /** Further packages that are unpacked next to it. */
   readonly libraries?: readonly string[]
@@ -132,7 +132,7 @@ async function privateAptState(folder: string, suite: string): Promise<string> {
   return join(folder, 'apt.conf')
 }
 
-/** Returns the mirror of the system's own sources; files apt itself ignores (say, *.disabled) do not count. */
+/** Returns the mirror of the system's own sources; files apt itself ignores (for example *.disabled) do not count. */
 async function systemMirror(): Promise<string> {
   const folder = '/etc/apt/sources.list.d'
   const names = await readdir(folder).catch(() => [])

@@ -18,11 +18,13 @@ export interface GoProgram {
   /** Inside the module, such as ./cmd/prometheus. */
   readonly package: string
   readonly release: string
-  /** The Go variable from which the program says its release. A plain build says nothing, and Windowpane caches only what it knows. */
+  /**
+   * The Go variable with the release of the program. A plain build has none, and Windowpane caches only known releases.
+   */
   readonly releaseVariable?: string
 }
 
-/** What PromQL looks like after the packaged server: duration expressions by default, fill, new functions. */
+/** A PromQL newer than the packaged server's: duration expressions by default, fill, new functions. */
 export const newPrometheus: GoProgram = {
   module: 'github.com/prometheus/prometheus',
   version: 'v0.314.0',

@@ -18,7 +18,7 @@ export interface Jars {
   readonly version: string
 }
 
-/** Returns the jars that a POM names. @throws where Maven is missing or fails; `describeToolError` says why. */
+/** Returns the jars that a POM names. @throws where Maven is missing or fails; `describeToolError` has the reason. */
 export async function mavenJars(name: string, pomFile: string): Promise<Jars> {
   const pom = await readFile(pomFile, 'utf8')
   const version = new RegExp(`<${name}.version>(.*)</${name}.version>`).exec(pom)![1]!

@@ -94,7 +94,7 @@ test('a server on a leash does not outlive a parent that was killed', async () =
   await rm(folder, { recursive: true })
 })
 
-/** A script that starts a server, prints its address and folder, and ends as told. */
+/** A script that starts a server, prints its address and folder, and ends in the given way. */
 function parentOf(server: string, ending: string): string {
   const module = JSON.stringify(join(import.meta.dirname, 'process.ts'))
   return `
@@ -114,7 +114,10 @@ function outputOf(script: string): Promise<string> {
   return new Promise((resolve) => parent.once('close', () => resolve(output)))
 }
 
-/** Not by its process id: who inherits an orphan may be slow to reap it. The kernel needs a moment to close its port. */
+/**
+ * Not by its process id: the process that inherits an orphan may be slow to reap it. The kernel needs a moment to close
+ * its port.
+ */
 async function untilRefused(url: string): Promise<void> {
   const probe = () =>
     request(url).then(

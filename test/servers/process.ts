@@ -32,14 +32,14 @@ export interface ServerSpec {
   readonly args: (place: ServerLocation) => readonly string[]
   /** Any answer below 300 to a GET of this path means ready; without it, an accepted connection does. */
   readonly readyPath?: string
-  /** Asked again and again until it is true, instead of `readyPath`. */
+  /** Polled until it is true, instead of `readyPath`. */
   readonly isReady?: (place: ServerLocation) => Promise<boolean>
   /** Fills the folder before the first start. */
   readonly prepare?: (place: ServerLocation) => Promise<void>
   readonly readyDeadlineMs?: number
   /** How long it may take to end after SIGTERM. */
   readonly stopDeadlineMs?: number
-  /** Its standard input is a pipe whose end says that the parent is gone, also where the parent was killed. */
+  /** Its standard input is a pipe whose end means that the parent has ended, also where the parent was killed. */
   readonly leash?: boolean
   readonly environment?: Readonly<Record<string, string>>
 }
@@ -122,7 +122,9 @@ function handle(spec: ServerSpec, place: ServerLocation, first: Child): ServerPr
   }
 }
 
-/** The signal is delivered a moment after `kill` returns: waits until the kernel says that the process is stopped. */
+/**
+ * The signal is delivered a moment after `kill` returns: waits until the kernel reports that the process is stopped.
+ */
 function freeze(child: ChildProcess): void {
   child.kill('SIGSTOP')
   const began = systemClock.elapsed()

@@ -1,10 +1,10 @@
 /**
- * Prometheus for tests. By default it scrapes nothing, so that what it answers depends only on what was written.
+ * Prometheus for tests. By default it scrapes nothing, so that its answers depend only on the written samples.
  *
  * How to count the work a proxy caused, in falling order of exactness (checked in prometheus.test.ts):
  *
  * - `queryLog()` / `evaluatedSteps()`: the query log names start, end and step of every evaluated query, whatever the
- *   expression (steps of whole seconds only). It needs `queryLog: true`. This is the one to assert "steps asked = steps missing" with.
+ *   expression (steps of whole seconds only). It needs `queryLog: true`. This is the one to assert "steps fetched = steps missing" with.
  * - `metrics('prometheus_engine_query_samples_total')`: samples loaded, not steps. A plain selector (also inside sum,
  *   and so on) loads one sample per step and series that has one within the lookback delta; for a selector of N series
  *   without gaps: steps = increase / N, so with one series (catalogue: `ramp_seconds`) the increase is the number of steps.
@@ -72,7 +72,7 @@ export async function startPrometheus(options: PrometheusOptions = {}): Promise<
   })
 }
 
-/** Returns what Prometheus says of itself, such as '3.5.3+ds1'. */
+/** Returns Prometheus' own version, such as '3.5.3+ds1'. */
 export async function programVersion(path: string): Promise<string> {
   const { stdout, stderr } = await run(path, ['--version'])
   return /version (\S+)/.exec(stdout + stderr)?.[1] ?? 'unknown'

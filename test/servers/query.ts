@@ -1,9 +1,9 @@
-/** Asks Prometheus' query API the plain way, for tests that look at what a server holds. */
+/** Queries Prometheus' API directly, for tests of the content of a server. */
 import { request } from 'undici'
 
 export interface RangeQuery {
   readonly query: string
-  /** Milliseconds since 1970; start and end are both asked for. */
+  /** Milliseconds since 1970; start and end are both included. */
   readonly start: number
   readonly end: number
   readonly stepMs: number

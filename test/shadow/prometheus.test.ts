@@ -1,4 +1,7 @@
-/** Shadow mode in front of Prometheus: what clients get, what is found out, and what is there when it is switched on. */
+/**
+ * Shadow mode in front of Prometheus: the clients' answers, the findings, and the cache's content when it is switched
+ * on.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../src/core/clock.ts'

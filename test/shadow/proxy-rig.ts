@@ -17,7 +17,7 @@ export interface ShadowHouse {
   readonly url: string
   readonly admin: string
   readonly memory: { readonly used: number }
-  /** What is configured; a new object is a reload. */
+  /** The configured settings; a new object is a reload. */
   settings: Settings
 }
 
@@ -57,7 +57,7 @@ export interface ProxyRigOptions {
   readonly clock: Clock
   readonly limits?: Partial<Limits>
   readonly allowsWrites?: boolean
-  /** Called while closing, so that what waits for time does not wait. */
+  /** Called while closing, so that pending timers run. */
   readonly passTime?: () => Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** Shadow mode at the sockets: clients get what the database sends, and nothing on the side is felt by them. */
+/** Shadow mode at the sockets: clients get the database's bytes, and the work beside it does not affect them. */
 import assert from 'node:assert/strict'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import test, { type TestContext } from 'node:test'
@@ -20,7 +20,7 @@ async function start(t: TestContext, options: Partial<ProxyRigOptions> = {}) {
   const upstream = await startScriptedUpstream(t)
   const passTime = () => clock.advance(60_000)
   const proxy = await startShadowHouse(t, { upstream: upstream.url, clock, passTime, ...options })
-  /** What was found out, once everything that waits has had its turn. */
+  /** The findings, once all pending work is done. */
   const report = async () => {
     await clock.advance(0)
     return reportOf(proxy.admin)

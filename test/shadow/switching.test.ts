@@ -28,7 +28,7 @@ const paths = queries.flatMap((query) =>
   }),
 )
 
-/** What an answer to a request that came in this mode may be called. */
+/** The permitted outcomes of a request that came in this mode. */
 const outcomesIn: Record<Mode, RegExp> = {
   off: /^bypass\/switched_off$/,
   shadow: /^bypass\/shadow$/,
@@ -114,7 +114,7 @@ async function start(t: TestContext, database: string) {
   return { url, admin, process, setFile, shownMode }
 }
 
-/** Clients that ask again as soon as they are answered, each on a connection of its own. */
+/** Clients that send the next request as soon as they are answered, each on a connection of its own. */
 class Load {
   count = 0
   readonly failures: string[] = []
@@ -137,7 +137,7 @@ class Load {
     return until(() => this.count >= wanted)
   }
 
-  /** What one more request is answered with. */
+  /** The outcome of one more request. */
   async one(): Promise<string> {
     const path = paths[this.#turn++ % paths.length]!
     try {

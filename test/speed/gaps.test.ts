@@ -1,6 +1,6 @@
 /**
- * What the rules for gaps cost a database, in simulated time: the published rule costs what was published, and asking for
- * all gaps in one query costs no more than that.
+ * The cost of the rules for gaps to a database, in simulated time: the published rule has the published cost, and
+ * fetching all gaps in one query costs no more than that.
  */
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -12,7 +12,7 @@ const shorter = { warmUpHours: 2, hours: 4 }
 
 for (const { name, workload, published } of cases) {
   const { lagMs = 0, coalescing = false } = workload
-  // Who fetches the same thing twice does so by the chance of phases, of which the published figures have one draw.
+  // Duplicate fetches depend on the chance of phases, of which the published figures have one draw.
   const isChance = lagMs > 0 && !coalescing
   const costOf = (rule: Rule): Cost => simulate({ ...shorter, ...workload }, rule, 1)
   let prefix: Cost

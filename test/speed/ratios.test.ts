@@ -1,7 +1,7 @@
 /**
- * Large losses of speed, as ratios measured in turn on one machine: a splice against memcpy of the same bytes, and a hit over
- * HTTP against a bare server that writes the same buffer. The bounds are far from what is normal (in brackets), so that a
- * busy machine does not fail them; what is normal is measured by the benchmarks.
+ * Large losses of speed, as ratios measured in turn on one machine: a splice against memcpy of the same bytes, and a
+ * hit over HTTP against a bare server that writes the same buffer. The bounds are far from the normal values (in
+ * brackets), so that a busy machine does not fail them; the benchmarks measure the normal values.
  */
 import assert from 'node:assert/strict'
 import { Agent, createServer, request } from 'node:http'

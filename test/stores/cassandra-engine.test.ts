@@ -1,4 +1,6 @@
-/** What Cassandra does by itself: write times, expiry, tombstones, partitions, and transactions whose outcome is unknown. */
+/**
+ * Cassandra's own behaviour: write times, expiry, tombstones, partitions, and transactions whose outcome is unknown.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { systemClock } from '../../src/core/clock.ts'

@@ -43,7 +43,7 @@ const stateOf = ({ panes }: OpenedStore) => panes.figures!().health!
 const hasBuckets = async ({ panes }: OpenedStore): Promise<boolean> =>
   ((await panes.read(key, interval))?.panes.length ?? 0) > 0
 
-/** Tries until it succeeds: the store finds its way back by itself, and says so. */
+/** Tries until it succeeds: the store recovers by itself, and reports it. */
 async function recovered(store: OpenedStore): Promise<void> {
   const tried = async (): Promise<boolean> => {
     try {

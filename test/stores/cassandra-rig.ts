@@ -16,7 +16,7 @@ import { isUnavailable, type Unavailable } from '../servers/availability.ts'
 import type { CassandraAddress } from '../servers/cassandra/cassandra.ts'
 import { startCassandraFixture } from '../servers/cassandra/fixture.ts'
 
-/** Far above what anything takes on a busy machine. */
+/** Far longer than any operation on a busy machine. */
 const patientMs = 60_000
 
 export const configOf = (address: CassandraAddress, keyspace: string): CassandraConfig => ({
@@ -34,7 +34,7 @@ export interface CassandraRig {
   readonly session: Connection
   /** Of the server. */
   readonly version: string
-  /** Engines see only what they wrote themselves. */
+  /** Engines see only their own writes. */
   rows(session?: Session): RowEngine
   cells(clock: Clock, session?: Session): CellEngine
   store(clock: Clock, retentionMs?: number): RowStore

@@ -1,7 +1,7 @@
 /**
- * A process of its own, for tests: `write` writes true panes until it is killed, `check` reads everything once and says
- * how many buckets were right, `fill` writes until it is refused and then does both. Arguments: what, directory, seed,
- * number of shapes.
+ * A process of its own, for tests: `write` writes true panes until it is killed, `check` reads everything once and
+ * reports how many buckets were right, `fill` writes until it is refused and then does both. Arguments: the action,
+ * directory, seed, number of shapes.
  */
 import { systemClock } from '../../src/core/clock.ts'
 import { openLmdbStore } from '../../src/stores/lmdb/index.ts'

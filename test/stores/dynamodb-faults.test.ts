@@ -1,6 +1,6 @@
 /**
- * What DynamoDB does and DynamoDB Local never does: throttle, leave items of a batch unprocessed, let transactions conflict,
- * lose an answer. A client that does so stands before the real one.
+ * Behaviour of DynamoDB that DynamoDB Local never shows: throttling, unprocessed items of a batch, conflicting
+ * transactions, lost answers. A faulty client is put before the real one.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'

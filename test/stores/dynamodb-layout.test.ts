@@ -1,4 +1,6 @@
-/** What lies in the tables: pages, long values, slices, and attributes that a reader without this program understands. */
+/**
+ * The content of the tables: pages, long values, slices, and attributes that a reader without this program understands.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'

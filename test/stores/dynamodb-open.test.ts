@@ -1,4 +1,4 @@
-/** Opening, setting up and looking at a DynamoDB store: what is missing is said, and used as soon as it is there. */
+/** Opening, setting up and inspecting a DynamoDB store: missing tables are reported, and used as soon as they exist. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { request } from 'undici'

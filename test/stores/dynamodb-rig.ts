@@ -1,4 +1,6 @@
-/** What the tests of the DynamoDB store share: a server, tables for the test file, and stores in them that keep apart. */
+/**
+ * Tools for the tests of the DynamoDB store: a server, tables for the test file, and stores in them that keep apart.
+ */
 
 import { test } from 'node:test'
 import { DynamoDB } from '@aws-sdk/client-dynamodb'

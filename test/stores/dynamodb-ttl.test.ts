@@ -1,4 +1,4 @@
-/** Two clocks: what readers make of items that should be gone, and that DynamoDB does delete them in the end. */
+/** Two clocks: how readers judge items that should be deleted, and that DynamoDB does delete them in the end. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Who asks for what, in which order, and how large the answer is: recorded from the demo's viewers, or made up. */
+/** Traces of requests with their order and the size of their answers: recorded from the demo's viewers, or made up. */
 import { viewersOf } from '../../src/demo/crowd.ts'
 import { type Random, seededRandom, wholeNumber } from '../../src/testing/random.ts'
 
@@ -42,7 +42,7 @@ function popular(random: Random, count: number): () => number {
   }
 }
 
-/** `scans`: the share of questions that nobody asks again; `drift`: how fast other questions become the popular ones. */
+/** `scans`: the share of one-off queries; `drift`: how fast other queries become the popular ones. */
 export function zipf({ scans, drift }: { scans: number; drift: number }): Asked[] {
   const random = seededRandom(7)
   const next = popular(random, 2_000)
@@ -54,7 +54,7 @@ export function zipf({ scans, drift }: { scans: number; drift: number }): Asked[
   })
 }
 
-/** A hundred dashboards in rotation; between two rounds `flood` bytes that nobody asks for again. */
+/** A hundred dashboards in rotation; between two rounds `flood` bytes of one-off queries. */
 export function dashboards(rounds: number, flood: number): Asked[] {
   const random = seededRandom(5)
   const asked: Asked[] = []

@@ -1,4 +1,4 @@
-/** What leaves memory first, against plain LRU, over recorded and made-up traffic. */
+/** The order of eviction from memory, against plain LRU, over recorded and made-up traffic. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Turnover } from '../../src/stores/memory/turnover.ts'
@@ -52,7 +52,7 @@ class Own implements Cache {
 }
 
 interface Shares {
-  /** Of the questions, and of what they would cost the database, that were answered from the cache. */
+  /** The share of the requests, and of their cost to the database, that was answered from the cache. */
   readonly hits: number
   readonly saved: number
 }

@@ -1,4 +1,4 @@
-/** What stores say about themselves: counted right, also when they are in trouble. */
+/** The stores' own figures: counted right, also when they are in trouble. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { openFarStores } from '../../src/cli/stores.ts'

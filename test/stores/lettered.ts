@@ -1,6 +1,6 @@
 /**
- * Panes whose rows have the same keys whatever they say: fetched at the same instant, of the same length. For tests only.
- * As a program: `node lettered.ts <directory> <letter>` puts another letter's pane in the place of what is there.
+ * Panes whose rows have the same keys whatever their content: fetched at the same instant, of the same length. For
+ * tests only. As a program: `node lettered.ts <directory> <letter>` replaces the content by another letter's pane.
  */
 import type { Interval } from '../../src/core/interval.ts'
 import type { Entry } from '../../src/stores/store.ts'
@@ -19,7 +19,7 @@ export function entryOf(letter: string, interval: Interval, at = fetchedAt): Ent
   return { pane: paneOfFetch({ interval, fetchedAt: at, notes: [], columns }), shape: shapeNumber(0) }
 }
 
-/** What the buckets of `entryOf` say, one after the other. */
+/** The content of the buckets of `entryOf`, one after the other. */
 export const expected = (letter: string, { from, to }: Interval): string =>
   Array.from({ length: to - from }, (_, i) => `${letter}${from + i},`).join('')
 

@@ -1,4 +1,4 @@
-/** Other processes: killed at any moment, writing at the same time, reading what was written before they began. */
+/** Other processes: killed at any moment, writing at the same time, reading data that was written before they began. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ const clock = systemClock
 const shapes = 12
 const script = fileURLToPath(import.meta.resolve('./child.ts'))
 
-/** A child that is killed with its test; `rounds` is how often it said that it wrote. */
+/** A child that is killed with its test; `rounds` is how often it reported a write. */
 class Child {
   rounds = 0
   readonly #process: ChildProcess

@@ -45,7 +45,7 @@ test('a value with a flipped bit is absent; the others are read', async () => {
   const directory = scratchDirectory()
   await filled(directory)
   const path = dataFile(directory)
-  // In the middle of what a bucket of shape 3 says, wherever it lies.
+  // In the middle of the content of a bucket of shape 3, wherever it is.
   const at = readFileSync(path).indexOf('3/700/')
   assert.ok(at > 0)
   flip(path, [at + 2])
@@ -54,7 +54,7 @@ test('a value with a flipped bit is absent; the others are read', async () => {
   assert.ok(buckets < 1500 * shapes && buckets >= 1500 * shapes - 128, `${buckets} buckets`)
   assert.ok(store.counters.damagedValues > 0)
   assert.equal(store.health.state, 'ok')
-  // What is damaged is replaced by the next fetch.
+  // The next fetch replaces damaged data.
   const { pane, shape } = entryOf(3, { from: 0, to: 1500 }, fakeClock().now() + 1)
   assert.ok(await store.write(keyNumber(3), { pane, shape }))
   assert.equal(await checkStore(store, shapes), 1500 * shapes)

@@ -1,4 +1,4 @@
-/** What survives, what is refused, and what a store does when its file, its disk or its place is not as it should be. */
+/** Persistence, refusals, and the behaviour of a store with a damaged file, a full disk or a wrong place. */
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** What `windowpane doctor` says about a durable store, by the kind's own examination. */
+/** The findings of `windowpane doctor` about a durable store, by the kind's own examination. */
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

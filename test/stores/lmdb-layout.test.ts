@@ -1,6 +1,6 @@
 /**
- * The bytes in the file: what a release wrote is read by the next. A change of layout needs another layout version
- * (src/stores/rows/row-key.ts), and then another checksum here.
+ * The bytes in the file: the next release reads the data of the one before. A change of layout needs another layout
+ * version (src/stores/rows/row-key.ts), and then another checksum here.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** What the file's store remembers of its reads: never anything that the file no longer says. */
+/** The memoised reads of the file's store: never anything that the file no longer has. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
@@ -23,7 +23,7 @@ const all: Interval = { from: -1e12, to: 1e12 }
 const key = keyNumber(0)
 const child = fileURLToPath(import.meta.resolve('./lettered.ts'))
 
-/** All that a store says of an interval, as text. */
+/** The content of an interval in a store, as text. */
 function said(store: LmdbStore, interval = all, of = key): string {
   const found = store.read(of, interval) as Found | undefined
   if (found === undefined) return 'nothing'
@@ -231,7 +231,7 @@ test('a damaged value is never remembered; one that is damaged later is found wh
   }
   const [held] = bodiesOf(store)
   damage(directory, 'a200,a201,')
-  // What was right when it was read may be used, what the file has now may not.
+  // Data that was right when it was read may be used, the file's damaged data may not.
   assert.equal(said(store), expected('a', { from: 128, to: 256 }))
   await store.write(key, entryOf('a', { from: 256, to: 384 }))
   await turn()

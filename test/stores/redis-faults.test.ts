@@ -180,7 +180,7 @@ describe('sentinels', { skip: skipReason(set) }, () => {
 
   test('a primary that hangs is replaced, too', async (t) => {
     await set.primary.restart()
-    // The sentinel would say so itself, ten seconds later.
+    // The sentinel would send it itself, ten seconds later.
     await set.primary.command('REPLICAOF', '127.0.0.1', set.replica.port)
     await eventually(
       () => set.primary.command('INFO', 'replication'),
@@ -211,7 +211,7 @@ describe('sentinels', { skip: skipReason(set) }, () => {
   })
 })
 
-/** Writes the same buckets again and again; what is read must be what was written with the clock that it has. */
+/** Writes the same buckets again and again; a read must return the content that was written with its clock. */
 class Stream {
   readonly #store: RedisStore
   readonly #panes = new Map<number, Pane>()

@@ -1,4 +1,4 @@
-/** What the laws of stores do not see: what lies in the server, when it deletes it, and who may log in. */
+/** Beyond the laws of stores: the content of the server, its deletion, and logins. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

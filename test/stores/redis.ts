@@ -64,7 +64,7 @@ const shapeOf = (text: string): ShapeRecord => ({
   headers: [],
 })
 
-/** What `write` takes: buckets of some metric, fetched at an instant. */
+/** An argument of `write`: buckets of some metric, fetched at an instant. */
 export function paneFetched(text: string, interval: Interval, fetchedAt: EpochMs): [Key, Entry] {
   const shape = shapeOf(text)
   const random = seededRandom(interval.from + fetchedAt)

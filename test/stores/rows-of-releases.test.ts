@@ -97,7 +97,7 @@ async function writeAll(cells: Cells, clock: FakeClock): Promise<void> {
   assert.ok((await nodes.beat(facts, 5000)) && (await nodes.summarize(facts.id, summary)))
 }
 
-/** Everything, as whoever uses the rows reads it. */
+/** Everything, as the users of the rows read it. */
 async function readAll(cells: Cells, clock: FakeClock): Promise<object> {
   const marks = new Marks({ clock, retentionMs, cells })
   await marks.load()

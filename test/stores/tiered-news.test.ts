@@ -45,7 +45,7 @@ async function shown(node: TieredStore): Promise<number | undefined> {
   return pane && clockOf(pane, 0)
 }
 
-/** Lets what was begun in the background come to its end. */
+/** Lets all background work end. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 100; turn++) await Promise.resolve()
 }

@@ -110,7 +110,7 @@ test('where a read says what is stale, newer buckets of the far store replace ol
   ]
   assert.deepEqual(clocks(await store.read(keyNumber(1), hour, stale)), [-2000, -2000, -1000])
   assert.deepEqual([far.calls.reads, store.far.found], [2, 1])
-  // They are kept: the next lookup needs nobody else.
+  // They are kept: the next lookup needs no far store.
   assert.deepEqual(clocks((await store.near!(keyNumber(1), hour)) as Found), [-2000, -2000, -1000])
 })
 

@@ -1,4 +1,4 @@
-/** Panes whose every bucket says which key, bucket and clock it is of: any wrong byte shows. For tests only. */
+/** Panes whose every bucket contains its key, bucket and clock: any wrong byte shows. For tests only. */
 import assert from 'node:assert/strict'
 import type { Interval } from '../../src/core/interval.ts'
 import { type Key, keyOf } from '../../src/core/key.ts'
@@ -32,7 +32,7 @@ export function entryOf(n: number, interval: Interval, fetchedAt: number): Entry
   return { pane: paneOfFetch({ interval, fetchedAt, notes: [], columns }), shape: shapeNumber(n) }
 }
 
-/** Asserts that a pane tells nothing but the truth; returns how many buckets it has. */
+/** Asserts that a pane has only true content; returns how many buckets it has. */
 export function checkPane(n: number, pane: Pane): number {
   const { clocks, columns } = modelOf(pane)
   assert.equal(clocks.size, pane.to - pane.from, 'a bucket without a clock')
@@ -44,7 +44,7 @@ export function checkPane(n: number, pane: Pane): number {
 
 const always: Interval = { from: -1e12, to: 1e12 }
 
-/** Asserts that everything a store says is the truth; returns how many buckets it has. */
+/** Asserts that a store has only true content; returns how many buckets it has. */
 export async function checkStore(store: Store, shapes: number): Promise<number> {
   let count = 0
   for (let n = 0; n < shapes; n++) {

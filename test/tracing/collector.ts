@@ -1,4 +1,4 @@
-/** A collector that takes OTLP over HTTP and keeps what it was sent. */
+/** A collector that accepts OTLP over HTTP and keeps its input. */
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
@@ -9,7 +9,7 @@ export interface FakeCollector {
   readonly url: string
   readonly requests: { readonly path: string; readonly headers: IncomingHttpHeaders }[]
   readonly spans: OtlpSpan[]
-  /** What it answers. */
+  /** The status of its answers. */
   status: number
   close(): Promise<void>
 }

@@ -22,7 +22,7 @@ export interface TracedHouse {
   sampleRatio: number
   /** Batches that the collector could not take. */
   failures(): number
-  /** Lets the exporter send what it has, and waits until it has. */
+  /** Lets the exporter send its queue, and waits until it has. */
   flush(): Promise<void>
 }
 

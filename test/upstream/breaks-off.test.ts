@@ -1,4 +1,4 @@
-/** A response that breaks off before the client has a byte of it is asked for once more, where that does no harm. */
+/** A response that is truncated before the client has a byte of it is requested once more, where that does no harm. */
 import assert from 'node:assert/strict'
 import type { RequestListener, ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'

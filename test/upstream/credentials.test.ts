@@ -17,7 +17,7 @@ function secretFile(content: string): string {
   return path
 }
 
-/** What the database was sent. */
+/** The request that the database received. */
 async function sent(t: TestContext, given: Omit<Given, 'url'> & { user?: string }, own?: string) {
   const { url, seen } = await startDatabase(t)
   const { user, ...settings } = given
@@ -89,7 +89,7 @@ test('a database that changes its token under load: no request fails', async (t)
     accepted.push(`Bearer token-${i}`)
     writeFileSync(`${tokenFile}.new`, `token-${i}\n`)
     renameSync(`${tokenFile}.new`, tokenFile)
-    // What was sent before the change has arrived after as many requests as are under way at once.
+    // Requests sent before the change have arrived after as many requests as there are connections.
     await traffic.passed(20)
     accepted = [`Bearer token-${i}`]
   }

@@ -25,7 +25,7 @@ function freePort(): Promise<number> {
   })
 }
 
-/** Not with startServer, which asks over plain HTTP whether the server is ready. */
+/** Not with startServer, which checks readiness over plain HTTP. */
 async function startSecured(t: TestContext, program: string, ours: Authority): Promise<URL> {
   const home = join(folder, 'prometheus')
   mkdirSync(home)

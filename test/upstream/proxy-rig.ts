@@ -33,7 +33,7 @@ export interface Database {
   readonly seen: IncomingMessage[]
   /** Answers everything. */
   script: RequestListener
-  /** Connections are refused, those that are open are cut. */
+  /** Connections are refused, open ones are cut. */
   goDown(): Promise<void>
   comeBack(): Promise<void>
 }
@@ -113,7 +113,7 @@ export interface Reply {
   readonly broken?: Broken
 }
 
-/** What comes back through `forward`: an answer, or why there is none. */
+/** The result of `forward`: an answer, or the reason why there is none. */
 export function pass(upstream: HttpUpstream, given: Partial<ForwardRequest> = {}): Promise<Reply> {
   const request = { method: 'GET', path: '/', search: '', headers: [], body: null, ...given }
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** What is asked of another database when one fails, and what is not. */
+/** Which requests are retried at another database when one fails, and which are not. */
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'

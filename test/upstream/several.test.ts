@@ -1,4 +1,4 @@
-/** Several equal databases: who is asked, who is left alone for a while, and what a client notices. */
+/** Several equal databases: the choice between them, the exclusion of failing ones, and the effects on a client. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, outcomeOf, until } from '../proxy/client.ts'
@@ -98,7 +98,7 @@ test('all down: stale, then a 502 that names them all; the first to come back se
   for (const { url } of [a, b]) assert.ok(other.body.includes(`${url.host}: connect ECONNREFUSED`))
   await clock.advance(15_000)
   for (let i = 0; i < 4; i++) assert.equal((await ask(proxy, '/api/v1/labels')).status, 502)
-  // No waiting for a backoff when there is nobody else.
+  // No waiting for a backoff when there is no other database.
   await b.comeBack()
   assert.equal((await ask(proxy, '/api/v1/labels')).status, 200)
   assert.deepEqual(health(two), [false, true])

@@ -1,4 +1,4 @@
-/** A database behind https: whose certificates are believed, which are shown, and what happens when they change. */
+/** A database behind https: trusted certificates, client certificates, and their replacement. */
 import assert from 'node:assert/strict'
 import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -166,7 +166,7 @@ test('authority and certificates are replaced under load: no request fails', nee
     new Set(server.seen.map(({ socket }) => socket)).size > 16,
     'new connections for new certificates',
   )
-  // The old authority is no longer believed: connections made under it are gone.
+  // The old authority is no longer trusted: connections made under it are closed.
   assert.equal((await pass(upstream)).status, 200)
   ;(server.server as unknown as { setSecureContext(pem: object): void }).setSecureContext(pemOf(good))
   server.server.closeAllConnections()

@@ -1,4 +1,4 @@
-/** What the database says behind a body reaches whoever cuts it: there it may say that the body is not all there is. */
+/** The database's trailers reach the sink: they may report that the body is incomplete. */
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -31,7 +31,7 @@ function hasGaps(t: number): boolean {
 const flaps = (_t: number, random: Random) => random() > 0.35
 
 function ofHost(host: string, number: number): Spec[] {
-  // The index has job and instance before all others, so series are not in the order of what is printed.
+  // The index has job and instance before all others, so series are not in the order of the printed labels.
   const labels = {
     a: `${9 - number}`,
     host,

@@ -1,6 +1,6 @@
 /**
- * The same answer: what comes through Windowpane equals what VictoriaMetrics says to the same request with `nocache=1`,
- * byte for byte, its statistics aside.
+ * The same answer: the answer through Windowpane equals VictoriaMetrics' own to the same request with `nocache=1`, byte
+ * for byte, its statistics aside.
  *
  * WINDOWPANE_COMPARISONS sets the size, WINDOWPANE_SEED repeats a run, WINDOWPANE_WALK repeats one walk of it.
  */

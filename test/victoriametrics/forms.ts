@@ -53,7 +53,7 @@ const cached: readonly Form[] = [
   ...empty('last_over_time(absent_metric[5m])', 'last_over_time(flappy[1m]) > 1000'),
 ]
 
-/** It answers a window of 50 points on its own grid unless it is told not to; what is passed on is passed on untouched. */
+/** By default it answers a window of 50 points on its own grid; forwarded requests are forwarded unchanged. */
 const nocache: readonly Param[] = [['nocache', '1']]
 
 const passedOn: readonly Form[] = [

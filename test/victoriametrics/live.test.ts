@@ -33,7 +33,7 @@ interface Asked {
   readonly difference: ReturnType<typeof compareWithoutStats>
 }
 
-/** Asks until two direct answers agree: then the one between them must, too. */
+/** Repeats until two direct answers agree: then the one between them must, too. */
 async function askBetween({ direct, proxied }: Desk, path: string): Promise<Asked> {
   for (let tries = 0; tries < 200; tries++) {
     const before = await direct.get(`${path}&nocache=1`)
@@ -54,7 +54,7 @@ async function watch(t: TestContext, server: Victoriametrics, backend: Backend):
   for (const step of steps) {
     for (const offset of ends) {
       const end = Math.floor(systemClock.now() / 1000) + offset
-      // On one grid, so that what was stored counts.
+      // On one grid, so that stored buckets count.
       const start = Math.floor((end - 20 * 60) / step) * step
       const query = `query=last_over_time(ticks[1m])&start=${start}&end=${end}&step=${step}`
       seen.push(await askBetween({ direct, proxied }, `/api/v1/query_range?${query}`))

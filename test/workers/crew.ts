@@ -10,7 +10,7 @@ export interface CrewOfTest {
   readonly child: Child
   readonly url: string
   readonly admin: string
-  /** Asks on connections of their own, all at once: the system spreads them over the workers. */
+  /** Sends requests on connections of their own, all at once: the system spreads them over the workers. */
   askMany(paths: readonly string[], headers?: Readonly<Record<string, string>>): Promise<Answer[]>
   post(path: string, body: object): Promise<Record<string, unknown>>
   /** The sum of a counter over all label values that contain a text. */

@@ -1,4 +1,7 @@
-/** Several workers on one cache say what Prometheus says, whichever of them is asked. The sizes of a run are those of test/fidelity. */
+/**
+ * Several workers on one cache give Prometheus' own answers, whichever of them serves. The sizes of a run are those of
+ * test/fidelity.
+ */
 import { test } from 'node:test'
 import { runSuite } from '../fidelity/run.ts'
 import { chooseRun, chooseSize, fromEnvironment, startDatabase } from '../fidelity/setup.ts'

@@ -41,7 +41,7 @@ test('two processes on one store: a hit from the other’s buckets, and one quer
   assert.deepEqual([outcomeOf(shared), shared.body.toString()], ['hit', truth(window(30))])
   assert.equal(fetches(), 1)
 
-  // The database takes its time until both have asked.
+  // The database delays its answer until both have sent their requests.
   const { script } = upstream
   let answer = () => {}
   upstream.script = (request, response) => {

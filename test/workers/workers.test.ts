@@ -28,7 +28,7 @@ const outcomes = (answers: readonly Answer[]): Set<string> => new Set(answers.ma
 const fetches = ({ seen }: ScriptedUpstream): number =>
   seen.filter(({ target }) => target.includes('query_range')).length
 
-/** Panels that roll, each looked at by several at once; returns what the database was asked. */
+/** Panels that roll, each viewed by several at once; returns the number of queries to the database. */
 async function browse(t: TestContext, workers: number): Promise<number> {
   const upstream = await startScriptedUpstream(t)
   const { askMany, counted, child } = await startCrew(t, {
@@ -46,7 +46,7 @@ async function browse(t: TestContext, workers: number): Promise<number> {
       asked += answers.length
     }
   }
-  // Workers tell of their requests a moment later.
+  // Workers report their requests a moment later.
   await eventually(
     () => counted('windowpane_requests_total'),
     (count) => count === asked,

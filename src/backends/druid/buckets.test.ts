@@ -80,7 +80,7 @@ const bucketsIn = (runs: readonly Interval[]): number[] =>
 const has = (spans: readonly Span[], at: number): boolean =>
   spans.some(({ from, to }) => from <= at && at < to)
 
-/** Which of the ten instants of a bucket are asked for. */
+/** Which of the ten instants of a bucket are requested. */
 const askedOf = (spans: readonly Span[], bucket: number): boolean[] =>
   Array.from({ length: 10 }, (_, i) => has(spans, bucket * 10 + i))
 

@@ -44,7 +44,7 @@ function edgesOf(grid: Grid, spans: readonly Span[], buckets: readonly Interval[
   return { buckets, parts: parts.map(({ from, to }) => `${from}/${to}`).join(',') }
 }
 
-/** What the client asked for inside the buckets of `intervals`, which are in time order. */
+/** The requested spans inside the buckets of `intervals`, which are in time order. */
 export function clip(grid: Grid, spans: readonly Span[], intervals: readonly Interval[]): readonly Span[] {
   const clipped: Span[] = []
   let next = 0

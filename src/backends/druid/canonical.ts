@@ -17,7 +17,7 @@ export function canonicalText(node: JsonNode): string {
   }
 }
 
-/** The canonical text of each member, by name, for whoever leaves some out or puts others in their place. */
+/** The canonical text of each member, by name, for callers that omit or replace some. */
 export function canonicalMembers(node: JsonObject): Map<string, string> {
   const texts = new Map<string, string>()
   for (const [name, member] of node.members) texts.set(name, canonicalText(member))
@@ -32,7 +32,7 @@ export function canonicalObject(members: ReadonlyMap<string, string>): string {
   return text === '' ? '{}' : `${text}}`
 }
 
-/** What JSON.stringify gives, which is slow for the many short texts that need no escape. */
+/** The result of JSON.stringify, which is slow for the many short texts that need no escape. */
 const quoted = (text: string): string => (mayNeedEscapes.test(text) ? JSON.stringify(text) : `"${text}"`)
 
 const mayNeedEscapes = /[^ !#-[\]-~]/

@@ -8,17 +8,17 @@ import { contextFlag, isAbsent, textOf, wholeNumber } from './lenient.ts'
 import type { Bypass } from './reasons.ts'
 
 export interface ContextReading {
-  /** What belongs to the question: canonical texts by key. */
+  /** The part of the shape: canonical texts by key. */
   readonly kept: ReadonlyMap<string, string>
-  /** What can make one execution fail, as text. */
+  /** The keys that can make one execution fail, as text. */
   readonly terms: string
 }
 
-/** Whether Druid accepts a value: it must refuse what it would refuse also where the answer is stored. */
+/** Whether Druid accepts a value: a request that Druid would refuse must be refused also where the answer is stored. */
 type Accepts = (node: JsonNode) => boolean
 
 const text: Accepts = (node) => node.kind === 'text'
-/** Answers name it in a header, and what no header can carry Druid writes in ways of its own. */
+/** Answers name it in a header, and Druid writes characters that no header can carry in ways of its own. */
 const id: Accepts = (node) => node.kind === 'text' && /^[\t\x20-\x7e\xa0-\xff]*$/.test(node.value)
 const flag: Accepts = (node) => contextFlag(node) !== undefined
 const count: Accepts = (node) => wholeNumber(node) !== undefined
@@ -130,6 +130,6 @@ function refuse(key: string, value: JsonNode): Bypass | undefined {
   return { bypass: 'invalid_parameter', detail: `context: a value for ${key} that Druid may refuse` }
 }
 
-/** Null leaves a flag at what Druid takes where nothing is said, and that need not be false. */
+/** Null leaves a flag at Druid's default, and that need not be false. */
 const printed = (key: string, value: JsonNode): string =>
   keptFlags.has(key) && !isAbsent(value) && flag(value) ? String(contextFlag(value)) : canonicalText(value)

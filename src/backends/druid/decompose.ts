@@ -67,7 +67,7 @@ export class RowSink implements Sink {
   end(fetchedAt: EpochMs, ends: ResponseEnds): Decomposed | Unusable {
     const decomposed = this.#decomposed(fetchedAt, ends)
     this.#buckets.abandon()
-    // Whatever comes now is for nobody: the buffer is the next answer's.
+    // Later bytes are ignored: the buffer belongs to the next answer.
     ingestScratch.release(this.#bytes)
     this.#bytes = noBytes
     this.#failure = 'the answer is over'
@@ -89,7 +89,7 @@ export class RowSink implements Sink {
       frame: this.#bytes.subarray(firstRow, Math.max(firstRow, this.#headersEnd)),
       fetchedAt,
     })
-    // Anything in it (missing segments, intervals without any) says that the answer is not all there is.
+    // Any content (missing segments, intervals without any) means that the answer is incomplete.
     const context = headerOf(headers, 'x-druid-response-context')
     return { panes, storable: context === undefined || context.trim() === '{}' }
   }

@@ -52,7 +52,7 @@ const isRow = (value: unknown): value is Row =>
 
 const isSameRow = (a: Row, b: Row): boolean => instantOf(a) === instantOf(b) && isSame(a.result, b.result)
 
-/** What cannot be read as an instant is itself. */
+/** A value that is not an instant stands for itself. */
 function instantOf({ timestamp }: Row): unknown {
   if (typeof timestamp !== 'string' && !(timestamp instanceof Written)) return timestamp
   const text = typeof timestamp === 'string' ? timestamp : timestamp.text

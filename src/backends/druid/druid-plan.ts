@@ -1,4 +1,7 @@
-/** What the parts of this backend tell each other: how a Druid query lies on its grid, and how its answer is written. */
+/**
+ * The types that the parts of this backend share: the position of a Druid query on its grid, and the format of its
+ * answer.
+ */
 import type { EpochMs } from '../../core/clock.ts'
 import type { Plan } from '../backend.ts'
 
@@ -9,9 +12,9 @@ export interface Span {
 }
 
 export interface DruidPlan extends Plan {
-  /** What the client asked for: condensed (disjoint, not abutting), in time order. */
+  /** The requested spans: condensed (disjoint, not abutting), in time order. */
   readonly spans: readonly Span[]
-  /** The client's own request asks for exactly these spans, whenever it is sent. */
+  /** The client's own request has exactly these spans, whenever it is sent. */
   readonly isAsSent: boolean
   readonly format: RowFormat
   /** Rows come newest bucket first. */
@@ -31,6 +34,6 @@ export interface RowFormat {
   readonly time: string | number
   /** Rows before the data: names, types. Part of the frame. */
   readonly headerRows: number
-  /** What ends the body, behind the list or the last line. */
+  /** The end of the body, behind the list or the last line. */
   readonly end: string
 }

@@ -25,7 +25,7 @@ const timeseries = { queryType: 'timeseries', dataSource: 'wiki', granularity: '
 const groupBy = { ...timeseries, queryType: 'groupBy', dimensions: ['page', 'tags'] }
 const topN = { ...timeseries, queryType: 'topN', dimension: 'page', metric: 'n', threshold: 5 }
 
-/** What is asked, and in which of the styles it is answered. */
+/** The query, and the style of its answer. */
 interface QueryCase {
   readonly style: string
   readonly query: Readonly<Record<string, unknown>> & { readonly context?: object }

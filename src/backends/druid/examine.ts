@@ -26,7 +26,7 @@ export async function examineDruid(subject: Subject, database: ConnectedDatabase
 
 const noAnswer: DatabaseAnswer = { status: 0, text: '', date: undefined }
 
-/** What the literals stand for shows in which zone SQL is read that names none. */
+/** The values of the literals show the zone of SQL without an explicit one. */
 const winter = Date.UTC(2026, 0, 1)
 const summer = Date.UTC(2026, 6, 1)
 const countSources = `SELECT COUNT(*) AS n, TIMESTAMP '2026-01-01 00:00:00' AS winter,

@@ -1,4 +1,4 @@
-/** Filters as people would write them; those that have no short form by their type and column. */
+/** Filters as people would write them; filters without a short form by their type and column. */
 
 type Members = Readonly<Record<string, unknown>>
 

@@ -9,7 +9,7 @@ const oldest = 25
 /** Distributions that count years instead of releases begin far above. */
 const tooNew = 1000
 
-/** Brokers and routers alike tell their version and the list of their modules. */
+/** Brokers and routers alike report their version and the list of their modules. */
 function read(status: number, body: string): Flavour {
   const told = status === 200 ? readStatus(body) : undefined
   if (told === undefined) {

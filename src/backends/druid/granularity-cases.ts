@@ -1,6 +1,5 @@
 /**
- * Where buckets begin for Druid itself, as its own code (33.0.0) said: for tests. Times that are not written are 0, and
- * all are in UTC.
+ * Where buckets begin for Druid itself, from its own code (33.0.0): for tests. Omitted times are 0, and all are in UTC.
  */
 
 export interface GranularityCase {

@@ -1,7 +1,7 @@
 /**
- * Which grid a granularity of Druid is, over the range that a query asks for. Druid finds the bucket of a row in one way
- * and goes from bucket to bucket in another; where the two do not agree, there is no grid and the query is passed on.
- * The rules are those of PeriodGranularity and DurationGranularity, oddities included.
+ * The grid of a Druid granularity, over the range of a query. Druid finds the bucket of a row in one way and goes from
+ * bucket to bucket in another; where the two do not agree, there is no grid and the query is forwarded. The rules are
+ * those of PeriodGranularity and DurationGranularity, oddities included.
  */
 import { type Calendar, isRegular } from '../../core/calendar.ts'
 import type { EpochMs } from '../../core/clock.ts'
@@ -46,7 +46,7 @@ const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 /** 1970 began on a Thursday. */
 const firstMonday = 4 * dayMs
-/** Before it, editions of the zone rules differ for many zones; so far ahead, nobody knows them. */
+/** Before it, editions of the zone rules differ for many zones; so far ahead, the rules are unknown. */
 const calendarRange: TimeRange = { from: 0, to: Date.UTC(2100, 0) }
 
 const isIn = (outer: TimeRange, { from, to }: TimeRange): boolean => from >= outer.from && to <= outer.to
@@ -91,7 +91,7 @@ function readDuration(value: unknown): number | undefined {
   return typeof ms === 'number' && Number.isSafeInteger(ms) && ms > 0 ? ms : undefined
 }
 
-/** Druid subtracts remainders, and these have the sign of what was divided. */
+/** Druid subtracts remainders, and these have the sign of the dividend. */
 function remainderGrid(step: number, origin: EpochMs, { from, to }: TimeRange): Grid | undefined {
   const rest = origin % step
   const isFloor = rest === 0 || (rest > 0 ? from >= 0 : to <= 0)
@@ -114,7 +114,7 @@ function period(fields: Readonly<Record<string, unknown>>, range: TimeRange): Gr
 function readZone(value: unknown): Zone | undefined {
   if (value === undefined || value === null) return zoneOf('UTC')
   if (typeof value !== 'string') return undefined
-  // What it does not know by exactly this name, Druid takes for GMT without a word.
+  // Druid silently takes GMT for every name that it does not know in exactly this spelling.
   if (value.includes('/')) return exactZone(value)
   return /^(?:UTC|GMT|Z|[+-]\d\d(?::?\d\d)?)$/.test(value) ? zoneOf(value) : undefined
 }
@@ -163,7 +163,7 @@ function compoundGrid(parts: Parts, { zone, origin, range }: Terms): Grid | unde
   return remainderGrid(step, originIn({ zone, origin }), range)
 }
 
-/** Counted from the beginning of 1970 in the zone where the query does not say otherwise. */
+/** Counted from the beginning of 1970 in the zone where the query has no origin. */
 const originIn = ({ zone, origin }: Pick<Terms, 'zone' | 'origin'>): EpochMs => origin ?? instantOf(zone, 0)
 
 /** Days and months as the calendar of the zone has them. */

@@ -1,4 +1,4 @@
-/** JSON that may have been cut: for texts that people read, never for what is decided. */
+/** JSON that may have been cut: for texts that people read, never for decisions. */
 
 /** The value, or as much of it as there is; undefined where it is not JSON. */
 export function completed(text: string): unknown {
@@ -14,7 +14,7 @@ function parsed(text: string | undefined): unknown {
   }
 }
 
-/** Up to the end of the last member or item that is whole, with what is open closed. */
+/** Up to the end of the last complete member or item, with open brackets closed. */
 function closed(text: string): string | undefined {
   const open: string[] = []
   let end: number | undefined

@@ -25,7 +25,7 @@ export const cancelledAnswer: Cancellation['cancelledAnswer'] = () => ({
   }),
 })
 
-/** In an error of any version; errors begin with what they are. */
+/** In an error of any version; errors begin with their type. */
 export function isCancellation(status: number, body: Uint8Array): boolean {
   if (status !== 500) return false
   const start = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, longestError)).toString()

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseInstant, parseInterval } from './interval-text.ts'
 
-/** What Joda-Time 2.12.5 made of them, in UTC. */
+/** The results of Joda-Time 2.12.5, in UTC. */
 const read: readonly (readonly [text: string, from: number, to: number])[] = [
   ['2026/2027', 1767225600000, 1798761600000],
   ['2026-01/2026-02', 1767225600000, 1769904000000],
@@ -37,7 +37,7 @@ const read: readonly (readonly [text: string, from: number, to: number])[] = [
   ['2026-01-01T05:00:00+23:59/2026-01-02', 1767157260000, 1767312000000],
   ['2026-01-01T05:00+02:00/PT1H', 1767236400000, 1767240000000],
   ['0000-01-01/0001', -62167219200000, -62135596800000],
-  // The end before the start: whoever reads intervals refuses it.
+  // The end before the start: readers of intervals refuse it.
   ['2026-01-02/2026-01-01', 1767312000000, 1767225600000],
 ]
 

@@ -14,7 +14,10 @@ const instant =
 const period =
   /^P(?:(\d{1,9})Y)?(?:(\d{1,9})M)?(?:(\d{1,9})W)?(?:(\d{1,9})D)?(?:T(?=\d)(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.(\d{1,9}))?S)?)?$/i
 
-/** `start/end`, `start/period` or `period/end`. Undefined for what Joda refuses, and for what we do not read. */
+/**
+ * `start/end`, `start/period` or `period/end`. Undefined for texts that Joda refuses, and for texts that we do not
+ * read.
+ */
 export function parseInterval(text: string): Span | undefined {
   const slash = text.indexOf('/')
   if (slash < 0) return undefined

@@ -1,4 +1,6 @@
-/** The ISO 8601 texts of Druid queries, read as Joda-Time reads them; what it may read in another way is not read. */
+/**
+ * The ISO 8601 texts of Druid queries, read as Joda-Time reads them; texts that it may read in another way are refused.
+ */
 import type { EpochMs } from '../../core/clock.ts'
 
 export interface Period {

@@ -1,6 +1,6 @@
 /**
- * Strict JSON that knows where each value stands and keeps numbers as they were written. What Jackson might read
- * differently from us (a member twice, something behind the end) is refused, never guessed.
+ * Strict JSON that knows the position of each value and keeps numbers as they were written. Texts that Jackson might
+ * read differently from us (a member twice, something behind the end) are refused, never guessed.
  */
 
 export type JsonNode = JsonObject | JsonArray | JsonText | JsonNumber | JsonWord
@@ -40,9 +40,9 @@ export interface Malformed {
   readonly malformed: string
 }
 
-/** Deeper queries than this are nobody's, and reading goes one call deeper for each level. */
+/** No real query is deeper than this, and reading goes one call deeper for each level. */
 const maxDepth = 200
-/** A value takes 60 to 300 bytes of memory. More are nobody's dashboard; filters with 50 000 values are sent. */
+/** A value takes 60 to 300 bytes of memory. No dashboard has more; filters with 50 000 values are sent. */
 const maxValues = 65_536
 
 export function readJson(text: string): JsonNode | Malformed {
@@ -52,7 +52,7 @@ export function readJson(text: string): JsonNode | Malformed {
   return reader.isAtEnd() ? node : { malformed: 'something behind the end of the JSON text' }
 }
 
-/** The value as JavaScript has it, for whoever does not mind that numbers are doubles. */
+/** The value as JavaScript has it, for callers that accept numbers as doubles. */
 export function plainOf(node: JsonNode): unknown {
   switch (node.kind) {
     case 'object':
@@ -104,7 +104,7 @@ class JsonReader {
     return this.#at === this.#text.length
   }
 
-  /** Undefined where no value can be read: then `problem` says why. */
+  /** Undefined where no value can be read: then `problem` has the reason. */
   value(depth: number): JsonNode | undefined {
     if (depth > maxDepth) return this.#refuse('nested too deeply')
     if (++this.#values > maxValues) return this.#refuse(`more than ${maxValues} values`)

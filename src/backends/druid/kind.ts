@@ -27,7 +27,7 @@ export const druidKind: DatabaseKind<DruidReason, DruidConfig> = {
   load,
 }
 
-/** Every version tells its version at the same path, also those that are not cached. */
+/** Every version reports its version at the same path, also versions that are not cached. */
 async function isSpokenBy(database: ConnectedDatabase): Promise<boolean> {
   try {
     const { text } = await database.get(flavour.path)

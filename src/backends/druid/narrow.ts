@@ -1,4 +1,4 @@
-/** The same request for fewer buckets: of a bucket that was asked for in part, that part. Nothing is ever widened. */
+/** The same request for fewer buckets: for a partially requested bucket, that part. Nothing is ever widened. */
 import type { Interval } from '../../core/interval.ts'
 import type { WireRequest } from '../backend.ts'
 import { clip } from './buckets.ts'
@@ -7,7 +7,7 @@ import type { DruidPlan, Span } from './druid-plan.ts'
 export function narrow(plan: DruidPlan, intervals: readonly Interval[]): WireRequest {
   const { grid, spans, request } = plan
   const parts = clip(grid, spans, intervals)
-  // Errors quote the text: the client is told about its own where that can be sent.
+  // Errors quote the text: the client should see its own where that can be sent.
   if (plan.isAsSent && isSame(parts, spans)) return request
   return { ...request, body: plan.rewrite(parts) }
 }

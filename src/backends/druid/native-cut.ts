@@ -1,6 +1,6 @@
 /**
- * Takes the `intervals` out of the text of a native query. A dashboard asks the same again and again for another time:
- * what is left is remembered as read. Nothing is checked here; both parts are read strictly by whoever gets them.
+ * Cuts the `intervals` out of the text of a native query. A dashboard repeats the same query for another time: the
+ * parsed rest is memoised. Nothing is checked here; both parts are parsed strictly by the callers.
  */
 import { endOfString, skipSpace } from './json.ts'
 

@@ -1,4 +1,4 @@
-/** What a native query asks, whenever it asks it: may its answer be cut into buckets, and how is it written? */
+/** The meaning of a native query apart from its time: whether its answer can be cut into buckets, and its format. */
 import { canonicalMembers, canonicalObject } from './canonical.ts'
 import { type ContextReading, readContext } from './context.ts'
 import type { RowFormat } from './druid-plan.ts'
@@ -11,7 +11,7 @@ export interface NativeQuery {
   /** Canonical, without intervals and whatever else does not belong to the question. */
   readonly text: string
   readonly sources: readonly string[]
-  /** As in the query, for whoever makes a grid of it. */
+  /** As in the query, for the construction of the grid. */
   readonly granularity: unknown
   readonly format: RowFormat
   readonly isDescending: boolean

@@ -1,4 +1,4 @@
-/** What a native query reads, and whether it reads nothing else than rows of plain tables. */
+/** The data sources of a native query, and whether it reads nothing else than rows of plain tables. */
 import type { JsonNode } from './json.ts'
 import { isAbsent, textOf } from './lenient.ts'
 import type { Bypass } from './reasons.ts'
@@ -63,7 +63,7 @@ const refusedTypes: ReadonlyMap<string, string> = new Map([
 /** In an expression; function names may be quoted, and then written in escapes. */
 const lookupCall = /(?:lookup|")\s*\(/i
 
-/** What in a query, however deep, makes its rows depend on more than the data. */
+/** The parts of a query, however deep, that make its rows depend on more than the data. */
 export function refuseOutsideData(node: JsonNode): Bypass | undefined {
   const refused = outsideData(node)
   return refused === undefined ? undefined : notDecomposable(refused)

@@ -1,4 +1,4 @@
-/** Native queries: the time they ask about is taken out, the rest is read once and remembered, both make a plan. */
+/** Native queries: the requested time is cut out, the rest is parsed once and memoised, both make a plan. */
 import { BytesMemo, Memo } from '../../core/memo.ts'
 import { bucketsOf } from './buckets.ts'
 import type { DruidPlan, Span } from './druid-plan.ts'
@@ -14,11 +14,11 @@ import { bodyTextOf, bufferOf } from './wire.ts'
 export interface NativeOptions {
   /** The most buckets that one request may touch. */
   readonly maxBuckets: number
-  /** Context keys that do not belong to the question, besides those that never do. */
+  /** Context keys that do not belong to the shape, besides the fixed ones. */
   readonly ignoredContext?: readonly string[]
 }
 
-/** A plan without who asked. */
+/** A plan without the request. */
 export type Layout = Omit<DruidPlan, 'request'>
 
 interface NativeQuestion extends NativeQuery {

@@ -10,9 +10,9 @@ import { refuseWire, shapeWith } from './wire.ts'
 export interface DruidOptions {
   /** The most buckets that one request may touch. */
   readonly maxBuckets: number
-  /** Context keys that do not belong to the question, besides those that never do. */
+  /** Context keys that do not belong to the shape, besides the fixed ones. */
   readonly ignoredContext?: readonly string[]
-  /** What Druid is configured to take for a SQL session that names no zone. */
+  /** The zone that Druid is configured to use for a SQL session that names none. */
   readonly sqlTimeZone?: string
 }
 

@@ -33,7 +33,7 @@ function answerOf(
   return recompose({ format: style.format, isDescending, limit }, panes)
 }
 
-/** What is written, into clean memory and into dirty, with nothing behind the end. */
+/** The written bytes, into clean memory and into dirty, with nothing behind the end. */
 function written(answer: Recomposed): Buffer {
   const [clean, dirty] = [0, 0xff].map((filling) => {
     const target = Buffer.alloc(answer.length + 16, filling)

@@ -22,7 +22,7 @@ interface Content {
 /** More pieces cost more to send than their bytes to copy. */
 const maxViews = 8
 
-// What is sent keeps the memory it lies in: a byte in a pool would keep the pool.
+// A sent buffer keeps its underlying memory alive: a byte in a pool would keep the pool.
 const opening = ownMemory(Buffer.from('['))
 const noBytes = Buffer.alloc(0)
 
@@ -40,7 +40,7 @@ class RowAnswer implements Recomposed {
   /** Bytes of rows in the panes, and of all rows, headers included. */
   readonly #inPanes: number
   readonly #inside: number
-  /** Whether the separator behind the last row gives way to what closes the list. */
+  /** Whether the end of the list replaces the separator behind the last row. */
   readonly #isOneEarly: boolean
 
   constructor({ format, isDescending }: Writing, content: Content) {
@@ -116,7 +116,7 @@ class RowAnswer implements Recomposed {
   }
 }
 
-/** Leaves out what comes behind so many rows. Rows are counted by finding their ends. */
+/** Cuts the answer after a number of rows. Rows are counted by finding their ends. */
 class Cutter {
   readonly #scanner: RowScanner
   readonly #isDescending: boolean
@@ -144,7 +144,7 @@ class Cutter {
     return { panes: this.#panes, rest: undefined }
   }
 
-  /** As many rows of a bucket as are left to be told. */
+  /** As many rows of a bucket as may still be written. */
   #bucket(body: PaneBody, bucket: number): Content['rest'] {
     const { bytes } = body
     if (body.columns === 0) return undefined
@@ -158,7 +158,7 @@ class Cutter {
     return at === start ? undefined : { bytes, start, end: at }
   }
 
-  /** What comes before a bucket of a pane. */
+  /** The part of a pane before a bucket. */
   #kept(index: number, bucket: number): Pane[] {
     const pane = this.#panes[index]!
     return this.#isDescending

@@ -24,7 +24,7 @@ export class BucketTable {
   readonly #grid: Grid
   readonly #isDescending: boolean
   readonly #intervals: readonly Interval[]
-  /** How many of the buckets asked for come before each interval, in time. */
+  /** How many requested buckets come before each interval, in time. */
   readonly #before: number[] = []
   #count = 0
   /** Per place, as far as they have come: where its bytes begin. */
@@ -49,7 +49,7 @@ export class BucketTable {
     return this.#starts.byteLength
   }
 
-  /** Notes that a row of the bucket that begins at `instant` lies at `at`. Returns what is wrong with it, if anything. */
+  /** Notes that a row of the bucket that begins at `instant` lies at `at`. Returns its mistake, if any. */
   addRow(instant: EpochMs, at: number): string | undefined {
     const bucket = bucketAt(this.#grid, instant)
     if (startOf(this.#grid, bucket) !== instant) return 'a row that begins with no bucket'
@@ -69,7 +69,7 @@ export class BucketTable {
     return panes
   }
 
-  /** Gives back what is held, where nothing is finished. */
+  /** Releases the buffers of unfinished panes. */
   abandon(): void {
     if (this.#starts.length > 0) ingestScratch.release(Buffer.from(this.#starts.buffer))
     this.#starts = noWords
@@ -116,7 +116,7 @@ export class BucketTable {
     return slab.subarray(0, at)
   }
 
-  /** Tells a builder where the buckets lie that have rows, one behind the other in time order. */
+  /** Passes the positions of the buckets with rows to a builder, one behind the other in time order. */
   #fill(builder: PaneBuilder, first: number, count: number): void {
     let at = 0
     for (let i = 0; i < count; i++) {

@@ -1,5 +1,5 @@
 /**
- * Reads the time of a row from its bytes: what Joda-Time prints (`2026-01-01T08:00:00.000Z`, also with an offset and
+ * Reads the time of a row from its bytes: the format of Joda-Time (`2026-01-01T08:00:00.000Z`, also with an offset and
  * without the fraction), or epoch milliseconds; both with or without the quotes of JSON.
  */
 import type { EpochMs } from '../../core/clock.ts'
@@ -8,14 +8,14 @@ const quote = 0x22
 const minus = 0x2d
 const colon = 0x3a
 
-/** The instant that bytes[start .. end) tell; NaN for anything else. */
+/** The instant in bytes[start .. end); NaN for anything else. */
 export function readInstant(bytes: Uint8Array, start: number, end: number): EpochMs {
   const isQuoted = end - start >= 2 && bytes[start] === quote && bytes[end - 1] === quote
   const [from, to] = isQuoted ? [start + 1, end - 1] : [start, end]
   return to - from > mostDigits + 1 ? readDateTime(bytes, from, to) : readEpoch(bytes, from, to)
 }
 
-/** More digits are no instant that anybody has, and would not be exact. A date with its time is longer. */
+/** More digits are no realistic instant, and would not be exact. A date with its time is longer. */
 const mostDigits = 15
 
 function readEpoch(bytes: Uint8Array, start: number, end: number): EpochMs {

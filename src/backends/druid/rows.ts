@@ -21,9 +21,9 @@ export const incomplete = -1
 export const malformed = -2
 
 export interface RowScanner {
-  /** What every row begins with; undefined where it may be anything. */
+  /** The first byte of every row; undefined where it may be anything. */
   readonly opening: number | undefined
-  /** What stands behind the last field. */
+  /** The byte behind the last field. */
   readonly closing: number
   /** A row begins at `start`. */
   begin(start: number): void
@@ -43,14 +43,14 @@ export function scannerOf({ row, time }: RowFormat): RowScanner {
 }
 
 /**
- * What stands behind so many rows, headers included. Lines of JSON are separated, not ended, by newlines: where there
+ * The bytes behind a number of rows, headers included. Lines of JSON are separated, not ended, by newlines: where there
  * is none, the one that ends the last of them is there all the same.
  */
 export function tailOf({ container, row, end }: RowFormat, rows: number): string {
   return container === 'lines' && row !== 'csv' && rows === 0 ? `\n${end}` : end
 }
 
-/** The end of an array or object, by its brackets. Which of both kinds closes what is not looked at. */
+/** The end of an array or object, by its brackets. The kind of a bracket is not checked. */
 class Nesting {
   #at = 0
   #depth = 0

@@ -27,7 +27,7 @@ function read(body: string, { status = 200, chunk = body.length || 1 } = {}): Se
   const reader = segments.reader()
   const bytes = Buffer.from(body)
   for (let from = 0; from < bytes.length; from += chunk) {
-    // What was given is the reader's only during the call.
+    // A chunk is valid only during the call.
     const part = Buffer.from(bytes.subarray(from, from + chunk))
     reader.write(part)
     part.fill(0)
@@ -183,7 +183,7 @@ test('late data of a stream touches what was at rest as soon as it is being writ
       [4, 6],
     ],
   )
-  // It reaches beyond what was at rest: only that is touched.
+  // It reaches beyond the interval at rest: only that is touched.
   const beyond = segment({ from: 5, to: 8, partition: 1, isRealtime: true })
   assert.deepEqual(changed(past, [...past, beyond]), [[5, 6]])
 })

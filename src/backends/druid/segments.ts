@@ -1,6 +1,6 @@
 /**
- * What Druid's answers are made of: the segments in the Broker's own view. Only `is_available` counts, because the
- * Broker answers from those and from no others; the metadata of the Coordinator run ahead of it.
+ * The source data of Druid's answers: the segments in the Broker's own view. Only `is_available` counts, because the
+ * Broker answers from those segments and from no others; the metadata of the Coordinator run ahead of it.
  */
 import type { EpochMs } from '../../core/clock.ts'
 import { type Intervals, intersectAll, nothing, subtractAll, uniteAll } from '../../core/interval.ts'
@@ -21,7 +21,7 @@ const columns = ['datasource', 'start', 'end', 'version', 'partition_num', 'is_r
 const selected = columns.map((name) => `"${name}"`).join(', ')
 const query = `SELECT ${selected} FROM sys.segments WHERE is_available = 1`
 
-/** Lines can be read one by one, and the first shows that they are what was asked for. */
+/** Lines can be read one by one, and the first shows whether the response has the expected form. */
 const request: WireRequest = {
   method: 'POST',
   path: sqlPath,
@@ -56,7 +56,7 @@ class LineReader implements SegmentReader {
     if (this.#start.length < maxStart)
       this.#start += Buffer.from(chunk.subarray(0, maxStart)).toString('latin1')
     if (this.#trouble !== undefined) return
-    // A chunk is only valid during the call: what is kept of it is copied.
+    // A chunk is only valid during the call: the kept part is copied.
     const bytes = Buffer.concat([this.#rest, chunk])
     let from = 0
     for (let to = bytes.indexOf(newline); to >= 0; to = bytes.indexOf(newline, from)) {
@@ -91,7 +91,7 @@ const maxShown = 200
 /** How far into an error its sentence is looked for. */
 const maxStart = 2000
 
-/** What comes from outside is shown without control characters, and not at any length. */
+/** External text is shown without control characters, and shortened. */
 const shown = (text: string): string => text.replace(/\p{Cc}+/gu, ' ').slice(0, maxShown)
 
 /** The sentence in an error of Druid. */
@@ -173,7 +173,7 @@ function newGroup(start: string, end: string): Growing | undefined {
   return isSpan ? { from, to, published: [], realtime: [] } : undefined
 }
 
-/** Segments without an interval of their own reach from the beginning to the end of what Joda-Time can say. */
+/** Segments without an interval of their own reach from the beginning to the end of Joda-Time's range. */
 function instantOf(text: string): EpochMs | undefined {
   if (/^-\d{5,9}-/.test(text)) return Number.NEGATIVE_INFINITY
   if (/^\+?\d{5,9}-/.test(text)) return Number.POSITIVE_INFINITY
@@ -183,8 +183,8 @@ function instantOf(text: string): EpochMs | undefined {
 const none: ReadonlyMap<string, SegmentGroup> = new Map()
 
 /**
- * Finished segments that came or went touch their interval. What is being written is under the TTL policy, as long as it
- * comes where something is being written anyway; where all was at rest, it touches that.
+ * Added or removed finished segments touch their interval. Segments in progress are under the TTL policy, as long as
+ * they are added where something is being written anyway; where all was at rest, they touch that.
  */
 function changes(before: SegmentView, after: SegmentView): readonly SourceSpans[] {
   const rest = atRest(before)
@@ -225,7 +225,10 @@ function hasOtherPublished(before: SegmentGroup | undefined, after: SegmentGroup
 const isEqual = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((id, i) => id === b[i])
 
-/** Also what lies between segments: that there is nothing is as certain. Behind the last, something is still to come. */
+/**
+ * Including the gaps between segments: that they are empty is as certain. Behind the last segment, data is still to
+ * come.
+ */
 function atRest({ sources }: SegmentView): ReadonlyMap<string, Intervals> {
   return new Map([...sources].map(([source, groups]) => [source, restOf([...groups.values()])]))
 }

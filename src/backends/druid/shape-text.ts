@@ -25,7 +25,10 @@ const cutSql = (shape: string): string => shape.slice(`["${sqlPath}","`.length, 
 /** A body of megabytes is not read for a line in a list. */
 const maxReadBytes = 8192
 
-/** The same for a request that was not planned. What moves with the time is left out, so that equal ones look equal. */
+/**
+ * The same for a request that was not planned. Parts that move with the time are left out, so that equal ones look
+ * equal.
+ */
 export function requestText({ path, body }: Pick<WireRequest, 'path' | 'body'>): string {
   const beginning = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, maxReadBytes))
   const question = completed(beginning.toString())
@@ -43,7 +46,7 @@ function nativeText(question: Members): string {
   const numbers = namesIn([question['aggregations'] ?? [], question['postAggregations'] ?? []].flat())
   const { filter } = question
   return [
-    // Members are sorted: of a long question that was cut the type may be what is missing.
+    // Members are sorted: in a long query that was cut the type may be missing.
     textOf(question['queryType'] ?? 'query'),
     ` ${sourceText(question['dataSource'])}`,
     dimensions.length === 0 ? '' : ` [${dimensions.join(', ')}]`,
@@ -63,7 +66,7 @@ function sourceText(source: unknown): string {
   return isObject(base) ? `${textOf(type)} of ${sourceText(base)}` : textOf(type ?? '?')
 }
 
-/** What columns are called in the answer. */
+/** The names of columns in the answer. */
 const namesIn = (columns: readonly unknown[]): string[] =>
   columns.flatMap((column) => {
     if (!isObject(column)) return typeof column === 'string' ? [column] : []

@@ -17,7 +17,7 @@ export interface SqlBody {
   readonly parameters: readonly GivenParameter[]
   /** Whatever else belongs to the question: how the answer is written, and members that we do not know. */
   readonly others: readonly (readonly [name: string, text: string])[]
-  /** The same body with another text: `head`, what comes between, `tail`; without some of the parameters. */
+  /** The same body with another text: `head`, the replaced part, `tail`; without some of the parameters. */
   splice(head: string, tail: string, withoutParameters: ReadonlySet<number>): Frame
 }
 
@@ -27,7 +27,7 @@ interface GivenParameter {
   readonly text: string
 }
 
-/** What stands before and behind the part of a query that is replaced. That part has nothing that must be escaped. */
+/** The text before and behind the part of a query that is replaced. That part needs no escapes. */
 export interface Frame {
   readonly head: string
   readonly tail: string

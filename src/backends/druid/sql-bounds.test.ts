@@ -17,7 +17,7 @@ const newYork = { sqlTimeZone: 'America/New_York' }
 const sunday = { ...newYork, now: '2026-03-08T15:30:00.123Z' }
 const monday = { ...newYork, now: '2026-03-09T15:30:00.123Z' }
 
-/** What a condition admits: `from/to`, comma-separated, or why it is not read. */
+/** The spans that a condition admits: `from/to`, comma-separated, or why it is not read. */
 function boundsOf(where: string, { now, parameters, ...context }: Session): string {
   const query = `SELECT FLOOR(__time TO HOUR) AS t, COUNT(*) FROM wiki WHERE ${where} GROUP BY 1 ORDER BY 1`
   const request: WireRequest = {
@@ -32,7 +32,7 @@ function boundsOf(where: string, { now, parameters, ...context }: Session): stri
   return plan.spans.map(({ from, to }) => `${short(from)}/${short(to)}`).join(',')
 }
 
-/** `2026-01-01T05:00:00.000Z` without what is zero. */
+/** `2026-01-01T05:00:00.000Z` without zero parts. */
 const short = (at: number): string =>
   new Date(at)
     .toISOString()
@@ -50,7 +50,7 @@ function check(name: string, rows: readonly Row[]): void {
   })
 }
 
-// What is expected is what a Druid 33 made of the same texts (EXPLAIN PLAN, with the clock set).
+// The expected values come from a Druid 33 with the same texts (EXPLAIN PLAN, with the clock set).
 const day = '2026-01-01/2026-01-02'
 const dayInNewYork = '2026-01-01T05:00/2026-01-02T05:00'
 
@@ -67,7 +67,7 @@ check('literals are local times of the session', [
     "__time >= TIMESTAMP '2026-01-01 00:00:00.5' AND __time < TIMESTAMP '2026-01-02 00:00:01'",
     '2026-01-01T00:00:00.500/2026-01-02T00:00:01',
   ],
-  // Asked for twice, the first counts; asked for never, nobody knows.
+  // With two bounds the first counts; without any, the result is unknown.
   [
     "__time >= TIMESTAMP '2026-11-01 01:30:00' AND __time < TIMESTAMP '2026-11-01 03:00:00'",
     '2026-11-01T05:30/2026-11-01T08:00',
@@ -304,7 +304,7 @@ check('computed from literals', [
     '2026-11-01T07:00/2026-11-01T10:00',
     newYork,
   ],
-  // What is computed becomes a local time, and this one comes twice.
+  // A computed value becomes a local time, and this one comes twice.
   [
     "__time >= TIMESTAMP '2026-11-01 03:00:00' - INTERVAL '90' MINUTE AND __time < TIMESTAMP '2026-11-01 05:00:00'",
     'too_many_buckets',

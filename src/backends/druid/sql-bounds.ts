@@ -88,7 +88,7 @@ function intersect(a: Spans, b: Spans): Spans {
 
 const union = (sets: readonly Spans[]): Spans => condense(sets.flat())
 
-/** Undefined for what does not speak of the row's time alone, or not in a way that is read. */
+/** Undefined for conditions that do not concern the row's time alone, or have an unsupported form. */
 function readCondition(reading: Reading, condition: Expression): Admitted | undefined {
   switch (condition.kind) {
     case 'and':
@@ -129,7 +129,7 @@ function operandsOf(condition: Connected): readonly Expression[] {
   return [left, ...operands.reverse()]
 }
 
-/** What a time on the right of each operator admits. */
+/** The spans that each operator with a time on its right admits. */
 const admits: ReadonlyMap<string, (at: EpochMs) => Span> = new Map([
   ['=', (at) => ({ from: at, to: at + 1 })],
   ['<', (at) => ({ ...always, to: at })],
@@ -146,7 +146,7 @@ function readComparison(reading: Reading, { operator, left, right }: Binary): Ad
   return admit === undefined || time === undefined ? undefined : admittedBy([time], ([at]) => [admit(at!)])
 }
 
-/** What the row's time is compared with, as a time or in milliseconds. */
+/** The value that the row's time is compared with, as a time or in milliseconds. */
 function readLimit(reading: Reading, column: Expression, limit: Expression): Time | undefined {
   if (isTimeColumn(reading, column)) return readBound(reading, limit)
   return isMillisColumn(reading, column) ? constant(wholeIn(reading, limit)) : undefined

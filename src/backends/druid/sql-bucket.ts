@@ -13,7 +13,7 @@ export interface Bucketing {
   readonly granularity: PeriodGranularity
   /** The column that holds the bucket's beginning. */
   readonly column: number
-  /** What it is called; undefined where two columns have one name. */
+  /** Its name; undefined where two columns have one name. */
   readonly name: string | undefined
   readonly isDescending: boolean
 }

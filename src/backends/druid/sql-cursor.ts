@@ -13,8 +13,8 @@ export const reserved = words(
 )
 
 /**
- * A place among tokens that moves on while it reads, up to `end`. What it cannot read is a `problem`: it is then at its
- * end, and what it returns is worth nothing.
+ * A place among tokens that moves on while it reads, up to `end`. Unsupported tokens are a `problem`: it is then at its
+ * end, and its return values are meaningless.
  */
 export class Cursor {
   problem: Bypass | undefined

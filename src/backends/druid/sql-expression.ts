@@ -1,7 +1,7 @@
 /**
- * Reads SQL expressions as far as is needed to find bounds of time and buckets of time in them: what connects
- * conditions, what compares, what adds, and calls. Everything else that is well-formed is `other`, and left alone.
- * What a call has in its brackets is read by whoever knows the function.
+ * Parses SQL expressions as far as is needed to find bounds and buckets of time in them: logical operators,
+ * comparisons, sums, and calls. Everything else that is well-formed is `other`, and left unparsed. The arguments of a
+ * call are parsed by the code that knows the function.
  */
 import { type Cursor, reserved } from './sql-cursor.ts'
 
@@ -24,7 +24,7 @@ export type Expression = Placed &
     /** CURRENT_TIMESTAMP and its like. */
     | { readonly kind: 'clock'; readonly word: string }
     | { readonly kind: 'column'; readonly path: readonly string[] }
-    /** What is in the brackets is tokens [from .. to). */
+    /** The arguments are tokens [from .. to). */
     | { readonly kind: 'call'; readonly name: string; readonly from: number; readonly to: number }
     | ({ readonly kind: 'and' | 'or' } & Pair)
     | ({ readonly kind: 'binary'; readonly operator: string } & Pair)
@@ -51,7 +51,7 @@ const constants = new Set(['TRUE', 'FALSE', 'UNKNOWN'])
 /** Reserved words that also are functions. */
 const functionsToo = new Set(['LEFT', 'RIGHT', 'ROW', 'ANY', 'SOME', 'ALL'])
 
-/** Each level of brackets is a few calls deep, also for those who read what is in the brackets of calls. */
+/** Each level of brackets is a few calls deep, also for parsers of the arguments of calls. */
 export const maxDepth = 100
 /** Times are added up one call deeper for each of these; longer sums are of numbers. */
 const maxTerms = 20
@@ -73,7 +73,7 @@ function refused(cursor: Cursor, why: string): Expression {
   return { kind: 'other', first: at, last: at }
 }
 
-/** From `first` to what was read last. */
+/** From `first` to the last token that was read. */
 const otherFrom = (cursor: Cursor, first: number): Expression => ({
   kind: 'other',
   first,
@@ -215,7 +215,7 @@ function readBracketed(cursor: Cursor): Expression {
   return otherFrom(cursor, first)
 }
 
-/** What a word that has just been read begins, unless it is a name. */
+/** The expression that a keyword begins, unless it is a name. */
 function readKeyword(cursor: Cursor, keyword: string): Expression | undefined {
   const first = cursor.at - 1
   const { kind, text } = cursor.token
@@ -258,7 +258,7 @@ function readCase(cursor: Cursor): Expression {
   return otherFrom(cursor, first)
 }
 
-/** A word and what is in its brackets; aggregates with more behind them are something else. */
+/** A word and its arguments; aggregates with further clauses are something else. */
 function readCall(cursor: Cursor, first: number): Expression {
   const name = cursor.tokens[first]!.keyword
   if (reserved.has(name) && !functionsToo.has(name)) return refused(cursor, `an unexpected ${name}`)

@@ -1,4 +1,4 @@
-/** What a SQL request asks, whenever it is asked: read once from its text, and remembered. */
+/** The meaning of a SQL request apart from its time: parsed once from its text, and memoised. */
 import { readContext } from './context.ts'
 import type { DruidPlan } from './druid-plan.ts'
 import type { JsonNode, JsonObject } from './json.ts'
@@ -24,7 +24,7 @@ export interface SqlQuestion
 }
 
 export interface SqlOptions {
-  /** Context keys that do not belong to the question, besides those that never do. */
+  /** Context keys that do not belong to the shape, besides the fixed ones. */
   readonly ignoredContext: ReadonlySet<string>
   /** The zone of a session that names none: Druid's own default is UTC. */
   readonly sqlTimeZone: string
@@ -89,7 +89,7 @@ function settingNode({ value, kind }: Setting): JsonNode {
   }
 }
 
-/** What is said of the session that only SQL knows. */
+/** Session settings that only SQL has. */
 function refuseSession(members: ReadonlyMap<string, JsonNode>): Bypass | undefined {
   const given = (key: string): boolean => {
     const node = members.get(key)
@@ -107,7 +107,7 @@ function refuseSession(members: ReadonlyMap<string, JsonNode>): Bypass | undefin
   return undefined
 }
 
-/** Each question mark of the text, and what stands for it. */
+/** Each question mark of the text, and its parameter. */
 export function placeParameters(
   { parameters }: SqlBody,
   { tokens }: Pick<Statement, 'tokens'>,
@@ -124,7 +124,7 @@ export function placeParameters(
   return placed
 }
 
-/** The clock may be asked for in bounds only: there it is replaced by instants. */
+/** The clock may appear in bounds only: there it is replaced by instants. */
 function refuseRest({ tokens }: Statement, { places }: Bounds): Bypass | undefined {
   if (places.length === 0) return { bypass: 'too_many_buckets', detail: 'no bounds of __time that we read' }
   const found = tokens.find((token, i) => isVolatile(token) && placeOf(places, i) < 0)
@@ -186,8 +186,8 @@ function removedParameters({ tokens }: Statement, { places }: Bounds): ReadonlyS
 }
 
 /**
- * The first bound is what will be replaced; whatever the others demand, it will demand too. Words may stand right before
- * and behind a bound: brackets keep what replaces it apart from them.
+ * The first bound is replaced; it will include the demands of all others. Words may be right before and behind a bound:
+ * brackets separate the replacement from them.
  */
 function cutQuery(query: string, { tokens }: Statement, { places }: Bounds): Frame {
   const [first, ...others] = places

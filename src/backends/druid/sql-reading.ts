@@ -1,4 +1,4 @@
-/** What is needed to understand the expressions of a statement, and what its calls have in their brackets. */
+/** The context for parsing the expressions of a statement, and the arguments of its calls. */
 import type { Zone } from '../../core/zone.ts'
 import { Cursor } from './sql-cursor.ts'
 import { type Call, type Expression, readExpression } from './sql-expression.ts'
@@ -25,7 +25,7 @@ export interface Parameter {
   readonly isText: boolean
 }
 
-/** What stands between the commas. */
+/** The expressions between the commas. */
 export function argumentsOf({ statement }: Reading, { from, to }: Call): readonly Expression[] | undefined {
   const cursor = new Cursor(statement.tokens, from, to)
   const list = [readExpression(cursor)]

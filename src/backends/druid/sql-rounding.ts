@@ -1,4 +1,4 @@
-/** TIME_FLOOR, TIME_CEIL, FLOOR, CEIL and DATE_TRUNC: which granularity they round to, and what. */
+/** TIME_FLOOR, TIME_CEIL, FLOOR, CEIL and DATE_TRUNC: their granularity, and their argument. */
 import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt, endOf, startOf } from '../../core/grid.ts'
 import { gridOf } from './granularity.ts'
@@ -31,7 +31,7 @@ const periods: ReadonlyMap<string, string> = new Map([
   ['YEAR', 'P1Y'],
 ])
 
-/** Undefined for what rounds no time, or in a way that is not read. */
+/** Undefined for calls that round no time, or in an unsupported way. */
 export function roundingOf(reading: Reading, call: Call): Rounding | undefined {
   switch (call.name) {
     case 'FLOOR':

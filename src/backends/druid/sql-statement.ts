@@ -34,7 +34,7 @@ export interface SelectItem {
 
 interface Table {
   readonly name: string
-  /** What may stand before a column and a dot. */
+  /** The qualifier that may precede a column and a dot. */
   readonly qualifier: string
 }
 
@@ -125,12 +125,12 @@ const isOpening = ({ kind, text }: Token): boolean => kind === 'symbol' && text 
 const refusedCall = (tokens: readonly Token[], at: number): BypassReason | undefined =>
   isOpening(tokens[at + 1]!) ? refusedFunctions.get(tokens[at]!.keyword) : undefined
 
-/** A word that tells the time, or who asks. */
+/** A word whose value is the time, or the user. */
 export const isVolatile = ({ keyword }: Token): boolean => clockWords.has(keyword) || userWords.has(keyword)
 
 export const userWords = new Set(['CURRENT_USER', 'SESSION_USER', 'SYSTEM_USER', 'USER', 'CURRENT_ROLE'])
 
-/** What stands between SELECT and the end of a query. */
+/** The clauses between SELECT and the end of a query. */
 export type Clauses = Omit<Statement, 'tokens' | 'select' | 'settings'>
 
 function readSelect(cursor: Cursor): Clauses {

@@ -1,7 +1,7 @@
 /**
- * What expressions of time in a SQL text mean as instants, where they are the same for every row: literals, parameters,
- * the clock, and what is computed from them. Each was compared with what a real Druid makes of it; whatever is not
- * surely read as Druid reads it is not read at all.
+ * The instants of time expressions in a SQL text, where they are the same for every row: literals, parameters, the
+ * clock, and computations on them. Each was compared with a real Druid; an expression that Druid may read in another
+ * way is refused.
  */
 import type { EpochMs } from '../../core/clock.ts'
 import type { LocalMs, Zone } from '../../core/zone.ts'
@@ -27,7 +27,7 @@ export interface Time {
   at(now: EpochMs): EpochMs | undefined
 }
 
-/** What a row's time is compared with. Undefined for what is not surely an instant. */
+/** The value that a row's time is compared with. Undefined where it is not certainly an instant. */
 export const readBound = (reading: Reading, expression: Expression): Time | undefined =>
   inZone(reading.zone.rules, readTime(reading, expression), unfolded)
 
@@ -61,7 +61,7 @@ function readTyped(reading: Reading, expression: Expression | undefined): Time |
 export const constant = (instant: EpochMs | undefined): Time | undefined =>
   instant === undefined ? undefined : { isRelative: false, at: () => instant }
 
-/** What `step` makes of another time. */
+/** The result of `step` for another time. */
 function then(inner: Time | undefined, step: (at: EpochMs) => EpochMs | undefined): Time | undefined {
   if (inner === undefined) return undefined
   const at = (now: EpochMs): EpochMs | undefined => {
@@ -71,7 +71,7 @@ function then(inner: Time | undefined, step: (at: EpochMs) => EpochMs | undefine
   return inner.isRelative ? { isRelative: true, at } : constant(at(0))
 }
 
-/** In a zone. What is remembered of a query is its times, and they may not keep hold of all its tokens. */
+/** In a zone. The memoised times of a query must not keep all its tokens alive. */
 const inZone = (
   zone: Zone,
   inner: Time | undefined,
@@ -103,7 +103,7 @@ function readClock(zone: Zone, word: string): Time | undefined {
   return { isRelative: true, at: (now) => unfolded(zone, now) }
 }
 
-/** What Druid computes before it asks for rows becomes a local time, which does not say which of two equal ones it is. */
+/** Druid turns a computed value into a local time, which does not distinguish two equal ones. */
 const unfolded = (zone: Zone, at: EpochMs): EpochMs | undefined =>
   instantAt(zone, localAt(zone, at)) === at ? at : undefined
 

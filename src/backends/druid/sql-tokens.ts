@@ -1,6 +1,6 @@
 /**
- * The tokens of a Druid SQL text, each with its place. Only what Calcite's lexer certainly reads in the same way:
- * hints, charset prefixes, Unicode escapes, brackets of arrays and names beyond ASCII are refused.
+ * The tokens of a Druid SQL text, each with its place. Only tokens that Calcite's lexer certainly reads in the same
+ * way: hints, charset prefixes, Unicode escapes, brackets of arrays and names beyond ASCII are refused.
  */
 
 export interface Token {
@@ -19,7 +19,7 @@ export interface Unreadable {
   readonly unreadable: string
 }
 
-/** Longer texts are nobody's dashboard. */
+/** No dashboard has longer texts. */
 const maxCharacters = 128 << 10
 
 const blank = /[ \t\r\n\f]+|--[^\r\n]*/y

@@ -522,7 +522,7 @@ test('no text makes it throw, or take long', () => {
   )
 })
 
-/** CPU time of this process: what others on the machine do does not count. */
+/** CPU time of this process: other load on the machine does not count. */
 function cpuMsOf(action: () => void): number {
   const before = process.cpuUsage()
   action()

@@ -18,9 +18,9 @@ import { bodyTextOf, shapeWith } from './wire.ts'
 export interface SqlPlannerOptions {
   /** The most buckets that one request may touch. */
   readonly maxBuckets: number
-  /** Context keys that do not belong to the question, besides those that never do. */
+  /** Context keys that do not belong to the shape, besides the fixed ones. */
   readonly ignoredContext?: readonly string[]
-  /** What Druid is configured to take for a session that names no zone. */
+  /** The zone that Druid is configured to use for a session that names none. */
   readonly sqlTimeZone?: string
 }
 
@@ -58,7 +58,10 @@ export function createSqlPlanner({ maxBuckets, ignoredContext, sqlTimeZone }: Sq
 interface Layout {
   readonly grid: Grid
   readonly spans: readonly Span[]
-  /** Where the last span has no end: the first of the buckets that are not over before now, and where we say it ends. */
+  /**
+   * Where the last span has no end: the first of the buckets that are not over before now, and the end that we set for
+   * it.
+   */
   readonly open?: { readonly from: number; readonly end: EpochMs }
 }
 
@@ -88,8 +91,8 @@ function layOut({ bounds, granularity }: SqlQuestion, now: EpochMs): Layout | By
 type Touched = Pick<Plan, 'window' | 'whole' | 'edges'>
 
 /**
- * Without an upper bound, rows may lie in any bucket to come. So these buckets are an edge: asked for each time, without
- * an upper bound, and never stored. A row even later than the edge is found by whoever reads the answer.
+ * Without an upper bound, rows may lie in any bucket to come. So these buckets are an edge: fetched each time, without
+ * an upper bound, and never stored. A row even later than the edge is found when the answer is read.
  */
 function touch({ grid, spans, open }: Layout, maxBuckets: number): Touched | Bypass {
   const touched = bucketsOf(grid, spans, maxBuckets)

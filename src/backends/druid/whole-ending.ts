@@ -10,7 +10,7 @@ export function isWholeAnswer(
   { headers, trailers }: ResponseEnds,
 ): boolean {
   if ((headerOf(trailers, 'x-druid-response-complete') ?? 'true') !== 'true') return false
-  // Anything in it (missing segments, intervals without any) says that the answer is not all there is.
+  // Any content (missing segments, intervals without any) means that the answer is incomplete.
   const context = headerOf(headers, 'x-druid-response-context')
   if (context !== undefined && context.trim() !== '{}') return false
   return ending.container === 'list' ? isList(ending, body) : isLines(ending, body)

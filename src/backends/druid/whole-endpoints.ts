@@ -1,4 +1,4 @@
-/** What of Druid is cached as a whole, and for how long unless configured otherwise. */
+/** The requests to Druid that are cached as a whole, and their default TTLs. */
 import type { EndpointTerms } from '../backend.ts'
 
 /** Numbers go with the data, which arrives all the time. */

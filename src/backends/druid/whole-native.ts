@@ -1,6 +1,7 @@
 /**
- * Native queries whose answers are cached as a whole: what the answer depends on, as one text, and which data it reads.
- * Scans and searches are left out: the order of their rows, and which of them come below a limit, is not certain.
+ * Native queries whose answers are cached as a whole: everything that the answer depends on, as one text, and its data
+ * sources. Scans and searches are excluded: the order of their rows, and which of them come below a limit, is not
+ * certain.
  */
 import { canonicalMembers, canonicalObject, canonicalText } from './canonical.ts'
 import { type ContextReading, readContext } from './context.ts'
@@ -45,7 +46,7 @@ export function readWholeNative(body: string, ignored: ReadonlySet<string>): Who
   const spans = readSpans(members, type.isBounded)
   if ('bypass' in spans) return spans
   const question = questionOf(query, context, spans)
-  // A lookup changes without any change of the data: nobody can vouch for the answer.
+  // A lookup changes without any change of the data: no witness can vouch for the answer.
   const isVouchable = type.isBounded && sources.knowsAllSources && refuseOutsideData(query) === undefined
   return {
     endpoint: type.endpoint,
@@ -66,7 +67,7 @@ function isWithoutRows(members: Members): boolean {
   return textOf(name)?.toLowerCase() === 'none'
 }
 
-/** Scripts may ask for the time, or for a random number. */
+/** Scripts may read the time, or a random number. */
 function hasJavaScript(node: JsonNode): boolean {
   if (node.kind === 'array') return node.items.some(hasJavaScript)
   if (node.kind !== 'object') return false

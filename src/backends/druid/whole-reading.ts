@@ -1,4 +1,4 @@
-/** What a request whose answer is cached as a whole asks, whoever asks it and whenever. */
+/** The meaning of a request whose answer is cached as a whole, apart from client and time. */
 import type { TimeSpan } from '../../core/witness.ts'
 import type { WholePlan } from '../backend.ts'
 import type { RowFormat, Span } from './druid-plan.ts'
@@ -9,7 +9,7 @@ export type WholeSources = Pick<WholePlan, 'sources' | 'knowsAllSources'>
 export interface WholeReading extends WholeSources {
   readonly endpoint: WholeEndpoint
   readonly text: string
-  /** The query as people know it: what rules and purges by query ask for. */
+  /** The query as people know it: matched by rules and purges. */
   readonly query: string
   readonly span?: TimeSpan
   readonly ending: Ending
@@ -22,7 +22,7 @@ export type Ending = Pick<RowFormat, 'container' | 'row' | 'end'>
 /** Of native queries. */
 export const listEnding: Ending = { container: 'list', row: 'array', end: '' }
 
-/** From the first instant to the last: what lies between is counted as read. Without any bound there is no span. */
+/** From the first instant to the last, gaps included. Without any bound there is no span. */
 export function spanOf(spans: readonly Span[]): { readonly span?: TimeSpan } {
   const [first, last] = [spans[0], spans.at(-1)]
   if (first === undefined || last === undefined) return {}

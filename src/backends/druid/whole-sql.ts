@@ -1,4 +1,7 @@
-/** SQL requests whose answers are cached as a whole: what the answer depends on, as one text, and which data it reads. */
+/**
+ * SQL requests whose answers are cached as a whole: everything that the answer depends on, as one text, and its data
+ * sources.
+ */
 import { sqlPath } from './paths.ts'
 import type { Bypass } from './reasons.ts'
 import { type BodyKind, readBody, type SqlBody } from './sql-body.ts'
@@ -37,7 +40,7 @@ function readsOf(
   if (plain === undefined) return { sources: [], knowsAllSources: false }
   const known = { sources: [plain.table.name], knowsAllSources: true }
   if (isOutsideData) return known
-  // No bound is relative where no word tells the time: the instant that they are read at does not matter.
+  // Without a word for the current time no bound is relative: the instant of reading does not matter.
   const bounds = readBounds({ statement: plain, zone, parameters }, plain.where)
   return { ...known, ...spanOf(bounds.spansAt(0) ?? []) }
 }

@@ -1,7 +1,7 @@
 /**
- * SQL statements whose answers are cached as a whole: a SELECT of groups, of distinct values or of totals. Rows as they are
- * stored come in no certain order, and are left out. A statement over one table is read in full; of every other one
- * (subqueries, joins, WITH) only the words are looked at, so that it is not known what it reads.
+ * SQL statements whose answers are cached as a whole: a SELECT of groups, of distinct values or of totals. Raw rows
+ * come in no certain order, and are excluded. A statement over one table is parsed in full; of every other one
+ * (subqueries, joins, WITH) only the words are checked, so that its data sources are unknown.
  */
 import type { Bypass } from './reasons.ts'
 import { Cursor } from './sql-cursor.ts'
@@ -16,7 +16,7 @@ export interface WholeStatement {
   readonly settings: readonly Setting[]
   /** It lists values, and computes nothing from them. */
   readonly isDistinct: boolean
-  /** What it says depends on when it is asked, or on more than the data. */
+  /** Its result depends on the time of the query, or on more than the data. */
   readonly isOutsideData: boolean
   /** Where it is one SELECT over one table. */
   readonly plain: Statement | undefined
@@ -40,7 +40,7 @@ const aggregates = words(
     'APPROX_COUNT_DISTINCT_BUILTIN APPROX_COUNT_DISTINCT_DS_HLL APPROX_COUNT_DISTINCT_DS_THETA DS_HLL DS_THETA ' +
     'DS_QUANTILES_SKETCH DS_TUPLE_DOUBLES',
 )
-/** Schemas whose tables tell of the cluster: they change without any change of the data. */
+/** Schemas whose tables describe the cluster: they change without any change of the data. */
 const systemSchemas = words('SYS INFORMATION_SCHEMA')
 
 export function readWholeStatement(text: string): WholeStatement | Bypass {
@@ -100,7 +100,7 @@ interface Outline {
   readonly isNested: boolean
 }
 
-/** What the outermost SELECT gives; refused where that is rows. */
+/** The result of the outermost SELECT; refused where that is raw rows. */
 function outlineOf(tokens: readonly Token[], from: number): Outline | Bypass {
   const outer = outermost(tokens, from)
   const is = (at: number, keyword: string): boolean => tokens[at]?.keyword === keyword
@@ -138,7 +138,7 @@ function outermost(tokens: readonly Token[], from: number): readonly number[] {
 
 const rows = (detail: string): Bypass => ({ bypass: 'not_decomposable', detail })
 
-/** Undefined for what is written in another way: then it is not known what it reads. */
+/** Undefined for statements of another form: then their data sources are unknown. */
 function readPlain(tokens: readonly Token[], select: number): Omit<Statement, 'settings'> | undefined {
   const cursor = new Cursor(tokens, select, tokens.length - 1)
   cursor.expectWord('SELECT')

@@ -1,4 +1,4 @@
-/** Which requests to Druid are cached as a whole: those that only read, and that cannot be cut into buckets of time. */
+/** The requests to Druid that are cached as a whole: read-only ones that cannot be cut into buckets of time. */
 import { BytesMemo, Memo } from '../../core/memo.ts'
 import type { WholeAnswers, WholePlan, WireRequest } from '../backend.ts'
 import { nativePath } from './paths.ts'
@@ -29,7 +29,8 @@ export function wholeAnswers(options: DruidOptions, planner: Planner): WholeAnsw
       const query = planner.parse(request)
       if (query === undefined) return undefined
       const ranged = 'bypass' in query ? query : planner.plan(query, now)
-      // What can be cut is never kept whole, and what has too many buckets to be cut is too large for that, too.
+      // A query that can be cut is never cached as a whole, and a query with too many buckets to be cut is too large
+      // for that, too.
       if (!('bypass' in ranged)) return undefined
       const isNative = request.path.replace(/\/$/, '') === nativePath
       if (isNative && ranged.bypass === 'too_many_buckets') return undefined

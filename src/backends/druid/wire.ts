@@ -1,4 +1,4 @@
-/** What of an HTTP request to Druid decides, besides its body, whether the answer can be cached. */
+/** The parts of an HTTP request to Druid besides its body that decide whether the answer can be cached. */
 import { isUtf8 } from 'node:buffer'
 import { headerOf } from '../../core/headers.ts'
 import { fingerprintOf, maskForm } from '../../core/secrets.ts'
@@ -13,7 +13,7 @@ const weightZero = /;[ \t]*q=0(?:\.0*)?[ \t]*(?:;|$)/i
 
 const malformed = (detail: string): Bypass => ({ bypass: 'malformed_request', detail })
 
-/** Why a request with a JSON body and a JSON answer is not what this is. */
+/** Why a request is not one with a JSON body and a JSON answer. */
 export function refuseWire({ headers, search }: WireRequest): Bypass | undefined {
   return refuseContent(headers) ?? refuseAccept(headers) ?? refuseSearch(search)
 }
@@ -57,7 +57,7 @@ function refuseSearch(search: string): Bypass | undefined {
 export const shapeWith = (shape: string, { search }: Pick<WireRequest, 'search'>): string =>
   search === '' ? shape : JSON.stringify([shape, maskForm(search, fingerprintOf)])
 
-/** Longer queries are nobody's dashboard. */
+/** No dashboard has longer queries. */
 const maxBodyBytes = 1 << 20
 
 export function bodyTextOf({ body }: Pick<WireRequest, 'body'>): string | Bypass {

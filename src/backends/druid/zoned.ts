@@ -4,7 +4,7 @@ import { instantOf, type LocalMs, offsetAt, type Zone, zoneOf } from '../../core
 
 export const dayMs = 86_400_000
 
-/** Only what both Joda and this runtime call so: for any other name Druid takes GMT without a word. */
+/** Only names that both Joda and this runtime know: for any other name Druid silently takes GMT. */
 const knownZones: ReadonlySet<string> = new Set([
   ...Intl.supportedValuesOf('timeZone'),
   ...'UTC Etc/UTC Etc/GMT GMT Asia/Kolkata Asia/Kathmandu Asia/Ho_Chi_Minh Asia/Yangon Europe/Kyiv'.split(

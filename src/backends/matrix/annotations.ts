@@ -13,9 +13,8 @@ export interface Annotations {
 const lists = { warnings: 'w', infos: 'i' } as const
 
 /**
- * Reads what stands behind the last series: the ends of `data` and of the answer, each optionally with the members that
- * belong to one execution (Thanos has them in `data`, VictoriaMetrics behind it), and the two lists. Undefined for
- * anything else.
+ * Reads the text behind the last series: the ends of `data` and of the answer, each optionally with the execution
+ * members (Thanos has them in `data`, VictoriaMetrics behind it), and the two lists. Undefined for anything else.
  */
 export function readAnnotations(
   trailer: string,
@@ -82,15 +81,15 @@ function endOfString(text: string, start: number): number {
 }
 
 /**
- * PromQL's own annotations say so; everything else in the lists is about the execution (truncated by a limit, a
- * remote that failed) and makes the answer one that must not be reused.
+ * PromQL's own annotations are storable; everything else in the lists is about the execution (truncated by a limit, a
+ * remote that failed), and such an answer must not be reused.
  */
 const isStorable = (note: string): boolean => /^[wi]"PromQL (?:warning|info): /.test(note) || isCount(note)
 
 /**
- * Some texts carry numbers of the part that was fetched (forced monotonicity: differences, a time span): of those that
- * are equal but for such numbers, one is kept, or a rolling window would collect one per fetch. Numbers in quotes are
- * names, and the one at the end is a position: they count.
+ * Some texts carry numbers of the fetched part (forced monotonicity: differences, a time span): of texts that are equal
+ * but for such numbers, one is kept, or a rolling window would collect one per fetch. Numbers in quotes are names, and
+ * the one at the end is a position: they count.
  */
 export function distinct(notes: Iterable<string>): Iterable<string> {
   const kept = new Map<string, string>()
@@ -98,7 +97,7 @@ export function distinct(notes: Iterable<string>): Iterable<string> {
   return kept.values()
 }
 
-/** Equal for notes that say the same. */
+/** Equal for notes with the same meaning. */
 export const comparable = (note: string): string => (note.includes(merged) ? withoutNumbers(note) : note)
 
 /** Beyond ten of a kind, Prometheus lists a random ten and counts the rest. */

@@ -1,4 +1,4 @@
-/** What a server behind Prometheus' API says about its build. */
+/** The build information of a server behind Prometheus' API. */
 import type { Flavour } from '../backend.ts'
 
 export const buildInfoPath = '/api/v1/status/buildinfo'
@@ -17,7 +17,7 @@ export const noBuildInfo = (status: number): Flavour => ({
   label: `no build info (status ${status})`,
 })
 
-/** Undefined where it says nothing that can be read. */
+/** Undefined where it cannot be read. */
 export function readBuildInfo(status: number, body: string): BuildInfo | undefined {
   if (status !== 200) return undefined
   try {

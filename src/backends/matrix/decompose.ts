@@ -30,7 +30,7 @@ export class MatrixSink implements Sink {
   readonly #step: number
   readonly #builder = new PaneBuilder(openings.length)
   readonly #rank = new RankWriter()
-  /** Always one byte longer than what it holds: a zero behind the last byte stops every inner loop. */
+  /** Always one byte longer than its content: a zero behind the last byte stops every inner loop. */
   #bytes: Buffer
   #length = 0
   #position = 0
@@ -65,7 +65,7 @@ export class MatrixSink implements Sink {
   end(fetchedAt: EpochMs): Decomposed | Unusable {
     const decomposed = this.#decomposed(fetchedAt)
     if ('unusable' in decomposed) this.#builder.abandon()
-    // Whatever comes now is for nobody: the buffer is the next answer's.
+    // Later bytes are ignored: the buffer belongs to the next answer.
     ingestScratch.release(this.#bytes)
     this.#bytes = noBytes
     this.#failure = 'the answer is over'
@@ -76,7 +76,7 @@ export class MatrixSink implements Sink {
     if (this.#failure === undefined && this.#state !== 'trailer') this.#failure = 'the answer is cut short'
     if (this.#failure !== undefined) return { unusable: this.#failure }
     const trailer = this.#bytes.subarray(this.#position, this.#length)
-    // What is not UTF-8 could not be printed as it came.
+    // Bytes that are not UTF-8 could not be printed unchanged.
     const annotations = isUtf8(trailer)
       ? readAnnotations(trailer.toString(), this.#wire.executionMembers)
       : undefined

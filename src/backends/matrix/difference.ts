@@ -1,6 +1,6 @@
 /**
- * How two matrix answers to one request differ: what they say, or only in `warnings` and `infos`. Members behind `data` that
- * belong to one execution do not count.
+ * How two matrix answers to one request differ: in their data, or only in `warnings` and `infos`. Execution members
+ * behind `data` do not count.
  */
 import type { AnswerDifference } from '../backend.ts'
 import { comparable, isCount, readAnnotations } from './annotations.ts'
@@ -26,17 +26,17 @@ export function differenceFrom(
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** A label may be called `warnings`, but its value is a string: the bracket tells them apart. */
+/** A label may be called `warnings`, but its value is a string: the bracket distinguishes them. */
 function split(body: Buffer, executionMembers: readonly string[]): Split {
   const openings = [',"warnings":[', ',"infos":[', ...executionMembers.map((name) => `,"${name}":{`)]
   const cuts = openings.map((opening) => body.indexOf(opening)).filter((at) => at >= 0)
   const cut = cuts.length === 0 ? body.length - 1 : Math.min(...cuts)
   const notes = readAnnotations(`]}${body.toString('utf8', cut)}`, executionMembers)?.notes
-  // What cannot be read as notes is data.
+  // Text that is not notes is data.
   return notes === undefined ? { data: body, notes: [] } : { data: body.subarray(0, cut), notes }
 }
 
-/** Whether a list says what another one says. Which ten of many are listed is rolled anew for every answer. */
+/** Whether a list covers another one. Which ten of many are listed is random in every answer. */
 function covers(notes: readonly string[], wanted: readonly string[], letter: 'w' | 'i'): boolean {
   const [has, needs] = [notes, wanted].map((all) => all.filter((note) => note.startsWith(letter)))
   if ([...has!, ...needs!].some(isCount)) return needs!.length === 0 || has!.length > 0

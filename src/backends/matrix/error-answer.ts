@@ -1,4 +1,4 @@
-/** An error in the form of Prometheus' API. What databases call its type differs. */
+/** An error in the form of Prometheus' API. Databases have different names for its type. */
 import type { ErrorAnswer } from '../backend.ts'
 
 export const errorAnswerAs =

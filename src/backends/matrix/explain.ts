@@ -1,4 +1,4 @@
-/** What people give to `windowpane explain` about a database that takes PromQL as a form. */
+/** The input of `windowpane explain` for a database that takes PromQL as a form. */
 import type { ExplainReader, QueryBody } from '../kind.ts'
 
 const asForm = (body: string): QueryBody => ({ body, contentType: 'application/x-www-form-urlencoded' })

@@ -98,7 +98,7 @@ function onlyValue(headers: HeaderList, name: string): string | undefined {
   return value
 }
 
-/** Appends the decoded pairs of `raw`. Returns what is wrong with it, if anything is. */
+/** Appends the decoded pairs of `raw`. Returns its mistake, if any. */
 function appendPairs(raw: string, into: string[]): string | undefined {
   if (ambiguous.test(raw)) return 'a semicolon or an unescaped character beyond ASCII'
   for (let from = 0; from < raw.length; ) {

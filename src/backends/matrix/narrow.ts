@@ -36,7 +36,7 @@ const timesOf = (grid: Grid, interval: Interval): Values => [
 const replaceInBody = (body: Uint8Array, values: ReadonlyMap<string, string>): Uint8Array =>
   Buffer.from(replaceValues(bodyText(body), values), 'latin1')
 
-/** Seconds with as many decimals as needed. Prometheus rounds what it reads to ms, so it reads exactly `ms` back. */
+/** Seconds with as many decimals as needed. Prometheus rounds its input to ms, so it reads exactly `ms` back. */
 function printSeconds(ms: EpochMs): string {
   const seconds = Math.floor(ms / 1000)
   const rest = ms - seconds * 1000

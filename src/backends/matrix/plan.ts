@@ -17,7 +17,7 @@ export interface RangeQuery {
   readonly question: ParsedRange
 }
 
-/** What a request asks, whoever asks it. */
+/** The content of a request, apart from the client. */
 interface ParsedRange extends TimeRange {
   /** The PromQL text as submitted. */
   readonly text: string
@@ -38,7 +38,7 @@ export interface PlannerOptions {
   readonly maxBuckets: number
 }
 
-/** What each database does in its own way. */
+/** The rules in which databases differ. */
 export interface Rules {
   readonly examine: Examine
   /** Parameters that are never part of the question, besides query, start, end, step and timeout. */
@@ -52,7 +52,7 @@ export interface Planner {
   layOut(query: RangeQuery, now: EpochMs): Layout | PromqlBypass
 }
 
-/** Forms that are remembered as read: a panel is asked for by many viewers. */
+/** Forms that are memoised: many viewers request the same panel. */
 const remembered = { maxTexts: 4_000, maxCharacters: 2 << 20 }
 const longestRemembered = 8 << 10
 /** The longest text that is parsed, with every character escaped, and as much again for the other parameters. */

@@ -1,7 +1,7 @@
 /**
- * Says whether the value of a PromQL expression at one step is local to that step, so that answers may be cut and
- * joined by time. The tree is used for presence only: the grammar lets `a + b offset 5m` wrap the whole sum.
- * Functions that are not on a database's lists, and syntax that is newer than this file, are refused.
+ * Decides whether the value of a PromQL expression at one step is local to that step, so that answers may be cut and
+ * joined by time. The tree is used for presence only: the grammar lets `a + b offset 5m` wrap the whole sum. Functions
+ * that are not on a database's lists, and syntax that is newer than this file, are refused.
  */
 import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common'
 import { parser } from '@prometheus-io/lezer-promql'
@@ -29,7 +29,7 @@ export type Examine = (text: string) => Examined | PromqlBypass
 export const maxTextLength = 32 * 1024
 /** From about 2500 levels on the parser leaves nodes out of its tree. */
 const maxDepth = 1000
-/** Deep nesting is what makes the parser slow; no query that a person or a dashboard writes comes near. */
+/** Deep nesting makes the parser slow; no query that a person or a dashboard writes comes near. */
 const maxBrackets = 100
 
 /** The words of a space-separated list. */
@@ -247,7 +247,7 @@ class Examination {
   }
 }
 
-/** Strings and comments are skipped: their brackets would hide real ones. What is not closed reaches to the end. */
+/** Strings and comments are skipped: their brackets would hide real ones. An unclosed one reaches to the end. */
 const skipped = /"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\]|\\[\s\S])*'?|`[^`]*`?|#[^\n]*/g
 
 function bracketDepth(text: string): number {

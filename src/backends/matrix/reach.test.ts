@@ -29,7 +29,7 @@ const cases: readonly (readonly [text: string, ms: number])[] = [
   ['max_over_time(x[1h:1m])', hour + 5 * minute],
   ['max_over_time(max_over_time(x[30m:1m] offset 2h)[1h:5m] offset 1d)', 27.5 * hour + 5 * minute],
   ['max_over_time((x offset 5m)[10m:])', 20 * minute],
-  // Too far, because the grammar says that the sum is shifted; never too near.
+  // Too far, because the grammar shifts the whole sum; never too near.
   ['a + b offset 1h', hour + 5 * minute],
   ['rate(a[1d]) + b offset 1h', 25 * hour],
   ['x @ 100', infinity],

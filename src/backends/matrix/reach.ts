@@ -1,7 +1,7 @@
 /**
- * How far before a step the data lies that a PromQL expression reads there: what a selector looks back, and the
- * offsets and subqueries around it. The grammar lets modifiers wrap more than they belong to (`a + b offset 5m`): what
- * is found may be too far, never too near.
+ * How far before a step the data lies that a PromQL expression reads there: the lookback of a selector, and the offsets
+ * and subqueries around it. The grammar lets modifiers wrap more than they belong to (`a + b offset 5m`): the result
+ * may be too far, never too near.
  */
 import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common'
 import { parseStep } from './time.ts'
@@ -24,7 +24,7 @@ export function lookbackOf({ instantMs, rangeMs }: Reached, delta: string | unde
   return Math.max(0, rangeMs, looksBack ? instantMs + Math.max(defaultDeltaMs, deltaMs) : 0)
 }
 
-/** What is not read may be of any length. */
+/** An unreadable duration may be of any length. */
 const readDuration = (text: string): number => parseStep(text) ?? Number.POSITIVE_INFINITY
 
 const wrappers: ReadonlySet<string> = new Set([
@@ -62,11 +62,11 @@ export class Reach {
   }
 }
 
-/** How much further back than what is around it a wrapper makes its selectors reach. */
+/** How much further back a wrapper makes its selectors reach. */
 function lengthOf(node: SyntaxNode, text: string): number {
   // The time after @ may be any, also one after the step.
   if (node.name === 'StepInvariantExpr') return Number.POSITIVE_INFINITY
-  // Of a subquery the first is its range; its resolution only says where within it.
+  // Of a subquery the first is its range; its resolution only selects instants within it.
   const duration = node.getChild(node.name === 'OffsetExpr' ? 'OffsetDurationExpr' : 'DurationExpr')
   return duration === null ? Number.POSITIVE_INFINITY : readDuration(text.slice(duration.from, duration.to))
 }

@@ -1,4 +1,4 @@
-/** A shape as people recognise it: its query, and what else the question has. */
+/** A shape as people recognise it: its query, and its other parameters. */
 import { rangeQueryPath } from './paths.ts'
 
 /** Shapes are JSON of path, query, step and other parameters. */

@@ -7,7 +7,7 @@
 import type { EpochMs } from '../../core/clock.ts'
 import type { Bypass } from '../backend.ts'
 
-/** `ms` is what the engine evaluates; `ns` is the rest below a millisecond, which only the API's checks see. */
+/** `ms` is the time of evaluation; `ns` is the rest below a millisecond, which only the API's checks see. */
 export interface Instant {
   readonly ms: EpochMs
   readonly ns: number
@@ -40,7 +40,7 @@ const units: readonly (readonly [name: string, ms: number])[] = [
 
 const invalid = (detail: string): Bypass => ({ bypass: 'invalid_parameter', detail })
 
-/** Reads the range of a query and checks it as the API does. The database explains what is refused here. */
+/** Reads the range of a query and checks it as the API does. The database's error explains a refusal. */
 export function readRange(startText: string, endText: string, stepText: string): TimeRange | Bypass {
   const start = parseTime(startText)
   if (start === undefined) return invalid('start is not a time that we read')

@@ -1,4 +1,4 @@
-/** Tells what the series of a matrix answer are made of, in the order in which recompose writes them. */
+/** Reports the parts of the series of a matrix answer, in the order in which recompose writes them. */
 import type { Pane, PaneBody } from '../../core/pane.ts'
 import { type ColumnMerge, columnIn } from '../../core/pane-merge.ts'
 import type { AnswerListener, Run } from '../backend.ts'

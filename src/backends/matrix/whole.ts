@@ -33,7 +33,7 @@ function endpointOf(method: string, path: string): Endpoint | undefined {
   return method === 'GET' && labelValues.test(path) ? 'labels' : undefined
 }
 
-/** Parameters that make an answer tell of its execution (`stats`, `trace`) or that mean what is not known here. */
+/** Parameters that add execution data to an answer (`stats`, `trace`) or whose meaning is unknown here. */
 export type RefusedParameters = readonly string[]
 
 /** Longer ones are unlike any question of a dashboard. */
@@ -104,7 +104,7 @@ function textOf(path: string, pairs: Pairs): string {
 
 const success = Buffer.from('{"status":"success"')
 const warnings = Buffer.from('"warnings":[')
-/** Says what `limit` does each time. */
+/** The warning that `limit` adds each time. */
 const truncated = Buffer.from('"warnings":["results truncated due to limit"]')
 const partial = Buffer.from('"isPartial":true')
 

@@ -1,10 +1,10 @@
-/** The bytes of a matrix response around its points, and in what the databases that speak Prometheus' API differ there. */
+/** The bytes of a matrix response around its points, and the differences between databases with Prometheus' API. */
 
-/** In what a database's answers differ from those of Prometheus. */
+/** The differences of a database's answers from those of Prometheus. */
 export interface Wire {
   /** Members of an answer that belong to one execution: they are left out. */
   readonly executionMembers: readonly string[]
-  /** Whether a cluster says `isPartial` before `data`. */
+  /** Whether a cluster writes `isPartial` before `data`. */
   readonly hasPartialFlag: boolean
   /** Whether an instant has as many decimals as needed, and not always three. */
   readonly hasShortInstants: boolean
@@ -14,7 +14,7 @@ export interface Wire {
 
 export const plainWire: Wire = { executionMembers: [], hasPartialFlag: false, hasShortInstants: false }
 
-/** What stands before the first series, with the flag that a cluster puts there; panes keep the flag as their frame. */
+/** The text before the first series, with the flag of a cluster; panes keep the flag as their frame. */
 export const envelopeWith = (flag: string): Buffer =>
   Buffer.from(`{"status":"success"${flag},"data":{"resultType":"matrix","result":[`)
 export const envelopes = ['', ',"isPartial":false', ',"isPartial":true'].map((flag) => ({
@@ -25,5 +25,5 @@ export const envelopes = ['', ',"isPartial":false', ',"isPartial":true'].map((fl
 export const plainEnvelope = envelopes[0]!
 export const envelope = plainEnvelope.text
 export const seriesOpening = Buffer.from('{"metric":{')
-/** What opens the list of each lane behind a series' labels. */
+/** The text that opens the list of each lane behind a series' labels. */
 export const openings = [Buffer.from(',"values":['), Buffer.from(',"histograms":[')] as const

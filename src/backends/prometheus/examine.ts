@@ -1,4 +1,4 @@
-/** What the settings of a Prometheus mean for the cache in front of it. */
+/** The consequences of a Prometheus' settings for the cache in front of it. */
 import { formatDuration, parseDuration } from '../../config/units.ts'
 import { type Finding, found } from '../../core/finding.ts'
 import { oneLine } from '../../core/text.ts'
@@ -66,7 +66,7 @@ function runtimeFindings({ name }: Subject, runtime: Record<string, unknown>): F
     : [about.ok(`It keeps data for ${oneLine(String(storageRetention))}.`)]
 }
 
-/** Samples that come late change buckets that are believed already. */
+/** Samples that come late change buckets that are cached already. */
 function lateFindings({ name, policy }: Subject, yaml: string): Finding[] {
   const text = /^\s*out_of_order_time_window: (\S+)/m.exec(yaml)?.[1]
   const window = text === undefined ? undefined : parseDuration(text)

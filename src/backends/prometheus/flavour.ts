@@ -5,9 +5,9 @@ import { type BuildInfo, buildInfoPath, noBuildInfo, readBuildInfo } from '../ma
 export const flavour: FlavourProbe = { path: buildInfoPath, read }
 
 /**
- * Prometheus tells version (2 or 3), revision and Go version, and nothing of an application. Others that speak its
- * API leave some of it out (VictoriaMetrics), count from 0 (Thanos), name themselves (Mimir, Cortex), or give the version
- * of the Prometheus that they are compatible with and a revision of their own (Google's front-end: `gmp/…`).
+ * Prometheus reports version (2 or 3), revision and Go version, and no application. Other servers with its API omit
+ * some of it (VictoriaMetrics), count from 0 (Thanos), name themselves (Mimir, Cortex), or give the version of the
+ * Prometheus that they are compatible with and a revision of their own (Google's front-end: `gmp/…`).
  */
 function read(status: number, body: string): Flavour {
   const info = readBuildInfo(status, body)
@@ -25,12 +25,14 @@ function read(status: number, body: string): Flavour {
 
 /** As released; `3.5.0-rc.1` is a release candidate. */
 const released = /^v?[23]\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?$/
-/** With what distributions append, such as `+ds1`. */
+/** With suffixes of distributions, such as `+ds1`. */
 const packaged = /^v?[23]\.\d+\.\d+(?:[+~-][\w.+~-]+)?$/
-/** A commit of its repository. Builds from an archive say `non-git` (promu) or `unknown` (Nix and others). */
+/** A commit of its repository. Builds from an archive have `non-git` (promu) or `unknown` (Nix and others). */
 const ownRevision = /^(?:[0-9a-f]{1,64}(?:-modified)?|non-git|unknown)$/
 
-/** Version and revision must both say so. Distributions repeat the version of the package as the revision: `3.5.3+ds1-6`. */
+/**
+ * Version and revision must both match. Distributions repeat the version of the package as the revision: `3.5.3+ds1-6`.
+ */
 function isPrometheus({ version, revision, goVersion }: BuildInfo): boolean {
   if (typeof version !== 'string' || typeof revision !== 'string' || typeof goVersion !== 'string')
     return false

@@ -1,4 +1,4 @@
-/** What Prometheus adds to the planning of range queries: two parameters, and what its older versions check. */
+/** Prometheus' additions to the planning of range queries: two parameters, and the checks of its older versions. */
 import type { Backend, Flavour } from '../backend.ts'
 import { firstValue, type Pairs } from '../matrix/form.ts'
 import * as matrix from '../matrix/plan.ts'

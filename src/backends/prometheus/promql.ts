@@ -1,4 +1,4 @@
-/** What Prometheus computes from one step alone. */
+/** The functions that Prometheus computes from one step alone. */
 import * as matrix from '../matrix/promql.ts'
 
 /** Not in the list: info(), which looks for its labels over the whole range. */

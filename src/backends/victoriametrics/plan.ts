@@ -1,4 +1,4 @@
-/** What VictoriaMetrics adds to the planning of range queries: how it reads parameters, and its last points. */
+/** VictoriaMetrics' additions to the planning of range queries: its reading of parameters, and its last points. */
 import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt } from '../../core/grid.ts'
 import type { Backend, Plan } from '../backend.ts'
@@ -31,8 +31,8 @@ export function createPlanner(options: matrix.PlannerOptions): Planner {
 type Split = Pick<Plan, 'whole' | 'edges'>
 
 /**
- * Points younger than the latency offset repeat the last older point of the same answer, so they belong to one request and
- * are not stored. They are asked for together with at least one older point: alone they would be left out.
+ * Points younger than the latency offset repeat the last older point of the same answer, so they belong to one request
+ * and are not stored. They are fetched together with at least one older point: alone they would be left out.
  */
 function splitLive({ grid, window, whole }: Pick<Plan, 'grid' | 'window' | 'whole'>, now: EpochMs): Split {
   const firstLive = bucketAt(grid, now - unsettledMs - grid.step) + 1
@@ -41,7 +41,7 @@ function splitLive({ grid, window, whole }: Pick<Plan, 'grid' | 'window' | 'whol
   const live = { from: isAllLive ? window.from : firstLive, to: window.to }
   return {
     whole: isAllLive ? [] : [{ from: window.from, to: firstLive }],
-    // The end says which points are adjusted, and a beginning among them which older point there is.
+    // The end decides which points are adjusted, and a beginning among them which older point there is.
     edges: { buckets: [live], parts: isAllLive ? `${live.from} ${live.to}` : `${live.to}` },
   }
 }
@@ -61,7 +61,7 @@ function refuse(pairs: Pairs): PromqlBypass | undefined {
   return isReadAlike(firstValue(pairs, 'step')!) ? undefined : refuseAs('step: not whole milliseconds')
 }
 
-/** It multiplies seconds by a thousand and cuts off what is behind the point: 8.2 s may become 8199 ms. */
+/** It multiplies seconds by a thousand and cuts off the fraction: 8.2 s may become 8199 ms. */
 function isReadAlike(step: string): boolean {
   const ms = parseStep(step)!
   const seconds = /[a-z]/.test(step) ? ms / 1000 : Number(step)

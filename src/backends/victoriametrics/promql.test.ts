@@ -78,7 +78,7 @@ const refused: Record<string, readonly string[]> = {
   unsafe_offset: ['last_over_time(x[5m] offset -1m)'],
   sorting: ['sort(last_over_time(x[5m]))'],
 }
-// What only MetricsQL has is no PromQL.
+// Syntax that only MetricsQL has is no PromQL.
 const metricsQl = [
   'range_avg(last_over_time(x[5m]))',
   'running_sum(last_over_time(x[5m]))',

@@ -1,14 +1,14 @@
 /**
- * What VictoriaMetrics computes from one step alone, of PromQL; what only MetricsQL has does not parse here.
+ * The functions of PromQL that VictoriaMetrics computes from one step alone; MetricsQL's additions do not parse here.
  *
  * VictoriaMetrics estimates the interval between the samples of a series from the last twenty samples before the end of
- * the request, and takes the estimate for the range of a selector that has none. Functions that look at the sample before
- * their range (rate, increase, delta, changes, resets and others) use it too, and they also ask whether any sample follows
- * before the end of the request. So their values at one step change with the request's start and end, and a cut shows:
- * they are not in the list. Functions over an explicit range that look at nothing else are.
+ * the request, and takes the estimate for the range of a selector that has none. Functions that look at the sample
+ * before their range (rate, increase, delta, changes, resets and others) use it too, and they also check whether any
+ * sample follows before the end of the request. So their values at one step change with the request's start and end,
+ * and a cut shows: they are not in the list. Functions over an explicit range that look at nothing else are.
  *
- * A series that has a sample anywhere in the request has a value at every step, NaN where it has none. So whatever makes a
- * number of NaN depends on the range, too.
+ * A series that has a sample anywhere in the request has a value at every step, NaN where it has none. So functions
+ * that turn NaN into a number depend on the range, too.
  */
 import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common'
 import * as matrix from '../matrix/promql.ts'

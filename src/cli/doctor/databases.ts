@@ -1,4 +1,4 @@
-/** Do the databases answer, are they what they should be, is their clock right, and do their settings fit ours? */
+/** Checks the databases: they answer, have the configured kind, a correct clock, and settings that fit ours. */
 import type { ConnectedDatabase, DatabaseKind, Subject } from '../../backends/kind.ts'
 import { kinds, knownDatabases } from '../../backends/kinds.ts'
 import { type Judgement, judge } from '../../config/judge.ts'
@@ -36,10 +36,10 @@ async function checkOne(checked: CheckedDatabase, clock: Clock): Promise<Finding
     database = await connectTo(backend, url)
     const judgement = await judge(database, backend, url)
     const flavour = flavourFinding(name, shown, judgement)
-    // Whatever else could be asked, a server that is no database has no true answer to it.
+    // Further queries are pointless: a server that is no database has no true answer to them.
     if (judgement.verdict === 'other') return [flavour]
     const kind: DatabaseKind = kinds[judgement.recognised.kind]
-    // Asked once more: how long all questions together took says less about the clock.
+    // One more query: the duration of all queries together would be less exact for the clock.
     const sentAt = clock.now()
     const { date } = await database.get(kind.flavour.path)
     const skew = skewFinding(name, date, { sentAt, receivedAt: clock.now() })

@@ -1,9 +1,9 @@
-/** `identity: user` believes what a header says: who may set it? */
+/** `identity: user` trusts a header: checks which clients can set it. */
 import { isLoopback } from '../../config/checks.ts'
 import type { Config } from '../../config/schema.ts'
 import { type Finding, found } from '../../core/finding.ts'
 
-/** One finding for each backend whose clients are told apart by a user header. */
+/** One finding for each backend that distinguishes clients by a user header. */
 export function checkIdentity(config: Config): Finding[] {
   return Object.entries(config.backends).flatMap(([name, { identity, listen = config.listen }]) => {
     const isRuled = config.rules.some((rule) => rule.identity === 'user' && appliesTo(rule, name))

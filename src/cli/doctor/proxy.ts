@@ -1,4 +1,4 @@
-/** How a running proxy fares: what it says about itself, and what its figures suggest. */
+/** The state of a running proxy: its status, and suggestions from its figures. */
 
 import { type Finding, found } from '../../core/finding.ts'
 import { version } from '../../version.ts'
@@ -67,7 +67,7 @@ function readyFinding(ready: Awaited<ReturnType<typeof askAdmin>>): Finding {
   return about.fail(`It is ${oneLine(ready.text)}.`, 'Until then requests fail; check the database.')
 }
 
-/** Once ready, a proxy stays so: what is stored is served in an outage. That there is one is said here. */
+/** Once ready, a proxy stays ready: it serves stored answers in an outage. The outage is reported here. */
 function outageFindings({ backends = [] }: ProxyStatus): Finding[] {
   const silent = (upstream: UpstreamStatus): boolean => upstream.healthy === false || upstream.failures > 0
   return backends.flatMap(({ name, upstreams }) =>
@@ -141,7 +141,7 @@ function segmentFindings(samples: readonly Sample[]): Finding[] {
 
 const dayMs = 86_400_000
 
-/** Shadow mode is a time of trial: whoever left it on has the costs of a cache without its use. */
+/** Shadow mode is a trial: left on, it has the costs of a cache without its use. */
 function modeFindings(backends: readonly ShadowBackend[], now: number): Finding[] {
   return backends.flatMap(({ backend, mode, since, verdict }) => {
     const about = found(`mode ${backend}`)

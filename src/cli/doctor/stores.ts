@@ -1,4 +1,4 @@
-/** Does memory suffice, and what does each kind of store say about those that are used? */
+/** Checks that memory suffices, and runs the checks of each kind of store in use. */
 import { totalmem } from 'node:os'
 import type { Config } from '../../config/schema.ts'
 import { formatSize } from '../../config/units.ts'
@@ -18,13 +18,13 @@ export async function checkStores(config: Config, clock: Clock): Promise<Finding
   return findings
 }
 
-/** What this process may use: that of its container, or that of the machine. */
+/** The memory limit of this process: that of its container, or that of the machine. */
 function availableMemory(): number {
   const constrained = process.constrainedMemory()
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
 }
 
-/** Beside what the limit covers, Node and the garbage between two collections take their part. */
+/** Besides the memory under the limit, Node and the garbage between two collections need some. */
 const largestShare = 0.7
 
 export function memoryFinding(limit: number, available: number): Finding {

@@ -1,4 +1,6 @@
-/** What the traffic of a proxy suggests: hit share, bypasses, dashboards off the grid, answers that nobody shares. */
+/**
+ * Suggestions from the traffic of a proxy: hit share, bypasses, dashboards off the grid, answers that are not shared.
+ */
 import { bypassReasons } from '../../backends/kinds.ts'
 import { type Finding, found } from '../../core/finding.ts'
 import { stars } from '../../core/secrets.ts'
@@ -7,7 +9,7 @@ import { counted, percent, shorten } from '../text.ts'
 import type { TopShape } from '../top-text.ts'
 import type { Sample } from './samples.ts'
 
-/** With fewer queries a share says nothing. */
+/** With fewer queries a share has no meaning. */
 const fewestQueries = 50
 const lowHitShare = 0.3
 const highBypassShare = 0.1
@@ -75,7 +77,7 @@ interface Twins {
 
 const severalPhases = 4
 const severalIdentities = 3
-/** Nobody has so many tenants: a header that counts changes with every session or request. */
+/** No deployment has so many tenants: an identity header changes with every session or request. */
 const tooManyIdentities = 100
 
 /** Keys that agree in everything but the phase: a dashboard whose windows begin anywhere. */
@@ -94,7 +96,7 @@ export function phaseFindings(rows: readonly TopShape[]): Finding[] {
   return [about.warn(sentence, remedy)]
 }
 
-/** Keys that agree in everything, the phase too: what is left to differ is who asks. */
+/** Keys that agree in everything, the phase too: only the identity differs. */
 export function identityFindings(rows: readonly TopShape[]): Finding[] {
   const grid = (row: TopShape) => [row.backend, tokenless(row), row.stepMs, row.phaseMs ?? 0, row.calendar]
   const worst = twinsOf(rows, grid, (row) => row.key).find(({ count }) => count >= severalIdentities)
@@ -116,7 +118,9 @@ const tokenless = ({ shape }: TopShape): string => shape.replaceAll(/\*{3}[\w-]{
 
 const textOf = ({ row }: Twins): string => shorten(shapeText(row.shape), shownText)
 
-/** Questions that agree in `same` and differ in `different`, those in most keys first. What was not planned has no key. */
+/**
+ * Shapes that agree in `same` and differ in `different`, the ones in most keys first. An unplanned request has no key.
+ */
 function twinsOf(
   rows: readonly TopShape[],
   same: (row: TopShape) => readonly unknown[],

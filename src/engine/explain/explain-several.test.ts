@@ -1,4 +1,4 @@
-/** What is explained where requests have several ranges, or ask for parts of buckets. */
+/** Explanations of requests with several ranges, or with parts of buckets. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minuteMs, type RigOptions } from '../../testing/engine-rig.ts'
@@ -109,7 +109,7 @@ test('a plan without edges has none in its explanation', async () => {
   assert.equal((await rig.explainRanges([[10, 12]])).edges, undefined)
 })
 
-/** What is explained is what then happens. */
+/** The explanation equals the outcome. */
 async function walk(seed: number): Promise<void> {
   const random = seededRandom(seed)
   const rig = await newRig({ patienceMs: { slow: 60_000, down: 60_000 }, refreshesAhead: false })

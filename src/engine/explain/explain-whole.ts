@@ -1,4 +1,4 @@
-/** What would be done with a request whose answer is kept as a whole, and why; nothing of it is done. */
+/** Explains the decision about a request whose answer is cached as a whole, without any effect. */
 import type { EpochMs } from '../../core/clock.ts'
 import type { LookedWhole, WholeCache } from '../objects/whole-cache.ts'
 import { missReason, type WholeRequest } from '../objects/whole-request.ts'

@@ -230,7 +230,7 @@ test('durations are short', () => {
   ])
 })
 
-/** What is explained is what then happens: outcome, reason and the number of buckets asked for. */
+/** The explanation equals the outcome: outcome, reason and the number of fetched buckets. */
 async function walk(seed: number, policy = ladder()): Promise<void> {
   const random = seededRandom(seed)
   const rig = await newRig({ patienceMs: { slow: 60_000, down: 60_000 }, refreshesAhead: false })

@@ -1,6 +1,6 @@
 /**
- * What would be done with a planned request at this moment, and why; nothing of it is done: no fetch, no write, no
- * change in the order of use. It goes the way of interval-cache.ts, through the same functions.
+ * Explains the decision about a planned request at this moment, without any effect: no fetch, no write, no change in
+ * the order of use. It follows the path of interval-cache.ts, through the same functions.
  */
 
 import type { Bypass, Plan } from '../../backends/backend.ts'
@@ -56,11 +56,11 @@ export interface ExplainedRun extends ExplainedInterval {
   readonly ttlLeftMs?: Spread
   /** Why stored buckets are absent or stale before their time. */
   readonly mark?: { readonly kind: MarkKind; readonly at: EpochMs }
-  /** Past their TTLs, and fresh because a witness says that they have not changed. */
+  /** Past their TTLs, and fresh because a witness states that they have not changed. */
   readonly vouched?: true
 }
 
-/** What was said about the window since; what was fetched at or before `at` is meant. */
+/** A mark on the window; it concerns buckets fetched at or before `at`. */
 export interface ExplainedMark extends ExplainedInterval {
   readonly kind: MarkKind
   readonly at: EpochMs
@@ -75,7 +75,7 @@ export interface ExplainedTtl extends ExplainedInterval {
 }
 
 export interface Explanation {
-  /** What the outcome would be, if the database answers. */
+  /** The outcome, if the database answers. */
   readonly outcome: Outcome
   readonly reason?: string
   readonly detail?: string
@@ -87,13 +87,13 @@ export interface Explanation {
   readonly policy?: string
   /** The name of the rule that makes an exception of the request. */
   readonly rule?: string
-  /** From the first to the last bucket, and how many are asked for. */
+  /** From the first to the last bucket, and the number of requested ones. */
   readonly window?: ExplainedInterval
-  /** The buckets that are asked for as a whole, in runs of one state, in time order. */
+  /** The whole requested buckets, in runs of one state, in time order. */
   readonly runs?: readonly ExplainedRun[]
   /** How many there are beyond those listed. */
   readonly moreRuns?: number
-  /** The buckets of which only a part is asked for: never stored. */
+  /** The partially requested buckets: never stored. */
   readonly edges?: readonly ExplainedInterval[]
   /** Purges and changes in force over the window, the latest first. */
   readonly marks?: readonly ExplainedMark[]
@@ -214,7 +214,7 @@ class Explainer {
     return { ...miss, ...seen, ...filling, sentence }
   }
 
-  /** How many buckets are asked for in part. */
+  /** The number of partially requested buckets. */
   get #parts(): number {
     return countOf(this.#request.plan.edges?.buckets ?? nothing)
   }

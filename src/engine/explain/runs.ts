@@ -1,4 +1,4 @@
-/** What is said about runs of buckets: how old they are, how long they are still believed, which TTLs they would get. */
+/** The description of runs of buckets: their age, their remaining freshness, and the TTLs of a fetch now. */
 import type { EpochMs } from '../../core/clock.ts'
 import type { CoverageRun } from '../../core/coverage-runs.ts'
 import { expiryOf } from '../../core/expiry.ts'

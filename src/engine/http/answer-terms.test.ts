@@ -170,7 +170,7 @@ test('a header of many thousand characters is read in no time', () => {
   }
 })
 
-/** A second, plainer reading of the RFC, for headers made of what the generator below knows. */
+/** A second, plainer reading of the RFC, for the headers of the generator below. */
 interface Said {
   readonly directives: readonly { readonly name: string; readonly value?: number }[]
   readonly vary: readonly string[]
@@ -185,7 +185,7 @@ function permitted({ directives, vary, age = 0, asker }: Said): boolean {
   if (has('no-cache') || has('no-store') || has('no-transform')) return false
   // §5.2.2.7: only a partition of one account is a private cache.
   if (has('private') && asker !== anna) return false
-  // §4.1: what selects the answer must be in the key.
+  // §4.1: headers that select the answer must be in the key.
   const inKey = ['accept-encoding', 'origin', 'authorization', 'cookie']
   if (!vary.every((name) => inKey.includes(name))) return false
   // §4.2.1: contradicting lifetimes make it stale; s-maxage comes before max-age.

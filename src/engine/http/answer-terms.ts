@@ -1,6 +1,7 @@
 /**
- * What the database's answer permits (RFC 9111 §3, §4.1, §5.2.2): whether it may be stored and given to other requests, and
- * for how long. Fails closed: what cannot be read is not stored. The exceptions are listed in docs/reference/headers.md.
+ * The permissions of the database's answer (RFC 9111 §3, §4.1, §5.2.2): whether it may be stored and served to other
+ * requests, and for how long. Fails closed: an answer with unreadable headers is not stored. The exceptions are listed
+ * in docs/reference/headers.md.
  */
 import type { HeaderList } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
@@ -9,7 +10,7 @@ import { headerOf } from '../../core/headers.ts'
 import { type Limits, noLimits } from '../../core/lifetime.ts'
 import { type Identity, isKeyed, isPersonal } from './identity.ts'
 
-/** Who asked, and with whom they share a key. */
+/** The identity of the request, and the requests that share its key. */
 export interface Asker {
   /** Of the request, names in lower case. */
   readonly headers: HeaderList
@@ -26,11 +27,11 @@ export interface AnswerTerms {
 
 export interface Forbidden {
   readonly reason: UnstoredReason
-  /** For people: the headers that say so. */
+  /** For people: the headers that decided. */
   readonly detail: string
 }
 
-/** `fetchedAt`: when the database was asked. */
+/** `fetchedAt`: when the query was sent. */
 export function termsOf(headers: HeaderList, asker: Asker, fetchedAt: EpochMs): AnswerTerms {
   const directives = readDirectives(headerOf(headers, 'cache-control') ?? '')
   if (directives === undefined) return forbidden('malformed_cache_headers', headers, ['Cache-Control'])
@@ -81,10 +82,10 @@ function lifetimeTerms(directives: Directives, headers: HeaderList, fetchedAt: E
   return forbidden(reason, headers, ['Cache-Control', 'Age', 'Expires', 'Pragma'])
 }
 
-/** Of a shared cache, s-maxage demands what proxy-revalidate does (§5.2.2.10). */
+/** For a shared cache, s-maxage has the effect of proxy-revalidate (§5.2.2.10). */
 const strictDirectives = ['must-revalidate', 'proxy-revalidate', 's-maxage']
 
-/** In whole seconds; NaN where it cannot be read, undefined where the database says nothing about it. */
+/** In whole seconds; NaN where it cannot be read, undefined where the database sent none. */
 function explicitLifetime(
   directives: Directives,
   headers: HeaderList,
@@ -108,7 +109,7 @@ function secondsIn(values: readonly string[] | undefined): number | undefined {
   return values.every((value) => value === first && /^\d+$/.test(value)) ? Number(first) : Number.NaN
 }
 
-/** By the database's own clock where it tells it; an unreadable date is one in the past (§5.3). */
+/** By the database's own clock where it sends Date; an unreadable date is one in the past (§5.3). */
 function untilExpiry(expires: string, headers: HeaderList, fetchedAt: EpochMs): number {
   const date = readDate(headerOf(headers, 'date') ?? '') ?? fetchedAt
   const at = readDate(expires)

@@ -10,7 +10,7 @@ export interface RequestDemands extends Demands {
 
 const nothing: RequestDemands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false, noStore: false }
 
-/** Reading a megabyte of directives takes a second. Nobody has that much to say, and whoever does is forwarded. */
+/** Reading a megabyte of directives takes a second. No real client sends that much; such a request is forwarded. */
 const longestRead = 4096
 
 export function readDemands(headers: HeaderList, now: EpochMs): RequestDemands {

@@ -1,7 +1,7 @@
 /**
- * Finds out what really answers behind the database's API. Asked at the start and then, in the background of
- * requests, again: quickly while it is unknown, now and then once it is known. A client's own credentials are used,
- * because the server may tell nothing to anybody else.
+ * Detects which server answers behind the database's API. It is queried at the start and then again, in the background
+ * of requests: often while it is unknown, now and then once it is known. A client's own credentials are used, because
+ * the server may refuse other requests.
  */
 import type { Flavour, FlavourProbe, HeaderList } from '../../backends/backend.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
@@ -10,7 +10,7 @@ import type { Upstream } from '../ports.ts'
 
 const retryAfterMs = 1_000
 const recheckAfterMs = 60_000
-/** A database that takes longer is asked again later; nobody waits for it. */
+/** A slower database is queried again later; no request waits for it. */
 const patienceMs = 5_000
 const maxBytes = 64 * 1024
 
@@ -23,7 +23,7 @@ export class FlavourWatch {
   #hasAnswered = false
   /** Called when the database turns out to be another thing than was known. */
   onChange: (flavour: Flavour) => void = () => {}
-  /** Called after each check of a known database: with what came instead of an answer, or undefined. */
+  /** Called after each check of a known database: with a description of an unexpected response, or undefined. */
   onRecheck: (instead: string | undefined) => void = () => {}
 
   constructor(probe: FlavourProbe, upstream: Upstream, clock: Clock) {
@@ -41,21 +41,21 @@ export class FlavourWatch {
     return this.#hasAnswered
   }
 
-  /** What another thread has found out. */
+  /** The detection of another thread. */
   adopt(flavour: Flavour): void {
     this.#flavour = flavour
     this.#askedAt = this.#clock.now()
     if (flavour.silence === undefined) this.#hasAnswered = true
   }
 
-  /** What is known now; asks again in the background when that is due. */
+  /** The current knowledge; starts a query in the background when that is due. */
   noteRequest(headers: HeaderList): Flavour {
     const due = this.#flavour.isKnown ? recheckAfterMs : retryAfterMs
     if (this.#clock.now() - this.#askedAt >= due) void this.ask(headers)
     return this.#flavour
   }
 
-  /** A database that cannot be asked keeps the flavour it was last known to have. */
+  /** A database that cannot be queried keeps its last known flavour. */
   ask(headers: HeaderList): Promise<void> {
     this.#askedAt = this.#clock.now()
     const body: Buffer[] = []
@@ -97,7 +97,7 @@ export class FlavourWatch {
     })
   }
 
-  /** A login page, a redirect or an error is about one client or one moment: what is known stays known. */
+  /** A login page, a redirect or an error concerns one client or one moment: the known flavour stays. */
   #read(status: number, body: string): void {
     const found = this.#probe.read(status, body)
     const isAnswer = status === 200 && found.isUnreadable !== true

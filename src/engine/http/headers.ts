@@ -1,4 +1,4 @@
-/** Headers of requests and responses: what is passed on, what is added, and how a decision is shown. */
+/** Headers of requests and responses: forwarding, additions, and the rendering of a decision. */
 import type { HeaderList } from '../../backends/backend.ts'
 import type { Decision } from '../../core/decision.ts'
 import { headerOf } from '../../core/headers.ts'
@@ -17,7 +17,7 @@ const hopByHop = new Set([
   'upgrade',
 ])
 
-/** All headers but those of the connection, those that it names, and `dropped` (lower case). */
+/** All headers but the hop-by-hop headers, the ones named by Connection, and `dropped` (lower case). */
 export function endToEnd(headers: HeaderList, dropped: ReadonlySet<string> = none): string[] {
   const listed = namedByConnection(headers)
   const kept: string[] = []
@@ -31,7 +31,7 @@ export function endToEnd(headers: HeaderList, dropped: ReadonlySet<string> = non
 
 /**
  * The same of a request, with names in lower case. Proxy-Authorization stays: it is not sent to the database (see
- * `endToEnd`), but it says who is asking.
+ * `endToEnd`), but it identifies the client.
  */
 export function requestHeaders(raw: HeaderList): HeaderList {
   const listed = namedByConnection(raw)
@@ -68,7 +68,9 @@ export const conditionalHeaders: ReadonlySet<string> = new Set([
 /** About the body as the database sent it: ours is decoded, and may be of another length. */
 export const bodyHeaders: ReadonlySet<string> = new Set(['content-length', 'content-encoding'])
 
-/** Age, where the response does not say it already, and Cache-Status, which is not about answers that no cache has part in. */
+/**
+ * Age, where the response does not have it already, and Cache-Status, except for answers in which no cache has a part.
+ */
 export function decisionHeaders(decision: Decision, given: HeaderList): string[] {
   const list: string[] = []
   if (decision.ageSeconds !== undefined && headerOf(given, 'age') === undefined) {
@@ -78,7 +80,7 @@ export function decisionHeaders(decision: Decision, given: HeaderList): string[]
   return list
 }
 
-/** The request was answered 429 before the cache was asked for anything that it could serve. */
+/** The request was answered 429 before the cache could serve anything. */
 const isOverQuota = ({ outcome, reason }: Decision): boolean =>
   outcome === 'refused' && (reason === 'over_quota' || reason === 'quota_never')
 

@@ -1,12 +1,12 @@
 /**
- * Which request headers say who is asking. `*` stands for any characters, `_` is read as `-`. The patterns are wide on
- * purpose: a header that is caught without need costs a hit, one that is missed shows one client another's data.
- * docs/reference/headers.md is generated from these lists.
+ * The request headers that identify the client. `*` stands for any characters, `_` is read as `-`. The patterns are
+ * wide on purpose: a header that is matched without need costs a hit, one that is missed shows one client another's
+ * data. docs/reference/headers.md is generated from these lists.
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { type IsNamed, namedLike } from '../../core/name-pattern.ts'
 
-/** Which data is meant, whoever asks: a database that serves several tenants reads these. */
+/** The headers that select the data, for every client: a database that serves several tenants reads these. */
 export const tenantHeaders: readonly string[] = [
   '*tenant*',
   '*orgid*',
@@ -55,13 +55,13 @@ export const credentialHeaders: readonly string[] = [
 
 export const identityHeaders: readonly string[] = [...tenantHeaders, ...credentialHeaders]
 
-/** Caught by the patterns, and not about who is asking. */
+/** Matched by the patterns, although they do not identify the client. */
 export const notIdentityHeaders: readonly string[] = [
   // Of programs, hosts and browser gestures.
   '*user-agent*',
   '*authority*',
   'sec-fetch-user',
-  // The address of the client, which X-Forwarded-For tells too.
+  // The address of the client, which X-Forwarded-For has too.
   'remote-addr',
   'remote-host',
   'remote-ip',

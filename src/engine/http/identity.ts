@@ -1,12 +1,12 @@
 /**
- * The identity partition: who may share answers. By default a hash of everything in a request that says who is
- * asking; a backend whose answers do not depend on it can be shared.
+ * The identity partition: the requests that may share answers. By default a hash of everything in a request that
+ * identifies the client; a backend whose answers do not depend on it can be shared.
  */
 import { hash } from 'node:crypto'
 import type { HeaderList } from '../../backends/backend.ts'
 import { headerMatcher, identityHeaders, longestName, tenantHeaders } from './identity-headers.ts'
 
-/** Headers by which an authenticating proxy in front says who is asking. */
+/** Headers by which an authenticating proxy in front identifies the user. */
 export const userHeaders: readonly string[] = [
   'x-grafana-user',
   'x-auth-request-user',
@@ -17,9 +17,9 @@ export const userHeaders: readonly string[] = [
 ]
 
 /**
- * `separate`: equal credentials, cookies and tenants share. `shared`: everybody does. `headers`: those who agree in the
- * given ones. `user`: those whom a proxy in front calls by the same name, within a tenant; without such a header, as
- * `separate`.
+ * `separate`: requests with equal credentials, cookies and tenants share. `shared`: all do. `headers`: requests with
+ * equal values of the given headers. `user`: requests to which a proxy in front gives the same user name, within a
+ * tenant; without such a header, as `separate`.
  */
 export type Identity = 'separate' | 'shared' | 'user' | { readonly headers: readonly string[] }
 
@@ -29,9 +29,9 @@ const isUserOrTenant = headerMatcher([...userHeaders, ...tenantHeaders])
 const isNone = () => false
 
 /**
- * '' for requests that say nothing about who is asking. Answers vary by Origin whoever asks (CORS). Where other headers count
- * than usual, identities are apart from the usual ones: rules may lead to one shape by several ways, and what was stored for
- * nobody in particular must not be found by everybody.
+ * '' for requests without any identification. Answers vary by Origin for every client (CORS). Where other headers count
+ * than usual, identities are apart from the usual ones: several rules may lead to one shape, and an answer stored for
+ * an anonymous client must not be found by every client.
  */
 export function identityOf(headers: HeaderList, identity: Identity): string {
   const counts = countingHeaders(headers, identity)
@@ -59,7 +59,7 @@ function countingHeaders(headers: HeaderList, identity: Identity): (name: string
     : saysWho
 }
 
-/** Whether requests with the same partition agree in a header, because it is a part of what keeps partitions apart. */
+/** Whether requests with the same partition have equal values of a header, because it is part of the partition. */
 export const isKeyed = (name: string, headers: HeaderList, identity: Identity): boolean =>
   name === 'origin' || name.length > longestName || countingHeaders(headers, identity)(name)
 
@@ -79,7 +79,7 @@ export const personalHeaders: readonly string[] = [
 
 const personal = new Set(personalHeaders)
 
-/** Whether all requests of a partition come from one account: only they may share what is private. */
+/** Whether all requests of a partition come from one account: only they may share private answers. */
 export function isPersonal(headers: HeaderList, identity: Identity): boolean {
   const counts = countingHeaders(headers, identity)
   return headers.some((name, i) => i % 2 === 0 && personal.has(name) && counts(name) && headers[i + 1] !== '')

@@ -34,7 +34,7 @@ function newCorrections(question: Partial<typeof asked> = {}) {
   }
 }
 
-/** Minutes from old to young; `isChanged` is asked with how many minutes from the end each is. */
+/** Minutes from old to young; `isChanged` is called with the distance of each from the end, in minutes. */
 function refetchOf(at: number, count: number, isChanged: (fromEnd: number) => boolean): Refetch {
   const fromEnd = Float64Array.from({ length: count }, (_, i) => count - 1 - i)
   const oldAges = fromEnd.map((minutes) => hour + minutes * minute)

@@ -1,13 +1,15 @@
 /**
- * Corrections: a batch job or a backfill rewrites many settled buckets at once. That has nothing to do with their age, so it
- * must not teach the curve, which would ask for short TTLs until it has forgotten it. Instead all settled buckets of the
- * shape and of its data sources are marked as stale.
+ * Corrections: a batch job or a backfill rewrites many settled buckets at once. That has nothing to do with their age,
+ * so it must not teach the curve, which would give short TTLs until it has forgotten it. Instead all settled buckets of
+ * the shape and of its data sources are marked as stale.
  *
  * A sentinel finds a correction where half of four neighbours have changed. Any other refetch finds one where a long
- * part of its settled buckets was rewritten and another was not: data that has begun to change faster changes everywhere.
+ * part of its settled buckets was rewritten and another was not: data that has begun to change faster changes
+ * everywhere.
  *
- * A sentinel cannot tell a correction from such data. The refetch that its mark causes can: it teaches where hardly any part
- * of it was left alone. It also teaches where a sentinel finds changes again soon, because no correction is repeated so often.
+ * A sentinel cannot distinguish a correction from such data. The refetch that its mark causes can: it teaches where
+ * hardly any part of it was unchanged. It also teaches where a sentinel finds changes again soon, because no correction
+ * is repeated so often.
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { EpochMs } from '../../core/clock.ts'
@@ -30,10 +32,10 @@ const maxMarks = 100
 
 /** Neighbours that are judged together, and how many of them have changed where they were rewritten, or were left alone. */
 const block = { buckets: 24, rewritten: 10, calm: 1 }
-/** Shorter corrections cost less to learn from than to tell from late data. */
+/** Shorter corrections cost less to learn from than to distinguish from late data. */
 const minRewritten = 3
 const minCalm = 2
-/** Of fewer blocks it cannot be told whether they changed everywhere. */
+/** With fewer blocks it cannot be decided whether they changed everywhere. */
 const minBlocks = 8
 const maxCalmShare = 0.4
 
@@ -49,13 +51,16 @@ export class Corrections {
     this.#learning = learning
   }
 
-  /** Takes in what was seen: it teaches, unless it is a correction. `markedAt`: refetched because of one of these marks. */
+  /**
+   * Processes an observation: it teaches, unless it is a correction. `markedAt`: refetched because of one of these
+   * marks.
+   */
   observe(event: LearnedEvent, asked: Asked, markedAt?: EpochMs): void {
     if (event.kind === 'refetch' && this.#isCorrected(event, asked, markedAt)) return
     this.#learning.observe(event)
   }
 
-  /** Takes in what a sentinel revealed. */
+  /** Processes the result of a sentinel. */
   observeSentinel(refetch: Refetch, asked: Asked): void {
     const changed = countChanged(refetch)
     const isFound = changed >= Math.max(2, refetch.changed.length / 2)
@@ -64,7 +69,7 @@ export class Corrections {
     if (!isFound || since < regimeMs) this.#learning.observe(refetch)
   }
 
-  /** Whether what is refetched because of a mark that was made then is to be told. */
+  /** Whether refetches because of a mark that was made then are to be observed. */
   hasMarked(at: EpochMs): boolean {
     return this.#teaching.has(at)
   }

@@ -1,4 +1,4 @@
-/** How queries ended that no client waited for; those that were not sent, because others were under way, count nowhere. */
+/** The results of background queries; queries that were not sent, because others were in progress, are not counted. */
 export interface ProbeCounts {
   /** The fetched buckets equal the stored ones. */
   same: number
@@ -9,5 +9,5 @@ export interface ProbeCounts {
 
 export const noProbes: Readonly<ProbeCounts> = { same: 0, changed: 0, failed: 0 }
 
-/** By what they were sent for. */
+/** By their purpose. */
 export type BackgroundCounts = Readonly<Record<'sample' | 'sentinel' | 'refresh', Readonly<ProbeCounts>>>

@@ -45,7 +45,7 @@ export interface ListedEvidence {
   readonly leases: ReadonlyMap<string, EpochMs>
 }
 
-/** Half of what is learned about old buckets is forgotten in a day: after a week, a row has nothing to say. */
+/** Half of the evidence about old buckets is forgotten in a day: after a week, a row is worthless. */
 const keepMs = 7 * 86_400_000
 const schema = 1
 const rowKind = 'evidence'
@@ -64,7 +64,7 @@ export class EvidenceRows {
     this.#pk = `evidence#${options.backend}`
   }
 
-  /** True while no other process has the store open; false where that cannot be told. */
+  /** True while no other process has the store open; false where that is unknown. */
   get isAlone(): boolean {
     return this.#options.cells.isAlone?.() === true
   }
@@ -81,7 +81,7 @@ export class EvidenceRows {
     }
   }
 
-  /** Says until when the rows of this node are its own. Rejects where the store fails or is late. */
+  /** Publishes until when the rows of this node are its own. Rejects where the store fails or is late. */
   async lease(until: EpochMs): Promise<void> {
     const { cells, node } = this.#options
     const draft = { kind: leaseKind, clocks: { leaseUntil: until }, value: noBytes, attributes: { node } }
@@ -125,7 +125,7 @@ export class EvidenceRows {
     return current && evidenceIn(sk, current)
   }
 
-  /** Resolves to true for exactly one of those who try. Rejects where the store fails or is late. */
+  /** Resolves to true for exactly one of all callers. Rejects where the store fails or is late. */
   async remove({ sk, rev }: StoredEvidence): Promise<boolean> {
     return this.#options.cells.remove(this.#idOf(sk), unchangedSince(rev))
   }

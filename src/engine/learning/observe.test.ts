@@ -16,7 +16,7 @@ const policy = fixed(ttlMs, 600_000)
 interface ChangingRig {
   readonly rig: EngineRig
   readonly learner: RememberingLearner
-  /** Values by the start of their cell; 1 where nothing is said. */
+  /** Values by the start of their cell; 1 by default. */
   readonly values: Map<EpochMs, number | undefined>
 }
 

@@ -1,7 +1,8 @@
 /**
- * Observes whether buckets that were stored before have changed in an answer of the database. Old and new copies are compared just before
- * the new ones are written, because nothing else sees both. This folder holds the engine's part of learned TTLs: it observes
- * refetches, refreshes settled buckets before they lapse, and re-asks samples; ttl/learned computes TTLs from it.
+ * Observes whether buckets that were stored before have changed in an answer of the database. Old and new copies are
+ * compared just before the new ones are written, because nothing else sees both. This folder holds the engine's part of
+ * learned TTLs: it observes refetches, refreshes settled buckets before they lapse, and fetches samples again;
+ * ttl/learned computes TTLs from it.
  *
  * Only whole buckets that are written back are observed. Trailing empty buckets that are not settled are not stored, so
  * they are not observed either.
@@ -54,9 +55,9 @@ export function observeRefetch(options: Options, trip: Observed, fetched: readon
 
 interface Context {
   readonly plan: Pick<Plan, 'grid' | 'sources'>
-  /** Buckets under a mark do not teach: somebody said that they had changed, and why is not a matter of age. */
+  /** Buckets under a mark do not teach: the mark reports a change, whose cause is not their age. */
   readonly marks: readonly BucketMark[]
-  /** But for marks that were made by whoever learns. */
+  /** Except marks that the learner itself made. */
   readonly isOwn: (mark: BucketMark) => boolean
 }
 

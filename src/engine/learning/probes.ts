@@ -1,9 +1,10 @@
 /**
- * Probes: buckets that a client was shown are asked for again right after the answer, in the background.
+ * Probes: buckets that were served to a client are fetched again right after the answer, in the background.
  *
- * A sample is one bucket, drawn uniformly from one age group of the answer, the groups in turn. It measures which share of
- * the buckets shown is out of date. So that every answer is as likely to be sampled as any other, the times between samples
- * are random, and of the answers after such a time the second is taken: the first is more likely one after a long pause.
+ * A sample is one bucket, drawn uniformly from one age group of the answer, the groups in turn. It measures which share
+ * of the served buckets is out of date. So that every answer is as likely to be sampled as any other, the times between
+ * samples are random, and of the answers after such a time the second is taken: the first is more likely one after a
+ * long pause.
  *
  * A sentinel is four settled neighbours, of one shape after the other. It finds corrections (corrections.ts).
  *
@@ -28,7 +29,7 @@ import { type ShownError, shownError } from './shown-error.ts'
 interface Shown {
   /** Of all buckets, in time order. */
   readonly panes: readonly Pane[]
-  /** Those that were fetched for this answer. */
+  /** The buckets that were fetched for this answer. */
   readonly fetched: Intervals
 }
 
@@ -52,7 +53,7 @@ export class Prober {
   #group = 0
   readonly #hadTurn = new Set<string>()
 
-  /** Without corrections nobody learns, and nothing is probed. */
+  /** Without corrections there is no learning, and nothing is probed. */
   constructor(
     options: IntervalCacheOptions,
     filler: Pick<GapFiller, 'inBackground'>,
@@ -173,7 +174,7 @@ export class Prober {
     return true
   }
 
-  /** Its first bucket is asked for alone: where that has not changed, the other ones hardly ever tell more. */
+  /** Its first bucket is fetched alone: where that has not changed, the others hardly ever have. */
   async #sendSentinel(trip: Trip, { from, to }: Interval): Promise<void> {
     const first = await this.#refetched(trip, { from, to: from + 1 })
     if (first === undefined) return
@@ -183,7 +184,7 @@ export class Prober {
     this.#corrections?.observeSentinel(others === undefined ? first : joined(first, others), trip)
   }
 
-  /** What the refetch of an interval revealed. */
+  /** The result of refetching an interval. */
   async #refetched(trip: Trip, interval: Interval): Promise<Refetch | undefined> {
     let revealed: Refetch | undefined
     const observe = (event: LearnedEvent): void => {

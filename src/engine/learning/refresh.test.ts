@@ -16,7 +16,7 @@ function newRig(options: RigOptions = {}): EngineRig {
 
 const window = 1440
 
-/** The last `window` minutes. Resolves to how many buckets the client's own flight asked for. */
+/** The last `window` minutes. Resolves to how many buckets the client's own flight fetched. */
 async function look(rig: EngineRig): Promise<number> {
   const until = rig instanceof RangesRig ? rig.openMinute + 1 : 0
   const served =
@@ -42,7 +42,7 @@ async function watch(rig: EngineRig, viewers: number, forMs: number): Promise<nu
   return most
 }
 
-/** The queries that asked for more than a tail. */
+/** The queries for more than a tail. */
 const wide = (rig: EngineRig): AskedQuery[] => rig.database.asked.filter(({ cells }) => cells > 60)
 
 /**

@@ -1,13 +1,13 @@
 /**
- * Settled buckets are refetched in the background shortly before they lapse, so that no client waits for a whole window. Only
- * requests cause it: a shape that nobody asks for is not refreshed.
+ * Settled buckets are refetched in the background shortly before they lapse, so that no client waits for a whole
+ * window. Only requests cause it: a shape without requests is not refreshed.
  *
- * A request starts the refresh where the buckets would lapse before the next request for the shape could be answered from
- * them: the usual time between two requests, and a head start of the usual fetch time, drawn once per answer (XFetch). The
- * draw spreads the refreshes of many nodes; within one node, flights and claims see to it that one is sent.
+ * A request starts the refresh where the buckets would lapse before the next request for the shape could be answered
+ * from them: the usual time between two requests, and a head start of the usual fetch time, drawn once per answer
+ * (XFetch). The draw spreads the refreshes of many nodes; within one node, flights and claims ensure that one is sent.
  *
- * Where buckets lapse on epochs, a copy that was fetched before the end of the epoch would lapse with it. The refresh is then
- * sent when the epoch ends, and clients that come at the same moment join it.
+ * Where buckets lapse on epochs, a copy that was fetched before the end of the epoch would lapse with it. The refresh
+ * is then sent when the epoch ends, and clients that come at the same moment join it.
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { EpochMs } from '../../core/clock.ts'
@@ -32,7 +32,10 @@ const maxAheadMs = 10 * 60_000
 const minTtlMs = 5 * 60_000
 /** The next request may come this much later than usual. */
 const lateness = 1.25
-/** Buckets that lapse within this part of their life are refreshed along with those that lapse now, but none within more than `maxShare`. */
+/**
+ * Buckets that lapse within this part of their life are refreshed together with the due ones, but none within more than
+ * `maxShare`.
+ */
 const alongShare = 0.05
 const maxShare = 0.25
 /** Where a query takes several intervals, fewer lapsing buckets are fetched with the tail at no cost worth mentioning. */
@@ -86,7 +89,7 @@ export class Refresher {
     } else {
       const spacingMs = now - traffic.lastAt
       traffic.lastAt = now
-      // A longer pause says nothing about how often the shape is asked for while somebody looks at it.
+      // A longer pause is ignored: it is not the request rate of a dashboard that is being viewed.
       if (spacingMs <= maxAheadMs / 2) {
         traffic.spacingMs += (spacingMs - traffic.spacingMs) * (traffic.spacingMs === 0 ? 1 : 0.2)
       }

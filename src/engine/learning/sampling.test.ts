@@ -1,4 +1,4 @@
-/** Buckets of shapes that were asked for lately are fetched twice, a given time apart. */
+/** Buckets of recently requested shapes are fetched twice, a given time apart. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { EngineRig, minuteMs } from '../../testing/engine-rig.ts'

@@ -1,7 +1,7 @@
 /**
- * Learning on demand: buckets of shapes that were asked for lately are fetched twice, a given time apart. Differences are
- * observed as with every fetch that lands. A shape can be fetched only with the headers of a client that asked for it, so
- * the last request of some shapes is kept for a while.
+ * Learning on demand: buckets of recently requested shapes are fetched twice, a given time apart. Differences are
+ * observed as with every fetch that lands. A shape can be fetched only with the headers of a client that requested it,
+ * so the last request of some shapes is kept for a while.
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -71,7 +71,7 @@ export class Sampling {
     this.#dropTimer = new SingleTimer(clock, () => this.#dropOld())
   }
 
-  /** A request is about to ask the database. */
+  /** A request is about to query the database. */
   note(trip: Trip): void {
     if (trip.learning === undefined) return
     this.#recent.set(trip.key, { trip: backgroundTrip(trip, trip.learning), at: this.#clock.elapsed() })

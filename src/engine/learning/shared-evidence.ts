@@ -1,11 +1,12 @@
 /**
- * Evidence of this node in step with the store: every few minutes the node reads what others have saved, adopts the evidence of
- * nodes that are gone, and saves its own. So what was learned outlives a restart, and all nodes that share a store learn from each
- * other.
+ * Evidence of this node in step with the store: every few minutes the node reads the evidence of others, adopts the
+ * evidence of dead nodes, and saves its own. So learned rates survive a restart, and all nodes that share a store learn
+ * from each other.
  *
- * Every observation counts once. Until a row of a node that is gone has been adopted it counts as that of another node, and
- * only the node that has removed it adopts it. A node that could not reach the store for longer than its lease gives up what
- * others have adopted meanwhile. Where the store fails, everything stays in memory and the next round tries again.
+ * Every observation counts once. Until a row of a dead node has been adopted it counts as that of another node, and
+ * only the node that has removed it adopts it. A node that could not reach the store for longer than its lease drops
+ * the evidence that others have adopted meanwhile. Where the store fails, everything stays in memory and the next round
+ * tries again.
  */
 import type { Clock, EpochMs, Timer } from '../../core/clock.ts'
 import { inTime } from '../../core/deadline.ts'
@@ -45,7 +46,10 @@ const maxSaved = { shape: 128, source: 64, backend: 1, staleness: 1 } as const s
   EvidenceRow['level'],
   number
 >
-/** Readers let sums decay by themselves: a write is for what was observed, or for what an alarm has made the learner forget. */
+/**
+ * Readers let sums decay by themselves: a write is for new observations, or for evidence that an alarm has made the
+ * learner forget.
+ */
 const worthwhile = { rise: 1.02, fall: 0.8 } as const
 /** Where observations only make up for the decay, rows are written after this long. */
 const refreshMs = 30 * 60_000
@@ -83,7 +87,7 @@ export class SharedEvidence {
     await reading.catch(() => {})
   }
 
-  /** Saves what was learned since the last round, and leaves the rows to others, or to this node after a restart. */
+  /** Saves the evidence since the last round, and leaves the rows to others, or to this node after a restart. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timer?.cancel()

@@ -1,4 +1,4 @@
-/** How far what a client was shown of a bucket is off from what the database says. */
+/** How far a served bucket deviates from the database's current value. */
 import type { Pane } from '../../core/pane.ts'
 import { PanePair } from '../shadow/cells.ts'
 

@@ -71,13 +71,15 @@ async function publish(
   return 'failed'
 }
 
-/** Versions that no row names any more. What cannot be removed now is collected by its own clock. */
+/** Versions that no row names any more. A version that cannot be removed now is collected by its own clock. */
 function droppedBetween(before: Meta | undefined, after: Omit<Meta, 'rev'>): readonly Version[] {
   const kept = new Set([after.current, ...after.previous].map(({ id }) => id))
   return before === undefined ? [] : [before.current, ...before.previous].filter(({ id }) => !kept.has(id))
 }
 
-/** Which knows of later invalidations is newer, whatever the clocks say; so is what was put back meanwhile. */
+/**
+ * A version that knows of later invalidations is newer, whatever the clocks are; so is one that was restored meanwhile.
+ */
 function isNewer(stored: Version, mine: Version, now: EpochMs): boolean {
   if (mine.generation > stored.generation) return false
   if (stored.restoredAt !== undefined && stored.generation > mine.generation) return true

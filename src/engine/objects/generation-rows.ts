@@ -10,7 +10,7 @@ export interface Generation {
   readonly at: EpochMs
 }
 
-/** What a tenant's rows said at one moment. */
+/** The content of a tenant's rows at one moment. */
 export interface Listed {
   /** Names that moment: it is another after every change. */
   readonly head: EpochMs
@@ -25,7 +25,7 @@ export interface Saved extends Generation {
 const headSk = 'HEAD'
 /** Nodes that invalidate at the same instant change the same head. */
 const maxAttempts = 8
-/** What one publish takes, with room for the row that replaces them. */
+/** The limit of one publish, with room for the row that replaces them. */
 const maxRemoved = 90
 const day = 86_400_000
 
@@ -66,8 +66,8 @@ export class GenerationRows {
   }
 
   /**
-   * One row for the whole tenant in the place of many. The head stays: who has not seen these rows yet has not seen its
-   * instant either, and finds the new row instead.
+   * Replaces many rows by one for the whole tenant. The head stays: a reader that has not seen these rows yet has not
+   * seen its instant either, and finds the new row instead.
    */
   async fold(tenant: string, everything: Generation, sks: readonly string[]): Promise<void> {
     const pk = generationsPk(tenant)

@@ -23,7 +23,7 @@ interface TenantGenerations {
   readonly rows: Map<string, EpochMs>
   /** The head up to which the rows of the store are known. */
   listed: EpochMs
-  /** What could not be stored yet. */
+  /** Invalidations that could not be stored yet. */
   readonly unsaved: Set<string>
   /** On the scale of `Clock.elapsed`. */
   lookedAt: number
@@ -57,7 +57,10 @@ export class Generations {
     return this.#tenants.get(tenant)?.newest ?? this.#forgotten
   }
 
-  /** What a render that begins now knows of: every invalidation after that has a later instant, whatever the clocks say. */
+  /**
+   * The generation known to a render that begins now: every later invalidation has a later instant, whatever the clocks
+   * are.
+   */
   generation(tenant: string): EpochMs {
     const known = this.#tenants.get(tenant)
     const knowsAll = this.#rows === undefined || (known?.unsaved.size ?? 0) > 0
@@ -72,11 +75,11 @@ export class Generations {
     const rows = this.#tenants.get(tenant)?.rows
     const names = [everythingSk, keySk(keyHash), ...tagHashes.map(tagSk)]
     const at = rows === undefined ? newest : Math.max(...names.map((sk) => rows.get(sk) ?? never))
-    // What the render did not know of may have happened during it: its clock may be ahead of the other's.
+    // An invalidation unknown to the render may have happened during it: its clock may be ahead of the other's.
     return at > generation && at >= generatedAt - maxSkewMs ? at : undefined
   }
 
-  /** `soon`: worth a look that nobody waits for. `overdue`: nothing is known for certain without one. */
+  /** `soon`: worth a read in the background. `overdue`: the state is uncertain without a read. */
   dueFor(tenant: string): 'no' | 'soon' | 'overdue' {
     if (this.#rows === undefined) return 'no'
     const known = this.#tenants.get(tenant)
@@ -86,7 +89,7 @@ export class Generations {
     return passed >= noticeMs ? 'overdue' : passed >= noticeMs / 2 ? 'soon' : 'no'
   }
 
-  /** Looks for invalidations by other nodes. Never rejects: what is known stays known while the store fails. */
+  /** Looks for invalidations by other nodes. Never rejects: known invalidations stay while the store fails. */
   async look(tenant: string): Promise<void> {
     const known = this.#of(tenant)
     known.look ??= this.#lookUp(tenant, known).finally(() => {
@@ -95,7 +98,7 @@ export class Generations {
     await known.look
   }
 
-  /** Invalidates in this process at once. Rejects where others cannot be told; that is tried again with the next look. */
+  /** Invalidates in this process at once. Rejects where the store cannot be written; the next read retries. */
   async invalidate(tenant: string, sk: string): Promise<EpochMs> {
     const known = this.#of(tenant)
     const at = Math.max(this.#options.clock.now(), known.newest + 1)

@@ -60,7 +60,7 @@ export class HeldTarget implements StreamTarget {
     if (this.#hasBegun) this.#target.abort()
   }
 
-  /** The client is given what has come, and what comes. Does nothing before a response has begun. */
+  /** Passes the buffered and all later bytes to the client. Does nothing before a response has begun. */
   release(): void {
     if (this.#hasBegun || this.#head === undefined) return
     this.#hasBegun = true

@@ -2,7 +2,7 @@
 import type { HeaderList } from '../../backends/backend.ts'
 import { headerOf } from '../../core/headers.ts'
 
-/** What a 304 carries: what would change how the client's copy is used, and nothing that describes the body. */
+/** The headers of a 304: headers that affect the use of the client's copy, and none that describe the body. */
 const notModifiedNames: ReadonlySet<string> = new Set([
   'cache-control',
   'content-location',
@@ -15,7 +15,7 @@ const notModifiedNames: ReadonlySet<string> = new Set([
 /** Entity tags and the commas between them; a list that is anything else names nothing. */
 const tag = /[ \t]*(?:(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")[ \t]*)?(?:,|$)/y
 
-/** Whether the client of a GET or HEAD has this body already. Weak comparison: `W/` says nothing here. */
+/** Whether the client of a GET or HEAD has this body already. Weak comparison: `W/` is ignored. */
 export function isNotModified(request: HeaderList, etag: string): boolean {
   const given = headerOf(request, 'if-none-match')?.trim()
   if (given === undefined || given === '') return false

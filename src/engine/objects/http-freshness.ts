@@ -1,7 +1,7 @@
 /**
- * What a response permits of an object (RFC 9111, 5861, 9213): whether it may be stored, and under which terms. The rules
- * for storing are those of all answers (answer-terms.ts). A response can shorten the terms of the cache and never lengthen
- * them.
+ * The permissions of a response for an object (RFC 9111, 5861, 9213): whether it may be stored, and under which terms.
+ * The rules for storing are those of all answers (answer-terms.ts). A response can shorten the terms of the cache and
+ * never lengthen them.
  */
 import type { HeaderList } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
@@ -26,7 +26,7 @@ export interface ResponseContext {
   readonly asker: Asker
   /** Taken before the request was sent, so that the time the response took counts as age (RFC 9111 §4.2.3). */
   readonly generatedAt: EpochMs
-  /** What the cache would do with a response that says nothing. */
+  /** The terms for a response without caching headers. */
   readonly terms: ObjectTerms
 }
 
@@ -41,7 +41,7 @@ export function responseTerms(given: HeaderList, context: ResponseContext): Resp
   )
   const isNamed = limits.mustRevalidate || [limits.seconds, whileRevalidate, ifError].some(Number.isFinite)
   if (!isNamed) return { terms, isNamed }
-  // must-revalidate, proxy-revalidate and s-maxage forbid every use of what is not fresh (RFC 9111 §4.2.4).
+  // must-revalidate, proxy-revalidate and s-maxage forbid every use of a stale response (RFC 9111 §4.2.4).
   const most = limits.mustRevalidate ? 0 : Number.POSITIVE_INFINITY
   const { staleWhileRevalidateSeconds = 0, staleIfErrorSeconds = 0 } = terms
   return {
@@ -61,7 +61,7 @@ function secondsOf(directives: Directives | undefined, name: string): number | u
   return value === undefined ? undefined : /^\d+$/.test(value) ? Number(value) : 0
 }
 
-/** The age of a reused response in whole seconds: since it was asked for, and before, where other caches had it. */
+/** The age of a reused response in whole seconds: since it was requested, plus its age in other caches before. */
 export function ageSeconds(generatedAt: EpochMs, headers: HeaderList, now: EpochMs): number {
   const before = ageOf(headers)
   return Math.max(0, Math.floor((now - generatedAt) / 1000)) + (Number.isNaN(before) ? 0 : before)
@@ -96,7 +96,7 @@ function membersOf(text: string): ReadonlyMap<string, string> | undefined {
   return members
 }
 
-/** What belongs to one response only, and must not be given to other requests. */
+/** Headers that belong to one response only, and must not be sent to other requests. */
 const perResponse: ReadonlySet<string> = new Set([
   'set-cookie',
   'retry-after',

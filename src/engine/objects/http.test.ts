@@ -1,4 +1,4 @@
-/** What responses permit, how conditional requests are answered, and what clients are told. */
+/** Permissions of responses, conditional requests, and the headers that clients get. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isNotModified, notModifiedHeaders } from './http-conditional.ts'

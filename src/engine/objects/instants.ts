@@ -23,14 +23,14 @@ import {
   type WholeTrip,
 } from './whole-request.ts'
 
-/** How the database is asked. */
+/** How the database is queried. */
 export interface InstantFetching {
   fetch(asked: Asked): WholeFetch
   patienceMs(): number
 }
 
 interface StoredInstant {
-  /** What it was evaluated at. */
+  /** Its evaluation time. */
   readonly at: EpochMs
   readonly generatedAt: EpochMs
   readonly body: Buffer
@@ -78,7 +78,7 @@ export class Instants {
     return this.#last.get(key)
   }
 
-  /** Never an answer for a later time than the asked one. */
+  /** Never an answer for a later time than the requested one. */
   #stands({ request, demands }: WholeTrip, stored: StoredInstant, at: EpochMs): boolean {
     const { withinMs, terms } = request
     const ageMs = this.#options.clock.now() - stored.generatedAt
@@ -131,7 +131,7 @@ export class Instants {
     const size = sizeOf({ body })
     if (size > budget.limit * share) return
     this.#last.delete(key)
-    // Never at the cost of buckets: an instant query is asked again anyway.
+    // Never at the cost of buckets: an instant query is repeated anyway.
     if (budget.used + size > budget.limit || !budget.reserve(size)) return
     this.#last.set(key, {
       ...{ at, generatedAt, body },
@@ -174,7 +174,7 @@ export class Instants {
     }
     if (result.kind === 'refused') return refusedAnswer(decision, result.response)
     if (result.kind === 'unusable') return { kind: 'forward', reason: result.reason, detail: result.detail }
-    // Whoever asked has left: this request asks itself.
+    // The client of that flight has disconnected: this request queries the database itself.
     if (result.kind === 'abandoned') return this.serve(trip, at)
     const stored = this.#fallback(trip, at)
     return stored === undefined ? brokenAnswer(decision, result) : this.#stale(trip, stored, result)
@@ -200,7 +200,9 @@ export class Instants {
     return { kind: 'response', response: { status: 200, headers, body } }
   }
 
-  /** What may be served where the database fails: not evaluated too long before the asked time, and never after it. */
+  /**
+   * The answer to serve where the database fails: not evaluated too long before the requested time, and never after it.
+   */
   #fallback({ key, request, demands }: WholeTrip, at: EpochMs): StoredInstant | undefined {
     const stored = this.#last.use(key)
     if (stored === undefined || stored.generatedAt < demands.usableFrom || stored.mustRevalidate)
@@ -226,7 +228,7 @@ export class Instants {
 interface Taken {
   readonly flight: InstantFlight
   readonly isJoined: boolean
-  /** The asked time. */
+  /** The requested time. */
   readonly at: EpochMs
 }
 

@@ -1,4 +1,4 @@
-/** Reading an object from the store, once for all who ask for it at the same time. */
+/** Reads an object from the store, once for all concurrent requests. */
 import type { Clock } from '../../core/clock.ts'
 import type { Generations } from './generations.ts'
 import type { NearObjects, StoredObject } from './near-objects.ts'
@@ -16,7 +16,7 @@ export interface LookupOptions {
 export interface Looked {
   /** The newest that is known, fresh or not. */
   readonly object: StoredObject | undefined
-  /** What the store has, see `stateOf`; undefined where it could not be read. */
+  /** The state in the store, see `stateOf`; undefined where it could not be read. */
   readonly known: string | undefined
   /** Why it could not be read. */
   readonly failure?: unknown
@@ -30,7 +30,7 @@ export class Lookups {
     this.#options = options
   }
 
-  /** Never rejects: while the store fails, what this process holds is all that is known. */
+  /** Never rejects: while the store fails, only the objects of this process are known. */
   lookUp(name: ObjectName): Promise<Looked> {
     const underWay = this.#underWay.get(name.pk)
     if (underWay !== undefined) return underWay
@@ -47,7 +47,7 @@ export class Lookups {
     const look = generations.dueFor(name.tenant) === 'no' ? undefined : generations.look(name.tenant)
     const meta = await rows.read(name.pk, clock.now())
     await look
-    // A row that is gone proves nothing: what this process holds has clocks of its own.
+    // A missing row proves nothing: the copy of this process has clocks of its own.
     if (meta === undefined) return { object: this.#held(name), known: '' }
     const { current } = meta
     const held = this.#held(name)

@@ -1,7 +1,7 @@
 /**
- * Lists are asked for between bounds that move with the clock: every minute a new question, of which nothing is stored. While the
- * database fails, the last answer to the same question between other bounds is served instead, marked stale. Which one that is is
- * known to this process only.
+ * Lists are requested between bounds that move with the clock: every minute a new request, for which nothing is stored.
+ * While the database fails, the last answer to the same request between other bounds is served instead, marked stale.
+ * Only this process knows which one that is.
  */
 import type { WholePlan } from '../../backends/backend.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
@@ -21,7 +21,7 @@ interface Answered {
 /** Never fresh: it is the answer to another question. */
 export interface EarlierAnswer {
   readonly stale: ObjectAnswer
-  /** Says which bounds it is for. */
+  /** Names the bounds of that answer. */
   readonly detail: string
 }
 

@@ -3,7 +3,7 @@ import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Budget } from '../../core/budget.ts'
 import type { Version } from './object-rows.ts'
 
-/** A version with its body. The body is shared by everybody who is given it: nobody may write to it. */
+/** A version with its body. The body is shared by all its readers and must not be written to. */
 export interface StoredObject {
   readonly version: Version
   readonly body: Uint8Array
@@ -12,7 +12,7 @@ export interface StoredObject {
 export interface NearOptions {
   readonly maxBytes: number
   readonly maxObjects: number
-  /** Memory that others take from too: what has no room there is not held. */
+  /** A shared memory budget: an object without room there is not held. */
   readonly budget?: ObjectBudget | undefined
 }
 

@@ -1,4 +1,4 @@
-/** The table of clock positions: what is served, what is regenerated, and when. */
+/** The table of clock positions: which objects are served, which are regenerated, and when. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryCells } from '../../stores/memory/cells.ts'

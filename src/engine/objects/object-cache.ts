@@ -1,7 +1,8 @@
 /**
- * Whole responses with two clocks: a reader decides freshness from when an object was generated, and the store's TTL only
- * collects garbage. An object that is not fresh is regenerated once, in this process by a flight that everybody joins, and
- * between nodes under a lease (regeneration.ts). Fresh objects of this process are served without asking the store.
+ * Whole responses with two clocks: a reader decides freshness from the time of generation, and the store's TTL only
+ * collects garbage. An object that is not fresh is regenerated once, in this process by a flight that all requests
+ * join, and between nodes under a lease (regeneration.ts). Fresh objects of this process are served without a read from
+ * the store.
  */
 import { type Clock, type EpochMs, systemClock } from '../../core/clock.ts'
 import type { Cells } from '../../stores/cells.ts'
@@ -31,23 +32,23 @@ import { rollBack } from './rollback.ts'
 
 export interface ObjectCacheOptions {
   readonly clock?: Clock
-  /** What this process holds; 32 MiB unless told. */
+  /** The memory for objects in this process; 32 MiB by default. */
   readonly maxBytes?: number
-  /** How many objects this process holds; 10 000 unless told. */
+  /** The number of objects in this process; 10 000 by default. */
   readonly maxObjects?: number
   /** Memory that others take from too. */
   readonly budget?: ObjectBudget
-  /** Larger bodies are handed out and not stored; 8 MiB unless told. */
+  /** Larger bodies are served and not stored; 8 MiB by default. */
   readonly maxObjectBytes?: number
-  /** An invalidation by another node is noticed after this at the latest, while the store answers; 5 s unless told. */
+  /** An invalidation by another node is noticed after this at the latest, while the store answers; 5 s by default. */
   readonly noticeSeconds?: number
-  /** A node that regenerates and is not heard of for this long is replaced; 15 s unless told. */
+  /** The lease of a regenerating node expires after this time without renewal; 15 s by default. */
   readonly leaseSeconds?: number
-  /** How long a request waits for another node's regeneration; 20 s unless told, and more than the lease. */
+  /** How long a request waits for another node's regeneration; 20 s by default, and more than the lease. */
   readonly waitSeconds?: number
-  /** Rows are collected this long after their clocks have passed; an hour unless told. */
+  /** Rows are collected this long after their clocks have passed; an hour by default. */
   readonly bufferSeconds?: number
-  /** What one operation of the store may take; 2 s unless told. 'guarded': the cells have time limits of their own. */
+  /** The timeout of one operation of the store; 2 s by default. 'guarded': the cells have time limits of their own. */
   readonly timeoutSeconds?: number | 'guarded'
 }
 
@@ -113,7 +114,7 @@ class Objects implements ObjectCache {
     return this.#atOnce(request) ?? this.#lookThenServe(request)
   }
 
-  /** From this process, without asking anybody. */
+  /** From this process, without I/O. */
   #atOnce(request: Request): ObjectAnswer | undefined {
     const { name } = request
     const held = this.#near.use(name.pk)
@@ -158,7 +159,7 @@ class Objects implements ObjectCache {
     return this.#settle(request, outcome, { isLeader: true, replaced: stored?.version.generatedAt })
   }
 
-  /** A flight that began before an invalidation that is known by now may bring what was invalidated. */
+  /** A flight that began before a known invalidation may bring invalidated content. */
   async #join(request: Request, flight: Flight): Promise<ObjectAnswer> {
     const { name, demands } = request
     const replaced = this.#near.use(name.pk)?.version.generatedAt
@@ -201,7 +202,7 @@ class Objects implements ObjectCache {
     if (outcome.is === 'failed') return this.#fallBack(request, outcome, state)
     if (isLeader || outcome.is === 'found' || outcome.isShareable)
       return this.#view.answer(request, outcome.object, { state, replaced })
-    // What may not be stored may not be given to others either: everybody who waited renders for themselves.
+    // A response that may not be stored may not be shared either: every waiter renders for itself.
     const own = { name, render, terms: nothingKept, known: undefined, isFresh: () => false, newsFrom: 0 }
     return this.#settle(request, await this.#regeneration.run(own), { isLeader: true, replaced })
   }
@@ -262,7 +263,7 @@ const changeBetween = (before: Version, after: Version): Regenerated => ({
   isChanged: after.etag !== before.etag,
 })
 
-/** A store that hangs or fails is left alone for a while, and nobody waits for it meanwhile. */
+/** A store that hangs or fails is not used for a while, and no request waits for it meanwhile. */
 const limited = (cells: Cells, clock: Clock, timeoutSeconds: number | 'guarded'): Cells =>
   timeoutSeconds === 'guarded'
     ? cells

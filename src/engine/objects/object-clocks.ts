@@ -1,4 +1,4 @@
-/** The clocks of an object, computed by whoever reads it from when it was generated and from the terms. Milliseconds. */
+/** The clocks of an object, computed by its reader from the time of generation and from the terms. Milliseconds. */
 import type { EpochMs } from '../../core/clock.ts'
 import { WindowpaneError } from '../../core/errors.ts'
 import type { EpochSeconds } from '../../stores/cells.ts'
@@ -56,7 +56,7 @@ function millisecondsOf(seconds: number): number {
 
 /**
  * Both stale bounds count from the moment at which the object stops being fresh, and none reaches beyond retention.
- * `vouchedUntil`: somebody has seen that it is fresh until then, whatever the terms say.
+ * `vouchedUntil`: a witness has verified that it is fresh until then, whatever the terms are.
  */
 export function clocksOf(
   base: EpochMs,

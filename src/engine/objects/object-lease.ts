@@ -33,7 +33,7 @@ export class ObjectLeases {
     this.#options = options
   }
 
-  /** Rejects where the store cannot be asked. Even its holder does not get it a second time. */
+  /** Rejects where the store cannot be reached. Even its holder does not get it a second time. */
   async acquire(pk: string): Promise<ObjectLease | HeldElsewhere> {
     const { clock } = this.#options
     const token = newUuid(clock.random)
@@ -49,13 +49,13 @@ export class ObjectLeases {
       const draft = lockDraft(token, this.#options)
       return await cells.put(lockId(pk), draft, { is: 'expired', deadline: 'leaseUntil' })
     } catch (error) {
-      // It may have been done, and others would wait for a lease that nobody uses.
+      // It may have been written, and other nodes would wait for an unused lease.
       void new ObjectLease(this.#options, { pk, token, rev: '' }).release()
       throw error
     }
   }
 
-  /** Undefined where nobody holds it. */
+  /** Undefined where no node holds it. */
   async holder(pk: string): Promise<HeldElsewhere | undefined> {
     const held = holderIn(await this.#options.cells.get(lockId(pk), schema))
     return held !== undefined && this.#options.clock.now() < held.until ? held : undefined

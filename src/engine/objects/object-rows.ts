@@ -33,7 +33,7 @@ export interface Version {
   readonly chunks: number
   readonly tagHashes: readonly string[]
   readonly terms: TermsMs
-  /** The response named its terms itself: they count instead of those that a reader asks with. */
+  /** The response named its terms itself: they count instead of the reader's terms. */
   readonly hasOwnTerms: boolean
   /** The newest invalidation that was known when the render began. */
   readonly generation: number
@@ -47,17 +47,20 @@ export interface Meta {
   readonly rev: Revision
 }
 
-/** `lost`: the lease is another's, or ran out. `newer`: what is stored is newer. `failed`: the store could not be written. */
+/**
+ * `lost`: the lease belongs to another node, or expired. `newer`: the stored version is newer. `failed`: the store
+ * could not be written.
+ */
 export type CommitOutcome = 'done' | 'lost' | 'newer' | 'failed'
 
-/** What freshness counts from, and what decides which of two versions is the newer. */
+/** The base of freshness, which also decides which of two versions is the newer. */
 export const baseOf = ({ generatedAt, restoredAt }: Version): EpochMs => restoredAt ?? generatedAt
 
 /** Names one state of an object; '' where it is absent. */
 export const stateOf = (version: Version | undefined): string =>
   version === undefined ? '' : `${version.id} ${baseOf(version)}`
 
-/** Clocks of two nodes may differ by this. What is dated further ahead says nothing about its age. */
+/** Clocks of two nodes may differ by this. An instant further ahead gives no information about age. */
 export const maxSkewMs = 10_000
 
 export const schema = 1
@@ -80,7 +83,7 @@ export class ObjectRows {
     return cell === undefined || isOver(cell.collectAt, now) ? undefined : metaIn(cell)
   }
 
-  /** Undefined where a chunk is missing, or where the chunks are not those that were written. */
+  /** Undefined where a chunk is missing, or where the chunks are not the written ones. */
   async readBody(pk: string, { id, chunks, bytes, etag }: Version): Promise<Uint8Array | undefined> {
     const parts: Uint8Array[] = []
     for (let from = 0; from < chunks; from += concurrentChunks) {
@@ -166,7 +169,7 @@ function draftOf({ current, previous }: Omit<Meta, 'rev'>): CellDraft {
   }
 }
 
-/** Seconds are rounded down: who reads only those finds an object stale rather too early than too late. */
+/** Seconds are rounded down: a reader of the seconds finds an object stale rather too early than too late. */
 const attributesOf = (version: Version): CellAttributes => ({
   generated_at: Math.floor(version.generatedAt / 1000),
   generated_at_ms: version.generatedAt,
@@ -178,7 +181,7 @@ const attributesOf = (version: Version): CellAttributes => ({
   chunks: version.chunks,
 })
 
-/** Undefined where it is not what this version of the program writes. */
+/** Undefined where another version of the program wrote it. */
 function metaIn({ value, rev }: Cell): Meta | undefined {
   try {
     const { current, previous } = JSON.parse(Buffer.from(value).toString()) as Partial<Meta>

@@ -1,4 +1,4 @@
-/** An object as a reader sees it now: where it stands on its clocks, and what is handed out of it. */
+/** An object as a reader sees it now: its position on its clocks, and the answer made from it. */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import type { VouchedSpan } from '../../core/witness.ts'
 import type { Generations } from './generations.ts'
@@ -31,7 +31,7 @@ export class ObjectView {
     const { freshFrom = never, usableFrom = never } = demands ?? {}
     if (isOver(version.collectAt, now) || version.generatedAt < usableFrom) return 'unusable'
     const position = positionOf(clocksFor(version, terms, demands?.vouched), now)
-    // What is not fresh any more for another reason than its age is served only where regenerating fails.
+    // An object that is stale for another reason than its age is served only where regenerating fails.
     const isDoubted =
       version.generatedAt > now + maxSkewMs ||
       version.generatedAt < freshFrom ||

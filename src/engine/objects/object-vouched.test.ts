@@ -1,4 +1,4 @@
-/** Objects whose data somebody watches: fresh beyond their terms, for as long as nothing changes. */
+/** Objects with a witness: fresh beyond their terms, for as long as their data does not change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { VouchedSpan } from '../../core/witness.ts'

@@ -14,7 +14,7 @@ export interface ObjectTerms {
   readonly staleWhileRevalidateSeconds?: number
   /** It is served where regenerating fails. */
   readonly staleIfErrorSeconds?: number
-  /** For garbage collection, and for rollback. Counts from `generatedAt`. 7 days unless told. */
+  /** For garbage collection, and for rollback. Counts from `generatedAt`. 7 days by default. */
   readonly retentionSeconds?: number
 }
 
@@ -28,22 +28,24 @@ export interface ObjectKey {
 }
 
 /**
- * What a render gave. Statuses from 200 to 299 are stored. Others are handed out and not stored; instead of 500, 502, 503
- * and 504 a stale object is served where the terms allow it.
+ * The result of a render. Statuses from 200 to 299 are stored. Others are served and not stored; instead of 500, 502,
+ * 503 and 504 a stale object is served where the terms allow it.
  */
 export interface Rendered {
   readonly body: Uint8Array
   readonly status?: number
   readonly headers?: HeaderList
-  /** False: it is handed out to nobody but whoever rendered it. True: it is stored although it is no success (below 500). */
+  /**
+   * False: it is served only to the request that rendered it. True: it is stored although it is no success (below 500).
+   */
   readonly isStorable?: boolean
-  /** Instead of those that `get` was given, where the response itself names terms. */
+  /** Override the terms of `get`, where the response itself names terms. */
   readonly terms?: ObjectTerms
 }
 
 /**
- * Regenerates an object. It must not resolve before the body is complete, nor depend on one client: others may wait for it.
- * The body belongs to the cache from then on, and nobody may write to it.
+ * Regenerates an object. It must not resolve before the body is complete, nor depend on one client: others may wait for
+ * it. The body belongs to the cache from then on, and must not be written to.
  */
 export type Render = () => Promise<Rendered | Uint8Array | string>
 
@@ -66,20 +68,20 @@ export interface ObjectAnswer {
   readonly failure?: unknown
 }
 
-/** What a regeneration has shown. */
+/** The result of a regeneration. */
 export interface Regenerated {
   /** Between the two versions. */
   readonly gapMs: number
   readonly isChanged: boolean
 }
 
-/** What one caller asks for beyond the terms. */
+/** One caller's demands beyond the terms. */
 export interface ObjectDemands {
   /** A version generated before this is not fresh to it: it is regenerated while the caller waits. */
   readonly freshFrom?: EpochMs
   /** A version generated before this is not served to it, not even where regenerating fails. */
   readonly usableFrom?: EpochMs
-  /** Somebody has seen that what it is made of has not changed: it stays fresh beyond its terms. */
+  /** A witness has verified that its source data has not changed: it stays fresh beyond its terms. */
   readonly vouched?: VouchedSpan | undefined
   /** Hears of the regeneration that this call begins, where there was a version before. Must not throw. */
   readonly onRegenerated?: ((seen: Regenerated) => void) | undefined
@@ -89,14 +91,17 @@ export interface ObjectDemands {
 export type Invalidated = string | ObjectKey | { readonly tenant: string; readonly tag?: string }
 
 export interface ObjectCache {
-  /** At once where a fresh body lies in this process. Rejects with what `render` rejected with where nothing may be served instead. */
+  /**
+   * Synchronous where a fresh body is in this process. Rejects with the error of `render` where nothing may be served
+   * instead.
+   */
   get(
     key: string | ObjectKey,
     render: Render,
     terms: ObjectTerms,
     demands?: ObjectDemands,
   ): MaybePromise<ObjectAnswer>
-  /** What is stored, fresh or not, within `staleIfErrorSeconds`; nothing is regenerated. */
+  /** The stored object, fresh or not, within `staleIfErrorSeconds`; nothing is regenerated. */
   peek(key: string | ObjectKey, demands?: ObjectDemands): MaybePromise<ObjectAnswer | undefined>
   /** Makes objects stale at once; they may still be served where regenerating fails. */
   invalidate(what: Invalidated): MaybePromise<void>

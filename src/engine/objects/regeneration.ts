@@ -1,6 +1,6 @@
 /**
- * Regenerates an object once, however many nodes want it: under its lease, or by waiting for whoever holds that. Where the
- * store cannot be asked, this process renders for itself. A render that succeeded is handed out whatever the store does.
+ * Regenerates an object once, however many nodes want it: under its lease, or by waiting for its holder. Where the
+ * store cannot be reached, this process renders for itself. A successful render is served whatever the store does.
  */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import { WindowpaneError } from '../../core/errors.ts'
@@ -31,15 +31,20 @@ export interface Job {
   readonly name: ObjectName
   readonly render: Render
   readonly terms: TermsMs
-  /** What the lookup found in the store, and what therefore is not news; undefined where the store could not be read. */
+  /**
+   * The state that the lookup found in the store, which therefore is no news; undefined where the store could not be
+   * read.
+   */
   readonly known: string | undefined
   isFresh(version: Version): boolean
-  /** What was generated before is no news. */
+  /** An object generated before this is no news. */
   readonly newsFrom: EpochMs
 }
 
 export type Outcome =
-  /** `isKept`: it may be served to later requests. `isShareable`: it may be given to those who waited for it. */
+  /**
+   * `isKept`: it may be served to later requests. `isShareable`: it may be served to the requests that waited for it.
+   */
   | {
       readonly is: 'rendered'
       readonly object: StoredObject
@@ -77,7 +82,7 @@ export class Regeneration {
     return found
   }
 
-  /** Rejects where the store cannot be asked. */
+  /** Rejects where the store cannot be reached. */
   async #acquire(job: Job, leases: ObjectLeases): Promise<ObjectLease | Outcome> {
     const { clock, waitMs } = this.#options
     const { pk } = job.name
@@ -116,7 +121,10 @@ export class Regeneration {
     return shared?.rows.read(name.pk, clock.now()).catch(() => undefined)
   }
 
-  /** What another node has published since the lookup. It counts even if it is not fresh any more: it was awaited. */
+  /**
+   * The object that another node has published since the lookup. It counts even if it is not fresh any more: it was
+   * awaited.
+   */
   async #foundIn(job: Job, meta: Meta | undefined): Promise<Outcome | undefined> {
     const { shared, generations } = this.#options
     if (shared === undefined || meta === undefined || stateOf(meta.current) === job.known) return undefined

@@ -1,4 +1,4 @@
-/** What a render gave, and what that means for the object. */
+/** The result of a render, and its consequences for the object. */
 import type { Rendered } from './objects.ts'
 
 /** RFC 5861: the errors instead of which a stale response may be served. 429 is not one of them. */
@@ -16,6 +16,6 @@ export function renderedOf(given: Rendered | Uint8Array | string): RenderedObjec
 
 export const isError = ({ status }: RenderedObject): boolean => errorStatuses.has(status)
 
-/** Successes, unless the render says otherwise. Statuses of 500 and above never are, nor a part of a body (206). */
+/** Successes, unless the render overrides that. Statuses of 500 and above never are, nor a part of a body (206). */
 export const isStored = ({ status, isStorable }: RenderedObject): boolean =>
   status < 500 && status !== 206 && (isStorable ?? (status >= 200 && status < 300))

@@ -16,7 +16,7 @@ export const longestSeconds = 3600
 
 interface Evidence {
   readonly observed: ChangeObservation[]
-  /** The rate that holds with 95 % confidence, in changes per second; undefined until it is asked for. */
+  /** The upper bound of the rate at 95 % confidence, in changes per second; undefined until it is needed. */
   upper: number | undefined
 }
 

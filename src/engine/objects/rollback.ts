@@ -24,7 +24,7 @@ export async function rollBack(
   const [target] = before?.previous ?? []
   const body = target && (await rows.readBody(pk, target))
   if (target === undefined || body === undefined) return undefined
-  // Other nodes then read META again, and what is being rendered now does not count as newer than what is put back.
+  // Other nodes then read META again, and a render in progress does not count as newer than the restored version.
   const generation = await generations.invalidate(name.tenant, keySk(name.keyHash))
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const meta = await rows.read(pk, clock.now())

@@ -1,4 +1,4 @@
-/** The vectors of the reference for a whole cache, and what it does while its store fails. */
+/** The vectors of the reference for a whole cache, and its behaviour while its store fails. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Budget } from '../../core/budget.ts'

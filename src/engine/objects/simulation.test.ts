@@ -1,4 +1,4 @@
-/** Random histories of several nodes on one store that is slow and fails: what must hold of every answer. */
+/** Random histories of several nodes on one store that is slow and fails: laws for every answer. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { asynchronous } from '../../testing/asynchronous.ts'

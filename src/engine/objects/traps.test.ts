@@ -51,7 +51,7 @@ test('trap 4: nothing is served beyond its bound, rows are not read after their 
   clock.jump(1_660_000)
   await assert.rejects(async () => cache.get('k', render, terms), /down/)
   assert.equal(await cache.peek('k'), undefined)
-  // The ttl of the row counts too, whatever terms a reader asks with.
+  // The ttl of the row counts too, whatever the terms of the reader are.
   clock.jump(1_000_000 + 1000 * (660 + 3600))
   await assert.rejects(async () => cache.get('k', render, { ...terms, staleIfErrorSeconds: 1e9 }), /down/)
   render.gives = () => ({ status: 404, body: Buffer.from('none') })
@@ -106,7 +106,7 @@ test('trap 8: an invalidation keeps META, and a render that is under way is stor
   const first = cache.get('k', render, terms)
   await clock.advance(50)
   await cache.invalidate('k')
-  // Whoever asks after the invalidation gets what was generated after it.
+  // A request after the invalidation gets an object that was generated after it.
   const second = cache.get('k', render, terms)
   assert.equal(shown(await eventually(clock, first)), 'miss v1')
   assert.equal(shown(await eventually(clock, second)), 'miss v2')

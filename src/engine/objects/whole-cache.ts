@@ -1,7 +1,8 @@
 /**
- * The way of a request whose answer is kept as a whole: object cache → fetch → answer. Read `serve` from top to bottom. The object
- * cache decides about freshness, leases and storing; this says who shares an object, what marks and clients demand of it, and how
- * the database is asked. Instant queries, whose time never repeats, go their own way: instants.ts.
+ * Serves requests whose answer is cached as a whole: object cache → fetch → answer. Read `serve` from top to bottom.
+ * The object cache decides about freshness, leases and storing; this file decides which requests share an object,
+ * applies marks and client demands, and queries the database. Instant queries, whose time never repeats, have their own
+ * path: instants.ts.
  */
 
 import type { EpochMs } from '../../core/clock.ts'
@@ -40,23 +41,23 @@ import {
 } from './whole-request.ts'
 import { Waiters } from './whole-waiters.ts'
 
-/** Of all memory, what one answer may take: one long list must not push out the buckets of many panels. */
+/** The share of all memory that one answer may take: one long list must not evict the buckets of many panels. */
 const bodyShare = 1 / 64
 
 /** Whole answers have no buckets. */
 const noGrid = gridThrough('point', 1, 0)
 
-/** The fetch of one request, where it turned out to be the one that asks the database. */
+/** The fetch of one request, where this request queried the database. */
 interface Own {
   fetch?: WholeFetch
   rendered?: Rendered & { readonly result: Fetched }
-  /** It has its answer: what is fetched from now on is for the store alone. */
+  /** It has its answer: the rest of the fetch is for the store alone. */
   isAnswered: boolean
 }
 
-/** What is stored of an answer, and what purges, changes and the client demand of it. */
+/** The stored answer, and the demands of purges, changes and the client. */
 export interface LookedWhole extends Pick<WholeTrip, 'key' | 'marked' | 'demands'> {
-  /** `at`: what an instant query was evaluated at. */
+  /** `at`: the evaluation time of an instant query. */
   readonly stored:
     | { readonly generatedAt: EpochMs; readonly freshUntil?: EpochMs; readonly at?: EpochMs }
     | undefined
@@ -113,7 +114,7 @@ export class WholeCache {
     }
     const trip = { request, key, decision, marked, demands }
     decision.key = key
-    // A long answer is given to the client while it arrives: what is not known by then is not told.
+    // A long answer is streamed to the client while it arrives: later findings are not reported.
     decision.outcome = 'miss'
     decision.reason = missReason(trip, false)
     return trip
@@ -139,7 +140,7 @@ export class WholeCache {
     return { kind: 'object', ...stored }
   }
 
-  /** What is known about the answer to a request; nothing is done. */
+  /** The state of the answer to a request; has no effect. */
   async look(request: Omit<WholeRequest, 'client' | 'target'>): Promise<LookedWhole> {
     const { key, marked, demands } = this.#tripOf({ ...request, client: nobody }, newDecision())
     const { plan } = request
@@ -239,7 +240,7 @@ export class WholeCache {
     return { kind: 'object', ...answer }
   }
 
-  /** This request has asked the database. */
+  /** This request has queried the database. */
   async #fetched(trip: WholeTrip, answer: ObjectAnswer, { fetch, rendered }: Own): Promise<Answer> {
     const { decision } = trip
     if (answer.status !== 200) return refusedAnswer(decision, answer)
@@ -256,7 +257,7 @@ export class WholeCache {
     return isForbidden ? { kind: 'response', response: answer } : { kind: 'object', ...answer }
   }
 
-  /** Another request has asked it, or another node. */
+  /** Another request has queried it, or another node. */
   #shared(trip: WholeTrip, answer: ObjectAnswer): Answer {
     const { decision } = trip
     if (answer.status !== 200) return refusedAnswer(decision, answer)
@@ -270,9 +271,9 @@ export class WholeCache {
     const { failure } = answer
     const result = failure instanceof NotRendered ? failure.result : undefined
     if (this.#isOfAnother(own, result)) return this.serve(trip.request, trip.decision)
-    // The database has answered, and in a way that cannot be kept: what is stored is out of date.
+    // The database has answered, and the answer cannot be stored: the stored one is out of date.
     if (result !== undefined && result.kind !== 'broken') return this.#withoutAnswer(trip, own, failure)
-    // Another failure is one of the store: the database is being asked meanwhile.
+    // Another failure is one of the store: the database is being queried meanwhile.
     const why = result ?? { ...slow, detail: String(failure) }
     noteStale(trip.decision, { ...answer, now: this.#options.clock.now() }, why)
     return { kind: 'object', ...answer }
@@ -299,7 +300,7 @@ export class WholeCache {
     }
     if (result.kind === 'unusable') return { kind: 'forward', reason: result.reason, detail: result.detail }
     if (result.kind === 'refused') return refusedAnswer(trip.decision, result.response)
-    // Whoever asked has left: this request asks itself.
+    // The client of that fetch has disconnected: this request queries the database itself.
     return trip.request.client.isGone ? { kind: 'client-gone' } : this.serve(trip.request, trip.decision)
   }
 

@@ -1,4 +1,4 @@
-/** Asks the database for an answer that is kept as a whole. What became of it is a value, whatever happened. */
+/** Queries the database for an answer that is cached as a whole. The result is a value, also on failure. */
 import type {
   Backend,
   Decomposed,
@@ -37,11 +37,11 @@ export interface Fetched {
   readonly body: Buffer
   /** All that the database sent. */
   readonly headers: HeaderList
-  /** Taken before the database was asked. */
+  /** Taken before the query was sent. */
   readonly generatedAt: EpochMs
   /** Why it may be neither stored nor given to another request. */
   readonly forbidden?: Forbidden | undefined
-  /** False where it is not all that was asked for. */
+  /** False where the answer is incomplete. */
   readonly isComplete: boolean
   /** How long the database lets it be used. */
   readonly limits: Limits
@@ -123,7 +123,7 @@ function resultOf(result: FetchResult, about: () => About): WholeResult {
   const { generatedAt, terms, body } = about()
   const { headers, storable } = result
   const { forbidden, limits } = terms
-  // `storable` is false also where storing is forbidden, and then nobody else is given it.
+  // `storable` is false also where storing is forbidden, and then no other request gets it.
   return { kind: 'answer', body, headers, generatedAt, forbidden, limits, isComplete: storable }
 }
 

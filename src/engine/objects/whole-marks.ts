@@ -1,4 +1,4 @@
-/** What purges and changes say about an answer that is kept as a whole. */
+/** The effect of purges and changes on an answer that is cached as a whole. */
 import type { WholePlan } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import type { Key } from '../../core/key.ts'

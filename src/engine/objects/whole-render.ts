@@ -1,10 +1,10 @@
-/** What the object cache is given of a fetch: what is stored, on which terms, and what is only handed out. */
+/** Converts a fetch for the object cache: the body to store, its terms, and answers that are only served. */
 import type { WholeResponse } from '../fetch.ts'
 import { keptHeaders } from '../kept-headers.ts'
 import type { ObjectTerms, Rendered } from './objects.ts'
 import type { Fetched, WholeResult } from './whole-fetch.ts'
 
-/** Why there is nothing to store; carries what became of the fetch through the object cache. */
+/** Why there is nothing to store; carries the result of the fetch through the object cache. */
 export class NotRendered extends Error {
   readonly result: Exclude<WholeResult, Fetched>
 
@@ -24,7 +24,7 @@ export function renderedOf(
   if (!isComplete) return { body, headers, terms: nothingKept }
   const { seconds, mustRevalidate } = limits
   if (seconds === Number.POSITIVE_INFINITY && !mustRevalidate) return { body, headers }
-  // Whoever says how long an answer lives permits nothing stale, except where the database fails (RFC 9111 §4.2.4).
+  // A response that limits its own lifetime permits nothing stale, except where the database fails (RFC 9111 §4.2.4).
   const staleIfErrorSeconds = mustRevalidate ? 0 : terms.staleIfErrorSeconds
   const revalidateSeconds = Math.min(terms.revalidateSeconds, seconds)
   return { body, headers, terms: { ...terms, ...nothingKept, revalidateSeconds, staleIfErrorSeconds } }

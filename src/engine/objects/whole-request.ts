@@ -1,4 +1,4 @@
-/** A request for an answer that is kept as a whole: what it asks, what it demands, and how what became of it is noted. */
+/** A request for an answer that is cached as a whole: its content, its demands, and the notes about its result. */
 import type { Backend, WholePlan } from '../../backends/backend.ts'
 import type { Budget } from '../../core/budget.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
@@ -16,7 +16,7 @@ import type { WholeResult } from './whole-fetch.ts'
 import type { MarkedAt } from './whole-marks.ts'
 
 export interface WholeCacheOptions {
-  /** What this database is called: two of one kind share no objects. */
+  /** The name of this database: two of one kind share no objects. */
   readonly name: string
   readonly backend: Backend
   readonly objects: ObjectCache
@@ -26,11 +26,11 @@ export interface WholeCacheOptions {
   readonly maxAnswerBytes: number
   /** How long a request that could be answered stale waits for a database that is slow, and one that is down. */
   readonly patienceMs: { readonly slow: number; readonly down: number }
-  /** What was purged or has changed; nothing unless told. */
+  /** Purges and changes; none by default. */
   readonly marks?: Pick<BackendMarks, 'marksAbout'> | undefined
   /** Where the database's data is watched. */
   readonly witness?: Pick<Witness, 'vouchedForObject'> | undefined
-  /** Shared by all databases of a process; one of its own unless told. */
+  /** Shared by all databases of a process; one of its own by default. */
   readonly backlog?: Backlog | undefined
   /** Hears of every query to the database when it is over. Must not throw. */
   readonly onFetch?: ((fetched: FetchOver) => void) | undefined
@@ -44,7 +44,7 @@ export interface WholeRequest {
   readonly identity: string
   readonly partition: Identity
   readonly demands: Demands
-  /** How far the time of an instant query's answer may lie behind the asked one. */
+  /** How far the time of an instant query's answer may lie behind the requested one. */
   readonly withinMs: number
   /** Is given a long answer while it arrives. */
   readonly target?: StreamTarget
@@ -59,7 +59,7 @@ export interface WholeTrip {
   readonly demands: ObjectDemands & { readonly freshFrom: EpochMs; readonly usableFrom: EpochMs }
 }
 
-/** Marks are about what was generated at or before them. A client that wants news wants no stale answer. */
+/** Marks concern objects generated at or before them. A client that demands fresh data gets no stale answer. */
 export const demandsOf = (
   { changedAt, purgedAt }: MarkedAt,
   { notBefore }: Demands,
@@ -68,7 +68,7 @@ export const demandsOf = (
   usableFrom: Math.max(notBefore, purgedAt + 1),
 })
 
-/** Why a database had to be asked. `known`: an older version is stored. */
+/** Why a database had to be queried. `known`: an older version is stored. */
 export function missReason({ request, marked }: WholeTrip, known: boolean): MissReason {
   if (request.demands.notBefore > Number.NEGATIVE_INFINITY) return 'revalidate'
   if (marked.changedAt > Number.NEGATIVE_INFINITY && known) return 'purged'
@@ -100,7 +100,10 @@ export function noteStale(
   decision.detail = why.detail
 }
 
-/** Clients can cancel their queries by the ids that they gave them. Others that waited for the answer then ask themselves. */
+/**
+ * Clients can cancel their queries by the ids that they gave them. Other requests that waited for the answer then query
+ * the database themselves.
+ */
 export const isCancelled = ({ cancellation }: Backend, result: WholeResult | undefined): boolean =>
   result?.kind === 'broken' &&
   result.response !== undefined &&
@@ -137,7 +140,10 @@ interface Patience {
   readonly client: Client
 }
 
-/** Resolves as `pending` does; or with what `instead` finds after `patienceMs`, unless it finds nothing; or when the client is gone. */
+/**
+ * Resolves as `pending` does; or with the result of `instead` after `patienceMs`, unless that is undefined; or when the
+ * client has disconnected.
+ */
 export function orInstead<T, S>(
   pending: Promise<T>,
   { clock, patienceMs, client }: Patience,

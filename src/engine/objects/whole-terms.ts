@@ -1,11 +1,11 @@
-/** How long answers that are cached as a whole may be used: what a backend says about its endpoints, and what is configured. */
+/** How long answers that are cached as a whole may be used: from a backend's endpoints, and from the configuration. */
 import type { EndpointTerms, WholeAnswers, WholePlan, WireRequest } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
 import type { ObjectTerms } from './objects.ts'
 import { longestSeconds } from './revalidate-budget.ts'
 
-/** What is not given is as the backend says. */
+/** Absent settings default to the backend's. */
 export interface EndpointSettings {
   readonly enabled: boolean
   readonly revalidateSeconds?: number | undefined
@@ -25,7 +25,7 @@ export interface PathSettings extends EndpointSettings {
 export interface WholeSettings {
   readonly endpoints: Readonly<Record<string, EndpointSettings>>
   readonly paths: readonly PathSettings[]
-  /** How far the time of an instant query may lie behind the asked one; 0: not at all. */
+  /** How far the time of an instant query may lie behind the requested one; 0: not at all. */
   readonly instantWithinMs: number
 }
 
@@ -53,14 +53,16 @@ export class WholeRules {
     this.settings = settings
   }
 
-  /** Whether `plan` may return a plan: asked before the body of a request is read. */
+  /** Whether `plan` may return a plan: called before the body of a request is read. */
   claims(method: string, path: string): boolean {
     return (
       this.#answers?.claims(method, path) === true || (method === 'GET' && this.#pathOf(path) !== undefined)
     )
   }
 
-  /** What the backend knows counts before what is configured. Undefined where the answer may not be kept, or is not to be. */
+  /**
+   * The backend takes precedence over the configuration. Undefined where the answer may not be cached, or is not to be.
+   */
   plan(wire: WireRequest, now: EpochMs): WholePlan | undefined {
     const plan = this.#answers?.plan(wire, now) ?? this.#planPath(wire)
     return plan !== undefined && this.settings.endpoints[plan.endpoint]?.enabled !== false ? plan : undefined
@@ -71,7 +73,7 @@ export class WholeRules {
     return termsFrom(this.#answers!.endpoints[endpoint]!, this.settings.endpoints[endpoint], maxStaleMs)
   }
 
-  /** Undefined where the terms say how long an answer is fresh. */
+  /** Undefined where the terms define how long an answer is fresh. */
   stalenessOf({ endpoint, request }: WholePlan): number | undefined {
     const own = endpoint === pathEndpoint ? this.#pathOf(request.path) : this.settings.endpoints[endpoint]
     return own?.staleness
@@ -128,7 +130,7 @@ function termsFrom(
 ): Required<ObjectTerms> {
   const maxStale = maxStaleMs / 1000
   const usualIfError = usual.staleIfErrorSeconds === 'maxStale' ? maxStale : usual.staleIfErrorSeconds
-  // Whoever wants nothing stale wants no old lists either.
+  // Without stale answers there are no old lists either.
   const staleIfErrorSeconds = maxStale === 0 ? 0 : (own?.staleIfErrorSeconds ?? usualIfError)
   return {
     revalidateSeconds: own?.revalidateSeconds ?? usual.revalidateSeconds,

@@ -9,7 +9,10 @@ interface Waiting {
 export class Waiters {
   readonly #waiting = new Map<string, Waiting>()
 
-  /** Returns how to leave: once, because the client is gone or because it has its answer. */
+  /**
+   * Returns the function that removes the waiter, once: because the client has disconnected or because it has its
+   * answer.
+   */
   enter(key: string, fetch: WholeFetch | undefined): (isGone: boolean) => void {
     const waiting: Waiting = this.#waiting.get(key) ?? { count: 0, fetch }
     this.#waiting.set(key, waiting)
@@ -25,7 +28,7 @@ export class Waiters {
     }
   }
 
-  /** The database is being asked for an object. */
+  /** A query for an object is in progress. */
   fetching(key: string, fetch: WholeFetch): void {
     const waiting = this.#waiting.get(key)
     if (waiting !== undefined) waiting.fetch = fetch

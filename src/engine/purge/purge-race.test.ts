@@ -1,4 +1,7 @@
-/** What was purged does not come back, whatever is under way; and what was only marked as changed may be served stale. */
+/**
+ * Purged data does not come back, whatever is in progress; and data that was only marked as changed may be served
+ * stale.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Mark } from '../../core/mark.ts'

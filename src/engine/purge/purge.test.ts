@@ -32,7 +32,7 @@ interface Scene {
 
 const names = ['a', 'b', 'c'] as const
 
-/** An identity of its own for each: what a key reads does not change. */
+/** An identity of its own for each: the sources of a key do not change. */
 const recordOf = (dice: Dice, identity = ''): ShapeRecord => {
   const text = `q${dice(0, 2)}`
   return {
@@ -68,7 +68,7 @@ async function someScene(dice: Dice): Promise<Scene> {
       const from = clock.now() / 1000 - dice(0, 60)
       const interval = { from, to: from + dice(1, 30) }
       const pane = paneOfFetch({ interval, fetchedAt: clock.now() - dice(0, 40), notes: [], columns: [] })
-      // What memory has had to let go is in the far store only.
+      // Data that memory had to evict is in the far store only.
       if (shape.backend !== 'c' && dice(0, 1) === 0) await far.write(key, { pane, shape })
       else await near.write(key, { pane, shape })
     }
@@ -93,7 +93,7 @@ function someSelection(dice: Dice, { clock, keys }: Scene): Selection {
   }
 }
 
-/** The rule in words: what is selected, and computed from data of that time. */
+/** The rule in words: selected, and computed from data of that time. */
 function isMeant(selection: Selection, key: Key, record: ShapeRecord): (bucket: number) => boolean {
   const { backend = record.backend, shape = key, source, from = -infinity, to = infinity } = selection
   const isNamed = backend === record.backend && [key, record.text, record.query].includes(shape)

@@ -1,6 +1,6 @@
 /**
- * Purging: what is selected by backend, shape, source and time of its data is no longer used from now on. The mark is
- * written first and is what counts; the buckets are counted after it, and removed behind the answer, as housekeeping.
+ * Purging: data selected by backend, shape, source and time is no longer used from now on. The mark is written first
+ * and takes effect at once; the buckets are counted after it, and removed after the response, as housekeeping.
  */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import type { Key } from '../../core/key.ts'
@@ -10,7 +10,7 @@ import type { ShapeRecord, Store } from '../../stores/store.ts'
 import type { Marks } from '../marks.ts'
 import { bounded, countWhere, type PurgeCount, type Removal, removeOld, Tally } from './tally.ts'
 
-/** What is not given is not asked about; an interval is half-open. */
+/** An absent member matches everything; an interval is half-open. */
 export type Selection = Partial<Pick<Mark, 'backend' | 'shape' | 'source' | 'from' | 'to'>>
 
 /** A backend with the store that it uses, and the marks of all who share that store. */
@@ -23,7 +23,7 @@ export interface PurgeTarget {
 }
 
 export interface PurgeReport extends PurgeCount {
-  /** Whether the mark outlives this process, where what it is about does. */
+  /** Whether the mark outlives this process, where the purged data does. */
   readonly isKept: boolean
 }
 
@@ -38,7 +38,7 @@ export interface ChangeReport {
 const turnMs = 10
 const removalsAtOnce = 16
 
-/** A store, the backends of it that are selected, and what was purged before. */
+/** A store, its selected backends, and the earlier purges. */
 interface Group {
   readonly store: Store
   readonly backends: ReadonlySet<string>
@@ -69,7 +69,7 @@ export class Purge {
     return this.#selected(this.#markOf(selection)).every(({ isShared }) => isShared === true)
   }
 
-  /** What `run` would count now. */
+  /** The result that `run` would have now. */
   async count(selection: Selection): Promise<PurgeCount> {
     const mark = this.#markOf(selection)
     return (await this.#inTurn(mark, this.#groups(mark))).count
@@ -97,13 +97,13 @@ export class Purge {
     return [...new Map(all.map((mark) => [JSON.stringify(mark), mark])).values()]
   }
 
-  /** Resolves when what was purged so far is removed. */
+  /** Resolves when all purged data so far is removed. */
   async idle(): Promise<void> {
     await this.#counting
     await this.#removing
   }
 
-  /** What is not removed yet stays where it is: its mark stays too. */
+  /** Data that is not removed yet stays: its mark stays too. */
   async close(): Promise<void> {
     this.#isClosed = true
     // A timer does not keep a process alive that is about to end, and its stores are still to be closed.
@@ -143,7 +143,7 @@ export class Purge {
     this.#turnBegan = this.#clock.elapsed()
     const tally = new Tally(mark.at)
     for (const group of groups) {
-      // What a store that fails does not say is not counted; the mark holds all the same.
+      // Data in a failing store is not counted; the mark holds all the same.
       await this.#tallyGroup(tally, mark, group).catch(() => {})
     }
     return tally
@@ -178,7 +178,7 @@ export class Purge {
   async #remove(removals: readonly Removal[], at: EpochMs): Promise<void> {
     this.#turnBegan = this.#clock.elapsed()
     for (let i = 0; i < removals.length && !this.#isClosed; i += removalsAtOnce) {
-      // A store that fails keeps what nobody will use.
+      // A failing store keeps data that is never used.
       await Promise.allSettled(removals.slice(i, i + removalsAtOnce).map((removal) => removeOld(removal, at)))
       await this.#breathe()
     }

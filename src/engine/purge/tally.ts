@@ -1,4 +1,4 @@
-/** What a purge touches, added up shape by shape, and how it is removed from a store afterwards. */
+/** Counts the buckets that a purge touches, shape by shape, and removes them from a store afterwards. */
 import type { EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
@@ -70,13 +70,13 @@ export function countWhere(
 
 const [first, last] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
 
-/** Stores are asked for bucket numbers, not for infinity. */
+/** Stores take bucket numbers, not infinity. */
 export const bounded = ({ from, to }: Interval): Interval => ({
   from: Math.max(first, from),
   to: Math.min(last, to),
 })
 
-/** Removes what was fetched at or before an instant; what was fetched since stays. */
+/** Removes buckets fetched at or before an instant; later ones stay. */
 export async function removeOld({ store, key, interval }: Removal, at: EpochMs): Promise<void> {
   const isAll = interval.from === first && interval.to === last
   await store.remove(key, isAll ? undefined : interval, at)

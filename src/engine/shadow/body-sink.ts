@@ -1,4 +1,4 @@
-/** A sink that keeps the body it is given, too, while that is short: an answer is compared with what the database sent. */
+/** A sink that also keeps a short body: an answer is compared with the bytes that the database sent. */
 
 import type { Decomposed, ResponseEnds, Sink, Unusable } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'

@@ -1,7 +1,7 @@
 /** Why a cached answer may differ from the database's own: a closed list, the gravest first. */
 
 interface CauseOf {
-  /** Staleness that the policy permits, or the same said in other bytes. */
+  /** Staleness that the policy permits, or the same values in other bytes. */
   readonly isExplained: boolean
   readonly sentence: string
 }

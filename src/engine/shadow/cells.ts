@@ -1,4 +1,4 @@
-/** Two panes side by side: which buckets differ, in which columns, and what each of them says. */
+/** Compares two panes: which buckets differ, in which columns, and the values of each. */
 import { type Pane, slice } from '../../core/pane.ts'
 import { compare } from '../../core/pane-compare.ts'
 import { type ColumnMerge, columnIn, mergeColumns } from '../../core/pane-merge.ts'
@@ -14,7 +14,7 @@ export interface CellDifference {
   readonly isLoneColumn: boolean
 }
 
-/** Enough to decide by; what is shown is shorter still. */
+/** Enough for the decision; reports are shorter still. */
 const maxCellChars = 4096
 const maxCells = 64
 
@@ -33,7 +33,7 @@ export class PanePair {
     return compare(...this.#panes)
   }
 
-  /** What differs in a bucket, at most so many columns of it. */
+  /** The differences in a bucket, in at most this many columns. */
   cellsAt(bucket: number): CellDifference[] {
     const cells: CellDifference[] = []
     for (let row = 0; row < this.#merge.count && cells.length < maxCells; row++) {

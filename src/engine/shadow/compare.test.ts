@@ -21,7 +21,7 @@ const settledAgeMs = 600_000
 const interval = { from: 100, to: 120 }
 const fetchedAt = 119 * 60_000
 
-/** What a backend would write, up to the order in which it does. */
+/** The output of a backend, up to its order. */
 const written = (pane: Pane): Buffer => {
   const { columns, notes } = modelOf(pane)
   const cells = [...columns].map(([rank, { head, lanes }]) => [rank, head, lanes.map((lane) => [...lane])])
@@ -187,7 +187,7 @@ test('what the ledger remembers tells who changed a bucket', () => {
   }
   assert.equal(judge(compared(stored, changedAt(104), { ledger })).cause, 'settled_change')
   assert.equal(judge(compared(changedAt(104), stored, { ledger, key: 'other' })).cause, 'settled_change')
-  // What was fetched at another instant was another saying.
+  // A fetch at another instant is another version.
   const later = paneOfFetch({ ...plain, fetchedAt: fetchedAt + 1 })
   assert.equal(judge(compared(later, changedAt(104), { ledger })).cause, 'settled_change')
 })

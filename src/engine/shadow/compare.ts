@@ -1,6 +1,6 @@
 /**
- * Whether what the cache would have said is what the database said, and if not, why. Pure. Where bytes differ, the
- * buckets that differ are looked at one by one; what no bucket explains is a fault.
+ * Compares the answer of the cache with the answer of the database, and finds the cause of a difference. Pure. Where
+ * bytes differ, the differing buckets are examined one by one; a difference that no bucket explains is a fault.
  */
 import type { Backend } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
@@ -19,9 +19,9 @@ export interface Comparison {
   readonly grid: Grid
   readonly settledAgeMs: number
   readonly ledger: Pick<ShadowLedger, 'sayingAt' | 'isWavering'>
-  /** What of the would-be answer comes from the store, in time order; nothing where it would be a miss. */
+  /** The panes of the would-be answer that come from the store, in time order; empty for a miss. */
   readonly stored: readonly Pane[]
-  /** What the database said about everything that was asked. */
+  /** The database's panes for the whole request. */
   readonly fetched: readonly Pane[]
   /** The answer of the cache, and the answer put together from `fetched` alone. */
   readonly cached: Uint8Array
@@ -81,7 +81,7 @@ function isSame({ backend }: Comparison, direct: Uint8Array, answer: Uint8Array)
   return asBuffer(direct).equals(answer) || backend.presentation?.differenceFrom?.(direct, answer) === 'none'
 }
 
-/** All buckets are equal, and yet the answers are not: notes, or what stands around buckets. */
+/** All buckets are equal, and yet the answers are not: notes, or bytes around the buckets. */
 function judgeTheRest({ backend, direct, cached }: Comparison): Judgement {
   const difference = backend.presentation?.differenceFrom?.(direct, cached) ?? 'data'
   if (difference === 'none') return equal
@@ -125,7 +125,7 @@ function judgementOf(comparison: Comparison, found: readonly Difference[]): Judg
   const judged = found.filter((_, i) => i % every === 0).map((each) => bucketDifference(comparison, each))
   const all = judged.map(({ cause }) => cause)
   const cause = gravest(all)
-  // What the whole is called by comes first.
+  // The buckets with the overall cause come first.
   const shown = judged.toSorted((a, b) => Number(b.cause === cause) - Number(a.cause === cause))
   const differing = new Set(found.map(({ bucket }) => bucket))
   return judgement(all, { differing, buckets: shown.slice(0, maxShown) })

@@ -1,7 +1,7 @@
 /**
- * What the database said about each bucket when it was stored, as one number per bucket. It tells whether a bucket that
- * differs now was changed by the database, by whatever keeps it, or is given in two versions by turns. Bounded: the
- * questions asked longest ago are forgotten, and about them only the age of a bucket is known.
+ * One number (hash) per stored bucket, from the database's response at that time. It shows whether a bucket that
+ * differs now was changed by the database, by the store, or alternates between two versions. Bounded: the least
+ * recently requested shapes are dropped, and for them only the age of a bucket is known.
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Budget } from '../../core/budget.ts'
@@ -13,13 +13,16 @@ import { clockOf, type Pane } from '../../core/pane.ts'
 const maxBytes = 8 * 1024 * 1024
 /** Windows further apart than this are not remembered together. */
 const maxSpan = 20_000
-/** Reading more than this for a number per bucket would hold up whoever is being answered meanwhile. */
+/** Reading more than this for a number per bucket would delay concurrent requests. */
 const maxPaneBytes = 16 * 1024 * 1024
 /** Clock, number and course of a bucket. */
 const bytesPerBucket = 13
 const pageOverhead = 256
 
-/** `steady`: the database said nothing else since; `changed`: it does; `wavering`: it did, and then no longer. */
+/**
+ * `steady`: the database returned the same since; `changed`: it returns something else; `wavering`: it did, and then no
+ * longer.
+ */
 const course = { steady: 0, changed: 1, wavering: 2 } as const
 
 interface Page extends Interval {
@@ -42,7 +45,7 @@ export class ShadowLedger {
     return this.#pages.weight
   }
 
-  /** Remembers what is being stored. */
+  /** Records the panes being stored. */
   write(key: Key, pane: Pane): void {
     if (lengthOf(pane) > maxSpan || pane.body.bytes.length > maxPaneBytes) return
     const page = this.#pageFor(key, pane)
@@ -56,19 +59,19 @@ export class ShadowLedger {
     }
   }
 
-  /** What was said about a bucket when it was fetched at that instant; undefined where that is not remembered. */
+  /** The number of a bucket that was fetched at that instant; undefined where it is not recorded. */
   sayingAt(key: Key, bucket: number, fetchedAt: EpochMs): number | undefined {
     const place = this.#placeOf(key, bucket, fetchedAt)
     return place === undefined ? undefined : this.#pages.get(key)!.sayings[place]
   }
 
-  /** Whether the database has said something else about a stored bucket, and after that the same again. */
+  /** Whether the database has returned another version of a stored bucket, and after that the same again. */
   isWavering(key: Key, bucket: number, fetchedAt: EpochMs): boolean {
     const place = this.#placeOf(key, bucket, fetchedAt)
     return place !== undefined && this.#pages.get(key)!.courses[place] === course.wavering
   }
 
-  /** What a comparison of stored panes came to: these buckets differ, all others do not. */
+  /** Records the result of comparing stored panes: these buckets differ, all others do not. */
   note(key: Key, stored: readonly Pane[], differing: ReadonlySet<number>): void {
     const page = this.#pages.get(key)
     if (page === undefined) return
@@ -90,7 +93,7 @@ export class ShadowLedger {
     return page.clocks[bucket - page.from] === fetchedAt ? bucket - page.from : undefined
   }
 
-  /** A page that has room for an interval, with what it knew before; undefined where there is no memory for it. */
+  /** A page that has room for an interval, with its earlier content; undefined where there is no memory for it. */
   #pageFor(key: Key, interval: Interval): Page | undefined {
     const old = this.#pages.get(key)
     this.#pages.delete(key)

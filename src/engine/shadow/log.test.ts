@@ -31,7 +31,7 @@ test('the newest fifty are kept, and what is not explained outlives what is', ()
   assert.deepEqual([mismatches[0]!.id, mismatches[29]!.id], ['120', '91'])
   for (let i = 0; i < 60; i++) add(false)
   assert.ok(log.report('main').mismatches.every(({ isExplained }) => !isExplained))
-  // There is no room for it among those that matter more; it is counted all the same.
+  // There is no room for it among more important ones; it is counted all the same.
   add(true)
   assert.deepEqual(
     [log.report('main').mismatches.length, log.report('main').explained, log.find('181')],

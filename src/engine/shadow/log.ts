@@ -1,6 +1,6 @@
 /**
- * What shadow mode has found out: counts per database, the verdict, and the last mismatches with their bodies. Bounded in
- * number and, by the memory budget, in bytes; what is not explained outlives what is.
+ * The findings of shadow mode: counts per database, the verdict, and the last mismatches with their bodies. Bounded in
+ * number and, by the memory budget, in bytes; explained mismatches are evicted before unexplained ones.
  */
 import { type Budget, Reservation } from '../../core/budget.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
@@ -146,7 +146,7 @@ export class ShadowLog {
     return this.#mismatches.find((mismatch) => mismatch.id === id)
   }
 
-  /** Begins anew: what was found out under other settings says nothing about these. */
+  /** Starts anew: findings under other settings do not apply to these. */
   clear(backend: string): void {
     this.#figures.delete(backend)
     for (const mismatch of this.#mismatches.filter((each) => each.backend === backend)) this.#drop(mismatch)
@@ -190,7 +190,7 @@ export class ShadowLog {
     }
   }
 
-  /** What is explained leaves first, and the oldest of those. */
+  /** Explained mismatches are evicted first, the oldest of them before the others. */
   #victim(wanted: (mismatch: Mismatch) => boolean = () => true): Mismatch | undefined {
     const all = this.#mismatches.filter(wanted)
     return all.find(({ isExplained }) => isExplained) ?? all[0]

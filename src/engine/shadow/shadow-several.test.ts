@@ -1,4 +1,4 @@
-/** Shadow mode where requests have several ranges, or ask for parts of buckets. */
+/** Shadow mode with requests for several ranges, or for parts of buckets. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minuteMs, type Served } from '../../testing/engine-rig.ts'
@@ -60,7 +60,7 @@ test('a whole bucket that changed is found, in whichever range it lies, and not 
   const { figures, mismatches } = inspect(rig)
   assert.deepEqual(figures, [2, 1, 1])
   assert.equal(mismatches[0]!.cause, 'settled_change')
-  // The changed cell is an edge now: the database says the same about it either way.
+  // The changed cell is an edge now: the database returns the same either way.
   await rig.shadowRanges([[100, 105.5]])
   assert.deepEqual(inspect(rig).figures, [3, 2, 1])
 })
@@ -75,7 +75,7 @@ test('a part that was asked for meanwhile does not make it forget what was said 
   await shadows(rig, [10, 20])
   await rig.clock.advance(1000)
   await shadows(rig, [10.5, 20])
-  // The database says two things about the same settled bucket by turns.
+  // The database alternates between two values for the same settled bucket.
   for (const value of ['7', undefined, '7']) {
     await rig.clock.advance(1000)
     change(rig, 10, value)

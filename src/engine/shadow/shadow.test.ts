@@ -74,7 +74,7 @@ test('only the gap is written back: stored buckets keep the clocks that they had
   const began = rig.clock.now()
   await rig.clock.advance(10_000)
   await rig.shadow(180)
-  // As many as `serve` would have asked for.
+  // As many as `serve` would have fetched.
   assert.deepEqual(
     writes.map(({ from, to }) => to - from),
     [180, 4],

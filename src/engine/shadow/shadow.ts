@@ -1,7 +1,8 @@
 /**
- * The way of a shadowed request: lookup, the database's own answer to the client's own request, and, once the client has
- * it, write-back of what `serve` would have fetched and a comparison with what `serve` would have said. Nothing is asked
- * twice, and nothing here can delay or break the answer: a slow store is not waited for, a comparison has its turn later.
+ * Serves a request in shadow mode: lookup, the database's own answer to the client's own request, and, once the client
+ * has it, write-back of the buckets that `serve` would have fetched and a comparison with the answer of `serve`. No
+ * query is sent twice, and nothing here can delay or break the answer: a slow store is not waited for, a comparison has
+ * its turn later.
  */
 
 import type { Plan, Recomposed } from '../../backends/backend.ts'
@@ -27,13 +28,13 @@ import { ShadowLog, type SkipReason, type WouldBe } from './log.ts'
 
 export type ShadowRequest = CacheRequest & { readonly target: StreamTarget }
 
-/** What a lookup found, as far as a shadow needs it. */
+/** The part of a lookup that shadow mode needs. */
 export interface Looked {
   readonly found: Found | undefined
   readonly gaps: Intervals
 }
 
-/** The database's answer, split, with what it takes of the memory budget until it has been compared. */
+/** The database's answer, split, with its share of the memory budget until it has been compared. */
 interface Split {
   readonly fetched: FetchedPanes
   /** As the database sent it, free of content encoding; undefined where it was too long to keep. */
@@ -68,7 +69,7 @@ export class Shadow {
     this.#backlog = options.backlog ?? new Backlog(clock)
   }
 
-  /** What the database says to the request as it came could not be cut into what is stored. */
+  /** The database's answer to the unchanged request could not be cut into buckets. */
   passOn(): Answer {
     this.#log.skip(this.#options.name, 'not_verbatim')
     return { kind: 'forward', reason: 'shadow' }
@@ -93,7 +94,7 @@ export class Shadow {
     return { kind: 'streamed' }
   }
 
-  /** The client is given whatever comes; what is split on the side is kept with its body, to be compared. */
+  /** Everything is streamed to the client; the split copy is kept with its body for the comparison. */
   #send(trip: Trip, target: StreamTarget): { intake: Intake; body: () => Buffer | undefined } {
     const { backend, upstream, clock, budget, maxAnswerBytes } = this.#options
     const { plan, request } = trip
@@ -126,7 +127,7 @@ export class Shadow {
     const looked = await looking
     const would = looked === 'failed' ? undefined : wouldBe(trip.plan, looked, split.fetched.panes)
     if (would === undefined) this.#skip(split, 'store_failed')
-    // `serve` would have refused, and asked for nothing.
+    // `serve` would have refused without a query.
     else if (trip.request.demands.onlyIfCached && would.gaps.length > 0) this.#skip(split, 'only_if_cached')
     else {
       const { gaps } = would
@@ -134,7 +135,7 @@ export class Shadow {
       if (gaps.length > 0) void this.#store(trip, gap)
       this.#inTurn(split, () => {
         this.#compare(trip, would, split)
-        // What is never stored is not to take the place of what is.
+        // An answer that is never stored must not replace a stored one.
         const kept = gap.storable ? partsOf(gap.panes, trip.plan.whole) : []
         for (const pane of kept) this.#ledger.write(trip.key, pane)
       })
@@ -203,7 +204,7 @@ export class Shadow {
   }
 }
 
-/** What the cache would have said, what was put together from the database's answer alone, and that answer itself. */
+/** The answer of the cache, the answer recomposed from the database's response alone, and that response itself. */
 interface Bodies extends Pick<Split, 'fetched' | 'body'> {
   readonly cached: Buffer
   readonly direct: Buffer

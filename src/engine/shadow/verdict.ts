@@ -1,4 +1,4 @@
-/** Whether it is safe to switch a cache on, as far as shadow mode can tell, in one plain sentence. */
+/** Whether it is safe to switch a cache on, as far as shadow mode has measured, in one plain sentence. */
 import type { Figures } from './log.ts'
 
 export interface Verdict {
@@ -6,7 +6,7 @@ export interface Verdict {
   readonly sentence: string
 }
 
-/** Fewer say nothing; and of those, so many must have been about stored buckets. */
+/** Fewer are inconclusive; and this many of them must have been about stored buckets. */
 export const neededComparisons = 1000
 export const neededFromCache = 100
 

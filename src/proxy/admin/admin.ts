@@ -1,6 +1,6 @@
 /**
- * The admin listener: health, status, metrics, configuration, recent requests, shapes, explain, reload. A listener of its
- * own, on loopback unless told otherwise; read-only unless allowed; nothing of it can be reached through a data listener.
+ * The admin listener: health, status, metrics, configuration, recent requests, shapes, explain, reload. A separate
+ * listener, on loopback by default; read-only unless allowed; no page of it can be reached through a data listener.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { scheduler } from 'node:timers/promises'
@@ -30,28 +30,31 @@ export interface AdminOptions {
   readonly telemetry: Telemetry
   /** Names besides those of loopback under which a listener on loopback is called. */
   readonly names?: readonly string[]
-  /** Asked at every request. Undefined: no token is needed. Empty: there should be one, and nobody is let in. */
+  /**
+   * Called for every request. Undefined: no token is needed. Empty: the token is missing, and every request is
+   * rejected.
+   */
   readonly token: () => string | undefined
   readonly allowsWrites: () => boolean
-  /** What is not ready yet, as sentences. */
+  /** The reasons for not being ready, as sentences. */
   readonly unready: () => readonly string[]
   /** Databases, stores, memory, flights: whatever is known now. */
   readonly status: () => object | Promise<object>
   /** Without secrets. A string is sent as text. */
   readonly config: (mode: 'effective' | 'diff') => unknown
-  /** Reads the configuration again; says what came of it. */
+  /** Reads the configuration again; reports the result. */
   readonly reload: () => Promise<ReloadReport>
   /** Databases by name; the first is meant where none is named. */
   readonly databases: () => ReadonlyMap<string, AdminDatabase>
   /** Purging, where there is something to purge. */
   readonly purge?: PurgeAccess['purge']
-  /** Modes, and what shadow mode has found out. */
+  /** Modes, and the findings of shadow mode. */
   readonly shadow?: ShadowAccess
-  /** The TTLs of each database, and what is learned about it. */
+  /** The TTLs of each database, and the learned rates. */
   readonly ttl?: TtlAccess['ttl']
   /** The nodes that share a store with this one, where one can be shared. */
   readonly fleet?: FleetAccess['fleet']
-  /** The limits of clients, what is left of them, and what was used. */
+  /** The limits of clients, their remaining tokens, and their usage. */
   readonly limits?: LimitsAccess['limits']
 }
 
@@ -137,7 +140,7 @@ class Desk {
     const { method = 'GET', headers } = request
     const url = URL.parse(request.url ?? '/', 'http://admin')
     const page = url === null ? undefined : this.#pageAt(url.pathname)
-    // What a stranger may know is that somebody listens: names and tokens are looked at before pages.
+    // An unauthorised client may only learn that the listener exists: host names and tokens are checked before pages.
     const rejection =
       this.#guard.checkOrigin(headers) ?? (page?.isOpen ? undefined : this.#guard.checkToken(headers))
     if (rejection !== undefined)

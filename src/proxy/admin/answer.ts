@@ -1,4 +1,4 @@
-/** What pages of the admin listener answer: text, JSON, a list in pieces, a mistake. */
+/** Responses of the admin listener: text, JSON, a list in pieces, an error. */
 
 export interface AdminAnswer {
   readonly status: number

@@ -1,4 +1,4 @@
-/** `/-/changed`: a job that has rewritten data says which, and stored buckets of it are no longer fresh. */
+/** `/-/changed`: a job that has rewritten data reports it, and stored buckets of that data are no longer fresh. */
 import type { EpochMs } from '../../core/clock.ts'
 import type { Purge, Selection } from '../../engine/purge/purge.ts'
 import { type AdminAnswer, json, mistake } from './answer.ts'

@@ -1,4 +1,4 @@
-/** An explanation as people read it at a terminal: the verdict first, then what it was made of. */
+/** An explanation as text for a terminal: the verdict first, then its details. */
 import { calendarText } from '../../core/calendar.ts'
 import type { Grid } from '../../core/grid.ts'
 import type {

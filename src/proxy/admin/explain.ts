@@ -1,4 +1,4 @@
-/** `POST /-/explain`: which request is meant, what would be done with it, and, where asked for, what then was. */
+/** `POST /-/explain`: reads the request to explain, explains it and, where requested, runs it. */
 import { type IncomingMessage, validateHeaderName, validateHeaderValue } from 'node:http'
 import type { Backend, Flavour, Plan, WholePlan, WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -18,7 +18,7 @@ import { type Settings, termsFor } from '../request/settings.ts'
 /** The parts of one database that a request would meet. */
 export interface ExplainParts {
   readonly backend: Backend
-  /** Only what is known already: nothing is asked. */
+  /** Only the known flavour: the database is not queried. */
   readonly flavour: { readonly current: Flavour }
   readonly cache: Pick<IntervalCache, 'explain'>
   readonly whole?: WholeCache | undefined
@@ -82,7 +82,7 @@ async function explainKept(
   return { ...(await explainWhole(parts.whole!, request, now)), ...ruled }
 }
 
-/** The same, except that the database is asked for everything and that its answer is the client's. */
+/** The same, except that the database is queried for everything and that its answer is the client's. */
 function shadowed({ joined: _, ...explanation }: Explanation, plan: Plan): Explanation {
   return {
     ...explanation,
@@ -120,8 +120,8 @@ const formType = 'application/x-www-form-urlencoded'
 const jsonType = 'application/json'
 
 /**
- * The request that is meant. A JSON object of method, path, search, headers, body and nothing else is a whole request.
- * Any other body is that of a query, with the headers of this request except those that were meant for this listener.
+ * The request to explain. A JSON object of method, path, search, headers, body and nothing else is a whole request. Any
+ * other body is that of a query, with the headers of this request except the headers for this listener.
  */
 export function readExplained(
   message: IncomingMessage,
@@ -142,7 +142,7 @@ export function readExplained(
   return mistakeIn(wire) ?? wire
 }
 
-/** Tools that send a text call it a form unless told otherwise; none begins like an object. */
+/** Tools that send a text label it a form by default; no form begins like an object. */
 function typeOf({ headers }: IncomingMessage, text: string): string {
   const type = headers['content-type'] ?? formType
   return type.startsWith(formType) && text.trimStart().startsWith('{') ? jsonType : type
@@ -185,7 +185,7 @@ function readEnvelope(fields: Fields, pathOf: PathOf): WireRequest | { readonly 
   return mistakeIn(wire) ?? wire
 }
 
-/** What no client could send has no explanation. */
+/** A request that no client could send has no explanation. */
 function mistakeIn({ method, path, search, headers }: WireRequest): { readonly mistake: string } | undefined {
   if (!/^[A-Z-]+$/.test(method)) return { mistake: 'the method is not one of HTTP' }
   if (!/^\/[!"$->@-~]*$/.test(path)) return { mistake: 'the path must begin with / and be escaped' }

@@ -18,7 +18,7 @@ export interface Chosen {
   readonly trouble: string | undefined
 }
 
-/** `?node=` by name or id; all that are up unless told. */
+/** `?node=` by name or id; by default all that are up. */
 export async function chooseNodes(
   { fleet }: FleetAccess,
   parameters: URLSearchParams,

@@ -1,4 +1,6 @@
-/** Who may use the admin listener: bearer token, host names (against DNS rebinding), and no other site's pages. */
+/**
+ * Access control of the admin listener: bearer token, host names (against DNS rebinding), and no other site's pages.
+ */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
@@ -7,7 +9,7 @@ export interface GuardOptions {
   readonly listen: string
   /** Further names by which it is called; those of loopback are always known. */
   readonly names: readonly string[]
-  /** Undefined: none is asked for. Empty: there should be one, and nobody is let in. */
+  /** Undefined: none is needed. Empty: the token is missing, and every request is rejected. */
   readonly token: () => string | undefined
 }
 
@@ -62,7 +64,7 @@ export class Guard {
   }
 }
 
-/** Hashes have one length and no order: how long the comparison takes says nothing about the token. */
+/** Hashes have one length and no order: the duration of the comparison reveals nothing about the token. */
 const isSame = (a: string, b: string): boolean =>
   timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'))
 

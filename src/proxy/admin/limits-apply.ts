@@ -1,4 +1,4 @@
-/** `/-/limits/apply`: makes the stored limits what a declaration says, or only says what that would change. */
+/** `/-/limits/apply`: sets the stored limits to those of a declaration, or only reports the changes. */
 import { authorMistake } from '../../limits/audit.ts'
 import { type Applied, applyPlan, type Plan, type PlanItem, planOf } from '../../limits/declaration.ts'
 import { readDeclaration } from '../../limits/declaration-read.ts'

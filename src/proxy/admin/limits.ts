@@ -1,4 +1,4 @@
-/** `/-/limits`: the limits that are stored, what is left of them, usage, the audit log, and declarations. */
+/** `/-/limits`: the stored limits, their remaining tokens, usage, the audit log, and declarations. */
 import type { Clock } from '../../core/clock.ts'
 import type { Author } from '../../limits/audit.ts'
 import { type Misread, readLimits } from '../../limits/declaration-read.ts'
@@ -28,7 +28,7 @@ export interface AdminLimits {
   /** Names of backends; the first is meant where none is named. */
   readonly resources: readonly string[]
   status(entity: string, resource: string): MaybePromise<EntityStatus | undefined>
-  /** What is counted in this process and not written yet is written first. */
+  /** Counts of this process that are not written yet are written first. */
   readonly usage: Pick<UsageCounter, 'flush'>
   readUsage(query: UsageQuery): Promise<readonly UsageInWindow[]>
 }
@@ -148,7 +148,7 @@ async function change(call: LimitsCall, method: 'PUT' | 'DELETE'): Promise<Admin
   return json({ ...target, changed: outcome.isChanged, version: outcome.version })
 }
 
-/** The system must be named: nobody means everybody by leaving something out. */
+/** The system must be named: an omitted parameter must not mean every client. */
 function readTarget(parameters: URLSearchParams): LimitTarget | Misread {
   const [entity, resource] = [parameters.get('entity'), parameters.get('resource')]
   const isNamed = entity !== null || resource !== null

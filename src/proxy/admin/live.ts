@@ -1,6 +1,7 @@
 /**
  * Requests as they happen, as server-sent events. Records are gathered and written a few times a second, away from the
- * requests themselves; those beyond what is written at once are counted, and a reader that does not keep up is dropped.
+ * requests themselves; records beyond the limit of one write are counted, and a reader that does not keep up is
+ * dropped.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock, Timer } from '../../core/clock.ts'

@@ -1,4 +1,4 @@
-/** What the admin listener answers, path by path. */
+/** The pages of the admin listener, by path. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { mergeShapes } from '../fleet/merge.ts'
 import type { AdminDatabase, AdminOptions } from './admin.ts'
@@ -16,7 +16,7 @@ import { readListQuery, viewOfExplanation, viewOfRecord, viewOfShape } from './v
 export interface AdminCall {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** As it was asked for, without the query. */
+  /** As requested, without the query. */
   readonly path: string
   readonly parameters: URLSearchParams
   readonly body: Buffer
@@ -25,13 +25,13 @@ export interface AdminCall {
 export interface Page {
   readonly methods: readonly string[]
   readonly about: string
-  /** Needs no token: for probes; it says nothing about anybody's data. */
+  /** Needs no token: for probes; it reveals no client's data. */
   readonly isOpen?: boolean
   /** Answers for everything below its path, which ends in a slash. */
   readonly isFolder?: boolean
   /** Changes something: only where writes are allowed. */
   readonly isWriting?: boolean | ((parameters: URLSearchParams, method: string) => boolean)
-  /** How long a body may be; 1 MiB unless told. */
+  /** The longest body; 1 MiB by default. */
   readonly maxBodyBytes?: number
   /** `taken`: the page answers by itself. */
   answer(call: AdminCall): AdminAnswer | 'taken' | Promise<AdminAnswer | 'taken'>
@@ -168,7 +168,7 @@ async function shapes(options: AdminOptions, parameters: URLSearchParams): Promi
   const { shapes: own } = options.telemetry
   const { nodes } = chosen
   if (nodes.every(({ isSelf }) => isSelf)) return jsonList(own.list(limit).map(viewOfShape))
-  // Of other nodes only those asked for most are known.
+  // Of other nodes only the most requested shapes are known.
   const perNode = nodes.map(({ isSelf, summary }) => (isSelf ? own.list(own.size) : (summary?.shapes ?? [])))
   return jsonList(mergeShapes(perNode, limit).map(viewOfShape))
 }

@@ -38,7 +38,7 @@ export function purgePages({ purge, ...access }: PurgeAccess): ReadonlyMap<strin
         methods: ['POST'],
         about:
           'purges by {"backend", "shape", "source", "from", "to"} or {"all": true}; ?dryRun=1 only counts',
-        // Only what is clearly a dry run is one.
+        // Only an explicit dry run is one.
         isWriting: (parameters) => dryRunOf(parameters) !== true,
         answer: (call) => desk.answer(call),
       },

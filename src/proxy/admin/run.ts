@@ -1,4 +1,4 @@
-/** `?run=1`: sends a request the way clients do and says how long what took. */
+/** `?run=1`: sends a request the way clients do and reports the duration of each step. */
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { WireRequest } from '../../backends/backend.ts'
@@ -20,7 +20,7 @@ export interface RunReport {
   readonly totalMs: number
 }
 
-/** Where a data listener is asked for one database. */
+/** The address of one database on a data listener. */
 export interface DataAddress {
   /** It may have a path, which is put before that of every request. */
   readonly url: string
@@ -61,7 +61,7 @@ export function runThrough(address: DataAddress, clock: Clock): (wire: WireReque
 /** It is this process that listens there; its certificate has the names that clients use, hardly an address. */
 const ownCertificate = { rejectUnauthorized: false }
 
-/** What belongs to the connection is said by this side. */
+/** This side sets the headers of the connection. */
 const own = ({ headers }: WireRequest): string[] => endToEnd(headers, ofTheConnection)
 
 const ofTheConnection = new Set(['host', 'content-length'])

@@ -1,4 +1,4 @@
-/** `/-/shadow`, `/-/shadow/ID` and `/-/mode`: what shadow mode has found out, and switching modes while running. */
+/** `/-/shadow`, `/-/shadow/ID` and `/-/mode`: the findings of shadow mode, and switching modes while running. */
 import type { BucketDifference } from '../../engine/shadow/compare.ts'
 import { type Figures, type Mismatch, newFigures, type ShadowLog } from '../../engine/shadow/log.ts'
 import { verdictOf } from '../../engine/shadow/verdict.ts'
@@ -76,7 +76,7 @@ async function report(
   return json({ backends, ...(trouble !== undefined && { note: trouble }) })
 }
 
-/** What one node has found out about a backend. */
+/** The findings of one node about a backend. */
 interface Findings {
   readonly node: string
   readonly mode: string

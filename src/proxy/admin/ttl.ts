@@ -1,4 +1,4 @@
-/** `/-/ttl` and `/-/ttl/learn`: the TTLs at each age and what they are based on, and learning from what is known from before. */
+/** `/-/ttl` and `/-/ttl/learn`: the TTLs at each age with their evidence, and learning from recorded history. */
 import type { Clock } from '../../core/clock.ts'
 import type { NotSampled, Sampled, SamplingOrder } from '../../engine/learning/sampling.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
@@ -24,7 +24,7 @@ export interface TtlDatabase {
   readonly learning: Learning | undefined
   /** By key, or by the text of the shape or of its query; names that no shape has are not in it. */
   shapesNamed(names: ReadonlySet<string>): Promise<ReadonlyMap<string, LearnedShape>>
-  /** Fetches buckets of shapes that were asked for lately twice, and learns from what differs. */
+  /** Fetches buckets of recently requested shapes twice, and learns from the differences. */
   sample(order: SamplingOrder): Promise<Sampled | NotSampled>
 }
 
@@ -32,7 +32,7 @@ export interface TtlDatabase {
 export interface BackendTtl extends TtlReport {
   readonly backend: string
   readonly rule?: string
-  /** The key of the shape, where one was asked for. */
+  /** The key of the shape, where one was requested. */
   readonly shape?: string
 }
 
@@ -104,7 +104,7 @@ async function learn(
   if (rows.length === 0) return mistake('the body has only empty lines; nothing was learned')
   const names = new Set(rows.map(({ shape }) => shape))
   const shapes = await shapesNamed(names)
-  // A shape that was not asked for yet teaches the backend as a whole.
+  // A shape without requests yet teaches the backend as a whole.
   const shapeOf = (name: string): LearnedShape => shapes.get(name) ?? { key: name, sources: [] }
   for (const refetch of refetchesOf(rows, shapeOf, clock.now())) learning.observe(refetch)
   const changed = rows.filter((row) => row.changed).length

@@ -107,7 +107,7 @@ const viewOfRun = (run: ExplainedRun): object => ({
 
 const viewOfMark = (mark: ExplainedMark): object => ({ ...viewOfInterval(mark), at: iso(mark.at) })
 
-/** What is wrong is a sentence in `detail`, also where a store only has a word for it. */
+/** A problem is a sentence in `detail`, also where a store only has a word for it. */
 export function viewOfStore({ name, engine, health, ...figures }: NamedStore): object {
   const { state = 'ok', trouble, since, detail = sentenceOf(state) } = health ?? {}
   const more = {
@@ -117,7 +117,7 @@ export function viewOfStore({ name, engine, health, ...figures }: NamedStore): o
   return { name, engine, state, detail, ...more, ...figures }
 }
 
-/** In seconds; `null` for no bound, and where the samples do not tell. */
+/** In seconds; `null` for no bound, and where the samples are inconclusive. */
 export const viewOfStaleness = ({ budget, isKept, groups }: StalenessReport): object => ({
   budget,
   isKept: isKept ?? null,
@@ -143,7 +143,7 @@ export interface ListQuery {
 
 const reasons: ReadonlySet<string> = new Set(outcomeReasons.map(({ reason }) => reason))
 
-/** `?outcome=miss,partial&reason=…&shape=…&backend=…&minMs=…&limit=…&after=…`, or what is wrong with it. */
+/** `?outcome=miss,partial&reason=…&shape=…&backend=…&minMs=…&limit=…&after=…`, or its mistake. */
 export function readListQuery(parameters: URLSearchParams): ListQuery | { readonly mistake: string } {
   const listOf = (name: string): string[] | undefined => parameters.get(name)?.split(',')
   const [chosen, why] = [listOf('outcome'), listOf('reason')]

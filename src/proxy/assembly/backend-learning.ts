@@ -1,6 +1,6 @@
 /**
- * The learner of this thread for one backend. It belongs to no settings, so that it outlives reloads and changes of mode. All
- * threads of a process tell each other what they observe; the thread that has the store keeps the evidence there.
+ * The learner of this thread for one backend. It belongs to no settings, so that it outlives reloads and changes of
+ * mode. All threads of a process exchange their observations; the thread that has the store keeps the evidence there.
  */
 import type { Backend } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -27,7 +27,7 @@ export type EvidenceChange =
   | { readonly disowned: readonly EvidenceRow[] }
 
 export interface LearningHooks {
-  /** Told of what was observed in this thread. */
+  /** Called with the observations of this thread. */
   readonly onLearned?: (backend: string, event: LearnedEvent) => void
   readonly onEvidence?: (backend: string, change: EvidenceChange) => void
 }
@@ -44,9 +44,9 @@ export interface BackendLearningOptions {
 }
 
 export interface LearningCounts {
-  /** Stored buckets that were fetched again since the start, by what came of it. */
+  /** Stored buckets that were fetched again since the start, by result. */
   readonly refetched: { readonly same: number; readonly changed: number }
-  /** Events that other threads were not told of, because the main thread was behind. */
+  /** Events that were not sent to other threads, because the main thread was behind. */
   readonly dropped: number
 }
 
@@ -120,7 +120,7 @@ export class BackendLearning {
     }
   }
 
-  /** Without those that take a look at all evidence. */
+  /** Without the figures that need a pass over all evidence. */
   counts(): LearningCounts {
     return { refetched: { ...this.#refetched }, dropped: this.#dropped }
   }

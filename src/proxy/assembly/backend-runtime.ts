@@ -1,4 +1,4 @@
-/** One database behind the proxy: its connections, what it says it is, its cache, and how its requests are handled. */
+/** One database behind the proxy: its connections, its flavour, its cache, and the handling of its requests. */
 import type { Backend, Flavour, SegmentSettings, WireRequest } from '../../backends/backend.ts'
 import { WindowpaneError } from '../../core/errors.ts'
 import type { Mark } from '../../core/mark.ts'
@@ -33,7 +33,7 @@ import type { Common } from './common.ts'
 import { logFlavour, logRecheck } from './flavour-log.ts'
 import type { KnownDatabase } from './parts.ts'
 
-/** What is going on at a database. */
+/** The current figures of a database. */
 export interface BackendRuntimeFigures {
   readonly flights: number
   readonly requests: number
@@ -42,7 +42,7 @@ export interface BackendRuntimeFigures {
   readonly background: BackgroundCounts
   /** Queries that wait for their turn at the database. */
   readonly queue: QueueFigures
-  /** Undefined where nobody is limited. */
+  /** Undefined where no client is limited. */
   readonly quota?: QuotaCounts | undefined
 }
 
@@ -61,22 +61,22 @@ export interface BackendRuntimeOptions {
   readonly backend: Backend
   readonly upstream: DatabaseAddress
   readonly store: Store
-  /** What was purged or has changed. */
+  /** Purges and changes. */
   readonly marks: BackendMarks
   /** Where others fetch for the same store. */
   readonly claims?: Claims | undefined
   /** Counts the tokens of clients. */
   readonly limiters: Pick<Limiters, 'of' | 'changes'>
-  /** Where what is learned is kept; in memory only without. */
+  /** The store of learned evidence; only in memory without it. */
   readonly evidenceCells?: Cells | undefined
   /** Where answers are kept as a whole. */
   readonly objects: ObjectCache
   readonly settings: () => Settings
   /** Where its segments are to be watched. */
   readonly segments?: SegmentSettings | undefined
-  /** Marks what has changed. */
+  /** Marks changed data. */
   readonly mark: (mark: Mark) => unknown
-  /** Where somebody else has asked the database and watches its segments. */
+  /** Where another thread has queried the database and watches its segments. */
   readonly known?: KnownDatabase | undefined
 }
 
@@ -88,15 +88,15 @@ export class BackendRuntime {
   /** Whether it is cached, and by whose word. */
   readonly modes: ModeSwitch
   readonly learning: BackendLearning
-  /** What would be done with a request, and why. */
+  /** Explains the decision about a request. */
   readonly explain: (wire: WireRequest) => Promise<Explanation>
-  /** Fetches buckets of shapes that were asked for lately twice, and learns from what differs. */
+  /** Fetches buckets of recently requested shapes twice, and learns from the differences. */
   readonly sampling: IntervalCache['sampling']
   readonly #cache: IntervalCache
   readonly #flavour: FlavourWatch
   readonly #upstream: HttpUpstream
   readonly #quota: Quota
-  /** What was known about the database at the beginning. */
+  /** The known flavour of the database at the start. */
   readonly #known: Flavour | undefined
   readonly #witness: Witness | undefined
   readonly #watcher: SegmentWatcher | undefined
@@ -106,7 +106,7 @@ export class BackendRuntime {
     const { shadowLog, sampleRatio, planning, arrivals, forwardBuffers, shared } = common
     const { onFlavour, onVouched } = common.hooks
     this.modes = new ModeSwitch(options.settings, (mode) => {
-      // What was found out before may have been about another configuration.
+      // Earlier findings may concern another configuration.
       if (mode === 'shadow') shadowLog.clear(name)
       telemetry?.log.line('info', `the mode is now ${mode}`, { backend: name })
     })
@@ -120,7 +120,7 @@ export class BackendRuntime {
     const onHeldCut = () => telemetry?.metrics.observeCut('held_connection')
     const onSlowReader = () => telemetry?.metrics.observeCut('slow_reader')
     const concurrency = () => partOf(settings().concurrency, common.threads)
-    // With one database there is nothing to choose: asking it is the probe.
+    // With one database there is nothing to choose: querying it is the probe.
     const probe = urls.length > 1 && { probe: { path: backend.flavour.path, intervalMs: probeMs } }
     const upstream = new TracedUpstream(
       { ...address, ...connections, ...probe, url, clock, pace, via, onHeldCut, concurrency },
@@ -209,12 +209,12 @@ export class BackendRuntime {
     if (known?.vouched !== undefined) witness?.follow(known.vouched)
   }
 
-  /** What the database said it is; not known while it cannot be asked. */
+  /** The flavour of the database; unknown while it cannot be queried. */
   get flavour(): Flavour {
     return this.#flavour.current
   }
 
-  /** Somebody else has found out what the database is. */
+  /** Another thread has detected the flavour. */
   adoptFlavour(flavour: Flavour): void {
     this.#flavour.adopt(flavour)
   }
@@ -224,7 +224,7 @@ export class BackendRuntime {
     return this.#witness?.vouched
   }
 
-  /** Somebody else has looked at the segments. */
+  /** Another thread has read the segments. */
   adoptVouched(vouched: Vouched): void {
     this.#witness?.follow(vouched)
   }
@@ -251,14 +251,17 @@ export class BackendRuntime {
     return stalenessReport(policies, this.learning.learner)
   }
 
-  /** Whether requests can be passed on. While they cannot, it is looked into: whoever waits for it sends no requests. */
+  /**
+   * Whether requests can be forwarded. While they cannot, this starts a check: a load balancer that waits for readiness
+   * sends no requests.
+   */
   isReady(): boolean {
     const { hasAnswered } = this.#flavour
     if (!hasAnswered) this.#flavour.noteRequest([])
     return hasAnswered
   }
 
-  /** Asks the database what it is, where that is not known; resolves also when it does not answer. */
+  /** Queries the flavour of the database, where it is unknown; resolves also when the database does not answer. */
   async ask(): Promise<void> {
     this.#watcher?.start()
     if (this.#known === undefined) await this.#flavour.ask([])

@@ -1,4 +1,4 @@
-/** What all databases of a server share, sized by `limits.memory`. */
+/** The resources that all databases of a server share, sized by `limits.memory`. */
 import { getHeapStatistics } from 'node:v8'
 import { Budget, BudgetShare, spareOf } from '../../core/budget.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -20,7 +20,7 @@ import { Pace } from '../upstream/pace.ts'
 import type { ProxyServerOptions } from './options.ts'
 import type { ServerHooks } from './parts.ts'
 
-/** What all databases of one process share. */
+/** The resources that all databases of one process share. */
 export interface Common {
   readonly clock: Clock
   readonly limits: Limits
@@ -39,12 +39,12 @@ export interface Common {
   readonly probes: ProbeOptions
   readonly pieces: Pieces
   readonly planning: Planning
-  /** What this process calls itself in Via. */
+  /** The name of this process in Via. */
   readonly via: string
   readonly shadowLog: ShadowLog
   /** Looks on. */
   readonly telemetry?: Observer | undefined
-  /** Which share of the requests without a trace of their own is traced, while anybody listens. */
+  /** The share of requests without a trace of their own that is traced, while there is a subscriber. */
   readonly sampleRatio?: (() => number) | undefined
   readonly hooks: ServerHooks
   /** That serve requests. */
@@ -89,10 +89,10 @@ const probesOf = (threads: number): ProbeOptions => ({
   sentinelEveryMs: threads * usualProbes.sentinelEveryMs,
 })
 
-/** Of the memory, what forwarded answers may take that clients have not taken yet. */
+/** The share of the memory for forwarded answers that clients have not read yet. */
 const forwardShare = 1 / 8
 
-/** What is in no budget, such as buffers that lie unused for the next answers, must be little beside it. */
+/** Memory outside the budget, such as pooled buffers for the next answers, must be small beside it. */
 const unusedBytesOf = ({ memoryBytes }: Limits): number => Math.min(32 * 2 ** 20, memoryBytes / 32)
 
 /** The ingest pool keeps at most this many free bytes, however large the memory limit is. */
@@ -101,7 +101,7 @@ const ingestBytes = 16 * 2 ** 20
 /** From here on, the default included, the limit has room for the garbage that V8 lets come, and hits wait for no collection. */
 const largeLimit = 512 * 2 ** 20
 
-/** Is told of every buffer: small limits have no room for as much garbage as V8 lets come. */
+/** Called with every buffer: small limits have no room for as much garbage as V8 permits. */
 function collectingInTime(
   { memoryBytes }: Limits,
   { gcOnDemand }: RuntimeSwitches,

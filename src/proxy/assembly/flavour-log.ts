@@ -1,4 +1,4 @@
-/** Log lines about what a database turns out to be, and whether it can be reached. */
+/** Log lines about the detected flavour of a database, and whether it can be reached. */
 import type { Flavour } from '../../backends/backend.ts'
 import { withoutCredentials } from '../../core/url.ts'
 import type { FlavourWatch } from '../../engine/http/flavour.ts'
@@ -7,12 +7,12 @@ import type { Observer } from '../../telemetry/telemetry.ts'
 
 interface Recheck {
   readonly name: string
-  /** What came instead of an answer. */
+  /** A description of the response that came instead. */
   readonly instead: string | undefined
   readonly flavour: Flavour
 }
 
-/** Says once that a database which is known cannot be asked again, and once that it can. */
+/** Logs once that a known database cannot be queried again, and once that it can. */
 export function logRecheck(log: Pick<Log, 'change'> | undefined, { name, instead, flavour }: Recheck): void {
   const is =
     instead === undefined
@@ -27,7 +27,7 @@ interface Noted {
   readonly log: Observer['log']
 }
 
-/** The topic of outages is that of the decision log: a database that cannot be reached is one warning, whoever notices. */
+/** The topic of outages is that of the decision log: an unreachable database is one warning, whichever part notices. */
 export function logFlavour(flavour: FlavourWatch, { name, url, log }: Noted): void {
   const { isKnown, label, silence } = flavour.current
   const told = { detail: label, url: withoutCredentials(url) }

@@ -1,4 +1,4 @@
-/** What a server is started with. */
+/** The options of a server. */
 import type { Backend, SegmentSettings } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { RuntimeSwitches } from '../../core/runtime.ts'
@@ -27,13 +27,13 @@ export interface ProxyServerOptions {
   readonly quotaStore?: string
   /** Looks on. */
   readonly telemetry?: Observer
-  /** Which share of the requests without a trace of their own is traced, while anybody listens. */
+  /** The share of requests without a trace of their own that is traced, while there is a subscriber. */
   readonly sampleRatio?: () => number
   /** TLS on all listeners. */
   readonly tls?: ListenerOptions['tls']
   /** Instead of the memory store, which would be made with these options. */
   readonly store?: (options: MemoryStoreOptions) => Store
-  /** What it shares with others instead of having it to itself. */
+  /** Parts that it shares with others instead of creating its own. */
   readonly parts?: ServerParts
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a server can be given by whoever runs several of them as one process, instead of having it to itself. Each part stands
- * by itself; without any, a server has everything of its own.
+ * The parts of a server that a process with several servers shares between them. Each part is independent; without any,
+ * a server creates its own.
  */
 import type { Flavour } from '../../backends/backend.ts'
 import type { Budget } from '../../core/budget.ts'
@@ -21,16 +21,16 @@ export interface ServerParts {
   readonly threads?: number
   /** Instead of memory and far stores of its own. */
   readonly storage?: Storage
-  /** What it calls itself in Via. */
+  /** The name in Via. */
   readonly via?: string
   readonly shadowLog?: ShadowLog
-  /** What is known about the databases, by name. Their segments are watched elsewhere. */
+  /** The known databases, by name. Their segments are watched elsewhere. */
   readonly known?: ReadonlyMap<string, KnownDatabase>
   /** Others listen on the same addresses. */
   readonly reusePort?: boolean
   /** Opens the listeners, by configured address, instead of the server itself. */
   readonly openListeners?: (inside: Inside) => Promise<ReadonlyMap<string, Listener>>
-  /** What is going on at a database, where others serve its requests too. */
+  /** The figures of a database, where others serve its requests too. */
   readonly figures?: (backend: string) => BackendRuntimeFigures
   /** Where others serve the requests of a database: only they know the shapes that can be sampled. */
   readonly sample?: (backend: string, order: SamplingOrder) => Promise<Sampled | NotSampled>
@@ -46,11 +46,11 @@ export interface KnownDatabase {
   readonly evidence: Evidence
 }
 
-/** Told of what changes; a promise is waited for before the change counts as made. */
+/** Called on changes; a promise is awaited before the change counts as made. */
 export interface ServerHooks extends LearningHooks {
   /** `store`: the name of a far store; '' is memory alone. */
   readonly onMarks?: (store: string, marks: readonly Mark[]) => Promise<void>
-  /** Told of a mark that was made in this thread, where another one keeps the marks. */
+  /** Called with a mark that was made in this thread, where another one keeps the marks. */
   readonly onMark?: (store: string, mark: Mark) => void
   readonly onVouched?: (backend: string, vouched: Vouched) => Promise<void>
   readonly onMode?: (backend: string, mode: Mode) => Promise<void>
@@ -59,7 +59,7 @@ export interface ServerHooks extends LearningHooks {
   readonly onLimits?: (target: LimitTarget) => Promise<void>
 }
 
-/** What a server has, for those who answer its requests. */
+/** The inside of a server, for its request handlers. */
 export interface Inside {
   readonly storage: Storage
   readonly backendRuntimes: readonly BackendRuntime[]

@@ -32,11 +32,11 @@ export interface ProxyServer {
   readonly url: string
   readonly databases: readonly DatabaseState[]
   readonly memory: { readonly used: number; readonly limit: number }
-  /** Memory first, then the far stores, also those that could not be opened. */
+  /** Memory first, then the far stores, including failed ones. */
   stores(): readonly NamedStore[]
   leases(): Readonly<ClaimCounters>
   readonly purge: Purge
-  /** What shadow mode has found out about any of them. */
+  /** The findings of shadow mode about all of them. */
   readonly shadowLog: ShadowLog
   readonly limiters: Limiters
   /** The far stores that other nodes may share. */
@@ -58,7 +58,7 @@ export interface DatabaseState {
   /** How the watcher of its segments fares; undefined where there is none. */
   readonly segments: SegmentFigures | undefined
   learning(): LearningFigures
-  /** Fetches buckets of shapes that were asked for lately twice, and learns from what differs. */
+  /** Fetches buckets of recently requested shapes twice, and learns from the differences. */
   sample(order: SamplingOrder): Promise<Sampled | NotSampled>
 }
 
@@ -184,7 +184,7 @@ export async function startServer(options: ProxyServerOptions): Promise<ProxySer
 /** Of all memory, for answers that are kept as a whole. */
 const objectShare = 1 / 16
 
-/** One for each store: who shares a store shares its objects. */
+/** One for each store: backends that share a store share its objects. */
 function objectCachesOf(storage: Storage, { clock, budget, limits }: Common): (store: Store) => ObjectCache {
   const caches = new Map<Store, ObjectCache>()
   return (store) => {
@@ -216,7 +216,7 @@ interface SharedModesParts {
   readonly setMode: (runtime: BackendRuntime, mode: Mode) => Promise<Mode>
 }
 
-/** By store: the backends of one that is shared take over what was set at any node. */
+/** By store: the backends of a shared store adopt the modes set at any node. */
 function sharedModesOf(
   runtimes: readonly { readonly store: Store; readonly backendRuntime: BackendRuntime }[],
   { storage, clock, setMode }: SharedModesParts,
@@ -247,8 +247,9 @@ const sharedStoresOf = (storage: Storage): SharedStore[] =>
   })
 
 /**
- * Stale serving needs the old bytes: nothing is collected before it is of no use to anybody. Settled at start, because marks
- * are kept for as long: where a reload makes TTLs longer than that, buckets are collected before their TTL is over, and fetched again.
+ * Stale serving needs the old bytes: nothing is collected while it is of use. Fixed at start, because marks are kept
+ * for as long: where a reload makes TTLs longer than that, buckets are collected before their TTL is over, and fetched
+ * again.
  */
 export function retentionOf({ limits, databases }: Pick<ProxyServerOptions, 'limits' | 'databases'>): number {
   const caps = databases.flatMap(({ settings, segments, backend }) => {

@@ -36,9 +36,9 @@ export interface TiersOptions {
   readonly telemetry: Observer | undefined
   /** How long marks are kept. */
   readonly retentionMs: number
-  /** What bodies of objects may take in the cells of memory; see `memoryCells`. */
+  /** The memory of object bodies in the cells of memory; see `memoryCells`. */
   readonly objectBytes?: number
-  /** Told what marks of a store are in force; '' is memory alone. */
+  /** Called with the marks of a store that are in force; '' is memory alone. */
   readonly onMarks?: ((store: string, marks: readonly Mark[]) => Promise<void>) | undefined
 }
 
@@ -48,9 +48,11 @@ export interface StoreParts {
   readonly claims?: Claims | undefined
   /** Those of memory are lost with the process. */
   readonly cells?: Cells | undefined
-  /** For what is learned, where the store outlives this process or is shared; only in the thread that has the store. */
+  /**
+   * For learned evidence, where the store outlives this process or is shared; only in the thread that has the store.
+   */
   readonly evidenceCells?: Cells | undefined
-  /** What nodes that share the store tell each other; only in the thread that has the store. */
+  /** The messages of nodes that share the store; only in the thread that has the store. */
   readonly fleet?: FleetRows | undefined
 }
 
@@ -59,19 +61,19 @@ export interface FleetRows {
   readonly modes: ModeRow
 }
 
-/** The stores and marks of whoever serves requests. */
+/** The stores and marks of a request handler. */
 export interface Storage {
   /** Of the far stores that there are. */
   readonly names: readonly string[]
   /** Memory alone where there is no such far store. */
   of(name: string | undefined): Store
-  /** What belongs to a store that `of` gave. */
+  /** The parts of a store that `of` returned. */
   partsOf(store: Store): StoreParts
-  /** To be waited for before the first request: what was purged before a restart stays so. */
+  /** Await before the first request: purges from before a restart stay in force. */
   loadMarks(): Promise<void>
   /** Memory first. */
   figures(): NamedStore[]
-  /** What became of the claims of this process, over all stores. */
+  /** The results of the claims of this process, over all stores. */
   leases(): Readonly<ClaimCounters>
   close(): Promise<void>
 }
@@ -82,7 +84,7 @@ export class Tiers implements Storage {
   readonly #claims: CellClaims[] = []
   readonly #opened: OpenedStore[] = []
   readonly #missing: NamedStore[] = []
-  /** By store: who shares one shares its marks. */
+  /** By store: backends that share one share its marks. */
   readonly #parts = new Map<Store, StoreParts>()
   readonly #options: TiersOptions
 
@@ -111,7 +113,7 @@ export class Tiers implements Storage {
       onTrouble: (trouble) =>
         telemetry?.log.change(`store ${name}`, stateOf(trouble), { detail: trouble?.detail }),
     })
-    // No request waits for marks, evidence and what nodes say about themselves: they have more time.
+    // No request waits for marks, evidence and node rows: they have more time.
     const patientCells = cells && guardedCells(cells, guard, Math.max(patientMs, timeoutMs))
     const marks = new Marks({
       ...{ clock, retentionMs, cells: patientCells, breaker: guard.breaker },

@@ -23,7 +23,7 @@ export interface WindowpaneOptions {
   /** How answers are cached as a whole; `false`: none are. */
   readonly objects?: WholeSettings | false
   readonly limits?: Partial<Limits>
-  /** What may rely on internals of Node and V8; all of it where it is not given. */
+  /** Features that may rely on internals of Node and V8; all of them by default. */
   readonly runtime?: RuntimeSwitches
   readonly clock?: Clock
   /** Instead of the memory store. */
@@ -32,7 +32,7 @@ export interface WindowpaneOptions {
 
 export interface Windowpane {
   readonly url: string
-  /** What the database said it is; not known while it cannot be asked. */
+  /** The flavour of the database; unknown while it cannot be queried. */
   readonly flavour: Flavour
   /** Stops listening, lets requests under way finish within the drain limit, then closes everything. */
   close(): Promise<void>

@@ -21,7 +21,7 @@ const squares = new Int32Array(32)
 squares[0] = 0x00800000
 for (let i = 1; i < squares.length; i++) squares[i] = multiply(squares[i - 1]!, squares[i - 1]!)
 
-/** What a checksum is multiplied by when this many bytes follow. */
+/** The factor of a checksum when this many bytes follow. */
 export function shiftOf(bytes: number): number {
   let shift = one
   for (let left = bytes, i = 0; left > 0; left >>>= 1, i++) {

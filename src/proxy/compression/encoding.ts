@@ -11,7 +11,10 @@ export type Packing = Encoding | 'zstd'
 export const negotiate = (acceptEncoding: string | undefined): Encoding =>
   acceptEncoding === undefined ? 'identity' : choices.get(acceptEncoding).encoding
 
-/** zstd is a third of the work of gzip and smaller: who names it gets it, whatever the database would have chosen. */
+/**
+ * zstd is a third of the work of gzip and smaller: clients that accept it get it, whatever the database would have
+ * chosen.
+ */
 export const packingOf = (acceptEncoding: string | undefined): Packing =>
   acceptEncoding === undefined ? 'identity' : choices.get(acceptEncoding).packing
 
@@ -40,7 +43,7 @@ const zstdOptions = (bytes: number) => ({
 const fastest = { level: 1 }
 const [gzipAsync, deflateAsync] = [promisify(gzip), promisify(deflate)]
 
-/** In a thread of the pool; the fastest level: what is smaller is not worth several times the wait. */
+/** In a thread of the pool; the fastest level: a smaller result is not worth several times the wait. */
 export function compress(bytes: Uint8Array, packing: Exclude<Packing, 'identity'>): Promise<Buffer> {
   if (packing === 'gzip') return gzipAsync(bytes, fastest)
   return packing === 'deflate' ? deflateAsync(bytes, fastest) : zstdAsync(bytes)

@@ -18,7 +18,7 @@ export interface PackOptions {
 
 interface PackedAnswer {
   readonly body: Recomposed
-  /** What it was put together from, where an equal answer may be asked for again. */
+  /** The panes of the answer, where an equal answer may be requested again. */
   readonly panes?: readonly Pane[] | undefined
   /** Of an answer that is not made of panes: no other one has it. */
   readonly name?: string | undefined

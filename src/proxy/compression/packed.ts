@@ -1,6 +1,6 @@
 /**
- * Compressed answers, and plain ones of very many series, kept for whoever asks the same next: compressing costs a hundred
- * times as much as putting an answer together. They live in the one memory budget and are the first to leave it.
+ * Compressed answers, and plain ones of very many series, cached for the next equal request: compressing costs a
+ * hundred times as much as recomposing an answer. They are in the one memory budget and are evicted first.
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Budget } from '../../core/budget.ts'
@@ -8,21 +8,21 @@ import { ownMemory } from '../../core/bytes.ts'
 import type { Pane } from '../../core/pane.ts'
 import type { Packing } from './encoding.ts'
 
-/** What an answer is made of, or a name that no other answer has: equal ones have equal bytes. */
+/** The panes of an answer, or a unique name: equal ones have equal bytes. */
 export type Packable = readonly Pane[] | string
 
 /** No more than this part of the budget. */
 const share = 1 / 8
 const entryOverhead = 256
-/** Answers that are remembered as having been asked for once. */
+/** Answers that are recorded as requested once. */
 const mostOnce = 256
 
 export class PackedAnswers {
   readonly #budget: Budget
   readonly #kept: BoundedMap<string, Buffer>
-  /** Being made: who asks meanwhile waits for the same. */
+  /** In progress: concurrent requests wait for the same result. */
   readonly #pending = new Map<string, Promise<Buffer>>()
-  /** Names of answers that cost little to make: they are kept only when asked for again. */
+  /** Names of answers that are cheap to make: they are kept only when requested again. */
   readonly #once = new BoundedMap<string, true>({ maxEntries: mostOnce })
 
   constructor(budget: Budget) {
@@ -45,7 +45,7 @@ export class PackedAnswers {
     return this.#kept.use(name) ?? this.#pending.get(name)
   }
 
-  /** Keeps what `pack` makes, if there is room for it. */
+  /** Keeps the result of `pack`, if there is room for it. */
   async make(answer: Packable, packing: Packing, pack: () => Promise<Buffer>): Promise<Buffer> {
     const name = nameOf(answer, packing)
     const pending = pack().then(ownMemory)
@@ -59,7 +59,7 @@ export class PackedAnswers {
     }
   }
 
-  /** Keeps a copy of an answer that is offered for the second time: most windows are asked for once. */
+  /** Keeps a copy of an answer that is offered for the second time: most windows are requested once. */
   offer(answer: Packable, packing: Packing, packed: Uint8Array): void {
     const name = nameOf(answer, packing)
     if (this.#once.delete(name)) {
@@ -73,7 +73,7 @@ export class PackedAnswers {
     const size = sizeOf(packed, name)
     const most = this.#budget.limit * share
     if (this.#kept.has(name) || size > most) return
-    // Before room is asked for, so that what leaves makes room for it.
+    // Before room is reserved, so that evictions make room for it.
     this.#kept.evictTo(most - size)
     // Never at the cost of panes: a packed answer can be made again from them, not the other way round.
     if (this.#budget.used + size > this.#budget.limit || !this.#budget.reserve(size)) return

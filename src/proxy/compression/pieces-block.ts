@@ -14,7 +14,7 @@ export const blockBuckets = 32
 /** The pieces of one block. A place is a column in a lane: `lane * columns + column`. */
 export interface Block {
   readonly bytes: Uint8Array
-  /** Per place: end of the piece in `bytes`, checksum of what it unpacks to, and the shift for its length. */
+  /** Per place: end of the piece in `bytes`, checksum of its unpacked bytes, and the shift for its length. */
   readonly table: Int32Array
 }
 
@@ -23,7 +23,7 @@ export const wordsPerPlace = 3
 /** Compressed, this would hardly be shorter. */
 const smallestPiece = 64
 
-/** What is to be made into blocks, in memory of its own. */
+/** The input of the block maker, in memory of its own. */
 export interface PieceJob {
   readonly blocks: number
   /** Place after place the bytes of all its buckets. */
@@ -70,7 +70,7 @@ export function rawBytes(body: PaneBody, blocks: Interval): number {
   return total
 }
 
-/** Lanes at the end that nobody uses have no places. */
+/** Unused lanes at the end have no places. */
 function placesOf(body: PaneBody): number {
   let lanes = body.lanes
   while (lanes > 0 && !body.usesLane(lanes - 1)) lanes--

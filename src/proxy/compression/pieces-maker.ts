@@ -12,7 +12,7 @@ export interface PieceMaker {
   close(): void
 }
 
-/** More are not taken: whoever has a job asks again with the next answer. */
+/** Further jobs are rejected: their caller retries with the next answer. */
 const mostWaiting = 4
 /** A thread that ended this often will not be started again. */
 const mostDeaths = 3
@@ -59,7 +59,7 @@ export class ThreadMaker implements PieceMaker {
       this.#waiting.delete(id)
       deliver?.(blocks)
     })
-    // What it died of changes nothing: answers are compressed whole without it. `exit` follows.
+    // The error is ignored: without the thread answers are compressed whole. `exit` follows.
     worker.on('error', () => {})
     worker.on('messageerror', () => void worker.terminate())
     worker.on('exit', () => {

@@ -23,7 +23,7 @@ function fetched(text: Buffer, interval: Interval): Pane {
   return result.panes[0]!
 }
 
-/** All blocks of the bodies, but for those that `isLost` names. */
+/** All blocks of the bodies, except the blocks for which `isLost` is true. */
 function blocksOfAll(panes: readonly Pane[], isLost: () => boolean = () => false): BlocksOf {
   const made = new Map<PaneBody, { first: number; blocks: (Block | undefined)[] }>()
   for (const { body } of panes) {

@@ -1,6 +1,6 @@
 /**
- * Puts a gzip answer together from pieces. What no piece covers goes in between as it is, in deflate's own form for
- * stored bytes. Knows nothing of what the bytes mean.
+ * Assembles a gzip answer from pieces. Bytes that no piece covers are inserted uncompressed, in deflate's own form for
+ * stored bytes. Knows nothing of the meaning of the bytes.
  */
 import { crc32 } from 'node:zlib'
 import type { AnswerListener, Recomposed, Run } from '../../backends/backend.ts'
@@ -8,7 +8,7 @@ import type { PaneBody } from '../../core/pane.ts'
 import { joinChecksums } from './crc32.ts'
 import { type Block, blockBuckets, wordsPerPlace } from './pieces-block.ts'
 
-/** What is made of a body: from block number `first` on, as far as it is made. */
+/** The blocks made of a body: from block number `first` on, as far as they are made. */
 export interface BodyBlocks {
   readonly first: number
   readonly blocks: readonly (Block | undefined)[]
@@ -42,7 +42,7 @@ class Splicer implements AnswerListener {
   readonly #target: Uint8Array
   #at = head.length
   #checksum = 0
-  /** Bytes that the answer is made of so far, and those that may still be stored as they are. */
+  /** Bytes of the answer so far, and bytes that may still be stored uncompressed. */
   #length = 0
   #storable: number
   /** Where the bytes of the open stored block begin, or 0 where none is open. */

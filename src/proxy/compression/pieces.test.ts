@@ -34,7 +34,7 @@ function paneOf({ columns = 20, from = first, buckets = 20 * blockBuckets } = {}
   return result.panes[0]!
 }
 
-/** Does its jobs when told to. */
+/** Does its jobs on demand. */
 class SlowMaker implements PieceMaker {
   readonly jobs: { job: PieceJob; deliver: Delivery }[] = []
   isBusy = false

@@ -1,6 +1,6 @@
 /**
- * Pieces of compressed answers: what a window never asked for before is put together from. They are made of bodies
- * that were asked for in gzip, in another thread; they live in the one memory budget and are the first to leave it.
+ * Pieces of compressed answers, from which the answer for a new window is assembled. They are made of bodies that were
+ * requested in gzip, in another thread; they are in the one memory budget and are evicted first.
  */
 import type { Recomposed } from '../../backends/backend.ts'
 import { type Budget, Reservation } from '../../core/budget.ts'
@@ -27,7 +27,7 @@ const overhead = 512
 interface PiecedBody {
   readonly first: number
   readonly blocks: (Block | undefined)[]
-  /** How many blocks there are, and what is held for them and this. */
+  /** The number of blocks, and their memory including this. */
   kept: number
   bytes: number
   isBeingMade: boolean
@@ -40,7 +40,7 @@ export class Pieces {
   readonly #maker: PieceMaker
   /** By id, in order of use: the first is the one used longest ago. */
   readonly #bodies = new Map<number, PiecedBody>()
-  /** What nobody has any more is not asked for again. */
+  /** Bodies that are garbage-collected are not requested again. */
   readonly #gone = new FinalizationRegistry<number>((id) => this.#forget(id))
   #uses = 0
 
@@ -54,7 +54,7 @@ export class Pieces {
     )
   }
 
-  /** What is held of the budget, jobs under way not counted. */
+  /** The reserved part of the budget, jobs in progress not counted. */
   get held(): number {
     return this.#reservation.bytes
   }
@@ -78,7 +78,7 @@ export class Pieces {
     return splice(answer, (body) => this.#bodies.get(body.id), target)
   }
 
-  /** Has made what an answer like this one, a little earlier or later, can be put together from. */
+  /** Starts the pieces from which an answer like this one, a little earlier or later, can be assembled. */
   want(panes: readonly Pane[], answer: Recomposed): void {
     if (!isLarge(panes, answer)) return
     for (const pane of panes) {
@@ -102,7 +102,7 @@ export class Pieces {
     return made
   }
 
-  /** A joined body takes over what was made of those it has its buckets from: they are seldom asked for again. */
+  /** A joined body inherits the pieces of its source bodies: they are seldom requested again. */
   #inherit(body: PaneBody): PiecedBody | undefined {
     const origins = body.origins.filter(({ id }) => this.#bodies.has(id))
     const heir = origins.length > 0 ? this.#enter(body) : undefined
@@ -120,7 +120,7 @@ export class Pieces {
   #order(body: PaneBody, blocks: Interval): void {
     const { id } = body
     const bytes = rawBytes(body, blocks)
-    // Pieces are at most half as long as what they are made of, or not worth it.
+    // Pieces are at most half as long as their source, or not worth it.
     const { used, limit } = this.#budget
     if (bytes === 0 || used + 1.5 * bytes > limit || !this.#makeRoom(bytes / 2)) return
     if (!this.#budget.reserve(bytes)) return

@@ -1,7 +1,7 @@
 /**
  * The nodes that share a store with this one, operated as one: each writes a row about itself with every heartbeat, and
- * reads those of the others. Nobody leads, and nodes never talk to each other. Where a store fails, this node stands alone
- * and says so.
+ * reads the rows of the others. There is no leader, and nodes never connect to each other. Where a store fails, this
+ * node works alone and reports that.
  */
 import type { Clock, EpochMs, Timer } from '../../core/clock.ts'
 import { inTime } from '../../core/deadline.ts'
@@ -81,7 +81,7 @@ export class Fleet {
     return { nodes: { up: 1 + up, missing: others.length - up }, isConnected: this.#failing.length === 0 }
   }
 
-  /** What is known of the others may be some seconds old; of this node it is what is true now. */
+  /** The state of other nodes may be some seconds old; that of this node is current. */
   async view(): Promise<FleetView> {
     const { facts, summary, clock } = this.#options
     const { nodes, trouble } = await this.#readOthers()
@@ -89,7 +89,7 @@ export class Fleet {
     return { nodes: [own, ...nodes], trouble }
   }
 
-  /** Leaves: the others need not wait until the lease has run out. */
+  /** Removes the node: the others need not wait until the lease has expired. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timer?.cancel()
@@ -109,7 +109,7 @@ export class Fleet {
     if (clock.now() < dueAt) return
     const { rows, failing: unread } = await this.#list()
     this.#seenAt = clock.now()
-    // A store that fails says nothing about other nodes: the last view stays.
+    // A failing store gives no information about other nodes: the last view stays.
     if (unread.length + this.#failing.length > 0) return
     this.#seen = rows
     await this.#removePredecessors(rows)
@@ -122,7 +122,7 @@ export class Fleet {
     withSummary: boolean,
   ): Promise<string | undefined> {
     const { facts, summary } = this.#options
-    // With nobody to read it, nothing is written: an idle process leaves the disk alone.
+    // Without readers nothing is written: an idle process does not touch the disk.
     if (nodes.isAlone) return undefined
     const own = facts()
     const isWritten = await nodes.beat(own, nextMs)
@@ -151,7 +151,7 @@ export class Fleet {
     this.#seen = this.#seen.filter((row) => !left.includes(row))
   }
 
-  /** Several who ask at about the same time are answered by one reading. */
+  /** Concurrent calls share one read. */
   #readOthers(): Promise<FleetView> {
     const now = this.#options.clock.now()
     if (this.#last === undefined || now >= this.#last.at + viewMs || now < this.#last.at) {

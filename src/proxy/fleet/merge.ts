@@ -10,7 +10,7 @@ export interface FleetShape extends ShapeRow {
   readonly nodes: number
 }
 
-/** The most asked first. */
+/** The most requested first. */
 export function mergeShapes(perNode: readonly (readonly ShapeRow[])[], limit: number): readonly FleetShape[] {
   const merged = new Map<string, FleetShape>()
   for (const row of perNode.flat()) {

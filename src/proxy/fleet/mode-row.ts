@@ -1,6 +1,7 @@
 /**
- * Modes that were set while running, as one cell per store: every node that shares the store reads it. An entry is never
- * removed, only replaced or marked as over, so that a node which reads late can tell "set" from "set and ended since".
+ * Modes that were set while running, as one cell per store: every node that shares the store reads it. An entry is
+ * never removed, only replaced or marked as over, so that a node which reads late can distinguish "set" from "set and
+ * ended since".
  */
 import type { EpochMs } from '../../core/clock.ts'
 import { type Cell, type CellDraft, type CellId, type Cells, unchangedSince } from '../../stores/cells.ts'
@@ -47,7 +48,7 @@ export class ModeRow {
         if (outcome.ok || outcome.reason !== 'condition') return outcome.ok
       }
     } catch {
-      // The caller is told that it is not stored.
+      // The caller learns that it is not stored.
     }
     return false
   }

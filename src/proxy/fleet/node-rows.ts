@@ -1,6 +1,7 @@
 /**
- * Which nodes share a store, as cells: per node one small row that it writes again with every heartbeat, and one with its
- * summary. The two are apart because the first is read regularly, and by every node, the second only when somebody asks.
+ * The nodes that share a store, as cells: per node one small row that it writes again with every heartbeat, and one
+ * with its summary. The two are apart because the first is read regularly, and by every node, the second only on
+ * request.
  */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import {
@@ -51,7 +52,7 @@ export class NodeRows {
     this.#options = options
   }
 
-  /** No other process has the store open: there is nobody to write rows for. */
+  /** No other process has the store open: there are no readers of the rows. */
   get isAlone(): boolean {
     return this.#options.cells.isAlone?.() === true
   }
@@ -64,7 +65,9 @@ export class NodeRows {
     return (await this.list()).every(({ leaseUntil }) => leaseUntil <= now)
   }
 
-  /** Says that the node runs, and beats again within `nextMs`. Resolves to whether other nodes can see it. */
+  /**
+   * Announces that the node runs, with the next heartbeat within `nextMs`. Resolves to whether other nodes can see it.
+   */
   beat(facts: NodeFacts, nextMs: number): Promise<boolean> {
     const beatAt = Math.round(this.#options.clock.now())
     const leaseUntil = beatAt + beatsPerLease * nextMs

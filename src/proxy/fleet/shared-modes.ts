@@ -28,7 +28,7 @@ export interface SharedModesOptions {
   readonly isFirst: () => Promise<boolean>
 }
 
-/** A mode set at another node is in force here after this long, plus what two reads of the store take. */
+/** A mode set at another node is in force here after this long, plus two reads of the store. */
 export const modePollMs = 2000
 const maxSeen = 256
 
@@ -38,9 +38,9 @@ export class SharedModes {
   readonly #seen = new Set<string>()
   /** By backend: the entry that is in force here. */
   readonly #held = new Map<string, string>()
-  /** By backend: what was set while the store failed. */
+  /** By backend: modes that were set while the store failed. */
   readonly #unsaved = new Map<string, SetMode>()
-  /** Changes when a mode is being set here: what was read before says nothing about it. */
+  /** Changes when a mode is being set here: an earlier read is then outdated. */
   #sets = 0
   #isLoaded = false
   #isClosed = false
@@ -50,7 +50,7 @@ export class SharedModes {
     this.#options = options
   }
 
-  /** Takes over what is set, and follows changes from then on. Await before the first request is accepted. */
+  /** Adopts the stored modes, and follows changes from then on. Await before the first request is accepted. */
   async load(): Promise<void> {
     await this.#look()
     if (this.#isClosed) return
@@ -88,7 +88,7 @@ export class SharedModes {
         if (sets === this.#sets) await this.#follow(backend, modes)
       }
     } catch {
-      // The store fails: what is in force here stays, and the next look may succeed.
+      // The store fails: the modes in force here stay, and the next read may succeed.
     }
   }
 
@@ -123,7 +123,7 @@ export class SharedModes {
     if (ids.length > 0 && (await this.#end(ids))) for (const { name } of reloaded) this.#held.delete(name)
   }
 
-  /** What another node has set since stays. */
+  /** Modes that another node has set since stay. */
   async #saveAgain(): Promise<void> {
     for (const [backend, entry] of this.#unsaved) {
       const isWanted = this.#held.get(backend) === entry.id
@@ -134,7 +134,7 @@ export class SharedModes {
     }
   }
 
-  /** Only these: what another node has set meanwhile stays. */
+  /** Only these: modes that another node has set meanwhile stay. */
   #end(ids: readonly string[]): Promise<boolean> {
     return this.#options.row.change((modes) => {
       const isEnding = (id: string, isOver: boolean | undefined) => ids.includes(id) && isOver !== true

@@ -1,8 +1,8 @@
 /**
- * What a node tells the others about itself: figures since its start, modes, what shadow mode has found out, and the shapes
- * asked for most. Written as JSON of at most 6 KiB, so that a thousand nodes can be read at once. Readers are tolerant:
- * members that are unknown are ignored, and those that are missing count as nothing, because nodes of two releases run
- * side by side during an upgrade.
+ * A node's summary for the others: figures since its start, modes, the findings of shadow mode, and the most requested
+ * shapes. Written as JSON of at most 6 KiB, so that a thousand nodes can be read at once. Readers are tolerant: unknown
+ * members are ignored, and missing ones count as nothing, because nodes of two releases run side by side during an
+ * upgrade.
  */
 import { type Calendar, readCalendar } from '../../core/calendar.ts'
 import type { EpochMs } from '../../core/clock.ts'
@@ -18,7 +18,7 @@ export interface NodeSummary {
   readonly memory: { readonly used: number; readonly limit: number }
   readonly totals: MetricTotals
   readonly backends: readonly BackendSummary[]
-  /** The most asked first. */
+  /** The most requested first. */
   readonly shapes: readonly ShapeRow[]
 }
 
@@ -48,7 +48,7 @@ const maxBackends = 16
 const maxExamples = 2
 const maxTextChars = 160
 
-/** Bounded texts and lists; what still does not fit is left out, shapes first. */
+/** Bounded texts and lists; members that still do not fit are left out, shapes first. */
 export function encodeSummary(summary: NodeSummary): Buffer {
   let shapes = summary.shapes.slice(0, maxSummaryShapes).map(shortened)
   let backends = summary.backends.slice(0, maxBackends).map(withFewExamples)
@@ -72,7 +72,7 @@ const rounded = (seconds: number): number => Math.round(seconds * 1000) / 1000
 
 function withFewExamples({ shadow, ...backend }: BackendSummary): BackendSummary {
   if (shadow === undefined) return backend
-  // What staleness does not explain is what people look for.
+  // Differences that staleness does not explain are the interesting ones.
   const first = shadow.examples.toSorted((a, b) => Number(a.isExplained) - Number(b.isExplained))
   const examples = first
     .slice(0, maxExamples)

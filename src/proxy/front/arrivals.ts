@@ -1,6 +1,7 @@
 /**
- * The memory of requests that have not arrived in full. It is counted in the budget, and limited to a part of it, so that clients
- * that send without end cannot evict what others are served from. Beyond that part the largest incomplete requests are given up.
+ * The memory of requests that have not arrived in full. It is counted in the budget, and limited to a part of it, so
+ * that clients that send without end cannot evict the cache of others. Beyond that part the largest incomplete requests
+ * are rejected.
  */
 import { type Budget, Reservation } from '../../core/budget.ts'
 
@@ -16,7 +17,10 @@ export class Arrivals {
   readonly #all = new Set<Arrival>()
   #bytes = 0
 
-  /** `largest`: bytes of the largest request that is permitted. `memory`: what of the budget's limit is for this thread. */
+  /**
+   * `largest`: bytes of the largest request that is permitted. `memory`: the part of the budget's limit for this
+   * thread.
+   */
   constructor(budget: Budget, largest: number, memory = budget.limit) {
     this.#budget = budget
     this.#maxBytes = Math.max(share * memory, Math.min(mostOfOne * memory, largest))
@@ -65,7 +69,7 @@ export class Arrival {
     return this.reservation.bytes
   }
 
-  /** Counts what is kept of it. Returns false where it may not be kept. */
+  /** Counts the buffered bytes of the request. Returns false where they may not be kept. */
   resize(bytes: number): boolean {
     return this.#arrivals.resize(this, bytes)
   }

@@ -1,4 +1,7 @@
-/** The body of a request: gathered within limits, as a stream where somebody can wait, and without one where nobody should. */
+/**
+ * The body of a request: gathered within limits, as a stream where the caller can wait, and without one where it should
+ * not.
+ */
 import { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { TappedMessage } from '../../core/runtime.ts'
@@ -16,7 +19,7 @@ export interface BodyLimits {
 /** A body, or why there is none: the client may have gone before its end. */
 export type Body = Buffer | 'too long' | 'no room' | 'gone'
 
-/** Puts a body together and tells it, or why there is none, once. What comes after the limit is not taken. */
+/** Gathers a body and reports it, or its failure, once. Bytes beyond the limit are not read. */
 class Gatherer {
   readonly #limits: BodyLimits
   readonly #onBody: (body: Body) => void
@@ -68,7 +71,7 @@ export type HttpRequest = IncomingMessage & Asked
 export class GatheredMessage extends TappedMessage implements Asked {
   #gatherer: Gatherer | undefined
 
-  /** Tells at once what is there at once: most bodies come with their heads. */
+  /** Synchronous where the body is already there: most bodies come with their heads. */
   gather(limits: BodyLimits, told: (body: Body) => void): void {
     this.#gatherer = new Gatherer(limits, told)
     this.tapBody((chunk) => this.#receive(chunk))
@@ -106,7 +109,7 @@ export class StreamedMessage extends IncomingMessage implements Asked {
   }
 }
 
-/** The body of any request, for those who can wait. */
+/** The body of any request, for callers that can wait. */
 export function bodyOf(message: IncomingMessage, maxBytes: number): Promise<Body> {
   // With `optimizeEmptyRequests` node:http emits neither `end` nor `close` for a request without a body.
   if (!hasBody(message)) return Promise.resolve(noBytes)
@@ -161,7 +164,7 @@ export function smallBodyOf(
     if (isDelivered || (isKept && length <= maxSmallBodyBytes)) return
     message.pause()
     message.unshift(Buffer.concat(chunks.splice(0)))
-    // What was put back is in memory until the database takes it.
+    // Bytes that were put back are in memory until the database reads them.
     message.once('close', () => arrival?.end())
     deliver(message)
   }

@@ -1,6 +1,7 @@
 /**
- * The connections of one listener. Clients that send their request too slowly or not at all, and connections that nobody uses, are
- * found by looking at all connections every few seconds: a timer per request, as node:http has it, costs more than a small answer.
+ * The connections of one listener. Clients that send their request too slowly or not at all, and idle connections, are
+ * found by a scan of all connections every few seconds: a timer per request, as node:http has it, costs more than a
+ * small answer.
  */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -35,7 +36,7 @@ interface Connection {
   requests: number
   /** Answers that node:http keeps until those before them are sent. */
   waiting: Set<ServerResponse> | undefined
-  /** What it was seen doing at the last look, since when, and what it had sent by then. */
+  /** Its activity at the last scan, since when, and the bytes received by then. */
   doing: Doing
   since: number
   sinceBytes: number
@@ -43,7 +44,7 @@ interface Connection {
   seenBytes: number
 }
 
-/** Bytes that have arrived and that nobody reads (`readableLength`) show that the client is not the slow one. */
+/** Unread bytes that have arrived (`readableLength`) show that the client is not the slow one. */
 type Arriving = Pick<Asked, 'complete'> & { readonly readableLength?: number }
 
 /** When an answer is over, and whether it has begun. */
@@ -111,7 +112,7 @@ export class Connections {
     return this.#all.get(socket)?.shortcut
   }
 
-  /** Closes those that never sent a request, and those between two. */
+  /** Closes connections that never sent a request, and connections between two requests. */
   closeIdle(): void {
     for (const [socket, { request, response, shortcut }] of this.#all) {
       const isIdle = request === undefined || (request.complete && response?.closed && !shortcut.isReceiving)
@@ -199,7 +200,8 @@ function doingOf(socket: Socket, connection: Connection): Doing {
   if (request === undefined || !request.complete) return 'sending'
   if (response?.closed === false) return 'waiting'
   if (requests !== seenRequests || doing === 'waiting') return 'idle'
-  // Bytes that did not become a request since the last look are the beginning of one; so is what came with the last one.
+  // Bytes since the last scan that did not become a request are the beginning of one; so are bytes that came with the
+  // last request.
   const isSending = doing === 'sending' || socket.bytesRead > seenBytes || shortcut.isReceiving
   return isSending ? 'sending' : 'idle'
 }

@@ -1,6 +1,6 @@
 /**
- * A request and the way back to who sent it, as the handler sees them, whoever has read them from the socket: node:http,
- * or a shortcut (shortcut.ts).
+ * A request and its reply, as the handler sees them, whichever reader has parsed them from the socket: node:http, or a
+ * shortcut (shortcut.ts).
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
@@ -11,22 +11,22 @@ import type { ShortBody } from './send-buffer.ts'
 
 export interface Asked {
   readonly method?: string | undefined
-  /** The target; whoever takes off the prefix of a route changes it. */
+  /** The target; the router removes the prefix of a route from it. */
   url?: string | undefined
   /** Names and values in turn, as they were sent. */
   readonly rawHeaders: HeaderList
   readonly headers: IncomingHttpHeaders
-  /** What of the headers is not about the connection, where that is known already. */
+  /** The headers without the hop-by-hop ones, where they are known already. */
   readonly endToEnd?: HeaderList
   /** Whether all of it, body included, has arrived. */
   readonly complete: boolean
-  /** Tells the body, or why there is none, once. */
+  /** Reports the body, or its failure, once. */
   gather(limits: BodyLimits, told: (body: Body) => void): void
-  /** The body, for whoever passes it on without a look at it. */
+  /** The body, for callers that forward it unread. */
   readonly unread: (Readable & Pick<Asked, 'headers'>) | Uint8Array
 }
 
-/** What is used of node:http's own response, which is one. */
+/** The used part of node:http's own response, which is one. */
 export interface Reply {
   statusCode: number
   shouldKeepAlive: boolean
@@ -52,6 +52,6 @@ export type WholeBody = readonly Uint8Array[] | ShortBody
 export interface SentHeaders {
   /** As others gave them. */
   readonly given: HeaderList
-  /** Of our own making: what they may consist of is known. */
+  /** Generated here: their characters are known to be valid. */
   readonly own: HeaderList
 }

@@ -18,7 +18,7 @@ export interface ListenerTlsOptions {
 export interface ListenerTlsState {
   /** When the certificate in force was loaded. */
   readonly loadedAt: EpochMs
-  /** Why what is in the files now is not in force. */
+  /** Why the current content of the files is not in force. */
   readonly error: string | undefined
 }
 

@@ -36,9 +36,9 @@ export interface ListenerOptions {
   readonly reusePort?: boolean
   /** Files with certificate chain and key; they are read again when they change. */
   readonly tls?: { readonly cert: string; readonly key: string }
-  /** Why what is in those files now is not in force; undefined where it is. Called when that changes. */
+  /** Why the current content of those files is not in force; undefined where it is. Called when that changes. */
   readonly onCertificate?: (error: string | undefined) => void
-  /** Counts what has arrived of requests that are not complete; of this listener alone where it is not given. */
+  /** Counts the received bytes of incomplete requests; of this listener alone by default. */
   readonly arrivals?: Arrivals
   /** Called for every connection that is closed because of a limit. */
   readonly onCut?: (reason: CutReason) => void
@@ -60,7 +60,7 @@ export async function openListener(
   const onChange = ({ error }: ListenerTlsState) => options.onCertificate?.(error)
   const Message = runtime.pushedBodies ? GatheredMessage : StreamedMessage
   const serverOptions = { ...withoutTimers, maxHeaderSize: maxHeaderBytes, IncomingMessage: Message }
-  // Node waits for a handshake for two minutes, whatever the limits say.
+  // Node waits for a handshake for two minutes, whatever the limits are.
   const handshakeTimeout = Math.min(handshakeMs, limits.requestTimeoutMs)
   const secure = tls && secureListener({ ...tls, clock, onChange }, { ...serverOptions, handshakeTimeout })
   const server = secure?.server ?? createServer(serverOptions)
@@ -138,8 +138,8 @@ const withoutTimers = {
 const handshakeMs = 10_000
 
 /**
- * Asks for the body of a request with `Expect: 100-continue`. Where its answer waits behind others, that is done in its turn:
- * node:http would write the 100 between the head and the body of the answer.
+ * Requests the body of a request with `Expect: 100-continue`. Where its response waits behind others, that is done in
+ * its turn: node:http would write the 100 between the head and the body of the response.
  */
 function continueInTurn(response: ServerResponse): void {
   if (response.socket !== null) response.writeContinue()
@@ -221,7 +221,8 @@ async function listen(
 /** New connections are refused, idle ones closed, busy ones given time. */
 function drain(server: AnyServer, connections: Connections, timer: Timer): Promise<void> {
   return new Promise((resolve) => {
-    // Not the close of node:http, which cuts off what it takes for idle: it does not know of requests on a shortcut.
+    // Not the close of node:http, which cuts off connections that it takes for idle: it does not know of requests on a
+    // shortcut.
     NetServer.prototype.close.call(server, () => {
       timer.cancel()
       connections.stop()

@@ -14,7 +14,7 @@ export interface Way {
   readonly clock: Clock
   /** Has node:http read the request, and returns its response; undefined where the connection came to its end by that. */
   longWay(): ServerResponse | undefined
-  /** The reply is over: everything was handed to the system, or nobody is there any more. */
+  /** The reply is over: everything was handed to the system, or the client has disconnected. */
   replyEnded(reply: PlainReply): void
 }
 
@@ -146,7 +146,7 @@ export class PlainReply implements Reply {
     if (this.#isOver) return
     this.#isOver = true
     const listeners = this.#whenClosed
-    // The connection remembers its last reply: that shall not keep whoever listened.
+    // The connection keeps its last reply: that must not keep the listeners alive.
     this.#whenClosed = []
     for (const listener of listeners) listener()
     this.#way.replyEnded(this)
@@ -165,10 +165,10 @@ export function textOf(bytes: Uint8Array): string {
   return text
 }
 
-/** What node:http throws for. */
+/** The characters for which node:http throws. */
 const unfit = /[^\t -~\x80-\xff]/
 
-/** Undefined where a value cannot be sent: node:http says so best. */
+/** Undefined where a value cannot be sent: node:http has the best error message. */
 function headText(status: number, { given, own }: SentHeaders, clock: Clock): string | undefined {
   let text = status === 200 ? ok : `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`
   let hasDate = false

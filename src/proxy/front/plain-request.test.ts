@@ -1,4 +1,4 @@
-/** What is read as a plain request is what node:http reads; what is odd in any way is left to it. */
+/** A plain request is read as node:http reads it; a request that is odd in any way is left to node:http. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'

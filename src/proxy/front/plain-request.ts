@@ -1,7 +1,7 @@
 /**
- * Plain requests: GET and POST of HTTP/1.1 that say nothing unusual about themselves or their connection. Reading them
- * here costs a fraction of what node:http needs. Whatever is not plain in every byte is `other`, and left to node:http:
- * what is read here must be what it would have read, and the test of this file holds both against each other.
+ * Plain requests: GET and POST of HTTP/1.1 without unusual headers or connection options. Reading them here costs a
+ * fraction of node:http's time. A request that is not plain in every byte is `other`, and left to node:http: the result
+ * here must equal the result of node:http, and the test of this file compares both.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { HeaderList } from '../../backends/backend.ts'
@@ -15,7 +15,7 @@ interface PlainHead {
   readonly rawHeaders: HeaderList
   readonly headers: IncomingHttpHeaders
   readonly endToEnd: HeaderList
-  /** What Content-Length says, where it says anything. */
+  /** The value of Content-Length, where there is one. */
   readonly length: number | undefined
 }
 
@@ -81,7 +81,7 @@ export function readPlain(bytes: Buffer, maxHeaderBytes: number): PlainRead {
   if (head === 'other' || (line.method === 'POST') !== (head.length !== undefined)) return 'other'
   const start = headEnd + 4
   const end = start + (head.length ?? 0)
-  // Its body is still to come: that takes room in memory, which is asked for elsewhere.
+  // Its body has not arrived yet: that takes memory, which is reserved elsewhere.
   if (bytes.length < end) return 'other'
   return new PlainRequest(line, head, { body: bytes.subarray(start, end), end })
 }
@@ -128,7 +128,7 @@ function readHead(text: string): PlainHead | 'other' {
     const value = withoutSpaceAround(line, colon + 1)
     const lowerCase = name.toLowerCase()
     const isPlain = token.test(name) && plainValue.test(value) && !unusual.has(lowerCase)
-    // What several lines of one name mean is for node:http to say.
+    // The meaning of several lines of one name is left to node:http.
     if (!isPlain || headers[lowerCase] !== undefined) return 'other'
     rawHeaders.push(name, value)
     headers[lowerCase] = value
@@ -144,7 +144,7 @@ function readHead(text: string): PlainHead | 'other' {
   }
 }
 
-/** What stands from `from` on. Not by a regular expression: for many spaces inside a value it takes quadratic time. */
+/** The text from `from` on. Not by a regular expression: for many spaces inside a value it takes quadratic time. */
 function withoutSpaceAround(line: string, from: number): string {
   let start = from
   let end = line.length
@@ -155,7 +155,7 @@ function withoutSpaceAround(line: string, from: number): string {
 
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x09
 
-/** Whether a head may go on like this. What node:http would refuse at once is not waited for. */
+/** Whether a head may continue like this. A head that node:http would reject at once is not waited for. */
 function isBeginning(text: string): boolean {
   const [get, post] = ['GET /', 'POST /']
   if (text.length < post.length) return get.startsWith(text) || post.startsWith(text) || text.startsWith(get)

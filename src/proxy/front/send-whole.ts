@@ -19,7 +19,7 @@ export function sendWhole(
   reply.end(body[last])
 }
 
-/** What cannot be given up while views are in use; neighbours often lie in the same memory. */
+/** The memory that must be kept while views are in use; adjacent views often share memory. */
 export function memoryOf(views: readonly Uint8Array[]): ArrayBufferLike[] {
   const memory: ArrayBufferLike[] = []
   for (const { buffer } of views) if (buffer !== memory.at(-1)) memory.push(buffer)

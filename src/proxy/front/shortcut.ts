@@ -1,7 +1,7 @@
 /**
- * The shortcut of a connection: plain requests are read here and answered past node:http, which costs twice as much as the
- * cache. It lies in front of node:http's own reader, on the same socket. What is not plain goes to node:http, and so does
- * everything after it, since only node:http knows then where a request ends.
+ * The shortcut of a connection: plain requests are read and answered here without node:http, which costs twice as much
+ * as the cache. It sits in front of node:http's own reader, on the same socket. Other requests go to node:http, and so
+ * does everything after them, since only node:http knows then where a request ends.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -17,14 +17,14 @@ export interface ShortcutOptions {
   readonly maxHeaderBytes: number
   /** Takes a request that was read here; without it none is. */
   readonly begin: ((request: Asked, reply: Reply) => void) | undefined
-  /** Counts what has arrived of a request that is not complete. */
+  /** Counts the received bytes of an incomplete request. */
   readonly arrival: Arrival
   readonly headTurns: HeadTurns
 }
 
 /** A head that comes in more pieces than this is left to node:http. */
 export const maxPieces = 8
-/** Who sends more than this without having taken the answer before is not read on. */
+/** A client that sends more than this without having read the answer before is paused. */
 const maxWaitingBytes = 64 * 1024
 
 export class Shortcut implements Way {
@@ -32,7 +32,7 @@ export class Shortcut implements Way {
   readonly clock: Clock
   readonly #options: ShortcutOptions
   readonly #toNode: (bytes: Buffer) => void
-  /** What has come and was not read yet. */
+  /** Bytes that have arrived and are not parsed yet. */
   #waiting: Buffer | undefined
   #pieces = 0
   #current: PlainReply | undefined
@@ -46,7 +46,7 @@ export class Shortcut implements Way {
   /** The last request that node:http has read. */
   #last: IncomingMessage | undefined
   #isNodeReceiving = false
-  /** What node:http has of a head that is not complete. */
+  /** The bytes of an incomplete head that node:http has. */
   #nodeBytes = 0
   /** A piece of a long head that waits for its turn. */
   #late: Buffer | undefined
@@ -76,7 +76,7 @@ export class Shortcut implements Way {
     else this.#queueBehind(this.#current)
   }
 
-  /** Whether a request of node:http's is one that was read here before; its response is the one that was asked for. */
+  /** Whether node:http's request is one that was read here before; its response is the requested one. */
   adopts(request: IncomingMessage, response: ServerResponse): boolean {
     this.#last = request
     if (!this.#isAdopting) return false
@@ -120,8 +120,8 @@ export class Shortcut implements Way {
 
   #read(): void {
     if (this.#isReading) return
-    // Nothing can be answered any more. Besides, the socket does not forget that it was full: node:http would stop at
-    // once, and take what comes then for a fault.
+    // No answer is possible any more. Besides, the socket stays marked as full: node:http would stop at once, and treat
+    // later bytes as an error.
     if (!this.socket.writable) this.#waiting = undefined
     this.#isReading = true
     while (this.#waiting !== undefined && this.#current === undefined) {
@@ -157,7 +157,9 @@ export class Shortcut implements Way {
     if (bytes !== arrival.bytes && !arrival.resize(bytes)) arrival.giveUp()
   }
 
-  /** What is sent ahead waits until the answer before it has gone out; with one that is still awaited, node:http takes over. */
+  /**
+   * A pipelined request waits until the answer before it is sent; where that is still pending, node:http takes over.
+   */
   #queueBehind(reply: PlainReply): void {
     const bytes = this.#waiting!
     if (!reply.isAnswered) {

@@ -6,7 +6,7 @@ import { fakeClock } from '../../testing/fake-clock.ts'
 import type { Reply } from './exchange.ts'
 import { StallWatch } from './stall.ts'
 
-/** One write of 10 MB, of which the client takes what the test says; 1000 B/s over 60 s are wanted. */
+/** One write of 10 MB, of which the client reads as much as the test sets; 1000 B/s over 60 s are required. */
 function setUp(minRateBytes = 1000) {
   const clock = fakeClock()
   const handle = { writeQueueSize: 10e6 }

@@ -1,4 +1,4 @@
-/** What the quota of one backend has decided since the start. Limits are counted by name, clients are not. */
+/** The decisions of one backend's quota since the start. Limits are counted by name, clients are not. */
 import { quotaLimits } from '../../telemetry/labels.ts'
 import type { ProxyLimit } from './terms.ts'
 
@@ -10,7 +10,7 @@ export interface QuotaCounts {
   /** Those of them that were not counted, because the store did not answer. */
   readonly degraded: number
   readonly refused: LimitCounts
-  /** What would have been refused without `dryRun`. */
+  /** Requests that would have been refused without `dryRun`. */
   readonly dryRun: LimitCounts
 }
 

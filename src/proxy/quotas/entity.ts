@@ -1,6 +1,6 @@
 /**
- * The name under which the tokens of a client are counted. It is made from what the client sends, and becomes a part of row
- * keys, log lines and command lines: it is short, and has no characters but `[A-Za-z0-9_.:@-]`.
+ * The name under which the tokens of a client are counted. It is made from the client's request, and becomes a part of
+ * row keys, log lines and command lines: it is short, and has no characters but `[A-Za-z0-9_.:@-]`.
  */
 import { hash } from 'node:crypto'
 import type { HeaderList } from '../../backends/backend.ts'
@@ -14,7 +14,7 @@ export interface Asker {
   readonly address: string
 }
 
-/** Everybody who says nothing about who they are. */
+/** All clients without identification. */
 const anonymous = 'anonymous'
 
 /** Longer names are replaced by their hash. */

@@ -1,4 +1,4 @@
-/** What a server counts tokens with: one limiter for each set of terms, all on the same rows and the same stored limits. */
+/** The limiters of a server: one for each set of terms, all on the same rows and the same stored limits. */
 import type { Clock } from '../../core/clock.ts'
 import { countedLimiter } from '../../limits/counted-limiter.ts'
 import type { EntityStatus, Limiter } from '../../limits/limit.ts'
@@ -60,7 +60,7 @@ export class Limiters {
     return readUsage(this.#options.cells, query)
   }
 
-  /** Writes what was used since the last time. */
+  /** Writes the usage since the last write. */
   close(): Promise<void> {
     return this.usage.close()
   }

@@ -1,6 +1,6 @@
 /**
- * The quota of the clients of one backend. Every request takes a token of `requests` before it is planned; `cost` and `points`
- * are taken by its ticket, for what it really asks the database.
+ * The quota of the clients of one backend. Every request takes a token of `requests` before it is planned; its ticket
+ * takes `cost` and `points`, for its actual queries to the database.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { Identity } from '../../engine/http/identity.ts'
@@ -19,7 +19,7 @@ export interface QuotaOptions {
   readonly backend: string
   readonly clock: Clock
   readonly limiters: { of(terms: QuotaTerms): Limiter; readonly changes: number }
-  /** Undefined while nobody is limited. Asked once per request. */
+  /** Undefined while no client is limited. Called once per request. */
   readonly terms: () => QuotaTerms | undefined
   /** How the identity of a client is found, for `entity: identity`. */
   readonly partition: () => Identity
@@ -49,7 +49,7 @@ export class Quota {
     this.#requests = new RequestTokens(options.clock, () => options.limiters.changes)
   }
 
-  /** Whether anybody may be limited. */
+  /** Whether any client may be limited. */
   get isActive(): boolean {
     return this.#options.terms() !== undefined
   }
@@ -69,7 +69,7 @@ export class Quota {
     return taken instanceof Promise ? taken.then((late) => admission(ticket, late)) : admission(ticket, taken)
   }
 
-  /** Takes the token of a request, and counts what came of it, as `take` does. */
+  /** Takes the token of a request, and counts the result, as `take` does. */
   takeRequest(ticket: Pick<Ticket, 'terms' | 'entity'>): MaybePromise<Permit | Refusal> {
     const { terms, entity } = ticket
     const { backend: resource, limiters } = this.#options
@@ -80,7 +80,7 @@ export class Quota {
     return this.#judge(terms, entity, outcome)
   }
 
-  /** Takes tokens for a ticket, and counts what came of it. In a dry run a refusal becomes a permit. */
+  /** Takes tokens for a ticket, and counts the result. In a dry run a refusal becomes a permit. */
   take(
     { terms, entity }: Pick<Ticket, 'terms' | 'entity'>,
     consume: Readonly<Record<string, number>>,

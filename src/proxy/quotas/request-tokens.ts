@@ -1,7 +1,7 @@
 /**
- * Request tokens of clients that ask often are taken from their row in batches: a hit is served much faster than a row can be
- * changed. No request is admitted without a token. Tokens that are not used within a second are given back, so other threads
- * and nodes miss at most a small share of the capacity, and not for long.
+ * Request tokens of busy clients are taken from their row in batches: a hit is served much faster than a row can be
+ * changed. No request is admitted without a token. Tokens that are not used within a second are returned, so other
+ * threads and nodes miss at most a small share of the capacity, and not for long.
  */
 import type { Clock } from '../../core/clock.ts'
 import { SingleTimer } from '../../core/single-timer.ts'
@@ -50,7 +50,7 @@ export class RequestTokens {
     this.#sweeping = new SingleTimer(clock, () => this.#sweep())
   }
 
-  /** Takes one token. `acquire` is asked where none is left of the batch of the client. */
+  /** Takes one token. Calls `acquire` where the batch of the client is empty. */
   take(taker: Taker, acquire: Acquire): MaybePromise<Permit | Refusal> {
     const { entity } = taker
     const batch = this.#batches.get(entity)

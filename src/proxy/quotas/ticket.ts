@@ -1,4 +1,4 @@
-/** The quota of one request that was admitted: pays for its queries, and says in its answer what is left. */
+/** The quota of one admitted request: pays for its queries, and reports the remaining tokens in its response. */
 import type { Charge, CostMeter, OverQuota, QueryCost } from '../../engine/cost.ts'
 import type { LimitStatus, Permit, Refusal } from '../../limits/limit.ts'
 import type { MaybePromise } from '../../stores/store.ts'
@@ -12,10 +12,10 @@ export class Ticket implements CostMeter {
   readonly terms: QuotaTerms
   readonly entity: string
   readonly #quota: Quota
-  /** As the last permit said. */
+  /** From the last permit. */
   #limits: readonly LimitStatus[] = []
   #permit: Permit | undefined
-  /** The database was asked at the cost of this request. */
+  /** A query was sent at the cost of this request. */
   #isCharged = false
 
   constructor(quota: Quota, terms: QuotaTerms, entity: string) {
@@ -29,7 +29,7 @@ export class Ticket implements CostMeter {
     return rateLimitFields(this.#limits)
   }
 
-  /** Whether no token is left to ask the database with, as far as is known. */
+  /** Whether no token is left for a query, as far as is known. */
   get isSpent(): boolean {
     return this.#limits.some(({ limit: { name }, available }) => available <= 0 && name !== 'requests')
   }
@@ -114,7 +114,7 @@ export class Ticket implements CostMeter {
 
 const free: Charge = { settle() {}, refund() {} }
 
-/** What was spent beyond the estimate; undefined where that is nothing. */
+/** The cost beyond the estimate; undefined where there is none. */
 function differenceOf(estimate: Cost, actual: Cost): Cost | undefined {
   const deltas = Object.entries(estimate).map(([name, amount]) => [name, actual[name]! - amount] as const)
   const changed = deltas.filter(([, delta]) => delta !== 0)

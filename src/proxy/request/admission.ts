@@ -6,7 +6,7 @@ import type { Outgoing } from './outgoing.ts'
 import type { OwnAnswers } from './own-answers.ts'
 
 export interface Admitting {
-  /** Nobody is limited without one. */
+  /** Without one no client is limited. */
   readonly quota: Quota | undefined
   readonly own: OwnAnswers
   readonly headers: HeaderList
@@ -28,7 +28,7 @@ export function whenAdmitted(
   return admission instanceof Promise ? admission.then(goOn) : goOn(admission)
 }
 
-/** Charges a request whose answer is cached whole, where it was the one to ask the database. */
+/** Charges a request whose answer is cached whole, where it was the one that queried the database. */
 export function chargeWhole({ ticket, decision }: Outgoing): void {
   if (decision.outcome === 'miss' && decision.collapsed !== true) ticket?.spendFlat()
 }

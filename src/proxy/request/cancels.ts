@@ -5,13 +5,13 @@ import type { IntervalCache } from '../../engine/interval-cache.ts'
 import type { Incoming } from './incoming.ts'
 import type { Outgoing } from './outgoing.ts'
 
-/** Queries of one id, each with what its partition is made of. */
+/** Queries of one id, each with the identity of its partition. */
 type Waiting = Map<Outgoing, Identity>
 
 export class Cancels {
   readonly #cancellation: Cancellation | undefined
   readonly #cache: Pick<IntervalCache, 'isAsking'>
-  /** By id: nobody keeps clients from giving one id to several queries. */
+  /** By id: clients may give one id to several queries. */
   readonly #waiting = new Map<string, Waiting>()
 
   constructor({ cancellation }: Pick<Backend, 'cancellation'>, cache: Pick<IntervalCache, 'isAsking'>) {
@@ -35,8 +35,8 @@ export class Cancels {
   }
 
   /**
-   * Whether the database need not hear of it: others wait for what is fetched under this id, or nothing is. A cancel
-   * request of another client is forwarded: the database decides whether that client may cancel the query.
+   * Whether the cancel request need not be forwarded: other clients wait for the query of this id, or there is none. A
+   * cancel request of another client is forwarded: the database decides whether that client may cancel the query.
    */
   isSettledHere({ method, path, headers }: Incoming): boolean {
     const queryId = this.#cancellation?.cancels(method, path)

@@ -4,7 +4,7 @@ import type { Handler } from './handler.ts'
 import { type Destination, destinationOf, isFor, type Route, withoutPrefix } from './routes.ts'
 
 interface Claimant {
-  /** Undefined: it takes what nobody else does. */
+  /** Undefined: it takes requests that no other route claims. */
   readonly route?: Route | undefined
   readonly backendRuntime: { readonly handler: Handler }
 }

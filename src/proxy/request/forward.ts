@@ -8,7 +8,7 @@ import { Tee } from '../../engine/tee.ts'
 import type { ForwardRequest, HttpUpstream } from '../upstream/upstream.ts'
 import type { Outgoing } from './outgoing.ts'
 
-/** Resolves to what went wrong before anything could be answered, or to undefined. */
+/** Resolves to the error before anything could be answered, or to undefined. */
 export function forward(
   upstream: HttpUpstream,
   request: ForwardRequest,

@@ -73,7 +73,7 @@ export class Handler {
     return this.#inFlight
   }
 
-  /** What can be answered at once is: a promise is made only where something has to be waited for. */
+  /** Synchronous where possible: a promise is made only where something has to be waited for. */
   handle(request: Asked, response: Reply): MaybePromise<void> {
     const outgoing = new Outgoing(request, response, this.#options)
     return this.#run(outgoing, () => this.#answer(request, outgoing))
@@ -99,12 +99,12 @@ export class Handler {
     this.#observe(outgoing)
   }
 
-  /** Whoever looks on cannot break an answer. */
+  /** An observer cannot break an answer. */
   #observe(visit: Visit): void {
     try {
       this.#options.observe?.(visit)
     } catch {
-      // It has been answered: there is nobody to tell.
+      // It has been answered: there is no client to report to.
     }
   }
 
@@ -141,7 +141,7 @@ export class Handler {
     return whenAdmitted(outgoing, { quota: this.#options.quota, own: this.#own, headers }, proceed)
   }
 
-  /** Requests are counted when they are complete: slow clients do not use up what others need. */
+  /** Requests are counted when they are complete: slow clients do not use up the capacity of others. */
   #isOneTooMany(outgoing: Outgoing): boolean {
     outgoing.isCounted = true
     this.#inFlight++

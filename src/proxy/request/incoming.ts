@@ -1,4 +1,4 @@
-/** What a client sent, as the backend reads it. */
+/** The request of a client, as the backend reads it. */
 import type { WireRequest } from '../../backends/backend.ts'
 import { requestHeaders } from '../../engine/http/headers.ts'
 import type { SpanIds } from '../../telemetry/channels.ts'
@@ -6,10 +6,13 @@ import { tracedHeaders } from '../../telemetry/tracing.ts'
 import type { Asked } from '../front/exchange.ts'
 import { wholeUrl } from './routes.ts'
 
-/** Without the headers of the connection: what is not sent to the database decides nothing. Only Proxy-Authorization does. */
+/**
+ * Without the hop-by-hop headers: headers that are not sent to the database decide nothing. Only Proxy-Authorization
+ * does.
+ */
 export interface Incoming extends Omit<WireRequest, 'body'> {}
 
-/** Undefined where the request target cannot be forwarded. What is asked for it is part of its own span. */
+/** Undefined where the request target cannot be forwarded. Queries on its behalf are part of its own span. */
 export function readTarget(
   message: Pick<Asked, 'method' | 'url' | 'rawHeaders' | 'endToEnd'>,
   trace?: SpanIds,
@@ -26,6 +29,6 @@ export function readTarget(
   }
 }
 
-/** Of a whole URL the path is what counts. */
+/** Of a whole URL only the path counts. */
 const originForm = (target: string): string | undefined =>
   target.startsWith('/') ? target : wholeUrl(target)?.target

@@ -1,11 +1,11 @@
-/** How an answer that is kept as a whole is sent: with a tag, by which a client that has it already is told so. */
+/** Sends an answer that is cached as a whole: with an entity tag, so that a client that has it already gets a 304. */
 import type { HeaderList, Recomposed } from '../../backends/backend.ts'
 import { headerOf } from '../../core/headers.ts'
 import type { Answer } from '../../engine/trip.ts'
 
 export type ObjectReply = Extract<Answer, { kind: 'object' }>
 
-/** Weak, because the answer may be sent in several encodings: they are equal in what they say, not byte by byte. */
+/** Weak, because the answer may be sent in several encodings: they have equal content, not equal bytes. */
 export function objectHeaders({ headers, etag }: ObjectReply): HeaderList {
   const vary = headerOf(headers, 'vary')
   const tagged = [...headers, 'ETag', `W/${opaque(etag)}`]

@@ -29,7 +29,7 @@ import { type MemoryOptions, ReplyMemory } from './reply-memory.ts'
 
 export interface OutgoingOptions extends Patience, PackOptions, MemoryOptions {
   readonly via: string
-  /** Says at its beginning whether a request is traced. */
+  /** Decides at its beginning whether a request is traced. */
   readonly trace?: (headers: HeaderList) => SpanIds | undefined
 }
 
@@ -40,13 +40,16 @@ type PanesAnswer = Pick<Extract<Answer, { kind: 'panes' }>, 'headers' | 'body'> 
 
 type CancelledAnswer = ErrorAnswer & { readonly status: number }
 
-/** Thousands of short series take longer to put together than to send: such an answer is kept as a whole when asked for again. */
+/**
+ * Thousands of short series take longer to recompose than to send: such an answer is cached as a whole when requested
+ * again.
+ */
 const manyParts = 2_000
 
 /** Less is copied as quickly. */
 const leastViewed = 32 * 1024
 
-/** A shorter answer is copied for each client: what many slow readers of it take is little. */
+/** A shorter answer is copied for each client: many slow readers of it take little memory. */
 const leastShared = 256 * 1024
 
 /** One response, as a client the engine can wait with, a target it can stream to, and a visit to look back on. */
@@ -72,7 +75,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
   readonly #response: Reply
   readonly #options: OutgoingOptions
   readonly #began: number
-  /** What the client is sent of our own making. */
+  /** The encoding of answers made here. */
   readonly #packing: Packing
   readonly #stall: StallWatch
   #isBroken = false
@@ -93,7 +96,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.#packing = packingOf(accepted)
   }
 
-  /** Whoever has cancelled its query waits for nothing more, though it may still be there. */
+  /** A client that has cancelled its query no longer waits, though it may still be connected. */
   get isGone(): boolean {
     return this.#isCancelled || (this.#response.destroyed && !this.#response.writableFinished)
   }
@@ -183,7 +186,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.#response.once('drain', resume)
   }
 
-  /** Whether what the client has not taken yet of a forwarded answer is kept in memory: the database need not wait for it. */
+  /** Whether the client's unread part of a forwarded answer is kept in memory: the database need not wait for it. */
   keepsUnsent(): boolean {
     return this.#memory.keepUnsent()
   }
@@ -292,7 +295,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
     sendWhole(this.#response, head, [])
   }
 
-  /** The client has cancelled its query, and is told so, if it has not been told anything else. */
+  /** The client has cancelled its query, and gets that response, if it has no other yet. */
   cancel({ status, contentType, body }: CancelledAnswer): void {
     resetDecision(this.decision)
     this.decision.reason = 'cancelled'

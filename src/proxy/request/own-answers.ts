@@ -70,13 +70,13 @@ export class OwnAnswers {
     else this.#error(outgoing, 500, `windowpane: internal error: ${String(error)}`)
   }
 
-  /** There is nobody to answer; the decision says so. */
+  /** The client has disconnected; the decision records it. */
   clientGone({ decision }: Outgoing): void {
     resetDecision(decision)
     decision.reason = 'client_gone'
   }
 
-  /** A cancelled query that goes on for others, or has none of its own: the database is not told. */
+  /** A cancelled query that continues for others, or was never sent: the database gets no cancel request. */
   cancelled(outgoing: Outgoing): void {
     outgoing.decision.outcome = 'bypass'
     outgoing.decision.reason = 'not_a_range_query'

@@ -7,7 +7,7 @@ import { isLong, Planning, queryBytes } from './planning.ts'
 const planned = { bypass: 'planned' }
 const MiB = 2 ** 20
 
-/** Planning on a clock that each plan moves by what it takes. */
+/** Planning on a clock that each plan moves by its duration. */
 function rig(planningMs = 1000) {
   const fake = fakeClock()
   let spent = 0
@@ -26,7 +26,7 @@ const refused = { bypass: 'planning_budget' }
 
 test('a client whose long queries took its share has the next ones forwarded, until it is refilled', async () => {
   const { plan, wait } = rig()
-  // 25 from the full share, and one from what is refilled in that second.
+  // 25 from the full share, and one from the refill of that second.
   for (let i = 0; i < 26; i++) assert.equal(plan('a', 40), planned)
   assert.deepEqual(plan('a', 40), refused)
   assert.equal(plan('b', 40), planned, 'another client is not affected')

@@ -1,7 +1,8 @@
 /**
- * Bounds how long the planning of long queries takes. A long text that was not seen before takes milliseconds to parse, in which its
- * thread serves nobody else, and a client can send another text each time. A client that has used up its share has its long queries
- * forwarded unplanned. Short queries are always planned: that takes less than the rest of their way.
+ * Bounds the time for planning long queries. A long text that was not seen before takes milliseconds to parse, in which
+ * its thread serves no other client, and a client can send another text each time. A client that has used up its share
+ * has its long queries forwarded unplanned. Short queries are always planned: that takes less than the rest of their
+ * processing.
  */
 import type { Bypass, WireRequest } from '../../backends/backend.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
@@ -11,7 +12,7 @@ import type { Clock } from '../../core/clock.ts'
 export interface PlanningOptions {
   readonly clock: Clock
   readonly budget: Budget
-  /** What one client may take in a burst. */
+  /** The share of one client in a burst. */
   readonly planningMs: number
 }
 
@@ -37,7 +38,7 @@ const refilledPerSecond = 1 / 40
 const allClientsShares = 2
 const maxClients = 10_000
 
-/** What a parser makes of a byte of text, and of a whole text, at most. It is garbage when the plan is made. */
+/** The most memory that a parser needs per byte of text, and per text. It is garbage when the plan is made. */
 const parsedBytesPerByte = 64
 const mostParsedBytes = 16 * 2 ** 20
 
@@ -94,7 +95,7 @@ class Share {
     return this.#leftMs <= 0
   }
 
-  /** What a query took is known only afterwards, so the last one may take more than is left. */
+  /** The duration of a query is known only afterwards, so the last one may take more than is left. */
   charge(ms: number, now: number): void {
     this.#refill(now)
     this.#leftMs -= ms

@@ -17,7 +17,7 @@ export class ReplyMemory {
   readonly #reply: Reply
   readonly #options: MemoryOptions
   #held = 0
-  /** Room for what the client has not taken of a forwarded answer: as much as it ever was. */
+  /** Room for the client's unread part of a forwarded answer: its maximum so far. */
   #kept: Reservation | undefined
   #keptBytes = 0
 
@@ -43,13 +43,13 @@ export class ReplyMemory {
     return true
   }
 
-  /** Counts what the client has not taken of an answer that has ended, where the budget has room. */
+  /** Counts the client's unread part of an answer that has ended, where the budget has room. */
   holdUnsent(): void {
     const bytes = this.#reply.writableLength - this.#keptBytes
     if (bytes > 0 && !this.#reply.writableFinished) this.hold(bytes)
   }
 
-  /** Keeps what the client has not taken yet of a forwarded answer. Returns false where that is too much. */
+  /** Keeps the client's unread part of a forwarded answer. Returns false where that is too much. */
   keepUnsent(): boolean {
     const unsent = this.#reply.writableLength
     if (unsent <= this.#keptBytes) return true

@@ -8,14 +8,14 @@ export interface Route {
   readonly path?: string | undefined
 }
 
-/** Where a request says it goes. */
+/** The host and path of a request. */
 export interface Destination {
   /** In lower case, without a port. */
   readonly host: string | undefined
   readonly target: string
 }
 
-/** A whole URL as the target says both, whatever the Host header says (RFC 9112 §3.2.2). */
+/** A whole URL as the target has both, whatever the Host header is (RFC 9112 §3.2.2). */
 export function destinationOf({ headers, url = '/' }: Pick<Asked, 'headers' | 'url'>): Destination {
   const whole = wholeUrl(url)
   return whole === undefined
@@ -39,7 +39,7 @@ export function isFor(route: Route, { host, target }: Destination): boolean {
   return route.path === undefined || isBelow(target, route.path)
 }
 
-/** How much a route claims: the narrower one goes first, and what no route claims is for whoever has none. */
+/** How much a route claims: the narrower one goes first, and unclaimed requests go to the backend without a route. */
 export function narrowness(route: Route | undefined): number {
   if (route === undefined) return 0
   return 1 + (route.path?.length ?? 0) + (route.host === undefined ? 0 : 10_000)

@@ -1,6 +1,6 @@
 /**
- * What may be changed while requests are under way: how one database is cached, and the rules that make exceptions.
- * Settings are values; a reload replaces them, and every request uses those it found when it came.
+ * Settings that may be changed while requests are in progress: how one database is cached, and the rules that make
+ * exceptions. Settings are values; a reload replaces them, and every request uses the settings of its arrival.
  */
 import type { HeaderList } from '../../backends/backend.ts'
 import type { Identity } from '../../engine/http/identity.ts'
@@ -10,8 +10,8 @@ import type { QuotaTerms } from '../quotas/terms.ts'
 import type { Concurrency } from '../upstream/slots.ts'
 
 /**
- * `off`: everything is passed on; `shadow`: too, and what the cache would say is compared with the database's answer;
- * `on`: answers come from the cache where they can. The more careful first.
+ * `off`: everything is forwarded; `shadow`: too, and the answer of the cache is compared with the database's; `on`:
+ * answers come from the cache where they can. The more careful first.
  */
 export const modes = ['off', 'shadow', 'on'] as const
 export type Mode = (typeof modes)[number]
@@ -25,7 +25,7 @@ export interface Terms {
   readonly objects?: boolean
 }
 
-/** What rules can see of a request. */
+/** The attributes of a request that rules can match. */
 export interface RuleSubject {
   readonly path: string
   readonly headers: HeaderList
@@ -34,10 +34,10 @@ export interface RuleSubject {
 }
 
 export interface Rule {
-  /** What it is called in explanations. */
+  /** Its name in explanations. */
   readonly name: string
   readonly terms: Partial<Terms>
-  /** Undefined where that cannot be told: a text is too long to be matched. */
+  /** Undefined where it cannot be decided: a text is too long to be matched. */
   matches(subject: RuleSubject): boolean | undefined
 }
 
@@ -49,7 +49,7 @@ export interface RuledTerms extends Terms {
 export interface Settings {
   readonly terms: Terms
   readonly rules: readonly Rule[]
-  /** Undefined where nobody is limited. */
+  /** Undefined where no client is limited. */
   readonly quota?: QuotaTerms | undefined
   /** Undefined where the database may be given any number of queries at once. */
   readonly concurrency?: Concurrency | undefined
@@ -74,8 +74,8 @@ export function policiesOf({ terms, rules }: Settings): readonly NamedPolicy[] {
 }
 
 /**
- * The first rule that matches decides; what it does not say is as for everybody. A request of which it cannot be told whether a rule
- * matches is forwarded uncached.
+ * The first rule that matches decides; its absent members default to the backend's. A request for which a rule cannot
+ * be evaluated is forwarded uncached.
  */
 export function termsFor({ terms, rules, override }: Settings, subject: RuleSubject): RuledTerms {
   if (rules.length === 0) return terms
@@ -103,7 +103,7 @@ export interface ModeState {
 export class ModeSwitch {
   readonly #configured: () => Settings
   readonly #onChange: (mode: Mode) => void
-  /** What was configured when `#inForce` was made. */
+  /** The configured settings when `#inForce` was made. */
   #seen: Settings
   #inForce: Settings
 
@@ -114,10 +114,10 @@ export class ModeSwitch {
     this.#inForce = this.#seen
   }
 
-  /** Asked once per request. */
+  /** Called once per request. */
   get settings(): Settings {
     const configured = this.#configured()
-    // Other settings are another configuration: what was set before ends with the one before.
+    // Other settings are another configuration: overrides end with the one before.
     if (configured !== this.#seen) {
       this.#seen = configured
       this.#apply(configured)

@@ -19,7 +19,10 @@ export class SharedAnswers {
     this.#budget = budget
   }
 
-  /** The answer of this name, if somebody is being sent it, or else what `write` makes. Each user releases it once. */
+  /**
+   * The answer of this name, if it is being sent to another client, or else the result of `write`. Each user releases
+   * it once.
+   */
   use(name: string, write: () => Written | undefined): Written | undefined {
     const sending = this.#sending.get(name) ?? this.#begin(name, write())
     if (sending === undefined) return undefined

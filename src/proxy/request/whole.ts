@@ -29,7 +29,7 @@ export class WholeRequests {
     this.#options = options
   }
 
-  /** Asked before the body of a request is read, of those that are not range queries. */
+  /** Called before the body of a request is read, for requests that are not range queries. */
   claims(method: string, path: string): boolean {
     return this.#rulesOf(this.#options.settings().whole)?.claims(method, path) === true
   }
@@ -52,7 +52,7 @@ export class WholeRequests {
     return isSpent ? this.#serveSpent(outgoing, plan, demands) : this.#serve(outgoing, plan, demands)
   }
 
-  /** A client whose tokens are spent gets what is stored. The database is asked for it once it has tokens again. */
+  /** A client without tokens gets the stored answer. The database is queried for it once it has tokens again. */
   async #serveSpent(outgoing: Outgoing, plan: WholePlan, demands: Demands): Promise<Answer | Bypass<string>> {
     const stored = await this.#serve(outgoing, plan, { ...demands, onlyIfCached: true })
     if ('bypass' in stored || stored.kind !== 'not-cached') return stored
@@ -68,7 +68,7 @@ export class WholeRequests {
     const terms = termsFor(inForce, { ...request, query: plan.query ?? plan.text })
     if (terms.mode === 'off') return { bypass: 'switched_off' }
     const rules = this.#rulesOf(inForce.whole)
-    // What is kept as a whole is not compared.
+    // Answers that are cached as a whole are not compared.
     if (terms.mode === 'shadow' || terms.objects === false || rules === undefined) return notARangeQuery
     const { identity: partition, maxStaleMs } = terms
     return whole!.serve(

@@ -51,7 +51,7 @@ export class Endpoints {
     return this.#all.find((each) => each !== except && each.health.isHealthy)
   }
 
-  /** All are out: one after the other is asked all the same, as if there were only one. */
+  /** All are down: they are tried in turn all the same, as if there were only one. */
   #next(except?: Endpoint): Choice {
     let endpoint = this.#all[this.#turn++ % this.#all.length]!
     if (endpoint === except) endpoint = this.#all[this.#turn++ % this.#all.length]!

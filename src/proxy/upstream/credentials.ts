@@ -22,7 +22,7 @@ export interface AuthOptions {
 /** The value of an Authorization header, nothing to send, or why there is none although there should be. */
 export type Authorization = { readonly value: string | undefined } | { readonly error: string }
 
-/** While a file is being replaced it may be missing or empty: what it said last holds for this long. */
+/** While a file is being replaced it may be missing or empty: its last content holds for this long. */
 const graceMs = 5_000
 const nothing: Authorization = { value: undefined }
 
@@ -91,7 +91,7 @@ export function authorizationOf({ username, password }: URL): string | undefined
   return username === '' && password === '' ? undefined : basic(decoded(username), decoded(password))
 }
 
-/** As a browser does: what is not percent-encoded text stands for itself. */
+/** As a browser does: text that is not percent-encoded stands for itself. */
 const decoded = (text: string): string => percentDecoded(text) ?? text
 
 const basic = (username: string, password: string): string =>

@@ -31,7 +31,7 @@ export interface UpstreamState extends HealthState {
 
 const connectTimeoutMs = 5_000
 const lookAgainMs = 1_000
-/** Some servers hang up on clients without a certificate and say nothing. */
+/** Some servers close connections of clients without a certificate and send no alert. */
 const noCertificate = '; if it asks for a client certificate, name one with tls.cert and tls.key'
 
 export class Endpoint {
@@ -83,13 +83,13 @@ export class Endpoint {
     )
   }
 
-  /** What keeps it from being asked at all, whoever asks. */
+  /** The reason why no request can be sent to it. */
   get obstacle(): string | undefined {
     this.#lookAtFiles()
     return this.#tls !== undefined && this.#tls.material === undefined ? this.#tls.error : undefined
   }
 
-  /** What an error on the way to it means. */
+  /** The meaning of an error on the way to it. */
   meaningOf(error: unknown): string {
     const { url, tls } = this.#options
     const isClosed = (error as NodeJS.ErrnoException).code === 'UND_ERR_SOCKET' && !this.health.hasAnswered
@@ -143,7 +143,7 @@ export class Endpoint {
       allowH2: false,
       connect: {
         timeout: connectTimeoutMs,
-        // Said aloud, because the environment (NODE_TLS_REJECT_UNAUTHORIZED) could say otherwise.
+        // Explicit, because the environment (NODE_TLS_REJECT_UNAUTHORIZED) could override the default.
         rejectUnauthorized: true,
         ...(socket !== undefined && { socketPath: socket }),
         ...(context !== undefined && { secureContext: context }),

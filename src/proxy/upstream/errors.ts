@@ -1,4 +1,4 @@
-/** What went wrong on the way to a database: whose fault it is, and a sentence that says what to change. */
+/** Errors on the way to a database: the responsible side, and a sentence with the remedy. */
 import { Readable } from 'node:stream'
 
 const untrusted =

@@ -3,11 +3,11 @@ import type { Clock, EpochMs } from '../../core/clock.ts'
 
 export interface HealthState {
   readonly healthy: boolean
-  /** Since when it has been what it is now. */
+  /** When the current state began. */
   readonly since: EpochMs
   /** Failed attempts since the last answer. */
   readonly failures: number
-  /** What was wrong with the last of them. */
+  /** The error of the last of them. */
   readonly lastError?: string
 }
 

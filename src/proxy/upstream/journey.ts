@@ -1,4 +1,4 @@
-/** One request to whichever database is worth asking, and once more, to another one if there is one, where the first fails in time. */
+/** One request to a healthy database, and one retry, to another one if there is one, where the first fails in time. */
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Broken } from '../../engine/ports.ts'
@@ -13,13 +13,13 @@ export interface Cargo {
   /** With the search. */
   readonly path: string
   readonly body: Uint8Array | Readable | null
-  /** Whether it may be asked twice. */
+  /** Whether it may be sent twice. */
   readonly isSafe: boolean
   /** How long it may take until the next byte, if not as long as usual. */
   readonly patienceMs?: number
-  /** Which part of the connections it may use; those of the cache, where nothing is said. */
+  /** Which part of the connections it may use; the cache's by default. */
   readonly slot?: SlotKind
-  /** Asks nothing but how the database is: a server error is a bad sign. */
+  /** Only a health check: a server error is a bad sign. */
   readonly isProbe?: boolean
   /** Its headers for one of the databases, with the credentials for that one; or why there are none. */
   headersFor(endpoint: Endpoint): string[] | { readonly error: string }
@@ -33,7 +33,7 @@ export class RequestJourney implements Journey {
   #isTrial = false
   #isAnswered = false
   #isRepeated = false
-  /** What went wrong with another database. */
+  /** The error of another database. */
   #earlier: string | undefined
 
   constructor(endpoints: Endpoints, cargo: Cargo) {
@@ -71,7 +71,7 @@ export class RequestJourney implements Journey {
     return this.#attempt(this.#reader!, next)
   }
 
-  /** Whom to ask once more, if that does no harm and nobody has a byte of the response. */
+  /** The database for the retry, if that does no harm and no byte of the response was forwarded. */
   #next(failed: Endpoint): Choice | undefined {
     const { isSafe, isProbe = false } = this.#cargo
     if (!isSafe || this.#isRepeated) return undefined
@@ -80,7 +80,7 @@ export class RequestJourney implements Journey {
     return this.#reader!.restart() ? (other ?? { endpoint: failed, isTrial: false }) : undefined
   }
 
-  /** Another database would most likely need as long: it is not asked. */
+  /** Another database would most likely need as long: it is not tried. */
   timedOut(): void {
     this.#endpoint?.health.failed(this.#isTrial, 'no answer in time')
   }
@@ -92,7 +92,7 @@ export class RequestJourney implements Journey {
     this.#isTrial = false
   }
 
-  /** What keeps the request from being sent at all is no fault of the database. */
+  /** An error that keeps the request from being sent is no fault of the database. */
   #attempt(reader: ResponseReader, chosen: Choice): Broken | undefined {
     const { endpoint } = chosen
     this.#endpoint = endpoint

@@ -1,6 +1,6 @@
 /**
- * How much of the databases' responses one turn of the event loop reads. What comes later in a turn waits for the next ones, in
- * order: a hit then waits for a few pieces of large responses, not for all that has arrived.
+ * How much of the databases' responses one turn of the event loop reads. Later data of a turn waits for the next ones,
+ * in order: a hit then waits for a few pieces of large responses, not for all that has arrived.
  */
 import { type AfterTurn, NextTurn } from '../../core/next-turn.ts'
 
@@ -9,24 +9,24 @@ export interface Paced {
   proceed(): void
 }
 
-/** Counted in bytes, not in time: most of the time goes by in the kernel, before and after what is seen here. */
+/** Counted in bytes, not in time: most of the time passes in the kernel, before and after this code. */
 const turnBytes = 256 * 1024
 /** Every turn costs a response some time: one that comes alone is read in fewer. */
 const turnBytesAlone = 1024 * 1024
 
 interface PaceOptions {
   readonly afterTurn?: AfterTurn
-  /** Told of all bytes that were read. */
+  /** Called with all bytes that were read. */
   readonly onRead?: ((bytes: number) => void) | undefined
 }
 
 export class Pace {
   readonly #nextTurn: NextTurn
   readonly #onRead: ((bytes: number) => void) | undefined
-  /** Those that may not read on. */
+  /** Readers that are paused. */
   readonly #waiting = new Set<Paced>()
   #readBytes = 0
-  /** Whoever read something in this turn, if nobody else did. */
+  /** The reader of this turn, if there was only one. */
   #only: Paced | undefined
 
   constructor({ afterTurn, onRead }: PaceOptions = {}) {
@@ -34,7 +34,7 @@ export class Pace {
     this.#onRead = onRead
   }
 
-  /** Counts bytes that were read. Returns whether the reader has to wait until it is told to proceed. */
+  /** Counts bytes that were read. Returns whether the reader has to wait until `proceed` is called. */
   read(bytes: number, reader: Paced): boolean {
     if (this.#readBytes === 0) this.#only = reader
     else if (this.#only !== reader) this.#only = undefined

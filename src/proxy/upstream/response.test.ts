@@ -8,7 +8,7 @@ import { ResponseReader } from './response.ts'
 
 const KiB = 1024
 
-/** An answer that arrives as the test says, and turns of the event loop that come when it says. */
+/** A response that arrives under the control of the test, as do the turns of the event loop. */
 function setUp() {
   const turns: (() => void)[] = []
   const told: string[] = []

@@ -18,7 +18,7 @@ export interface ReaderOptions {
 export interface Journey {
   /** The database has begun to answer. */
   answered(status: number): void
-  /** What to tell the client, or undefined where a database is being asked again. */
+  /** The response to the client, or undefined where the query is repeated. */
   failed(error: Error): Broken | undefined
   timedOut(): void
   /** Nothing more will come. */

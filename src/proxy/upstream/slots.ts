@@ -1,16 +1,16 @@
 /**
- * Who may use the connections to a database. Forwarded requests get a part of them, uploads that are still arriving a smaller
- * part, so that slow clients cannot keep the cache from asking the database. A client that reads a forwarded answer more slowly than
- * the database sends it keeps its connection only as long as nobody waits for one.
+ * Shares the connections to a database. Forwarded requests get a part of them, uploads that are still arriving a
+ * smaller part, so that slow clients cannot keep the cache from querying the database. A client that reads a forwarded
+ * response more slowly than the database sends it keeps its connection only as long as no other request waits for one.
  *
- * Where the database may have a limited number of queries at once, further ones wait in one queue, in order and for a bounded
- * time. A query that cannot wait is refused.
+ * Where the number of concurrent queries is limited, further ones wait in one queue, in order and for a bounded time. A
+ * query that cannot wait is refused.
  */
 import type { Clock, Timer } from '../../core/clock.ts'
 
 /**
- * `fetch`: for the cache. `forward`: passed on, and complete. `upload`: passed on while it arrives. `probe`: asks only how the
- * database is, and is never held up.
+ * `fetch`: for the cache. `forward`: forwarded, and complete. `upload`: forwarded while it arrives. `probe`: only a
+ * health check, and never delayed.
  */
 export type SlotKind = 'fetch' | 'forward' | 'upload' | 'probe'
 
@@ -57,7 +57,7 @@ export class Slots {
   #waitedMs = 0
   #refused = 0
 
-  /** `concurrency` is asked for each query: a reload takes effect with the next one. */
+  /** `concurrency` is called for each query: a reload takes effect with the next one. */
   constructor(
     clock: Clock,
     connections: number,
@@ -83,7 +83,7 @@ export class Slots {
   }
 
   enter(slot: Slot): void {
-    // A reload may have raised the limit: whoever waits goes first.
+    // A reload may have raised the limit: waiting queries go first.
     if (this.#waiting.length > 0) this.#admit()
     if (this.#hasRoomFor(slot.kind)) this.#start(slot)
     else this.#wait(slot)
@@ -189,7 +189,7 @@ export class Slots {
   }
 }
 
-/** Of all connections: what is forwarded may use so many, and uploads so many of those. */
+/** Shares of all connections: for forwarded requests together, and for the uploads among them. */
 const forwardShare = 3 / 4
 const uploadShare = 1 / 4
 
@@ -223,7 +223,7 @@ export class Slot {
     this.#slots.leave(this)
   }
 
-  /** The client does not take what the database sends. */
+  /** The client does not read the data that the database sends. */
   hold(): void {
     this.#slots.hold(this)
   }

@@ -1,4 +1,4 @@
-/** The database over HTTP, with a span for every query that is asked on behalf of a traced request. */
+/** The database over HTTP, with a span for every query on behalf of a traced request. */
 import type { HeaderList, WireRequest } from '../../backends/backend.ts'
 import type { Broken, Encoding, ResponseHandler, UpstreamCall } from '../../engine/ports.ts'
 import type { ServerAddress } from '../../telemetry/channels.ts'
@@ -82,7 +82,7 @@ class Watched implements ResponseHandler, UpstreamCall {
   }
 }
 
-/** Where the database is, if it is in one place: which of several is asked is decided on the way. */
+/** The address of the database, if there is only one: with several, the choice is made later. */
 export function onlyServer([first, ...others]: readonly URL[]): ServerAddress | undefined {
   if (first === undefined || others.length > 0) return undefined
   const usual = first.protocol === 'https:' ? 443 : 80

@@ -1,4 +1,4 @@
-/** The database over HTTP: which of its URLs is asked, with what headers, and what is done when that one is down. */
+/** The database over HTTP: the choice of its URL, the headers, and the retry when that URL is down. */
 import { Readable } from 'node:stream'
 import type { HeaderList, WireRequest } from '../../backends/backend.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
@@ -19,7 +19,7 @@ export interface ProbeOptions {
   readonly intervalMs: number
 }
 
-/** What may change while requests are under way. */
+/** Settings that may change while requests are in progress. */
 export interface UpstreamSettings {
   /** One URL, or those of several equal databases; the path goes before that of every request. */
   readonly url: URL | readonly URL[]
@@ -31,26 +31,26 @@ export interface UpstreamSettings {
   readonly auth?: AuthOptions | undefined
   /** A unix socket to connect to instead of the host of the URL. */
   readonly socket?: string | undefined
-  /** Finds out who is down and who is back without risking a client's request. */
+  /** Finds out which URLs are down and which are back without risking a client's request. */
   readonly probe?: ProbeOptions | undefined
 }
 
 export interface UpstreamOptions extends UpstreamSettings {
   readonly clock: Clock
-  /** What this proxy calls itself in Via. */
+  /** The name of this proxy in Via. */
   readonly via: string
   /** Shared by all databases of a process. */
   readonly pace?: Pace | undefined
   /** Called when a slow reader loses its connection to others that wait for one. */
   readonly onHeldCut?: (() => void) | undefined
-  /** Asked for each query; unlimited unless told. */
+  /** Called for each query; unlimited by default. */
   readonly concurrency?: (() => Concurrency | undefined) | undefined
 }
 
 /** A query has been read whole, for planning; the body of anything else may still be arriving. */
 export interface ForwardRequest extends Omit<WireRequest, 'body'> {
   readonly body: Uint8Array | Readable | null
-  /** It only asks: whatever its method, it may be asked twice. */
+  /** A read-only query: whatever its method, it may be sent twice. */
   readonly isQuery?: boolean
 }
 
@@ -160,7 +160,10 @@ export class HttpUpstream implements Upstream {
     }
   }
 
-  /** A client's own credentials go first, unless they are to be replaced; then what is configured; then the URL's. */
+  /**
+   * A client's own credentials take precedence, unless they are to be replaced; then the configured ones; then the
+   * URL's.
+   */
   #withAuthorization(headers: string[], endpoint: Endpoint): string[] | { readonly error: string } {
     const hasOwn = headerOf(headers, 'authorization') !== undefined
     if (hasOwn && !this.#credentials.replaceClient) return headers
@@ -222,6 +225,9 @@ const deaf: ResponseHandler = { head() {}, data() {}, end() {}, failed() {} }
 
 const slotOf = ({ body }: ForwardRequest): SlotKind => (body instanceof Readable ? 'upload' : 'forward')
 
-/** A body that streams is gone once it was sent; and what is neither a query nor GET may have been done already. */
+/**
+ * A streamed body is consumed once it was sent; and a request that is neither a query nor GET may have been carried out
+ * already.
+ */
 const isSafe = ({ method, body, isQuery = false }: ForwardRequest): boolean =>
   body === null ? method === 'GET' || method === 'HEAD' : isQuery && body instanceof Uint8Array

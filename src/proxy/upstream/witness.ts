@@ -1,7 +1,7 @@
 /**
- * Looks, again and again, at the segments that a database answers from. What stays the same is vouched for; what changes
- * is marked. One look at a time. A look that fails proves nothing: when the last good one is older than the patience,
- * settled buckets are under the TTL policy again.
+ * Polls the segments that a database answers from. Unchanged segments are vouched for; changed ones are marked. One
+ * poll at a time. A failed poll proves nothing: when the last good one is older than the patience, settled buckets are
+ * under the TTL policy again.
  */
 import type {
   SegmentSettings,
@@ -25,7 +25,7 @@ export interface SegmentWatcherOptions {
   readonly settings: SegmentSettings
   readonly upstream: Upstream
   readonly clock: Clock
-  /** Is told what it may vouch for. */
+  /** Receives the vouched intervals. */
   readonly witness: Witness
   /** Where changes are marked. */
   readonly mark: (mark: Mark) => unknown
@@ -38,7 +38,7 @@ export interface SegmentWatcherOptions {
 export interface SegmentFigures {
   /** Whether settled buckets are kept fresh: the last good view is recent enough. */
   readonly isTrusted: boolean
-  /** When the last good view was asked for. */
+  /** When the last good view was requested. */
   readonly viewAt: EpochMs | undefined
   /** Since then; since the start, where there was none. */
   readonly ageMs: number
@@ -147,7 +147,7 @@ export class SegmentWatcher {
     this.#trouble = undefined
     this.#logState()
     const changes = this.#seen === undefined ? [] : this.#options.segments.changes(this.#seen.view, result)
-    // Whatever was asked for before the answer came may have been answered from the earlier segments.
+    // Queries sent before the response came may have been answered from the earlier segments.
     const at = this.#options.clock.now()
     for (const change of changes) this.#mark(change, at)
     this.#still = this.#stillIn(result, { askedAt, at, changes })

@@ -3,7 +3,7 @@ import type { Row, Statement } from './library.ts'
 
 /** Far below the 16 MiB that a request may have, and small enough not to hold up others on the same connection. */
 const maxBatchBytes = 768 * 1024
-/** What a statement takes besides its value. */
+/** The size of a statement besides its value. */
 const statementBytes = 128
 const pageBytes = 2 * 1024 * 1024
 const [minPageRows, maxPageRows] = [8, 4096]

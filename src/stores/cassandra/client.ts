@@ -9,7 +9,7 @@ import { missingTables, namesOf } from './schema-look.ts'
 
 export interface ConnectOptions {
   readonly clock: Clock
-  /** What one operation may take unless it says otherwise. */
+  /** The default timeout of one operation. */
   readonly timeoutMs: number
   /** For tests: instead of the package. */
   readonly library?: () => Promise<unknown>
@@ -19,7 +19,7 @@ export interface ConnectOptions {
 const connectTimeoutMs = 2000
 const reconnectMs = { first: 500, longest: 10_000 }
 
-/** A connection that has not been opened; a value says why there can be none. */
+/** A connection that is not opened yet, or the reason why none is possible. */
 export async function connectionTo(
   config: CassandraConfig,
   { clock, timeoutMs, library }: ConnectOptions,

@@ -18,7 +18,7 @@ import {
   type Statement,
 } from './library.ts'
 
-/** What the engines need of a cluster. */
+/** The operations of a cluster that the engines need. */
 export interface Session {
   execute(statement: Statement, options: QueryOptions): Promise<Result>
   /** All statements concern one partition. */
@@ -29,18 +29,21 @@ export interface ConnectionOptions {
   readonly driver: Driver
   /** For a client of the driver: made for each, since policies belong to one client. */
   clientOptions(): Record<string, unknown>
-  /** What is connected to, for messages. */
+  /** The address of the cluster, for messages. */
   readonly place: string
   readonly clock: Clock
-  /** The data centre whose hosts are asked. */
+  /** The data centre whose hosts receive the requests. */
   readonly dataCenter: string
-  /** Names the tables that are missing; asked once after connecting, so that it is known before the first request. */
+  /**
+   * Names the tables that are missing; called once after connecting, so that the result is known before the first
+   * request.
+   */
   missing(session: Session): Promise<readonly string[]>
 }
 
 export type TroubleName = 'unreachable' | 'not_set_up' | 'refused'
 
-/** What an operator has to know, and to do. */
+/** A problem for the operator, and its remedy. */
 export interface Trouble {
   readonly is: TroubleName
   readonly message: string
@@ -109,13 +112,13 @@ export class Connection implements Session {
     const closeHosts = (): void => {
       for (const host of client.hosts.values()) void host.shutdown(false).catch(() => {})
     }
-    // What the driver is just connecting to would stay connected.
+    // A host that the driver is just connecting to would stay connected.
     this.#options.clock.after(lateMs, closeHosts)
     await client.shutdown().catch(() => {})
   }
 
   async #lookForTables(): Promise<void> {
-    // Where it fails, the first request says why.
+    // Where it fails, the first request reports the reason.
     const missing = await this.#options.missing(this).catch(() => [])
     if (missing.length > 0) this.#setTrouble('not_set_up', `the tables ${missing.join(', ')} do not exist`)
   }
@@ -164,7 +167,7 @@ export class Connection implements Session {
     }
   }
 
-  /** Remembers what an operator has to know; timeouts and the like are counted only. */
+  /** Keeps errors that an operator has to act on; timeouts and the like are only counted. */
   #note(error: unknown): void {
     const is = troubleOf(error)
     if (is !== undefined) this.#setTrouble(is, messageOf(error))

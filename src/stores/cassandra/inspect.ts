@@ -1,4 +1,4 @@
-/** What operators ask about a cluster, and the creation of the tables. Each opens a connection of its own. */
+/** Inspection of a cluster for operators, and the creation of the tables. Each opens a connection of its own. */
 import type { Clock } from '../../core/clock.ts'
 import type { Inspected, Refused, StoreFinding } from '../kind.ts'
 import { connectionTo } from './client.ts'
@@ -22,7 +22,7 @@ export function createTables(
   const { keyspace, replication } = config
   return connected(config, clock, async (connection) => {
     const run = (query: string) => connection.execute({ query, params: [] }, schemaOptions)
-    // "If not exists" asks for the right to create keyspaces all the same.
+    // "If not exists" needs the right to create keyspaces even where the keyspace exists.
     if (!(await hasKeyspace(connection, keyspace))) await run(keyspaceDefinition(keyspace, replication))
     const missing = await missingTables(connection, keyspace)
     for (const table of missing) await run(tableDefinition(keyspace, table))
@@ -68,7 +68,7 @@ async function versionOf(connection: Connection): Promise<string> {
   return String(rows[0]?.['release_version'])
 }
 
-/** Runs an action on a connection that is closed afterwards; a value says why that could not be. */
+/** Runs an action on a connection that is closed afterwards, or returns the reason why there is no connection. */
 async function connected<T>(
   config: CassandraConfig,
   clock: Clock,

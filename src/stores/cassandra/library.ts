@@ -60,7 +60,7 @@ export interface Driver {
   }
 }
 
-/** The version is the one that package.json asks for. */
+/** The version is the one that package.json requires. */
 export const loadLibrary = (
   load: () => Promise<unknown> = () => import('cassandra-driver'),
 ): Promise<Driver | Refused> => loadClient('cassandra-driver', '4.10.0', load)
@@ -87,7 +87,7 @@ export function codeOf(error: unknown): number | undefined {
   return typeof code === 'number' ? code : undefined
 }
 
-/** What the driver throws when no host is left to ask: by host, why. */
+/** The driver's error when all hosts have failed: the reason by host. */
 interface NoHostError extends Error {
   readonly innerErrors?: Readonly<Record<string, unknown>> | null
 }
@@ -95,7 +95,7 @@ interface NoHostError extends Error {
 export const innerErrorsOf = (error: unknown): readonly (readonly [host: string, error: unknown])[] =>
   Object.entries((error as NoHostError).innerErrors ?? {})
 
-/** What the server or the driver said, in one line. */
+/** The message of the server or the driver, in one line. */
 export function messageOf(error: unknown): string {
   const [first] = innerErrorsOf(error)
   if (first !== undefined) return `no host answers (${first[0]}: ${messageOf(first[1])})`

@@ -1,4 +1,4 @@
-/** What is said to Cassandra about pane rows and records, and which partition a row is in. */
+/** The CQL statements for pane rows and records, and the partition of a row. */
 import type { EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
@@ -103,7 +103,7 @@ export class RowStatements {
     }
   }
 
-  /** Says that a partition holds rows, the youngest of them of this clock. */
+  /** Records that a partition holds rows, the youngest of them of this clock. */
   putSlice(
     key: Key,
     { slice, clock }: { readonly slice: number; readonly clock: EpochMs },

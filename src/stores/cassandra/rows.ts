@@ -73,7 +73,7 @@ export class CassandraRows implements RowEngine {
       try {
         return await this.#all(this.#statements.rows(key, slice, range))
       } catch (error) {
-        // The server gives up where a range is full of tombstones: what lies there costs one query to the database.
+        // The server gives up where a range is full of tombstones: its buckets cost one query to the database.
         if (codeOf(error) === errorCodes.readFailure) return []
         throw error
       }

@@ -2,11 +2,12 @@
  * The tables, as CQL. The text runs on Cassandra 4 and 5 and on Scylla alike.
  *
  * - `panes`: a partition holds 512 buckets of one key, so that no partition grows with the age of a key. Rows expire by
- *   their own TTL. All rows of a key live equally long, so time windows (TWCS) let whole files expire at once instead of
- *   being rewritten without their dead rows; Scylla has TWCS as well, and does not have Cassandra's newer UCS.
- * - `records`: the record of a key, and which of its partitions hold rows: a read without bounds asks only those.
- * - `cells`: written by lightweight transactions only. Clocks and attributes are frozen maps: one cell each, since every
- *   absent column of a row that is overwritten would be a tombstone.
+ *   their own TTL. All rows of a key live equally long, so time windows (TWCS) let whole files expire at once instead
+ *   of being rewritten without their dead rows; Scylla has TWCS as well, and does not have Cassandra's newer UCS.
+ * - `records`: the record of a key, and the list of its partitions that hold rows: a read without bounds reads only
+ *   them.
+ * - `cells`: written by lightweight transactions only. Clocks and attributes are frozen maps: one cell each, since
+ *   every absent column of a row that is overwritten would be a tombstone.
  */
 
 /** How long tombstones are kept so that replicas that were away learn of them. */

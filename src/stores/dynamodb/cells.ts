@@ -20,7 +20,7 @@ export interface DynamoDbCellsOptions {
   readonly close: () => void
 }
 
-/** What one BatchGetItem takes. */
+/** The limit of one BatchGetItem. */
 const maxKeys = 100
 const maxTokenLength = 36
 
@@ -143,7 +143,7 @@ function itemOf({ kind, v, rev, value, levels, collectAt, clocks, attributes = {
   return item
 }
 
-/** Undefined for an item that no cell was made into, such as one that somebody put there by hand. */
+/** Undefined for an item that is not a cell, such as one that was put there by hand. */
 function cellOf(item: Item | undefined): Cell | undefined {
   const [rev, v] = [item?.['rev']?.S, item && numberIn(item, 'v')]
   if (item === undefined || rev === undefined || v === undefined) return undefined

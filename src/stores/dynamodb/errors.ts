@@ -1,11 +1,11 @@
-/** What an error of the SDK means to a store. The names are those of the API's documentation. */
+/** Classifies errors of the SDK for a store. The names are those of the API's documentation. */
 
 export type ErrorMeaning =
   /** A condition did not hold: an answer like any other. */
   | 'condition'
   /** Another transaction is changing the same item; nothing was done. */
   | 'conflict'
-  /** More was asked for than the table, or a partition of it, may do; nothing was done. */
+  /** The request exceeded the capacity of the table or of a partition; nothing was done. */
   | 'throttled'
   | 'not_set_up'
   | 'denied'
@@ -60,13 +60,13 @@ function meaningOfReasons(reasons: readonly { readonly Code?: string }[]): Error
   return first ?? 'refused'
 }
 
-/** Stands for an answer that says "too much" without being an error of the API. */
+/** An error for responses that report throttling without being an error of the API. */
 export const throttledError = (message: string): Error =>
   Object.assign(new Error(message), { name: 'ThrottlingException' })
 
 export const isCondition = (error: unknown): boolean => meaningOf(error) === 'condition'
 
-/** The name, and what it says where that says more. */
+/** The name, and the message where it adds something. */
 export function textOf(error: unknown): string {
   const { name = 'Error', message = '' } = error as SdkError
   if (message === '' || message === 'UnknownError') return name

@@ -1,4 +1,4 @@
-/** What the commands `doctor` and `store` find out about DynamoDB, and what `store init` creates. */
+/** The checks of `doctor` and `store` for DynamoDB, and the tables that `store init` creates. */
 import type { Clock } from '../../core/clock.ts'
 import type { Inspected, Refused, StoreFinding } from '../kind.ts'
 import { recordKey } from './keys.ts'

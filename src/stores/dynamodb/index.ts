@@ -12,7 +12,7 @@ import { Requests } from './requests.ts'
 import { DynamoDbRows } from './rows.ts'
 import { tablesOf } from './tables.ts'
 
-/** Written out, so that whoever compiles against this needs no types of the SDK. */
+/** Written out, so that a program that compiles against this needs no types of the SDK. */
 export interface DynamoDbOptions {
   readonly clock: Clock
   /** Of panes; that of cells is called the same with `-cells` behind. */
@@ -21,7 +21,7 @@ export interface DynamoDbOptions {
   readonly region?: string | undefined
   /** Where not given, that of the service in its region. */
   readonly endpoint?: string | undefined
-  /** How long one request may take; 500 ms unless told. */
+  /** The timeout of one request; 500 ms by default. */
   readonly timeoutMs?: number
   /** Buckets are dropped this long after they were fetched. */
   readonly retentionMs: number
@@ -38,7 +38,7 @@ export interface DynamoDbStore extends OpenedStore {
 
 const defaultTimeoutMs = 500
 
-/** Refuses only what cannot be used at all. Tables that are missing or do not answer are used as soon as they do. */
+/** Refuses only unusable options. Tables that are missing or do not answer are used as soon as they do. */
 export async function openDynamoDbStore(options: DynamoDbOptions): Promise<DynamoDbStore | Refused> {
   const { clock, table, region, endpoint, timeoutMs = defaultTimeoutMs, prefix = '' } = options
   const library = await loadLibrary(options.library)
@@ -67,7 +67,7 @@ export async function openDynamoDbStore(options: DynamoDbOptions): Promise<Dynam
   }
 }
 
-/** So that what is wrong shows at the start, and not with the first query. */
+/** Reports problems at the start, not at the first query. */
 async function probe(panes: Requests, cells: Requests): Promise<void> {
   const pk = { S: 'probe' }
   await Promise.allSettled([

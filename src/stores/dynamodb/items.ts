@@ -32,11 +32,11 @@ export interface KeyRange {
   readonly pk: string
   /** The first and the last sort key, both included; undefined for all of the partition. */
   readonly between?: readonly [Buffer, Buffer]
-  /** Reads what was written last, at twice the price. */
+  /** Strongly consistent, at twice the price. */
   readonly isConsistent?: boolean
 }
 
-/** The items of a range, page by page. A page may be short or empty and says nothing about what follows. */
+/** The items of a range, page by page. A page may be short or empty although more pages follow. */
 export async function* pages(requests: Requests, range: KeyRange): AsyncGenerator<readonly Item[]> {
   const condition = conditionOf(range)
   let start: Item | undefined
@@ -67,7 +67,7 @@ export async function itemsIn(requests: Requests, range: KeyRange): Promise<Item
   return items
 }
 
-/** Puts items without conditions. What a batch leaves unprocessed was throttled, and is sent again. */
+/** Puts items without conditions. Unprocessed items of a batch were throttled, and are sent again. */
 async function putAll(requests: Requests, items: readonly Item[]): Promise<void> {
   const batches = Array.from({ length: Math.ceil(items.length / maxBatch) }, (_, i) =>
     items.slice(i * maxBatch, (i + 1) * maxBatch).map((item) => ({ PutRequest: { Item: item } })),
@@ -85,9 +85,9 @@ async function putBatch(requests: Requests, batch: readonly WriteRequest[]): Pro
 }
 
 /**
- * The attributes that hold a value: the value itself, or where its parts are. Parts have keys of their own for every value, and
- * are written before the item that names them: whoever finds that item finds all of them or, where one is lost, no value.
- * Those of a value that was replaced are left to the TTL, which deletes without charge.
+ * The attributes that hold a value: the value itself, or the place of its parts. Parts have keys of their own for every
+ * value, and are written before the item that names them: a reader of that item finds all parts or, where one is lost,
+ * no value. The parts of a replaced value are left to the TTL, which deletes without charge.
  */
 export async function storeValue(
   requests: Requests,

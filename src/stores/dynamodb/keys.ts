@@ -2,7 +2,7 @@
  * Where the items of a key are. `pk` is text and begins with the key, a hash, so that keys spread over all of DynamoDB's
  * partitions; `sk` is binary and big-endian, so that its order is time order.
  *
- *   pk                   sk                      what
+ *   pk                   sk                      content
  *   key                  0                       the record
  *   key                  1                       the stamp
  *   key                  2, slice (8 bytes)      one of the slices that may have rows
@@ -23,7 +23,7 @@ import { bucketKey } from '../rows/row-key.ts'
 export const sliceBuckets = 512
 export const shards = 16
 
-/** Above this many slices, those that exist are looked up first. */
+/** Above this many slices, the list of existing slices is read first. */
 const maxSlicesAsked = 64
 
 const nothing = Buffer.alloc(0)

@@ -51,7 +51,7 @@ export interface DynamoDbLibrary {
   readonly DynamoDB: new (config: DynamoDBClientConfig) => DynamoDbApi
 }
 
-/** The one that package.json asks for. */
+/** The version that package.json requires. */
 const libraryVersion = '3.1162.0'
 
 export const loadLibrary = (
@@ -70,7 +70,7 @@ export interface Connection {
 /** Of one process, over both tables. */
 const maxSockets = 64
 
-/** @returns a client, or why none can be made: nothing says which region is meant. */
+/** @returns a client, or the reason why there is none: no region is configured. */
 export async function connect(
   library: DynamoDbLibrary,
   connection: Connection,
@@ -114,7 +114,10 @@ export function configOf(
 
 const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(host)
 
-/** DynamoDB Local asks for some, and looks at none: without them the SDK would ask the metadata service of EC2 for a role. */
+/**
+ * DynamoDB Local requires credentials and ignores their values: without them the SDK would query the metadata service
+ * of EC2 for a role.
+ */
 const localCredentials = { accessKeyId: 'local', secretAccessKey: 'local' }
 
 const hasRegion = (environment: NodeJS.ProcessEnv): boolean =>

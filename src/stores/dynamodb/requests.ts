@@ -1,6 +1,6 @@
 /**
- * Requests to one table. Those that were throttled, met a transaction or got no answer are sent again, within the time that the
- * store has; what an operator should know about the table is read from the outcomes.
+ * Requests to one table. Requests that were throttled, met a transaction or got no response are sent again, within the
+ * store's timeout. Problems with the table are reported to the operator from the outcomes.
  */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import type { StoreCondition } from '../figures.ts'
@@ -34,13 +34,13 @@ const isFinal: ReadonlySet<ErrorMeaning> = new Set(['not_set_up', 'denied', 'ref
 
 export class Requests {
   readonly table: string
-  /** Answers that said "too much", batches that were done in part included. */
+  /** Responses that report throttling, partially processed batches included. */
   throttled = 0
   /** Answers that will be the same again: missing tables or rights, and requests that are wrong. */
   refused = 0
   readonly #options: RequestOptions
   #trouble: NotedTrouble | undefined
-  /** When DynamoDB last did what it was asked, on the scale of `elapsed`. */
+  /** When DynamoDB last carried out a request, on the scale of `elapsed`. */
   #succeededAt = Number.NEGATIVE_INFINITY
 
   constructor(options: RequestOptions) {
@@ -57,8 +57,9 @@ export class Requests {
   }
 
   /**
-   * Sends a request, again where it makes sense. `once`: what may have been done already is not sent a second time, since its
-   * condition would then fail because of itself. Rejects with the last error; a condition that fails is one.
+   * Sends a request, and repeats it where that is useful. `once`: a request that may have been carried out is not
+   * repeated, since its condition would then fail because of itself. Rejects with the last error; a failed condition is
+   * one.
    */
   async send<T>(request: (api: DynamoDbApi) => Promise<T>, { once = false } = {}): Promise<T> {
     const { api, clock } = this.#options
@@ -109,7 +110,7 @@ export class Requests {
     const since = this.#trouble?.kind === kind ? this.#trouble.since : clock.now()
     const detail = `table ${this.table}: ${textOf(error)}; ${remedies[kind]}`
     this.#trouble = { kind, since, detail, at: clock.elapsed() }
-    // Whoever shows the message shows the remedy.
+    // The message includes the remedy, so that every log line shows it.
     return Object.assign(new Error(detail, { cause: error }), { name: (error as Error).name })
   }
 }

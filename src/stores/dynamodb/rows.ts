@@ -1,10 +1,10 @@
 /**
- * Rows of panes in DynamoDB. A newer fetch replaces an older one by a condition on its clock, without a read. Reads are eventually
- * consistent, at half the price: a row that is seen late counts as what its clock says. `ttl` only collects garbage: readers
- * judge rows by their clocks, and DynamoDB may return expired items for days.
+ * Rows of panes in DynamoDB. A newer fetch replaces an older one by a condition on its clock, without a read. Reads are
+ * eventually consistent, at half the price: a row that is seen late is judged by its clock. `ttl` only collects
+ * garbage: readers judge rows by their clocks, and DynamoDB may return expired items for days.
  *
- * Rows that a longer one covers stay until their TTL: deleting an item costs as much as writing it, the TTL deletes for nothing,
- * and a bucket is in four rows at most, one of each length.
+ * Rows that a longer one covers stay until their TTL: deleting an item costs as much as writing it, the TTL deletes
+ * without charge, and a bucket is in four rows at most, one of each length.
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { EpochMs } from '../../core/clock.ts'
@@ -49,7 +49,7 @@ const maxKnownSlices = 50_000
 const noBytes = Buffer.alloc(0)
 const notNewer = 'attribute_not_exists(c) OR c <= :clock'
 
-/** What is about to be put under a condition on its clock. */
+/** An item that is put under a condition on its clock. */
 interface Put extends Dated {
   readonly pk: string
   readonly sk: Buffer
@@ -98,7 +98,7 @@ export class DynamoDbRows implements RowEngine {
     }))
     await inParallel([...slices, ...rows], (row) => this.#put(row, row.retentionMs))
     for (const { slice, until } of slices) this.#listed.set(slicePartition(pk, slice), until)
-    // Whoever sees the new stamp finds the new rows.
+    // A reader of the new stamp finds the new rows.
     const head = [
       ...(record === undefined ? [] : this.#placesOfRecord(key).map((place) => ({ ...record, ...place }))),
       ...(stamp === undefined ? [] : [{ ...stamp, pk, sk: stampKey }]),
@@ -134,7 +134,7 @@ export class DynamoDbRows implements RowEngine {
     ]
   }
 
-  /** Record, stamp and, as far as asked for, slices: they are one partition, and so one request. */
+  /** Record, stamp and, as far as requested, slices: they are one partition, and so one request. */
   async #head(pk: string, to: Buffer): Promise<StoredHead> {
     const items = await itemsIn(this.#requests, { pk, between: [recordKey, to] })
     const at = (sk: Buffer): Item | undefined => items.find((item) => bytesIn(item, 'sk')!.equals(sk))

@@ -45,7 +45,7 @@ const expiryOf = (TableName: string) => ({
   TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
 })
 
-/** What an operator passes to CreateTable and UpdateTimeToLive, in this order. */
+/** The input of CreateTable and UpdateTimeToLive, in this order. */
 export function definitionText(tables: Tables): string {
   const definitions = definitionsOf(tables)
   const steps = {
@@ -55,7 +55,7 @@ export function definitionText(tables: Tables): string {
   return `${JSON.stringify(steps, null, 2)}\n`
 }
 
-/** Creates what is missing and turns expiry on. @returns the tables that were created. */
+/** Creates missing tables and turns expiry on. @returns the tables that were created. */
 export async function createTables(
   api: DynamoDbApi,
   tables: Tables,

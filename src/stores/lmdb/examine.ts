@@ -1,4 +1,4 @@
-/** What the doctor says about an LMDB store: is the package there, can the folder be written to, is there room? */
+/** The doctor's checks of an LMDB store: the package is installed, the folder is writable, the disk has room. */
 import { existsSync } from 'node:fs'
 import { open, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * The open file: its tables, one writer that gathers what is to be changed into few transactions, and how much room
- * there is. Commits are synced before they count (never `noSync`); a worker thread waits for the disk, not this one.
+ * The open file: its tables, one writer that gathers changes into few transactions, and the free room. Commits are
+ * synced before they count (never `noSync`); a worker thread waits for the disk, not this one.
  */
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -23,7 +23,7 @@ interface Job {
   resolve(isDone: boolean, error?: unknown): void
 }
 
-/** What one transaction takes: the pages it changes lie in memory until it is committed. */
+/** The limit of one transaction: its changed pages stay in memory until it is committed. */
 const maxBatchBytes = 8 * 1024 * 1024
 const maxBatchJobs = 256
 
@@ -48,7 +48,7 @@ export class StoreFile {
       overlappingSync: false,
       permissionsMode: fileMode,
       mapSize: firstMapBytes,
-      // Its own gathering makes promises that nobody hears when a commit fails; #pump gathers already.
+      // Its own batching creates promises whose rejections are unhandled when a commit fails; #pump batches already.
       eventTurnBatching: false,
       maxDbs: 8,
       name: null,
@@ -66,8 +66,8 @@ export class StoreFile {
   }
 
   /**
-   * Whether another program has cut the file short, which LMDB never does. Pages that are mapped and gone end the process when they are
-   * read, so this is asked before every read and every transaction.
+   * Whether another program has truncated the file, which LMDB never does. Reading a mapped page beyond the end of the
+   * file kills the process, so this is checked before every read and every transaction.
    */
   get isCut(): boolean {
     const { size } = fstatSync(this.#descriptor)
@@ -99,12 +99,12 @@ export class StoreFile {
     })
   }
 
-  /** What is read after this is at least as new as what any process committed before. */
+  /** Reads after this are at least as new as any commit of any process before it. */
   renew(): void {
     this.#environment.resetReadTxn()
   }
 
-  /** Frees what processes that are gone still hold. Returns how many there were. */
+  /** Frees the reader slots of dead processes. Returns their number. */
   checkReaders(): number {
     return this.#environment.readerCheck()
   }
@@ -121,7 +121,7 @@ export class StoreFile {
     return pagesOf(stats) * stats.pageSize
   }
 
-  /** A copy without free pages; the caller puts it in the file's place when nobody has it open. */
+  /** A copy without free pages; the caller replaces the file with it while no process has the file open. */
   async compactedCopy(): Promise<string> {
     const path = `${this.#path}.compact`
     await this.#environment.backup(path, true)
@@ -168,7 +168,7 @@ export class StoreFile {
   }
 }
 
-/** In the words of LMDB, whose codes say how bad it is. */
+/** In the words of LMDB, whose codes state the severity. */
 export const cutShort = 'MDB_CORRUPTED: another program has cut the file short'
 
 const binary = { encoding: 'binary', keyEncoding: 'binary' } as const
@@ -180,7 +180,7 @@ async function commitErrorOf(error: unknown): Promise<unknown> {
   commitError?.catch((cause: unknown) => {
     reason = cause
   })
-  // It is rejected in the same turn where there is one; nobody waits for one that is not.
+  // Where it is rejected, that happens in the same turn; otherwise do not wait.
   for (let i = 0; i < 4; i++) await Promise.resolve()
   return reason
 }

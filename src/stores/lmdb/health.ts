@@ -1,4 +1,4 @@
-/** How the store is: what an operator watches, and what decides whether a query still asks it. */
+/** The health of the store: for operators, and for the decision whether queries still use it. */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import { cutShort } from './file.ts'
 import { nameOfError } from './library.ts'
@@ -11,7 +11,7 @@ export interface StoreHealth {
   readonly state: 'ok' | 'degraded' | 'closed'
   readonly trouble?: Trouble
   readonly since?: EpochMs
-  /** What the engine said last. */
+  /** The last message of the engine. */
   readonly detail?: string
   /** The file was set aside when the store was opened. */
   readonly setAside?: SetAsideReason
@@ -30,7 +30,7 @@ export interface StoreCounters {
   deadReaders: number
 }
 
-/** What the file system says about the file. */
+/** The state of the file, from the file system. */
 export interface Signs {
   /** A write that did not fit is reported as any input or output error. */
   isDiskFull(): boolean
@@ -76,7 +76,7 @@ export class Health {
     return this.#trouble?.kind === 'damaged'
   }
 
-  /** Asked before the file is touched in any way. */
+  /** Checked before any access to the file. */
   get isReadable(): boolean {
     if (this.isClosed || this.isDamaged) return false
     if (!this.#signs.isCut()) return true

@@ -1,8 +1,8 @@
 /**
- * Panes and cells in a file of this machine (LMDB): what was fetched before a restart is there after it. Reads are
- * synchronous and copy out of the map; writes are gathered into transactions of a worker thread, inside which the old
- * rows are read and merged. The file is bounded, checked value by value, and never trusted further than its checksums:
- * whatever is wrong with it reads as absent and shows in `health`. Several processes of one machine may share it.
+ * Panes and cells in a local file (LMDB): the cache survives a restart. Reads are synchronous and copy out of the map;
+ * writes are gathered into transactions of a worker thread, inside which the old rows are read and merged. The file is
+ * bounded, checked value by value, and never trusted further than its checksums: damaged data reads as absent and shows
+ * in `health`. Several processes of one machine may share it.
  */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
@@ -32,18 +32,18 @@ export interface LmdbStoreOptions {
   readonly clock: Clock
   /** A directory of the store's own, on a local disk. */
   readonly directory: string
-  /** The most the file may take; the keys used longest ago leave first. */
+  /** The largest size of the file; beyond it the least recently used keys are evicted. */
   readonly maxBytes: number
-  /** Disk space that is left free for others; 256 MiB unless told. */
+  /** Disk space that is kept free for other programs; 256 MiB by default. */
   readonly reserveBytes?: number
   /** Buckets are dropped this long after they were fetched. */
   readonly retentionMs: number
   readonly maxBucketsPerShape: number
   /** From this age at fetch on a bucket is taken for settled and lies in a block: the policy's figure. Read at every write. */
   readonly settledAgeMs: number
-  /** Bytes that may wait to be written; what comes on top is not kept. 64 MiB unless told. */
+  /** Bytes that may be queued for writing; more are dropped. 64 MiB by default. */
   readonly maxQueuedBytes?: number
-  /** After so many crashes in a row the file is set aside; 2 unless told. */
+  /** After this many crashes in a row the file is set aside; 2 by default. */
   readonly crashLimit?: number
   /** The outside world, for tests. */
   readonly outside?: {
@@ -60,11 +60,11 @@ export interface LmdbStore extends Store {
   readonly counters: Readonly<StoreCounters>
   /** Bytes in use and bytes of the file. */
   room(): { readonly liveBytes: number; readonly fileBytes: number }
-  /** Checks readers, lets lapsed keys go and notes what was used. Runs by itself every minute. */
+  /** Frees dead reader slots, removes expired keys and records the last use of keys. Runs by itself every minute. */
   maintain(): Promise<void>
 }
 
-/** Opens the store, or says why it cannot be used: the caller goes on without it. */
+/** Opens the store, or returns the reason why it cannot be used: the caller continues without it. */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStore | Refused> {
   const { clock, directory, maxBytes, crashLimit = 2, outside = {} } = options
   const opened = await openFile({
@@ -197,7 +197,7 @@ class FileStore implements LmdbStore {
     return (await this.#change(0, () => this.#panes.remove(key, interval, fetchedUntil))) ?? 0
   }
 
-  /** A page at a time: whoever goes through many of them may let others have their turn. */
+  /** A page at a time: a caller that reads many pages can yield between them. */
   *shapes(): Iterable<readonly [Key, ShapeRecord]> {
     let page = this.#shapesBehind(undefined)
     while (page.length > 0) {
@@ -220,7 +220,7 @@ class FileStore implements LmdbStore {
     } catch (error) {
       this.#health.fail(error)
     }
-    // It has run for a while: what crashed before was not the file.
+    // It has run for a while: the file did not cause the earlier crash.
     this.#guarded(() => this.#markers.forgive())
   }
 

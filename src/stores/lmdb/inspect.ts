@@ -1,6 +1,6 @@
 /**
- * A look at the file before LMDB maps it: the engine ends the process where a file is no database or is cut short,
- * and a cache must not do that. What is deeper is found by the checksums, or by the markers.
+ * Checks the file before LMDB maps it: the engine ends the process where a file is no database or is truncated, and a
+ * cache must not do that. Deeper damage is found by the checksums, or by the markers.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 

@@ -19,7 +19,7 @@ export class Keys {
     return key.length > 0 && Buffer.byteLength(key) <= maxKeyBytes && !key.includes('\0')
   }
 
-  /** The key of a key's record, and what all its rows begin with. */
+  /** The key of a key's record, and the prefix of all its rows. */
   record(key: Key): Buffer {
     return Buffer.concat([this.#version, Buffer.from(key), zero])
   }

@@ -41,7 +41,7 @@ export interface LmdbLibrary {
   open(options: Record<string, unknown>): Environment
 }
 
-/** The one that package.json asks for. */
+/** The version that package.json requires. */
 export const libraryVersion = '3.5.6'
 
 export const loadLibrary = (
@@ -51,7 +51,7 @@ export const loadLibrary = (
 export const pagesOf = (counts: PageCounts): number =>
   counts.treeBranchPageCount + counts.treeLeafPageCount + counts.overflowPages
 
-/** `code` where the error has one, else what it says: LMDB's codes stand at the beginning of its messages. */
+/** `code` where the error has one, else its message: LMDB's codes are at the beginning of its messages. */
 export function nameOfError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { code } = error as { code?: unknown }

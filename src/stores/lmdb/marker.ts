@@ -1,9 +1,9 @@
 /**
- * Who has the file open. Every store leaves a marker `open.<pid>-<number>` with the boot it runs under and removes it when it
- * closes. A marker that is found without its process tells how the file was left: under another boot the machine went
- * down with it; under this one the process was killed or crashed, perhaps because of the file. The file is set aside
- * (kept for a look, one at a time) after the former, and after two of the latter in a row: starting cold is cheap,
- * trusting a damaged tree is not, and a file that crashes its readers would do so for ever.
+ * Tracks which processes have the file open. Every store creates a marker `open.<pid>-<number>` with the boot id it
+ * runs under and removes it when it closes. A marker without its process shows how the file was closed: under another
+ * boot the machine went down; under this one the process was killed or crashed, perhaps because of the file. The file
+ * is set aside (kept for inspection, one at a time) after the former, and after two of the latter in a row: starting
+ * cold is cheap, trusting a damaged tree is not, and a file that crashes its readers would do so for ever.
  */
 import { existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -74,7 +74,7 @@ export class Markers {
     rmSync(join(this.#directory, 'opening'), { force: true })
   }
 
-  /** Judges what was left behind, sets the file aside where it must be, and leaves this process' own marker. */
+  /** Evaluates left-over markers, sets the file aside where needed, and creates this process' own marker. */
   enter(): { readonly setAside?: SetAsideReason; readonly isAlone: boolean } {
     const left = this.#markersLeft()
     const isAlone = left.every(({ isAlive }) => !isAlive)

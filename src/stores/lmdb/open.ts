@@ -76,7 +76,7 @@ async function openLocked(library: LmdbLibrary, markers: Markers, options: OpenO
     const file = open()
     return { file: isAlone ? await compacted(file, options, open) : file, markers, setAside }
   } catch (error) {
-    // A file that does not open is of no use to anyone; one that somebody has open is not touched.
+    // A file that does not open is useless; a file that another process has open is not touched.
     if (!isAlone || !existsSync(dataFile(options.directory))) throw error
     markers.setAside()
     return { file: open(), markers, setAside: 'damaged' }

@@ -163,7 +163,7 @@ export class Panes {
     }
   }
 
-  /** Rows that have lapsed leave, and the oldest buckets of a key that has too many. */
+  /** Removes expired rows, and the oldest buckets of a key that has too many. */
   #trim(key: Key, now: EpochMs): void {
     const rows = this.#records.rows(key)
     let surplus = rows.reduce((sum, row) => sum + row.to - row.from, 0) - this.#rules.maxBucketsPerShape

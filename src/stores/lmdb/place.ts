@@ -41,7 +41,7 @@ export const dataFile = (directory: string): string => join(directory, 'panes.md
 export const lockFile = (directory: string): string => `${dataFile(directory)}-lock`
 export const fileMode = 0o600
 
-/** What kind of network or user-space file system a directory is on; undefined for a local disk. */
+/** The kind of network or user-space file system of a directory; undefined for a local disk. */
 export const networkFileSystemOf = (directory: string, disk: Disk): string | undefined =>
   networkFileSystems.get(disk.type(directory) >>> 0)
 
@@ -102,7 +102,7 @@ interface Ownership {
 /** A directory of this process' own group may be writable for it: volumes of containers are. */
 function writableByOthers(directory: string, { mode, gid }: Ownership): Refused | undefined {
   const ownGroup = process.getegid?.()
-  // Where there are no groups, the bits of the mode say nothing.
+  // Without groups, the bits of the mode have no meaning.
   if (ownGroup === undefined) return undefined
   const isByAll = (mode & 0o002) !== 0
   const isByGroup = (mode & 0o020) !== 0 && gid !== ownGroup
@@ -115,7 +115,7 @@ function writableByOthers(directory: string, { mode, gid }: Ownership): Refused 
   }
 }
 
-/** The store writes regular files only. What is written through a link lands elsewhere, and a pipe is waited for without end. */
+/** The store writes regular files only. Writes through a link land elsewhere, and opening a pipe blocks without end. */
 function oddEntry(directory: string): Refused | undefined {
   const files = [dataFile(directory), lockFile(directory)].map((file) => basename(file))
   const odd = readdirSync(directory, { withFileTypes: true }).find(

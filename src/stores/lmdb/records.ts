@@ -1,4 +1,4 @@
-/** What is kept per key besides its rows: its record, its frame, and when it was last used. */
+/** The data per key besides its rows: its record, its frame, and its last use. */
 import type { EpochMs } from '../../core/clock.ts'
 import type { Key } from '../../core/key.ts'
 import { decodeRecord, encodeRecord, type KeyRecord } from '../rows/record.ts'
@@ -11,7 +11,7 @@ import { endOfPrefix, type Keys, minuteOfUse, recordOfUse } from './keys.ts'
 /** The unit of `KeyRecord.used`. */
 export const minuteOf = (now: EpochMs): number => Math.max(0, Math.floor(now / 60_000)) >>> 0
 
-/** Inside a write transaction it reads what that transaction sees. */
+/** Inside a write transaction it reads the state of that transaction. */
 export class Records {
   readonly #tables: Tables
   readonly #keys: Keys
@@ -30,7 +30,7 @@ export class Records {
     return this.#tables.records.getBinaryFast(this.#keys.record(key))
   }
 
-  /** What a copy of a record says. */
+  /** The content of a copy of a record. */
   opened(key: Key, sealed: Buffer): KeyRecord | undefined {
     return open(this.#keys.record(key), sealed)
   }

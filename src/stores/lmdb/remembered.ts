@@ -1,7 +1,7 @@
 /**
- * What was read of keys, so that reading a key that has not changed copies and checks nothing. Whether it has changed is
- * seen in the current transaction: every change of its rows writes its record with the transaction's number, whichever
- * process makes it. Bodies are held weakly: they are found again while somebody has them or the collector has not come by.
+ * Memoised reads of keys, so that reading an unchanged key copies and checks nothing. Changes are seen in the current
+ * transaction: every change of its rows writes its record with the transaction's number, whichever process makes it.
+ * Bodies are held weakly: they are found again until they are garbage-collected.
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Interval } from '../../core/interval.ts'
@@ -28,9 +28,9 @@ export interface KnownKey extends Interval {
 
 /** Bodies count, too: one that can be found waits for a thorough collection, where others go with the next quick one. */
 const usualBytes = 32 * 1024 * 1024
-/** What a key and each of its rows take besides the bytes of the bodies. */
+/** The size of a key and of each of its rows besides the bytes of the bodies. */
 const overhead = 512
-/** A record is kept as bytes and as what they say. */
+/** A record is kept as bytes and as the parsed value. */
 const recordFactor = 3
 
 export const newRemembered = (maxBytes = usualBytes): BoundedMap<Key, KnownKey> =>
@@ -42,8 +42,8 @@ function weightOf({ sealed, rows }: KnownKey): number {
 }
 
 /**
- * Rows as they are listed now, with the bodies that are known of them. Where the key has changed, a body is only what the
- * row may have been.
+ * The current list of rows, with the known bodies. Where the key has changed, a body may be of an older version of its
+ * row.
  */
 export function knownRows(
   refs: readonly RowRef[],

@@ -1,6 +1,6 @@
 /**
- * How much the store may hold. LMDB's file never shrinks while it is open, and the package lets it grow: the bound is
- * kept here, before every write, by letting keys go that were used longest ago and by not writing what may not fit.
+ * The size limit of the store. LMDB's file never shrinks while it is open, and the package lets it grow: the bound is
+ * enforced here, before every write, by evicting the least recently used keys and by rejecting writes that may not fit.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { StoreFile } from './file.ts'
@@ -27,7 +27,9 @@ const fileShare = 7 / 8
 const cellShare = 0.25
 /** One transaction lets go of at most so many keys, so that writers do not wait long. */
 const keysAtOnce = 64
-/** A value may take twice the pages of its bytes: what it replaces is free only after the next commit. */
+/**
+ * A value may take twice the pages of its bytes: the pages of the replaced value are free only after the next commit.
+ */
 const pageFactor = 2
 const diskCheckMs = 5000
 
@@ -57,7 +59,7 @@ export class Room {
     const { liveBytes, fileBytes } = this.#file.room()
     if (liveBytes + wanted > highShare * maxBytes) void this.makeRoom(wanted)
     const isRoomy = fileBytes + pageFactor * wanted <= fileShare * maxBytes
-    // Pages that are free but scattered do not hold a long value: some slack is asked for.
+    // Pages that are free but scattered do not hold a long value: some slack is needed.
     if (isRoomy || fileBytes - liveBytes >= 2 * pageFactor * wanted) return true
     this.#health.trouble('store_full', 'the store holds as much as it may')
     return false
@@ -78,7 +80,7 @@ export class Room {
     return this.#making
   }
 
-  /** Keys of which every bucket has lapsed leave; those used last are known to be younger. */
+  /** Removes keys of which every bucket has expired; keys used later are known to be younger. */
   async expire(): Promise<void> {
     const { clock, retentionMs } = this.#options
     const isLapsed = ({ minute }: { minute: number }): boolean =>

@@ -1,6 +1,6 @@
 /**
- * What the store says it holds is what the process holds. Each case fills a store in a process of its own, because
- * only there nothing else moves the heap.
+ * The store's own figure equals the memory that the process holds. Each case fills a store in a process of its own,
+ * because only there nothing else moves the heap.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -92,7 +92,7 @@ function measureHere(filling: Filling): { used: number; grown: number } {
   const filled = held()
   store.close()
   assert.equal(budget.used, 0)
-  // Compared with the end and not with the beginning: what the runtime itself keeps has found its size by then.
+  // Compared with the end and not with the beginning: the runtime's own memory has found its size by then.
   return { used, grown: filled - held() }
 }
 

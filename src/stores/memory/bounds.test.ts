@@ -73,7 +73,7 @@ test('a flood of random writes never exceeds the budget, and everything is given
         if (kind === 'write') store.write(key, { pane: paneOfBytes(bytes, from), shape })
         if (kind === 'remove') store.remove(key)
         if (kind === 'cut') store.remove(key, { from, to: from + 5 })
-        // Whoever shares the budget makes the store give way.
+        // Another user of the budget makes the store evict.
         if (kind === 'other' && budget.reserve(bytes)) other += bytes
         assert.ok(budget.used <= limit)
         assert.ok(budget.used >= other)
@@ -140,7 +140,7 @@ test('one key larger than a quarter of the budget is not kept and pushes nobody 
   assert.equal(used.store.write('small', { pane: paneOfBytes(20_000), shape }), true)
   assert.equal(used.store.write('large', { pane: paneOfBytes(26_000), shape }), false)
   assert.deepEqual(keysOf(used), ['small'])
-  // Its further growth is refused, what it has stays.
+  // Its further growth is refused; its current content stays.
   assert.equal(used.store.write('small', { pane: paneOfBytes(20_000, 5), shape }), false)
   assert.deepEqual(
     panesOf(used.store, 'small').map(({ from }) => from),

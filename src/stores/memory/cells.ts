@@ -1,4 +1,4 @@
-/** Cells in this process: every operation is one synchronous section, which is what makes it atomic. */
+/** Cells in this process: every operation is one synchronous section, and therefore atomic. */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Clock } from '../../core/clock.ts'
 import { takeFrom } from '../bucket-rules.ts'
@@ -22,7 +22,7 @@ export interface MemoryCellsOptions {
   /** The most rows, of those with a collection time and of those without; the ones written longest ago are evicted first. */
   readonly maxRows?: number
   readonly maxValueBytes?: number
-  /** Of rows with large values (bodies of objects) together, which leave like the others; 32 MiB unless told. */
+  /** Of rows with large values (bodies of objects) together, which are evicted like the others; 32 MiB by default. */
   readonly maxBytes?: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * Panes that nobody asked for lately, compressed: a point takes a quarter of what it does otherwise. What is long is
- * compressed and decompressed off this thread, and copied here in pieces.
+ * Panes without recent reads, compressed: a point takes a quarter of the memory. Long panes are compressed and
+ * decompressed off this thread, and copied here in pieces.
  */
 import { scheduler } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -12,9 +12,9 @@ import { atOnce, bodyOfCompressible, compressible, inTurns } from '../../core/pa
 
 /** How bytes are made shorter; tests pass one of their own. */
 export interface Packer {
-  /** What is shorter is not worth the way to another thread, nor the difference. */
+  /** Shorter panes are not compressed: the gain is not worth the transfer to another thread. */
   readonly smallest: number
-  /** What is longer is not unpacked on this thread. */
+  /** Longer panes are not decompressed on this thread. */
   readonly longestNow: number
   pack(bytes: Buffer): Promise<Buffer>
   unpack(packed: Buffer, length: number): Promise<Buffer>
@@ -26,7 +26,7 @@ export interface Packer {
 interface ColdBody {
   readonly packed: Buffer
   readonly length: number
-  /** It is the same body again afterwards: what was made from it is found by its number. */
+  /** The number of the body, which it keeps: memoised values are found by it. */
   readonly id: number
   readonly origins: readonly Origin[]
 }
@@ -37,15 +37,15 @@ interface ColdPane extends Interval {
 
 export interface ColdPanes {
   readonly panes: readonly ColdPane[]
-  /** What they take when they are panes again. */
+  /** The size of the panes after decompression. */
   readonly length: number
 }
 
-/** What does not become this much shorter stays as it is. */
+/** A pane that does not shrink to this share stays uncompressed. */
 const worthwhile = 0.8
 const bodyOverhead = 384
 
-/** Undefined where it would not pay. Panes of one body share it afterwards too. @throws what the packer throws. */
+/** Undefined where it would not pay. Panes of one body share it afterwards too. @throws the packer's error. */
 export async function freeze(panes: readonly Pane[], packer: Packer): Promise<ColdPanes | undefined> {
   const cold = new Map<PaneBody, ColdBody>()
   for (const body of new Set(panes.map((pane) => pane.body))) {
@@ -56,7 +56,7 @@ export async function freeze(panes: readonly Pane[], packer: Packer): Promise<Co
   return coldBytes(made) <= worthwhile * made.length ? made : undefined
 }
 
-/** @throws what the packer throws. */
+/** @throws the packer's error. */
 export function thawNow(cold: ColdPanes, packer: Packer): Pane[] {
   const bodies = new Map<ColdBody, PaneBody>()
   for (const body of bodiesOf(cold))
@@ -64,7 +64,7 @@ export function thawNow(cold: ColdPanes, packer: Packer): Pane[] {
   return panesWith(cold, bodies)
 }
 
-/** Off this thread. @throws what the packer throws. */
+/** Off this thread. @throws the packer's error. */
 export async function thaw(cold: ColdPanes, packer: Packer): Promise<Pane[]> {
   const bodies = new Map<ColdBody, PaneBody>()
   for (const body of bodiesOf(cold)) {
@@ -74,7 +74,7 @@ export async function thaw(cold: ColdPanes, packer: Packer): Promise<Pane[]> {
   return panesWith(cold, bodies)
 }
 
-/** What is left when an interval is cut out; nothing is decompressed for it. */
+/** The remaining panes when an interval is cut out; nothing is decompressed for it. */
 export function cutCold({ panes }: ColdPanes, interval: Interval): ColdPanes {
   const left = panes.flatMap((pane) =>
     [

@@ -1,6 +1,6 @@
 /**
- * Has what nobody asked for lately compressed, one key after the other, while memory is more than half full. While there
- * is nothing to do, no timer runs.
+ * Compresses panes without recent reads, one key after the other, while memory is more than half full. While there is
+ * nothing to do, no timer runs.
  */
 import type { Budget } from '../../core/budget.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
@@ -13,20 +13,20 @@ export interface CoolingOptions {
   readonly budget: Budget
   readonly packer: Packer
   readonly slots: Turnover<Slot>
-  /** What was not asked for this long is compressed. */
+  /** Panes are compressed after this time without a read. */
   readonly coldAfterMs: number
-  /** Takes what a slot has become, unless the slot is no longer there. */
+  /** Receives the compressed form of a slot, unless the slot was removed. */
   readonly onCold: (slot: Slot, cold: ColdPanes) => void
 }
 
 const roomy = 0.5
-/** How often, and what is looked at and worked on then at most. */
+/** The interval, and the most keys to examine and to compress each time. */
 const everyMs = 5000
 const mostLooks = 20_000
 const mostBytes = 16 * 1024 * 1024
-/** Of the budget: working on what is longer would push out more than it gains. */
+/** Of the budget: compressing a longer pane would evict more than it gains. */
 const longestShare = 1 / 16
-/** What is handed to the compressor, and what comes from it. */
+/** The input of the compressor, and its output. */
 const copies = 2
 
 export class Cooling {

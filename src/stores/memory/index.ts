@@ -1,6 +1,6 @@
 /**
- * Panes in this process: a byte-bounded map. What was asked for little and long ago leaves first, see turnover.ts; what
- * was asked for before, but not lately, lies compressed once memory is half full, see cooling.ts and thawing.ts.
+ * Panes in this process: a byte-bounded map. Entries with few and old reads are evicted first, see turnover.ts. Entries
+ * that were read before, but not lately, are compressed once memory is half full, see cooling.ts and thawing.ts.
  */
 import type { Budget } from '../../core/budget.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
@@ -18,17 +18,17 @@ import { type Standing, Turnover } from './turnover.ts'
 
 export interface MemoryStoreOptions {
   readonly clock: Clock
-  /** What the store may hold, shared with whatever else reserves from it. */
+  /** The memory that the store may use, shared with all other holders of the budget. */
   readonly budget: Budget
   /** Buckets are dropped this long after they were fetched; never earlier, unless memory is needed. */
   readonly retentionMs: number
-  /** The most buckets kept of one key; the oldest leave first. */
+  /** The most buckets of one key; beyond it the oldest are evicted. */
   readonly maxBucketsPerShape: number
-  /** Threads that hold objects of their own around the same bytes; 1 unless told. */
+  /** Threads that hold objects of their own around the same bytes; 1 by default. */
   readonly threads?: number
-  /** Called when what is held of a key is another thing than before. Must not come back in here. */
+  /** Fired after a key's content changed. Must not re-enter the store. */
   readonly onChange?: (key: Key) => void
-  /** What was not asked for this long is compressed, if it was before; a minute unless told. */
+  /** Panes that were read before are compressed after this time without a read; a minute by default. */
   readonly coldAfterMs?: number
   readonly packer?: Packer
 }
@@ -120,7 +120,7 @@ class MemoryStore implements Store {
     for (const [key] of this.#slots.entries()) this.#forget(key)
   }
 
-  /** Puts what is left of a slot in its place. Returns how many buckets it is shorter. */
+  /** Replaces a slot by its remaining panes. Returns the number of removed buckets. */
   #leave(slot: Slot, panes: readonly Pane[], cold?: ColdPanes): number {
     const before = countBuckets(slot.cold?.panes ?? slot.panes)
     const standing = this.#forget(slot.key)
@@ -175,7 +175,7 @@ class MemoryStore implements Store {
     }
   }
 
-  /** Keys that nobody uses leave from the front; a key in use drops its expired panes when it is written. */
+  /** Expired keys are removed from the front; a key in use drops its expired panes when it is written. */
   #dropExpired(now: EpochMs): void {
     const { budget, retentionMs } = this.#options
     for (const [key, slot] of this.#slots.takeWhile(({ writtenAt }) => writtenAt + retentionMs <= now)) {
@@ -185,7 +185,7 @@ class MemoryStore implements Store {
     }
   }
 
-  /** Puts what has the same buckets in a slot's place, unless that was written, removed or evicted meanwhile. */
+  /** Replaces a slot by one with the same buckets, unless the slot was written, removed or evicted meanwhile. */
   #replace(slot: Slot, other: Slot): void {
     const { budget, onChange } = this.#options
     const more = other.bytes - slot.bytes
@@ -200,13 +200,13 @@ class MemoryStore implements Store {
     if (more < 0 || !isThere) budget.release(Math.abs(more))
   }
 
-  /** What has no room, or cannot be decompressed, is absent. */
+  /** Panes that have no room, or cannot be decompressed, are absent. */
   #look(slot: Slot, interval: Interval, isUse: boolean): MaybePromise<Found | undefined> {
     const { cold } = slot
     if (cold === undefined || !isTouched(cold.panes, interval)) return within(slot, interval)
     return this.#opened(slot, cold, (thawed) => {
       const now = this.#slots.get(slot.key)
-      // Somebody else who waited has written it, or made it warm.
+      // Another waiter has written or decompressed it.
       if (now !== undefined && now !== slot) return this.#look(now, interval, isUse)
       if (typeof thawed === 'string') return undefined
       const warm = this.#slotOf({ ...slot, panes: thawed, cold: undefined })

@@ -1,4 +1,6 @@
-/** Keys that nobody asks for lie compressed, and whatever happens meanwhile, what is read is what was written last. */
+/**
+ * Keys without reads are compressed, and every read returns the content that was written last, under any interleaving.
+ */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -33,7 +35,7 @@ function bench(bytes = limit, onChange = (_key: string): void => {}): Bench {
   return { store: memoryStore(options), budget, clock, packer }
 }
 
-/** About so long, and says in every bucket what it is. */
+/** About this long; every bucket contains its own name. */
 function paneOf(name: string, from: number, kilobytes = 20, fetchedAt = fakeClock().now()): Pane {
   const text = `${name},`.repeat(Math.ceil((51 * kilobytes) / (name.length + 1)))
   const cells = new Map(Array.from({ length: 20 }, (_, i) => [from + i, text]))
@@ -41,7 +43,7 @@ function paneOf(name: string, from: number, kilobytes = 20, fetchedAt = fakeCloc
   return paneOfFetch({ interval: { from, to: from + 20 }, fetchedAt, notes: [], columns })
 }
 
-/** Written, and asked for once: what nobody asks for again is not compressed. */
+/** Written, and read once: a key that is never read is not compressed. */
 function writeWanted({ store }: Bench, key: string, pane: Pane): void {
   assert.equal(store.write(key, { pane, shape }), true)
   store.read(key, always)
@@ -457,7 +459,7 @@ test('whatever comes between, what is read is what was written and not removed',
       await Promise.all(checks)
       for (const [key, cells] of model) same(await store.read(key, always), cells)
       store.close()
-      // What was under way gives its memory back when it ends.
+      // Work in progress releases its memory when it ends.
       await clock.advance(0)
       assert.equal(budget.used, others)
     }),
@@ -474,7 +476,7 @@ function same(found: Found | undefined, expected: ReadonlyMap<number, string>): 
   )
 }
 
-/** Everything is cold before anybody reads it. */
+/** Everything is compressed before the first read. */
 function hurried(clock: FakeClock, packer: SlowPacker): Store {
   const budget = new Budget(64 * 2 ** 20)
   assert.ok(budget.reserve(33 * 2 ** 20))

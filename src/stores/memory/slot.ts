@@ -1,4 +1,4 @@
-/** What the memory store keeps of one key, and what that weighs. */
+/** The memory store's entry for one key, and its size. */
 import type { EpochMs } from '../../core/clock.ts'
 import { type Interval, lengthOf } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
@@ -11,7 +11,7 @@ export interface Slot extends Content {
   readonly bytes: number
   /** On the clock for durations. */
   usedAt: number
-  /** Asked for or fetched again since it came: what was not leaves soon, and is not worth compressing. */
+  /** Read or fetched again since it was stored: other entries are evicted soon, and are not worth compressing. */
   isWanted: boolean
   /** Compressing does not make it shorter. */
   isDense: boolean

@@ -1,6 +1,6 @@
 /**
- * Compressed panes on their way back, inside the memory budget: what is short at once, until this turn has had enough of
- * it; everything else off this thread, few at a time, and once for all who ask.
+ * Decompression of panes, inside the memory budget: short panes at once, until this turn's share of time is used; all
+ * others off this thread, few at a time, and once for all concurrent readers.
  */
 import type { Budget } from '../../core/budget.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -16,12 +16,12 @@ export interface ThawingOptions {
   readonly packer: Packer
 }
 
-/** What is decompressed on this thread at most: a millisecond or two of every four. */
+/** The most time for decompression on this thread: a millisecond or two of every four. */
 const turnMs = 4
 const bytesPerTurn = 1024 * 1024
-/** Others want the threads of the runtime, too; and whoever waits here takes no memory yet. */
+/** Others need the threads of the runtime, too; and a waiter here holds no memory yet. */
 const mostUnderWay = 2
-/** What the decompressor writes, and the body. */
+/** The output of the decompressor, and the body. */
 const copies = 2
 
 export class Thawing {
@@ -42,12 +42,12 @@ export class Thawing {
     if (this.#isShortEnough(cold)) return this.#now(cold)
     const later = this.#later(cold)
     this.#underWay.set(cold, later)
-    // Before whoever waits goes on, so that nobody who comes then overtakes them.
+    // Before the waiters continue, so that no later reader overtakes them.
     void later.then(() => this.#underWay.delete(cold))
     return later
   }
 
-  /** Undefined where nobody waits for them. */
+  /** Undefined where no reader waits for them. */
   waitedFor(cold: ColdPanes | undefined): Promise<Thawed> | undefined {
     return cold && this.#underWay.get(cold)
   }

@@ -19,7 +19,7 @@ function filled(names: Iterable<string>): Turnover<Value> {
 const evicted = (turnover: Turnover<Value>, count: number): string[] =>
   Array.from({ length: count }, () => Array.from(turnover.free(1), ([name]) => name)).flat()
 
-/** Asks for questions that nobody asks again, with room for `most` entries. */
+/** Reads keys that are never read again, with room for `most` entries. */
 function flood(turnover: Turnover<Value>, count: number, most = 100): void {
   for (let i = 0; i < count; i++) {
     const name = `once ${floods++}`

@@ -1,9 +1,9 @@
 /**
- * Which of many entries leaves first. New ones stand in a short line, the others in a long one, both in order of use.
- * When one must leave, the first of each line are compared, and the one that was asked for less often lately goes: so a
- * flood of questions that nobody asks twice passes through the short line and leaves the dashboards alone (W-TinyLFU).
- * How often a key was asked for is remembered also while it is not here. An ask counts for more where the entry is
- * small: what a refetch costs is mostly the same, whatever its size. Every step is O(1).
+ * Selects the entry to evict. New entries are in a short queue, the others in a long one, both in order of use. To
+ * evict one, the first of each queue are compared, and the one that was requested less often lately is evicted: so a
+ * flood of one-off queries passes through the short queue and does not evict the dashboards (W-TinyLFU). The request
+ * count of a key is kept also while the key is absent. A request counts for more where the entry is small: the cost of
+ * a refetch hardly depends on its size. Every step is O(1).
  */
 import type { Key } from '../../core/key.ts'
 
@@ -11,7 +11,7 @@ interface Sized {
   readonly bytes: number
 }
 
-/** What an entry keeps when its value is replaced. */
+/** The state that an entry keeps when its value is replaced. */
 export interface Standing {
   readonly isNew: boolean
 }
@@ -30,7 +30,7 @@ interface Resident<T> extends Standing {
 
 /** The part of all bytes that new entries have. */
 const newShare = 0.1
-/** So many are let in before one leaves: nobody waits for a walk through a million. */
+/** At most this many are admitted before an eviction: no request waits for a walk through a million. */
 const mostMovesAtOnce = 32
 const weightOf = (bytes: number): number => (bytes <= 16_384 ? 4 : bytes <= 262_144 ? 2 : 1)
 
@@ -53,7 +53,7 @@ export class Turnover<T extends Sized> {
     return this.#all.get(key)?.value
   }
 
-  /** Counts as an ask, also where there is nothing. */
+  /** Counts as a request, also on a miss. */
   use(key: Key): T | undefined {
     const resident = this.#all.get(key)
     this.#asked.count(resident?.place ?? placeOf(key), this.#all.size)
@@ -86,7 +86,7 @@ export class Turnover<T extends Sized> {
     return resident
   }
 
-  /** Takes out what is worth least until so many bytes are free, or nothing is left. */
+  /** Removes the least valuable entries until this many bytes are free, or the map is empty. */
   *free(bytes: number): Iterable<readonly [Key, T]> {
     const full = this.bytes
     for (let freed = 0; freed < bytes && this.size > 0; ) {
@@ -117,12 +117,12 @@ export class Turnover<T extends Sized> {
     }
   }
 
-  /** As they are now: what comes or goes meanwhile makes no difference. */
+  /** A snapshot: later changes do not affect it. */
   entries(): (readonly [Key, T])[] {
     return Array.from(this.#all.values(), ({ key, value }) => [key, value] as const)
   }
 
-  /** New ones need not compare with anybody while the others have less than their part. */
+  /** New entries are admitted without comparison while the others have less than their share. */
   #admitWhatFits(most: number): void {
     for (let moves = 0; moves < mostMovesAtOnce; moves++) {
       const { first } = this.#new
@@ -141,7 +141,7 @@ export class Turnover<T extends Sized> {
     return oldest
   }
 
-  /** Asked for once is worth nothing, at whatever size. */
+  /** An entry with one request has no value, at any size. */
   #worthOf({ place, value }: Resident<T>): number {
     return (this.#asked.lately(place) - 1) * weightOf(value.bytes)
   }
@@ -197,17 +197,20 @@ class Line<T extends Sized> {
 }
 
 /**
- * One byte each, twice. With 10,000 keys about one in fifty shares its counter, with 64,000 one in nine: a question that nobody asks
- * twice, and that shares one, is taken for one that somebody does.
+ * One byte each, twice. With 10,000 keys about one in fifty shares its counter, with 64,000 one in nine: a one-off
+ * query that shares a counter is taken for a repeated one.
  */
 const places = 512 * 1024
 const most = 255
-/** Asks per entry after which the older half of what is known is forgotten, and the bounds of that. */
+/** Requests per entry after which the counts are halved, and the bounds of that. */
 const asksPerEntry = 4
 const fewestAsks = 4000
 const mostAsks = 64 * 1024
 
-/** How often keys were asked for lately, in a fixed amount of memory. Two that share a counter count for each other. */
+/**
+ * How often keys were requested lately, in a fixed amount of memory. Two keys that share a counter count for each
+ * other.
+ */
 class Asked {
   #young = new Uint8Array(places)
   #old = new Uint8Array(places)

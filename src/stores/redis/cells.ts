@@ -16,7 +16,7 @@ import type { Argument, RedisClient } from './library.ts'
 import { type CellNames, cellNames } from './names.ts'
 
 const maxValueBytes = 64 * 1024
-/** Clocks of nodes and servers may differ by this: who still sees a cell as present must find it. */
+/** Clocks of nodes and servers may differ by this: a node that still sees a cell as present must find it. */
 const slackMs = 60_000
 
 /** Attributes that are numbers; no attribute can have this name. */
@@ -67,7 +67,7 @@ export class RedisCells implements CellEngine {
     return Promise.all(sks.map(async (sk) => cellOf(await client.hgetallBuffer(this.#names.cell(pk, sk)))))
   }
 
-  /** Nobody waits for it: names of expired cells only cost a look at each. */
+  /** No caller waits for it: names of expired cells only cost one read each. */
   #tidy(client: RedisClient, pk: string, sks: readonly string[]): void {
     const keys = [this.#names.list(pk), ...sks.map((sk) => this.#names.cell(pk, sk))]
     client.windowpaneTidy(keys.length, ...keys, ...sks).catch(() => {})

@@ -66,7 +66,7 @@ const serverOptions = ({ timeoutMs }: ClientOptions) => ({
   socketTimeout: timeoutMs * silentTimeouts,
   keepAlive: keepAliveMs,
   connectionName: 'windowpane',
-  // Commands of a lost connection fail, and whoever sent them decides: none waits, none is sent twice.
+  // Commands of a lost connection fail, and their caller decides: none waits, none is sent twice.
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
   autoResubscribe: false,

@@ -7,12 +7,12 @@ import { type Trouble, troubleOf } from './trouble.ts'
 
 type Operation = 'read' | 'write'
 
-/** What a start waits for a server at most. */
+/** The longest that a start waits for a server. */
 const settleMs = 5000
 
 interface Failure extends Trouble {
   readonly since: EpochMs
-  /** What has to succeed before the server counts as well again; undefined: connecting. */
+  /** The operation that has to succeed before the server counts as healthy again; undefined: connecting. */
   readonly operation: Operation | undefined
 }
 
@@ -27,11 +27,11 @@ export class Connection {
   readonly #client: RedisClient
   #subscriber: RedisClient | undefined
   #failure: Failure | undefined
-  /** What the last sentinel said; the error that follows says only that none was of use. */
+  /** The last sentinel's error; the error that follows states only that no sentinel was usable. */
   #sentinelError: Error | undefined
   #isClosed = false
   #features: Promise<void> | undefined
-  /** Whether hash fields have a lifetime of their own. Asked for on every connection: after a failover it may differ. */
+  /** Whether hash fields have a lifetime of their own. Queried on every connection: after a failover it may differ. */
   hasFieldTtl = false
 
   constructor(options: ConnectionOptions) {
@@ -117,13 +117,16 @@ export class Connection {
     if (this.#client.nodes !== undefined) return this.#client
     if (this.#subscriber === undefined) {
       this.#subscriber = this.#options.makeClient()
-      // The other client has the same error, and tells it.
+      // The other client has the same error, and reports it.
       this.#subscriber.on('error', () => {})
     }
     return this.#subscriber
   }
 
-  /** Only an answer shows that the connection is good: the client says "ready" also where the login fails a moment later. */
+  /**
+   * Only a response shows that the connection is good: the client emits "ready" also where the login fails a moment
+   * later.
+   */
   async #askForFeatures(): Promise<void> {
     try {
       const [about] = (await this.#client.call('command', 'info', 'hpexpire')) as unknown[]
@@ -142,7 +145,7 @@ export class Connection {
   }
 
   #failed(error: Error, operation: Operation | undefined): void {
-    // While there is no connection, the reason for that says more than that a command could not be sent.
+    // While there is no connection, the reason for that is more useful than the failure to send a command.
     const isKnown = this.#failure !== undefined && this.#failure.operation === undefined
     if (operation !== undefined && isKnown) return
     const since = this.#failure?.since ?? this.#options.clock.now()

@@ -1,4 +1,4 @@
-/** What `doctor` and `store check` say about a Redis or Valkey server. They only read. */
+/** The checks of `doctor` and `store check` for a Redis or Valkey server. They only read. */
 import { bytesText } from '../../config/units.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Inspected, Refused, StoreFinding } from '../kind.ts'
@@ -32,7 +32,7 @@ export async function examineRedis(config: RedisConfig, clock: Clock): Promise<r
   return 'refused' in found ? [fail(`${capital(found.detail)}.`, found.remedy)] : found
 }
 
-/** Connects, asks, and closes; what cannot be asked has a reason. */
+/** Connects, queries, and closes; a failure returns a reason. */
 async function asked<T>(
   config: RedisConfig,
   clock: Clock,
@@ -45,7 +45,7 @@ async function asked<T>(
   } catch (error) {
     const { message } = error as Error
     const { trouble, detail, remedy } = connection.trouble ?? troubleOf(error as Error)
-    // What went wrong while connecting says more than that a command could not be sent.
+    // An error while connecting is more useful than the failure to send a command.
     return {
       refused: trouble,
       detail: connection.trouble ? `${connection.place} ${detail}` : message,
@@ -64,7 +64,7 @@ async function infoOf(connection: Connection): Promise<Info> {
   return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]))
 }
 
-/** Valkey also says which Redis it is compatible with. */
+/** Valkey also reports the version of Redis that it is compatible with. */
 const versionOf = (info: Info): string => info.get('valkey_version') ?? info.get('redis_version') ?? 'unknown'
 
 const productOf = (info: Info): string => (info.has('valkey_version') ? 'Valkey' : 'Redis')

@@ -36,7 +36,7 @@ export interface Host {
   readonly port: number
 }
 
-/** The version is the one that package.json asks for. */
+/** The version is the one that package.json requires. */
 export const loadLibrary = (
   load: () => Promise<unknown> = () => import('iovalkey'),
 ): Promise<RedisLibrary | Refused> => loadClient('iovalkey', '0.4.0', load)

@@ -1,4 +1,4 @@
-/** Names of keys. What stands in braces decides on which node of a cluster a key lies. */
+/** Names of keys. The part in braces (hash tag) decides on which node of a cluster a key is. */
 import type { Key } from '../../core/key.ts'
 
 /** Of the layout that rows.ts and cells.ts describe. */

@@ -5,13 +5,13 @@
 import { rowLengths } from '../rows/pieces.ts'
 
 /**
- * Writes what is stored of a key besides its rows, and rows of one slice. Everywhere the newer clock wins. What a longer row
- * covers is deleted if it is older, and not stored if the longer row is newer.
+ * Writes the record and the stamp of a key, and rows of one slice. Everywhere the newer clock wins. Rows that a longer
+ * row covers are deleted if they are older, and not stored if the longer row is newer.
  *
  * KEYS: the key (hash), and where rows are concerned their values (hash) and their clocks (sorted set), both by row id.
- * ARGV: now, retention, whether the server has a lifetime per hash field ("1"), the clock up to which record and stamp are
- * removed or "", their number, name, clock and value of each, the slice, the number of drops, id and clock of each, then
- * id and value of each put. An id is `offset.buckets`; a value begins with its clock.
+ * ARGV: now, retention, whether the server has a lifetime per hash field ("1"), the clock up to which record and stamp
+ * are removed or "", their number, name, clock and value of each, the slice, the number of drops, id and clock of each,
+ * then id and value of each put. An id is `offset.buckets`; a value begins with its clock.
  */
 const write = `
 local key, values, clocks = KEYS[1], KEYS[2], KEYS[3]

@@ -1,4 +1,4 @@
-/** What an error of the client or the server means to an operator. */
+/** The meaning of an error of the client or the server, for an operator. */
 
 export interface Trouble {
   /** A stable word for status and metrics. */
@@ -64,7 +64,7 @@ const known: readonly (readonly [RegExp, Omit<Trouble, 'detail'> & { readonly cl
 
 /** The clients' errors carry the command, a password among its arguments: only their message is ever shown. */
 export function troubleOf(given: Error): Trouble {
-  // A cluster of which no server can be used says why the last one cannot.
+  // A cluster without a usable server reports the reason of the last one.
   const error = (given as { lastNodeError?: Error }).lastNodeError ?? given
   const { message } = error
   const code = String((error as NodeJS.ErrnoException).code ?? '')

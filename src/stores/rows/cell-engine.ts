@@ -1,18 +1,18 @@
-/** What an engine behind a network provides so that row-cells.ts can make cells of it: rows by id, and compare-and-set. */
+/** The interface of an engine behind a network that row-cells.ts turns into cells: rows by id, and compare-and-set. */
 import type { Cell, CellCapabilities, Revision } from '../cells.ts'
 
 export interface CellCommit {
   readonly sk: string
   /** The revision that must be stored; undefined where the row must be absent. */
   readonly expected: Revision | undefined
-  /** What is stored instead; undefined removes the row. */
+  /** The new row; undefined removes the row. */
   readonly row: Cell | undefined
 }
 
 export interface CellEngine {
   readonly name: string
   readonly capabilities: CellCapabilities
-  /** The rows as every client sees them now. What should have been collected may be among them: callers filter. */
+  /** The rows as every client sees them now. Rows that should have been collected may be among them: callers filter. */
   load(pk: string, sks: readonly string[]): Promise<readonly (Cell | undefined)[]>
   /** In the byte order of `sk`. */
   list(pk: string): Promise<readonly (readonly [sk: string, cell: Cell])[]>

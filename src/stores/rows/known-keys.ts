@@ -1,6 +1,6 @@
 /**
- * What this node knows about keys in a shared store: which record it wrote last, so that it is not written with every
- * refresh, and the stamp of the last change that it has seen, so that it notices changes by others.
+ * This node's knowledge of keys in a shared store: the record it wrote last, so that it is not written with every
+ * refresh, and the stamp of the last change that it has seen, so that it notices changes by other nodes.
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { EpochMs } from '../../core/clock.ts'
@@ -10,7 +10,7 @@ interface KnownKey {
   /** The record as it was last written here, without its clock. */
   readonly record?: string
   readonly recordedAt: EpochMs
-  /** Of the last change that was compared with what lies in memory. */
+  /** Of the last change that was compared with the content of memory. */
   readonly stamp?: Buffer
   /** Another node has changed the key since. */
   readonly isBehind: boolean
@@ -41,7 +41,7 @@ export class KnownKeys {
       this.#keys.set(key, { ...known, isBehind: true })
   }
 
-  /** Whether others have changed the key since this was last called. What is not known counts as changed. */
+  /** Whether another node has changed the key since this was last called. An unknown key counts as changed. */
   isBehind(key: Key, stamp: Buffer | undefined): boolean {
     const known = this.#keys.get(key)
     if (stamp === undefined) return false

@@ -1,4 +1,4 @@
-/** What nodes that share a store tell each other after a write: who wrote which buckets of which key. */
+/** The messages of nodes that share a store after a write: the node, the key and the buckets. */
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 
@@ -10,7 +10,7 @@ export interface News extends Interval {
 export const encodeNews = ({ node, key, from, to }: News): Buffer =>
   Buffer.from(JSON.stringify([node, key, from, to]))
 
-/** Undefined for what another release may send, and for anything else that arrives on the same channel. */
+/** Undefined for messages of another release, and for anything else that arrives on the same channel. */
 export function decodeNews(bytes: Buffer): News | undefined {
   try {
     const [node, key, from, to] = JSON.parse(bytes.toString()) as unknown[]

@@ -105,7 +105,7 @@ test('a tail does not rewrite its block, and what settles ends up in one value p
     [1, 2, 3, 4, 5, 6],
   )
   assert.ok(whole.every(({ isSettled }) => isSettled))
-  // Whole blocks rewritten each time would be several times what came in.
+  // Whole blocks rewritten each time would be several times the incoming bytes.
   assert.ok(rows.written < 2.5 * written, `${rows.written} bytes written for ${written}`)
 })
 

@@ -1,8 +1,8 @@
 /**
- * How a written pane becomes rows. Buckets lie in aligned blocks, and no row crosses the end of its block, so that a
- * read knows where to begin. Within a block, settled buckets are gathered in one value. Unsettled buckets, which the next
- * refresh replaces, have short rows of their own, so that a refresh of the tail does not rewrite a block; they join their
- * block in batches once they have settled. Pure: an engine loads, removes and puts rows as it is told here.
+ * How a written pane becomes rows. Buckets are in aligned blocks, and no row crosses the end of its block, so that a
+ * read knows where to begin. Within a block, settled buckets are gathered in one value. Unsettled buckets, which the
+ * next refresh replaces, have short rows of their own, so that a refresh of the tail does not rewrite a block; they
+ * join their block in batches once they have settled. Pure: an engine loads, removes and puts rows as planned here.
  */
 import type { EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
@@ -43,7 +43,10 @@ export const blocksAround = ({ from, to }: Interval): Interval => ({
   to: blockStart(to - 1) + blockBuckets,
 })
 
-/** Panes of rows in time order. Rows never overlap; should a damaged engine say so, the newer buckets win. */
+/**
+ * Panes of rows in time order. Rows never overlap; should a damaged engine return overlapping ones, the newer buckets
+ * win.
+ */
 export function tiled(panes: readonly Pane[]): readonly Pane[] {
   const isTiled = panes.every((pane, i) => i === 0 || panes[i - 1]!.to <= pane.from)
   return isTiled ? panes : panes.reduce<Pane[]>((stored, pane) => layOver(stored, pane), [])

@@ -1,4 +1,4 @@
-/** What is stored per key besides its rows, as JSON. */
+/** The data stored per key besides its rows, as JSON. */
 import { hash } from 'node:crypto'
 import type { EpochMs } from '../../core/clock.ts'
 import { readGrid } from '../../core/grid.ts'
@@ -29,9 +29,9 @@ export function decodeRecord(bytes: Buffer): KeyRecord | undefined {
 }
 
 /**
- * A shape record as JSON gave it back. JSON has no infinity, and records of earlier versions have fewer members:
- * what is missing gets the most cautious value. Returns undefined where the grid is unknown here, such as one in a time
- * zone that this runtime does not have.
+ * A shape record from parsed JSON. JSON has no infinity, and records of earlier versions have fewer members: missing
+ * members get the most cautious value. Returns undefined where the grid is unknown here, such as one in a time zone
+ * that this runtime does not have.
  */
 export function revivedShape(parsed: ShapeRecord): ShapeRecord | undefined {
   const { query = '', knowsAllSources = false, lookbackMs, ...shape } = parsed

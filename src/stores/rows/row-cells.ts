@@ -157,7 +157,7 @@ export class RowCells implements Cells {
     })
   }
 
-  /** What the engine could not say, the revisions do: they are unique. */
+  /** Where the engine's result is unknown, the revisions decide: they are unique. */
   async #commit(pk: string, commits: readonly CellCommit[]): Promise<boolean> {
     for (const { sk, row } of commits) this.#see({ pk, sk }, row)
     try {
@@ -213,7 +213,7 @@ type Put = Extract<Change, { readonly put: CellDraft }>
 /** NUL is in no id. */
 const nameOf = ({ pk, sk }: CellId): string => `${pk}\0${sk}`
 
-/** Rows of one partition as they were loaded, and what an operation makes of them. */
+/** Rows of one partition as they were loaded, and their changes by an operation. */
 class LoadedRows implements Rows {
   readonly #stored: ReadonlyMap<string, Cell | undefined>
   readonly #cells: RowCells

@@ -1,7 +1,8 @@
 /**
- * What an engine behind a network provides so that row-store.ts can make a store of it. An engine keeps rows of bytes and
- * never looks inside them. A row holds an aligned run of buckets that were fetched at one instant, its clock. Two fetches of
- * the same run have the same row id, so that "the newer fetch wins" is a comparison of one number and needs no read.
+ * The interface of an engine behind a network that row-store.ts turns into a store. An engine keeps rows of bytes and
+ * never looks inside them. A row holds an aligned run of buckets that were fetched at one instant, its clock. Two
+ * fetches of the same run have the same row id, so that "the newer fetch wins" is a comparison of one number and needs
+ * no read.
  */
 import type { EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
@@ -31,7 +32,7 @@ export interface Dated {
 }
 
 export interface StoredKey {
-  /** What people and lists need: written when it changes, and often enough to outlive the rows. */
+  /** The record for people and listings: written when it changes, and often enough to outlive the rows. */
   readonly record: Buffer | undefined
   /** A few bytes that differ after every write. */
   readonly stamp: Buffer | undefined
@@ -64,9 +65,12 @@ export interface RowEngine {
   write(key: Key, changes: RowWrite): Promise<void>
   /** Every key with its record, a page at a time. */
   records(): AsyncIterable<readonly [Key, Buffer]>
-  /** Tells the other nodes, where the engine can. Lost messages cost freshness within the TTL, nothing else. */
+  /**
+   * Publishes a message to the other nodes, where the engine can. Lost messages cost freshness within the TTL, nothing
+   * else.
+   */
   announce?(news: Buffer): void
-  /** Called with what other nodes, and this one, announce. */
+  /** Called with the messages of other nodes, and of this one. */
   onNews?(listener: (news: Buffer) => void): void
   figures?(): StoreFigures
   close(): Promise<void>

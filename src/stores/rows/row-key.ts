@@ -1,10 +1,10 @@
 /**
- * What the key of a row says about the pane in it, big-endian:
+ * The key of a row describes the pane in it, big-endian:
  *
  *   first bucket 8 bytes | buckets 4 | newest clock 6 | settled 1 | bytes 4
  *
- * Byte order is time order, so that an engine with ordered keys reads an interval by a range scan. All that is needed to
- * plan a write, to collect and to count stands in the key: none of it reads a value.
+ * Byte order is time order, so that an engine with ordered keys reads an interval by a range scan. The key holds all
+ * that is needed to plan a write, to collect and to count: none of these reads a value.
  */
 import { endianness } from 'node:os'
 import { paneVersion } from '../../core/pane.ts'
@@ -31,7 +31,7 @@ export function versionBytes(pane: number = paneVersion): Buffer {
   return Buffer.from([layoutVersion, (2 * pane + (endianness() === 'BE' ? 1 : 0)) & 0xff])
 }
 
-/** The key of a row, behind what all rows of its key begin with. */
+/** The key of a row, behind the prefix of all rows of its key. */
 export function rowKey(prefix: Uint8Array, row: RowRef): Buffer {
   const bytes = Buffer.allocUnsafe(prefix.length + rowKeyBytes)
   bytes.set(prefix)
@@ -51,7 +51,7 @@ export function bucketKey(prefix: Uint8Array, bucket: number): Buffer {
   return bytes
 }
 
-/** What a row key says, whatever prefix it has. */
+/** The content of a row key, with any prefix. */
 export function readRowKey(bytes: Buffer): RowRef {
   const at = bytes.length - rowKeyBytes
   const from = (bytes.readUInt32BE(at) - bias) * 2 ** 32 + bytes.readUInt32BE(at + 4)
@@ -69,7 +69,7 @@ const bias = 2 ** 31
 
 /** Returns the offset behind the bucket. */
 function writeBucket(bytes: Buffer, at: number, bucket: number): number {
-  // The end of an interval may be "always": it is clamped to what a bucket number can be.
+  // The end of an interval may be "always": it is clamped to the range of bucket numbers.
   const safe = Math.min(Math.max(bucket, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)
   const high = Math.floor(safe / 2 ** 32)
   bytes.writeUInt32BE(high + bias, at)

@@ -1,7 +1,7 @@
 /**
  * A store over an engine behind a network (row-engine.ts). Panes are cut into rows that newer fetches replace without a
- * read, compressed and sealed; reads merge what they find. Rows that are damaged, belong to another frame or are older
- * than the retention are absent, whatever the engine returns.
+ * read, compressed and sealed; reads merge the rows that they find. Rows that are damaged, belong to another frame or
+ * are older than the retention are absent, whatever the engine returns.
  */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
@@ -26,7 +26,7 @@ export interface RowStoreOptions {
   readonly clock: Clock
   /** Buckets are dropped this long after they were fetched. */
   readonly retentionMs: number
-  /** Panes above this are not kept; 32 MiB unless told. */
+  /** Larger panes are not stored; 32 MiB by default. */
   readonly maxPaneBytes?: number
 }
 
@@ -40,7 +40,7 @@ interface Loaded {
   readonly rows: readonly LoadedRow[]
 }
 
-/** Before every key: what another layout, pane version or byte order wrote is neither read nor overwritten. */
+/** Before every key: data of another layout, pane version or byte order is neither read nor overwritten. */
 const prefix = `${versionBytes().toString('hex')}.`
 /** Both are decided by the newest clock, and live as long as rows: a record is written again in good time. */
 const recordsPerRetention = 4
@@ -50,7 +50,7 @@ export class RowStore implements Store {
   readonly cells?: Cells
   readonly #options: RowStoreOptions
   readonly #engine: RowEngine
-  /** Tells this node's news from others'. */
+  /** Distinguishes this node's messages from others'. */
   readonly #node: string
   readonly #known = new KnownKeys()
   #damagedValues = 0
@@ -145,7 +145,7 @@ export class RowStore implements Store {
     this.#known.saw(key, stored.record === undefined ? undefined : stored.stamp)
     const record = stored.record && (await this.#recordIn(key, stored.record))
     if (record === undefined) return undefined
-    // Engines return what begins in a block: rows that end before the interval are not unpacked.
+    // Engines return all rows that begin in a block: rows that end before the interval are not unpacked.
     const wanted = interval === undefined ? [] : stored.rows.filter((row) => overlaps(row, interval))
     const rows = await Promise.all(
       wanted.map(async (row) => ({ ...row, pane: await this.#paneIn(key, row, record.frame) })),
@@ -210,7 +210,9 @@ export class RowStore implements Store {
   }
 }
 
-/** What a value is sealed with, so that it counts for nothing elsewhere: of the record, or of a row. */
+/**
+ * The additional data that a value is sealed with, so that it is invalid under another key: of the record, or of a row.
+ */
 function placeOf(key: Key, row?: RowId): Buffer {
   const place = Buffer.from(prefix + key)
   return row === undefined ? place : Buffer.concat([bucketKey(place, row.from), Buffer.from([row.buckets])])

@@ -33,7 +33,7 @@ export function copied(view: Buffer): Buffer {
 /** A copy of the payload, or undefined where it fails the check. The copy is checked, since the view may change. */
 export const unseal = (key: Buffer, view: Buffer): Buffer | undefined => checked(key, copied(view))
 
-/** The payload inside a value that nobody overwrites, or undefined where it fails the check. */
+/** The payload inside a value that is never overwritten, or undefined where it fails the check. */
 export function checked(key: Buffer, value: Buffer): Buffer | undefined {
   const length = value.length - trailerBytes
   if (length < 0 || value.readUInt32LE(length) !== length) return undefined

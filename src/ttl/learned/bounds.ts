@@ -1,4 +1,6 @@
-/** Confidence bounds of counts: how large a rate or a share may be, or must be, given what was seen. */
+/**
+ * Confidence bounds of counts: the largest and the smallest rate or share that the observations are compatible with.
+ */
 
 /** z of a one-sided 95 % bound. */
 export const oneSided95 = 1.6448536269514722
@@ -32,8 +34,8 @@ export function wilson(count: number, total: number): Range {
 }
 
 /**
- * Draws that were made together (a cluster) say less than draws on their own if they agree. These sums over clusters are
- * enough to tell how much less. Adding the sums of two nodes gives those of both.
+ * Draws that were made together (a cluster) carry less information than independent draws if they agree. These sums
+ * over clusters suffice to compute how much less. Adding the sums of two nodes gives those of both.
  */
 export interface ClusterSums {
   readonly clusters: number
@@ -49,7 +51,7 @@ export interface ClusterSums {
 
 export interface ClusterInterval extends Range {
   readonly estimate: number
-  /** As many independent draws would tell as much. */
+  /** The number of independent draws with the same information. */
   readonly effectiveDraws: number
 }
 

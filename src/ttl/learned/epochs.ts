@@ -1,7 +1,7 @@
 /**
- * Where one query asks for one interval, buckets that lapse at different times cost a query each that spans almost the
- * whole window. So TTLs are rounded down to periods of q, 2q, 4q …, and a bucket lapses when its period ends: every
- * period ends together with all shorter ones, and all buckets that are due by then are fetched at once.
+ * Where a query has one interval, buckets that lapse at different times cost a query each that spans almost the whole
+ * window. So TTLs are rounded down to periods of q, 2q, 4q …, and a bucket lapses when its period ends: every period
+ * ends together with all shorter ones, and all buckets that are due by then are fetched at once.
  */
 import type { EpochMs } from '../../core/clock.ts'
 

@@ -2,7 +2,7 @@
  * Observations of how often data change, at one level (a shape, a source, or a backend), in sums per age class. All
  * state between observations is sums, but for the alarm: the sums of two nodes add up to those of one that saw both.
  *
- * A refetch tells only whether a bucket changed since its last fetch. Expectation–maximisation shares each change out
+ * A refetch shows only whether a bucket changed since its last fetch. Expectation–maximisation shares each change out
  * over the classes that the bucket was in, by the rates in force; the fixed point is the maximum likelihood estimate.
  */
 import { type Borders, classOf, splitGap } from './age-classes.ts'
@@ -24,7 +24,7 @@ const kinds = {
   /** The same since the last alarm, nearly. */
   recentChanges: 2,
   recentExposure: 3,
-  /** Squared and expected squared deviations of refetches from what was expected of them (Pearson). */
+  /** Squared and expected squared deviations of refetches from their expectation (Pearson). */
   deviation: 4,
   expectedDeviation: 5,
   /** Buckets, and the refetches that they were part of. */
@@ -33,16 +33,16 @@ const kinds = {
 } as const
 const kindCount = Object.keys(kinds).length
 
-/** With fewer independent changes than this, a level believes its parent where that expects fewer. */
+/** With fewer independent changes than this, a level uses its parent's rate where that is lower. */
 export const enoughChanges = 3
 /** The share of the recent sums that an alarm keeps. */
 const keptByAlarm = 0.1
-/** Longer gaps, in milliseconds, are not believed: a clock was wrong. */
+/** Longer gaps, in milliseconds, are rejected: a clock was wrong. */
 const longestGap = 31 * 86_400_000
 
 const maxClasses = 32
 
-// Scratch for one refetch: the gap of a bucket, how long it stays in each class, and what is seen in each class.
+// Scratch for one refetch: the gap of a bucket, its time in each class, and the observations in each class.
 const gap = { from: 0, to: 0 }
 const stays = new Float64Array(maxClasses)
 const groups = Array.from({ length: maxClasses }, () => ({
@@ -64,7 +64,7 @@ export class Evidence {
   readonly #dispersion: Float64Array
   /** The rates that changes are shared out by. */
   readonly rates: Float64Array
-  /** Whether the rate of a class comes from what was seen here. */
+  /** Whether the rate of a class comes from observations at this level. */
   readonly #isFitted: Uint8Array
 
   /** At most 32 classes. */
@@ -138,13 +138,13 @@ export class Evidence {
     return true
   }
 
-  /** Forgets, as `elapsed` asks for with the half-life of each class. */
+  /** Decays the sums by the half-life of each class. */
   decay(elapsed: number, halfLives: Float64Array): void {
     decaySums(this.#own, elapsed, halfLives)
     if (this.#foreign !== undefined) decaySums(this.#foreign, elapsed, halfLives)
   }
 
-  /** Sets the rates to what was seen, or to those of the parent where next to nothing was. */
+  /** Sets the rates from the observations, or from the parent where there are almost none. */
   fit(parentRates: Float64Array): void {
     for (let at = 0; at < this.rates.length; at++) {
       const [changes, exposure] = [this.#sum(kinds.changes, at), this.#sum(kinds.exposure, at)]

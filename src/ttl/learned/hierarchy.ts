@@ -1,6 +1,7 @@
 /**
- * Shapes learn from the sources that they ask for, and sources from their backend: every refetch is taken in at each of
- * these levels, and a level that knows too little believes the one above it. On top is the published ladder.
+ * Shapes learn from the data sources that they read, and sources from their backend: every refetch is counted at each
+ * of these levels, and a level with too few observations uses the rates of the one above it. On top is the published
+ * ladder.
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -39,7 +40,7 @@ export class Hierarchy {
   readonly #backend: Level
   readonly #sources: BoundedMap<string, Level>
   readonly #shapes: BoundedMap<string, Level>
-  /** The largest of what policies ask for. It decides how long evidence is remembered. */
+  /** The largest terms of all policies. They decide how long evidence is kept. */
   #reference: Pick<LearnedTerms, 'budget' | 'capMs'> | undefined
   #prior = priorBelief(0.01)
   #tickedAt: number
@@ -72,7 +73,7 @@ export class Hierarchy {
     this.#generation++
   }
 
-  /** Tells which terms policies have. */
+  /** Registers the terms of a policy. */
   expect({ budget, capMs }: LearnedTerms): void {
     const before = this.#reference
     if (before !== undefined && budget <= before.budget && capMs <= before.capMs) return

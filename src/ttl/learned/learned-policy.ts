@@ -1,4 +1,4 @@
-/** Policies that learn: as an operator asks for them, and as they are for a shape once something is known. */
+/** Policies that learn: as configured by the operator, and as computed for a shape with observations. */
 import { WindowpaneError } from '../../core/errors.ts'
 import { ladder, publishedLadder } from '../ladder.ts'
 import type { TtlPolicy } from '../policy.ts'
@@ -9,11 +9,11 @@ import { plateauOf, type TtlTable } from './ttl-table.ts'
 export interface LearnedOptions {
   /** Of the buckets that viewers are shown, this share may be out of date: 0.01 is one in a hundred. */
   readonly staleness: number
-  /** 5 s unless told. */
+  /** 5 s by default. */
   readonly floorMs?: number
-  /** 24 h unless told. */
+  /** 24 h by default. */
   readonly capMs?: number
-  /** 11 min unless told, which is where the published ladder reaches its cap. */
+  /** 11 min by default, where the published ladder reaches its cap. */
   readonly settledAgeMs?: number
 }
 

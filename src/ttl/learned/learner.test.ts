@@ -73,7 +73,7 @@ test('a new shape starts from its source, and one of an unknown source from the 
   const unknown = ttl('unknown', 'errors')
   assert.ok(unknown > busy && unknown < quiet)
   assert.equal(ttl('without a source'), unknown)
-  // A shape that asks for both metrics changes as often as the one that changes more.
+  // A shape that reads both metrics changes as often as the one that changes more.
   assert.equal(ttl('both', 'limits', 'requests'), ttl('new busy', 'requests'))
 })
 
@@ -193,7 +193,7 @@ test('shapes beyond the bound are forgotten, the least recently used first', () 
   const row: EvidenceRow = { ...learner.own().at(-1)!, name: 'e' }
   learner.setForeign([row])
   assert.deepEqual(names('shape'), ['c', 'a', 'd'])
-  // Asking for policies does not, either.
+  // Creating policies does not, either.
   for (let i = 0; i < 10; i++) learner.policyFor(terms, shapeOf(`${i}`))
   assert.deepEqual(names('shape'), ['c', 'a', 'd'])
 })
@@ -208,7 +208,7 @@ test('the report says what a class is bound by, and where its rate comes from', 
   for (const { fromMs, rate, rateUpper95, source, observations, ttlMs } of report) {
     assert.ok(rateUpper95 >= rate)
     assert.ok(ttlMs >= terms.floorMs && ttlMs <= terms.capMs)
-    // Open buckets were not asked for.
+    // Open buckets were not fetched.
     assert.equal(source, fromMs < 0 ? 'prior' : 'shape', `${fromMs}`)
     // A bucket is counted in the class in which it was half-way between its two fetches.
     assert.ok(fromMs < 5 * minute ? observations === 0 : observations > 10)

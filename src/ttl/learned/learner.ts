@@ -24,9 +24,9 @@ export interface LearnerOptions {
   readonly clock: Pick<Clock, 'now'>
   /** Backends that take one interval per query: settled buckets lapse on nested epochs. */
   readonly lapsesOnEpochs: boolean
-  /** Told of every event that `observe` got in this thread (not of those `apply` got). */
+  /** Called with every event that `observe` received in this thread (not with events of `apply`). */
   readonly onEvent?: (event: LearnedEvent) => void
-  /** Beyond this, the least recently used shapes are forgotten; 1000 unless told. */
+  /** Beyond this, the least recently used shapes are evicted; 1000 by default. */
   readonly maxShapes?: number
   readonly maxSources?: number
 }
@@ -57,7 +57,7 @@ interface BoundPolicy {
   generation: number
 }
 
-/** Threads and nodes read their clocks one after the other. Events that are from further ahead are not believed. */
+/** Threads and nodes read their clocks one after the other. Events from further ahead are rejected. */
 const toleranceMs = 60_000
 
 const stalenessHalfLifeMs = 24 * 3_600_000
@@ -70,7 +70,7 @@ export class Learner implements Learning {
   readonly #options: LearnerOptions & { readonly maxShapes: number; readonly maxSources: number }
   readonly #hierarchy: Hierarchy
   readonly #meter = new StalenessMeter()
-  /** By identity, because this is asked for with every request, and by value, because a reload makes new objects. */
+  /** By identity, because every request looks this up, and by value, because a reload makes new objects. */
   #agreements = new WeakMap<LearnedTerms, Agreement>()
   readonly #agreementsByValue = new BoundedMap<string, Agreement>({ maxEntries: maxAgreements })
 
@@ -220,7 +220,7 @@ export class Learner implements Learning {
 
   #rules(terms: LearnedTerms): TableRules {
     const { budget } = terms
-    // Once for all ages of a group: a table asks at a hundred and more.
+    // Once for all ages of a group: a table has a hundred ages and more.
     const budgets = stalenessGroups.map((fromMs) => budget * this.#meter.factor(fromMs, budget))
     const budgetAt = (ageMs: number) => budgets[stalenessGroups.findLastIndex((fromMs) => fromMs <= ageMs)]!
     return { terms, budgetAt, onEpochs: this.#options.lapsesOnEpochs }

@@ -1,7 +1,7 @@
 /**
- * Learning how the data of one backend changes: the seam between the engine, which sees refetches, and the
- * learner, which computes TTLs from them. The evidence lives outside policies: it outlives a reload, every thread has all of
- * it, and nodes add theirs. All of it is values: threads can tell each other.
+ * Learning how the data of one backend changes: the seam between the engine, which sees refetches, and the learner,
+ * which computes TTLs from them. The evidence lives outside policies: it outlives a reload, every thread has all of it,
+ * and nodes add theirs. Everything here is plain values, so that threads can send them to each other.
  */
 import type { EpochMs } from '../../core/clock.ts'
 import type { TtlPolicy } from '../policy.ts'
@@ -16,7 +16,7 @@ export interface LearnedTerms {
   readonly settledAgeMs: number
 }
 
-/** A shape, as far as it matters to what is learned about it. */
+/** The attributes of a shape that matter to learning. */
 export interface LearnedShape {
   readonly key: string
   /** Metrics or data sources: shapes of the same ones learn from each other. */
@@ -44,7 +44,7 @@ export function countChanged({ changed }: Pick<Refetch, 'changed'>, from = 0, to
   return count
 }
 
-/** One bucket that a viewer was shown was asked for again right afterwards. */
+/** One bucket that was served to a viewer and fetched again right afterwards. */
 export interface StalenessSample {
   readonly kind: 'sample'
   readonly at: EpochMs
@@ -83,7 +83,7 @@ export interface ClassReport {
   readonly observations: number
   readonly ttlMs: number
   readonly source: RateSource
-  /** The limit that keeps the TTL from being the one that the budget asks for. */
+  /** The limit that keeps the TTL from the value that the budget allows. */
   readonly boundBy: 'floor' | 'cap' | undefined
   readonly staleness: MeasuredStaleness
 }
@@ -92,7 +92,7 @@ export interface ClassReport {
 export interface Learning {
   /** The policy of a shape at this moment. The same object until something was learned. */
   policyFor(terms: LearnedTerms, shape: LearnedShape): TtlPolicy
-  /** Takes in what was seen in this thread; others are told. */
+  /** Counts an event of this thread and forwards it to the others. */
   observe(event: LearnedEvent): void
   /** The curve of a shape, or of the backend as a whole. */
   report(terms: LearnedTerms, shape?: LearnedShape): readonly ClassReport[]

@@ -94,7 +94,7 @@ export class Level {
     }
   }
 
-  /** Forgets what time has made old, and fits the rates. */
+  /** Decays old evidence, and fits the rates. */
   refresh(
     now: EpochMs,
     parent: Belief,

@@ -1,9 +1,9 @@
 /**
- * Measures which share of the buckets that viewers are shown is out of date, and corrects the budget that TTLs are computed
- * from. Per age group, because a group that never changes must not hide one that always does.
+ * Measures the share of out-of-date buckets among those served to viewers, and corrects the budget that TTLs are
+ * computed from. Per age group, because a group that never changes must not hide one that always does.
  *
- * All state that lasts is sums, halved every 24 hours. Adding the sums of two nodes gives what one node would have that had
- * drawn all samples, in any order. The correction is a function of the sums, so nodes that know of each other agree on it.
+ * All state that lasts is sums, halved every 24 hours. Adding the sums of two nodes gives the sums of one node with all
+ * samples, in any order. The correction is a function of the sums, so nodes that exchange sums agree on it.
  */
 import type { EpochMs } from '../../core/clock.ts'
 import { type ClusterSums, clusterInterval, wilson } from './bounds.ts'
@@ -39,8 +39,8 @@ const smallestFactor = 0.5
 const fewestHits = 5
 
 /**
- * The correction is complete where the low end of the interval is 25 % above what is allowed. It grows in proportion up to
- * there, so that one sample more or less does not switch it on and off.
+ * The correction is complete where the low end of the interval is 25 % above the allowed share. It grows in proportion
+ * up to there, so that one sample more or less does not switch it on and off.
  */
 const fullCorrectionAt = 1.25
 
@@ -67,7 +67,7 @@ export class StalenessMeter {
   #foreign = new Float64Array(size)
   /** The cluster that is being added to, by group. */
   readonly #open = stalenessGroups.map(() => ({ window: Number.NEGATIVE_INFINITY, draws: 0, hits: 0 }))
-  /** The budget last asked for, by group: taken for that of samples that do not say theirs. */
+  /** The budget last used, by group: applied to samples that do not carry theirs. */
   readonly #budgets: (number | undefined)[] = stalenessGroups.map(() => undefined)
   #decayedTo: EpochMs | undefined
 
@@ -75,7 +75,7 @@ export class StalenessMeter {
     this.decay(sample.at)
     const group = groupOf(sample.ageMs)
     const hit = sample.isStale ? 1 : 0
-    // Before the sample is counted: the viewer was shown what the correction allowed until then.
+    // Before the sample is counted: the viewer was served under the correction in force until then.
     this.#countAllowed(group, hit, sample.budget ?? this.#budgets[group])
     this.#countDraw(group, hit, Math.floor(sample.at / clusterMs))
     // Beyond 100 % it no longer matters how far; a true value near 0 would otherwise decide the mean.
@@ -169,8 +169,9 @@ export class StalenessMeter {
   }
 
   /**
-   * Compares stale samples with those that were allowed under the corrections in force when they were drawn. So the answer is
-   * how far TTLs miss the budget without a correction, and a correction does not undo itself by its own success.
+   * Compares stale samples with the number that was allowed under the corrections in force when they were drawn. So the
+   * result is how far TTLs miss the budget without a correction, and a correction does not undo itself by its own
+   * success.
    */
   #factorIn(group: number): number {
     const [budgeted, allowed] = [this.#total(group, at.budgeted), this.#total(group, at.allowed)]

@@ -1,4 +1,7 @@
-/** How far refetches are from what the rates in force let expect: neighbours that change together, and rates that have risen. */
+/**
+ * How far refetches deviate from the expectation of the rates in force: neighbours that change together, and rates that
+ * have risen.
+ */
 
 /** An alarm means that changes are more likely to come this many times as often as at the rate in force. */
 const alarmRatio = 3
@@ -18,7 +21,7 @@ interface Deviation {
   readonly expected: number
 }
 
-/** How far a refetch was from what was expected. One in which hardly a change could be expected has little weight. */
+/** The deviation of a refetch from its expectation. A refetch with hardly any expected change has little weight. */
 export function deviationOf({ changed, expected, variance }: Seen & { variance: number }): Deviation {
   if (!(variance > 1e-9)) return { seen: 0, expected: 0 }
   const weight = Math.min(1, variance)

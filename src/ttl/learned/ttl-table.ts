@@ -1,4 +1,4 @@
-/** TTLs over age, made of what was learned: constant on plateaus, going up or down as the data say. */
+/** TTLs over age, from learned rates: constant on plateaus, rising or falling with the data. */
 import { ladder } from '../ladder.ts'
 import { ageBorders, endOfClass } from './age-classes.ts'
 import { invert } from './age-curve.ts'
@@ -40,8 +40,8 @@ const edges = Array.from(ageBorders.keys())
 const published = ladder()
 
 /**
- * The TTL that the budget asks for at an age in the class `at`. Where nothing is known, it is at most that of the published
- * ladder. Not just that: a TTL may reach into classes of which it is known that they change more often.
+ * The TTL that the budget allows at an age in the class `at`. Without observations it is at most that of the published
+ * ladder. It may be less: a TTL may reach into classes that are known to change more often.
  */
 export function ttlWithin(
   { terms, budgetAt }: TableRules,

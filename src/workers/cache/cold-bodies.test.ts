@@ -1,4 +1,4 @@
-/** What the main thread has decompressed lies in shared memory again: a thread is shown it, not given a copy. */
+/** Panes that the main thread has decompressed are in shared memory again: a thread gets a reference, not a copy. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { takeBodiesFrom } from '../../core/pane.ts'

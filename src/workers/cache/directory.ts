@@ -1,7 +1,7 @@
 /**
- * The main thread's side of one cache for several threads: reads and writes of the threads go to the stores, and whoever holds
- * a key is told when what memory has of it changes. Nobody waits for anybody: a thread that is told late asks the
- * database once more, and gets no wrong answer, because every bucket carries its clock.
+ * The main thread's side of one cache for several threads: reads and writes of the threads go to the stores, and
+ * threads that hold a key are notified when its content in memory changes. No thread waits for another: a thread that
+ * is notified late queries the database once more, and returns no wrong answer, because every bucket carries its clock.
  */
 import type { Key } from '../../core/key.ts'
 import { readNear } from '../../stores/peek.ts'
@@ -11,11 +11,11 @@ import { fromShared, toShared } from '../shared-pane.ts'
 import type { SharedSlot, StoreName, ToMainThread, ToReplica } from './messages.ts'
 
 export interface DirectoryOptions {
-  /** Tells `changed` of every change. */
+  /** Reports every change to `changed`. */
   readonly memory: Store
   /** Memory, or a far store with that memory in front of it. */
   storeOf(name: StoreName): Store
-  /** Told of memory that came from another thread. */
+  /** Called with the size of memory that came from another thread. */
   readonly onBytes?: (bytes: number) => void
 }
 
@@ -57,12 +57,12 @@ export class Directory {
     }
   }
 
-  /** To be told by memory. */
+  /** Called by the memory store. */
   changed(key: Key): void {
     this.#dirty.add(key)
     if (this.#isFlushing) return
     this.#isFlushing = true
-    // A write is a removal and an addition: those who hold the key hear of the outcome only.
+    // A write is a removal and an addition: threads that hold the key are notified of the outcome only.
     queueMicrotask(() => this.flush())
   }
 
@@ -75,14 +75,14 @@ export class Directory {
     else this.#use(message)
   }
 
-  /** Whether what memory has of a key is news to a thread that has seen a revision of it; 0 for none. */
+  /** Whether memory has a newer revision of a key than a thread has seen; 0 for none. */
   isNews(key: Key, seen: number): boolean {
     this.flush()
     const revision = this.#revisions.get(key)
     return revision !== undefined && revision !== seen
   }
 
-  /** Everybody who holds a changed key has been told when this returns. */
+  /** All threads that hold a changed key are notified when this returns. */
   flush(): void {
     this.#isFlushing = false
     for (const key of this.#dirty) {
@@ -102,7 +102,7 @@ export class Directory {
     )
     if (counter.isClosed) return
     const held = this.#held(key)
-    // Memory may be too small for what a far store had, or for what lay compressed.
+    // Memory may be too small for panes of a far store, or for compressed panes.
     const isHeld =
       held !== undefined && countBuckets(clip(held.panes, interval)) >= countBuckets(found?.panes ?? [])
     if (isHeld) this.#hand(counter, key)
@@ -122,13 +122,13 @@ export class Directory {
     const landed = () => {
       counter.written = Math.max(counter.written, write)
       if (!counter.isClosed) this.#hold(counter, key)
-      // Also where nothing changes: the thread waits to hear what became of it.
+      // Also where nothing changes: the thread waits for the result.
       this.#dirty.add(key)
       this.flush()
     }
     try {
       const kept = this.#options.storeOf(store).write(key, { pane: fromShared(pane, []), shape })
-      // What lay compressed is unpacked first: until then the thread has its write by itself.
+      // Compressed panes are unpacked first: until then the thread uses its own write.
       if (kept instanceof Promise) void kept.then(landed, landed)
       else landed()
     } catch {
@@ -173,7 +173,7 @@ export class Directory {
     return held && { revision, panes: held.panes.map(toShared), shape: held.shape }
   }
 
-  /** What lies compressed nobody holds: to threads it is gone until one of them asks for it. */
+  /** No thread holds compressed panes: to threads they are absent until one of them reads them. */
   #held(key: Key): Found | undefined {
     return this.#options.memory.held?.(key)
   }

@@ -1,6 +1,6 @@
 /**
- * What the main thread of the stores and the threads that serve requests say to each other about buckets. Messages between two
- * threads arrive in the order in which they were sent; nothing is known about the order between three.
+ * Messages about buckets between the main thread, which has the stores, and the threads that serve requests. Messages
+ * between two threads arrive in the order in which they were sent; there is no order between three.
  */
 import type { EpochMs } from '../../core/clock.ts'
 import type { Interval, Intervals } from '../../core/interval.ts'
@@ -25,7 +25,7 @@ export type ToMainThread =
       readonly store: StoreName
       readonly key: Key
       readonly interval: Interval
-      /** Buckets that are to be looked for in a far store; nothing: only what lies in this process is wanted. */
+      /** Buckets that are to be looked for in a far store; nothing: read only the memory of this process. */
       readonly stale: Intervals
     }
   | {
@@ -49,7 +49,7 @@ export type ToMainThread =
   | { readonly kind: 'used'; readonly store: StoreName; readonly keys: readonly Key[] }
 
 export type ToReplica =
-  /** Sent whenever it changes, to those who hold the key; undefined: gone, and not told of again. */
+  /** Sent whenever it changes, to threads that hold the key; undefined: removed, and no further messages follow. */
   | {
       readonly kind: 'slot'
       readonly key: Key
@@ -57,7 +57,7 @@ export type ToReplica =
       /** The last of the thread's own writes that is in it, or was refused. */
       readonly written: number
     }
-  /** The answer to `read`. Where memory holds what was found, it was sent as a slot before. */
+  /** The answer to `read`. Where memory holds the panes, they were sent as a slot before. */
   | {
       readonly kind: 'found'
       readonly ask: number

@@ -1,6 +1,7 @@
 /**
- * A thread's own view of the cache that the main thread holds: what it has is answered at once, from the same bytes; what it
- * has not is asked of the main thread. A write can be read here before it returns, and goes to the main thread at once.
+ * A thread's own view of the cache that the main thread holds: keys that it has are answered at once, from the same
+ * bytes; other keys are requested from the main thread. A write can be read here before it returns, and is sent to the
+ * main thread at once.
  */
 import type { Budget } from '../../core/budget.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
@@ -21,7 +22,7 @@ export interface ReplicaOptions {
   readonly maxPaneBytes: number
   /** Stores in which there may be more than memory has. */
   readonly farStores: ReadonlySet<StoreName>
-  /** Told of memory that came from another thread. */
+  /** Called with the size of memory that came from another thread. */
   readonly onBytes?: (bytes: number) => void
 }
 
@@ -39,7 +40,7 @@ interface Pending extends Entry {
 
 type Reply = Extract<ToReplica, { ask: number }>
 
-/** What is asked for, and the buckets of it that the thread has not, or that are not fresh enough. */
+/** The requested interval, and its buckets that the thread does not have, or that are not fresh enough. */
 interface Wanted {
   readonly interval: Interval
   readonly stale: Intervals
@@ -47,7 +48,7 @@ interface Wanted {
 
 const noBucket: Interval = { from: 0, to: 0 }
 
-/** How late the main thread may hear which keys were used: for it that is the order in which they leave. */
+/** How late the main thread may learn which keys were used: this is its order of eviction. */
 const tellUsedMs = 1000
 
 export class Replica {
@@ -68,7 +69,7 @@ export class Replica {
     return new ReplicaStore(this, name)
   }
 
-  /** What this thread has seen of a key; 0 for nothing. */
+  /** The revision of a key that this thread has seen; 0 for none. */
   revisionOf(key: Key): number {
     return this.#held.get(key)?.revision ?? 0
   }
@@ -86,7 +87,7 @@ export class Replica {
     }
   }
 
-  /** What this thread holds, or else what the main thread has in memory. */
+  /** The panes of this thread, or else those in the memory of the main thread. */
   near(store: StoreName, key: Key, interval: Interval): MaybePromise<Found | undefined> {
     const found = this.look(key, interval)
     if (found === undefined) return this.#ask(store, key, { interval, stale: nothing })
@@ -94,13 +95,13 @@ export class Replica {
     return found
   }
 
-  /** The main thread asks its far store for the stale buckets. */
+  /** The main thread queries its far store for the stale buckets. */
   read(store: StoreName, key: Key, { interval, stale }: Wanted): MaybePromise<Found | undefined> {
     const isFar = this.#options.farStores.has(store)
     return isFar ? this.#ask(store, key, { interval, stale }) : this.look(key, interval)
   }
 
-  /** What is here, writes included that the main thread has not answered yet. */
+  /** The panes here, including writes that the main thread has not confirmed yet. */
   look(key: Key, interval: Interval): Found | undefined {
     const held = this.#held.get(key)
     const pending = this.#pending.get(key)
@@ -160,7 +161,7 @@ export class Replica {
     }
   }
 
-  /** Own writes that the main thread has seen are in what it says now, or were refused. */
+  /** Own writes that the main thread has seen are part of its current state, or were refused. */
   #settle(key: Key, written: number): void {
     const pending = this.#pending.get(key)
     if (pending === undefined) return
@@ -197,7 +198,7 @@ export class Replica {
   }
 }
 
-/** The replica as the store of those who share a far store. */
+/** The replica as the store of nodes that share a far store. */
 class ReplicaStore implements Store {
   readonly name = 'replica'
   readonly #replica: Replica
@@ -245,6 +246,6 @@ class ReplicaStore implements Store {
     return this.#replica.keys
   }
 
-  /** The main thread closes what there is to close. */
+  /** The main thread closes the stores. */
   close(): void {}
 }

@@ -1,4 +1,4 @@
-/** Directory and replicas: whatever messages do on their way, nobody reads a bucket that was never written. */
+/** Directory and replicas: in whatever order messages arrive, no thread reads a bucket that was never written. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pick, type Random, seededRandom, wholeNumber } from '../../testing/random.ts'
@@ -10,7 +10,7 @@ const keys = ['a', 'b', 'c']
 
 interface Trouble {
   readonly canRemove: boolean
-  /** Nobody asks for anything for more than a minute, again and again. */
+  /** There are repeated pauses of more than a minute without reads. */
   readonly canRest: boolean
 }
 
@@ -21,7 +21,7 @@ async function randomSteps(
 ): Promise<void> {
   const threads = harness.replicas.length
   const seen = harness.replicas.map(() => new Map<string, number>())
-  // A thread's own late write is all that it has then, until it asks.
+  // A thread then has only its own late write, until it reads.
   const canForget = canRemove || canRest
   for (let i = 0; i < 200; i++) {
     const thread = wholeNumber(random, 0, threads - 1)
@@ -191,7 +191,7 @@ test('keys that were read lately are told of, and are not the first to leave', a
   const isThere = (key: string) => harness.memory.peek!(key, everything) !== undefined
   for (let i = 0; i < 10 && isThere('a') && isThere('b'); i++) {
     const key = `n${i}`
-    // New ones that are asked for three times: more than what nobody reads, less than what a thread does.
+    // New keys with three reads: more than keys without reads, fewer than the keys of a thread.
     for (let turn = 0; turn < 3; turn++) harness.memory.read(key, everything)
     harness.memory.write(key, { pane: paneOf(key, { from: 0, to: 300 }, 999_000), shape: shapeOf(key) })
   }

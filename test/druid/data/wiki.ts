@@ -1,14 +1,17 @@
 /**
  * Edits of a wiki: a middle-sized data source for differential tests, the same on every machine. Ten days in two spans,
  * about each the night on which clocks change: 2026-03-06/11 (New York on the 8th), 2026-03-27/04-02 (Berlin on the
- * 29th; nothing at all on 03-31). What lies in wait:
+ * 29th; nothing at all on 03-31). Its traps:
  *
- * - several segments on the days of the changes and on 04-01, some of them narrow: what is empty depends on the segment;
- * - a hole of seven hours inside a segment (03-09 from 04:00), a day that begins at 09:41 (03-27) and one that ends at 15:07 (04-01);
- * - every text dimension has nulls; `city` has quotes, commas, line breaks and letters beyond ASCII; `tags` has none, one or several values;
+ * - several segments on the days of the changes and on 04-01, some of them narrow: which buckets are empty depends on
+ *   the segment;
+ * - a hole of seven hours inside a segment (03-09 from 04:00), a day that begins at 09:41 (03-27) and one that ends at
+ *   15:07 (04-01);
+ * - every text dimension has nulls; `city` has quotes, commas, line breaks and letters beyond ASCII; `tags` has none,
+ *   one or several values;
  * - sums of `big` are beyond 2^53 from an hour on, and some rows are by themselves (the sum of all still is a long);
- * - `delta` counts in eighths, so that its sums are exact; `rate` in thirds and `score` in tenths, so that the last digits of their sums
- *   depend on the interval that Druid was asked for, and with groupBy over several segments on chance.
+ * - `delta` counts in eighths, so that its sums are exact; `rate` in thirds and `score` in tenths, so that the last
+ *   digits of their sums depend on the interval of the query, and with groupBy over several segments on chance.
  */
 import { type Random, seededRandom } from '../../fidelity/random.ts'
 import type { Ingestion, Row, Table } from '../../servers/druid/ingest.ts'
@@ -82,7 +85,7 @@ const sparse: readonly Stretch[] = [
   { from: at(4, 1), to: at(4, 2), every: 4 * HOUR },
 ]
 
-/** Whole days in UTC, for those who choose windows. */
+/** Whole days in UTC, for the choice of windows. */
 export const wikiSpans: readonly Span[] = [
   { from: at(3, 6), to: at(3, 11) },
   { from: at(3, 27), to: at(4, 2) },

@@ -10,7 +10,7 @@ export interface Parameter {
   readonly value: string | number
 }
 
-/** A piece of SQL and what stands for its question marks. */
+/** A piece of SQL and its parameters. */
 export interface Piece {
   readonly text: string
   readonly parameters: readonly Parameter[]
@@ -57,7 +57,7 @@ export function anyOf(spans: readonly Span[], bounds: WriteBounds, instant: (at:
 
 const iso = (at: number): string => new Date(at).toISOString()
 
-/** What a clock in the zone shows: `2026-03-08 03:00:00.000`. Undefined where it shows that twice. */
+/** The local time in the zone: `2026-03-08 03:00:00.000`. Undefined where that occurs twice. */
 function localText(at: number, zone: string): string | undefined {
   const shown = clockText(at, zone)
   const isTwice = [-3_600_000, 3_600_000].some((change) => clockText(at + change, zone) === shown)
@@ -80,7 +80,7 @@ function clockText(at: number, zone: string): string {
 
 const millis = (at: number): Piece => plain(`MILLIS_TO_TIMESTAMP(${at})`)
 
-/** What the zone's clock shows, if it shows it once; otherwise as a number. */
+/** The local time in the zone, if it is unique; otherwise as a number. */
 const local =
   (write: (text: string) => Piece): WriteInstant =>
   (at, { zone }) => {

@@ -2,9 +2,9 @@
  * Two answers to one request: Druid's own and the one through the proxy. They must agree in status, in the headers that
  * clients read, and byte for byte in the body. There are two exceptions:
  *
- * - Sums of numbers that are not exact depend on which interval Druid was asked for, and with groupBy on chance. For
- *   forms marked so, other digits at the end of such a number are counted, and are no difference.
- * - An error names the query and the server that it failed on: only what went wrong is compared.
+ * - Sums of numbers that are not exact depend on the interval of the query, and with groupBy on chance. For forms
+ *   marked so, other digits at the end of such a number are counted, and are no difference.
+ * - An error names the query and the server that it failed on: only the kind of the error is compared.
  */
 import type { Answer } from '../../fidelity/client.ts'
 import { bodyDifference } from '../../fidelity/compare.ts'
@@ -15,10 +15,10 @@ const comparedHeaders = ['content-type', 'vary', 'x-druid-response-context', 'x-
 
 export type Verdict = Difference | 'equal' | 'other digits' | 'other spelling'
 
-/** What else than equal bytes is an equal answer. */
+/** The permitted differences besides equal bytes. */
 export interface Leniency {
   readonly inexact?: Inexact | undefined
-  /** Whether unequal bytes say the same. */
+  /** Whether unequal bytes have the same meaning. */
   readonly isSame?: ((direct: Buffer, proxied: Buffer) => boolean) | undefined
 }
 

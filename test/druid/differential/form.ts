@@ -1,4 +1,4 @@
-/** What a form of question is: how it is asked about some spans of time, and what is known beforehand about its answer. */
+/** A form of query: how it is built for some spans of time, and the expectations about its answer. */
 import type { BypassReason } from '../../../src/backends/kinds.ts'
 import type { Random } from '../../fidelity/random.ts'
 import type { Expectation } from '../../fidelity/tally.ts'
@@ -12,7 +12,7 @@ export interface Ask {
   readonly body: string
 }
 
-/** How far two numbers may lie apart where the order of additions is Druid's own affair, by what it adds. */
+/** The permitted difference of two numbers where the order of additions is Druid's own affair, by their type. */
 export type Inexact = 'double' | 'float'
 
 export interface Form extends Expectation {
@@ -25,15 +25,15 @@ export interface Form extends Expectation {
   /** The answer is empty in every window. */
   readonly empty?: true
   readonly inexact?: Inexact
-  /** With Druid's own caches on, numbers depend on what is in them. */
+  /** With Druid's own caches on, numbers depend on their content. */
   readonly variesWithCaches?: true
-  /** A bucket has one span only: the form cannot ask for several. */
+  /** A bucket has one span only: the form cannot have several. */
   readonly isSingle?: true
   /** `spans` are not empty; they may overlap, and come in any order. */
   ask(spans: readonly Span[], random: Random): Ask
 }
 
-/** What a form may say of itself besides its question. */
+/** The attributes of a form besides its query. */
 export interface Marks {
   readonly bypass?: BypassReason
   readonly error?: true

@@ -1,4 +1,4 @@
-/** Every form is what it says it is: the suite would prove little with questions that are wrong or empty by accident. */
+/** Every form fits its marks: the suite would prove little with queries that are wrong or empty by accident. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { requireServer } from '../../data/fixture.ts'

@@ -1,4 +1,4 @@
-/** Whether forms are what they say they are: questions that are wrong or empty by accident would prove little. */
+/** Whether forms fit their marks: queries that are wrong or empty by accident would prove little. */
 
 import { bucketAt, startOf } from '../../../src/core/grid.ts'
 import { type Answer, ApiClient } from '../../fidelity/client.ts'
@@ -7,7 +7,7 @@ import type { Form } from './form.ts'
 import { isEmptyAnswer } from './run.ts'
 import { bucketGrid, dataSpans } from './spans.ts'
 
-/** Returns the forms that do not succeed, fail or come back empty as they are marked, and what came instead. */
+/** Returns the forms that do not succeed, fail or come back empty as they are marked, and their actual results. */
 export async function faultsOf(forms: readonly Form[], url: string): Promise<readonly string[]> {
   const database = new ApiClient(url, 4)
   try {

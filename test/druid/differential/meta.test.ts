@@ -27,7 +27,10 @@ const eligibleForms = all.filter((form) => form.eligible && form.inexact === und
 interface Case {
   readonly start: StartProxy
   readonly forms?: readonly Form[]
-  /** So many that chance does not miss what is wrong, which about half of the walks meet: 500 are 40 walks. Absent: every answer shows it. */
+  /**
+   * Enough that chance does not miss the fault, which about half of the walks meet: 500 are 40 walks. Absent: every
+   * answer shows it.
+   */
   readonly comparisons?: number
   readonly noticed: RegExp
 }

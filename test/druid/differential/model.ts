@@ -6,7 +6,7 @@ import { bucketAt, type Grid, startOf } from '../../../src/core/grid.ts'
 import type { Span } from '../../fidelity/walks.ts'
 
 export interface Needed {
-  /** Whole buckets that were not known yet, and buckets of which only a part was asked for. */
+  /** Whole buckets that were not known yet, and partially requested buckets. */
   readonly missing: number
   readonly edges: number
   readonly known: number
@@ -15,7 +15,7 @@ export interface Needed {
 export class KnownBuckets {
   readonly #known = new Map<string, Set<number>>()
 
-  /** How many buckets there is need to ask for; the whole ones are known from then on. */
+  /** How many buckets have to be fetched; the whole ones are known from then on. */
   ask(question: string, grid: Grid, spans: readonly Span[]): Needed {
     const known = this.#of(question)
     const needed = { missing: 0, edges: 0, known: 0 }

@@ -7,7 +7,7 @@ type Members = Readonly<Record<string, unknown>>
 
 export interface NativeMarks extends Marks {
   readonly dataSet?: DataSet
-  /** Where windows begin and end, if the query's own granularity does not tell. */
+  /** Where windows begin and end, if the query's own granularity does not define it. */
   readonly buckets?: unknown
   /** Instead of `intervals`, for forms whose point is how they are written. */
   readonly intervals?: unknown

@@ -1,6 +1,6 @@
 /**
  * With the broker's own caches on, Druid writes one answer in several ways: members of rows in another order, times in
- * another zone. Then answers through Windowpane say the same as direct ones, as values and instants.
+ * another zone. Then answers through Windowpane equal direct ones as values and instants.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * SQL that speaks of the clock. Windowpane's clock is pinned; Druid, asked directly, is told the same instant. It moves
- * on from request to request, as it does for a dashboard that is looked at.
+ * SQL with the current time. Windowpane's clock is pinned; direct queries to Druid have the same instant. It moves on
+ * from request to request, as it does for a dashboard in use.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

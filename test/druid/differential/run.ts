@@ -8,13 +8,13 @@ import { type Itinerary, planWalk, type Run, type Stop } from './itinerary.ts'
 import { KnownBuckets } from './model.ts'
 import { bucketGrid } from './spans.ts'
 
-/** What a run has seen, and what only this one looks for. */
+/** The results of a run, and the checks that only this one has. */
 export class DruidTally extends Tally {
   /** Answers whose digits differ from those of the direct answer where Druid itself varies them. */
   otherDigits = 0
-  /** Answers that say the same in other bytes, in runs that allow it. */
+  /** Answers with the same meaning in other bytes, in runs that allow it. */
   otherSpellings = 0
-  /** Buckets that were asked for, and how many there would have been without a cache. */
+  /** Fetched buckets, and how many there would have been without a cache. */
   asked = 0
   touched = 0
 
@@ -92,7 +92,7 @@ async function compareAt(
   })
 }
 
-/** Nothing that is known is asked for again. */
+/** No known bucket is fetched again. */
 function needless(
   { form }: Itinerary,
   { spans }: Stop,

@@ -60,8 +60,8 @@ function* rounds(count: number, { brokerUrl, routerUrl }: DruidAddresses) {
 }
 
 /**
- * WINDOWPANE_WALK asks for one walk only. The usual number is enough for every form to have its turn. More are made in
- * rounds, each with a proxy that knows nothing: after a while everything would be a hit.
+ * WINDOWPANE_WALK selects one walk only. The usual number is enough for every form to have its turn. More are made in
+ * rounds, each with an empty proxy: after a while everything would be a hit.
  */
 function chooseSize(usual: number): Size & { readonly isWhole: boolean; readonly rounds: number } {
   const wanted = fromEnvironment('WINDOWPANE_COMPARISONS') ?? usual

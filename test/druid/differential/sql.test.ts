@@ -1,5 +1,5 @@
 /**
- * The same answer: what comes through Windowpane to a SQL query equals what Druid says, byte for byte.
+ * The same answer: the answer through Windowpane to a SQL query equals Druid's, byte for byte.
  *
  * WINDOWPANE_COMPARISONS sets the size, WINDOWPANE_SEED repeats a run, WINDOWPANE_WALK repeats one walk of it.
  */

@@ -17,7 +17,7 @@ export interface SqlMarks extends Marks {
   /** Where windows begin and end. */
   readonly buckets?: unknown
   readonly bounds?: BoundStyle
-  /** Ways to write instants, of which each request takes one; those that need nothing else unless given. */
+  /** Ways to write instants, of which each request takes one; by default the ways that need nothing else. */
   readonly instants?: readonly InstantStyle[]
   /** The other members of the body. */
   readonly body?: Readonly<Record<string, unknown>>
@@ -85,5 +85,5 @@ function splice(query: string, time: Piece, parameters: readonly Parameter[]): P
   }
 }
 
-/** Asked for in one span only, which is how people write it. */
+/** With one span only, the usual way to write it. */
 export const sqlOne = (query: string, marks: SqlMarks = {}): Form => sql(query, { isSingle: true, ...marks })

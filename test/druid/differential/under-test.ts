@@ -11,13 +11,15 @@ import { fixed } from '../../../src/ttl/fixed.ts'
 
 const day = 86_400_000
 
-/** All windows lie in the past, also those of years that reach beyond the data, whatever the clock of this machine says. */
+/**
+ * All windows lie in the past, also windows of years that reach beyond the data, whatever the clock of this machine is.
+ */
 const started = Date.UTC(2040, 0, 1)
 const later: Clock = { ...systemClock, now: () => Math.floor(started + systemClock.elapsed()) }
 
 /**
- * The data is old and does not change: what is known stays so for longer than any run. Unless told otherwise, only buckets are
- * kept: what cannot be cut into them is passed on.
+ * The data is old and does not change: known buckets stay fresh for longer than any run. By default only buckets are
+ * cached: queries that cannot be cut into them are forwarded.
  */
 export function startUnderTest(
   upstream: string,

@@ -1,6 +1,6 @@
 /**
- * Where Druid's own answers differ from each other, asked directly: this is why the suite forgives the last digits of some
- * sums, and why its forms leave some questions out.
+ * Where Druid's own direct answers differ from each other: this is why the suite forgives the last digits of some sums,
+ * and why its forms omit some queries.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -29,7 +29,7 @@ test('Druid asked directly gives several answers to some questions', async (t) =
     return text.slice(1, -1).split(/,(?=\{"(?:timestamp|version)")/)
   }
 
-  /** How many hours have another text when they are asked for alone. */
+  /** How many hours have another text when they are queried alone. */
   const alone = async (query: object, from: number, hours: number) => {
     const whole = await rowsOf(query, from, from + hours * HOUR)
     const single: string[] = []

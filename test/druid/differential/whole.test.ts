@@ -1,4 +1,4 @@
-/** All forms that cannot be cut into buckets, with whole answers kept: byte for byte what Druid says, asked for again or not. */
+/** All forms that cannot be cut into buckets, with whole answers cached: byte for byte Druid's own, repeated or not. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { usualWholeSettings } from '../../../src/engine/objects/whole-terms.ts'
@@ -18,7 +18,7 @@ const forms = [...nativeForms, ...sqlForms]
   .filter(({ bypass }) => bypass !== undefined)
   .map(({ bypass: _, ...form }): Form => form)
 
-/** The data does not change: what is kept may be kept for longer than the run takes on a slow machine. */
+/** The data does not change: cached answers stay fresh for longer than the run takes on a slow machine. */
 const aDay = { enabled: true, revalidateSeconds: 86_400 }
 const objects = {
   ...usualWholeSettings,

@@ -35,25 +35,25 @@ export const keepsEdges = ({ window }: DruidPlan): Partial<DruidPlan> => ({
   edges: undefined as never,
 })
 
-/** The other usual mistake: whole buckets are asked for where only a part was wanted. */
+/** The other usual mistake: whole buckets are fetched where only a part was wanted. */
 export const widensEdges = ({ window, grid }: DruidPlan): Partial<DruidPlan> => ({
   ...keepsEdges({ window } as DruidPlan),
   spans: [{ from: startOf(grid, window.from), to: startOf(grid, window.to) }],
 })
 
-/** One entry for questions that differ in what they ask of each row. */
+/** One entry for queries that differ in their filter. */
 export const forgetsTheFilter = ({ shape }: DruidPlan): Partial<DruidPlan> => ({
   shape: shape.replace(/"(?:filter|context|having)":.*?[}\]],/g, ''),
 })
 
 interface Forwarding {
-  /** Changes what the client gets. */
+  /** Changes the client's answer. */
   readonly answer?: (body: string) => string
-  /** What the proxy says of every answer. */
+  /** The proxy's claim about every answer. */
   readonly claim: string
 }
 
-/** Forwards everything, and says of each answer whatever it is told to. */
+/** Forwards everything, and makes the given claim about each answer. */
 export const forwarding =
   (wrong: Forwarding): StartProxy =>
   async (upstream) => {

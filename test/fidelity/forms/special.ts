@@ -1,4 +1,4 @@
-/** What must be sent on as it came, what must fail, and where only the bytes are asserted. */
+/** Queries that must be forwarded unchanged, queries that must fail, and queries where only the bytes are asserted. */
 import { bypassed, eitherWay, eligibleSince, type Form, failing, type Param, type Version } from '../form.ts'
 import { atHour } from './instants.ts'
 
@@ -60,7 +60,7 @@ const setting =
   (params: readonly Param[]): Param[] =>
     params.map((param) => (param[0] === name ? [name, value] : param))
 
-/** The start goes along, so that every walk asks for some hours before the given end. */
+/** The start goes along, so that every walk requests some hours before the given end. */
 const settingRange = (end: string) => (params: readonly Param[]) =>
   setting('start', `${atHour(18)}.5`)(setting('end', end)(setting('step', '30')(params)))
 
@@ -149,7 +149,7 @@ export const wholeRangeForms: readonly Form[] = [
   ),
 ]
 
-/** Where that never happens in this data, but nobody can tell from the text. */
+/** Where that never happens in this data, but the text alone does not show it. */
 const relabelled = eligibleSince(
   labelsCheckedPerStep,
   ...bypassed(

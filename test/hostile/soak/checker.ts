@@ -1,4 +1,4 @@
-/** Compares what a client got with what the database would have said. */
+/** Compares a client's answer with the expected answer of the database. */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { SoakRequest } from './traffic.ts'
 
@@ -10,7 +10,7 @@ export interface Received {
   readonly isCut: boolean
 }
 
-/** `wrong` says what is wrong. */
+/** `wrong` names the mistake. */
 export type Verdict =
   | { readonly kind: 'hit' | 'other' | 'stale' | 'failed' | 'cut' }
   | { readonly kind: 'wrong'; readonly why: string }
@@ -32,7 +32,7 @@ export function judge(request: SoakRequest, received: Received): Verdict {
   return { kind: outcome === 'hit' ? 'hit' : 'other' }
 }
 
-/** A forwarded response may break off where the database's did: what the client has is the beginning of the truth. */
+/** A forwarded response may be truncated where the database's was: the client has the beginning of the truth. */
 function judgeCut(request: SoakRequest, { headers, body }: Received): Verdict {
   const isPlain = headers['content-encoding'] === undefined
   const truth = request.truth().body
@@ -41,7 +41,7 @@ function judgeCut(request: SoakRequest, { headers, body }: Received): Verdict {
   return { kind: 'cut' }
 }
 
-/** Only in the form in which the API of the database tells errors. */
+/** Only in the error format of the database's API. */
 function judgeFailure({ status, headers, body }: Received): Verdict {
   if (!/^application\/json/.test(String(headers['content-type']))) return wrong(`${status} that is not JSON`)
   const error = parsed(body) as { status?: unknown; errorType?: unknown; error?: unknown } | undefined
@@ -57,7 +57,7 @@ interface Matrix {
   }
 }
 
-/** A stale answer says so in its warnings, and may end early. */
+/** A stale answer is marked in its warnings, and may end early. */
 function judgeStale(request: SoakRequest, status: number, body: Buffer): Verdict {
   const answer = parsed(body) as Matrix | undefined
   if (status !== 200 || answer === undefined) return wrong(`a stale answer with status ${status}`)

@@ -1,4 +1,4 @@
-/** The clients of the soak: they ask on several connections at once, and every response is judged. */
+/** The clients of the soak: they send requests on several connections at once, and every response is judged. */
 import { Pool } from 'undici'
 import type { Clock } from '../../../src/core/clock.ts'
 import { judge, type Received, type Verdict } from './checker.ts'

@@ -11,7 +11,7 @@ export type Fault = 'refused' | 'reset' | 'cut' | 'stalled' | 'delayed'
 
 export interface FaultRelay {
   readonly url: string
-  /** How often each fault happened. `refused` counts the times that nobody listened, not the connections that were tried. */
+  /** How often each fault happened. `refused` counts the periods without a listener, not the refused connections. */
   readonly faults: Readonly<Record<Fault, number>>
   /** Without faults until they are switched on. */
   isFaulty: boolean
@@ -27,7 +27,7 @@ export interface RelayOptions {
 /** Of so many connections, or pieces of a response, one has the fault. */
 const oneOf = { reset: 20, cut: 60, stalled: 4000, delayed: 25 }
 const maxDelayMs = 20
-/** Nobody listens for a moment, this often. */
+/** There is no listener for a moment, this often. */
 const refusals = { everyMs: 15_000, forMs: 300 }
 
 export async function startFaultRelay(options: RelayOptions): Promise<FaultRelay> {
@@ -74,7 +74,7 @@ class Relay implements FaultRelay {
     for (const socket of this.#sockets) socket.destroy()
   }
 
-  /** As a database that is started again: its connections end, and for a moment nobody listens. */
+  /** Like a database that is restarted: its connections end, and for a moment there is no listener. */
   #refuse(): void {
     this.faults.refused++
     this.#server.close()

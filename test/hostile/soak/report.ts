@@ -1,11 +1,14 @@
-/** What a soak found, as text, and which marks it missed. */
+/** The results of a soak, as text, and the missed marks. */
 import type { SoakOptions, SoakReport } from './soak.ts'
 import { storeMiB } from './soak.ts'
 
 const mib = 2 ** 20
 const mb = 1e6
 
-/** What one thread may take, and what each worker may add: docs/guide/operating.md, "How much memory" and "More than one core". */
+/**
+ * The memory of one thread, and of each further worker: docs/guide/operating.md, "How much memory" and "More than one
+ * core".
+ */
 const boundOf = ({ memoryMiB, workers }: SoakOptions): number =>
   1.3 * memoryMiB * mib + 80 * mb + (workers > 1 ? workers * (60 * mb + Math.max(8, memoryMiB / 8) * mib) : 0)
 

@@ -20,7 +20,7 @@ export interface SoakOptions {
   readonly seed: number
   readonly workers: number
   readonly memoryMiB: number
-  /** The program to run; the sources unless told. */
+  /** The program to run; the sources by default. */
   readonly main?: string
   readonly onProgress?: (done: number) => void
 }
@@ -42,7 +42,7 @@ export interface SoakReport {
 
 export interface Peak {
   rss: number
-  /** What the process itself takes. The pages of the store's file are the system's to take back. */
+  /** The memory of the process itself. The pages of the store's file can be reclaimed by the system. */
   anonymous: number
   file: number
 }
@@ -96,7 +96,7 @@ function flagsOf({ workers, memoryMiB }: SoakOptions, directory: string): string
   ]
 }
 
-/** Connections that were cut, or nobody listened to, are forgotten once requests are answered again. */
+/** Broken or refused connections are forgotten once requests are answered again. */
 async function recovered(url: string): Promise<void> {
   const probe = async () => (await fetch(`${url}/api/v1/series?match[]=recovered`)).status
   let inARow = 0

@@ -8,11 +8,11 @@ export interface SoakRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
-  /** The client leaves before it has the response. */
+  /** The client disconnects before it has the response. */
   readonly leaves: boolean
-  /** What the database would say. */
+  /** The database's answer. */
   truth(): Response
-  /** What it would say if the window ended earlier, for stale answers. */
+  /** The database's answer if the window ended earlier, for stale answers. */
   truthUntil(end: number): Response
 }
 
@@ -21,7 +21,7 @@ interface Form {
   readonly share: number
   readonly series: number
   readonly points: number
-  /** How many questions of this form there are. None is asked twice where it is infinite. */
+  /** How many queries of this form there are. None repeats where it is infinite. */
   readonly questions: number
   /** Ends now instead of two days ago. */
   readonly isLive?: boolean

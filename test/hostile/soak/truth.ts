@@ -1,7 +1,7 @@
 /**
- * The data of the soak. Every point follows from the query, the series and the time, so that the checker can compute the
- * response to any request without asking. The query says how many series there are: `soak_20_q7` has 20. A series is absent in some
- * hours, so that responses begin, end and are empty at different places.
+ * The data of the soak. Every point follows from the query, the series and the time, so that the checker can compute
+ * the response to any request itself. The query names the number of series: `soak_20_q7` has 20. A series is absent in
+ * some hours, so that responses begin, end and are empty at different places.
  */
 import { mixSeeds } from '../../../src/testing/random.ts'
 
@@ -36,7 +36,7 @@ export function responseTo(query: string, window: Window): Response {
   return response
 }
 
-/** What is forwarded as it came. */
+/** The responses that are forwarded unchanged. */
 export const metadataFor = (search: string): Response => ({
   status: 200,
   body: Buffer.from(`{"status":"success","data":[${JSON.stringify(search)}]}`),

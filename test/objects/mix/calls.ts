@@ -1,4 +1,4 @@
-/** What Grafana sends for a dashboard at an instant: the requests of its Prometheus data source. */
+/** Grafana's requests for a dashboard at an instant, from its Prometheus data source. */
 import { MINUTE, SECOND } from '../../data/dataset.ts'
 import type { Ask } from '../../proxy/client.ts'
 import type { Dashboard, Variable } from './dashboards.ts'
@@ -86,7 +86,7 @@ const minutes = ({ from, to }: Window): string =>
 
 const seconds = (ms: number): string => String(ms / 1000)
 
-/** Lists are asked for between whole minutes, so that browsers can cache them. */
+/** Lists are requested between whole minutes, so that browsers can cache them. */
 function variableCall({ of, metric, label }: Variable, window: Window): Call {
   const match = `match%5B%5D=${metric}&${minutes(window)}`
   const path = {

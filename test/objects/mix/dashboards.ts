@@ -9,7 +9,7 @@ export interface Variable {
   readonly of: 'label-values' | 'series' | 'labels' | 'metadata'
   readonly metric: string
   readonly label: string
-  /** "On time range change": also asked for on every refresh. Otherwise only on load. */
+  /** "On time range change": also requested on every refresh. Otherwise only on load. */
   readonly refreshes: boolean
 }
 
@@ -17,7 +17,7 @@ export interface Dashboard {
   readonly name: string
   readonly method: 'GET' | 'POST'
   readonly windowMs: number
-  /** Time series panels: what they ask, and how wide they are. */
+  /** Time series panels: their queries and widths. */
   readonly ranges: readonly { readonly query: string; readonly pixels: number }[]
   /** Stat and table panels. */
   readonly instants: readonly string[]

@@ -1,7 +1,8 @@
 /**
- * Replays what viewers ask through Windowpane and counts what reaches Prometheus, by Prometheus' own counters. Simulated time
- * stands still while a page loads: nothing depends on how fast the machine is, and no request is spared because it happens to arrive
- * while an equal one of another viewer is under way. In real time pages load side by side.
+ * Replays the requests of viewers through Windowpane and counts the ones that reach Prometheus, by Prometheus' own
+ * counters. Simulated time stands still while a page loads: nothing depends on how fast the machine is, and no request
+ * is saved because it happens to arrive while an equal one of another viewer is in progress. In real time pages load
+ * side by side.
  */
 import { scheduler } from 'node:timers/promises'
 import { request } from 'undici'
@@ -79,7 +80,7 @@ export async function replay(
   return counts
 }
 
-/** What has reached a Prometheus since it was started, also in the background. */
+/** The requests that have reached a Prometheus since it was started, also in the background. */
 export async function reachedSoFar(prometheus: string): Promise<Counts> {
   const counts = zeros()
   const { body } = await request(`${prometheus}/metrics`)

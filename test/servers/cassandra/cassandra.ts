@@ -34,7 +34,7 @@ export interface CassandraAddress {
 }
 
 export interface Cassandra extends CassandraAddress, Omit<ServerProcess, 'url'> {
-  /** Runs a command of nodetool and returns what it printed. */
+  /** Runs a command of nodetool and returns its output. */
   nodetool(...command: readonly string[]): Promise<string>
 }
 

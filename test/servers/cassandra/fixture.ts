@@ -1,13 +1,13 @@
 /**
  * One Cassandra for all test files: test/run.ts starts it and names it in the environment; a test file run by itself
- * starts its own. Each file works in a keyspace of its own. A test that stops or pauses the server asks for its own.
+ * starts its own. Each file works in a keyspace of its own. A test that stops or pauses the server starts its own.
  */
 import { isUnavailable, type Unavailable } from '../availability.ts'
 import { type CassandraAddress, startCassandra } from './cassandra.ts'
 
 const VARIABLE = 'WINDOWPANE_CASSANDRA_FIXTURE'
 
-/** What a shared server allows: asking, not stopping. */
+/** A shared server can be queried, not stopped. */
 export interface CassandraFixture extends CassandraAddress {
   /** Stops the server if it was started by this call; a shared one stays. */
   stop(): Promise<void>

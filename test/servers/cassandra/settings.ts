@@ -10,7 +10,7 @@ export interface Ports {
 export interface Layout {
   readonly folder: string
   readonly ports: Ports
-  /** Told to the server after the rest, such as `batch_size_fail_threshold: 5MiB`. */
+  /** Settings of the server after the rest, such as `batch_size_fail_threshold: 5MiB`. */
   readonly settings?: readonly string[]
 }
 

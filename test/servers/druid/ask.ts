@@ -19,7 +19,7 @@ export async function ask(url: string, body?: unknown): Promise<Answer> {
   return { status: answer.statusCode, headers: answer.headers, text, trailers: answer.trailers }
 }
 
-/** Returns the parsed answer. @throws on any status but 200, with what the server said. */
+/** Returns the parsed answer. @throws on any status but 200, with the server's message. */
 export async function askJson<Value>(url: string, body?: unknown): Promise<Value> {
   const { status, text } = await ask(url, body)
   if (status !== 200) throw new Error(`${url} answered ${status}: ${text}`)

@@ -20,7 +20,7 @@ import {
 export interface DruidOptions {
   /** Druid's own proxy before the broker. */
   readonly router?: boolean
-  /** Told to every role, after what they are told by default. */
+  /** Properties of every role, after the defaults. */
   readonly properties?: Properties
 }
 
@@ -102,7 +102,7 @@ const JVM_FLAGS = [
   '-XX:+UnlockDiagnosticVMOptions',
   '-XX:-BytecodeVerificationRemote',
   '-XX:+ExitOnOutOfMemoryError',
-  // A signal ends it at once: what an orderly end would save is thrown away anyway.
+  // A signal ends it at once: an orderly shutdown would only save data that is thrown away anyway.
   '-Xrs',
   '-Duser.timezone=UTC',
   '-Dfile.encoding=UTF-8',

@@ -3,7 +3,10 @@ import { eventually } from '../../wait.ts'
 import { ask, askJson, askSql } from './ask.ts'
 import type { DruidAddresses } from './druid.ts'
 
-/** `time` in epoch milliseconds; a bigint for what a double cannot hold, a list for a dimension of several values. */
+/**
+ * `time` in epoch milliseconds; a bigint for integers beyond the range of a double, a list for a dimension of several
+ * values.
+ */
 export type Row = { readonly time: number } & Readonly<Record<string, RowValue>>
 type RowValue = string | number | bigint | null | readonly string[]
 
@@ -19,7 +22,7 @@ export interface Table {
 
 export interface Ingestion extends Table {
   readonly rows: readonly Row[]
-  /** Adds segments; otherwise the rows replace what was in their days (or months, and so on). */
+  /** Adds segments; otherwise the rows replace the content of their days (or months, and so on). */
   readonly append?: boolean
 }
 
@@ -36,7 +39,7 @@ export async function ingest(druid: DruidAddresses, ingestion: Ingestion): Promi
   await eventually(allServed, (isServed) => isServed)
 }
 
-/** Returns the ids of the segments that the broker can ask for: metadata run ahead of that. */
+/** Returns the ids of the segments that the broker can query: metadata run ahead of that. */
 export async function servedSegments(druid: DruidAddresses, dataSource: string): Promise<string[]> {
   const query = `SELECT segment_id AS id FROM sys.segments WHERE datasource = '${dataSource}' AND is_available = 1 ORDER BY 1`
   const rows = await askSql<{ readonly id: string }>(druid.brokerUrl, query)

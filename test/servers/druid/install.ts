@@ -1,6 +1,6 @@
 /**
- * A Druid that this machine can start: jars by Maven, and the classes that start it, compiled once. Both lie in the
- * cache folder under names that change with what they were made from.
+ * A Druid that this machine can start: jars by Maven, and the classes that start it, compiled once. Both are in the
+ * cache folder under names that change with their sources.
  */
 import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
@@ -38,7 +38,7 @@ export async function installDruid(): Promise<Installation | Unavailable> {
 /** Returns the release of the Java on the path, such as 17. */
 async function javaVersion(): Promise<number | Unavailable> {
   try {
-    // Every Java says its version on standard error, the older ones as 1.8.
+    // Every Java prints its version on standard error, the older ones as 1.8.
     const { stderr } = await run('java', ['-version'])
     const release = Number(/version "(\d+)/.exec(stderr)?.[1])
     if (release >= LOWEST_JAVA) return release

@@ -1,7 +1,7 @@
 /**
- * What each role of a Druid for tests is told. Everything is small, on loopback, in one folder, and in a hurry: new
- * segments are served within a second or two. Druid's own caches are off: with them the same data has several texts.
- * Queries can switch on those of the broker.
+ * The properties of each role of a Druid for tests. Everything is small, on loopback, in one folder, and in a hurry:
+ * new segments are served within a second or two. Druid's own caches are off: with them the same data has several
+ * texts. Queries can switch on the caches of the broker.
  */
 import { join } from 'node:path'
 

@@ -1,13 +1,13 @@
 /**
- * DynamoDB Local for test files. test/run.ts starts one for all of them and names it in the environment; a test file run
- * by itself starts its own. Test files keep apart by table names. A test that stops the server asks for its own.
+ * DynamoDB Local for test files. test/run.ts starts one for all of them and names it in the environment; a test file
+ * run by itself starts its own. Test files keep apart by table names. A test that stops the server starts its own.
  */
 import { isUnavailable, type Unavailable } from '../availability.ts'
 import { type DynamoDbAddress, startDynamoDb } from './dynamodb.ts'
 
 const VARIABLE = 'WINDOWPANE_DYNAMODB_FIXTURE'
 
-/** What a shared server allows: asking, not stopping. */
+/** A shared server can be queried, not stopped. */
 export interface DynamoDbFixture extends DynamoDbAddress {
   /** Stops the server if it was started by this call; a shared one stays. */
   stop(): Promise<void>

@@ -44,7 +44,7 @@ const programs: Readonly<Record<RedisFlavour, () => Promise<Program | Unavailabl
 }
 
 type Start = Pick<ServerSpec, 'prepare'> & {
-  /** What comes before the options that every server gets. */
+  /** The options before the common ones. */
   readonly file?: (place: ServerLocation) => readonly string[]
   readonly options?: readonly string[] | ((place: ServerLocation) => readonly string[])
 }

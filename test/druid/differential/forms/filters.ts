@@ -1,4 +1,4 @@
-/** Filters, virtual columns and data sources: which rows of a bucket count, and what is read of them. */
+/** Filters, virtual columns and data sources: which rows of a bucket count, and which columns are read. */
 import type { Form } from '../form.ts'
 import { groupBy, native, period, sums, timeseries, topN } from '../native.ts'
 

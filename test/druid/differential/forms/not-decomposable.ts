@@ -1,4 +1,4 @@
-/** Contexts that are part of the question, what must be sent on as it came, and what must fail. */
+/** Contexts that are part of the shape, queries that must be forwarded unchanged, and queries that must fail. */
 import type { BypassReason } from '../../../../src/backends/kinds.ts'
 import type { Form } from '../form.ts'
 import { groupBy, native, period, sums, timeseries, topN } from '../native.ts'

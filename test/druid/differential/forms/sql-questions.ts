@@ -1,4 +1,6 @@
-/** SQL: aggregates, filters, orders and contexts; what must be sent on as it came, and what must fail. */
+/**
+ * SQL: aggregates, filters, orders and contexts; queries that must be forwarded unchanged, and queries that must fail.
+ */
 import type { BypassReason } from '../../../../src/backends/kinds.ts'
 import type { Form } from '../form.ts'
 import { sqlOne } from '../sql.ts'

@@ -1,4 +1,4 @@
-/** Timeseries: aggregators and post-aggregators of every kind, order, limit, and what becomes of empty buckets. */
+/** Timeseries: aggregators and post-aggregators of every kind, order, limit, and empty buckets. */
 import type { Form } from '../form.ts'
 import { native, period, sums, timeseries } from '../native.ts'
 

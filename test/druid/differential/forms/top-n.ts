@@ -1,4 +1,4 @@
-/** TopN: what it ranks by, of which dimension, and how many. */
+/** TopN: its metric, its dimension, and its threshold. */
 import type { Form } from '../form.ts'
 import { native, period, sums, topN } from '../native.ts'
 
