@@ -4,7 +4,9 @@ import { usualAdminAddress } from '../config/checks.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { fileSentence } from '../core/file-error.ts'
+import { socketPathOf } from '../core/socket-address.ts'
 import { withoutCredentials } from '../core/url.ts'
+import { fetchAdmin } from './admin-fetch.ts'
 import type { CommandIo, FlagWords, Given } from './command.ts'
 import { adminVariable, configFileName, isAddress, readConfig } from './config-file.ts'
 import { exitCode, type Failure } from './exit-codes.ts'
@@ -117,6 +119,7 @@ function urlOf(named: string | undefined, config: Config['admin'] | undefined): 
     }
   }
   const text = named ?? config?.listen ?? usualAdminAddress
+  if (socketPathOf(text) !== undefined) return text
   const url = URL.parse(text.includes('://') ? text : `http://${fromHere(text)}`)
   if (url === null || url.hostname === '' || !/^https?:$/.test(url.protocol)) {
     const sentence = `"${oneLine(withoutCredentials(text))}" is no address of an admin listener`
@@ -164,7 +167,7 @@ export async function askAdmin(
   const { method = 'GET', body, type, patienceMs } = question
   const timer = patienceMs === undefined ? undefined : io.clock.after(patienceMs, () => controller.abort())
   const headers = { ...bearer(token), ...(type !== undefined && { 'content-type': type }) }
-  const asking = fetch(`${url}${path}`, {
+  const asking = fetchAdmin(url, path, {
     ...{ method, headers, signal: controller.signal, redirect: 'error' },
     ...(body !== undefined && { body }),
   }).then(async (answer) => ({ status: answer.status, text: await answer.text() }))

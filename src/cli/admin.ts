@@ -152,10 +152,12 @@ function databaseOf(
   { loaded, kindOf }: Running,
   { name, url, backendRuntime }: ProxyServer['databases'][number],
 ) {
-  const { path = '', host } = loaded().config.backends[name]!.route
+  const { backends, tls } = loaded().config
+  const { path = '', host } = backends[name]!.route
+  const address = { url, path: path.replace(/\/$/, ''), host, isSecure: tls.cert !== undefined }
   return {
     queryPath: kinds[kindOf(name)].explain.queryPath,
     explain: backendRuntime.explain,
-    run: runThrough({ url: `${url}${path}`, host }, systemClock),
+    run: runThrough(address, systemClock),
   }
 }

@@ -5,6 +5,7 @@ import { kinds } from '../backends/kinds.ts'
 import { usualAdminAddress } from '../config/checks.ts'
 import type { DetectedKinds } from '../config/detect.ts'
 import type { Config } from '../config/schema.ts'
+import { socketPathOf } from '../core/socket-address.ts'
 import type { Mode } from '../proxy/request/settings.ts'
 import { version } from '../version.ts'
 
@@ -77,6 +78,9 @@ function clientLines(
   const { name, url } = database
   const which = databases.length > 1 ? ` of ${name}` : ''
   const address = addressOf(config, { name, url: reachable(url) })
+  if (socketPathOf(url) !== undefined) {
+    return [`Let your reverse proxy pass requests${which} to ${address}: Grafana cannot use a unix socket.`]
+  }
   return kinds[found.get(name)!.kind].clientLines({ url: address, which })
 }
 
@@ -85,12 +89,14 @@ function adminLines({ config, admin }: Arrived): string[] {
   if ('trouble' in admin) return [`There is no admin listener: ${admin.trouble}`]
   const isUsual = config.admin.listen === usualAdminAddress
   const url = reachable(admin.url)
+  if (socketPathOf(url) !== undefined) return [`Look inside: windowpane top --admin ${url}`]
   return [`Look inside: ${url}/-/ or windowpane top${isUsual ? '' : ` --admin ${url}`}`]
 }
 
 /** With the name and the path by which requests for this database are known. */
 function addressOf({ backends }: Config, { name, url }: Pick<ArrivedDatabase, 'name' | 'url'>): string {
   const { host, path = '' } = backends[name]!.route
+  if (socketPathOf(url) !== undefined) return [url, host, path].filter((part) => part).join(' ')
   return `${host === undefined ? url : url.replace(/\/\/.*(?=:\d+$)/, `//${host}`)}${path}`
 }
 

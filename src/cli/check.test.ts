@@ -58,7 +58,7 @@ test('all problems are told at once, on stderr, each with its frame', async () =
   assert.equal(out, '')
   assert.equal(
     err,
-    `--listen: expected host:port, such as 127.0.0.1:9191 or [::]:9191, got "x"
+    `--listen: expected host:port, such as 127.0.0.1:9191 or [::]:9191, or unix:/path, got "x"
 
 w.yaml:4:5: backends.main.mod: unknown key; did you mean "mode"?
   3 |     url: http://a:9090
@@ -298,11 +298,16 @@ test('errors name the flag that was typed', async () => {
   )
   const part = await run(['--backends.main={ url: "http://a", mod: on }'])
   assert.match(part.err, /^--backends\.main: backends\.main\.mod: unknown key/m)
-  const url = await run(['prometheus:9090'])
+  const url = await run(['prometheus.example.org'])
   assert.match(
     url.err,
-    /^the URL given: expected the URL of a database.* did you mean "http:\/\/prometheus:9090"/,
+    /^the URL given: expected the URL of a database.* did you mean "http:\/\/prometheus\.example\.org"/,
   )
+  for (const short of ['prometheus:9090', '127.0.0.1:9090/prometheus', '[::1]:9090']) {
+    const { code, out } = await run([short, '--print'])
+    assert.equal(code, 0)
+    assert.ok(out.includes(`http://${short}`), out)
+  }
 })
 
 test('a file that is given as a URL, or is missing, is told as a file', async () => {

@@ -22,6 +22,8 @@ export interface CommandWords {
   /** The text after the name. */
   readonly synopsis: string
   readonly examples: readonly string[]
+  /** The words that its first argument may be, for completion in a shell. */
+  readonly choices?: readonly string[]
   /** Further information. */
   readonly about?: string
   readonly flags: readonly FlagWords[]

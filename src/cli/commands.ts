@@ -2,6 +2,7 @@
 import { nearest } from '../core/suggest.ts'
 import { checkWords } from './check.ts'
 import { type Command, type CommandWords, usageOf } from './command.ts'
+import { completionOf } from './completion.ts'
 import { demoWords } from './demo.ts'
 import { doctor } from './doctor.ts'
 import { explain } from './explain.ts'
@@ -9,42 +10,55 @@ import { init } from './init.ts'
 import { limits } from './limits.ts'
 import { mode } from './mode.ts'
 import { purge } from './purge.ts'
+import { reload } from './reload-command.ts'
 import { serveWords } from './serve.ts'
 import { shadow } from './shadow.ts'
+import { status } from './status.ts'
 import { store } from './store.ts'
 import { tail } from './tail.ts'
 import { oneLine } from './text.ts'
 import { top } from './top.ts'
 import { ttl } from './ttl.ts'
+import { version } from './version.ts'
+
+const completion = completionOf(() => allWords)
 
 /** Commands that only query a proxy; serve, check and demo are run separately. */
+const answering: readonly Command[] = [
+  ...[init, reload, status, doctor, explain, top, tail, ttl, purge, shadow],
+  ...[mode, limits, store, completion, version],
+]
+
 export const commands: ReadonlyMap<string, Command> = new Map(
-  [init, doctor, explain, top, tail, ttl, purge, shadow, mode, limits, store].map((command) => [
-    command.words.name,
-    command,
-  ]),
+  answering.map((command) => [command.words.name, command]),
 )
 
-/** The commands in the help and on the reference page. */
-export const allWords: readonly CommandWords[] = [
-  serveWords,
-  init.words,
-  checkWords,
-  ...[doctor, explain, top, tail, ttl, purge, shadow, mode, limits, store].map(({ words }) => words),
-  demoWords,
+const wordsOf = (name: string): CommandWords => commands.get(name)!.words
+
+/** The commands of the main help, one line each. */
+const listed: readonly CommandWords[] = [
+  ...[serveWords, demoWords, wordsOf('init'), checkWords],
+  ...['reload', 'status', 'doctor', 'explain', 'top', 'tail', 'ttl', 'purge', 'shadow'].map(wordsOf),
 ]
+
+/** Needed less often: the main help names them only. */
+const more: readonly CommandWords[] = ['mode', 'limits', 'store', 'completion', 'version'].map(wordsOf)
+
+/** What the reference page and completion list. */
+export const allWords: readonly CommandWords[] = [...listed, ...more]
 
 /** Fits a terminal of 80 by 24. */
 export const mainHelp = `Usage: windowpane <url of the database> | <command> [options]
 
-  windowpane http://prometheus:9090      start; it says what to do in Grafana
+  windowpane http://prometheus:9090      start; then change the URL in Grafana
+  windowpane demo                        try it with a simulated database
   windowpane explain 'rate(errors[5m])'  what happens to a query, and why
-  windowpane demo                        see it work, with invented data
 
-${allWords.map(({ name, summary }) => `  ${name.padEnd(9)}${summary}`).join('\n')}
-  help     windowpane help <command>: its flags, variables and keys
+${listed.map(({ name, summary }) => `  ${name.padEnd(9)}${summary}`).join('\n')}
 
-Commands that answer have --json. No colour without a terminal or with NO_COLOR.
+More: ${more.map(({ name }) => name).join(', ')}, help <command>.
+Without arguments, windowpane.yaml of the current folder is used if it exists.
+Most commands have --json. No colour without a terminal or with NO_COLOR.
 Exit codes: docs/reference/command-line.md. --version, --help.
 `
 

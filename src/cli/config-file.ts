@@ -1,4 +1,5 @@
 /** Reading the configuration of a command: file, environment, flags and the URL on the command line. */
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { SplitArguments } from '../config/flags.ts'
 import { type LoadedConfig, type LoadOptions, loadConfig, type RefusedConfig } from '../config/load.ts'
@@ -12,11 +13,18 @@ export interface Io {
   err(text: string): void
   /** Instead of the disk. */
   readonly readFile?: (path: string) => Promise<Uint8Array>
+  readonly hasFile?: (path: string) => boolean
 }
 
-/** The file that `--config` or the environment names. */
-export function configFileName({ own }: SplitArguments, io: Io): string | undefined {
-  return own.get('config') || io.env['WINDOWPANE_CONFIG'] || undefined
+/** Used where neither a file nor a URL is named. */
+export const usualConfigFile = 'windowpane.yaml'
+
+/** The file that `--config` or the environment names; else the usual one of the current folder, where no URL is given. */
+export function configFileName({ own, positionals }: SplitArguments, io: Io): string | undefined {
+  const named = own.get('config') || io.env['WINDOWPANE_CONFIG']
+  if (named) return named
+  const hasFile = io.hasFile ?? existsSync
+  return positionals.length === 0 && hasFile(usualConfigFile) ? usualConfigFile : undefined
 }
 
 /**

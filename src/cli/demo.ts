@@ -7,7 +7,7 @@ import { type CommandWords, misuse, usageOf } from './command.ts'
 
 export const demoWords = {
   name: 'demo',
-  summary: 'see it work, with an invented database; needs nothing',
+  summary: 'try it: simulated database and dashboards, nothing to install',
   synopsis: '[options]',
   examples: ['windowpane demo', 'windowpane demo --seconds 60', 'windowpane demo --json --seconds 10'],
   about: `Starts a database of invented metrics, dashboards that look at it, and Windowpane

@@ -17,7 +17,7 @@ import { type Colour, painter, withoutControls } from './text.ts'
 
 const words = {
   name: 'doctor',
-  summary: 'look for what is wrong or could be better, with remedies',
+  summary: 'find problems of configuration, databases and proxy, with remedies',
   synopsis: '[url] [--config FILE] [options]',
   examples: [
     'windowpane doctor --config windowpane.yaml',

@@ -21,7 +21,7 @@ import { oneLine, withoutControls } from './text.ts'
 
 const words = {
   name: 'explain',
-  summary: 'what would be done with a query, and why',
+  summary: 'show what the cache would do with a query, and why',
   synopsis: '<query, file or -> | --data BODY [options]',
   examples: [
     "windowpane explain 'sum(rate(http_requests_total[5m]))'",

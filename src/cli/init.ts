@@ -14,7 +14,7 @@ const usualUrl = 'http://prometheus:9090'
 
 const words = {
   name: 'init',
-  summary: 'write a commented configuration to start from',
+  summary: 'write a commented configuration file',
   synopsis: '[file] [url of the database] [--force]',
   examples: [
     'windowpane init',

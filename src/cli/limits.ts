@@ -14,6 +14,7 @@ const words = {
   name: 'limits',
   summary: 'limits of clients: what is left, what was used; set or declare them',
   synopsis: 'get|set|delete|list|plan|apply|diff|usage|audit [flags]',
+  choices: ['get', 'set', 'delete', 'list', 'plan', 'apply', 'diff', 'usage', 'audit'],
   examples: [
     'windowpane limits get --entity team-a --json',
     'windowpane limits set --entity team-a -l requests:100/min:200 -l cost:5000',

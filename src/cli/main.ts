@@ -5,7 +5,8 @@ import { commands, helpOf, mainHelp, unknownCommand } from './commands.ts'
 import { demo } from './demo.ts'
 import { exitCode } from './exit-codes.ts'
 import { processIo as io } from './process-io.ts'
-import { serve } from './serve.ts'
+import { isConfigured, serve } from './serve.ts'
+import { versionLine } from './version.ts'
 
 const argv = process.argv.slice(2)
 const [name = '', ...rest] = argv
@@ -18,9 +19,16 @@ function run(): Promise<number | undefined> | number {
   if (name === 'demo') return demo(rest)
   if (name === 'help') return help(rest)
   if (name === '--help' || name === '-h') return help([])
+  if (name === '--version' || name === '-v') return print(versionLine)
+  if (argv.length === 0 && !isConfigured(io)) return help([])
   if (name === 'serve') return startProxy(rest)
   // Whatever is a flag or has something of a URL is meant for the proxy.
   return /^[^-][^:/.]*$/.test(name) ? unknown(name) : startProxy(argv)
+}
+
+function print(text: string): number {
+  io.out(text)
+  return exitCode.ok
 }
 
 /** The output need not be read: the proxy continues. */
@@ -33,8 +41,7 @@ function startProxy(given: readonly string[]): Promise<number | undefined> {
 function help([topic]: readonly string[]): number {
   const text = topic === undefined || topic === 'help' ? mainHelp : helpOf(topic)
   if (text === undefined) return unknown(topic!)
-  io.out(text)
-  return exitCode.ok
+  return print(text)
 }
 
 function unknown(given: string): number {

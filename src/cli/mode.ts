@@ -8,7 +8,7 @@ import { oneLine } from './text.ts'
 
 const words = {
   name: 'mode',
-  summary: 'switch a database between off, shadow and on',
+  summary: 'switch a backend between off, shadow and on',
   synopsis: '<backend> off|shadow|on [options]',
   examples: ['windowpane mode main shadow', 'windowpane mode main on'],
   about: `off passes requests on; shadow answers from the database and compares with the

@@ -9,7 +9,7 @@ import { counted, oneLine, shorten, tableLines } from './text.ts'
 
 const words = {
   name: 'purge',
-  summary: 'forget stored buckets, by backend, shape, metric and time',
+  summary: 'delete cached buckets by backend, shape, metric and time',
   synopsis: '[selection] [--yes]',
   examples: [
     'windowpane purge --source http_requests_total --from -2h --dry-run',

@@ -8,10 +8,11 @@ import { WindowpaneError } from '../core/errors.ts'
 import { Log, type LogFormat } from '../telemetry/log.ts'
 import { version } from '../version.ts'
 import { type CommandIo, type CommandWords, type FlagWords, usageOf } from './command.ts'
-import { configFileName, type Io, readConfig } from './config-file.ts'
+import { configFileName, type Io, readConfig, usualConfigFile } from './config-file.ts'
 import { exitCode } from './exit-codes.ts'
 import { logFormatOf } from './log-format.ts'
 import { problemsIn } from './reload.ts'
+import { versionLine } from './version.ts'
 
 const ownFlags = { config: 'value', help: 'switch', version: 'switch' } as const
 
@@ -19,8 +20,8 @@ const isolated = 'separate: credentials, cookies and tenants do not share answer
 
 export const serveWords = {
   name: 'serve',
-  summary: 'start the proxy; `serve` itself may be left out',
-  synopsis: '<url of the database> | --config FILE [options]',
+  summary: 'start the proxy; the word `serve` is optional',
+  synopsis: '[<url of the database> | --config FILE] [options]',
   examples: [
     'windowpane http://prometheus:9090',
     'windowpane http://druid-router:8888',
@@ -28,16 +29,21 @@ export const serveWords = {
     'windowpane --config windowpane.yaml',
   ],
   flags: [
-    { name: 'config', value: 'FILE', about: 'backends, policies, rules: YAML', env: 'WINDOWPANE_CONFIG' },
+    {
+      name: 'config',
+      value: 'FILE',
+      about: 'backends, policies, rules: YAML; default windowpane.yaml of this folder, if no URL is given',
+      env: 'WINDOWPANE_CONFIG',
+    },
     keyFlag('listen', 'HOST:PORT', 'address to listen on; default 127.0.0.1:9191'),
     keyFlag('staleness', 'SHARE', 'learn TTLs: of the buckets shown, 1% may be out of date; off by default'),
-    keyFlag('ttl-floor', 'TIME', 'how long the newest buckets are believed; default 5s'),
-    keyFlag('ttl-doubling', 'TIME', 'age after which that doubles, again and again; default 1m'),
-    keyFlag('ttl-cap', 'TIME', 'the longest that any bucket is believed; default 1h'),
-    keyFlag('max-stale', 'TIME', 'how long beyond that during an outage; default 15m'),
-    keyFlag('memory', 'SIZE', 'panes and answers kept in memory; default 512MiB'),
+    keyFlag('ttl-floor', 'TIME', 'TTL of the newest buckets; default 5s'),
+    keyFlag('ttl-doubling', 'TIME', 'the TTL doubles with every such step of age; default 1m'),
+    keyFlag('ttl-cap', 'TIME', 'the longest TTL of any bucket; default 1h'),
+    keyFlag('max-stale', 'TIME', 'how long expired buckets are served in an outage; default 15m'),
+    keyFlag('memory', 'SIZE', 'memory for cached data and responses; default 512MiB'),
     keyFlag('identity', 'MODE', `${isolated}; shared: everybody may see everything; default separate`),
-    { name: 'version', about: 'which version this is' },
+    { name: 'version', about: 'print the version' },
   ],
   takesKeys: true,
   exits: [exitCode.failed],
@@ -54,11 +60,12 @@ function keyFlag(name: string, value: string, about: string): FlagWords {
 export async function serve(argv: readonly string[], io: CommandIo): Promise<number | undefined> {
   const split = splitArguments(argv, ownFlags)
   if (split.own.has('help')) return say(io, usageOf(serveWords))
-  if (split.own.has('version')) return say(io, `windowpane ${version}\n`)
+  if (split.own.has('version')) return say(io, versionLine)
   if (split.positionals.length > 1) return misuse(io, 'expected one URL only')
-  if (isNothingGiven(split, io)) {
+  if (!namesDatabase(split, io)) {
     const example = 'such as http://prometheus:9090 or http://druid-router:8888'
-    return misuse(io, `the URL of the database is missing, ${example}`)
+    const file = `and there is no ${usualConfigFile} here`
+    return misuse(io, `the URL of the database is missing, ${example}, ${file}`)
   }
   const loaded = await readConfig(split, io)
   if ('problems' in loaded) return refuse(loaded, io)
@@ -105,10 +112,14 @@ const startLog = (format: LogFormat, { clock, err }: CommandIo): Log =>
     },
   })
 
-function isNothingGiven(split: SplitArguments, io: Io): boolean {
-  if (split.positionals.length > 0 || configFileName(split, io) !== undefined) return false
+/** Whether a proxy without arguments knows its databases: from ./windowpane.yaml or the environment. */
+export const isConfigured = (io: Io): boolean =>
+  namesDatabase({ own: new Map(), flags: [], positionals: [] }, io)
+
+function namesDatabase(split: SplitArguments, io: Io): boolean {
+  if (split.positionals.length > 0 || configFileName(split, io) !== undefined) return true
   const isBackend = (name: string) => /^(WINDOWPANE_BACKENDS(_|$)|backends(\.[^.]+\.url|$))/.test(name)
-  return ![...Object.keys(io.env), ...split.flags.map((flag) => flag.name)].some(isBackend)
+  return [...Object.keys(io.env), ...split.flags.map((flag) => flag.name)].some(isBackend)
 }
 
 function say(io: Io, text: string): number {

@@ -13,8 +13,9 @@ import { oneLine, withoutControls } from './text.ts'
 
 const words = {
   name: 'shadow',
-  summary: 'is it safe to switch on: cached answers against direct ones',
+  summary: 'compare cached and direct responses before you switch on',
   synopsis: 'report | show <id> [options]',
+  choices: ['report', 'show'],
   examples: [
     'windowpane shadow report',
     'windowpane shadow report --backend main --json',

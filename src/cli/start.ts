@@ -5,6 +5,7 @@ import type { Config } from '../config/schema.ts'
 import { databasesOf, settingsOf } from '../config/settings.ts'
 import { openTraces, type Traces } from '../config/traces.ts'
 import { systemClock } from '../core/clock.ts'
+import { socketPathOf } from '../core/socket-address.ts'
 import { noLeases } from '../engine/cell-claims.ts'
 import type { Admin } from '../proxy/admin/admin.ts'
 import { type DatabaseState, type ProxyServer, startServer } from '../proxy/assembly/server.ts'
@@ -98,7 +99,9 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Comman
   })
   const running = { server, telemetry, loaded: () => loaded, reloads, configuration, kindOf, fleet }
   const admin = await openAdmin(running)
-  node.admin = admin !== undefined && 'url' in admin ? admin.url : undefined
+  // A unix socket means nothing to other nodes.
+  node.admin =
+    admin !== undefined && 'url' in admin && socketPathOf(admin.url) === undefined ? admin.url : undefined
   void fleet.start()
   endInOrder({ server, admin: admin && 'close' in admin ? admin : undefined, traces, life })
   process.on('SIGHUP', () => void reloads.run())
@@ -123,7 +126,7 @@ function announce(arrived: Arrived, { life, io, workers }: Announcing): void {
   const { databases, admin } = arrived
   const common = {
     ...{ databases: databases.length, workers },
-    ...(admin !== undefined && 'url' in admin && { admin: `${admin.url}/-/` }),
+    ...(admin !== undefined && 'url' in admin && { admin: pagesAt(admin.url) }),
   }
   for (const database of databases) {
     const { address: url, target, state } = placeOf(arrived, database)
@@ -131,6 +134,8 @@ function announce(arrived: Arrived, { life, io, workers }: Announcing): void {
   }
   for (const line of arrivalLines(arrived)) io.out(`${line}\n`)
 }
+
+const pagesAt = (url: string): string => (socketPathOf(url) === undefined ? `${url}/-/` : url)
 
 interface Watched {
   readonly config: () => Config

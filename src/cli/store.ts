@@ -12,6 +12,7 @@ const words = {
   name: 'store',
   summary: 'create the tables of a shared store, or check it',
   synopsis: 'init|check --url URL [options]',
+  choices: ['init', 'check'],
   examples: [
     'windowpane store check --url redis://cache:6379/0',
     'windowpane store init --url cassandra://cassandra:9042/windowpane?dc=dc1',

@@ -1,5 +1,6 @@
 /** `windowpane tail`: decisions as they are made, one line each, until it is stopped. */
 import { type AdminAddress, adminFlags, bearer, findAdmin, refusalOf, unreachable } from './admin-client.ts'
+import { fetchAdmin } from './admin-fetch.ts'
 import { type Command, type CommandIo, complain, type Given, misuse } from './command.ts'
 import { readEvents } from './events.ts'
 import { exitCode, type Failure } from './exit-codes.ts'
@@ -8,7 +9,7 @@ import { oneLine } from './text.ts'
 
 const words = {
   name: 'tail',
-  summary: 'decisions as they are made, with what was cached of each window',
+  summary: 'follow requests live, with the cached part of each window',
   synopsis: '[--outcome X] [--reason X] [options]',
   examples: [
     'windowpane tail',
@@ -97,7 +98,7 @@ class Follower {
       ...(this.#lastId !== '' && { 'last-event-id': this.#lastId }),
     }
     try {
-      const answer = await fetch(`${url}${this.#path}`, {
+      const answer = await fetchAdmin(url, this.#path, {
         headers,
         signal: this.#stop.signal,
         redirect: 'error',

@@ -9,7 +9,7 @@ import { type Order, orders, type TopPicture, type TopShape, type TopStatus, top
 
 const words = {
   name: 'top',
-  summary: 'what is asked most, what it saves, what reaches the database',
+  summary: 'most requested queries, what they save, what reaches the database',
   synopsis: '[--by ORDER] [--once] [options]',
   examples: ['windowpane top', 'windowpane top --by asked', 'windowpane top --by seconds --once --json'],
   about: `Where several nodes share a store, all of them are shown as one: of each node but the

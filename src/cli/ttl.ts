@@ -14,6 +14,7 @@ const words = {
   name: 'ttl',
   summary: 'TTLs by age, what they are based on, and the measured staleness',
   synopsis: '[--svg FILE] [options] | learn [--from FILE] [options]',
+  choices: ['learn'],
   examples: [
     'windowpane ttl',
     "windowpane ttl --backend main --shape 'sum(rate(errors[5m]))' --svg ttl.svg",

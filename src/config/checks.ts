@@ -1,4 +1,5 @@
 /** Rules that concern several keys. Each check reports the key at fault, as a sentence. */
+import { socketPathOf } from '../core/socket-address.ts'
 import { kindOfStore } from '../stores/kinds.ts'
 import type { Check, Report } from './definition.ts'
 import { quotasFit } from './quotas-section.ts'
@@ -96,8 +97,9 @@ const hostOf = (address: string): string => address.replace(/:\d+$/, '').replace
 export const usualAdminAddress = '127.0.0.1:9192'
 
 const isFree = (address: string): boolean => address.endsWith(':0')
+/** Whether only this machine can connect to it. */
 export const isLoopback = (address: string): boolean =>
-  /^(localhost|127(\.\d+){3}|::1)$/.test(hostOf(address))
+  socketPathOf(address) !== undefined || /^(localhost|127(\.\d+){3}|::1)$/.test(hostOf(address))
 
 /** Two backends behind one address are distinguished by host and path. */
 function routesDiffer({ listen, backends }: Config, report: Report): void {

@@ -72,12 +72,18 @@ const addressPattern =
 export const address: Scalar<string, ''> = {
   ...textual({
     label: 'host:port',
-    expected: 'host:port, such as 127.0.0.1:9191 or [::]:9191',
-    pattern: addressPattern,
+    expected:
+      'host:port, such as 127.0.0.1:9191 or [::]:9191, or unix:/path',
+    pattern: `${addressPattern}|^unix:/[^\\0]*[^/\\0]$`,
   }),
   guess: (value) =>
     typeof value === 'number' && value > 0 && value < 65_536 ? `127.0.0.1:${value}` : undefined,
 }
+
+const hostAndPort = '(?:[A-Za-z0-9][A-Za-z0-9._-]*|\\[[0-9a-fA-F:.]+\\]):[0-9]{1,5}'
+/** `localhost:9090`: a host with a port is taken as http. */
+const withoutScheme = new RegExp(`^${hostAndPort}(?:/|$)`)
+const wholeUrl = /^https?:\/\/[^/?#\s]+(?:\/[^?#\s]*)?$/
 
 const userInfo = /^[^/?#]*\/\/[^/?#]*@/
 
@@ -85,12 +91,13 @@ export const url: Scalar<string, ''> = {
   ...textual({
     label: 'URL',
     expected: 'the URL of a database, such as http://prometheus:9090',
-    pattern: '^https?://[^/?#\\s]+(?:/[^?#\\s]*)?$',
+    pattern: `^(?:https?://[^/?#\\s]+|${hostAndPort})(?:/[^?#\\s]*)?$`,
   }),
-  parse: (value) =>
-    typeof value === 'string' && /^https?:\/\/[^/?#\s]+(?:\/[^?#\s]*)?$/.test(value) && URL.canParse(value)
-      ? value
-      : undefined,
+  parse: (value) => {
+    if (typeof value !== 'string') return undefined
+    const whole = withoutScheme.test(value) ? `http://${value}` : value
+    return wholeUrl.test(whole) && URL.canParse(whole) ? whole : undefined
+  },
   show: (value) => (userInfo.test(value) ? withoutCredentials(value) : value),
   guess(value) {
     if (typeof value !== 'string') return undefined
@@ -113,7 +120,10 @@ export const collectorUrl: Scalar<string, ''> = {
   ...url,
   expected: 'the URL of an OpenTelemetry collector, such as http://collector:4318',
   json: { type: 'string', pattern: collectorPattern },
-  parse: (value) => (userInfo.test(String(value)) ? { refused: collectorCredentials } : url.parse(value)),
+  parse: (value) => {
+    if (userInfo.test(String(value))) return { refused: collectorCredentials }
+    return withoutScheme.test(String(value)) ? undefined : url.parse(value)
+  },
   credentials: (value) => (userInfo.test(String(value)) ? collectorCredentials : undefined),
 }
 

@@ -5,6 +5,7 @@ import type { LoadOptions } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { Budget } from '../core/budget.ts'
 import { systemClock as clock } from '../core/clock.ts'
+import { socketPathOf } from '../core/socket-address.ts'
 import type { ProxyServerOptions } from '../proxy/assembly/options.ts'
 import { openListener } from '../proxy/front/listener.ts'
 import { memoryStore } from '../stores/memory/index.ts'
@@ -43,6 +44,10 @@ export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWo
     return undefined
   }
   await findTaken(config)
+  for (const address of addressesOf(config)) {
+    if (socketPathOf(address) !== undefined)
+      telemetry.log.line('warn', 'one worker serves this unix socket: workers cannot share one', { address })
+  }
   const { limits, runtime } = config
   const meter = meterCells(workers + 1)
   const budget = new Budget(paneBytesOf(limits), { meter: new SharedMeter({ cells: meter, own: 0 }) })
@@ -80,6 +85,9 @@ export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWo
     },
   }
 }
+
+const addressesOf = ({ listen, backends }: Config): ReadonlySet<string> =>
+  new Set(Object.values(backends).map((backend) => backend.listen ?? listen))
 
 /** Linux and most BSDs can; elsewhere the system refuses. */
 function canShareAddresses(): Promise<boolean> {

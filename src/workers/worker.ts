@@ -102,6 +102,7 @@ class ServingThread {
       ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
       parts: {
         ...{ storage, via, known, reusePort: true, budget: this.#budget, threads: workers },
+        opensSockets: this.#init.place === 1,
         shadowLog: new RelayedShadowLog({ clock, budget: this.#budget }, (found) => this.#send(found)),
         hooks: {
           onFlavour: (backend, flavour) => this.#send({ kind: 'flavour', backend, flavour }),

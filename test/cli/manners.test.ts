@@ -17,12 +17,14 @@ function assertFits(text: string, rows = Number.POSITIVE_INFINITY): void {
   for (const line of lines) assert.ok(line.length <= 80, `${line.length} columns: ${line}`)
 }
 
-test('the main help fits a terminal of 80 by 24 and names every command', async (t) => {
-  for (const argv of [['--help'], ['-h'], ['help']]) {
-    const { code, out, err } = await runToEnd(t, argv)
+test('the main help fits a terminal of 80 by 24, names every command, and is shown without arguments', async (t) => {
+  const cwd = await folder(t)
+  for (const argv of [['--help'], ['-h'], ['help'], []]) {
+    const { code, out, err } = await runToEnd(t, argv, { cwd })
     assert.deepEqual([code, err], [0, ''])
     assertFits(out, 24)
-    for (const { name } of allWords) assert.match(out, new RegExp(`^ {2}${name} `, 'm'))
+    for (const { name } of allWords) assert.match(out, new RegExp(`^(?: {2}|More: .*)\\b${name}\\b`, 'm'))
+    assert.match(out, /windowpane demo /)
     assert.ok(!out.includes(escapeCode))
   }
 })

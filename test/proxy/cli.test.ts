@@ -94,14 +94,14 @@ test('a database that cannot be reached is no reason not to start', async (t) =>
 })
 
 test('without a URL it explains itself and ends with 2', async (t) => {
-  const running = windowpane(t)
+  const running = windowpane(t, '--memory', '1GiB')
   assert.equal(await running.exit, 2)
   assert.equal(running.out(), '')
   assert.match(running.err(), /^windowpane: the URL of the database is missing[\s\S]*Usage: windowpane/)
 })
 
 test('all bad values are told at once', async (t) => {
-  const running = windowpane(t, 'prometheus:9090', '--memory', 'lots', '--ttl-cap', 'never')
+  const running = windowpane(t, 'prometheus.example', '--memory', 'lots', '--ttl-cap', 'never')
   assert.equal(await running.exit, 2)
   const lines = running.err().trimEnd().split('\n')
   assert.deepEqual(

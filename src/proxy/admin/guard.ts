@@ -3,9 +3,10 @@
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { socketPathOf } from '../../core/socket-address.ts'
 
 export interface GuardOptions {
-  /** host:port as configured. */
+  /** host:port or unix:/path, as configured. */
   readonly listen: string
   /** Further names by which it is called; those of loopback are always known. */
   readonly names: readonly string[]
@@ -21,18 +22,20 @@ export interface Rejection {
 export class Guard {
   readonly #options: GuardOptions
   readonly #names: ReadonlySet<string>
+  readonly #isSocket: boolean
   readonly #isLoopback: boolean
 
   constructor(options: GuardOptions) {
     this.#options = options
     const own = hostOf(options.listen)
     this.#names = new Set([own, ...options.names].map((name) => name.toLowerCase()))
+    this.#isSocket = socketPathOf(options.listen) !== undefined
     this.#isLoopback = isLoopback(own)
   }
 
   /** Whether only this machine can reach it. */
   get isLocal(): boolean {
-    return this.#isLoopback
+    return this.#isSocket || this.#isLoopback
   }
 
   /** Of every request: by which name, and from where, it comes. */

@@ -58,7 +58,11 @@ export function pagesOf(options: AdminOptions, live: LiveRequests): ReadonlyMap<
         answer: ({ parameters }) => status(options, parameters),
       },
     ],
-    ['/-/metrics', { methods: get, about: 'metrics for Prometheus', answer: () => metrics(options) }],
+    ['/metrics', { methods: get, about: 'metrics for Prometheus', answer: () => metrics(options) }],
+    [
+      '/-/metrics',
+      { methods: get, about: 'the same, below the path of the other pages', answer: () => metrics(options) },
+    ],
     [
       '/-/config',
       {

@@ -3,6 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
+import { socketPathOf } from '../../core/socket-address.ts'
 import { endToEnd } from '../../engine/http/headers.ts'
 
 export interface Phase {
@@ -22,28 +23,30 @@ export interface RunReport {
 
 /** The address of one database on a data listener. */
 export interface DataAddress {
-  /** It may have a path, which is put before that of every request. */
   readonly url: string
+  /** Put before that of every request. */
+  readonly path?: string
+  readonly isSecure?: boolean
   /** The name under which the database is reached there, where it has one. */
   readonly host?: string | undefined
 }
 
 export function runThrough(address: DataAddress, clock: Clock): (wire: WireRequest) => Promise<RunReport> {
-  const base = new URL(address.url)
-  const prefix = base.pathname.replace(/\/$/, '')
-  const send = base.protocol === 'https:' ? httpsRequest : httpRequest
+  const place = placeOf(address)
+  const { path: prefix = '' } = address
+  const send = address.isSecure ? httpsRequest : httpRequest
   return (wire) =>
     new Promise((resolve, reject) => {
       const began = clock.elapsed()
       const path = `${prefix}${wire.path}${wire.search === '' ? '' : `?${wire.search}`}`
       const headers = [
         'host',
-        address.host ?? base.host,
+        address.host ?? place.name,
         'content-length',
         String(wire.body.length),
         ...own(wire),
       ]
-      const target = { host: base.hostname.replace(/^\[|\]$/g, ''), port: base.port, path, agent: false }
+      const target = { ...place.target, path, agent: false }
       const request = send({ ...target, ...ownCertificate, method: wire.method, headers })
       request.on('error', reject)
       request.on('response', (response) => {
@@ -56,6 +59,13 @@ export function runThrough(address: DataAddress, clock: Clock): (wire: WireReque
       })
       request.end(wire.body)
     })
+}
+
+function placeOf({ url }: DataAddress) {
+  const socketPath = socketPathOf(url)
+  if (socketPath !== undefined) return { name: 'localhost', target: { socketPath } }
+  const { host, hostname, port } = new URL(url)
+  return { name: host, target: { host: hostname.replace(/^\[|\]$/g, ''), port } }
 }
 
 /** It is this process that listens there; its certificate has the names that clients use, hardly an address. */

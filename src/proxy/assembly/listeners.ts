@@ -1,6 +1,7 @@
 /** The listeners of a server: one per address, each with the databases that are to be reached there. */
 import type { CutReason } from '../../core/decision.ts'
 import { allOn } from '../../core/runtime.ts'
+import { socketPathOf } from '../../core/socket-address.ts'
 import type { Arrivals } from '../front/arrivals.ts'
 import { type Listener, openListener } from '../front/listener.ts'
 import { answererOf } from '../request/dispatch.ts'
@@ -24,6 +25,10 @@ export async function openListeners(
   const onCut = (reason: CutReason) => telemetry?.metrics.observeCut(reason)
   const byClaim = databases.toSorted((a, b) => narrowness(b.route) - narrowness(a.route))
   for (const [address, group] of Map.groupBy(byClaim, (database) => database.listen ?? listen)) {
+    if (parts?.opensSockets === false && socketPathOf(address) !== undefined) {
+      listeners.set(address, { url: address, close: async () => {} })
+      continue
+    }
     const secure = tls && { tls, onCertificate }
     const reusePort = parts?.reusePort === true
     const { name, listen: own } = group[0]!

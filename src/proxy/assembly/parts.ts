@@ -28,6 +28,8 @@ export interface ServerParts {
   readonly known?: ReadonlyMap<string, KnownDatabase>
   /** Others listen on the same addresses. */
   readonly reusePort?: boolean
+  /** False: another thread opens the unix sockets, which threads cannot share. */
+  readonly opensSockets?: boolean
   /** Opens the listeners, by configured address, instead of the server itself. */
   readonly openListeners?: (inside: Inside) => Promise<ReadonlyMap<string, Listener>>
   /** The figures of a database, where others serve its requests too. */

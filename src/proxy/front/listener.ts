@@ -6,6 +6,7 @@ import type { Clock, Timer } from '../../core/clock.ts'
 import type { CutReason } from '../../core/decision.ts'
 import { WindowpaneError } from '../../core/errors.ts'
 import { allOn, type RuntimeSwitches, replaceHttpReader } from '../../core/runtime.ts'
+import { socketPathOf } from '../../core/socket-address.ts'
 import type { Limits } from '../limits.ts'
 import { AddressCounts } from './addresses.ts'
 import { Arrivals } from './arrivals.ts'
@@ -16,15 +17,17 @@ import { HeadTurns } from './head-turns.ts'
 import { type ListenerTlsState, type SecureListener, secureListener } from './listener-tls.ts'
 import { writeRefusal } from './refusal.ts'
 import { Shortcut, type ShortcutOptions } from './shortcut.ts'
+import { openSocket } from './unix-socket.ts'
 
 export interface Listener {
+  /** `http://host:port`, `https://…` or `unix:/path`. */
   readonly url: string
   /** Refuses new connections, lets requests under way finish within the drain limit, then cuts them off. */
   close(): Promise<void>
 }
 
 export interface ListenerOptions {
-  /** host:port; port 0 takes a free one. */
+  /** host:port, where port 0 takes a free one, or unix:/path. */
   readonly address: string
   /** The flag that chooses the address, for messages; `--listen` where it is not given. */
   readonly flag?: string
@@ -104,15 +107,16 @@ export async function openListener(
     continueInTurn(response)
     onRequest(request, response)
   })
-  const address = await listen(server, options).catch((error) => {
+  const { url, release } = await listen(server, options).catch((error) => {
     secure?.stop()
     throw error
   })
   return {
-    url: `${secure === undefined ? 'http' : 'https'}://${address}`,
-    close() {
+    url,
+    async close() {
       secure?.stop()
-      return drain(
+      await release()
+      await drain(
         server,
         connections,
         clock.after(limits.drainMs, () => {
@@ -172,8 +176,9 @@ function socketsOf(
 ): ReadonlySet<Socket> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
-    const address = socket.remoteAddress ?? ''
-    if (!addresses.enter(address)) {
+    // Clients of a unix socket have none: usually it is one reverse proxy, with the connections of many.
+    const address = socket.remoteAddress
+    if (address !== undefined && !addresses.enter(address)) {
       onCut?.('connections_per_address')
       if (!('setSecureContext' in server)) writeRefusal(socket, 'connections_per_address')
       socket.destroy()
@@ -182,7 +187,7 @@ function socketsOf(
     sockets.add(socket)
     socket.once('close', () => {
       sockets.delete(socket)
-      addresses.leave(address)
+      if (address !== undefined) addresses.leave(address)
     })
   })
   return sockets
@@ -190,33 +195,63 @@ function socketsOf(
 
 type AnyServer = Server | SecureListener['server']
 
-async function listen(
+interface Bound {
+  readonly url: string
+  /** Removes what closing the server leaves behind. */
+  release(): Promise<void>
+}
+
+function listen(server: AnyServer, options: ListenerOptions): Promise<Bound> {
+  const path = socketPathOf(options.address)
+  return path === undefined ? listenOnPort(server, options) : listenOnSocket(server, path, options)
+}
+
+async function listenOnSocket(
   server: AnyServer,
-  { address, flag = '--listen', reusePort = false }: ListenerOptions,
-): Promise<string> {
+  path: string,
+  { address, flag }: ListenerOptions,
+): Promise<Bound> {
+  try {
+    return { url: address, release: await openSocket(server, path) }
+  } catch (cause) {
+    throw listenFailed({ address, flag, cause: cause as Error })
+  }
+}
+
+async function listenOnPort(
+  server: AnyServer,
+  { address, flag, reusePort = false, tls }: ListenerOptions,
+): Promise<Bound> {
   const match = /^(.*):(\d+)$/.exec(address)
   if (match === null) {
     throw new WindowpaneError('WINDOWPANE_BAD_OPTION', `"${address}" is not an address to listen on`, {
-      remedy: 'Give host:port, such as 127.0.0.1:9191 or [::]:9191.',
+      remedy:
+        'Give host:port, such as 127.0.0.1:9191 or [::]:9191, or a unix socket, such as unix:/run/windowpane.sock.',
     })
   }
   const host = match[1]!.replace(/^\[|\]$/g, '')
   return new Promise((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(
-        new WindowpaneError('WINDOWPANE_LISTEN_FAILED', `cannot listen on ${address}: ${cause.message}`, {
-          remedy: `Choose another address with ${flag}.`,
-          cause,
-        }),
-      ),
-    )
+    server.once('error', (cause) => reject(listenFailed({ address, flag, cause })))
     const place = { port: Number(match[2]), ...(host !== '' && { host }), reusePort }
     server.listen(place, () => {
       const { address: bound, port, family } = server.address() as AddressInfo
-      resolve(`${family === 'IPv6' ? `[${bound}]` : bound}:${port}`)
+      const authority = `${family === 'IPv6' ? `[${bound}]` : bound}:${port}`
+      resolve({ url: `${tls === undefined ? 'http' : 'https'}://${authority}`, release: async () => {} })
     })
   })
 }
+
+interface FailedListen {
+  readonly address: string
+  readonly flag: string | undefined
+  readonly cause: Error
+}
+
+const listenFailed = ({ address, flag = '--listen', cause }: FailedListen): WindowpaneError =>
+  new WindowpaneError('WINDOWPANE_LISTEN_FAILED', `cannot listen on ${address}: ${cause.message}`, {
+    remedy: `Choose another address with ${flag}.`,
+    cause,
+  })
 
 /** New connections are refused, idle ones closed, busy ones given time. */
 function drain(server: AnyServer, connections: Connections, timer: Timer): Promise<void> {

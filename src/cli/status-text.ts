@@ -1,0 +1,94 @@
+/** The text of `windowpane status`. */
+import type { CommandIo } from './command.ts'
+import type { ProxyIdentity, UpstreamStatus } from './proxy-identity.ts'
+import { bytesText, counted, oneLine, painter, secondsText } from './text.ts'
+
+/** What `/-/status` says. Proxies of other versions may say less. */
+export interface ProxyStatus extends Omit<ProxyIdentity, 'backends' | 'configuration'> {
+  readonly uptimeSeconds?: number
+  readonly configuration?: {
+    readonly source?: string
+    readonly inForceSince?: string
+    readonly lastReload?: { readonly at: string; readonly ok: boolean; readonly message: string }
+  }
+  readonly memory?: { readonly used: number; readonly limit: number }
+  readonly stores?: readonly StoreStatus[]
+  readonly backends?: readonly BackendStatus[]
+}
+
+interface StoreStatus {
+  readonly name: string
+  readonly engine: string
+  readonly state: string
+  readonly detail: string
+  readonly entries?: number
+}
+
+interface BackendStatus {
+  readonly name: string
+  readonly url: string
+  readonly mode: string
+  readonly flavour: { readonly label: string }
+  readonly requests: number
+  readonly flights: number
+  readonly upstreams: readonly UpstreamStatus[]
+}
+
+export function statusLines(status: ProxyStatus, io: Pick<CommandIo, 'terminal'>): string[] {
+  const { memory, stores = [], backends = [] } = status
+  const paint = painter(io)
+  const line = (isGood: boolean, text: string) =>
+    isGood ? `  ${oneLine(text)}` : paint(`! ${oneLine(text)}`, 'red')
+  return [
+    oneLine(headLine(status)),
+    ...configurationLines(status).map(({ isGood, text }) => line(isGood, text)),
+    'backends',
+    ...backends.flatMap((backend) => backendLines(backend, line)),
+    'stores',
+    ...stores.map((store) => line(store.state === 'ok', storeText(store))),
+    ...(memory === undefined
+      ? []
+      : [`memory  ${bytesText(memory.used)} of ${bytesText(memory.limit)} in use`]),
+  ]
+}
+
+function headLine({ version, pid, uptimeSeconds }: ProxyStatus): string {
+  const up = uptimeSeconds === undefined ? '' : `, running for ${secondsText(uptimeSeconds)}`
+  return `Windowpane ${version}${pid === undefined ? '' : `, pid ${pid}`}${up}`
+}
+
+function configurationLines({ configuration: config }: ProxyStatus) {
+  if (config?.source === undefined) return []
+  const since = config.inForceSince === undefined ? '' : `, in force since ${config.inForceSince}`
+  const { lastReload } = config
+  return [
+    { isGood: true, text: `configuration ${config.source}${since}` },
+    ...(lastReload === undefined || lastReload.ok
+      ? []
+      : [{ isGood: false, text: `last reload, at ${lastReload.at}, was rejected: ${lastReload.message}` }]),
+  ]
+}
+
+function backendLines(
+  { name, url, mode, flavour, requests, flights, upstreams }: BackendStatus,
+  line: (isGood: boolean, text: string) => string,
+): string[] {
+  const isUp = upstreams.some(({ healthy }) => healthy)
+  const work = `${counted(requests, 'request')} and ${counted(flights, 'flight')} in progress`
+  const down = upstreams.filter(({ healthy }) => !healthy)
+  return [
+    line(isUp, `${name}: ${flavour.label}, mode ${mode}, at ${url}; ${work}`),
+    ...upstreams.map((each) =>
+      line(each.healthy, `  upstream ${each.url}${down.includes(each) ? troubleOf(each) : ''}`),
+    ),
+  ]
+}
+
+const troubleOf = ({ failures, lastError = 'no response' }: UpstreamStatus): string =>
+  ` is unhealthy after ${counted(failures, 'failure')}: ${lastError}`
+
+const storeText = ({ name, engine, state, detail, entries }: StoreStatus): string => {
+  const held = entries === undefined ? '' : `, ${counted(entries, 'key')}`
+  const label = engine === name ? name : `${name} (${engine})`
+  return state === 'ok' ? `${label}: ok${held}` : `${label}: ${state}${held}: ${detail}`
+}
