@@ -66,7 +66,9 @@ export async function openAdmin(running: Running): Promise<Admin | AdminTrouble 
       fleet,
       shadow: {
         log: server.shadowLog,
-        modes: new Map(server.databases.map(({ name, modes }) => [name, modes])),
+        get modes() {
+          return new Map(server.databases.map(({ name, modes }) => [name, modes]))
+        },
       },
     })
   } catch (error) {
@@ -115,23 +117,25 @@ const configurationOf = ({ inForceSince, last }: ReloadState): object => ({
   ...(last && { lastReload: { at: iso(last.at), ok: last.isOk, message: last.message } }),
 })
 
-function statusOf({ databases, memory, stores }: ProxyServer, kindOf: Running['kindOf']): object {
+function statusOf(server: ProxyServer, kindOf: Running['kindOf']): object {
   return {
-    memory,
-    stores: stores().map(viewOfStore),
-    backends: databases.map(({ name, url, flavour, modes, figures, segments, learning, backendRuntime }) => {
-      const { upstreams, flights, requests, queue, quota } = figures()
-      const told = upstreams.map(({ since, ...state }) => ({ ...state, since: iso(since) }))
-      const type = kindOf(name)
-      const state = { ...modeOf(modes.state), ...(segments && { segments: segmentsOf(segments) }) }
-      const staleness = backendRuntime.staleness()
-      return {
-        ...{ name, type, url, flavour, upstreams: told, flights, ...state, requests, learning: learning() },
-        ...(staleness && { staleness: viewOfStaleness(staleness) }),
-        ...(queue.waited + queue.length + queue.refused > 0 && { queue }),
-        ...(quota && { quota }),
-      }
-    }),
+    memory: server.memory,
+    stores: server.stores().map(viewOfStore),
+    backends: server.databases.map(
+      ({ name, url, flavour, modes, figures, segments, learning, backendRuntime }) => {
+        const { upstreams, flights, requests, queue, quota } = figures()
+        const told = upstreams.map(({ since, ...state }) => ({ ...state, since: iso(since) }))
+        const type = kindOf(name)
+        const state = { ...modeOf(modes.state), ...(segments && { segments: segmentsOf(segments) }) }
+        const staleness = backendRuntime.staleness()
+        return {
+          ...{ name, type, url, flavour, upstreams: told, flights, ...state, requests, learning: learning() },
+          ...(staleness && { staleness: viewOfStaleness(staleness) }),
+          ...(queue.waited + queue.length + queue.refused > 0 && { queue }),
+          ...(quota && { quota }),
+        }
+      },
+    ),
   }
 }
 

@@ -2,6 +2,7 @@
 import { type Change, diffConfig } from '../config/diff.ts'
 import { describeProblem, type LoadedConfig, type RefusedConfig } from '../config/load.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
+import { WindowpaneError } from '../core/errors.ts'
 import type { ReloadReport } from '../proxy/admin/admin.ts'
 import type { ReadConfig } from './config-file.ts'
 
@@ -10,7 +11,7 @@ export interface ReloadOptions {
   /** The configuration in force. */
   readonly loaded: () => LoadedConfig
   readonly read: () => Promise<ReadConfig | RefusedConfig>
-  /** Resolves when it is in force. */
+  /** Resolves when it is in force. @throws where it cannot be applied; the one before is in force then, whole. */
   readonly apply: (fresh: ReadConfig) => Promise<void>
   /** Called with the result: the message names the mistake, `changes` counts the keys that differ. */
   readonly onReload: (report: ReloadReport, changes: number) => void
@@ -53,8 +54,8 @@ export class Reloads {
     const { clock, loaded, read, apply, onReload } = this.#options
     const fresh = await read()
     const changes = 'config' in fresh ? diffConfig(loaded().config, fresh.config) : []
-    const refusal = 'problems' in fresh ? problemsIn(fresh) : restartNeeded(changes)
-    if (refusal === undefined && 'config' in fresh) await apply(fresh)
+    const refusal =
+      'problems' in fresh ? problemsIn(fresh) : (restartNeeded(changes) ?? (await troubleWith(apply(fresh))))
     const report = { isOk: refusal === undefined, message: refusal ?? 'the configuration was reloaded' }
     const at = clock.now()
     this.#state = { inForceSince: report.isOk ? at : this.#state.inForceSince, last: { ...report, at } }
@@ -63,14 +64,21 @@ export class Reloads {
   }
 }
 
+/** Why a configuration could not be applied; undefined where it was. */
+const troubleWith = (applying: Promise<void>): Promise<string | undefined> =>
+  applying.then(
+    () => undefined,
+    (error) => {
+      if (!(error instanceof WindowpaneError)) return `it cannot be applied: ${error}`
+      return `${error.message} (${error.code}). ${error.remedy}`
+    },
+  )
+
 export const problemsIn = ({ problems }: RefusedConfig): string => problems.map(describeProblem).join('\n\n')
 
 /** A change that cannot be applied at run time must not be half applied. */
 function restartNeeded(changes: readonly Change[]): string | undefined {
-  const fixed = changes.filter(({ apply, kind, path }) => {
-    const isWholeBackend = kind !== 'changed' && /^backends\.[^.]+$/.test(path)
-    return apply === 'restart' || isWholeBackend
-  })
+  const fixed = changes.filter(({ apply }) => apply === 'restart')
   if (fixed.length === 0) return undefined
   return `these changes need a restart: ${fixed.map(({ path }) => path).join(', ')}`
 }

@@ -2,13 +2,14 @@
 import { detectKinds } from '../config/detect.ts'
 import type { SplitArguments } from '../config/flags.ts'
 import type { Config } from '../config/schema.ts'
-import { databasesOf, settingsOf } from '../config/settings.ts'
+import { databasesOf } from '../config/settings.ts'
 import { openTraces, type Traces } from '../config/traces.ts'
 import { systemClock } from '../core/clock.ts'
 import { socketPathOf } from '../core/socket-address.ts'
 import { noLeases } from '../engine/cell-claims.ts'
 import type { Admin } from '../proxy/admin/admin.ts'
-import { type DatabaseState, type ProxyServer, startServer } from '../proxy/assembly/server.ts'
+import type { DatabaseState } from '../proxy/assembly/database-state.ts'
+import { type ProxyServer, startServer } from '../proxy/assembly/server.ts'
 import { Fleet } from '../proxy/fleet/fleet.ts'
 import type { FleetFigures } from '../telemetry/fleet-families.ts'
 import { type LogFormat, logWarnings, toStream } from '../telemetry/log.ts'
@@ -26,6 +27,7 @@ import { type Arrived, type ArrivedDatabase, arrivalLines, placeOf } from './arr
 import { tameCollector } from './collections.ts'
 import type { CommandIo } from './command.ts'
 import { configFileName, type ReadConfig, readConfig } from './config-file.ts'
+import { InForce } from './in-force.ts'
 import { LifeLog } from './life-log.ts'
 import { logFormatOf } from './log-format.ts'
 import { Reloads } from './reload.ts'
@@ -37,28 +39,30 @@ import { watchFile } from './watch-file.ts'
 export async function start(first: ReadConfig, split: SplitArguments, io: CommandIo): Promise<void> {
   const { config } = first
   const { cert, key } = config.tls
-  let loaded = first
-  let settings = settingsOf(config)
   let server: ProxyServer | undefined
   let pool: RunningWorkerPool | undefined
   let traces: Traces | undefined
   let fleet: Fleet | undefined
   const telemetry = telemetryOf({
-    config: () => loaded.config,
-    format: () => logFormatOf(loaded.config, io),
+    config: () => inForce.loaded.config,
+    format: () => logFormatOf(inForce.loaded.config, io),
     server: () => server,
     fleet: () => fleet?.figures(),
     spans: () => pool?.spans ?? traces?.figures,
     threads: () => pool?.threads ?? [],
   })
   const { log } = telemetry
+  const inForce: InForce = new InForce(first, { clock: systemClock, log })
+  const loaded = () => inForce.loaded
+  const settings = () => inForce.settings
   logWarnings(log)
   const file = configFileName(split, io)
   const configuration = file ?? 'flags'
   const life = new LifeLog({ clock: systemClock, telemetry, configuration })
   const kinds = await detectKinds(config, systemClock)
-  const kindOf = (name: string) => kinds.get(name)!.kind
-  pool = await startWorkerPool({ config, kinds, given: () => loaded.given, telemetry })
+  inForce.kinds = kinds
+  const kindOf = (name: string) => inForce.kinds.get(name)!.kind
+  pool = await startWorkerPool({ served: { config, kinds, given: first.given }, telemetry })
   if (config.runtime.gcTuning) tameCollector(pool === undefined ? config.limits.memoryBytes : undefined)
   // Where workers serve the requests, they trace them too.
   if (pool === undefined) traces = openTraces(config, telemetry)
@@ -69,35 +73,38 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Comman
     runtime: config.runtime,
     clock: systemClock,
     telemetry,
-    sampleRatio: () => loaded.config.telemetry.traces.sampleRatio,
-    databases: await databasesOf(config, { kindOf, settings: () => settings }),
-    farStores: await openFarStores(config, { settings: () => settings, log }),
+    sampleRatio: () => loaded().config.telemetry.traces.sampleRatio,
+    databases: await databasesOf(config, { kindOf, settings }),
+    farStores: await openFarStores(config, { settings, config: () => loaded().config, log }),
     ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
     ...pool?.server,
     parts: { ...pool?.server.parts, beforeStoresClose: async () => fleet?.close() },
   })
+  const serving = server
   const node = new ThisNode({ clock: systemClock, config, server, telemetry })
   fleet = new Fleet({
     clock: systemClock,
-    stores: server.sharedStores,
+    get stores() {
+      return serving.sharedStores
+    },
     facts: () => node.facts(),
     summary: () => node.summary(),
   })
   const reloads = new Reloads({
     clock: systemClock,
-    loaded: () => loaded,
+    loaded,
     read: () => readConfig(split, io),
     apply: async (fresh) => {
-      loaded = fresh
-      settings = settingsOf(fresh.config)
-      await pool?.applyConfig(fresh.given)
+      await inForce.change(fresh, { server: serving, pool })
+      // A store that nodes share may be the first one.
+      void fleet?.start()
     },
     onReload: (report, changes) => {
       telemetry.metrics.noteReload(report.isOk)
       life.reloaded(report, changes)
     },
   })
-  const running = { server, telemetry, loaded: () => loaded, reloads, configuration, kindOf, fleet }
+  const running = { server, telemetry, loaded, reloads, configuration, kindOf, fleet }
   const admin = await openAdmin(running)
   // A unix socket means nothing to other nodes.
   node.admin =

@@ -10,20 +10,24 @@ import type { Log } from '../telemetry/log.ts'
 export interface FarStoreParts {
   /** Called for every write: a reload takes effect with the next one. */
   readonly settings: () => ReadonlyMap<string, Settings>
+  /** The configuration in force. */
+  readonly config: () => Config
   readonly log: Log
+  /** Of these nothing is opened. */
+  readonly isOpen?: (name: string) => boolean
 }
 
 export async function openFarStores(
   config: Config,
-  { settings, log }: FarStoreParts,
+  { log, isOpen, ...parts }: FarStoreParts,
 ): Promise<ReadonlyMap<string, FarStore>> {
   const opened = new Map<string, FarStore>()
   const used = storesInUse(config)
   for (const [name, store] of Object.entries(config.stores)) {
     const kind = kindOfStore(store)
-    if (!kind.isFar || !used.has(name)) continue
+    if (!kind.isFar || !used.has(name) || isOpen?.(name)) continue
     const timeoutMs = store.timeoutMs ?? kind.timeoutMs
-    const far = await kind.open(store, rulesFor(name, config, { settings, timeoutMs }))
+    const far = await kind.open(store, rulesFor(name, config, { ...parts, timeoutMs }))
     if ('refused' in far) {
       const { detail, remedy } = far
       log.line('warn', `stores.${name}: ${detail} (${far.refused}); buckets are kept in memory only`, {
@@ -50,16 +54,16 @@ export const storesInUse = ({ backends, quotas }: Config): ReadonlySet<string> =
 
 function rulesFor(
   name: string,
-  { backends, limits }: Config,
-  { settings, timeoutMs }: Pick<FarStoreParts, 'settings'> & Pick<StoreRules, 'timeoutMs'>,
+  { limits }: Config,
+  { settings, config, timeoutMs }: Pick<FarStoreParts, 'settings' | 'config'> & Pick<StoreRules, 'timeoutMs'>,
 ): StoreRules {
-  const users = Object.keys(backends).filter((user) => backends[user]!.store === name)
   const { memoryBytes, retentionMs, maxBucketsPerShape } = limits
+  const users = () => Object.entries(config().backends).filter(([, { store }]) => store === name)
   return {
     ...{ clock: systemClock, memoryBytes, retentionMs, maxBucketsPerShape, timeoutMs },
     // Settled for every policy of the backends that use the store.
     get settledAgeMs() {
-      return Math.max(0, ...users.map((user) => settings().get(user)!.terms.policy.settledAgeMs))
+      return Math.max(0, ...users().map(([user]) => settings().get(user)!.terms.policy.settledAgeMs))
     },
   }
 }

@@ -106,6 +106,12 @@ export interface Shorthand {
 
 export type Type = Scalar | Section | Named | List | Variants
 
+/**
+ * How a reload applies a change of a key. `live`: the next request sees it; `reopen`: the backend is opened anew, and requests under
+ * way finish on the old one; `restart`: not at all, the process must be started again.
+ */
+export type Apply = 'live' | 'reopen' | 'restart'
+
 export interface Key<T = unknown, S extends string = string> {
   readonly type: Type
   readonly meaning: string
@@ -114,8 +120,7 @@ export interface Key<T = unknown, S extends string = string> {
   readonly fallback?: T
   /** The key whose value is taken when this one is not set. */
   readonly inherits?: string
-  /** Whether a reload can apply a change of this key. */
-  readonly apply: 'live' | 'restart'
+  readonly apply: Apply
   /** The name of the property, where it is not the key's name and suffix. */
   readonly property?: string
   readonly phantom?: { readonly value: T; readonly suffix: S }
@@ -131,7 +136,7 @@ export type SectionValue<K extends Keys> = {
 export type TypeValue<D> = D extends Typed<infer T, string> ? T : never
 
 export interface KeyOptions {
-  readonly apply?: 'live' | 'restart'
+  readonly apply?: Apply
   readonly property?: string
 }
 

@@ -37,13 +37,13 @@ for (const [name, from, to, expected] of [
   ],
   ['memory', '2GiB', '3GiB', ['limits.memory changed 2GiB 3GiB restart']],
   ['the address', '0.0.0.0:9191', '0.0.0.0:80', ['listen changed 0.0.0.0:9191 0.0.0.0:80 restart']],
-  ['a kind of database', 'type: druid', 'type: auto', ['backends.events.type changed druid auto restart']],
+  ['a kind of database', 'type: druid', 'type: auto', ['backends.events.type changed druid auto reopen']],
   ['a mode', 'mode: off', 'mode: on', ['backends.eu-west.mode changed off on live']],
   [
     'a second URL',
     'url: http://prometheus:9090',
     'url: [http://prometheus:9090, http://b]',
-    ['backends.main.url.1 added null null restart'],
+    ['backends.main.url.1 added null null reopen'],
   ],
   [
     'a kind of policy',
@@ -77,7 +77,7 @@ for (const [name, from, to, expected] of [
     'other:4318',
     ['telemetry.traces.endpoint changed http://collector:4318 http://other:4318 restart'],
   ],
-  ['a new store', '  disk:', '  more: {}\n  disk:', ['stores.more added null null restart']],
+  ['a new store', '  disk:', '  more: {}\n  disk:', ['stores.more added null null live']],
   [
     'a name of a rule',
     '  - name: alerts are exact\n    match',

@@ -1,5 +1,5 @@
-/** The changes of a reload, and whether they can be applied while running. */
-import type { Plain, Type } from './definition.ts'
+/** What a reload would change, and whether it can be applied while running. */
+import type { Apply, Plain, Type } from './definition.ts'
 import { type Config, definition } from './schema.ts'
 import { Secret } from './secret.ts'
 import { partsOf, shown } from './view.ts'
@@ -11,8 +11,7 @@ export interface Change {
   /** As a human writes it, stars for a secret; null where it was not set, and for whole entries. */
   readonly before: Plain | null
   readonly after: Plain | null
-  /** `live`: takes effect at once; `restart`: the old value stays in force until the process is started again. */
-  readonly apply: 'live' | 'restart'
+  readonly apply: Apply
 }
 
 export function diffConfig(before: Config, after: Config): Change[] {
@@ -24,7 +23,7 @@ interface Pair {
   readonly before: unknown
   readonly after: unknown
   readonly path: string
-  readonly apply: 'live' | 'restart'
+  readonly apply: Apply
 }
 
 function compare(pair: Pair): Change[] {
@@ -42,14 +41,20 @@ function compare(pair: Pair): Change[] {
     const [a, b] = [old!.get(name), fresh!.get(name)]
     const at = join(path, name)
     if (a === undefined || b === undefined) {
+      const kind = a === undefined ? 'added' : 'removed'
+      // Named entries can come and go while the process runs: who uses them is told by other keys.
       return [
-        { path: at, kind: a === undefined ? 'added' : 'removed', before: null, after: null, apply } as const,
+        { path: at, kind, before: null, after: null, apply: type.kind === 'named' ? 'live' : apply } as const,
       ]
     }
-    const needed = apply === 'restart' ? apply : (a.key?.apply ?? 'live')
+    const needed = stronger(apply, a.key?.apply ?? 'live')
     return compare({ type: a.type, before: a.value, after: b.value, path: at, apply: needed })
   })
 }
+
+const order: readonly Apply[] = ['live', 'reopen', 'restart']
+
+const stronger = (a: Apply, b: Apply): Apply => (order.indexOf(a) < order.indexOf(b) ? b : a)
 
 const tagOf = (value: unknown): string => (value as { readonly type: string }).type
 

@@ -95,30 +95,30 @@ const route = section({
 const backend = section(
   {
     type: key(choice('auto', ...kindNames), 'auto', {
-      meaning: `the kind of database; \`auto\`: it is asked at the start, and where it does not tell, assumed by its port: ${portRule}`,
-      apply: 'restart',
+      meaning: `the kind of database; \`auto\`: it is asked at the start and after a reload, and where it does not tell, assumed by its port: ${portRule}`,
+      apply: 'reopen',
     }),
     url: required(
       list(url, 1),
       'the URL of the database, or several of equal ones; its path is put before that of every request',
-      { apply: 'restart' },
+      { apply: 'reopen' },
     ),
     socket: optional(path, 'a unix socket to connect to instead of the host of the URL', {
-      apply: 'restart',
+      apply: 'reopen',
     }),
     mode: key(mode, 'on', {
       meaning:
         '`off`: requests are passed on; `shadow`: they are too, and what the cache would say is compared with the answers; `on`: answers come from the cache where they can',
     }),
-    listen: optional(address, 'an address of its own for this backend', { apply: 'restart' }),
-    route: nested(route, 'which requests of the common address are for this backend', { apply: 'restart' }),
+    listen: optional(address, 'an address of its own for this backend', { apply: 'reopen' }),
+    route: nested(route, 'which requests of the common address are for this backend', { apply: 'reopen' }),
     identity: key(identity, 'separate', {
       meaning:
         'who shares answers. `separate`: those with equal credentials, cookies and tenants; `headers`: those who agree in `identityHeaders`; `user`: those with the same user name and tenant (only Grafana, or the proxy that sets the user header, may then reach the listener); `shared`: everybody',
     }),
     identityHeaders: key(list(headerName), [], { meaning: 'the headers for `identity: headers`' }),
     policy: key(nameOf('policies', 'policy'), 'default', { meaning: 'the TTL policy' }),
-    store: key(nameOf('stores', 'store'), 'memory', { meaning: 'where buckets are kept', apply: 'restart' }),
+    store: key(nameOf('stores', 'store'), 'memory', { meaning: 'where buckets are kept', apply: 'reopen' }),
     maxStale: inherited(
       duration({ min: 0 }),
       'limits.maxStale',
@@ -127,8 +127,8 @@ const backend = section(
     concurrency: nested(concurrencySection, 'how many queries the database is given at once'),
     objects: nested(objectsSection(kinds), 'answers that are cached as a whole'),
     instant: nested(instantSection, 'queries that are evaluated at one instant'),
-    tls: nested(upstreamTls, 'TLS to the database', { apply: 'restart' }),
-    auth: nested(auth, 'how Windowpane itself logs in, where a client does not', { apply: 'restart' }),
+    tls: nested(upstreamTls, 'TLS to the database', { apply: 'reopen' }),
+    auth: nested(auth, 'how Windowpane itself logs in, where a client does not', { apply: 'reopen' }),
     ...kindKeys(kinds),
   },
   { checks: [headersAreListed, socketHasOneUrl, keysAreOfItsKind(kinds)] },

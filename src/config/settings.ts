@@ -16,14 +16,24 @@ export interface DatabaseParts {
   readonly kindOf: (name: string) => KindName
   /** Called once per request: a reload takes effect with the next one. */
   readonly settings: () => ReadonlyMap<string, Settings>
+  /** Which backends; all of them unless given. */
+  readonly names?: readonly string[]
 }
 
 export function databasesOf(config: Config, parts: DatabaseParts): Promise<DatabaseOptions[]> {
-  const made = Object.entries(config.backends).map(async ([name, backend]): Promise<DatabaseOptions> => {
+  const first = settingsOf(config)
+  const { names = Object.keys(config.backends) } = parts
+  const made = names.map(async (name): Promise<DatabaseOptions> => {
+    const backend = config.backends[name]!
     const { host, path } = backend.route
     const kind: DatabaseKind = kinds[parts.kindOf(name)]
     const { maxBuckets } = config.limits
-    const settings = () => parts.settings().get(name)!
+    // One that is being added has none yet, and the last requests of one that was removed use those it had.
+    let last = first.get(name)!
+    const settings = () => {
+      last = parts.settings().get(name) ?? last
+      return last
+    }
     const options: BackendOptions = {
       get settledAgeMs() {
         return settings().terms.policy.settledAgeMs

@@ -72,8 +72,7 @@ const addressPattern =
 export const address: Scalar<string, ''> = {
   ...textual({
     label: 'host:port',
-    expected:
-      'host:port, such as 127.0.0.1:9191 or [::]:9191, or unix:/path',
+    expected: 'host:port, such as 127.0.0.1:9191 or [::]:9191, or unix:/path',
     pattern: `${addressPattern}|^unix:/[^\\0]*[^/\\0]$`,
   }),
   guess: (value) =>

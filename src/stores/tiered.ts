@@ -48,6 +48,8 @@ export interface TieredStore extends Store {
   farFigures(): StoreFigures
   /** Resolves when all writes so far have reached the far store or were dropped. */
   idle(): Promise<void>
+  /** Closes the far store alone: others use the near one. */
+  closeFar(): Promise<void>
 }
 
 export function tieredStore(options: TieredStoreOptions): TieredStore {
@@ -194,6 +196,13 @@ class Tiered implements TieredStore {
     this.#isClosed = true
     await this.#far.idle()
     await this.#near.close()
+    await this.#farStore.close()
+  }
+
+  async closeFar(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    await this.#far.idle()
     await this.#farStore.close()
   }
 

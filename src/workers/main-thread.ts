@@ -1,11 +1,10 @@
 /** Several workers behind one main thread, from the configuration; or none, where one thread is to do everything. */
 import { createServer } from 'node:net'
-import type { DetectedKinds } from '../config/detect.ts'
-import type { LoadOptions } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { Budget } from '../core/budget.ts'
 import { systemClock as clock } from '../core/clock.ts'
 import { socketPathOf } from '../core/socket-address.ts'
+import type { Listeners, PreparedChange } from '../proxy/assembly/listeners.ts'
 import type { ProxyServerOptions } from '../proxy/assembly/options.ts'
 import { openListener } from '../proxy/front/listener.ts'
 import { memoryStore } from '../stores/memory/index.ts'
@@ -14,37 +13,34 @@ import type { Telemetry } from '../telemetry/telemetry.ts'
 import { collectorOf, shareBodies } from './shared-bodies.ts'
 import { meterCells, SharedMeter } from './shared-meter.ts'
 import { paneBytesOf, workersOf } from './shares.ts'
-import { WorkerPool } from './worker-pool.ts'
+import { addressesIn, type ServedConfig, WorkerPool } from './worker-pool.ts'
 
 export interface RunningWorkerPool {
   /** For the server of the main thread: it has the stores, the marks and everything that looks on, and serves no requests. */
   readonly server: Required<Pick<ProxyServerOptions, 'store' | 'parts'>>
   readonly spans: WorkerPool['spans']
   readonly threads: WorkerPool['threads']
-  /** Resolves when another configuration is in force in all workers. */
-  applyConfig(given: LoadOptions): Promise<void>
+  /** The next change of the server is to this configuration. */
+  stage(next: ServedConfig): void
 }
 
 export interface WorkerPoolParts {
-  readonly config: Config
-  /** The detected kinds of the databases. */
-  readonly kinds: DetectedKinds
-  /** The sources of the configuration in force. */
-  readonly given: () => LoadOptions
+  readonly served: ServedConfig
   readonly telemetry: Telemetry
 }
 
 /** Undefined where one thread is to serve, or several cannot listen on one address. */
 export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWorkerPool | undefined> {
-  const { config, kinds, given, telemetry } = parts
+  const { served, telemetry } = parts
+  const { config } = served
   const workers = workersOf(config)
   if (workers === 1) return undefined
   if (!(await canShareAddresses())) {
     telemetry.log.line('warn', 'one worker serves: here, several cannot listen on one address', { workers })
     return undefined
   }
-  await findTaken(config)
-  for (const address of addressesOf(config)) {
+  await findTaken(config, new Set())
+  for (const address of addressesIn(config)) {
     if (socketPathOf(address) !== undefined)
       telemetry.log.line('warn', 'one worker serves this unix socket: workers cannot share one', { address })
   }
@@ -53,8 +49,9 @@ export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWo
   const budget = new Budget(paneBytesOf(limits), { meter: new SharedMeter({ cells: meter, own: 0 }) })
   const onBytes = shareBodies(limits.memoryBytes, collectorOf(runtime))
   const relieve = () => void budget.relieve()
-  const pool = new WorkerPool({ workers, clock, config, kinds, given, telemetry, meter, onBytes, relieve })
+  const pool = new WorkerPool({ workers, clock, served, telemetry, meter, onBytes, relieve })
   let memory: Store | undefined
+  let staged = served
   return {
     get spans() {
       return pool.spans
@@ -62,7 +59,9 @@ export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWo
     get threads() {
       return pool.threads
     },
-    applyConfig: (fresh) => pool.broadcast({ is: 'configuration', given: fresh }),
+    stage(next) {
+      staged = next
+    },
     server: {
       store(options) {
         memory = memoryStore({ ...options, threads: workers + 1, onChange: (key) => pool.changed(key) })
@@ -70,7 +69,8 @@ export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWo
       },
       parts: {
         budget,
-        openListeners: (inside) => pool.start(inside, memory!),
+        listeners: (inside) =>
+          new PoolListeners({ pool, start: () => pool.start(inside, memory!), staged: () => staged }),
         figures: (backend) => pool.figures(backend),
         sample: (backend, order) => pool.sample(backend, order),
         hooks: {
@@ -86,9 +86,6 @@ export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWo
   }
 }
 
-const addressesOf = ({ listen, backends }: Config): ReadonlySet<string> =>
-  new Set(Object.values(backends).map((backend) => backend.listen ?? listen))
-
 /** Linux and most BSDs can; elsewhere the system refuses. */
 function canShareAddresses(): Promise<boolean> {
   return new Promise((resolve) => {
@@ -98,14 +95,51 @@ function canShareAddresses(): Promise<boolean> {
   })
 }
 
+interface PoolListenersOptions {
+  readonly pool: WorkerPool
+  readonly start: () => Promise<void>
+  /** The configuration that is to be served next. */
+  readonly staged: () => ServedConfig
+}
+
+/** The workers listen for the server of the main thread. */
+class PoolListeners implements Listeners {
+  readonly #options: PoolListenersOptions
+  #isStarted = false
+
+  constructor(options: PoolListenersOptions) {
+    this.#options = options
+  }
+
+  urlOf(address: string): string {
+    return this.#options.pool.urls.get(address)!
+  }
+
+  async prepare(): Promise<PreparedChange> {
+    const { pool, start, staged } = this.#options
+    if (this.#isStarted) {
+      await findTaken(staged().config, new Set(pool.urls.keys()))
+      return pool.prepare(staged())
+    }
+    await start()
+    this.#isStarted = true
+    return { urls: pool.urls, commit() {}, discard: () => pool.close() }
+  }
+
+  close(): Promise<void> {
+    return this.#options.pool.close()
+  }
+}
+
 /** Workers would share an address with another Windowpane that has some, too: then requests went to either. */
-async function findTaken({ listen, backends, limits }: Config): Promise<void> {
+async function findTaken({ listen, backends, limits }: Config, own: ReadonlySet<string>): Promise<void> {
   const flags = new Map(
     Object.entries(backends).map(([name, { listen: own }]) =>
       own === undefined ? [listen, '--listen'] : [own, `--backends.${name}.listen`],
     ),
   )
   for (const [address, flag] of flags) {
+    if (own.has(address)) continue
     const listener = await openListener({ address, flag, limits, clock }, () => {})
     await listener.close()
   }

@@ -44,12 +44,32 @@ export interface WorkerInit {
   readonly meter: MeterCells
 }
 
+/** What a worker needs for another configuration. */
+export type PreparedState = Pick<
+  WorkerInit,
+  'given' | 'kinds' | 'addresses' | 'farStores' | 'cells' | 'marks' | 'known'
+>
+
+/** What came of it: the URLs of the addresses that were opened, or why it failed. */
+export type Readiness = { readonly urls: ReadonlyMap<string, string> } | WorkerFailure
+
+export interface WorkerFailure {
+  readonly code: string
+  readonly message: string
+  readonly remedy: string
+}
+
 export type WorkerCommand =
   | { readonly is: 'marks'; readonly store: string; readonly marks: readonly Mark[] }
   | { readonly is: 'mode'; readonly backend: string; readonly mode: Mode }
   /** Stored limits have changed. */
   | { readonly is: 'limits'; readonly target: LimitTarget }
-  | { readonly is: 'configuration'; readonly given: LoadOptions }
+  /** Make another configuration ready, without serving it. */
+  | (PreparedState & { readonly is: 'prepare' })
+  /** Serve what was made ready. */
+  | { readonly is: 'commit' }
+  /** Take back what was made ready. */
+  | { readonly is: 'discard' }
   | { readonly is: 'flavour'; readonly backend: string; readonly flavour: Flavour }
   | { readonly is: 'vouched'; readonly backend: string; readonly vouched: Vouched }
   | { readonly is: 'evidence'; readonly backend: string; readonly change: EvidenceChange }
@@ -61,6 +81,7 @@ export type WorkerCommand =
 
 /** The answers of a worker that has carried out a command; commands that are not here have none. */
 interface CommandAnswers {
+  readonly prepare: Readiness
   readonly 'sampled-keys': readonly Key[]
   readonly sample: Sampled | NotSampled
 }
@@ -110,7 +131,7 @@ export type FromWorker =
   | ShadowFinding
   /** It listens; where each database is reached. */
   | { readonly kind: 'ready'; readonly urls: ReadonlyMap<string, string> }
-  | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly remedy: string }
+  | (WorkerFailure & { readonly kind: 'failed' })
   | { readonly kind: 'done'; readonly id: number; readonly answer: CommandAnswer }
   | { readonly kind: 'figures'; readonly figures: WorkerFigures }
   | { readonly kind: 'flavour'; readonly backend: string; readonly flavour: Flavour }

@@ -13,28 +13,48 @@ import type { RemoteClaims } from './claims.ts'
 export interface ThreadStorageOptions {
   readonly replica: Replica
   readonly claims: RemoteClaims
-  /** By the names of the far stores that have some. */
-  readonly cells: ReadonlyMap<string, Cells>
   readonly clock: Clock
   readonly retentionMs: number
+}
+
+/** What the main thread tells about its stores. */
+export interface KnownStores {
+  /** By the names of the far stores that have some. */
+  readonly cells: ReadonlyMap<string, Cells>
   /** By the names of the far stores; '' is memory alone. */
   readonly marks: ReadonlyMap<string, readonly Mark[]>
 }
 
 export class ThreadStorage implements Storage {
+  readonly #options: ThreadStorageOptions
   readonly #stores = new Map<string, Store>()
   readonly #parts = new Map<Store, StoreParts>()
-  readonly names: readonly string[]
 
-  constructor({ replica, claims, cells, clock, retentionMs, marks: given }: ThreadStorageOptions) {
-    this.names = [...given.keys()].filter((name) => name !== '')
+  constructor(options: ThreadStorageOptions, stores: KnownStores) {
+    this.#options = options
+    this.follow(stores)
+  }
+
+  get names(): readonly string[] {
+    return [...this.#stores.keys()].filter((name) => name !== '')
+  }
+
+  /** Adds the stores that it does not know. */
+  follow({ marks: given, cells }: KnownStores): void {
+    const { replica, claims, clock, retentionMs } = this.#options
     for (const [name, inForce] of given) {
+      if (this.#stores.has(name)) continue
       const store = replica.store(name)
       const marks = new Marks({ clock, retentionMs })
       marks.follow(inForce)
       this.#stores.set(name, store)
       this.#parts.set(store, { marks, claims: claims.of(name), cells: cells.get(name) })
     }
+  }
+
+  /** Forgets all other far stores: one of the same name may be another store later. Backends that still use one have it. */
+  keep(names: ReadonlySet<string>): void {
+    for (const name of this.names) if (!names.has(name)) this.#stores.delete(name)
   }
 
   of(name: string | undefined): Store {
@@ -45,12 +65,18 @@ export class ThreadStorage implements Storage {
     return this.#parts.get(store)!
   }
 
-  follow(name: string, marks: readonly Mark[]): void {
-    this.partsOf(this.of(name)).marks.follow(marks)
+  followMarks(name: string, marks: readonly Mark[]): void {
+    const store = this.#stores.get(name)
+    if (store !== undefined) this.partsOf(store).marks.follow(marks)
   }
 
   /** They came with `WorkerInit`. */
   async loadMarks(): Promise<void> {}
+
+  /** The main thread opens and closes them: see `follow`. */
+  async add(): Promise<void> {}
+
+  async remove(): Promise<void> {}
 
   /** The main thread has them. */
   figures(): NamedStore[] {

@@ -8,6 +8,7 @@ import type {
   FromWorker,
   ToWorker,
   WorkerCommand,
+  WorkerFailure,
   WorkerFigures,
   WorkerInit,
 } from './messages.ts'
@@ -49,7 +50,7 @@ export class WorkerHandle {
       let failure: Error | undefined
       this.#thread.on('message', (message: FromWorker) => {
         if (message.kind === 'ready') resolve(message.urls)
-        else if (message.kind === 'failed') failure = failureOf(message)
+        else if (message.kind === 'failed') failure = errorOf(message)
         else if (message.kind === 'done') this.#commands.get(message.id)?.(message.answer)
         else onMessage(message)
       })
@@ -93,6 +94,5 @@ export class WorkerHandle {
 /** The compiler renames imports, not this. */
 const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
-function failureOf({ code, message, remedy }: FromWorker & { kind: 'failed' }): WindowpaneError {
-  return new WindowpaneError(code as WindowpaneError['code'], message, { remedy })
-}
+export const errorOf = ({ code, message, remedy }: WorkerFailure): WindowpaneError =>
+  new WindowpaneError(code as WindowpaneError['code'], message, { remedy })

@@ -3,15 +3,16 @@
  * served with panes and claims, restarted when one ends, and drained at shutdown.
  */
 import { MessageChannel } from 'node:worker_threads'
+import { backendChanges } from '../config/backend-changes.ts'
 import type { DetectedKinds } from '../config/detect.ts'
 import type { LoadOptions } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../core/clock.ts'
 import type { NotSampled, Sampled, SamplingOrder } from '../engine/learning/sampling.ts'
 import type { BackendRuntime, BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
+import type { PreparedChange } from '../proxy/assembly/listeners.ts'
 import type { Inside } from '../proxy/assembly/parts.ts'
 import type { StoreParts } from '../proxy/assembly/tiers.ts'
-import type { Listener } from '../proxy/front/listener.ts'
 import type { Store } from '../stores/store.ts'
 import type { ThreadFigures } from '../telemetry/process-figures.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -25,17 +26,22 @@ import { observeBatch } from './relay.ts'
 import { RestartBackoff } from './restart-backoff.ts'
 import { sampleInWorkers } from './sampling.ts'
 import { emptyCell, type MeterCells } from './shared-meter.ts'
-import { WorkerHandle, type WorkerMessage } from './worker-handle.ts'
+import { errorOf, WorkerHandle, type WorkerMessage } from './worker-handle.ts'
 import { serverStateOf } from './worker-init.ts'
+
+/** A configuration, as workers need it. */
+export interface ServedConfig {
+  readonly config: Config
+  /** What the databases are. */
+  readonly kinds: DetectedKinds
+  /** What the configuration is made of. */
+  readonly given: LoadOptions
+}
 
 export interface WorkerPoolOptions {
   readonly workers: number
   readonly clock: Clock
-  readonly config: Config
-  /** The detected kinds of the databases. */
-  readonly kinds: DetectedKinds
-  /** The sources of the configuration in force. */
-  readonly given: () => LoadOptions
+  readonly served: ServedConfig
   readonly telemetry: Telemetry
   /** Cell 0 is the main thread's. */
   readonly meter: MeterCells
@@ -48,9 +54,11 @@ export interface WorkerPoolOptions {
 export class WorkerPool {
   readonly #options: WorkerPoolOptions
   readonly #workers = new Map<number, WorkerHandle>()
-  readonly #addresses = new Map<string, string>()
+  /** The URLs of configured addresses. */
+  readonly #urls = new Map<string, string>()
+  #served: ServedConfig
   readonly #backoff = new RestartBackoff()
-  #inside!: Inside
+  #inside!: () => Inside
   #directory!: Directory
   #claims!: ClaimTable
   /** Timers do not keep the process alive; an open port does, while every worker waits to be started again. */
@@ -59,12 +67,13 @@ export class WorkerPool {
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options
+    this.#served = options.served
     this.#keepAlive.on('message', () => {})
   }
 
   /** The first alone: it finds out which port is taken where any will do. */
-  async start(inside: Inside, memory: Store): Promise<ReadonlyMap<string, Listener>> {
-    const { storage } = inside
+  async start(inside: () => Inside, memory: Store): Promise<void> {
+    const { storage } = inside()
     this.#inside = inside
     const { onBytes } = this.#options
     this.#directory = new Directory({ memory, storeOf: (name) => storage.of(name), onBytes })
@@ -74,14 +83,66 @@ export class WorkerPool {
       outer: (store) => this.#partsOf(store).claims,
     })
     try {
-      const urls = await this.#spawn(1)
-      const listeners = this.#listenersAt(urls)
+      this.#noteUrls(await this.#spawn(1))
       await Promise.all(Array.from({ length: this.#options.workers - 1 }, (_, i) => this.#spawn(i + 2)))
-      return listeners
     } catch (error) {
       await this.close()
       throw error
     }
+  }
+
+  get urls(): ReadonlyMap<string, string> {
+    return this.#urls
+  }
+
+  /** All workers make another configuration ready. @throws WindowpaneError where one cannot; none has changed then. */
+  async prepare(next: ServedConfig): Promise<PreparedChange> {
+    const ready = new Set<WorkerHandle>()
+    const discard = async () => {
+      await Promise.all([...ready].map((worker) => worker.command({ is: 'discard' })))
+    }
+    const urls = new Map<string, string>()
+    // One after the other: the first finds out which port is taken where any will do.
+    for (const worker of [...this.#workers.values()]) {
+      const readiness = await worker.command(this.#preparation(next, urls))
+      if (readiness === undefined) continue
+      if ('code' in readiness) {
+        await discard()
+        throw errorOf(readiness)
+      }
+      ready.add(worker)
+      for (const [address, url] of readiness.urls) urls.set(address, url)
+    }
+    return { urls, discard, commit: () => this.#commit(next, urls, ready) }
+  }
+
+  async #commit(
+    next: ServedConfig,
+    urls: ReadonlyMap<string, string>,
+    ready: ReadonlySet<WorkerHandle>,
+  ): Promise<void> {
+    // Workers that are started from now on begin with it.
+    this.#served = next
+    for (const [address, url] of urls) this.#urls.set(address, url)
+    const used = addressesIn(next.config)
+    for (const address of this.#urls.keys()) if (!used.has(address)) this.#urls.delete(address)
+    const commit = async (worker: WorkerHandle) => {
+      // One that was being started meanwhile may have begun with the one before.
+      if (!ready.has(worker)) await worker.command(this.#preparation(next, urls))
+      await worker.command({ is: 'commit' })
+    }
+    await Promise.all([...this.#workers.values()].map(commit))
+  }
+
+  #preparation(
+    { given, kinds, config }: ServedConfig,
+    urls: ReadonlyMap<string, string>,
+  ): WorkerCommand & { is: 'prepare' } {
+    const { farStores, cells, marks, known } = serverStateOf(this.#inside())
+    const { added, changed } = backendChanges(this.#served.config, config)
+    const opened = new Map([...known].filter(([name]) => added.includes(name) || changed.includes(name)))
+    const addresses = addressesOf(new Map([...this.#urls, ...urls]))
+    return { is: 'prepare', given, kinds, addresses, farStores, cells, marks, known: opened }
   }
 
   /** Memory has another thing of a key than before. */
@@ -131,16 +192,9 @@ export class WorkerPool {
     await Promise.all([...this.#workers.values()].map((worker) => worker.close()))
   }
 
-  /** One per configured address; each closes all, once. */
-  #listenersAt(urls: ReadonlyMap<string, string>): ReadonlyMap<string, Listener> {
-    const { config } = this.#options
-    const listeners = new Map<string, Listener>()
-    for (const [name, url] of urls) {
-      const address = config.backends[name]!.listen ?? config.listen
-      this.#addresses.set(address, url.replace(/^https?:\/\//, ''))
-      listeners.set(address, { url, close: () => this.close() })
-    }
-    return listeners
+  #noteUrls(urls: ReadonlyMap<string, string>): void {
+    const { backends, listen } = this.#served.config
+    for (const [name, url] of urls) this.#urls.set(backends[name]!.listen ?? listen, url)
   }
 
   /** Resolves when it listens. */
@@ -156,13 +210,14 @@ export class WorkerPool {
   }
 
   #init(place: number): WorkerInit {
-    const { workers, kinds, given, meter } = this.#options
-    const addresses = this.#addresses
-    return { place, workers, kinds, given: given(), addresses, meter, ...serverStateOf(this.#inside) }
+    const { workers, meter } = this.#options
+    const { kinds, given } = this.#served
+    const addresses = addressesOf(this.#urls)
+    return { place, workers, kinds, given, addresses, meter, ...serverStateOf(this.#inside()) }
   }
 
   #partsOf(store: string): StoreParts {
-    const { storage } = this.#inside
+    const { storage } = this.#inside()
     return storage.partsOf(storage.of(store))
   }
 
@@ -189,7 +244,7 @@ export class WorkerPool {
         telemetry.log.change(message.topic, message.state, message.fields)
         break
       case 'shadow':
-        this.#inside.shadowLog[message.call](...(message.given as [never, never]))
+        this.#inside().shadowLog[message.call](...(message.given as [never, never]))
         break
       case 'figures':
         worker.figures = message.figures
@@ -224,7 +279,7 @@ export class WorkerPool {
   }
 
   #runtimeOf(backend: string): BackendRuntime | undefined {
-    return this.#inside.backendRuntimes.find(({ name }) => name === backend)
+    return this.#inside().backendRuntimes.find(({ name }) => name === backend)
   }
 
   #sendTo(threadId: number, message: ToWorker): void {
@@ -238,7 +293,7 @@ export class WorkerPool {
     this.#directory.close(threadId)
     this.#claims.close(threadId)
     emptyCell(this.#options.meter, place)
-    if (this.#closing === undefined && this.#addresses.size > 0) this.#startAgain(worker)
+    if (this.#closing === undefined && this.#urls.size > 0) this.#startAgain(worker)
   }
 
   #startAgain({ place, startedAt, trouble }: WorkerHandle): void {
@@ -255,3 +310,11 @@ export class WorkerPool {
     })
   }
 }
+
+/** What is listened on instead of the configured addresses, which may say "a free port". */
+const addressesOf = (urls: ReadonlyMap<string, string>): ReadonlyMap<string, string> =>
+  new Map([...urls].map(([address, url]) => [address, url.replace(/^https?:\/\//, '')]))
+
+/** The addresses that backends are served on. */
+export const addressesIn = ({ listen, backends }: Config): ReadonlySet<string> =>
+  new Set(Object.values(backends).map((backend) => backend.listen ?? listen))

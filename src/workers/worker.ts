@@ -1,14 +1,19 @@
 /** A thread that serves requests: its own listeners, connections and answers; panes, marks and settings from the main thread. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import type { KindName } from '../backends/kinds.ts'
+import { backendChanges } from '../config/backend-changes.ts'
 import { type LoadedConfig, type LoadOptions, loadConfig } from '../config/load.ts'
 import { databasesOf, settingsOf } from '../config/settings.ts'
 import { openTraces, type Traces } from '../config/traces.ts'
 import { Budget, spareOf } from '../core/budget.ts'
 import { systemClock as clock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
+import type { PreparedChange } from '../proxy/assembly/listeners.ts'
 import type { DatabaseOptions } from '../proxy/assembly/options.ts'
-import { type ProxyServer, retentionOf, startServer } from '../proxy/assembly/server.ts'
+import { retentionOf } from '../proxy/assembly/own-storage.ts'
+import { type ProxyServer, startServer } from '../proxy/assembly/server.ts'
 import type { Settings } from '../proxy/request/settings.ts'
+import type { Cells } from '../stores/cells.ts'
 import { logWarnings } from '../telemetry/log.ts'
 import { watchThread } from '../telemetry/process-figures.ts'
 import { Replica } from './cache/replica.ts'
@@ -16,7 +21,16 @@ import { RemoteCells } from './cells.ts'
 import { RemoteClaims } from './claims.ts'
 import { FigureReporter } from './figure-reporter.ts'
 import { LearnedRelay, type NamedEvent } from './learned-relay.ts'
-import type { CommandAnswer, FromWorker, ToWorker, WorkerCommand, WorkerInit } from './messages.ts'
+import type {
+  CommandAnswer,
+  FromWorker,
+  PreparedState,
+  Readiness,
+  ToWorker,
+  WorkerCommand,
+  WorkerFailure,
+  WorkerInit,
+} from './messages.ts'
 import { Relay } from './relay.ts'
 import { RelayedShadowLog } from './relayed-shadow-log.ts'
 import { collectorOf, shareBodies } from './shared-bodies.ts'
@@ -26,6 +40,12 @@ import { ThreadStorage } from './thread-storage.ts'
 
 /** Evictions are requested from the main thread no more often than this. */
 const tightEveryMs = 10
+
+/** A configuration that is ready to be served. */
+interface Prepared {
+  readonly fresh: LoadedConfig
+  readonly change: PreparedChange
+}
 
 class ServingThread {
   readonly #port: MessagePort
@@ -41,6 +61,7 @@ class ServingThread {
   #storage: ThreadStorage | undefined
   #server: ProxyServer | undefined
   #starting: Promise<void> | undefined
+  #prepared: Prepared | undefined
   #traces: Traces | undefined
   #figures: FigureReporter | undefined
   #wasTightAt = Number.NEGATIVE_INFINITY
@@ -82,14 +103,14 @@ class ServingThread {
     const { config } = this.#loaded
     const { cert, key } = config.tls
     const { workers, kinds, addresses, via, known, marks, modes, cells } = this.#init
-    const parts = { kindOf: (name: string) => kinds.get(name)!.kind, settings: () => this.#settings }
+    const parts = { kindOf: kindsOf(kinds), settings: () => this.#settings }
     const databases = (await databasesOf(config, parts)).map((each) => placed(each, addresses))
     const { limits } = config
     const retentionMs = retentionOf({ limits, databases })
-    const storage = new ThreadStorage({
-      ...{ replica: this.#replica, claims: this.#claims, clock, retentionMs, marks },
-      cells: new Map([...cells].map(([name, known]) => [name, this.#cells.of(name, known)])),
-    })
+    const storage = new ThreadStorage(
+      { replica: this.#replica, claims: this.#claims, clock, retentionMs },
+      { marks, cells: this.#remoteCells(cells) },
+    )
     this.#storage = storage
     this.#traces = openTraces(config, this.#relay)
     this.#server = await startServer({
@@ -147,7 +168,7 @@ class ServingThread {
   }
 
   async #carryOut(id: number, command: WorkerCommand): Promise<void> {
-    if (command.is === 'marks') this.#storage?.follow(command.store, command.marks)
+    if (command.is === 'marks') this.#storage?.followMarks(command.store, command.marks)
     // Commands that arrived while it was starting are executed in order.
     else await this.#starting
     if (command.is === 'mode') this.#siteOf(command.backend)?.modes.set(command.mode)
@@ -155,13 +176,15 @@ class ServingThread {
     else if (command.is === 'vouched') this.#siteOf(command.backend)?.adoptVouched(command.vouched)
     else if (command.is === 'evidence') this.#siteOf(command.backend)?.learning.follow(command.change)
     else if (command.is === 'limits') this.#server?.limiters.registry.forget(command.target)
-    else if (command.is === 'configuration') this.#applyConfig(command.given)
+    else if (command.is === 'commit') await this.#commit()
+    else if (command.is === 'discard') await this.#discard()
     else if (command.is === 'close') await this.#close()
     this.#send({ kind: 'done', id, answer: await this.#answerTo(command) })
     if (command.is === 'close') this.#port.close()
   }
 
   async #answerTo(command: WorkerCommand): Promise<CommandAnswer> {
+    if (command.is === 'prepare') return this.#prepare(command)
     if (command.is === 'sampled-keys') return this.#siteOf(command.backend)?.sampling.keys ?? []
     if (command.is !== 'sample') return undefined
     const sampled = (await this.#siteOf(command.backend)?.sampling.run(command.order)) ?? 'idle'
@@ -170,9 +193,46 @@ class ServingThread {
     return sampled
   }
 
-  #applyConfig(given: LoadOptions): void {
-    this.#loaded = loadedFrom(given)
-    this.#settings = settingsOf(this.#loaded.config)
+  async #prepare(state: PreparedState): Promise<Readiness> {
+    try {
+      const fresh = loadedFrom(state.given)
+      const { config } = fresh
+      const { added, changed, replaced } = backendChanges(this.#loaded.config, config)
+      for (const name of state.farStores) this.#replica.addFarStore(name)
+      this.#storage!.follow({ marks: state.marks, cells: this.#remoteCells(state.cells) })
+      const parts = {
+        kindOf: kindsOf(state.kinds),
+        settings: () => this.#settings,
+        names: [...added, ...changed],
+      }
+      const opened = (await databasesOf(config, parts)).map((each) => placed(each, state.addresses))
+      const names = Object.keys(config.backends)
+      const change = await this.#server!.prepare({ names, opened, replaced, known: state.known })
+      this.#prepared = { fresh, change }
+      return { urls: change.urls }
+    } catch (error) {
+      return failureOf(error)
+    }
+  }
+
+  async #commit(): Promise<void> {
+    if (this.#prepared === undefined) return
+    const { fresh, change } = this.#prepared
+    this.#prepared = undefined
+    this.#loaded = fresh
+    this.#settings = settingsOf(fresh.config)
+    await change.commit()
+    const { backends, quotas } = fresh.config
+    this.#storage!.keep(new Set([...Object.values(backends).map(({ store }) => store), quotas.store]))
+  }
+
+  async #discard(): Promise<void> {
+    await this.#prepared?.change.discard()
+    this.#prepared = undefined
+  }
+
+  #remoteCells(known: WorkerInit['cells']): ReadonlyMap<string, Cells> {
+    return new Map([...known].map(([name, each]) => [name, this.#cells.of(name, each)]))
   }
 
   async #close(): Promise<void> {
@@ -195,6 +255,17 @@ class ServingThread {
   }
 }
 
+const kindsOf =
+  (kinds: WorkerInit['kinds']) =>
+  (name: string): KindName =>
+    kinds.get(name)!.kind
+
+function failureOf(error: unknown): WorkerFailure {
+  if (!(error instanceof WindowpaneError)) throw error
+  const { code, message, remedy } = error
+  return { code, message, remedy }
+}
+
 /** The main thread has read the same and found no fault with it. */
 function loadedFrom(given: LoadOptions): LoadedConfig {
   const loaded = loadConfig(given)
@@ -212,9 +283,7 @@ if (parentPort !== null) {
   try {
     await new ServingThread(parentPort, workerData as WorkerInit).start()
   } catch (error) {
-    if (!(error instanceof WindowpaneError)) throw error
-    const { code, message, remedy } = error
-    parentPort.postMessage({ kind: 'failed', code, message, remedy } satisfies FromWorker)
+    parentPort.postMessage({ kind: 'failed', ...failureOf(error) } satisfies FromWorker)
     parentPort.close()
   }
 }

@@ -132,7 +132,9 @@ stores: { disk: { type: lmdb, path: /dev/null/panes } }`
   }
   const log = new Log({ clock: fakeClock(0), level: () => 'warn', format: () => 'text', write })
   const { config } = loaded
-  const disk = (await openFarStores(config, { settings: () => settingsOf(config), log })).get('disk')!
+  const disk = (
+    await openFarStores(config, { settings: () => settingsOf(config), config: () => config, log })
+  ).get('disk')!
   assert.ok('state' in disk)
   assert.deepEqual([disk.state, disk.trouble], ['missing', 'not_writable'])
   assert.match(said, /stores\.disk: .* kept in memory only/)

@@ -19,21 +19,21 @@ const segments = section(
     watch: key(bool, false, {
       meaning:
         'Druid: look at the segments of the Broker (`sys.segments`, with the account of `auth`). Settled buckets stay fresh while their segments are the same, and what changes is fetched again at once',
-      apply: 'restart',
+      apply: 'reopen',
     }),
     every: key(duration({ ...longestTimer, min: 1000 }), 10_000, {
       meaning: 'how long after a look the next one is',
-      apply: 'restart',
+      apply: 'reopen',
     }),
     patience: key(duration(longestTimer), 60_000, {
       meaning:
         'how old the last good look may be; after that, settled buckets are under the TTL policy again',
-      apply: 'restart',
+      apply: 'reopen',
     }),
     maxAge: key(duration(), 86_400_000, {
       meaning:
         'how long after it was fetched a bucket may be fresh at most: changes of schema, lookups and rules show in no segment',
-      apply: 'restart',
+      apply: 'reopen',
     }),
   },
   { checks: [viewsAreInTime] },
@@ -43,13 +43,13 @@ export const druidSection = section({
   ignoreContext: key(list(text), [], {
     meaning:
       'keys of the query context of Druid that do not change answers, such as tags of users: queries that differ in them only share answers',
-    apply: 'restart',
+    apply: 'reopen',
   }),
   sqlTimeZone: key(timeZone, 'UTC', {
     meaning: 'the zone of Druid SQL that names none: `druid.sql.planner.sqlTimeZone` of its Brokers',
-    apply: 'restart',
+    apply: 'reopen',
   }),
-  segments: nested(segments, 'watching the segments of a Druid', { apply: 'restart' }),
+  segments: nested(segments, 'watching the segments of a Druid', { apply: 'reopen' }),
 })
 
 export type DruidConfig = TypeValue<typeof druidSection>

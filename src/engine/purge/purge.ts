@@ -47,7 +47,7 @@ interface Group {
 
 export class Purge {
   readonly #clock: Clock
-  readonly #targets: readonly PurgeTarget[]
+  readonly #targets: () => readonly PurgeTarget[]
   /** One at a time: each looks at every shape. */
   #counting: Promise<unknown> = Promise.resolve()
   #removing: Promise<void> = Promise.resolve()
@@ -55,13 +55,14 @@ export class Purge {
   readonly #resting = new Set<() => void>()
   #isClosed = false
 
-  constructor(clock: Clock, targets: readonly PurgeTarget[]) {
+  /** `targets`: asked every time, where they may change. */
+  constructor(clock: Clock, targets: readonly PurgeTarget[] | (() => readonly PurgeTarget[])) {
     this.#clock = clock
-    this.#targets = targets
+    this.#targets = typeof targets === 'function' ? targets : () => targets
   }
 
   get backends(): readonly string[] {
-    return this.#targets.map(({ backend }) => backend)
+    return this.#targets().map(({ backend }) => backend)
   }
 
   /** Whether other nodes will take over a purge of this selection, as far as it can be kept. */
@@ -93,7 +94,7 @@ export class Purge {
 
   /** Marks in force, those of several stores once. */
   marks(): readonly Mark[] {
-    const all = [...new Set(this.#targets.map(({ marks }) => marks))].flatMap((marks) => marks.list())
+    const all = [...new Set(this.#targets().map(({ marks }) => marks))].flatMap((marks) => marks.list())
     return [...new Map(all.map((mark) => [JSON.stringify(mark), mark])).values()]
   }
 
@@ -117,7 +118,7 @@ export class Purge {
   }
 
   #selected({ backend }: Mark): readonly PurgeTarget[] {
-    return this.#targets.filter((target) => backend === undefined || target.backend === backend)
+    return this.#targets().filter((target) => backend === undefined || target.backend === backend)
   }
 
   #marksFor(mark: Mark): ReadonlySet<Marks> {

@@ -28,7 +28,7 @@ import type { Concurrency, QueueFigures } from '../upstream/slots.ts'
 import { onlyServer, TracedUpstream } from '../upstream/traced.ts'
 import type { HttpUpstream, UpstreamSettings } from '../upstream/upstream.ts'
 import { type SegmentFigures, SegmentWatcher } from '../upstream/witness.ts'
-import { BackendLearning } from './backend-learning.ts'
+import { BackendLearning, type Evidence } from './backend-learning.ts'
 import type { Common } from './common.ts'
 import { logFlavour, logRecheck } from './flavour-log.ts'
 import type { KnownDatabase } from './parts.ts'
@@ -78,6 +78,8 @@ export interface BackendRuntimeOptions {
   readonly mark: (mark: Mark) => unknown
   /** Where another thread has queried the database and watches its segments. */
   readonly known?: KnownDatabase | undefined
+  /** What was learned about it before it was opened anew. */
+  readonly evidence?: Evidence | undefined
 }
 
 const probeMs = 10_000
@@ -146,7 +148,7 @@ export class BackendRuntime {
     }
     this.learning = new BackendLearning({
       ...{ name, backend, clock, hooks: common.hooks },
-      ...{ cells: options.evidenceCells, evidence: known?.evidence },
+      ...{ cells: options.evidenceCells, evidence: known?.evidence ?? options.evidence },
     })
     const cache = new IntervalCache({
       ...limits,
@@ -265,6 +267,16 @@ export class BackendRuntime {
   async ask(): Promise<void> {
     this.#watcher?.start()
     if (this.#known === undefined) await this.#flavour.ask([])
+  }
+
+  /** Whether no request and no fetch is under way. */
+  get isIdle(): boolean {
+    return this.handler.isIdle && this.#cache.flights === 0
+  }
+
+  /** It serves its last requests, and looks at the database for no other reason. */
+  retire(): void {
+    this.#watcher?.close()
   }
 
   close(): Promise<void> {

@@ -3,45 +3,120 @@ import type { CutReason } from '../../core/decision.ts'
 import { allOn } from '../../core/runtime.ts'
 import { socketPathOf } from '../../core/socket-address.ts'
 import type { Arrivals } from '../front/arrivals.ts'
+import type { Asked, Reply } from '../front/exchange.ts'
 import { type Listener, openListener } from '../front/listener.ts'
 import { answererOf } from '../request/dispatch.ts'
 import { narrowness } from '../request/routes.ts'
 import type { BackendRuntime } from './backend-runtime.ts'
 import type { DatabaseOptions, ProxyServerOptions } from './options.ts'
 
-type ServedDatabase = DatabaseOptions & { readonly backendRuntime: BackendRuntime }
+export type ServedDatabase = DatabaseOptions & { readonly backendRuntime: BackendRuntime }
 
-export async function openListeners(
-  { listen, limits, runtime = allOn, clock, tls, telemetry, parts }: ProxyServerOptions,
-  databases: readonly ServedDatabase[],
-  arrivals: Arrivals,
-): Promise<Map<string, Listener>> {
-  const listeners = new Map<string, Listener>()
-  const onCertificate = (error: string | undefined) =>
-    telemetry?.log.change('certificate of the listener', {
-      is: error ?? 'in force',
-      isGood: error === undefined,
-    })
-  const onCut = (reason: CutReason) => telemetry?.metrics.observeCut(reason)
-  const byClaim = databases.toSorted((a, b) => narrowness(b.route) - narrowness(a.route))
-  for (const [address, group] of Map.groupBy(byClaim, (database) => database.listen ?? listen)) {
-    if (parts?.opensSockets === false && socketPathOf(address) !== undefined) {
-      listeners.set(address, { url: address, close: async () => {} })
-      continue
+/** A change that has been made ready, and has no effect until `commit`. */
+export interface PreparedChange {
+  /** Of the addresses that were opened for it, as configured. */
+  readonly urls: ReadonlyMap<string, string>
+  commit(): Promise<void> | void
+  discard(): Promise<void>
+}
+
+/** Where a server is reached. */
+export interface Listeners {
+  /** The URL of a configured address. */
+  urlOf(address: string): string
+  /** Opens what is not open yet. @throws WindowpaneError where an address cannot be had; nothing has changed then. */
+  prepare(databases: readonly ServedDatabase[]): Promise<PreparedChange>
+  close(): Promise<void>
+}
+
+type Answer = (request: Asked, response: Reply) => void
+
+interface OpenAddress {
+  readonly listener: Listener
+  answer: Answer
+}
+
+export class OwnListeners implements Listeners {
+  readonly #options: ProxyServerOptions
+  readonly #arrivals: Arrivals
+  #open: ReadonlyMap<string, OpenAddress> = new Map()
+  /** Those that are being drained. */
+  readonly #closing = new Set<Promise<void>>()
+
+  constructor(options: ProxyServerOptions, arrivals: Arrivals) {
+    this.#options = options
+    this.#arrivals = arrivals
+  }
+
+  urlOf(address: string): string {
+    return this.#open.get(address)!.listener.url
+  }
+
+  async prepare(databases: readonly ServedDatabase[]): Promise<PreparedChange> {
+    const byClaim = databases.toSorted((a, b) => narrowness(b.route) - narrowness(a.route))
+    const groups = Map.groupBy(byClaim, (database) => database.listen ?? this.#options.listen)
+    const opened = new Map<string, OpenAddress>()
+    const discard = async () => {
+      await Promise.all([...opened.values()].map(({ listener }) => listener.close()))
     }
+    for (const [address, group] of groups) {
+      if (this.#open.has(address)) continue
+      const opening = this.#openAddress(address, group)
+      opened.set(
+        address,
+        await opening.catch(async (error) => {
+          await discard()
+          throw error
+        }),
+      )
+    }
+    const urls = new Map([...opened].map(([address, { listener }]) => [address, listener.url]))
+    return { urls, discard, commit: () => this.#commit(groups, opened) }
+  }
+
+  async close(): Promise<void> {
+    const closings = [...this.#open.values()].map(({ listener }) => listener.close())
+    await Promise.all([...closings, ...this.#closing])
+  }
+
+  #commit(
+    groups: ReadonlyMap<string, readonly ServedDatabase[]>,
+    opened: ReadonlyMap<string, OpenAddress>,
+  ): void {
+    const before = this.#open
+    const open = new Map<string, OpenAddress>()
+    for (const [address, group] of groups) {
+      const place = (opened.get(address) ?? before.get(address))!
+      place.answer = answererOf(group)
+      open.set(address, place)
+    }
+    this.#open = open
+    for (const [address, { listener }] of before) if (!open.has(address)) this.#drain(listener)
+  }
+
+  #drain(listener: Listener): void {
+    const closing: Promise<void> = listener.close().finally(() => this.#closing.delete(closing))
+    this.#closing.add(closing)
+  }
+
+  async #openAddress(address: string, group: readonly ServedDatabase[]): Promise<OpenAddress> {
+    const { limits, runtime = allOn, clock, tls, telemetry, parts } = this.#options
+    const place = { answer: answererOf(group) }
+    if (parts?.opensSockets === false && socketPathOf(address) !== undefined)
+      return Object.assign(place, { listener: { url: address, close: async () => {} } })
+    const onCertificate = (error: string | undefined) =>
+      telemetry?.log.change('certificate of the listener', {
+        is: error ?? 'in force',
+        isGood: error === undefined,
+      })
+    const onCut = (reason: CutReason) => telemetry?.metrics.observeCut(reason)
     const secure = tls && { tls, onCertificate }
     const reusePort = parts?.reusePort === true
     const { name, listen: own } = group[0]!
     const flag = own === undefined ? '--listen' : `--backends.${name}.listen`
-    const listening = { address, flag, limits, runtime, clock, reusePort, arrivals, onCut, ...secure }
-    const answer = answererOf(group)
-    const listener = openListener(listening, answer, answer)
-    listeners.set(address, await listener.catch((error) => closeAll(listeners, error)))
+    const listening = { address, flag, limits, runtime, clock, reusePort, arrivals: this.#arrivals, onCut }
+    const answer: Answer = (request, response) => place.answer(request, response)
+    const listener = await openListener({ ...listening, ...secure }, answer, answer)
+    return Object.assign(place, { listener })
   }
-  return listeners
-}
-
-async function closeAll(listeners: ReadonlyMap<string, Listener>, error: unknown): Promise<never> {
-  await Promise.all([...listeners.values()].map((listener) => listener.close()))
-  throw error
 }

@@ -9,10 +9,10 @@ import type { Vouched } from '../../core/witness.ts'
 import type { NotSampled, Sampled, SamplingOrder } from '../../engine/learning/sampling.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
 import type { LimitTarget } from '../../limits/registry-rows.ts'
-import type { Listener } from '../front/listener.ts'
 import type { Mode } from '../request/settings.ts'
 import type { Evidence, LearningHooks } from './backend-learning.ts'
 import type { BackendRuntime, BackendRuntimeFigures } from './backend-runtime.ts'
+import type { Listeners } from './listeners.ts'
 import type { Storage } from './tiers.ts'
 
 export interface ServerParts {
@@ -30,8 +30,8 @@ export interface ServerParts {
   readonly reusePort?: boolean
   /** False: another thread opens the unix sockets, which threads cannot share. */
   readonly opensSockets?: boolean
-  /** Opens the listeners, by configured address, instead of the server itself. */
-  readonly openListeners?: (inside: Inside) => Promise<ReadonlyMap<string, Listener>>
+  /** Instead of listeners of its own. `inside`: what the server will have when they are open. */
+  readonly listeners?: (inside: () => Inside) => Listeners
   /** The figures of a database, where others serve its requests too. */
   readonly figures?: (backend: string) => BackendRuntimeFigures
   /** Where others serve the requests of a database: only they know the shapes that can be sampled. */

@@ -1,264 +1,289 @@
-/** Starts Windowpane: puts stores, databases and listeners together, and takes them down in order. */
-import type { Flavour } from '../../backends/backend.ts'
-import type { Budget } from '../../core/budget.ts'
-import type { Clock } from '../../core/clock.ts'
+/** Starts Windowpane: puts stores, databases and listeners together, changes them while it runs, and takes them down in order. */
 import type { Mark } from '../../core/mark.ts'
 import type { ClaimCounters } from '../../engine/cell-claims.ts'
-import type { NotSampled, Sampled, SamplingOrder } from '../../engine/learning/sampling.ts'
-import { objectCache } from '../../engine/objects/object-cache.ts'
-import type { ObjectCache } from '../../engine/objects/objects.ts'
-import { WholeRules } from '../../engine/objects/whole-terms.ts'
 import { Purge } from '../../engine/purge/purge.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
-import { shapesNamed } from '../../engine/shapes-named.ts'
-import { memoryStore } from '../../stores/memory/index.ts'
-import type { Store } from '../../stores/store.ts'
 import type { NamedStore } from '../../telemetry/store-families.ts'
-import type { SwitchableMode } from '../admin/shadow.ts'
 import type { SharedStore } from '../fleet/fleet.ts'
-import { SharedModes } from '../fleet/shared-modes.ts'
 import { Limiters } from '../quotas/limiters.ts'
 import type { Mode } from '../request/settings.ts'
-import type { SegmentFigures } from '../upstream/witness.ts'
-import type { LearningFigures } from './backend-learning.ts'
-import { BackendRuntime, type BackendRuntimeFigures } from './backend-runtime.ts'
+import type { BackendRuntime } from './backend-runtime.ts'
 import { type Common, commonOf } from './common.ts'
-import { openListeners } from './listeners.ts'
+import { type DatabaseState, databaseState } from './database-state.ts'
+import { type Listeners, OwnListeners, type PreparedChange } from './listeners.ts'
 import type { DatabaseOptions, ProxyServerOptions } from './options.ts'
-import { type Storage, Tiers } from './tiers.ts'
+import { ownStorage } from './own-storage.ts'
+import type { Inside, KnownDatabase, ServerParts } from './parts.ts'
+import { type ServedBackend, ServedBackends } from './served-backends.ts'
+import { StoreModes } from './shared-modes.ts'
+import type { FarStore, Storage } from './tiers.ts'
 
 export interface ProxyServer {
   /** The common address; without a database on it, the first of their own. */
   readonly url: string
   readonly databases: readonly DatabaseState[]
   readonly memory: { readonly used: number; readonly limit: number }
-  /** Memory first, then the far stores, including failed ones. */
+  /** Memory first, then the far stores, also those that could not be opened. */
   stores(): readonly NamedStore[]
   leases(): Readonly<ClaimCounters>
   readonly purge: Purge
-  /** The findings of shadow mode about all of them. */
+  /** What shadow mode has found out about any of them. */
   readonly shadowLog: ShadowLog
   readonly limiters: Limiters
   /** The far stores that other nodes may share. */
   readonly sharedStores: readonly SharedStore[]
+  /** The names of the far stores that are open. */
+  readonly farStores: readonly string[]
+  /** Makes another set of databases ready. @throws WindowpaneError where that fails; nothing has changed then. */
+  prepare(change: ServerChange): Promise<PreparedChange>
   /** Stops listening, lets requests under way finish within the drain limit, then closes everything. */
   close(): Promise<void>
 }
 
-export interface DatabaseState {
-  readonly name: string
-  /** Where its requests are answered, without the path of its route. */
-  readonly url: string
-  readonly flavour: Flavour
-  readonly backendRuntime: BackendRuntime
-  readonly modes: SwitchableMode
-  figures(): BackendRuntimeFigures
-  /** By key, or by the text of the shape or of its query. */
-  shapesNamed(names: ReadonlySet<string>): ReturnType<typeof shapesNamed>
-  /** How the watcher of its segments fares; undefined where there is none. */
-  readonly segments: SegmentFigures | undefined
-  learning(): LearningFigures
-  /** Fetches buckets of recently requested shapes twice, and learns from the differences. */
-  sample(order: SamplingOrder): Promise<Sampled | NotSampled>
+/** Other databases for a running server. */
+export interface ServerChange {
+  /** All that are to be served. */
+  readonly names: readonly string[]
+  /** Those that are new, or are opened anew. All others stay as they are. */
+  readonly opened: readonly DatabaseOptions[]
+  /** Stores that they need and that are not open. */
+  readonly farStores?: ReadonlyMap<string, FarStore>
+  /** What is known about the databases that are opened. */
+  readonly known?: ReadonlyMap<string, KnownDatabase>
+  /** Databases that hold other data than before under their names: their cached buckets are purged. */
+  readonly replaced?: readonly string[]
 }
 
 export async function startServer(options: ProxyServerOptions): Promise<ProxyServer> {
-  const { clock, databases, parts = {} } = options
-  const common = commonOf(options)
-  const { budget, via, shadowLog, pieces, backlog } = common
-  const storage = parts.storage ?? ownStorage(options, budget)
-  const partsOf = (name: string | undefined) => storage.partsOf(storage.of(name))
-  const limiters = new Limiters({
-    clock,
-    cells: (partsOf(options.quotaStore).cells ?? partsOf(undefined).cells)!,
-    terms: () => databases[0]?.settings().quota,
-    onChange: parts.hooks?.onLimits,
-  })
-  const objectCaches = objectCachesOf(storage, common)
-  const backendRuntimes = databases.map((database) => {
-    const store = storage.of(database.farStore)
-    const { marks, claims, evidenceCells } = storage.partsOf(store)
-    const { name } = database
-    const mark = (change: Mark) => {
-      // Marks of a worker hold in that worker at once, and in all threads when the main thread has them.
-      parts.hooks?.onMark?.(database.farStore ?? '', change)
-      return marks.add(change)
-    }
-    const known = parts.known?.get(name)
-    const backendRuntime = new BackendRuntime(common, {
-      ...{ ...database, store, mark, known, limiters },
-      ...{ marks: marks.of(name), claims, evidenceCells, objects: objectCaches(store) },
+  const server = new RunningServer(options)
+  await server.start()
+  return server
+}
+
+class RunningServer implements ProxyServer {
+  readonly shadowLog: ShadowLog
+  readonly limiters: Limiters
+  readonly purge: Purge
+  readonly #options: ProxyServerOptions
+  readonly #parts: ServerParts
+  readonly #common: Common
+  readonly #storage: Storage
+  readonly #backends: ServedBackends
+  readonly #modes: StoreModes
+  readonly #listeners: Listeners
+  /** What will be served when the listeners are ready. */
+  #next: readonly ServedBackend[] = []
+  #databases: readonly DatabaseState[] = []
+
+  constructor(options: ProxyServerOptions) {
+    const { clock, parts = {} } = options
+    this.#options = options
+    this.#parts = parts
+    this.#common = commonOf(options)
+    this.shadowLog = this.#common.shadowLog
+    this.#storage = parts.storage ?? ownStorage(options, this.#common.budget)
+    this.limiters = this.#newLimiters()
+    this.#backends = new ServedBackends({
+      ...{ common: this.#common, storage: this.#storage, limiters: this.limiters, hooks: parts.hooks },
     })
-    return { ...database, store, marks, backendRuntime }
-  })
-  const purge = new Purge(
-    clock,
-    backendRuntimes.map(({ name, store, marks }) => ({
-      ...{ backend: name, store, marks },
-      isShared: storage.partsOf(store).fleet !== undefined,
-    })),
-  )
-  const setMode = async ({ name, modes }: BackendRuntime, mode: Mode): Promise<Mode> => {
+    this.purge = new Purge(clock, () => this.#backends.list.map((each) => this.#purgeTarget(each)))
+    this.#modes = new StoreModes({
+      ...{ clock, storage: this.#storage, backends: this.#backends },
+      setMode: (runtime, mode) => this.#setMode(runtime, mode),
+    })
+    this.#listeners =
+      parts.listeners?.(() => this.#inside()) ?? new OwnListeners(options, this.#common.arrivals)
+  }
+
+  async start(): Promise<void> {
+    const { databases } = this.#options
+    this.#next = databases.map((each) =>
+      this.#backends.open(each, { known: this.#parts.known?.get(each.name) }),
+    )
+    this.#backends.replace(this.#next, () => {})
+    await Promise.all([this.#storage.loadMarks(), this.#modes.follow(), ...this.#next.flatMap(readied)])
+    try {
+      const listening = await this.#listeners.prepare(this.#next)
+      await listening.commit()
+    } catch (error) {
+      await this.#closeBehindListeners()
+      throw error
+    }
+    this.#databases = this.#next.map((each) => this.#stateOf(each))
+  }
+
+  get url(): string {
+    const { list } = this.#backends
+    return this.#urlOf(list.find(({ listen }) => listen === undefined) ?? list[0]!)
+  }
+
+  get databases(): readonly DatabaseState[] {
+    return this.#databases
+  }
+
+  get memory() {
+    return { used: this.#common.budget.used, limit: this.#options.limits.memoryBytes }
+  }
+
+  get sharedStores(): readonly SharedStore[] {
+    return this.#storage.names.flatMap((name) => {
+      const { fleet } = this.#storage.partsOf(this.#storage.of(name))
+      return fleet === undefined ? [] : [{ name, nodes: fleet.nodes }]
+    })
+  }
+
+  get farStores(): readonly string[] {
+    return this.#storage.names
+  }
+
+  stores(): readonly NamedStore[] {
+    return this.#storage.figures()
+  }
+
+  leases(): Readonly<ClaimCounters> {
+    return this.#storage.leases()
+  }
+
+  async prepare(change: ServerChange): Promise<PreparedChange> {
+    const { farStores = new Map<string, FarStore>() } = change
+    const opened: ServedBackend[] = []
+    const undo = async () => {
+      this.#next = this.#backends.list
+      await Promise.all(opened.map(({ backendRuntime }) => backendRuntime.close()))
+      await Promise.all(opened.map(({ backendRuntime }) => backendRuntime.learning.close()))
+      await Promise.all([...farStores.keys()].map((name) => this.#storage.remove(name)))
+    }
+    try {
+      await this.#storage.add(farStores)
+      for (const database of change.opened) opened.push(this.#reopen(database, change))
+      await Promise.all(opened.flatMap(readied))
+      this.#next = change.names.map(
+        (name) => opened.find((each) => each.name === name) ?? this.#backends.named(name)!,
+      )
+      const listening = await this.#listeners.prepare(this.#next)
+      const discard = () => listening.discard().then(undo)
+      return { urls: listening.urls, discard, commit: () => this.#commit(change, listening) }
+    } catch (error) {
+      await undo()
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#listeners.close()
+    await this.#closeBehindListeners()
+  }
+
+  async #commit({ names, replaced = [] }: ServerChange, listening: PreparedChange): Promise<void> {
+    const { list } = this.#backends
+    const removed = list.filter(({ name }) => !names.includes(name))
+    const stale = [...removed, ...list.filter(({ name }) => replaced.includes(name))]
+    await this.#forget(removed)
+    await listening.commit()
+    const busy = new Set(stale.filter((each) => !each.backendRuntime.isIdle && !this.#isShared(each)))
+    this.#backends.replace(this.#next, (closed) => {
+      // Its last requests may have fetched from the old database after the purge.
+      if (busy.has(closed)) closed.mark(this.#allOf(closed))
+      void this.#removeUnused(closed.farStore)
+    })
+    this.#databases = this.#next.map((each) => this.#stateOf(each))
+    await this.#modes.follow()
+    await this.#forget(this.#next.filter(({ name }) => replaced.includes(name)))
+  }
+
+  /**
+   * Purges the buckets of backends that are other databases now, or none. Other nodes may still serve them from a store that they
+   * share, and where other threads keep the marks, the one that has the stores purges.
+   */
+  async #forget(backends: readonly ServedBackend[]): Promise<void> {
+    if (this.#parts.hooks?.onMark !== undefined) return
+    for (const each of backends) if (!this.#isShared(each)) await this.purge.run({ backend: each.name })
+  }
+
+  #allOf({ name }: ServedBackend): Mark {
+    const always = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }
+    return { kind: 'purge', backend: name, ...always, at: this.#options.clock.now() }
+  }
+
+  #isShared({ store }: ServedBackend): boolean {
+    return this.#storage.partsOf(store).fleet !== undefined
+  }
+
+  #reopen(database: DatabaseOptions, { known, replaced = [] }: ServerChange): ServedBackend {
+    const { name } = database
+    const before = replaced.includes(name) ? undefined : this.#backends.named(name)
+    const evidence = before?.backendRuntime.learning.evidence
+    return this.#backends.open(database, { known: known?.get(name), evidence })
+  }
+
+  async #removeUnused(farStore: string | undefined): Promise<void> {
+    if (farStore === undefined || farStore === this.#options.quotaStore) return
+    const store = this.#storage.of(farStore)
+    if (!this.#backends.uses(store)) await this.#storage.remove(farStore)
+  }
+
+  #newLimiters(): Limiters {
+    const { clock, quotaStore, databases } = this.#options
+    const cellsOf = (name: string | undefined) => this.#storage.partsOf(this.#storage.of(name)).cells
+    return new Limiters({
+      clock,
+      cells: (cellsOf(quotaStore) ?? cellsOf(undefined))!,
+      terms: () => (this.#backends.list[0] ?? databases[0])?.settings().quota,
+      onChange: this.#parts.hooks?.onLimits,
+    })
+  }
+
+  #inside(): Inside {
+    return {
+      ...{ storage: this.#storage, via: this.#common.via, shadowLog: this.shadowLog },
+      backendRuntimes: this.#next.map(({ backendRuntime }) => backendRuntime),
+    }
+  }
+
+  #purgeTarget(each: ServedBackend) {
+    return { backend: each.name, store: each.store, marks: each.marks, isShared: this.#isShared(each) }
+  }
+
+  async #setMode({ name, modes }: BackendRuntime, mode: Mode): Promise<Mode> {
     const was = modes.set(mode)
-    await parts.hooks?.onMode?.(name, mode)
+    await this.#parts.hooks?.onMode?.(name, mode)
     return was
   }
-  const sharedModes = sharedModesOf(backendRuntimes, { storage, clock, setMode })
-  const closeBehindListeners = async () => {
-    for (const modes of sharedModes.values()) modes.close()
-    pieces.close()
-    backlog.finish()
-    await Promise.all(backendRuntimes.map(({ backendRuntime }) => backendRuntime.close()))
-    await purge.close()
-    await Promise.all(backendRuntimes.map(({ backendRuntime }) => backendRuntime.learning.close()))
-    await limiters.close()
-    await parts.beforeStoresClose?.()
-    await storage.close()
-  }
-  await Promise.all([
-    storage.loadMarks(),
-    ...[...sharedModes.values()].map((modes) => modes.load()),
-    ...backendRuntimes.flatMap(({ backendRuntime }) => [
-      backendRuntime.ask(),
-      backendRuntime.learning.load(),
-    ]),
-  ])
-  const inside = {
-    storage,
-    backendRuntimes: backendRuntimes.map(({ backendRuntime }) => backendRuntime),
-    via,
-    shadowLog,
-  }
-  const opening = parts.openListeners?.(inside) ?? openListeners(options, backendRuntimes, common.arrivals)
-  const listeners = await opening.catch(async (error) => {
-    await closeBehindListeners()
-    throw error
-  })
-  const addressOf = (database: DatabaseOptions) => listeners.get(database.listen ?? options.listen)!.url
-  return {
-    url: addressOf(databases.find(({ listen }) => listen === undefined) ?? databases[0]!),
-    get memory() {
-      return { used: budget.used, limit: options.limits.memoryBytes }
-    },
-    stores: () => storage.figures(),
-    sharedStores: sharedStoresOf(storage),
-    leases: () => storage.leases(),
-    purge,
-    shadowLog,
-    limiters,
-    databases: backendRuntimes.map((each) => ({
-      name: each.name,
-      backendRuntime: each.backendRuntime,
-      url: addressOf(each),
-      modes: {
-        get state() {
-          return each.backendRuntime.modes.state
-        },
-        async set(mode) {
-          const shared = sharedModes.get(each.store)
-          const [was, isShared] = await Promise.all([
-            setMode(each.backendRuntime, mode),
-            shared?.set(each.name, mode),
-          ])
-          return { was, isShared }
-        },
+
+  #stateOf(each: ServedBackend): DatabaseState {
+    return databaseState(each, {
+      url: this.#urlOf(each),
+      parts: this.#parts,
+      setMode: async (mode) => {
+        const shared = this.#modes.of(each.store)
+        const [was, isShared] = await Promise.all([
+          this.#setMode(each.backendRuntime, mode),
+          shared?.set(each.name, mode),
+        ])
+        return { was, isShared }
       },
-      shapesNamed: (names) => shapesNamed(each.store, each.name, names),
-      figures: () => parts.figures?.(each.name) ?? each.backendRuntime.figures(),
-      sample: (order) => parts.sample?.(each.name, order) ?? each.backendRuntime.sampling.run(order),
-      learning: () => each.backendRuntime.learning.figures(),
-      get flavour() {
-        return each.backendRuntime.flavour
-      },
-      get segments() {
-        return each.backendRuntime.segments
-      },
-    })),
-    async close() {
-      await Promise.all([...listeners.values()].map((listener) => listener.close()))
-      await closeBehindListeners()
-    },
+    })
+  }
+
+  #urlOf({ listen = this.#options.listen }: DatabaseOptions): string {
+    return this.#listeners.urlOf(listen)
+  }
+
+  async #closeBehindListeners(): Promise<void> {
+    this.#modes.close()
+    this.#common.pieces.close()
+    this.#common.backlog.finish()
+    await this.#backends.close()
+    await this.purge.close()
+    await this.#backends.closeLearning()
+    await this.limiters.close()
+    await this.#parts.beforeStoresClose?.()
+    await this.#storage.close()
   }
 }
 
-/** Of all memory, for answers that are kept as a whole. */
-const objectShare = 1 / 16
-
-/** One for each store: backends that share a store share its objects. */
-function objectCachesOf(storage: Storage, { clock, budget, limits }: Common): (store: Store) => ObjectCache {
-  const caches = new Map<Store, ObjectCache>()
-  return (store) => {
-    const known = caches.get(store)
-    if (known !== undefined) return known
-    const maxBytes = limits.memoryBytes * objectShare
-    const { cells } = storage.partsOf(store)
-    const cache = objectCache({ cells }, { clock, budget, maxBytes, timeoutSeconds: 'guarded' })
-    caches.set(store, cache)
-    return cache
-  }
-}
-
-function ownStorage(options: ProxyServerOptions, budget: Budget): Storage {
-  const { clock, limits, telemetry, farStores = new Map(), parts, store = memoryStore } = options
-  const { maxBucketsPerShape } = limits
-  const retentionMs = retentionOf(options)
-  const memory = store({ clock, budget, retentionMs, maxBucketsPerShape })
-  const objectBytes = limits.memoryBytes * objectShare
-  return new Tiers({
-    ...{ clock, memory, farStores, telemetry, retentionMs, objectBytes },
-    onMarks: parts?.hooks?.onMarks,
-  })
-}
-
-interface SharedModesParts {
-  readonly storage: Storage
-  readonly clock: Clock
-  readonly setMode: (runtime: BackendRuntime, mode: Mode) => Promise<Mode>
-}
-
-/** By store: the backends of a shared store adopt the modes set at any node. */
-function sharedModesOf(
-  runtimes: readonly { readonly store: Store; readonly backendRuntime: BackendRuntime }[],
-  { storage, clock, setMode }: SharedModesParts,
-): ReadonlyMap<Store, SharedModes> {
-  const shared = new Map<Store, SharedModes>()
-  for (const [store, users] of Map.groupBy(runtimes, (each) => each.store)) {
-    const { fleet } = storage.partsOf(store)
-    if (fleet === undefined) continue
-    const backends = users.map(({ backendRuntime }) => ({
-      name: backendRuntime.name,
-      get state() {
-        return backendRuntime.modes.state
-      },
-      set: (mode: Mode) => setMode(backendRuntime, mode),
-    }))
-    shared.set(
-      store,
-      new SharedModes({ clock, backends, row: fleet.modes, isFirst: () => fleet.nodes.isFirst() }),
-    )
-  }
-  return shared
-}
-
-const sharedStoresOf = (storage: Storage): SharedStore[] =>
-  storage.names.flatMap((name) => {
-    const { fleet } = storage.partsOf(storage.of(name))
-    return fleet === undefined ? [] : [{ name, nodes: fleet.nodes }]
-  })
-
-/**
- * Stale serving needs the old bytes: nothing is collected while it is of use. Fixed at start, because marks are kept
- * for as long: where a reload makes TTLs longer than that, buckets are collected before their TTL is over, and fetched
- * again.
- */
-export function retentionOf({ limits, databases }: Pick<ProxyServerOptions, 'limits' | 'databases'>): number {
-  const caps = databases.flatMap(({ settings, segments, backend }) => {
-    const { terms, rules, whole } = settings()
-    const all = [terms, ...rules.map((rule) => ({ ...terms, ...rule.terms }))]
-    const wholeMs = whole === undefined ? 0 : new WholeRules(backend.whole, whole).longestUseMs
-    return all.map(({ policy, maxStaleMs }) =>
-      Math.max(Math.max(policy.capMs, segments?.maxAgeMs ?? 0) + maxStaleMs, wholeMs + maxStaleMs),
-    )
-  })
-  return Math.max(limits.retentionMs, ...caps)
-}
+/** Resolves when it is known what the database is, and what was learned about it. */
+const readied = ({ backendRuntime }: ServedBackend): Promise<void>[] => [
+  backendRuntime.ask(),
+  backendRuntime.learning.load(),
+]

@@ -71,6 +71,10 @@ export interface Storage {
   partsOf(store: Store): StoreParts
   /** Await before the first request: purges from before a restart stay in force. */
   loadMarks(): Promise<void>
+  /** Adds far stores that were opened while running. Resolves when their marks are known. */
+  add(farStores: ReadonlyMap<string, FarStore>): Promise<void>
+  /** Closes a far store that nobody uses any more. */
+  remove(name: string): Promise<void>
   /** Memory first. */
   figures(): NamedStore[]
   /** The results of the claims of this process, over all stores. */
@@ -80,10 +84,10 @@ export interface Storage {
 
 export class Tiers implements Storage {
   readonly #memory: Store
-  readonly #tiers = new Map<string, { readonly tier: TieredStore; readonly engine: string }>()
-  readonly #claims: CellClaims[] = []
-  readonly #opened: OpenedStore[] = []
+  readonly #tiers = new Map<string, FarTier>()
   readonly #missing: NamedStore[] = []
+  /** Of stores that were removed: counters do not go back. */
+  readonly #pastLeases: ClaimCounters = { ...noLeases }
   /** By store: backends that share one share its marks. */
   readonly #parts = new Map<Store, StoreParts>()
   readonly #options: TiersOptions
@@ -107,7 +111,6 @@ export class Tiers implements Storage {
   #add(name: string, far: Extract<FarStore, OpenedStore>): void {
     const { clock, memory, telemetry, retentionMs } = this.#options
     const { panes, cells, timeoutMs, noticeMs, leaseMs, engine } = far
-    this.#opened.push(far)
     const guard = new StoreGuard({
       ...{ clock, timeoutMs, onOperation: telemetry?.storeHook(labelOf(name)) },
       onTrouble: (trouble) =>
@@ -124,13 +127,12 @@ export class Tiers implements Storage {
       ...{ clock, near: memory, far: panes, guard, isTrusted },
       ...(noticeMs !== undefined && { noticeMs }),
     })
-    this.#tiers.set(name, { tier, engine })
     const guarded = cells && guardedCells(cells, guard)
     const share = (...what: Parameters<TieredStore['share']>) => tier.share(...what)
     const claims = guarded?.capabilities.shared
       ? new CellClaims({ cells: guarded, clock, timeoutMs, leaseMs, share })
       : undefined
-    if (claims !== undefined) this.#claims.push(claims)
+    this.#tiers.set(name, { tier, engine, claims, opened: far })
     const { shared, durable } = patientCells?.capabilities ?? { shared: false, durable: false }
     const fleet = patientCells && shared ? fleetRows(patientCells, clock) : undefined
     const evidenceCells = shared || durable ? patientCells : undefined
@@ -167,18 +169,46 @@ export class Tiers implements Storage {
   }
 
   leases(): Readonly<ClaimCounters> {
-    const total = { ...noLeases }
-    for (const { counters } of this.#claims)
-      for (const result of leaseResults) total[result] += counters[result]
+    const total = { ...this.#pastLeases }
+    for (const { claims } of this.#tiers.values()) addLeases(total, claims)
     return total
+  }
+
+  async add(farStores: ReadonlyMap<string, FarStore>): Promise<void> {
+    const added = [...farStores].flatMap(([name, far]) => ('state' in far ? [] : [[name, far] as const]))
+    for (const [name, far] of added) this.#add(name, far)
+    await Promise.all(added.map(([name]) => this.partsOf(this.of(name)).marks.load()))
+  }
+
+  async remove(name: string): Promise<void> {
+    const far = this.#tiers.get(name)
+    if (far === undefined) return
+    this.#tiers.delete(name)
+    addLeases(this.#pastLeases, far.claims)
+    this.#parts.get(far.tier)?.marks.close()
+    this.#parts.delete(far.tier)
+    await far.tier.closeFar()
+    await far.opened.close()
   }
 
   async close(): Promise<void> {
     for (const { marks } of this.#parts.values()) marks.close()
-    await Promise.all([...this.#tiers.values()].map(({ tier }) => tier.close()))
-    await Promise.all(this.#opened.map((far) => far.close()))
+    const tiers = [...this.#tiers.values()]
+    await Promise.all(tiers.map(({ tier }) => tier.close()))
+    await Promise.all(tiers.map(({ opened }) => opened.close()))
     await this.#memory.close()
   }
+}
+
+interface FarTier {
+  readonly tier: TieredStore
+  readonly engine: string
+  readonly claims: CellClaims | undefined
+  readonly opened: OpenedStore
+}
+
+function addLeases(total: ClaimCounters, claims: CellClaims | undefined): void {
+  if (claims !== undefined) for (const result of leaseResults) total[result] += claims.counters[result]
 }
 
 const fleetRows = (cells: Cells, clock: Clock): FleetRows => ({

@@ -18,6 +18,7 @@ export interface SharedStore {
 
 export interface FleetOptions {
   readonly clock: Clock
+  /** Those that are open now; read every time. */
   readonly stores: readonly SharedStore[]
   readonly facts: () => NodeFacts
   readonly summary: () => NodeSummary
@@ -57,20 +58,25 @@ export class Fleet {
   #last: { readonly at: EpochMs; readonly reading: Promise<FleetView> } | undefined
   #beating: Promise<void> = Promise.resolve()
   #timer: Timer | undefined
+  #isBeating = false
   #isClosed = false
 
   constructor(options: FleetOptions) {
     this.#options = options
   }
 
-  /** Begins with a heartbeat; resolves when that is written. */
+  /** Begins with a heartbeat, where it has not begun; resolves when that is written. */
   async start(): Promise<void> {
-    if (this.#options.stores.length === 0) return
+    if (this.#isClosed || this.#isBeating || this.#options.stores.length === 0) return
+    this.#isBeating = true
     const nextMs = Math.max(beatMs, beatMsPerNode * this.#seen.length)
     this.#beating = this.#beat(nextMs)
     await this.#beating
     if (this.#isClosed) return
-    this.#timer = this.#options.clock.after(nextMs, () => void this.start())
+    this.#timer = this.#options.clock.after(nextMs, () => {
+      this.#isBeating = false
+      void this.start()
+    })
   }
 
   /** Undefined where no store can be shared. */

@@ -31,7 +31,7 @@ class Node {
       set: async (mode: Mode) => modes.set(mode),
     }
     const row = new ModeRow(cells)
-    this.shared = new SharedModes({ clock, row, backends: [holder], isFirst: async () => isFirst })
+    this.shared = new SharedModes({ clock, row, backends: () => [holder], isFirst: async () => isFirst })
   }
 
   get mode(): Mode {

@@ -23,7 +23,8 @@ export interface ModeHolder {
 export interface SharedModesOptions {
   readonly clock: Clock
   readonly row: ModeRow
-  readonly backends: readonly ModeHolder[]
+  /** Those that use the store now. */
+  readonly backends: () => readonly ModeHolder[]
   /** Whether no other node runs. */
   readonly isFirst: () => Promise<boolean>
 }
@@ -84,7 +85,7 @@ export class SharedModes {
       const modes = await this.#options.row.read()
       if (!this.#isLoaded && (await this.#options.isFirst())) await this.#forget(modes)
       this.#isLoaded = true
-      for (const backend of this.#options.backends) {
+      for (const backend of this.#options.backends()) {
         if (sets === this.#sets) await this.#follow(backend, modes)
       }
     } catch {
@@ -116,9 +117,9 @@ export class SharedModes {
 
   /** A reload replaces the settings, and with them the mode that was set: only that it happened is seen here. */
   async #endReloaded(): Promise<void> {
-    const reloaded = this.#options.backends.filter(
-      ({ name, state }) => this.#held.has(name) && !state.isOverridden,
-    )
+    const reloaded = this.#options
+      .backends()
+      .filter(({ name, state }) => this.#held.has(name) && !state.isOverridden)
     const ids = reloaded.map(({ name }) => this.#held.get(name)!)
     if (ids.length > 0 && (await this.#end(ids))) for (const { name } of reloaded) this.#held.delete(name)
   }

@@ -59,6 +59,7 @@ export class Handler {
   readonly #renderer: Renderer
   readonly #whole: WholeRequests
   #inFlight = 0
+  #unfinished = 0
 
   constructor(options: HandlerOptions) {
     this.#options = options
@@ -73,9 +74,15 @@ export class Handler {
     return this.#inFlight
   }
 
+  /** Whether no request is being answered or still arriving. */
+  get isIdle(): boolean {
+    return this.#unfinished === 0
+  }
+
   /** Synchronous where possible: a promise is made only where something has to be waited for. */
   handle(request: Asked, response: Reply): MaybePromise<void> {
     const outgoing = new Outgoing(request, response, this.#options)
+    this.#unfinished++
     return this.#run(outgoing, () => this.#answer(request, outgoing))
   }
 
@@ -94,6 +101,7 @@ export class Handler {
   }
 
   #finish(outgoing: Outgoing): void {
+    this.#unfinished--
     if (outgoing.isCounted) this.#inFlight--
     this.#cancels.forget(outgoing)
     this.#observe(outgoing)

@@ -5,7 +5,7 @@ import { type Panel, SegmentRig, usualSegments } from '../../testing/segment-rig
 import { fixed } from '../../ttl/fixed.ts'
 import { ladder } from '../../ttl/ladder.ts'
 import type { DatabaseOptions } from '../assembly/options.ts'
-import { retentionOf } from '../assembly/server.ts'
+import { retentionOf } from '../assembly/own-storage.ts'
 import { limitsOf } from '../limits.ts'
 import type { Terms } from '../request/settings.ts'
 

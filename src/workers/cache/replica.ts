@@ -57,12 +57,19 @@ export class Replica {
   readonly #pending = new Map<Key, Pending[]>()
   readonly #asks = new Map<number, (reply: Reply) => void>()
   readonly #used = new Map<StoreName, Set<Key>>()
+  readonly #farStores: Set<StoreName>
   #lastAsk = 0
   #lastWrite = 0
   #isTellingUsed = false
 
   constructor(options: ReplicaOptions) {
     this.#options = options
+    this.#farStores = new Set(options.farStores)
+  }
+
+  /** There may be more than memory has in this store. */
+  addFarStore(name: StoreName): void {
+    this.#farStores.add(name)
   }
 
   store(name: StoreName): Store {
@@ -97,7 +104,7 @@ export class Replica {
 
   /** The main thread queries its far store for the stale buckets. */
   read(store: StoreName, key: Key, { interval, stale }: Wanted): MaybePromise<Found | undefined> {
-    const isFar = this.#options.farStores.has(store)
+    const isFar = this.#farStores.has(store)
     return isFar ? this.#ask(store, key, { interval, stale }) : this.look(key, interval)
   }
 
