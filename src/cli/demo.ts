@@ -10,8 +10,9 @@ export const demoWords = {
   summary: 'try it: simulated database and dashboards, nothing to install',
   synopsis: '[options]',
   examples: ['windowpane demo', 'windowpane demo --seconds 60', 'windowpane demo --json --seconds 10'],
-  about: `Starts a database of invented metrics, dashboards that look at it, and Windowpane
-between them. Shows what the cache does until it is stopped.`,
+  about: `Starts a simulated database, twelve dashboards that query it, and Windowpane between
+them, each in a process of its own, and shows what the cache does until it is stopped. The
+admin listener is on: windowpane top, tail, status and explain work on the demo.`,
   flags: [
     {
       name: 'listen',
@@ -19,7 +20,7 @@ between them. Shows what the cache does until it is stopped.`,
       about: 'address of the proxy; default 127.0.0.1:9191, or a free port if taken',
     },
     { name: 'seconds', value: 'N', about: 'end after N seconds; default: when it is stopped' },
-    { name: 'seed', value: 'N', about: 'another invented world; default 1' },
+    { name: 'seed', value: 'N', about: 'another set of simulated data; default 1' },
     { name: 'json', about: 'one line of JSON a second' },
   ],
 } as const satisfies CommandWords

@@ -201,13 +201,18 @@ test('a key in a section that needs a restart needs one, and says so', () => {
     'tls.cert',
     'limits.patience.slow',
     'stores.<name>.type',
-    'backends.<name>.auth.tokenFile',
     'admin.allowWrites',
     'telemetry.traces.endpoint',
   ]) {
     assert.equal(needsRestart(path), true, path)
   }
-  for (const path of ['limits.maxStale', 'backends.<name>.mode', 'rules.<n>.mode', 'telemetry.logLevel']) {
+  for (const path of [
+    'limits.maxStale',
+    'backends.<name>.mode',
+    'backends.<name>.auth.tokenFile',
+    'rules.<n>.mode',
+    'telemetry.logLevel',
+  ]) {
     assert.equal(needsRestart(path), false, path)
   }
 })

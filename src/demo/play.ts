@@ -20,20 +20,25 @@ function displayFor({ isJson }: DemoArguments): Display {
 
 /** Resolves when the demo is over. */
 export async function play(args: DemoArguments, clock: Clock): Promise<void> {
-  const stage = await openStage({ ...args, clock })
+  const stage = await openStage(args)
   const display = displayFor(args)
   const { setup } = stage
   display.open(setup)
+  let isOver = false
   // Counted from the start: the time for drawing does not add up.
   let due = clock.elapsed() + display.firstMs
-  let next = clock.after(display.firstMs, function show() {
-    display.show(stage.picture(), setup)
+  const show = async (): Promise<void> => {
+    const picture = await stage.picture()
+    if (isOver) return
+    display.show(picture, setup)
     due += display.everyMs
-    next = clock.after(Math.max(0, due - clock.elapsed()), show)
-  })
+    next = clock.after(Math.max(0, due - clock.elapsed()), () => void show())
+  }
+  let next = clock.after(display.firstMs, () => void show())
   await ended(clock, args.seconds)
+  isOver = true
   next.cancel()
-  const last = stage.picture()
+  const last = await stage.picture()
   await stage.close()
   display.close(last, setup)
 }

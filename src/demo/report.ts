@@ -3,7 +3,10 @@ import { clock, compact, duration, percent } from './format.ts'
 import type { Picture } from './tally.ts'
 import type { DemoSetup } from './view.ts'
 
-export function plainLine({ elapsedMs, queries, total, outcomes, staleness }: Picture): string {
+export function plainLine(picture: Picture): string {
+  const { elapsedMs, queries, total, outcomes, staleness, bucketSeconds } = picture
+  if (!isWarm({ outcomes, bucketSeconds }))
+    return `${clock(elapsedMs)} ${compact(queries)} queries · ${warming}`
   const latencies = outcomes.map(
     ({ outcome, p50Ms, p99Ms }) => `${outcome} ${duration(p50Ms)}/${duration(p99Ms)}`,
   )
@@ -29,13 +32,20 @@ export function summary({ total, bucketSeconds, outcomes, direct, staleness, ...
     `In ${clock(picture.elapsedMs)} the viewers asked ${compact(picture.queries)} queries.`,
     `  queries with any hit  ${percent(total.anyHit)}`,
     `  data from cache       ${percent(total.fromCache)}`,
-    `  backend load avoided  ${percent(total.loadAvoided)} (${compact(asked)} of ${compact(withoutCache)} bucket-seconds asked)`,
+    `  backend load avoided  ${percent(total.loadAvoided)} (${duration(1000 * asked)} of data asked for instead of ${duration(1000 * withoutCache)})`,
     ...rows,
     `  asked directly     p50 ${duration(direct.p50Ms)}, p99 ${duration(direct.p99Ms)}`,
     `  out of date        ${outOfDate} of ${compact(staleness.points)} points compared, at most ${duration(staleness.maxMs)}; beyond TTL: ${staleness.violations}`,
     '',
   ].join('\n')
 }
+
+/** At first everything is fetched, and the cache cannot show what it is for. */
+export const isWarm = ({ outcomes, bucketSeconds }: Pick<Picture, 'outcomes' | 'bucketSeconds'>): boolean =>
+  outcomes.some(({ outcome }) => outcome === 'hit' || outcome === 'partial') &&
+  bucketSeconds.withoutCache > 1.5 * bucketSeconds.asked
+
+const warming = 'warming up: the first request of each panel fetches all of its data'
 
 /** One line of JSON. Shares are between 0 and 1, durations in milliseconds. */
 export function jsonLine(picture: Picture, setup: DemoSetup, isFinal: boolean): string {
@@ -44,6 +54,7 @@ export function jsonLine(picture: Picture, setup: DemoSetup, isFinal: boolean): 
     seconds: Math.round(elapsedMs / 1000),
     isFinal,
     proxy: setup.proxyUrl,
+    admin: setup.adminUrl,
     dashboards: setup.dashboards,
     ...total,
     lastMinute,

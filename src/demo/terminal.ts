@@ -2,7 +2,7 @@
 
 import { jsonLine, plainLine, summary } from './report.ts'
 import type { Picture } from './tally.ts'
-import { type DemoSetup, drawFrame } from './view.ts'
+import { adminFlag, type DemoSetup, drawFrame } from './view.ts'
 
 /** The used part of process.stdout. */
 export interface Output {
@@ -46,10 +46,11 @@ export function plainDisplay(output: Output): Display {
   return {
     firstMs: 600,
     everyMs: 3000,
-    open: ({ proxyUrl, dashboards }) =>
+    open: ({ proxyUrl, adminUrl, dashboards }) =>
       void output.write(
-        `windowpane demo: ${dashboards} dashboards ask an invented database through ${proxyUrl}\n` +
-          `point your Grafana at ${proxyUrl} (Prometheus data source)\n`,
+        `windowpane demo: ${dashboards} dashboards query a simulated database through ${proxyUrl}\n` +
+          `point your Grafana at ${proxyUrl} (Prometheus data source)\n` +
+          `in another terminal: windowpane top${adminFlag(adminUrl)}, windowpane tail${adminFlag(adminUrl)}\n`,
       ),
     show: (picture) => void output.write(`${plainLine(picture)}\n`),
     close: (picture) => void output.write(summary(picture)),

@@ -1,10 +1,13 @@
 /** Draws a picture as lines of text. Pure: the result follows from the picture, the place and the size. */
+import { usualAdminAddress } from '../config/checks.ts'
 import type { Outcome } from '../core/decision.ts'
 import { bar, clock, compact, duration, intervalBar, percent, shorten } from './format.ts'
+import { isWarm } from './report.ts'
 import type { Picture, RecentRequest, Shares } from './tally.ts'
 
 export interface DemoSetup {
   readonly proxyUrl: string
+  readonly adminUrl: string
   readonly dashboards: number
 }
 
@@ -30,26 +33,41 @@ const inkOf: Readonly<Record<Outcome, Ink>> = {
   error: 'red',
 }
 
-const narrowest = 80
+/** What the words for outcomes mean. */
+const meanings: Readonly<Record<Outcome, string>> = {
+  hit: 'all from cache',
+  partial: 'tail fetched',
+  miss: 'all fetched',
+  stale: 'served expired',
+  bypass: 'not cacheable',
+  refused: 'over a limit',
+  error: 'failed',
+}
+
+const narrowest = 60
 const widest = 140
+/** A frame with blank lines and requests needs so many rows. */
+const roomyRows = 22
 
 export function drawFrame(picture: Picture, setup: DemoSetup, screen: Screen): string[] {
   const width = Math.min(widest, Math.max(narrowest, screen.columns)) - 2
   const draw = new Drawing(picture, { ...setup, width, hasColor: screen.hasColor })
+  const isRoomy = screen.rows >= roomyRows
+  const blank = isRoomy ? [''] : []
   const upper = [
     draw.title(),
-    '',
+    ...blank,
     ...draw.shares(),
-    '',
+    ...(isRoomy ? [draw.load()] : []),
+    ...blank,
     ...draw.latencies(),
-    '',
-    ...draw.staleness(),
-    '',
-    draw.legend(),
+    ...blank,
+    draw.staleness(),
   ]
-  const lower = ['', draw.address()]
-  const room = Math.max(3, screen.rows - upper.length - lower.length)
-  return [...upper, ...draw.requests(room), ...lower].map((line) => ` ${line}`.trimEnd())
+  const lower = [...blank, ...draw.addresses()]
+  const room = screen.rows - upper.length - lower.length - blank.length - 1
+  const requests = room > 0 ? [...blank, draw.legend(), ...draw.requests(room)] : []
+  return [...upper, ...requests, ...lower].slice(0, screen.rows).map((line) => ` ${line}`.trimEnd())
 }
 
 class Drawing {
@@ -64,61 +82,66 @@ class Drawing {
   title(): string {
     const { elapsedMs, queries, queriesPerSecond } = this.#picture
     const left = 'windowpane demo'
-    const counts = `${this.#given.dashboards} dashboards · ${compact(queries)} queries · ${queriesPerSecond.toFixed(1)}/s`
-    const right = `${counts} · ${clock(elapsedMs)}`
-    const gap = ' '.repeat(Math.max(2, this.#given.width - left.length - right.length))
+    const counts = `${compact(queries)} queries · ${queriesPerSecond.toFixed(1)}/s`
+    const right = `${this.#given.dashboards} dashboards · ${counts} · ${clock(elapsedMs)}`
+    const gap = ' '.repeat(Math.max(1, this.#given.width - left.length - right.length))
     return this.#ink('bold', left) + gap + this.#ink('dim', right)
   }
 
   shares(): string[] {
-    const { total, lastMinute, bucketSeconds } = this.#picture
-    const barWidth = this.#given.width - 22 - 2 * 13
+    const { total, lastMinute } = this.#picture
+    const barWidth = this.#given.width - labelWidth - 2 * 12
     const row = (name: string, key: keyof Shares): string => {
       const drawn = this.#ink('green', bar(lastMinute[key], barWidth))
-      const now = this.#ink('bold', percent(lastMinute[key]).padStart(13))
-      return `${name.padEnd(22)}${drawn}${now}${percent(total[key]).padStart(13)}`
+      const now = this.#ink('bold', percent(lastMinute[key]).padStart(12))
+      return `${name.padEnd(labelWidth)}${drawn}${now}${percent(total[key]).padStart(12)}`
     }
-    const header = `${' '.repeat(22 + barWidth)}${'last minute'.padStart(13)}${'since start'.padStart(13)}`
-    const { asked, withoutCache } = bucketSeconds
-    const less = asked > 0 && withoutCache > asked ? `: ${(withoutCache / asked).toFixed(1)}× less` : ''
-    const load = `${compact(asked)} bucket-seconds asked instead of ${compact(withoutCache)}${less}`
+    const header = `${' '.repeat(labelWidth + barWidth)}${'last minute'.padStart(12)}${'since start'.padStart(12)}`
+    if (!isWarm(this.#picture)) return [this.#ink('yellow', 'warming up'), ...warmingLines]
     return [
       this.#ink('dim', header),
-      row('queries with any hit', 'anyHit'),
+      row('queries with a hit', 'anyHit'),
       row('data from cache', 'fromCache'),
-      row('backend load avoided', 'loadAvoided'),
-      `${' '.repeat(22)}${this.#ink('dim', load)}`,
+      row('database load saved', 'loadAvoided'),
     ]
+  }
+
+  load(): string {
+    const { asked, withoutCache } = this.#picture.bucketSeconds
+    if (!isWarm(this.#picture)) return ''
+    const [spent, saved] = [duration(1000 * asked), duration(1000 * withoutCache)]
+    const text = `${spent} of data queried instead of ${saved}: ${(withoutCache / asked).toFixed(1)}× less`
+    return `${' '.repeat(labelWidth)}${this.#ink('dim', text)}`
   }
 
   latencies(): string[] {
-    const line = (name: string, cells: readonly string[]): string =>
-      name.padEnd(22) + cells.map((cell) => cell.padStart(11)).join('')
-    const rows = this.#picture.outcomes.map(({ outcome, count, p50Ms, p99Ms }) =>
-      this.#ink(inkOf[outcome], line(outcome, [compact(count), duration(p50Ms), duration(p99Ms)])),
-    )
+    const cell = this.#given.width < 78 ? 7 : 11
+    const line = (name: string, cells: readonly string[], meaning: string): string =>
+      `${name.padEnd(labelWidth)}${cells.map((text) => text.padStart(cell)).join('')}  ${meaning}`.trimEnd()
+    const rows = this.#picture.outcomes.map(({ outcome, count, p50Ms, p99Ms }) => {
+      const cells = [compact(count), duration(p50Ms), duration(p99Ms)]
+      return this.#ink(inkOf[outcome], line(outcome, cells, meanings[outcome]))
+    })
     const { direct } = this.#picture
-    const without = line('asked directly', ['', duration(direct.p50Ms), duration(direct.p99Ms)])
-    return [this.#ink('dim', line('latency', ['queries', 'p50', 'p99'])), ...rows, this.#ink('dim', without)]
+    const cells = ['', duration(direct.p50Ms), duration(direct.p99Ms)]
+    const without = direct.p50Ms > 0 ? [this.#ink('dim', line('database alone', cells, 'no cache'))] : []
+    return [this.#ink('dim', line('latency', ['queries', 'p50', 'p99'], '')), ...rows, ...without]
   }
 
-  staleness(): string[] {
-    const { answers, points, outdated, p50Ms, p99Ms, maxMs, violations } = this.#picture.staleness
-    const ages = `p50 ${duration(p50Ms)}, p99 ${duration(p99Ms)}, max ${duration(maxMs)}`
-    const found = `${this.#ink('bold', percent(outdated / points))} out of date, ${ages}`
+  /** Points that the database would have returned with another value, and since when. */
+  staleness(): string {
+    const { points, outdated, p99Ms, violations } = this.#picture.staleness
     const verdict =
       violations === 0
-        ? this.#ink('green', 'none beyond TTL')
-        : this.#ink('red', `${compact(violations)} BEYOND TTL`)
-    const compared = `${compact(answers)} answers, ${compact(points)} points compared; `
-    return [
-      `${'true staleness'.padEnd(22)}${outdated === 0 ? 'no point out of date so far' : found}`,
-      `${' '.repeat(22)}${this.#ink('dim', compared)}${verdict}`,
-    ]
+        ? this.#ink('green', 'none past TTL')
+        : this.#ink('red', `${compact(violations)} PAST TTL`)
+    if (points === 0) return `${'stale points'.padEnd(labelWidth)}${this.#ink('dim', 'not compared yet')}`
+    const age = outdated === 0 ? '' : `, p99 ${duration(p99Ms)} old`
+    return `${'stale points'.padEnd(labelWidth)}${this.#ink('bold', percent(outdated / points))}${age}; ${verdict}`
   }
 
   legend(): string {
-    return this.#ink('dim', 'recent requests       █ from cache   ░ fetched   ▒ shared a fetch')
+    return this.#ink('dim', `${'recent requests'.padEnd(labelWidth)}█ cached  ░ fetched  ▒ shared a fetch`)
   }
 
   requests(room: number): string[] {
@@ -136,12 +159,34 @@ class Drawing {
     return `${this.#ink(inkOf[outcome], outcome.padEnd(9) + drawn)}${facts}${this.#ink('dim', query)}`
   }
 
-  address(): string {
-    const url = this.#ink('bold', this.#given.proxyUrl)
-    return `point your Grafana at ${url}${this.#ink('dim', ' (Prometheus) · Ctrl-C ends')}`
+  addresses(): string[] {
+    const { proxyUrl, adminUrl } = this.#given
+    return [
+      this.#hint('Grafana: use ', proxyUrl, ' as a Prometheus URL · Ctrl-C ends'),
+      this.#hint('Look inside: ', `windowpane top${adminFlag(adminUrl)}`, ' (or tail, status, explain)'),
+    ]
+  }
+
+  /** The rest is left out where it does not fit. */
+  #hint(lead: string, what: string, rest: string): string {
+    const fits = lead.length + what.length + rest.length <= this.#given.width
+    return `${lead}${this.#ink('bold', what)}${fits ? this.#ink('dim', rest) : ''}`
   }
 
   #ink(ink: Ink, text: string): string {
     return this.#given.hasColor ? `\u001b[${codes[ink]}m${text}\u001b[0m` : text
   }
 }
+
+const labelWidth = 21
+
+/** As many lines as the shares take. */
+const warmingLines = [
+  'The first request of each panel fetches all of its data.',
+  'From the second on, only the newest points are fetched.',
+  '',
+]
+
+/** Commands find the usual address by themselves. */
+export const adminFlag = (url: string): string =>
+  url === `http://${usualAdminAddress}` ? '' : ` --admin ${url.replace('http://', '')}`

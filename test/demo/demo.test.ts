@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { systemClock } from '../../src/core/clock.ts'
-import { type Child, startCommand } from '../cli/child.ts'
+import { type Child, runToEnd, startCommand } from '../cli/child.ts'
 import { until } from '../wait.ts'
 
 const demo = (t: TestContext, ...argv: string[]): Child => startCommand(t, ['demo', ...argv])
 
 interface Line {
+  readonly admin: string
   readonly isFinal: boolean
   readonly queries: number
   readonly failures: number
@@ -57,11 +58,11 @@ test('with --seconds it ends by itself, with a line for each second at most', as
 test('without a terminal: a line within two seconds, no control codes, and a summary after SIGTERM', async (t) => {
   const started = systemClock.elapsed()
   const running = demo(t, '--listen', '127.0.0.1:0')
-  await running.says(/queries · any hit/)
+  await running.says(/queries · (?:any hit|warming up)/)
   const firstMs = systemClock.elapsed() - started
   assert.match(
     running.out(),
-    /^windowpane demo: 12 dashboards .*\npoint your Grafana at http:\/\/127\.0\.0\.1:\d+ /,
+    /^windowpane demo: 12 dashboards .*\npoint your Grafana at http:\/\/127\.0\.0\.1:\d+ .*\nin another terminal: windowpane top/,
   )
   running.process.kill('SIGTERM')
   assert.equal(await running.exit, 0)
@@ -70,11 +71,29 @@ test('without a terminal: a line within two seconds, no control codes, and a sum
   t.diagnostic(`first line after ${Math.round(firstMs)} ms`)
 })
 
+test('top, tail, status and explain work on a demo', async (t) => {
+  const running = demo(t, '--json', '--listen', '127.0.0.1:0')
+  await until(() => linesOf(running).some(({ queries }) => queries >= 80))
+  const { admin } = linesOf(running).at(-1)!
+  const query = 'sum by (job) (rate(http_requests_total[1m]))'
+  for (const argv of [['status'], ['top', '--once'], ['explain', query]]) {
+    const { code, out, err } = await runToEnd(t, [...argv, '--admin', admin])
+    assert.deepEqual([code, err], [0, ''], argv.join(' '))
+    assert.match(out, /Prometheus 3\.5\.0|sum by/)
+  }
+  const tail = startCommand(t, ['tail', '--admin', admin])
+  await tail.says(/ (?:hit|partial|miss) /)
+  tail.process.kill('SIGINT')
+  await tail.exit
+  running.process.kill('SIGTERM')
+  assert.equal(await running.exit, 0)
+})
+
 test('mistakes are told', async (t) => {
   for (const [argv, said] of [
     [['--seconds', 'ten'], /--seconds ten: expected a number above 0/],
     [['--secnods', '10'], /secnods/],
-    [['--listen', 'nowhere'], /not an address to listen on/],
+    [['--listen', 'nowhere'], /--listen: expected host:port/],
   ] as const) {
     const running = demo(t, ...argv)
     assert.equal(await running.exit, 2)

@@ -1,4 +1,4 @@
-/** The output of the demo, line by line, at two widths. */
+/** The output of the demo, line by line, at three sizes. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Visit } from '../../src/demo/crowd.ts'
@@ -8,7 +8,7 @@ import { drawFrame } from '../../src/demo/view.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 
 const hour = 3_600_000
-const place = { proxyUrl: 'http://127.0.0.1:9191', dashboards: 12 }
+const place = { proxyUrl: 'http://127.0.0.1:9191', adminUrl: 'http://127.0.0.1:9192', dashboards: 12 }
 const end = Date.UTC(2026, 0, 1)
 const query = 'sum by (job) (rate(http_requests_total[1m]))'
 const question = { query, start: end - hour, end, stepMs: 15_000 }
@@ -40,31 +40,54 @@ async function scene() {
   return tally.picture()
 }
 
+const small = `
+ windowpane demo 12 dashboards · 193 queries · 2.1/s · 1:35
+                                    last minute since start
+ queries with a hit   █████████████     100.0 %      99.5 %
+ data from cache      ████████████▉      98.6 %      98.2 %
+ database load saved  ████████████▉      98.6 %      98.2 %
+ latency              queries    p50    p99
+ hit                       95 0.9 ms 0.9 ms  all from cache
+ partial                   97  12 ms  63 ms  tail fetched
+ miss                       1 141 ms 141 ms  all fetched
+ database alone               117 ms 117 ms  no cache
+ stale points         0.013 %, p99 1.2 s old; none past TTL
+ recent requests      █ cached  ░ fetched  ▒ shared a fetch
+ partial  ░░░░░░░░░░░█████████   63 ms   1 h  sum by (job)…
+ Grafana: use http://127.0.0.1:9191
+ Look inside: windowpane top (or tail, status, explain)
+`
+
+test('at 60 columns and 15 rows', async () => {
+  const frame = drawFrame(await scene(), place, { columns: 60, rows: 15, hasColor: false })
+  assert.equal(`\n${frame.join('\n')}\n`, small)
+})
+
 const narrow = `
  windowpane demo                     12 dashboards · 193 queries · 2.1/s · 1:35
 
-                                                       last minute  since start
- queries with any hit  ██████████████████████████████      100.0 %       99.5 %
- data from cache       █████████████████████████████▋       98.6 %       98.2 %
- backend load avoided  █████████████████████████████▋       98.6 %       98.2 %
-                       12.6 k bucket-seconds asked instead of 698 k: 55.6× less
+                                                        last minute since start
+ queries with a hit   █████████████████████████████████     100.0 %      99.5 %
+ data from cache      ████████████████████████████████▌      98.6 %      98.2 %
+ database load saved  ████████████████████████████████▌      98.6 %      98.2 %
+                      3 h of data queried instead of 194 h: 55.6× less
 
- latency                   queries        p50        p99
- hit                            95     0.9 ms     0.9 ms
- partial                        97      12 ms      63 ms
- miss                            1     141 ms     141 ms
- asked directly                        117 ms     117 ms
+ latency                  queries        p50        p99
+ hit                           95     0.9 ms     0.9 ms  all from cache
+ partial                       97      12 ms      63 ms  tail fetched
+ miss                           1     141 ms     141 ms  all fetched
+ database alone                       117 ms     117 ms  no cache
 
- true staleness        0.013 % out of date, p50 1.2 s, p99 1.2 s, max 1.2 s
-                       1 answers, 23.0 k points compared; none beyond TTL
+ stale points         0.013 %, p99 1.2 s old; none past TTL
 
- recent requests       █ from cache   ░ fetched   ▒ shared a fetch
+ recent requests      █ cached  ░ fetched  ▒ shared a fetch
  partial  ░░░░░░░░░░░░░░█████████████   63 ms   1 h  sum by (job) (rate(http_r…
  partial  ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒  9.1 ms   1 h  sum by (job) (rate(http_r…
  hit      ███████████████████████████  0.9 ms   1 h  sum by (job) (rate(http_r…
  partial  ██████████████████████████░   12 ms   1 h  sum by (job) (rate(http_r…
 
- point your Grafana at http://127.0.0.1:9191 (Prometheus) · Ctrl-C ends
+ Grafana: use http://127.0.0.1:9191 as a Prometheus URL · Ctrl-C ends
+ Look inside: windowpane top (or tail, status, explain)
 `
 
 test('at 80 columns', async () => {
@@ -75,22 +98,21 @@ test('at 80 columns', async () => {
 const wide = `
  windowpane demo                                                             12 dashboards · 193 queries · 2.1/s · 1:35
 
-                                                                                               last minute  since start
- queries with any hit  ██████████████████████████████████████████████████████████████████████      100.0 %       99.5 %
- data from cache       █████████████████████████████████████████████████████████████████████·       98.6 %       98.2 %
- backend load avoided  █████████████████████████████████████████████████████████████████████·       98.6 %       98.2 %
-                       12.6 k bucket-seconds asked instead of 698 k: 55.6× less
+                                                                                                last minute since start
+ queries with a hit   █████████████████████████████████████████████████████████████████████████     100.0 %      99.5 %
+ data from cache      ████████████████████████████████████████████████████████████████████████·      98.6 %      98.2 %
+ database load saved  ████████████████████████████████████████████████████████████████████████·      98.6 %      98.2 %
+                      3 h of data queried instead of 194 h: 55.6× less
 
- latency                   queries        p50        p99
- hit                            95     0.9 ms     0.9 ms
- partial                        97      12 ms      63 ms
- miss                            1     141 ms     141 ms
- asked directly                        117 ms     117 ms
+ latency                  queries        p50        p99
+ hit                           95     0.9 ms     0.9 ms  all from cache
+ partial                       97      12 ms      63 ms  tail fetched
+ miss                           1     141 ms     141 ms  all fetched
+ database alone                       117 ms     117 ms  no cache
 
- true staleness        0.013 % out of date, p50 1.2 s, p99 1.2 s, max 1.2 s
-                       1 answers, 23.0 k points compared; none beyond TTL
+ stale points         0.013 %, p99 1.2 s old; none past TTL
 
- recent requests       █ from cache   ░ fetched   ▒ shared a fetch
+ recent requests      █ cached  ░ fetched  ▒ shared a fetch
  partial  ░░░░░░░░░░░░░░░░░░░░░████████████████████   63 ms   1 h  sum by (job) (rate(http_requests_total[1m]))
  partial  ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒  9.1 ms   1 h  sum by (job) (rate(http_requests_total[1m]))
  hit      █████████████████████████████████████████  0.9 ms   1 h  sum by (job) (rate(http_requests_total[1m]))
@@ -98,7 +120,8 @@ const wide = `
  hit      █████████████████████████████████████████  0.9 ms   1 h  sum by (job) (rate(http_requests_total[1m]))
  partial  ████████████████████████████████████████░   12 ms   1 h  sum by (job) (rate(http_requests_total[1m]))
 
- point your Grafana at http://127.0.0.1:9191 (Prometheus) · Ctrl-C ends
+ Grafana: use http://127.0.0.1:9191 as a Prometheus URL · Ctrl-C ends
+ Look inside: windowpane top (or tail, status, explain)
 `
 
 test('at 120 columns', async () => {
@@ -109,6 +132,8 @@ test('at 120 columns', async () => {
 test('no line is wider than the terminal, no frame higher, whatever the size', async () => {
   const picture = await scene()
   for (const [columns, rows] of [
+    [60, 15],
+    [70, 20],
     [80, 24],
     [100, 50],
     [200, 60],
@@ -119,10 +144,20 @@ test('no line is wider than the terminal, no frame higher, whatever the size', a
   }
 })
 
-test('the first picture of a demo, with nothing counted yet, is drawn', () => {
-  const tally = new Tally(fakeClock(), { queries: 0, buckets: 0, bucketSeconds: 0 })
-  const frame = drawFrame(tally.picture(), place, { columns: 80, rows: 24, hasColor: true })
-  assert.ok(!frame.join('').includes('NaN'))
+test('the first pictures of a demo say that it warms up, and nothing about the cache', () => {
+  const load = { queries: 0, buckets: 0, bucketSeconds: 0 }
+  const tally = new Tally(fakeClock(), load)
+  const isWarming = () => {
+    const text = drawFrame(tally.picture(), place, { columns: 80, rows: 24, hasColor: true }).join('\n')
+    assert.ok(!text.includes('NaN'))
+    return text.includes('warming up') && !text.includes(' % ')
+  }
+  assert.ok(isWarming())
+  load.bucketSeconds += 3615
+  tally.visited(visitOf('miss/absent asked=241 buckets=241', 141.2), question)
+  assert.ok(isWarming())
+  for (let i = 0; i < 3; i++) tally.visited(visitOf('hit buckets=241', 0.2), undefined)
+  assert.ok(!isWarming())
 })
 
 test('a terminal is left as it was found; colours only where wanted; lines have no control codes', async () => {

@@ -1,0 +1,24 @@
+/** What the processes and threads of the demo tell each other. */
+import type { Visit } from './crowd.ts'
+import type { Picture } from './tally.ts'
+
+/** From the demo to the process of its database and viewers. */
+export type ToWorld =
+  /** Viewers begin to ask. If the demo ends without telling, the proxy is ended, too. */
+  | { readonly kind: 'begin'; readonly proxyUrl: string; readonly proxyPid: number }
+  | { readonly kind: 'picture'; readonly id: number }
+  | { readonly kind: 'end' }
+
+export type FromWorld = FromDatabase
+
+/** From the viewers to the thread of the database. */
+export type ToDatabase =
+  /** The body is there where it is to be compared. */
+  | { readonly kind: 'visited'; readonly visit: Visit; readonly isAudited: boolean }
+  /** The database was asked without the proxy. */
+  | { readonly kind: 'direct'; readonly tookMs: number }
+  | { readonly kind: 'picture'; readonly id: number }
+
+export type FromDatabase =
+  | { readonly kind: 'listening'; readonly url: string }
+  | { readonly kind: 'picture'; readonly id: number; readonly picture: Picture }

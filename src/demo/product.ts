@@ -1,0 +1,78 @@
+/** The proxy of the demo: Windowpane as users start it, in a process of its own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { WindowpaneError } from '../core/errors.ts'
+
+export interface Product {
+  readonly pid: number
+  readonly url: string
+  /** The URL of the admin listener. */
+  readonly admin: string
+  close(): Promise<void>
+}
+
+const usualListen = '127.0.0.1:9191'
+const usualAdmin = '127.0.0.1:9192'
+
+const main = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? '../cli/main.ts' : '../cli/main.js', import.meta.url),
+)
+
+/** `listen`: without it the usual address, or any free one where that is taken. @throws WindowpaneError where it does not start. */
+export async function startProduct(databaseUrl: string, listen: string | undefined): Promise<Product> {
+  const address = listen ?? (await freeAddress(usualListen))
+  const admin = await freeAddress(usualAdmin)
+  const flags = ['--listen', address, '--admin.listen', admin, '--telemetry.log-level', 'error']
+  const child = spawn(process.execPath, [main, databaseUrl, ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: withoutSettings(process.env),
+  })
+  const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const arrived = await arrival(child, exited)
+  return {
+    ...{ pid: child.pid!, ...arrived },
+    async close() {
+      child.kill('SIGTERM')
+      await exited
+    },
+  }
+}
+
+/** The configuration of somebody's proxy is not that of the demo. */
+const withoutSettings = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('WINDOWPANE_')))
+
+/** The address itself where nobody listens there; else any free port. */
+function freeAddress(address: string): Promise<string> {
+  const [host, port] = address.split(':') as [string, string]
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(`${host}:0`))
+    server.listen({ host, port: Number(port) }, () => server.close(() => resolve(address)))
+  })
+}
+
+async function arrival(child: ChildProcess, exited: Promise<void>): Promise<Pick<Product, 'url' | 'admin'>> {
+  let [out, err] = ['', '']
+  child.stderr!.on('data', (chunk) => {
+    err += chunk
+  })
+  return new Promise((resolve, reject) => {
+    child.stdout!.on('data', (chunk) => {
+      out += chunk
+      const url = /is listening: (\S+) → /.exec(out)?.[1]
+      const admin = /^Look inside: (\S+?)\/-\//m.exec(out)?.[1]
+      if (url !== undefined && admin !== undefined) resolve({ url, admin })
+    })
+    void exited.then(() => reject(startFailed(err)))
+  })
+}
+
+/** Each line of its log is a JSON object. */
+function startFailed(err: string): WindowpaneError {
+  const messages = err.split('\n').flatMap((line) => /"message":"((?:[^"\\]|\\.)*)"/.exec(line)?.[1] ?? [])
+  const message = messages.join('; ') || err.trim() || 'the proxy ended'
+  const remedy = 'Choose another address with --listen HOST:PORT.'
+  return new WindowpaneError('WINDOWPANE_LISTEN_FAILED', message, { remedy })
+}
