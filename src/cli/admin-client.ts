@@ -105,8 +105,12 @@ const nameOf = (given: Given, { env }: CommandIo): string | undefined =>
 /** Without a file there may still be variables with the address of the listener; the databases do not matter. */
 async function adminConfig(given: Given, io: CommandIo): Promise<LoadedConfig | Failure> {
   const split = { own: given.split.own, flags: [], positionals: [] }
-  const isNamed = configFileName(split, io) !== undefined
-  const loaded = await readConfig(isNamed ? split : { ...split, positionals: ['http://127.0.0.1'] }, io)
+  const withoutFile = { ...split, positionals: ['http://127.0.0.1'] }
+  const isFound = configFileName(split, io) !== undefined
+  const isNamed = configFileName(withoutFile, io) !== undefined
+  const first = await readConfig(isFound ? split : withoutFile, io)
+  // A broken file of the current folder that nobody named does not keep commands from the usual address.
+  const loaded = 'problems' in first && !isNamed ? await readConfig(withoutFile, io) : first
   return 'config' in loaded ? loaded : { code: exitCode.misused, sentence: problemsIn(loaded) }
 }
 

@@ -79,7 +79,7 @@ function backendLines(
   return [
     line(isUp, `${name}: ${flavour.label}, mode ${mode}, at ${url}; ${work}`),
     ...upstreams.map((each) =>
-      line(each.healthy, `  upstream ${each.url}${down.includes(each) ? troubleOf(each) : ''}`),
+      line(each.healthy, `upstream of ${name}: ${each.url}${down.includes(each) ? troubleOf(each) : ''}`),
     ),
   ]
 }
