@@ -17,6 +17,7 @@ import { causes } from '../src/engine/shadow/causes.ts'
 import { skipReasons } from '../src/engine/shadow/log.ts'
 import { neededComparisons, neededFromCache } from '../src/engine/shadow/verdict.ts'
 import { copyChartFiles } from './chart-files.ts'
+import { pictures } from './pictures.ts'
 import { adminPage } from './reference-admin.ts'
 import { commandLinePage } from './reference-commands.ts'
 import { metricsPage } from './reference-metrics.ts'
@@ -259,6 +260,7 @@ export const pages = (): ReadonlyMap<string, string> =>
     ['docs/reference/admin-api.md', adminPage(note)],
     ['docs/reference/command-line.md', commandLinePage()],
     ...configurationPages(),
+    ...pictures(),
   ])
 
 if (import.meta.main) {

@@ -24,9 +24,9 @@ test('only what is to be published is in it', () => {
   const allowed = [
     /^dist\/.+\.(js|d\.ts)$/,
     /^docs\/.+\.(md|json|yaml)$/,
-    /^docs\/(guide|performance)\/.+\.svg$/,
+    /^docs\/(guide|performance|images)\/.+\.svg$/,
     /^deploy\//,
-    /^(LICENSE|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|package\.json)$/,
+    /^(LICENSE|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|package\.json)$/,
   ]
   const paths = it.files.map(({ path }) => path)
   const others = paths.filter((path) => !allowed.some((pattern) => pattern.test(path)))
