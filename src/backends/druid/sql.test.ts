@@ -102,13 +102,24 @@ each('no_time_grouping', [
   "SELECT DATE_TRUNC('fortnight', __time) AS t, COUNT(*) {w} GROUP BY 1 ORDER BY 1",
   'SELECT FLOOR(__time TO DECADE) AS t, COUNT(*) {w} GROUP BY 1 ORDER BY 1',
   `SELECT ${bucket} AS t, COUNT(*) {w} GROUP BY 7 ORDER BY 1`,
+  'SELECT COUNT(*) {w} GROUP BY ()',
+  'SELECT COUNT(*) {w} GROUP BY () HAVING COUNT(*) > 1',
 ])
 
 each('not_decomposable', [
-  `SELECT ${bucket} AS t, COUNT(DISTINCT page) {w} GROUP BY 1`,
-  `SELECT ${bucket} AS t, page, COUNT(*) {w} GROUP BY 1, 2`,
-  `SELECT ${bucket} AS t, page, COUNT(*) AS n {w} GROUP BY 1, 2 ORDER BY n DESC`,
-  `SELECT ${bucket} AS t, page, COUNT(*) {w} GROUP BY 1, 2 ORDER BY 2, 1`,
+  `SELECT ${bucket} AS t, COUNT(DISTINCT page), COUNT(DISTINCT city) {w} GROUP BY 1`,
+  // A sketch is compared before it is a number, and a column that is not in the answer cannot be.
+  `SELECT ${bucket} AS t, page, COUNT(DISTINCT city) AS n {w} GROUP BY 1, 2 ORDER BY n DESC`,
+  `SELECT ${bucket} AS t, page, APPROX_COUNT_DISTINCT(city) AS n {w} GROUP BY 1, 2 ORDER BY n DESC`,
+  `SELECT ${bucket} AS t, page, LATEST(city) AS n {w} GROUP BY 1, 2 ORDER BY n`,
+  `SELECT ${bucket} AS t, page, CASE WHEN COUNT(*) > 1 THEN 2 ELSE 0.5 END AS n {w} GROUP BY 1, 2 ORDER BY n`,
+  `SELECT ${bucket} AS t, page {w} GROUP BY 1, 2 ORDER BY COUNT(*) DESC LIMIT 10`,
+  `SELECT ${bucket} AS t, COUNT(*) AS n {w} GROUP BY page, 1 ORDER BY n DESC LIMIT 10`,
+  `SELECT ${bucket} AS t, COUNT(*) AS n {w} GROUP BY page, 1`,
+  // Text that is a time is sorted as a time.
+  `SELECT FLOOR(__time TO DAY) AS d, ${bucket} AS t, COUNT(*) AS n {w} GROUP BY TIME_SHIFT(FLOOR(__time TO DAY), 'P1D', 1), 2 ORDER BY n`,
+  `SELECT EXTRACT(HOUR FROM __time) AS h, ${bucket} AS t, COUNT(*) AS n {w} GROUP BY 1, 2 ORDER BY n`,
+  `SELECT ${bucket} AS t, ARRAY_AGG(x LIMIT 3) {w} GROUP BY 1 ORDER BY 1`,
   `SELECT ${bucket} AS t, COUNT(*) AS n {w} GROUP BY 1 ORDER BY t + INTERVAL '1' HOUR`,
   `SELECT ${bucket} AS t, MAX(x) AS __time {w} GROUP BY 1 ORDER BY ${bucket}`,
   `SELECT ${bucket} AS t, COUNT(*) AS t {w} GROUP BY 1 ORDER BY 1`,
@@ -130,10 +141,33 @@ each('not_decomposable', [
 ])
 
 each('limit', [
-  `${hourly} LIMIT 10`,
   `${hourly} OFFSET 5`,
+  `${hourly} LIMIT 10 OFFSET 5`,
   `${hourly} FETCH FIRST 10 ROWS ONLY`,
+  `${hourly} LIMIT 0`,
+  `${hourly} LIMIT ALL`,
+  `${hourly} LIMIT 1.5`,
+  // A topN of 1440 minutes of which every server may leave out some.
+  "SELECT TIME_FLOOR(__time, 'PT1M') AS t, COUNT(*) AS n {w} GROUP BY 1 ORDER BY n DESC LIMIT 10",
+])
+
+each('eligible', [
+  `${hourly} LIMIT 10`,
+  `${hourly} LIMIT 10;`,
+  `${hourly} -- the first ones\nLIMIT 10 -- only`,
+  `SELECT ${bucket} AS t, COUNT(DISTINCT page) {w} GROUP BY 1`,
+  `SELECT ${bucket} AS t, page, COUNT(*) {w} GROUP BY 1, 2`,
+  `SELECT ${bucket} AS t, page, COUNT(*) {w} GROUP BY 1, 2 LIMIT 5`,
+  `SELECT ${bucket} AS t, page, COUNT(*) {w} GROUP BY 2, 1`,
+  `SELECT ${bucket} AS t, page, COUNT(*) AS n {w} GROUP BY 1, 2 ORDER BY n DESC`,
+  `SELECT ${bucket} AS t, page, COUNT(*) {w} GROUP BY 1, 2 ORDER BY 2, 1`,
   `SELECT ${bucket} AS t, page, COUNT(*) AS n {w} GROUP BY 1, 2 ORDER BY n DESC LIMIT 100`,
+  `SELECT ${bucket} AS t, COUNT(*) AS n {w} GROUP BY page, 1 ORDER BY n DESC, t LIMIT 10`,
+  `SELECT ${bucket} AS t, SUM(x) FILTER (WHERE y > (2)) AS n {w} GROUP BY 1 ORDER BY n LIMIT 3`,
+  `SELECT ${bucket} AS t, ROUND(SUM(x) * 1.0 / COUNT(*), 2) AS n {w} GROUP BY 1 ORDER BY n LIMIT 3`,
+  `SELECT ${bucket} AS t, updated AS u, COUNT(*) AS n {w} GROUP BY updated, 1 ORDER BY COUNT(*), 1`,
+  "SELECT TIME_FLOOR(__time, 'PT1M') AS t, COUNT(*) AS n {w} GROUP BY 1 ORDER BY n DESC LIMIT 2000",
+  "SELECT TIME_FLOOR(__time, 'PT1M') AS t, COUNT(*) AS n {w} GROUP BY 1 ORDER BY n DESC",
 ])
 
 each('other_query_type', [
