@@ -620,3 +620,56 @@ test('what is remembered of many long texts is not much longer than they are', (
   assert.ok(megabytes < 40, `${megabytes} MiB for 3 MiB of text`)
   assert.ok(!('bypass' in own.plan(post({ query: hourly }), now)))
 })
+
+test('a narrowed query has no limit, and is ordered by the bucket first', () => {
+  const grouped = `SELECT page, ${bucket} AS t, COUNT(*) AS n FROM wiki WHERE ${bounds} GROUP BY 1, 2`
+  const cases: readonly (readonly [query: string, narrowed: RegExp])[] = [
+    [`${hourly} LIMIT 10`, /GROUP BY 1 ORDER BY 1 $/],
+    [`${hourly} LIMIT 10;`, /GROUP BY 1 ORDER BY 1 ;$/],
+    [grouped, /GROUP BY 1, 2 ORDER BY 2 $/],
+    [`${grouped};`, /GROUP BY 1, 2 ORDER BY 2 ;$/],
+    [`${grouped} -- all`, /GROUP BY 1, 2 ORDER BY 2 {2}-- all$/],
+    [`${grouped} LIMIT 5`, /GROUP BY 1, 2 {2}ORDER BY 2 $/],
+    [`${grouped} ORDER BY n DESC`, /GROUP BY 1, 2 {2}ORDER BY 2, 3 DESC $/],
+    [
+      `${grouped} ORDER BY COUNT(*) DESC NULLS LAST, "page" LIMIT 5 -- five`,
+      / ORDER BY 2, 3 DESC, 1 {2}-- five$/,
+    ],
+    [`${grouped} HAVING n > 1 ORDER BY n, t DESC, page`, /HAVING n > 1 {2}ORDER BY 2, 3, 1 $/],
+  ]
+  for (const [query, narrowed] of cases) {
+    const { query: text } = JSON.parse(bodyOf(planned(query))) as { query: string }
+    assert.match(text, narrowed)
+    assert.ok(!('bypass' in ask(text)), text)
+  }
+})
+
+test('an answer that a limit cannot cut is the database’s own', () => {
+  const day = { isVerbatim: true, isAsSent: true, limit: Number.POSITIVE_INFINITY, isUnlimited: false }
+  const picked = ({ isVerbatim, isAsSent, limit, isUnlimited }: DruidPlan) => ({
+    isVerbatim,
+    isAsSent,
+    limit,
+    isUnlimited,
+  })
+  assert.deepEqual(picked(planned(`${hourly} LIMIT 24`)), day)
+  assert.deepEqual(picked(planned(`${hourly} LIMIT 23`)), {
+    ...day,
+    isVerbatim: false,
+    isAsSent: false,
+    limit: 23,
+  })
+  const pages = `SELECT ${bucket} AS t, page, COUNT(*) AS n FROM wiki WHERE ${bounds} GROUP BY 1, 2`
+  assert.deepEqual(picked(planned(pages)), day)
+  const cut = { isVerbatim: false, isAsSent: false, limit: 50_000, isUnlimited: true }
+  assert.deepEqual(picked(planned(`${pages} LIMIT 50000`)), cut)
+  assert.deepEqual(picked(planned(`${pages} ORDER BY n LIMIT 50000`)), cut)
+})
+
+test('what makes Druid cut in another way is not cut here', () => {
+  const query = `SELECT ${bucket} AS t, page, COUNT(*) AS n FROM wiki WHERE ${bounds} GROUP BY 1, 2 ORDER BY n LIMIT 5`
+  assert.equal(reasonOf(ask(query, { context: { forceLimitPushDown: true } })), 'limit')
+  assert.equal(reasonOf(ask(query, { context: { minTopNThreshold: 5 } })), 'limit')
+  assert.equal(reasonOf(ask(query, { context: { applyLimitPushDown: false } })), 'eligible')
+  assert.equal(reasonOf(ask(query, { resultFormat: 'csv' })), 'not_decomposable')
+})

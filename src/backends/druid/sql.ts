@@ -81,6 +81,7 @@ function layOut({ bounds, granularity }: SqlQuestion, now: EpochMs): Layout | By
   }
   const isOpen = last.to === Number.POSITIVE_INFINITY
   const latest = isOpen ? Math.max(now, last.from) : last.to
+  if (!Number.isFinite(latest)) return { bypass: 'invalid_parameter', detail: 'a bound that is no instant' }
   const gridding = gridOf(granularity, { from: first.from, to: isOpen ? latest + twoDays : latest })
   if ('bypass' in gridding) return gridding
   const { grid } = gridding
