@@ -2,7 +2,7 @@
  * The values that rows are sorted by: where they stand in the bytes of a row, and how Druid compares them. Measured on
  * Druid 33: nulls come before all else, -0.0 before 0.0, NaN behind all numbers, text in the order of its characters.
  */
-import { compareBytes } from '../../core/bytes.ts'
+import { type ByteRange, compareBytes } from '../../core/bytes.ts'
 import type { RowFormat, RowKey, RowOrder } from './druid-plan.ts'
 import { type RowScanner, scannerOf } from './rows.ts'
 
@@ -21,6 +21,8 @@ export class KeyValues {
   /** Where the value lies; of text, what is in the quotes. */
   readonly starts: Uint32Array
   readonly ends: Uint32Array
+  /** Whether there are escapes of JSON in the text. */
+  readonly escaped: boolean[] = []
 
   constructor(keys: number) {
     this.ranks = new Uint8Array(keys)
@@ -146,14 +148,19 @@ function isDecimal({ bytes, starts, ends, numbers }: KeyValues, i: number): bool
  * Druid compares text by UTF-16 in one place and by UTF-8 in another: they differ from U+E000 on. Text that looks like JSON
  * may be a column of another type, which is sorted in another way.
  */
-function refuseText({ bytes, starts, ends }: KeyValues, i: number): string | undefined {
-  const [start, end] = [starts[i]!, ends[i]!]
+function refuseText(values: KeyValues, i: number): string | undefined {
+  const { bytes } = values
+  const [start, end] = [values.starts[i]!, values.ends[i]!]
   const first = start < end ? bytes[start]! : 0
-  if (first === 0x7b /* { */ || first === 0x5b /* [ */) return 'text that looks like JSON'
-  if (first === backslash && bytes[start + 1] === quote) return 'text that looks like JSON'
+  const isJson = first === 0x7b /* { */ || first === 0x5b /* [ */
+  if (isJson || (first === backslash && bytes[start + 1] === quote)) return 'text that looks like JSON'
+  let isEscaped = false
   for (let at = start; at < end; at++) {
-    if (bytes[at] === 0xee || bytes[at] === 0xef) return 'text whose order depends on its encoding'
+    const byte = bytes[at]
+    if (byte === 0xee || byte === 0xef) return 'text whose order depends on its encoding'
+    if (byte === backslash) isEscaped = true
   }
+  values.escaped[i] = isEscaped
   return undefined
 }
 
@@ -183,21 +190,18 @@ function compareDigits(a: KeyValues, b: KeyValues, i: number): number {
   return a.bytes[a.starts[i]!] === minus ? -difference : difference
 }
 
-function digitsOf({ bytes, starts, ends }: KeyValues, i: number) {
+function digitsOf({ bytes, starts, ends }: KeyValues, i: number): ByteRange {
   const start = starts[i]!
   return { bytes, start: bytes[start] === minus ? start + 1 : start, end: ends[i]! }
 }
 
 function compareText(a: KeyValues, b: KeyValues, i: number): number {
-  const [left, right] = [textOf(a, i), textOf(b, i)]
-  return compareBytes(left, right)
+  return compareBytes(textOf(a, i), textOf(b, i))
 }
 
-/** Without the escapes of JSON. */
-function textOf({ bytes, starts, ends }: KeyValues, i: number) {
+function textOf({ bytes, starts, ends, escaped }: KeyValues, i: number): ByteRange {
   const [start, end] = [starts[i]!, ends[i]!]
-  const at = bytes.indexOf(backslash, start)
-  if (at < 0 || at >= end) return { bytes, start, end }
+  if (escaped[i] !== true) return { bytes, start, end }
   const plain = Buffer.from(JSON.parse(bytes.toString('utf8', start - 1, end + 1)) as string)
   return { bytes: plain, start: 0, end: plain.length }
 }
