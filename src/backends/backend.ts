@@ -59,6 +59,8 @@ export interface Plan {
    * another order). Where it is, equal panes of one key give equal bytes.
    */
   readonly isVerbatim: boolean
+  /** True where equal panes of one key give equal bytes all the same: the cut and the order are in the shape. */
+  readonly isFixedByPanes?: boolean
   readonly request: WireRequest
 }
 
@@ -100,7 +102,10 @@ export interface Unusable {
 /** A measured answer: `length` bytes, which `write` puts at the beginning of `target`. */
 export interface Recomposed {
   readonly length: number
-  /** How many pieces it is put together from, where it knows: many small ones cost more than their bytes. */
+  /**
+   * How many pieces it is put together from, where it knows: many small ones cost more than their bytes. Infinity where
+   * counting them takes as long as putting them together, which `length` then does.
+   */
   readonly parts?: number
   write(target: Uint8Array): void
   /**

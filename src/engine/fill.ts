@@ -5,7 +5,7 @@ import { countOf, type Intervals, nothing, subtractAll, uniteAll } from '../core
 import type { Key } from '../core/key.ts'
 import { Backlog } from './backlog.ts'
 import { overQuotaAnswer, type PendingQuery, sendWhenPaid } from './cost.ts'
-import type { FetchResult } from './fetch.ts'
+import type { FetchResult, UnusableAnswer } from './fetch.ts'
 import { type Filled, filledBy, type JoinedFlight } from './flight-results.ts'
 import { waitForFlights } from './flight-wait.ts'
 import { type Flight, type FlightSpec, Flights, type Wish, wholeIn } from './flights.ts'
@@ -26,6 +26,14 @@ export interface Preview {
 
 const maxForbidden = 1_000
 
+/** How long a narrowed query that asks for more than the client's own is not tried again. */
+const unusableMs = 600_000
+
+interface UnusableSince {
+  readonly result: UnusableAnswer
+  readonly at: EpochMs
+}
+
 /** Queries of this thread that no client waits for, at once. */
 const maxInBackground = 2
 
@@ -40,6 +48,8 @@ export class GapFiller {
   readonly #unstored = new Map<Intake, Key>()
   /** Keys whose last answer the database forbade to share: waiting for another such answer would be for nothing. */
   readonly #forbidden = new BoundedMap<Key, Forbidden>({ maxEntries: maxForbidden })
+  /** Keys whose narrowed query brought an answer of no use, and asked for more than the client's own does. */
+  readonly #unusable = new BoundedMap<Key, UnusableSince>({ maxEntries: maxForbidden })
   #isDatabaseDown = false
   #inBackground = 0
 
@@ -51,6 +61,8 @@ export class GapFiller {
   /** `lapsing`: buckets that are fetched together with gaps, if any gap is fetched. */
   async fill(trip: Trip, gaps: Intervals, lapsing: Intervals): Promise<Filled> {
     const began = this.#options.clock.elapsed()
+    const unusable = trip.plan.isVerbatim ? undefined : this.#knownUnusable(trip.key)
+    if (unusable !== undefined) return unusable
     const { joined, rest } = this.#join(trip, gaps, lapsing)
     const asked = askedFor(rest, lapsing, joined)
     const own = asked.length === 0 ? undefined : this.#open(trip, asked)
@@ -217,12 +229,24 @@ export class GapFiller {
     void fetch.result.then((result) => claim.release(result.kind === 'panes' && result.storable))
   }
 
+  /** What such a query would end with; the client's own request is sent on at once. */
+  #knownUnusable(key: Key): Filled | undefined {
+    const known = this.#unusable.get(key)
+    if (known === undefined) return undefined
+    const { reason, detail } = known.result
+    if (this.#options.clock.now() < known.at + unusableMs) return { kind: 'forward', reason, detail }
+    this.#unusable.delete(key)
+    return undefined
+  }
+
   /** A flight's buckets are stored before its end is reported: no thundering herd between answer and write-back. */
   async #land(trip: Trip, result: FetchResult): Promise<void> {
     // A database that answers with an error is not down: it may be one query's own fault.
     if (result.kind !== 'abandoned') {
       this.#isDatabaseDown = result.kind === 'broken' && isOutage(result.reason)
     }
+    if (result.kind === 'unusable' && !trip.plan.isVerbatim)
+      this.#unusable.set(trip.key, { result, at: this.#options.clock.now() })
     if (result.kind !== 'panes') return
     if (result.forbidden === undefined) this.#forbidden.delete(trip.key)
     else this.#forbidden.set(trip.key, result.forbidden)

@@ -335,3 +335,19 @@ test('whatever is asked for: the database’s own answer, by one query for exact
   })
   for (const [what, times] of Object.entries(seen)) assert.ok(times > 2, `${what} were tried ${times} times`)
 })
+
+test('a query that asks for more than the client did is not tried again at once when its answer was of no use', async () => {
+  const rig = await newRig()
+  const ask = async (more: string) => {
+    const { answer } = await rig.serve(rig.planRanges([[10, 20]], more))
+    return answer.kind === 'forward' ? answer.reason : answer.kind
+  }
+  rig.database.failure = { status: 200, body: 'surprise' }
+  assert.equal(await ask('&limit=3'), 'unusable_answer')
+  rig.database.failure = undefined
+  assert.equal(await ask('&limit=3'), 'unusable_answer')
+  assert.equal(rig.asked().length, 1)
+  await rig.clock.advance(10 * minuteMs)
+  assert.equal(await ask('&limit=3'), 'panes')
+  assert.equal(rig.asked().length, 1)
+})

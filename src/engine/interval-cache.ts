@@ -242,7 +242,8 @@ export class IntervalCache {
   #answer(plan: Plan, panes: readonly Pane[], headers: HeaderList): Answer {
     const body = this.#options.backend.recompose(plan, panes)
     // Elsewhere the answer also has parts that depend on the request as a whole, which are not in panes.
-    return plan.isVerbatim ? { kind: 'panes', headers, body, panes } : { kind: 'panes', headers, body }
+    const isFixed = plan.isVerbatim || plan.isFixedByPanes === true
+    return isFixed ? { kind: 'panes', headers, body, panes } : { kind: 'panes', headers, body }
   }
 }
 

@@ -21,6 +21,10 @@ export interface DruidPlan extends Plan {
   readonly isDescending: boolean
   /** The answer ends after so many rows; Infinity where all are wanted. The narrowed request has no limit. */
   readonly limit: number
+  /** The client's request has a limit on groups of a bucket that the narrowed one has not: it may bring many more rows. */
+  readonly isUnlimited?: boolean
+  /** Where rows are sorted by something else than their bucket. The narrowed request sorts by the bucket first. */
+  readonly order?: RowOrder | undefined
   /** The body of the request for other spans; every other byte that can matter stays. */
   rewrite(spans: readonly Span[]): Uint8Array
 }
@@ -36,4 +40,23 @@ export interface RowFormat {
   readonly headerRows: number
   /** The end of the body, behind the list or the last line. */
   readonly end: string
+}
+
+/** How rows of different buckets are sorted. Rows of one bucket come in that order from the database. */
+export interface RowOrder {
+  /** The last one is the bucket, so that no two buckets are equal. */
+  readonly keys: readonly RowKey[]
+  /** Druid plans the query as a topN, where nulls have another place than elsewhere. */
+  readonly isTopN: boolean
+}
+
+export interface RowKey {
+  /** The name of the member (object), or the number of the field (array). */
+  readonly field: string | number
+  /**
+   * `time`: the bucket. `number`: an aggregate, of the type that it is printed in. `computed`: made of aggregates, of a
+   * type that only its text can tell. `group`: a column that rows are grouped by, text or number.
+   */
+  readonly kind: 'time' | 'number' | 'computed' | 'group'
+  readonly isDescending: boolean
 }

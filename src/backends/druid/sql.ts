@@ -1,5 +1,6 @@
 /**
- * SQL queries: decomposable where rows are grouped by a bucket of time, come in its order, and are bounded in time.
+ * SQL queries: decomposable where rows are grouped by a bucket of time and bounded in time, and come in its order or in
+ * one that can be had by sorting.
  * The clock is pinned: CURRENT_TIMESTAMP in a bound becomes the instant of planning, in every query that follows from it.
  */
 import type { EpochMs } from '../../core/clock.ts'
@@ -50,7 +51,8 @@ export function createSqlPlanner({ maxBuckets, ignoredContext, sqlTimeZone }: Sq
       const layout = layOut(question, now)
       if ('bypass' in layout) return layout
       const buckets = touch(layout, maxBuckets)
-      return 'bypass' in buckets ? buckets : planOf(question, { ...layout, ...buckets }, request)
+      if ('bypass' in buckets) return buckets
+      return refuseTopN(question, buckets) ?? planOf(question, { ...layout, ...buckets }, request)
     },
   }
 }
@@ -79,6 +81,7 @@ function layOut({ bounds, granularity }: SqlQuestion, now: EpochMs): Layout | By
   }
   const isOpen = last.to === Number.POSITIVE_INFINITY
   const latest = isOpen ? Math.max(now, last.from) : last.to
+  if (!Number.isFinite(latest)) return { bypass: 'invalid_parameter', detail: 'a bound that is no instant' }
   const gridding = gridOf(granularity, { from: first.from, to: isOpen ? latest + twoDays : latest })
   if ('bypass' in gridding) return gridding
   const { grid } = gridding
@@ -111,9 +114,22 @@ function joined(runs: readonly Interval[], next: Interval): readonly Interval[] 
   return [...runs.slice(0, -1), { from: last.from, to: next.to }]
 }
 
+/** A topN is exact where every server keeps all there is to choose from: as many as asked for, and at least so many. */
+const leastKept = 1_000
+
+function refuseTopN({ order, limit }: SqlQuestion, touched: Touched): Bypass | undefined {
+  if (order?.isTopN !== true || countOf(touched) <= Math.max(leastKept, limit)) return undefined
+  return { bypass: 'limit', detail: `an approximate choice from more than ${leastKept} buckets` }
+}
+
+const countOf = ({ whole, edges }: Touched): number =>
+  [...whole, ...(edges?.buckets ?? [])].reduce((sum, { from, to }) => sum + to - from, 0)
+
 function planOf(question: SqlQuestion, layout: Layout & Touched, request: WireRequest): DruidPlan {
-  const { text, shape, sources, terms, format, isDescending, queryId, frame, bounds } = question
+  const { text, shape, sources, terms, format, isDescending, limit, order, queryId, frame, bounds } = question
   const { grid, spans, open, window, whole, edges } = layout
+  const isCut = limit < (question.isAlone ? countOf(layout) : Number.POSITIVE_INFINITY)
+  const isVerbatim = order === undefined && !isCut
   const asking = { isSteady: question.isSteady, openEnd: open?.end }
   return {
     text,
@@ -126,13 +142,17 @@ function planOf(question: SqlQuestion, layout: Layout & Touched, request: WireRe
     knowsAllSources: true,
     lookbackMs: 0,
     terms,
-    isVerbatim: true,
-    isAsSent: !bounds.isRelative && open === undefined,
+    isVerbatim,
+    // Order and limit are in the shape.
+    isFixedByPanes: true,
+    isAsSent: isVerbatim && !bounds.isRelative && open === undefined,
     request,
     spans,
     format,
     isDescending,
-    limit: Number.POSITIVE_INFINITY,
+    limit: isCut ? limit : Number.POSITIVE_INFINITY,
+    isUnlimited: isCut && !question.isAlone,
+    order,
     queryId,
     rewrite: (asked) => Buffer.from(frame.head + conditionOf(asked, asking) + frame.tail),
   }
