@@ -145,9 +145,15 @@ const passedOn: readonly (readonly [reason: string, query: Query])[] = [
   ['no_time_grouping', { ...series, granularity: 'NONE' }],
   ['no_time_grouping', { ...series, granularity: { type: 'all' } }],
   ['too_many_buckets', { ...series, intervals: '2026-01-01/2026-03-01' }],
-  ['limit', { ...groups, limitSpec: { type: 'default', limit: 5 } }],
+  ['invalid_parameter', { ...groups, limitSpec: { type: 'default', limit: 0 } }],
+  ['invalid_parameter', { ...groups, limitSpec: { type: 'default', limit: -5 } }],
+  ['invalid_parameter', { ...groups, limitSpec: { type: 'default', columns: 'page' } }],
   ['limit', { ...groups, limitSpec: { limit: 5 } }],
+  ['limit', { ...groups, limitSpec: { type: 'NoopLimitSpec', limit: 5 } }],
   ['limit', { ...groups, limitSpec: { type: 'default', offset: 1 } }],
+  ['limit', { ...groups, limitSpec: { type: 'default', limit: 5, offset: 1 } }],
+  ['limit', { ...groups, limitSpec: { type: 'default', limit: 5 }, context: { forceLimitPushDown: true } }],
+  ['not_decomposable', { ...groups, limitSpec: { type: 'default', limit: 5, columns: ['__time'] } }],
   ['not_decomposable', { ...groups, limitSpec: { type: 'default', columns: ['__time'] } }],
   ['not_decomposable', { ...groups, limitSpec: { type: 'default', columns: [{ dimension: '__time' }] } }],
   ['not_decomposable', { ...groups, subtotalsSpec: [] }],
@@ -211,6 +217,20 @@ test('a limit is taken out of the narrowed query, and the answer is cut instead'
 })
 
 const epoch = '"intervals":["1970-01-01T00:00:00.000Z/1970-01-01T01:00:00.000Z"]'
+
+test('the limit of a groupBy is taken out too: rows come in time order, and the first ones are the answer', () => {
+  const limitSpec = { type: 'default', limit: 1000, columns: ['page'] }
+  for (const text of [
+    JSON.stringify({ ...groups, limitSpec }),
+    JSON.stringify({ limitSpec: { ...limitSpec, limit: '1000' }, ...groups }),
+  ]) {
+    const layout = planned(text)
+    assert.deepEqual([layout.limit, layout.isVerbatim], [1000, false])
+    assert.equal(rewritten(layout), text.replace(/"?1000"?/, 'null').replace(/"intervals":\[.*?\]/, epoch))
+  }
+  const largest = { ...groups, limitSpec: { ...limitSpec, limit: 2 ** 31 - 1 } }
+  assert.deepEqual([planned(largest).limit, planned(largest).isVerbatim], [Number.POSITIVE_INFINITY, true])
+})
 
 test('limits that are none change nothing', () => {
   for (const limit of [0, '0', null, 2 ** 31 - 1]) {

@@ -31,7 +31,7 @@ test('what the range planner cuts into buckets is never cached whole', () => {
 test('what it cannot cut is', () => {
   assert.equal(plan(post(total))?.endpoint, 'totals')
   assert.equal(plan(post(total, { path: '/druid/v2/' }))?.endpoint, 'totals')
-  assert.equal(plan(post({ ...groups, limitSpec: { type: 'default', limit: 9 } }))?.endpoint, 'totals')
+  assert.equal(plan(post({ ...groups, limitSpec: { type: 'default', offset: 9 } }))?.endpoint, 'totals')
   assert.equal(plan(post({ queryType: 'timeBoundary', dataSource: 'wiki' }))?.endpoint, 'timeBoundary')
   assert.equal(plan(sql('SELECT DISTINCT page FROM wiki'))?.endpoint, 'distinct')
   assert.equal(plan(sql('SELECT FLOOR(__time TO MONTH), COUNT(*) FROM wiki GROUP BY 1'))?.endpoint, 'totals')
