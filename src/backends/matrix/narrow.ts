@@ -9,7 +9,7 @@ import type { Interval } from '../../core/interval.ts'
 import type { Plan, WireRequest } from '../backend.ts'
 import { bodyText, replaceValues } from './form.ts'
 
-type Values = readonly (readonly [name: string, value: string])[]
+export type Values = readonly (readonly [name: string, value: string])[]
 
 /**
  * Returns the request whose answer holds exactly the instants of `interval`, which must not be empty. `set` are
