@@ -1,5 +1,6 @@
 /** A backend of PromQL over Prometheus' HTTP API, from what one database does in its own way. */
 import type { Interval } from '../../core/interval.ts'
+import type { IsNamed } from '../../core/name-pattern.ts'
 import type { Backend, BackendCapabilities, FlavourProbe, Plan } from '../backend.ts'
 import { MatrixSink } from './decompose.ts'
 import { differenceFrom } from './difference.ts'
@@ -18,11 +19,15 @@ export interface MatrixDatabase {
   readonly planner: Pick<Backend<RangeQuery, PromqlReason>, 'parse' | 'plan'>
   /** The form of the answers to narrowed requests; that of Prometheus unless told. */
   readonly wireOf?: (plan: Plan) => Wire
+  /** What stands behind the last brace of an answer; nothing unless told. */
+  readonly ending?: string
   /** Parameters that narrowed requests have besides, or instead of the client's. */
   readonly parameters?: (plan: Plan, interval: Interval) => Values
   readonly errorTypeOf: (status: number) => string
   /** Parameters with which no answer is cached as a whole. */
   readonly wholeRefuses: RefusedParameters
+  /** Which request headers, in lower case, are part of the question; none unless told. */
+  readonly isQuestionHeader?: IsNamed
   readonly capabilities?: Partial<BackendCapabilities>
 }
 
@@ -38,13 +43,13 @@ export function matrixBackend(database: MatrixDatabase): Backend<RangeQuery, Pro
     plan: database.planner.plan,
     narrow: (plan, [interval]) => narrow(plan, interval!, parameters(plan, interval!)),
     decompose: (plan, [interval]) => new MatrixSink(plan.grid, interval!, wireOf(plan)),
-    recompose: (_plan, panes, options) => recompose(panes, options),
+    recompose: (_plan, panes, options) => recompose(panes, options, database.ending),
     presentation: {
       reasons: promqlReasons,
       errorAnswer: errorAnswerAs(database.errorTypeOf),
       differenceFrom: (direct, answer) => differenceFrom(direct, answer, executionMembers),
     },
-    whole: wholeAnswers(database.wholeRefuses),
+    whole: wholeAnswers({ refused: database.wholeRefuses, isQuestionHeader: database.isQuestionHeader }),
   }
 }
 
