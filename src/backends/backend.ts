@@ -154,6 +154,8 @@ export interface Flavour {
   readonly label: string
   /** Major, minor, patch, where it is reported. */
   readonly version?: readonly number[]
+  /** Further facts that its backend plans by. */
+  readonly traits?: readonly string[]
   /** Why it has not answered at all; set by the caller, not by backends. */
   readonly silence?: 'unreachable' | 'server_error'
 }
@@ -242,6 +244,11 @@ export interface BackendCapabilities {
    * them. A database that adds them only on request may bypass such requests instead, and declare none.
    */
   readonly executionMembers?: readonly string[]
+  /**
+   * Statuses by which the database refuses a narrowed request because it is stricter than the client's: it wants all of the
+   * data or none. The client's own request is then passed on.
+   */
+  readonly strictStatuses?: readonly number[]
 }
 
 /** For databases whose clients can cancel a query by its id. */

@@ -42,6 +42,8 @@ export interface CreatedBackend {
   readonly backend: Backend
   /** Where its segments are to be watched. */
   readonly segments?: SegmentSettings
+  /** The age from which on data no longer changes, where that is later than policies assume. */
+  readonly settledAgeMs?: number
 }
 
 /** Options that every backend gets, besides its own keys. */

@@ -27,13 +27,16 @@ for (const name of kindNames) {
   })
 }
 
-test('by its port a database is Druid, VictoriaMetrics, or else Prometheus', () => {
+test('by its port a database is of the kind that uses it, or else Prometheus', () => {
   for (const url of ['http://a:8082', 'https://a:8888/', 'http://[::1]:8888/druid']) {
     assert.equal(kindByPort(url), 'druid', url)
   }
   for (const url of ['http://a:8428', 'https://a:8481/select/0/prometheus']) {
     assert.equal(kindByPort(url), 'victoriametrics', url)
   }
+  assert.equal(kindByPort('http://a:9009/prometheus'), 'mimir')
+  assert.equal(kindByPort('http://a:10902'), 'thanos')
+  assert.equal(kindByPort('http://a:7201'), 'm3')
   for (const url of [
     'http://a',
     'https://a',
@@ -46,7 +49,7 @@ test('by its port a database is Druid, VictoriaMetrics, or else Prometheus', () 
   }
   assert.equal(
     portRule,
-    'ports 8428 and 8481 mean victoriametrics, ports 8082 and 8888 mean druid, all others prometheus',
+    'ports 8428 and 8481 mean victoriametrics, port 9009 means mimir, ports 8082 and 8888 mean druid, port 10902 means thanos, port 7201 means m3, all others prometheus',
   )
 })
 

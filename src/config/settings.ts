@@ -10,6 +10,7 @@ import { wholeSettingsOf } from './objects-section.ts'
 import { policyOf } from './policy-types.ts'
 import { hasQuotas, limitOf, type QuotasConfig } from './quotas-section.ts'
 import type { BackendConfig, Config, MatcherConfig, RuleConfig } from './schema.ts'
+import { withSettledAge } from './settled-age.ts'
 
 export interface DatabaseParts {
   /** The kind of each database. */
@@ -23,14 +24,15 @@ export function databasesOf(config: Config, parts: DatabaseParts): Promise<Datab
     const { host, path } = backend.route
     const kind: DatabaseKind = kinds[parts.kindOf(name)]
     const { maxBuckets } = config.limits
-    const settings = () => parts.settings().get(name)!
+    const configured = () => parts.settings().get(name)!
     const options: BackendOptions = {
       get settledAgeMs() {
         return settings().terms.policy.settledAgeMs
       },
       maxBuckets,
     }
-    const created = (await kind.load()).create(options, backend)
+    const { settledAgeMs = 0, ...created } = (await kind.load()).create(options, backend)
+    const settings = withSettledAge(configured, settledAgeMs)
     return {
       name,
       ...created,

@@ -96,6 +96,11 @@ export const servingReasons = {
     meaning: 'the database answered in a form that cannot be cut into buckets',
     remedy: 'Look at what the database answers with windowpane tail --reason unusable_answer.',
   },
+  incomplete_data: {
+    meaning:
+      'the database refused the request for the missing part, which wants all of the data or none: the request was passed on as it came',
+    remedy: 'Look whether all stores of the database answer; where they do, the query itself fails.',
+  },
   answer_too_large: {
     meaning: 'the answer exceeds the size that is kept in memory',
     remedy: 'Raise limits.maxAnswer, or ask for fewer series.',

@@ -182,6 +182,7 @@ export class GapFiller {
       ...{ fetchedAt, budget, maxAnswerBytes, backlog: this.#backlog, target, land },
       termsOf: termsFor(trip, backend, fetchedAt),
       newSink: () => backend.decompose(plan, intervals),
+      strictStatuses: backend.capabilities.strictStatuses,
       onDelivered: () => void this.#unstored.set(fetch, trip.key),
     })
     const { edges, terms, queryId } = plan

@@ -3,11 +3,13 @@ import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt, gridThrough } from '../../core/grid.ts'
 import { lengthOf } from '../../core/interval.ts'
 import { Memo } from '../../core/memo.ts'
+import type { IsNamed } from '../../core/name-pattern.ts'
 import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
 import type { Plan, WireRequest } from '../backend.ts'
 import { firstValue, onlyForm, type Pairs, readForm, readPairs } from './form.ts'
 import { isRangeQuery, rangeQueryPath } from './paths.ts'
 import { type Examine, type Examined, maxTextLength } from './promql.ts'
+import { questionHeaders } from './question-headers.ts'
 import { lookbackOf } from './reach.ts'
 import type { PromqlBypass } from './reasons.ts'
 import { parseStep, readRange, type TimeRange } from './time.ts'
@@ -18,7 +20,7 @@ export interface RangeQuery {
 }
 
 /** The content of a request, apart from the client. */
-interface ParsedRange extends TimeRange {
+export interface ParsedRange extends TimeRange {
   /** The PromQL text as submitted. */
   readonly text: string
   readonly pairs: Pairs
@@ -45,6 +47,8 @@ export interface Rules {
   readonly otherTerms: readonly string[]
   /** Which parameters, or spellings of them, the database reads in a way that is not known here. */
   refuse(pairs: Pairs): PromqlBypass | undefined
+  /** Which request headers, in lower case, are part of the question; none unless told. */
+  readonly isQuestionHeader?: IsNamed
 }
 
 export interface Planner {
@@ -71,14 +75,22 @@ export function createPlanner(options: PlannerOptions, rules: Rules): Planner {
       const question = isRemembered ? questions.get(form) : read(readForm(request))
       return 'bypass' in question ? question : { request, question }
     },
-    layOut({ question }, now) {
+    layOut({ question, request }, now) {
       question.layout ??= layout.of(question)
       if ('bypass' in question.layout) return question.layout
       const settledBefore = now - options.settledAgeMs
       const isRecent = question.layout.examined.atTimes.some((at) => at > settledBefore)
-      return isRecent ? { bypass: 'recent_at_modifier' } : question.layout
+      return isRecent ? { bypass: 'recent_at_modifier' } : withHeaders(question.layout, request, rules)
     },
   }
+}
+
+/** Headers follow as an object: a parameter of any name is an array. */
+function withHeaders(layout: Layout, { headers }: WireRequest, { isQuestionHeader }: Rules): Layout {
+  const asked = isQuestionHeader === undefined ? [] : questionHeaders(headers, isQuestionHeader)
+  if (asked.length === 0) return layout
+  const shape = `${layout.plan.shape.slice(0, -1)},${JSON.stringify(Object.fromEntries(asked))}]`
+  return { ...layout, plan: { ...layout.plan, shape } }
 }
 
 function read(pairs: Pairs | PromqlBypass): ParsedRange | PromqlBypass {

@@ -26,6 +26,10 @@ export const promqlReasons = {
     remedy: 'Name the metric in the range selector.',
   },
   ...sharedReasons,
+  other_engine: {
+    meaning: 'a query engine is asked for whose answers have another form (M3: engine=m3query)',
+    remedy: 'Let the engine of Prometheus answer: take the engine parameter or the M3-Engine header out.',
+  },
   stats: {
     meaning: 'query statistics belong to one execution',
     remedy: 'Ask for statistics only where they are looked at.',
