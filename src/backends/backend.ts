@@ -41,6 +41,13 @@ export interface Plan {
   readonly whole: readonly Interval[]
   /** The other buckets. None where a client can only request whole buckets. */
   readonly edges?: Edges
+  /**
+   * The instants that the client asked for, where `Backend.over` can lay the question over others: in time order, disjoint;
+   * half-open on a grid of cells, both ends included on a grid of points; infinite where the request has no end.
+   */
+  readonly asked?: readonly TimeSpan[]
+  /** The exception by which it is not the client's own request, as `Cache-Status` names it (`edges=whole`). */
+  readonly rewritten?: string
   /** Metric names or data sources the question reads, where known. */
   readonly sources: readonly string[]
   /** False where it may read others too: a change of any data then concerns it. */
@@ -64,12 +71,17 @@ export interface Plan {
   readonly request: WireRequest
 }
 
-/** Partially requested buckets: fetched for every request, never stored. */
+/** Partially requested buckets: never stored as whole buckets. */
 export interface Edges {
   /** In runs, in time order, disjoint from the whole ones. */
   readonly buckets: readonly Interval[]
   /** The part of each: only requests with equal parts can share a fetch. */
   readonly parts: string
+  /**
+   * A bucket and `parts` say all that the bytes depend on but the data: they may be kept under both. Without it, they are
+   * fetched for every request.
+   */
+  readonly isStorable?: true
 }
 
 /** Where the bytes of a successful answer go; splitting begins before the last byte. */
@@ -341,6 +353,11 @@ export interface Backend<Query = unknown, Own extends string = string> {
    * only rules that hold for every version apply.
    */
   plan(query: Query, now: EpochMs, flavour?: Flavour): Plan | Bypass<Own>
+  /**
+   * The plan of the same request for other instants (`Plan.asked`), as if the client had sent it; a bypass where that request
+   * is not eligible. Databases without it know no `align` and no `edges`.
+   */
+  over?(plan: Plan, asked: readonly TimeSpan[], now: EpochMs): Plan | Bypass<Own>
   /**
    * The request whose answer holds exactly the buckets of `intervals` (of edges: their parts), in the same encoding as
    * the client's. The intervals are not empty, disjoint and in time order; there is one unless several can be taken.

@@ -22,6 +22,8 @@ export interface DatabaseKind<Reason extends string = string, Own = unknown> {
   readonly reasons: Readonly<Record<Reason, ReasonWords>>
   /** Whose answers are cached as a whole; none where it is not given. */
   readonly endpoints?: Readonly<Record<string, EndpointTerms>>
+  /** The exceptions that its backend can make (`Backend.over`), by the names of their keys; none where it is not given. */
+  readonly exceptions?: readonly ExceptionKey[]
   readonly explain: ExplainReader
   /** Sentences for people: what to change so that clients come here. */
   clientLines(here: ClientAddress): readonly string[]
@@ -33,6 +35,9 @@ export interface DatabaseKind<Reason extends string = string, Own = unknown> {
   examine(subject: Subject<Own>, database: ConnectedDatabase): Promise<readonly Finding[]>
   load(): Promise<BackendFactory<Own>>
 }
+
+/** `align`: on a grid of points; `edges`: on a grid of cells. */
+export type ExceptionKey = 'align' | 'edges'
 
 export interface BackendFactory<Own = unknown> {
   create(options: BackendOptions, own: Own): CreatedBackend

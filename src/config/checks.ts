@@ -78,9 +78,12 @@ export const ruleDoesSomething: Check = {
     if (
       !rule.bypass &&
       rule.objects &&
-      ![rule.policy, rule.maxStaleMs, rule.identity, rule.mode].some(isSet)
+      ![rule.policy, rule.maxStaleMs, rule.identity, rule.mode, rule.edges, rule.align].some(isSet)
     ) {
-      report('', 'changes nothing: expected one of policy, maxStale, bypass, identity, mode and objects')
+      report(
+        '',
+        'changes nothing: expected one of policy, edges, align, maxStale, bypass, identity, mode and objects',
+      )
     }
   },
 }

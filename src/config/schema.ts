@@ -4,6 +4,7 @@
  * exists everywhere.
  */
 import { kindNames, kinds, portRule } from '../backends/kinds.ts'
+import { edgeTreatments } from '../engine/rewrites.ts'
 import {
   authIsOneKind,
   headerIsNoCredential,
@@ -27,7 +28,7 @@ import {
   section,
   type TypeValue,
 } from './definition.ts'
-import { keysAreOfItsKind, kindKeys } from './kind-keys.ts'
+import { exceptionsAreOfItsKind, keysAreOfItsKind, kindKeys } from './kind-keys.ts'
 import { limitsSection } from './limits-section.ts'
 import { instantSection, objectsSection } from './objects-section.ts'
 import { policySection } from './policy-types.ts'
@@ -53,6 +54,7 @@ import { certificateIsWhole } from './tls-check.ts'
 const insecure = 'certificates are always verified; name the authority that signed this one with "ca" instead'
 
 const mode = choice('off', 'shadow', 'on')
+const edges = choice(...edgeTreatments)
 const identity = choice('separate', 'shared', 'headers', 'user')
 
 const listenerTls = section(
@@ -119,6 +121,14 @@ const backend = section(
     identityHeaders: key(list(headerName), [], { meaning: 'the headers for `identity: headers`' }),
     policy: key(nameOf('policies', 'policy'), 'default', { meaning: 'the TTL policy' }),
     store: key(nameOf('stores', 'store'), 'memory', { meaning: 'where buckets are kept', apply: 'restart' }),
+    edges: key(edges, 'exact', {
+      meaning:
+        'windows that begin or end within a bucket, of databases whose buckets are spans of time. `exact`: as asked. `whole`: answered as if asked for whole buckets, so that the first and the last are complete instead of cut. `now`: only where the window ends at most one floor of the policy before now: the last bucket is whole, and the window may begin up to the floor earlier. Named in `Cache-Status`',
+    }),
+    align: key(bool, false, {
+      meaning:
+        'ranges of databases whose buckets are instants (PromQL): `true`: start and end are floored to multiples of the step, so that clients that begin at any instant share answers. Named in `Cache-Status`',
+    }),
     maxStale: inherited(
       duration({ min: 0 }),
       'limits.maxStale',
@@ -131,7 +141,7 @@ const backend = section(
     auth: nested(auth, 'how Windowpane itself logs in, where a client does not', { apply: 'restart' }),
     ...kindKeys(kinds),
   },
-  { checks: [headersAreListed, socketHasOneUrl, keysAreOfItsKind(kinds)] },
+  { checks: [headersAreListed, socketHasOneUrl, keysAreOfItsKind(kinds), exceptionsAreOfItsKind(kinds)] },
 )
 
 const conditions = {
@@ -161,6 +171,8 @@ const rule = section(
     name: optional(text, 'what the rule is called in explanations'),
     match: nested(match, 'which requests; all that is written must match'),
     policy: optional(nameOf('policies', 'policy'), 'another TTL policy'),
+    edges: optional(edges, 'another treatment of windows that begin or end within a bucket'),
+    align: optional(bool, 'whether start and end are floored to multiples of the step'),
     maxStale: optional(duration({ min: 0 }), 'another limit of staleness; 0s never serves stale'),
     bypass: key(bool, false, { meaning: 'pass on uncached' }),
     identity: optional(identity, 'another identity'),

@@ -66,10 +66,9 @@ export function settingsOf(config: Config): ReadonlyMap<string, Settings> {
 }
 
 function termsOf(config: Config, backend: BackendConfig): Terms {
-  const { mode, maxStaleMs } = backend
+  const { mode, maxStaleMs, edges, align } = backend
   return {
-    mode,
-    maxStaleMs,
+    ...{ mode, maxStaleMs, edges, align },
     identity: identityOf(backend),
     policy: policyOf(config.policies[backend.policy]!),
   }
@@ -97,7 +96,7 @@ const identityOf = (given: Pick<BackendConfig, 'identity' | 'identityHeaders'>):
     : given.identity
 
 function ruleOf(config: Config, rule: RuleConfig & { readonly name: string }): Rule {
-  const { name, policy, maxStaleMs, identity, identityHeaders } = rule
+  const { name, policy, maxStaleMs, identity, identityHeaders, edges, align } = rule
   const mode = rule.bypass ? 'off' : rule.mode
   return {
     name,
@@ -105,6 +104,8 @@ function ruleOf(config: Config, rule: RuleConfig & { readonly name: string }): R
       ...(mode !== undefined && { mode }),
       ...(policy !== undefined && { policy: policyOf(config.policies[policy]!) }),
       ...(maxStaleMs !== undefined && { maxStaleMs }),
+      ...(edges !== undefined && { edges }),
+      ...(align !== undefined && { align }),
       ...(identity !== undefined && { identity: identityOf({ identity, identityHeaders }) }),
       ...(!rule.objects && { objects: false }),
     },

@@ -136,7 +136,7 @@ export const missReasons = {
   absent: 'some buckets were never fetched, or are gone (evicted, or removed after a purge)',
   purged: 'some buckets are stored, but were purged or marked as changed since they were fetched',
   expired: 'some buckets were older than their TTL',
-  edge: 'all whole buckets were fresh; a bucket of which only a part is asked for is never stored',
+  edge: 'all whole buckets were fresh; of a bucket of which only a part is asked for, that very part was not kept, or was older than its TTL',
   revalidate: 'the client asked for fresher data than was stored (no-cache, max-age)',
 } as const
 export type MissReason = keyof typeof missReasons
@@ -203,6 +203,8 @@ export interface Decision {
   reason?: string
   /** For people; never a metric label. */
   detail?: string
+  /** The exception through which the answer is that to another request (`edges=whole`); see engine/rewrites.ts. */
+  rewritten?: string | undefined
   /** Buckets in the window, and how many of them this request fetched from the database. */
   buckets?: number
   asked?: number
@@ -227,10 +229,11 @@ export interface Decision {
   readonly timings: { plan: number; lookup: number; fetch: number }
 }
 
-/** Clears the notes of an earlier attempt; only the key and the durations stay. */
+/** Clears the notes of an earlier attempt; only the key, the exception and the durations stay. */
 export function resetDecision(decision: Decision): void {
   for (const name of Object.keys(decision)) {
-    if (name !== 'timings' && name !== 'key') delete (decision as Partial<Decision>)[name as keyof Decision]
+    if (name !== 'timings' && name !== 'key' && name !== 'rewritten')
+      delete (decision as Partial<Decision>)[name as keyof Decision]
   }
   decision.outcome = 'error'
 }

@@ -13,9 +13,10 @@ import { askedBy } from './gaps.ts'
 import type { Forbidden } from './http/answer-terms.ts'
 import { Intake } from './intake.ts'
 import { marksOver } from './marks.ts'
+import { PartMemory } from './parts.ts'
 import type { BrokenReason } from './ports.ts'
 import type { IntervalCacheOptions, Trip } from './trip.ts'
-import { termsFor, writeBack } from './write-back.ts'
+import { keepParts, termsFor, writeBack } from './write-back.ts'
 
 /** The queries and flights that filling gaps would need. */
 export interface Preview {
@@ -41,6 +42,8 @@ const maxInBackground = 2
 const maxLooks = 3
 
 export class GapFiller {
+  /** Parts of buckets that were fetched. */
+  readonly parts: PartMemory
   readonly #options: IntervalCacheOptions
   readonly #flights = new Flights()
   readonly #backlog: Backlog
@@ -55,6 +58,7 @@ export class GapFiller {
 
   constructor(options: IntervalCacheOptions) {
     this.#options = options
+    this.parts = new PartMemory(options.budget)
     this.#backlog = options.backlog ?? new Backlog(options.clock)
   }
 
@@ -251,7 +255,8 @@ export class GapFiller {
     if (result.kind !== 'panes') return
     if (result.forbidden === undefined) this.#forbidden.delete(trip.key)
     else this.#forbidden.set(trip.key, result.forbidden)
-    trip.decision.stored = await writeBack(this.#options, trip, result)
+    const hasKept = keepParts(this.#options, trip, { memory: this.parts, fetched: result })
+    trip.decision.stored = (await writeBack(this.#options, trip, result)) || hasKept
   }
 }
 

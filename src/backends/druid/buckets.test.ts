@@ -32,6 +32,7 @@ test('the ends of a span may be parts of buckets', () => {
         { from: 5, to: 6 },
       ],
       parts: '25/30,50/51',
+      isStorable: true,
     },
   })
 })
@@ -42,20 +43,24 @@ test('two spans in one bucket are one edge with two parts', () => {
       { from: 21, to: 23 },
       { from: 25, to: 29 },
     ]),
-    { window: { from: 2, to: 3 }, whole: [], edges: { buckets: [{ from: 2, to: 3 }], parts: '21/23,25/29' } },
+    {
+      window: { from: 2, to: 3 },
+      whole: [],
+      edges: { buckets: [{ from: 2, to: 3 }], parts: '21/23,25/29', isStorable: true },
+    },
   )
 })
 
 test('edges next to each other are one run', () => {
   const { whole, edges } = touched([{ from: 25, to: 35 }])
-  assert.deepEqual([whole, edges], [[], { buckets: [{ from: 2, to: 4 }], parts: '25/35' }])
+  assert.deepEqual([whole, edges], [[], { buckets: [{ from: 2, to: 4 }], parts: '25/35', isStorable: true }])
 })
 
 test('buckets before 1970 count like others', () => {
   assert.deepEqual(touched([{ from: -15, to: 0 }]), {
     window: { from: -2, to: 0 },
     whole: [{ from: -1, to: 0 }],
-    edges: { buckets: [{ from: -2, to: -1 }], parts: '-15/-10' },
+    edges: { buckets: [{ from: -2, to: -1 }], parts: '-15/-10', isStorable: true },
   })
 })
 

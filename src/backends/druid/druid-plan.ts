@@ -4,6 +4,7 @@
  */
 import type { EpochMs } from '../../core/clock.ts'
 import type { Plan } from '../backend.ts'
+import type { Bypass } from './reasons.ts'
 
 /** Instants [from, to). */
 export interface Span {
@@ -27,6 +28,8 @@ export interface DruidPlan extends Plan {
   readonly order?: RowOrder | undefined
   /** The body of the request for other spans; every other byte that can matter stays. */
   rewrite(spans: readonly Span[]): Uint8Array
+  /** The same question over other instants, which are condensed and not empty. */
+  layOver(asked: readonly Span[], now: EpochMs): Omit<DruidPlan, 'request'> | Bypass
 }
 
 /** How rows are written one after the other, and where in a row its bucket's beginning stands. */

@@ -38,7 +38,11 @@ const rewritten = ({ rewrite }: Layout, from = 0, to = hourMs): string =>
   Buffer.from(rewrite([{ from, to }])).toString()
 
 test('a plan has a readable shape, the grid, the window, the sources and how rows are written', () => {
-  const { rewrite: _, ...layout } = planned({
+  const {
+    rewrite: _,
+    layOver: __,
+    ...layout
+  } = planned({
     ...series,
     intervals: '2026-01-01T12:30/2026-01-01T15:00',
     context: { queryId: 'mine', timeout: 100, skipEmptyBuckets: true, tag: 'x' },
@@ -56,7 +60,9 @@ test('a plan has a readable shape, the grid, the window, the sources and how row
     edges: {
       buckets: [{ from: first, to: first + 1 }],
       parts: `${noon + hourMs / 2}/${noon + hourMs}`,
+      isStorable: true,
     },
+    asked: [{ from: noon + hourMs / 2, to: noon + 3 * hourMs }],
     sources: ['wiki'],
     knowsAllSources: true,
     lookbackMs: 0,

@@ -101,7 +101,10 @@ function layOut(question: NativeQuestion, { at, intervals }: Cut, maxBuckets: nu
   const node = readJson(intervals)
   if ('malformed' in node) return malformed(node)
   const spans = readIntervals(node)
-  if ('bypass' in spans) return spans
+  return 'bypass' in spans ? spans : layOver(question, spans, maxBuckets)
+}
+
+function layOver(question: NativeQuestion, spans: readonly Span[], maxBuckets: number): Layout | Bypass {
   const gridding = gridOf(question.granularity, hullOf(spans))
   if ('bypass' in gridding) return gridding
   const { grid } = gridding
@@ -111,7 +114,10 @@ function layOut(question: NativeQuestion, { at, intervals }: Cut, maxBuckets: nu
   const reads = { sources, knowsAllSources: true, lookbackMs: 0 }
   const isVerbatim = limit === Number.POSITIVE_INFINITY
   const answer = { format, isDescending, limit, isVerbatim, isAsSent: isVerbatim }
-  return { text, shape, grid, ...buckets, ...reads, terms, ...answer, spans, queryId, rewrite }
+  return {
+    ...{ text, shape, grid, ...buckets, ...reads, terms, ...answer, spans, asked: spans, queryId, rewrite },
+    layOver: (asked) => layOver(question, asked, maxBuckets),
+  }
 }
 
 const hullOf = (spans: readonly Span[]): Span => ({ from: spans[0]!.from, to: spans.at(-1)!.to })

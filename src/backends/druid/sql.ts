@@ -48,13 +48,26 @@ export function createSqlPlanner({ maxBuckets, ignoredContext, sqlTimeZone }: Sq
       const isShort = text.length <= longestRemembered
       const question = isShort ? memos[kind].get(text) : readQuestion(kind, text, options)
       if ('bypass' in question) return question
-      const layout = layOut(question, now)
-      if ('bypass' in layout) return layout
-      const buckets = touch(layout, maxBuckets)
-      if ('bypass' in buckets) return buckets
-      return refuseTopN(question, buckets) ?? planOf(question, { ...layout, ...buckets }, request)
+      const spans = question.bounds.spansAt(now)
+      if (spans === undefined)
+        return { bypass: 'invalid_parameter', detail: 'a local time that does not exist' }
+      return layOver({ question, request, maxBuckets }, spans, now)
     },
   }
+}
+
+interface Asking {
+  readonly question: SqlQuestion
+  readonly request: WireRequest
+  readonly maxBuckets: number
+}
+
+function layOver(asking: Asking, asked: readonly Span[], now: EpochMs): DruidPlan | Bypass {
+  const layout = layOut(asking.question, asked, now)
+  if ('bypass' in layout) return layout
+  const buckets = touch(layout, asking.maxBuckets)
+  if ('bypass' in buckets) return buckets
+  return refuseTopN(asking.question, buckets) ?? planOf(asking, { ...layout, ...buckets, asked })
 }
 
 interface Layout {
@@ -70,9 +83,7 @@ interface Layout {
 const tenMinutes = 600_000
 const twoDays = 172_800_000
 
-function layOut({ bounds, granularity }: SqlQuestion, now: EpochMs): Layout | Bypass {
-  const spans = bounds.spansAt(now)
-  if (spans === undefined) return { bypass: 'invalid_parameter', detail: 'a local time that does not exist' }
+function layOut({ granularity }: SqlQuestion, spans: readonly Span[], now: EpochMs): Layout | Bypass {
   const [first, last] = [spans[0], spans.at(-1)]
   if (first === undefined || last === undefined)
     return { bypass: 'invalid_parameter', detail: 'an empty range' }
@@ -105,7 +116,10 @@ function touch({ grid, spans, open }: Layout, maxBuckets: number): Touched | Byp
     .map(({ from, to }) => ({ from, to: Math.min(to, open.from) }))
     .filter(({ from, to }) => from < to)
   const buckets = joined(edges?.buckets ?? [], { from: open.from, to: window.to })
-  return { window, whole: past, edges: { buckets, parts: `${edges?.parts ?? ''}|${open.from}` } }
+  return {
+    ...{ window, whole: past },
+    edges: { buckets, parts: `${edges?.parts ?? ''}|${open.from}`, isStorable: true },
+  }
 }
 
 function joined(runs: readonly Interval[], next: Interval): readonly Interval[] {
@@ -125,12 +139,13 @@ function refuseTopN({ order, limit }: SqlQuestion, touched: Touched): Bypass | u
 const countOf = ({ whole, edges }: Touched): number =>
   [...whole, ...(edges?.buckets ?? [])].reduce((sum, { from, to }) => sum + to - from, 0)
 
-function planOf(question: SqlQuestion, layout: Layout & Touched, request: WireRequest): DruidPlan {
+function planOf(asking: Asking, layout: Layout & Touched & Required<Pick<Plan, 'asked'>>): DruidPlan {
+  const { question, request } = asking
   const { text, shape, sources, terms, format, isDescending, limit, order, queryId, frame, bounds } = question
-  const { grid, spans, open, window, whole, edges } = layout
+  const { grid, spans, asked, open, window, whole, edges } = layout
   const isCut = limit < (question.isAlone ? countOf(layout) : Number.POSITIVE_INFINITY)
   const isVerbatim = order === undefined && !isCut
-  const asking = { isSteady: question.isSteady, openEnd: open?.end }
+  const condition = { isSteady: question.isSteady, openEnd: open?.end }
   return {
     text,
     shape: shapeWith(shape, request),
@@ -148,17 +163,19 @@ function planOf(question: SqlQuestion, layout: Layout & Touched, request: WireRe
     isAsSent: isVerbatim && !bounds.isRelative && open === undefined,
     request,
     spans,
+    asked,
     format,
     isDescending,
     limit: isCut ? limit : Number.POSITIVE_INFINITY,
     isUnlimited: isCut && !question.isAlone,
     order,
     queryId,
-    rewrite: (asked) => Buffer.from(frame.head + conditionOf(asked, asking) + frame.tail),
+    rewrite: (parts) => Buffer.from(frame.head + conditionOf(parts, condition) + frame.tail),
+    layOver: (others, now) => layOver(asking, others, now),
   }
 }
 
-interface Asking {
+interface Condition {
   readonly isSteady: boolean
   readonly openEnd: EpochMs | undefined
 }
@@ -167,7 +184,7 @@ interface Asking {
  * Druid makes a local time of MILLIS_TO_TIMESTAMP(…), and where clocks are put back it then reads an hour too early;
  * milliseconds it compares as they are. Both become intervals of the native query.
  */
-function conditionOf(spans: readonly Span[], { isSteady, openEnd }: Asking): string {
+function conditionOf(spans: readonly Span[], { isSteady, openEnd }: Condition): string {
   const limit = (operator: string, at: EpochMs): string =>
     isSteady
       ? `__time ${operator} MILLIS_TO_TIMESTAMP(${at})`

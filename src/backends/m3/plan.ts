@@ -23,10 +23,10 @@ function refuse({ request, question: { pairs, stepMs } }: RangeQuery): PromqlByp
  * M3 does not read a sample that lies exactly at the end of a request. So a step at the end may have another value than the same
  * step inside of a longer request: it is a part of a bucket, which only requests with the same end can share.
  */
-function adjust(plan: Plan, { question: { end } }: RangeQuery): Plan {
-  const { grid, window } = plan
+function adjust(plan: Plan): Plan {
+  const { grid, window, asked } = plan
   const last = { from: window.to - 1, to: window.to }
-  if (startOf(grid, last.from) !== end) return plan
+  if (startOf(grid, last.from) !== asked?.[0]?.to) return plan
   const whole = window.from === last.from ? [] : [{ from: window.from, to: last.from }]
   return { ...plan, whole, edges: { buckets: [last], parts: `${last.from}` } }
 }

@@ -16,7 +16,7 @@ import { plainWire, type Wire } from './wire.ts'
 export interface MatrixDatabase {
   readonly name: string
   readonly flavour: FlavourProbe
-  readonly planner: Pick<Backend<RangeQuery, PromqlReason>, 'parse' | 'plan'>
+  readonly planner: Required<Pick<Backend<RangeQuery, PromqlReason>, 'parse' | 'plan' | 'over'>>
   /** The form of the answers to narrowed requests; that of Prometheus unless told. */
   readonly wireOf?: (plan: Plan) => Wire
   /** What stands behind the last brace of an answer; nothing unless told. */
@@ -41,6 +41,7 @@ export function matrixBackend(database: MatrixDatabase): Backend<RangeQuery, Pro
     claims: isRangeQuery,
     parse: database.planner.parse,
     plan: database.planner.plan,
+    over: database.planner.over,
     narrow: (plan, [interval]) => narrow(plan, interval!, parameters(plan, interval!)),
     decompose: (plan, [interval]) => new MatrixSink(plan.grid, interval!, wireOf(plan)),
     recompose: (_plan, panes, options) => recompose(panes, options, database.ending),

@@ -20,13 +20,13 @@ export interface CompatibleRules {
   /** Whether series that a label function makes equal are checked at each step alone; they are not unless told. */
   checksLabelsPerStep?(query: RangeQuery, flavour: Flavour | undefined): boolean
   /** How the plan of Prometheus is to be changed. */
-  adjust?(plan: Plan, query: RangeQuery): Plan | PromqlBypass
+  adjust?(plan: Plan): Plan | PromqlBypass
 }
 
 export function createCompatiblePlanner(
   options: PlannerOptions,
   rules: CompatibleRules,
-): Pick<Backend<RangeQuery, PromqlReason>, 'parse' | 'plan'> {
+): Required<Pick<Backend<RangeQuery, PromqlReason>, 'parse' | 'plan' | 'over'>> {
   const { isQuestionHeader, adjust = (plan) => plan } = rules
   const planner = createPlanner(options, {
     ...{ isQuestionHeader, otherTerms: ['limit', 'stats', ...(rules.otherTerms ?? [])] },
@@ -41,7 +41,11 @@ export function createCompatiblePlanner(
       if (layout.examined.rewritesLabels && rules.checksLabelsPerStep?.(query, flavour) !== true)
         return { bypass: 'unsafe_function', detail: 'label functions' }
       const refusal = rules.refuse?.(query, flavour)
-      return refusal ?? adjust({ ...layout.plan, request: query.request }, query)
+      return refusal ?? adjust({ ...layout.plan, request: query.request })
+    },
+    over(plan, asked) {
+      const other = planner.over(plan, asked)
+      return 'bypass' in other ? other : adjust(other)
     },
   }
 }

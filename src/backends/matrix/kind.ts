@@ -14,6 +14,7 @@ export const matrixKind = <Keys = unknown>(own: Own<Keys>): DatabaseKind<PromqlR
   section: section({}) as Section<Keys>,
   reasons: promqlReasons,
   endpoints,
+  exceptions: ['align'],
   explain: explainRanges(rangeQueryPath),
   clientLines: ({ url, which }) => [
     `In Grafana, set the URL of the Prometheus data source${which} to ${url}`,

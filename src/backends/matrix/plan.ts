@@ -5,6 +5,7 @@ import { lengthOf } from '../../core/interval.ts'
 import { Memo } from '../../core/memo.ts'
 import type { IsNamed } from '../../core/name-pattern.ts'
 import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
+import type { TimeSpan } from '../../core/witness.ts'
 import type { Plan, WireRequest } from '../backend.ts'
 import { firstValue, onlyForm, type Pairs, readForm, readPairs } from './form.ts'
 import { isRangeQuery, rangeQueryPath } from './paths.ts'
@@ -12,7 +13,7 @@ import { type Examine, type Examined, maxTextLength } from './promql.ts'
 import { questionHeaders } from './question-headers.ts'
 import { lookbackOf } from './reach.ts'
 import type { PromqlBypass } from './reasons.ts'
-import { parseStep, readRange, type TimeRange } from './time.ts'
+import { parseStep, readRange, refuseLength, type TimeRange } from './time.ts'
 
 export interface RangeQuery {
   readonly request: WireRequest
@@ -54,6 +55,8 @@ export interface Rules {
 export interface Planner {
   parse(request: WireRequest): RangeQuery | PromqlBypass | undefined
   layOut(query: RangeQuery, now: EpochMs): Layout | PromqlBypass
+  /** The plan of the same request with another start and end; see `Backend.over`. */
+  over(plan: Plan, asked: readonly TimeSpan[]): Plan | PromqlBypass
 }
 
 /** Forms that are memoised: many viewers request the same panel. */
@@ -82,6 +85,12 @@ export function createPlanner(options: PlannerOptions, rules: Rules): Planner {
       const isRecent = question.layout.examined.atTimes.some((at) => at > settledBefore)
       return isRecent ? { bypass: 'recent_at_modifier' } : withHeaders(question.layout, request, rules)
     },
+    over({ edges: _, ...plan }, [asked]) {
+      const { from: start, to: end } = asked!
+      const range = { start, end, stepMs: plan.grid.step }
+      const place = refuseLength(range) ?? placeOf(range, options.maxBuckets)
+      return 'bypass' in place ? place : { ...plan, ...place }
+    },
   }
 }
 
@@ -107,6 +116,16 @@ function read(pairs: Pairs | PromqlBypass): ParsedRange | PromqlBypass {
   return { text, pairs, start: range.start, end: range.end, stepMs: range.stepMs }
 }
 
+type Place = Pick<Plan, 'grid' | 'window' | 'whole' | 'asked'>
+
+/** Where a range lies on its grid. */
+function placeOf({ start, end, stepMs }: TimeRange, maxBuckets: number): Place | PromqlBypass {
+  const grid = gridThrough('point', stepMs, start)
+  const window = { from: bucketAt(grid, start), to: bucketAt(grid, end) + 1 }
+  if (lengthOf(window) > maxBuckets) return { bypass: 'too_many_buckets' }
+  return { grid, window, whole: [window], asked: [{ from: start, to: end }] }
+}
+
 class LayoutRules {
   readonly #rules: Rules
   readonly #maxBuckets: number
@@ -124,15 +143,12 @@ class LayoutRules {
     if (refusal !== undefined) return refusal
     const examined = this.#rules.examine(text)
     if ('bypass' in examined) return examined
-    const grid = gridThrough('point', question.stepMs, question.start)
-    const window = { from: bucketAt(grid, question.start), to: bucketAt(grid, question.end) + 1 }
-    if (lengthOf(window) > this.#maxBuckets) return { bypass: 'too_many_buckets' }
+    const place = placeOf(question, this.#maxBuckets)
+    if ('bypass' in place) return place
     const plan = {
       text,
       shape: this.#shapeOf(question),
-      grid,
-      window,
-      whole: [window],
+      ...place,
       sources: examined.metrics,
       knowsAllSources: examined.namesAll,
       lookbackMs: lookbackOf(examined.reach, firstValue(pairs, 'lookback_delta')),

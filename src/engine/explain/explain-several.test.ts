@@ -22,19 +22,19 @@ test('sentences say what is asked for as a whole, and what in part', async () =>
   )
   await rig.askRanges([[10.5, 19.5]])
   await says(
-    'Partial: all 8 whole buckets are fresh; 2 others, of which only parts are wanted, are never stored and would be asked for.',
+    'Partial: all 8 whole buckets are fresh; 2 others, of which only parts are wanted, are not and would be asked for.',
     [10.5, 19.5],
   )
   await says(
-    'Partial: the one whole bucket is fresh; 1 other, of which only a part is wanted, is never stored and would be asked for.',
+    'Partial: the one whole bucket is fresh; 1 other, of which only a part is wanted, is not and would be asked for.',
     [11, 12.5],
   )
   await says(
-    'Miss: only parts of 2 buckets are wanted; they are never stored and would be asked for.',
+    'Miss: only parts of 2 buckets are wanted; they are not fresh and would be asked for.',
     [11.5, 12.5],
   )
   await says(
-    'Miss: only a part of 1 bucket is wanted; it is never stored and would be asked for.',
+    'Miss: only a part of 1 bucket is wanted; it is not fresh and would be asked for.',
     [11.5, 11.75],
   )
   await says(
@@ -59,7 +59,7 @@ test('who accepts only stored answers is told that parts are not', async () => {
   const explained = await rig.explainRanges([[10.5, 19]], { demands: { onlyIfCached: true } })
   assert.equal(
     explained.sentence,
-    'Refused: the client accepts only a stored answer, and a bucket of which only a part is wanted is never stored.',
+    'Refused: the client accepts only a stored answer, and a bucket of which only a part is wanted is not fresh in that part.',
   )
   const other = await rig.explainRanges([[11, 20]], { demands: { onlyIfCached: true } })
   assert.equal(

@@ -32,7 +32,7 @@ function vouchedFor(runs: Runs): string {
 export function refusedSentence(runs: Runs, parts: number): string {
   const why =
     parts > 0
-      ? 'a bucket of which only a part is wanted is never stored'
+      ? 'a bucket of which only a part is wanted is not fresh in that part'
       : `only ${countOf(runs, 'fresh')} of ${buckets(countOf(runs))} are fresh`
   return `Refused: the client accepts only a stored answer, and ${why}.`
 }
@@ -71,10 +71,10 @@ function partsSentence({ runs, parts, joined = [], asked }: Filling): string {
   const how = asking(parts, joined.length, asked?.buckets)
   if (whole === 0) {
     const they = parts === 1 ? 'it is' : 'they are'
-    return `Miss: only ${partsOf(parts)} of ${buckets(parts)} ${are(parts)} wanted; ${they} never stored${how}.`
+    return `Miss: only ${partsOf(parts)} of ${buckets(parts)} ${are(parts)} wanted; ${they} not fresh${how}.`
   }
   const fresh = `${all(whole, 'whole ')} fresh${vouchedFor(runs)}`
-  return `Partial: ${fresh}; ${others(parts)}, of which only ${partsOf(parts)} ${are(parts)} wanted, ${are(parts)} never stored${how}.`
+  return `Partial: ${fresh}; ${others(parts)}, of which only ${partsOf(parts)} ${are(parts)} wanted, ${are(parts)} not${how}.`
 }
 
 const partsOf = (count: number): string => (count === 1 ? 'a part' : 'parts')

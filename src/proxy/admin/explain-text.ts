@@ -21,10 +21,11 @@ export function explanationText(explanation: Explanation, run: RunReport | undef
   if (grid !== undefined) row('grid', gridText(grid))
   if (window !== undefined) row('window', spanOf(window))
   if (rule !== undefined) row('rule', rule)
+  if (explanation.rewritten !== undefined) row('except', explanation.rewritten)
   if (policy !== undefined) row('policy', policy)
   for (const each of explanation.runs ?? []) row(each.state, runText(each))
   if (explanation.moreRuns !== undefined) row('', `and ${explanation.moreRuns} more runs`)
-  for (const each of explanation.edges ?? []) row('part of', spanOf(each))
+  for (const each of explanation.edges ?? []) row('part of', `${spanOf(each)}, ${each.state}`)
   for (const mark of explanation.marks ?? []) row('marked', `${spanOf(mark)}, ${saidIn(mark)}`)
   for (const flight of joined) row('joins', `${spanOf(flight)}, asked for at ${iso(flight.startedAt)}`)
   if (asked !== undefined) {

@@ -11,6 +11,7 @@ import { planRequest } from '../../engine/http/plan-request.ts'
 import type { IntervalCache } from '../../engine/interval-cache.ts'
 import type { WholeCache } from '../../engine/objects/whole-cache.ts'
 import { WholeRules } from '../../engine/objects/whole-terms.ts'
+import { rewritePlan } from '../../engine/rewrites.ts'
 import type { Demands } from '../../engine/trip.ts'
 import { readTarget } from '../request/incoming.ts'
 import { type Settings, termsFor } from '../request/settings.ts'
@@ -47,11 +48,13 @@ export async function explainWire(parts: ExplainParts, wire: WireRequest): Promi
       : explainBypass(plan, now, backend.presentation?.reasons)
   }
   const subject = { ...wire, query: plan.text }
-  const { mode, policy, maxStaleMs, identity: partition, rule } = termsFor(parts.settings(), subject)
+  const terms = termsFor(parts.settings(), subject)
+  const { mode, policy, maxStaleMs, identity: partition, rule } = terms
   const ruled = rule === undefined ? {} : { rule }
   if (mode === 'off') return { ...explainBypass({ bypass: 'switched_off' }, now), ...ruled }
   const identity = identityOf(wire.headers, partition)
-  const request = { plan, identity, partition, demands, policy, maxStaleMs }
+  const answered = mode === 'on' ? rewritePlan(backend, plan, { terms, now }) : plan
+  const request = { plan: answered, identity, partition, demands, policy, maxStaleMs }
   const explanation = await parts.cache.explain(request)
   return { ...(mode === 'shadow' ? shadowed(explanation, plan) : explanation), ...ruled }
 }
