@@ -42,11 +42,11 @@ export interface Plan {
   /** The other buckets. None where a client can only request whole buckets. */
   readonly edges?: Edges
   /**
-   * The instants that the client asked for, where `Backend.over` can lay the question over others: in time order, disjoint;
-   * half-open on a grid of cells, both ends included on a grid of points; infinite where the request has no end.
+   * The requested instants, where `Backend.over` supports other ones: in time order, disjoint; half-open on a cell grid,
+   * inclusive on a point grid; infinite where the request has no end.
    */
   readonly asked?: readonly TimeSpan[]
-  /** The exception by which it is not the client's own request, as `Cache-Status` names it (`edges=whole`). */
+  /** The exception through which this is not the plan of the client's own request, as `Cache-Status` names it (`edges=whole`). */
   readonly rewritten?: string
   /** Metric names or data sources the question reads, where known. */
   readonly sources: readonly string[]
@@ -78,7 +78,7 @@ export interface Edges {
   /** The part of each: only requests with equal parts can share a fetch. */
   readonly parts: string
   /**
-   * A bucket and `parts` say all that the bytes depend on but the data: they may be kept under both. Without it, they are
+   * The bytes of a part depend on its bucket, `parts` and the data alone, so that parts can be kept. Without it, parts are
    * fetched for every request.
    */
   readonly isStorable?: true
@@ -355,7 +355,7 @@ export interface Backend<Query = unknown, Own extends string = string> {
   plan(query: Query, now: EpochMs, flavour?: Flavour): Plan | Bypass<Own>
   /**
    * The plan of the same request for other instants (`Plan.asked`), as if the client had sent it; a bypass where that request
-   * is not eligible. Databases without it know no `align` and no `edges`.
+   * is not eligible. A database without it has no `align` and no `edges`.
    */
   over?(plan: Plan, asked: readonly TimeSpan[], now: EpochMs): Plan | Bypass<Own>
   /**

@@ -22,7 +22,7 @@ export interface DatabaseKind<Reason extends string = string, Own = unknown> {
   readonly reasons: Readonly<Record<Reason, ReasonWords>>
   /** Whose answers are cached as a whole; none where it is not given. */
   readonly endpoints?: Readonly<Record<string, EndpointTerms>>
-  /** The exceptions that its backend can make (`Backend.over`), by the names of their keys; none where it is not given. */
+  /** The configuration keys of the exceptions that its backend supports (`Backend.over`); none by default. */
   readonly exceptions?: readonly ExceptionKey[]
   readonly explain: ExplainReader
   /** Sentences for people: what to change so that clients come here. */
@@ -36,7 +36,7 @@ export interface DatabaseKind<Reason extends string = string, Own = unknown> {
   load(): Promise<BackendFactory<Own>>
 }
 
-/** `align`: on a grid of points; `edges`: on a grid of cells. */
+/** `align` is for point grids, `edges` for cell grids. */
 export type ExceptionKey = 'align' | 'edges'
 
 export interface BackendFactory<Own = unknown> {

@@ -34,7 +34,7 @@ export function keysAreOfItsKind(kinds: Kinds): Check {
 
 type Excepting = Readonly<Record<string, Pick<DatabaseKind, 'label' | 'exceptions'>>>
 
-/** An exception that a kind cannot make is refused. */
+/** Refuses an exception that the kind of database does not support. */
 export function exceptionsAreOfItsKind(kinds: Excepting): Check {
   const usual: Readonly<Record<ExceptionKey, unknown>> = { align: false, edges: 'exact' }
   const names = Object.keys(usual) as readonly ExceptionKey[]

@@ -123,11 +123,11 @@ const backend = section(
     store: key(nameOf('stores', 'store'), 'memory', { meaning: 'where buckets are kept', apply: 'restart' }),
     edges: key(edges, 'exact', {
       meaning:
-        'windows that begin or end within a bucket, of databases whose buckets are spans of time. `exact`: as asked. `whole`: answered as if asked for whole buckets, so that the first and the last are complete instead of cut. `now`: only where the window ends at most one floor of the policy before now: the last bucket is whole, and the window may begin up to the floor earlier. Named in `Cache-Status`',
+        'windows that begin or end within a bucket (Druid). `exact`: as requested. `whole`: the window is widened to whole buckets: the first and the last are complete instead of cut. `now`: only where the window ends now, or at most one floor of the policy earlier: the last bucket is whole, and the window begins up to one floor earlier. Named in `Cache-Status`',
     }),
     align: key(bool, false, {
       meaning:
-        'ranges of databases whose buckets are instants (PromQL): `true`: start and end are floored to multiples of the step, so that clients that begin at any instant share answers. Named in `Cache-Status`',
+        'PromQL: `true` floors start and end to multiples of the step, so that clients whose ranges begin at any instant share answers. Named in `Cache-Status`',
     }),
     maxStale: inherited(
       duration({ min: 0 }),

@@ -136,7 +136,7 @@ export const missReasons = {
   absent: 'some buckets were never fetched, or are gone (evicted, or removed after a purge)',
   purged: 'some buckets are stored, but were purged or marked as changed since they were fetched',
   expired: 'some buckets were older than their TTL',
-  edge: 'all whole buckets were fresh; of a bucket of which only a part is asked for, that very part was not kept, or was older than its TTL',
+  edge: 'all whole buckets were fresh; a partially requested bucket was not cached with exactly these bounds, or its TTL had expired',
   revalidate: 'the client asked for fresher data than was stored (no-cache, max-age)',
 } as const
 export type MissReason = keyof typeof missReasons

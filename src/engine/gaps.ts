@@ -10,7 +10,7 @@ import type { TtlPolicy } from '../ttl/policy.ts'
 const maxIntervals = 256
 
 interface Asked extends Pick<Plan, 'whole'> {
-  /** Those that have to be fetched. */
+  /** The edges to fetch. */
   readonly edges?: Edges | undefined
 }
 

@@ -37,9 +37,9 @@ import { vouchedOver } from './witness.ts'
 interface Lookup {
   readonly found: Found | undefined
   readonly coverage: Coverage
-  /** What is kept of the parts of buckets that the request asks for. */
+  /** The kept parts of partially requested buckets. */
   readonly parts: readonly Pane[]
-  /** That came with the answer to those parts, for a request that asks for nothing else. */
+  /** Their response headers, for requests without whole buckets. */
   readonly partHeaders: HeaderList
   /** Nothing where everything is fresh. */
   readonly gaps: Intervals
@@ -274,7 +274,7 @@ export class IntervalCache {
 const inOrder = (...panes: readonly (readonly Pane[])[]): readonly Pane[] =>
   panes.flat().sort((a, b) => a.from - b.from)
 
-/** Shadow mode compares what is stored as buckets. */
+/** Shadow mode compares whole stored buckets only. */
 const withoutKeptParts = (plan: Plan): Plan =>
   plan.edges?.isStorable ? { ...plan, edges: { buckets: plan.edges.buckets, parts: plan.edges.parts } } : plan
 

@@ -1,7 +1,7 @@
 /**
- * Parts of buckets, each under its question, its bucket and its exact bounds: whoever asks for the same part of the same bucket
- * gets it without a query, under the same rules as buckets (TTLs, marks, witness). They are kept in this process only, in a
- * small memory of their own: windows that move with the clock never ask for a part again, and must not evict buckets.
+ * Keeps parts of buckets under key, bucket and exact bounds. A request for the same part of the same bucket gets it without a
+ * query, under the same rules as whole buckets (TTLs, marks, witness). Parts are kept per thread, in a small memory of their
+ * own and not in the store: windows that move with the clock never request a part twice, and must not evict buckets.
  */
 import type { Edges, HeaderList, Plan } from '../backends/backend.ts'
 import { BoundedMap } from '../core/bounded-map.ts'
@@ -15,17 +15,17 @@ import { haveSameFrame, join } from '../core/pane-join.ts'
 import { partsOf } from './stored.ts'
 import type { Trip } from './trip.ts'
 
-/** What is kept of the edges of one plan. */
+/** The kept parts of the edges of one plan. */
 export interface KeptParts {
-  /** Disjoint, in time order; each holds parts of buckets. */
+  /** Disjoint, in time order. */
   readonly panes: readonly Pane[]
-  /** Of the answer that the last of them came with. */
+  /** The response headers of the newest part. */
   readonly headers: HeaderList
 }
 
-/** Of one database in one thread. */
+/** Per backend and thread. */
 const maxBytes = 16 * 1024 * 1024
-/** Requests with many ranges have many edges. */
+/** Requests with many ranges have many edges, and are not kept. */
 const longestName = 1024
 const overhead = 512
 
@@ -39,7 +39,7 @@ export class PartMemory {
     this.#budget = budget
     this.#kept = new BoundedMap({
       maxWeight: maxBytes,
-      weightOf: weightOf,
+      weightOf,
       onRemoved: (bytes) => budget.release(bytes),
     })
     budget.onPressure(
@@ -48,19 +48,19 @@ export class PartMemory {
     )
   }
 
-  /** Undefined where nothing was kept of exactly these parts. */
+  /** Returns undefined where no part with exactly these bounds is kept. */
   find(asked: Asked): KeptParts | undefined {
     const name = nameOf(asked)
     return name === undefined ? undefined : this.#kept.use(name)
   }
 
-  /** As `find`, without being a use. */
+  /** As `find`, without an effect on eviction. */
   peek(asked: Asked): KeptParts | undefined {
     const name = nameOf(asked)
     return name === undefined ? undefined : this.#kept.get(name)
   }
 
-  /** Keeps what lies in `buckets` of fetched panes. Returns whether it kept any. */
+  /** Keeps the parts that lie in `buckets`. Returns whether it kept any. */
   keep(asked: Asked, { panes, headers }: KeptParts, buckets: Intervals): boolean {
     const name = nameOf(asked)
     const fetched = partsOf(panes, intersectAll(asked.plan.edges?.buckets ?? [], buckets))
@@ -68,7 +68,7 @@ export class PartMemory {
     const known = this.#kept.get(name)?.panes ?? []
     const kept = { panes: withNewer(known, fetched), headers }
     const weight = weightOf(kept, name)
-    // Before it is reserved: what makes room for it must not be what it replaces.
+    // Deleted before the reservation: relieving the budget must not evict the replaced entry a second time.
     this.#kept.delete(name)
     if (!this.#budget.reserve(weight)) return false
     this.#kept.set(name, kept)
@@ -76,7 +76,7 @@ export class PartMemory {
   }
 }
 
-/** Undefined where the parts may not be kept. */
+/** Returns undefined where the parts must not be kept. */
 function nameOf({ key, plan: { edges } }: Asked): string | undefined {
   return edges?.isStorable && edges.parts.length <= longestName ? `${key} ${edges.parts}` : undefined
 }
@@ -84,7 +84,7 @@ function nameOf({ key, plan: { edges } }: Asked): string | undefined {
 const weightOf = ({ panes }: KeptParts, name: string): number =>
   panes.reduce((sum, pane) => sum + measure(pane), overhead + 2 * name.length)
 
-/** Bucket by bucket the newer. What was fetched is copied: a slice would keep all of the answer that it came with. */
+/** The newer copy of each bucket. Fetched parts are copied: a slice would keep the whole response in memory. */
 function withNewer(known: readonly Pane[], fetched: readonly Pane[]): readonly Pane[] {
   const fetchedAt = clockIn(fetched[0]!)
   const newer = known.filter((pane) => clockIn(pane) > fetchedAt)
@@ -93,17 +93,17 @@ function withNewer(known: readonly Pane[], fetched: readonly Pane[]): readonly P
   return [...newer, ...partsOf(older, subtractAll(older, fetched)), ...added].sort((a, b) => a.from - b.from)
 }
 
-/** All buckets of a pane here were fetched at once. */
+/** All buckets of a kept pane were fetched by one query. */
 const clockIn = (pane: Pane): number => fetchedAtOf(clockOf(pane, pane.from))
 
 export interface CoveredParts {
   readonly panes: readonly Pane[]
   readonly coverage: Coverage
-  /** The edges that have to be fetched, if any. */
+  /** The edges that are not fresh, if any. */
   readonly lacking: Edges | undefined
 }
 
-/** What is fresh of the edges of a plan; parts in another frame than `frame` count as absent. */
+/** The coverage of a plan's edges; parts in another frame than `frame` count as absent. */
 export function coverParts(
   { edges }: Pick<Plan, 'edges'>,
   kept: KeptParts | undefined,

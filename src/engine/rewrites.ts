@@ -1,6 +1,6 @@
 /**
- * Opt-in exceptions from "the same answer": a plan becomes that of another request, by which more answers come from the cache.
- * The answer is then the database's answer to that request, and `Plan.rewritten` names the exception.
+ * Opt-in exceptions from "the same answer": the plan of a request is replaced by the plan of a slightly different request that
+ * shares more buckets with others. The answer equals the database's answer to that request; `Plan.rewritten` names the exception.
  */
 import type { Backend, Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
@@ -10,8 +10,8 @@ import type { TimeSpan } from '../core/witness.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 
 /**
- * `exact`: parts of buckets are answered as parts. `whole`: windows are widened to whole buckets. `now`: windows that end at
- * now are widened by no more than the floor of the policy, except that their last bucket is whole.
+ * `exact`: the window stays as requested. `whole`: the window is widened to whole buckets. `now`: a window that ends now gets
+ * a whole last bucket, and begins at most one floor of the policy earlier.
  */
 export const edgeTreatments = ['exact', 'whole', 'now'] as const
 export type EdgeTreatment = (typeof edgeTreatments)[number]
@@ -23,7 +23,7 @@ export interface RewriteTerms {
   readonly policy: TtlPolicy
 }
 
-/** Where the other request is not eligible, the client's own plan stays. */
+/** Returns the plan unchanged where no exception applies, or where the other request is not eligible. */
 export function rewritePlan(
   backend: Pick<Backend, 'over'>,
   plan: Plan,
@@ -34,7 +34,7 @@ export function rewritePlan(
   const { asked, rewritten } = exception
   const other = backend.over!(plan, asked, now)
   if ('bypass' in other) return plan
-  // The ends were found on the grid of the client's own request.
+  // The bounds were computed on the grid of the client's own request.
   if (plan.grid.kind === 'cell' && !isSameGrid(other.grid, plan.grid)) return plan
   return { ...other, rewritten }
 }
@@ -75,15 +75,15 @@ const floored = ({ from, to }: TimeSpan, step: number): TimeSpan => ({
   to: floorTo(to, step),
 })
 
-/** The end of a span is not part of it. A request without an end asks for what there is now. */
+/** The end of a span is exclusive. A request without an end counts as one that ends now. */
 function endsAtNow(asked: readonly TimeSpan[], now: EpochMs, floorMs: number): boolean {
   const { to } = asked.at(-1)!
   return to === Number.POSITIVE_INFINITY || (to >= now - floorMs && to - 1 <= now)
 }
 
 /**
- * Every end moves outwards to the next multiple of `quantum`, and no farther than its bucket; the last one to the end of its
- * bucket. So windows that move with the clock have the same ends for as long as the quantum.
+ * Moves every bound outwards to a multiple of `quantum`, but not beyond its bucket; the last bound moves to the end of its
+ * bucket. Windows that move with the clock therefore keep the same bounds for one quantum.
  */
 function widened(asked: readonly TimeSpan[], grid: Grid, quantum: number): readonly TimeSpan[] {
   const last = asked.at(-1)!
@@ -99,7 +99,7 @@ function endOfPart(to: EpochMs, grid: Grid, quantum: number): EpochMs {
   return Math.min(endOf(grid, bucketAt(grid, to - 1)), outwards(ceilTo, to, quantum))
 }
 
-/** Without a quantum only the bucket limits how far an end may move. */
+/** Without a quantum, only the bucket limits the move. */
 function outwards(round: typeof floorTo, instant: EpochMs, quantum: number): EpochMs {
   if (quantum < noLimit) return round(instant, quantum)
   return round === floorTo ? Number.NEGATIVE_INFINITY : noLimit

@@ -28,7 +28,7 @@ export interface DruidPlan extends Plan {
   readonly order?: RowOrder | undefined
   /** The body of the request for other spans; every other byte that can matter stays. */
   rewrite(spans: readonly Span[]): Uint8Array
-  /** The same question over other instants, which are condensed and not empty. */
+  /** The same query for other instants, which are condensed and not empty. */
   layOver(asked: readonly Span[], now: EpochMs): Omit<DruidPlan, 'request'> | Bypass
 }
 

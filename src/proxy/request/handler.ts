@@ -254,7 +254,7 @@ export class Handler {
       : this.#renderer.render(outgoing, wire, answer)
   }
 
-  /** Shadow mode compares with the answer to the client's own request: only answers of the cache can be to another one. */
+  /** Not called in shadow mode, which compares answers to the client's own request. */
   #rewritten(outgoing: Outgoing, own: Plan, terms: RuledTerms): Plan {
     const { backend, clock } = this.#options
     const plan = rewritePlan(backend, own, { terms, now: clock.now() })
