@@ -2,10 +2,11 @@
  * Everything that relies on internals of Node or V8 that they do not document. Each piece has a test that fails when a
  * new version behaves differently, and a switch in the configuration (section `runtime`) that turns it off.
  */
-import { IncomingMessage, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { IncomingMessage } from './node-http.ts'
 
 /** The pieces of this file that are in use; each can be switched off by itself. */
 export interface RuntimeSwitches {
@@ -106,6 +107,14 @@ export function setHeapGrowth(percent: number): void {
 /** Buffers count as heap that has grown, instead of forcing a collection every 64 MiB. */
 export function countBuffersAsHeap(): void {
   setFlagsFromString('--external-memory-accounted-in-global-limit')
+}
+
+/**
+ * From now on the young generation of a new thread is as large as its `resourceLimits` say. `--max-semi-space-size`, where the process
+ * was started with it, would count for every thread instead.
+ */
+export function heedYoungLimits(): void {
+  setFlagsFromString('--max-semi-space-size=0')
 }
 
 export interface GarbageCollector {

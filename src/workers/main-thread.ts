@@ -5,6 +5,7 @@ import type { LoadOptions } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { Budget } from '../core/budget.ts'
 import { systemClock as clock } from '../core/clock.ts'
+import { heedYoungLimits } from '../core/runtime.ts'
 import type { ProxyServerOptions } from '../proxy/assembly/options.ts'
 import { openListener } from '../proxy/front/listener.ts'
 import { memoryStore } from '../stores/memory/index.ts'
@@ -44,8 +45,11 @@ export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWo
   }
   await findTaken(config)
   const { limits, runtime } = config
+  if (runtime.gcTuning) heedYoungLimits()
   const meter = meterCells(workers + 1)
-  const budget = new Budget(paneBytesOf(limits), { meter: new SharedMeter({ cells: meter, own: 0 }) })
+  const budget = new Budget(paneBytesOf(limits, workers), {
+    meter: new SharedMeter({ cells: meter, own: 0 }),
+  })
   const onBytes = shareBodies(limits.memoryBytes, collectorOf(runtime))
   const relieve = () => void budget.relieve()
   const pool = new WorkerPool({ workers, clock, config, kinds, given, telemetry, meter, onBytes, relieve })

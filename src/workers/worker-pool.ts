@@ -11,6 +11,7 @@ import type { NotSampled, Sampled, SamplingOrder } from '../engine/learning/samp
 import type { BackendRuntime, BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
 import type { Inside } from '../proxy/assembly/parts.ts'
 import type { StoreParts } from '../proxy/assembly/tiers.ts'
+import { ThreadMaker } from '../proxy/compression/pieces-maker.ts'
 import type { Listener } from '../proxy/front/listener.ts'
 import type { Store } from '../stores/store.ts'
 import type { ThreadFigures } from '../telemetry/process-figures.ts'
@@ -21,10 +22,12 @@ import { ClaimTable } from './claims.ts'
 import { addUp } from './figures.ts'
 import type { LearnedBatch, NamedEvent } from './learned-relay.ts'
 import type { FromWorker, ToWorker, WorkerCommand, WorkerFigures, WorkerInit } from './messages.ts'
+import { makePieces } from './pieces.ts'
 import { observeBatch } from './relay.ts'
 import { RestartBackoff } from './restart-backoff.ts'
 import { sampleInWorkers } from './sampling.ts'
 import { emptyCell, type MeterCells } from './shared-meter.ts'
+import { heapOfOne } from './shares.ts'
 import { WorkerHandle, type WorkerMessage } from './worker-handle.ts'
 import { serverStateOf } from './worker-init.ts'
 
@@ -50,6 +53,8 @@ export class WorkerPool {
   readonly #workers = new Map<number, WorkerHandle>()
   readonly #addresses = new Map<string, string>()
   readonly #backoff = new RestartBackoff()
+  /** Makes the pieces of all workers. */
+  readonly #pieceMaker = new ThreadMaker()
   #inside!: Inside
   #directory!: Directory
   #claims!: ClaimTable
@@ -128,6 +133,7 @@ export class WorkerPool {
 
   async #end(): Promise<void> {
     this.#keepAlive.close()
+    this.#pieceMaker.close()
     await Promise.all([...this.#workers.values()].map((worker) => worker.close()))
   }
 
@@ -145,7 +151,9 @@ export class WorkerPool {
 
   /** Resolves when it listens. */
   #spawn(place: number): Promise<ReadonlyMap<string, string>> {
-    const worker = new WorkerHandle(this.#init(place), this.#options.clock.elapsed())
+    const { clock, config } = this.#options
+    const start = { startedAt: clock.elapsed(), heap: heapOfOne(config.limits) }
+    const worker = new WorkerHandle(this.#init(place), start)
     const { threadId } = worker
     this.#workers.set(threadId, worker)
     this.#directory.open(threadId, (message) => worker.send(message))
@@ -177,6 +185,9 @@ export class WorkerPool {
         void runOnCells(this.#partsOf(message.store).cells, message).then((reply) =>
           this.#sendTo(worker.threadId, reply),
         )
+        break
+      case 'pieces':
+        makePieces(this.#pieceMaker, message, (reply, moved) => this.#sendTo(worker.threadId, reply, moved))
         break
       case 'batch':
         observeBatch(telemetry, message)
@@ -227,8 +238,8 @@ export class WorkerPool {
     return this.#inside.backendRuntimes.find(({ name }) => name === backend)
   }
 
-  #sendTo(threadId: number, message: ToWorker): void {
-    this.#workers.get(threadId)?.send(message)
+  #sendTo(threadId: number, message: ToWorker, moved: readonly ArrayBuffer[] = []): void {
+    this.#workers.get(threadId)?.send(message, moved)
   }
 
   /** Releases its memory, lets its waiters continue, and starts a replacement. */

@@ -1,7 +1,8 @@
 /** `POST /-/explain`: reads the request to explain, explains it and, where requested, runs it. */
-import { type IncomingMessage, validateHeaderName, validateHeaderValue } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Backend, Flavour, Plan, WholePlan, WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
+import { validateHeaderName, validateHeaderValue } from '../../core/node-http.ts'
 import { type Explanation, explainBypass } from '../../engine/explain/explain.ts'
 import { explainWhole } from '../../engine/explain/explain-whole.ts'
 import { shownQuery } from '../../engine/explain/shown-query.ts'

@@ -1,6 +1,7 @@
 /** One URL of a database: its connections, its certificates, its health. */
-import { type Dispatcher, Pool } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { Clock } from '../../core/clock.ts'
+import { Pool } from '../../core/undici.ts'
 import { withoutCredentials } from '../../core/url.ts'
 import { TlsFiles, type TlsPaths } from '../tls-files.ts'
 import { authorizationOf } from './credentials.ts'
