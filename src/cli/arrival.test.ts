@@ -63,7 +63,7 @@ test('the first line says whether caching is on', () => {
   assert.match(first({ flavour: 'known', mode: 'shadow' }), /; caching is in shadow mode: /)
   assert.match(
     first({ flavour: 'other' }),
-    /; caching is off until it is known to be Druid: requests are passed on\)$/,
+    /; caching is off until it is known to be Druid: requests are forwarded\)$/,
   )
   assert.match(first({ flavour: 'lost', isReady: false, mode: 'off' }), /; not ready: /)
 })

@@ -171,7 +171,7 @@ test('--connect asks over the network with the credentials that are configured',
   })
   const refused = await run([url, '--connect'])
   assert.deepEqual(refused, {
-    out: `main ${url}: asks for credentials (status 401). Set the auth of this backend, or rely on the credentials that clients bring.\nthe configuration is sound, but 1 of 1 database cannot be used\n`,
+    out: `main ${url}: requires credentials (status 401). Set the auth of this backend, or rely on the credentials that clients bring.\nthe configuration is sound, but 1 of 1 database cannot be used\n`,
     err: '',
     code: 1,
   })
@@ -238,7 +238,7 @@ test('--connect: a server that speaks the API but is not known is told as passed
   assert.equal(code, 0)
   assert.match(
     out,
-    /: no build info \(status 404\); assuming Prometheus, by its port; requests are passed on uncached\nok\n$/,
+    /: no build info \(status 404\); assuming Prometheus, by its port; requests are forwarded uncached\nok\n$/,
   )
 })
 

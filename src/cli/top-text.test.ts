@@ -26,7 +26,7 @@ test('several nodes, or that they cannot be seen, are told in a line of their ow
       9,
     )[1]
   const alone = { state: 'alone', up: 1, missing: 0 }
-  for (const fleet of [undefined, alone]) assert.equal(secondLine(fleet), 'Asked most often first')
+  for (const fleet of [undefined, alone]) assert.equal(secondLine(fleet), 'Most requests first')
   assert.equal(secondLine({ state: 'shared', up: 3, missing: 1 }), '3 nodes as one, 1 missing')
   assert.equal(secondLine({ ...alone, state: 'unreachable', detail: 'it is gone' }), 'it is gone')
   assert.equal(secondLine(alone, 'b'), 'node b only')

@@ -41,7 +41,7 @@ test('a flag that contradicts the file is told, at the place of the key', () => 
   assert.ok('problems' in loaded)
   assert.match(
     describeProblem(loaded.problems[0]!),
-    /^w\.yaml:1:27: stores\.shared\.type: is "memory", and "url" says "lmdb": set one of them\n/,
+    /^w\.yaml:1:27: stores\.shared\.type: is "memory", and "url" sets it to "lmdb": set one of them\n/,
   )
 })
 

@@ -171,6 +171,6 @@ test('explain, the decision and the answer agree about what is not stored', asyn
   assert.ok(answer.kind === 'panes' && answer.panes === undefined, 'nothing keeps it compressed')
   const told = await rig.explain(12, to + 2 * minuteMs)
   assert.deepEqual([told.outcome, told.unstored], ['partial', { reason: 'vary', detail: 'Vary: X-Team' }])
-  assert.match(told.sentence, /would be asked for\. The last answer was not stored: .* \(Vary: X-Team\)\.$/)
+  assert.match(told.sentence, /would be fetched\. The last answer was not stored: .* \(Vary: X-Team\)\.$/)
   assert.equal((await rig.ask(10, to)).decision.outcome, 'hit')
 })

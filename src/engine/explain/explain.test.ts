@@ -23,22 +23,22 @@ test('a hit, a rolling window, a first look, a look to the left', async () => {
     (await rig.explain(cells, to)).sentence
   assert.equal(
     await sentence(180),
-    'Miss: no bucket of 180 is fresh; 180 were never fetched, evicted or purged, and would be asked for.',
+    'Miss: no bucket of 180 is fresh; 180 were never fetched, evicted or purged, and would be fetched.',
   )
   await rig.ask(180)
   await rig.clock.advance(2000)
   assert.equal(
     await sentence(180),
-    'Hit: all 180 buckets are fresh, and the first stops being so in 3 s; the database would not be asked.',
+    'Hit: all 180 buckets are fresh, and the first stops being so in 3 s; the database would not be queried.',
   )
   await rig.clock.advance(5000)
   assert.equal(
     await sentence(180),
-    'Partial: 177 of 180 buckets are fresh; the last 3 expired 2 s ago and would be asked for.',
+    'Partial: 177 of 180 buckets are fresh; the last 3 expired 2 s ago and would be fetched.',
   )
   assert.equal(
     await sentence(190),
-    'Miss: 177 of 190 buckets are fresh; 3 expired 2 s ago, 10 were never fetched, evicted or purged, and would be asked for in one piece of 190.',
+    'Miss: 177 of 190 buckets are fresh; 3 expired 2 s ago, 10 were never fetched, evicted or purged, and would be fetched in one piece of 190.',
   )
 })
 
@@ -183,7 +183,7 @@ test('a demanding client, and one that accepts only what is stored', async () =>
   assert.deepEqual([reload.outcome, reload.reason, reload.asked!.buckets], ['miss', 'revalidate', 10])
   assert.equal(
     reload.sentence,
-    'Miss: no bucket of 10 is fresh; they are older than the client wants and would be asked for.',
+    'Miss: no bucket of 10 is fresh; they are older than the client wants and would be fetched.',
   )
   const only = await rig.explain(20, to, { demands: { onlyIfCached: true } })
   assert.deepEqual([only.outcome, only.reason, only.asked], ['refused', 'only_if_cached', undefined])
@@ -216,7 +216,7 @@ test('a bypass says why', () => {
   const { sentence } = explainBypass({ bypass: 'sorting', detail: 'sort_desc' }, 0, promqlReasons)
   assert.equal(
     sentence,
-    'Bypass: sort functions warn by range and never order a range answer (sort_desc); the database would be asked as it came.',
+    'Bypass: sort functions warn by range and never order a range answer (sort_desc); the request would be forwarded unchanged.',
   )
 })
 

@@ -186,7 +186,7 @@ test('an explanation says what was purged, and does what it says', async () => {
   const told = await rig.explain(60, to)
   assert.equal(
     told.sentence,
-    'Partial: 54 of 60 buckets are fresh; 5 were purged at 2026-01-01T00:00:01.000Z, 1 was marked as changed at 2026-01-01T00:00:01.000Z and would be asked for.',
+    'Partial: 54 of 60 buckets are fresh; 5 were purged at 2026-01-01T00:00:01.000Z, 1 was marked as changed at 2026-01-01T00:00:01.000Z and would be fetched.',
   )
   assert.deepEqual([told.reason, told.asked?.buckets], ['purged', 6])
   assert.deepEqual(
