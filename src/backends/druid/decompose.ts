@@ -21,7 +21,7 @@ const noBytes = Buffer.alloc(0)
 /** `behind`: a row has ended, its separator comes next. */
 type State = 'opening' | 'between' | 'row' | 'behind' | 'tail'
 
-/** What is needed of a plan to cut the answer to its narrowed request. */
+/** The part of a plan that is needed to cut the answer to its narrowed request. */
 type Cut = Pick<DruidPlan, 'format' | 'grid' | 'isDescending' | 'order' | 'isUnlimited'>
 
 export class RowSink implements Sink {

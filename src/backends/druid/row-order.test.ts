@@ -187,7 +187,7 @@ const key = (name: string, kind: RowKey['kind'], isDescending = false): RowKey =
   isDescending,
 })
 
-/** What the sink says of an answer about these buckets. */
+/** The result of the sink for an answer about these buckets. */
 function cut(order: RowOrder | undefined, body: Uint8Array, buckets: number, chunk = body.length) {
   const plan = { format, grid, isDescending: false, order, isUnlimited: true }
   const sink = new RowSink(plan, [{ from: 0, to: buckets }])
@@ -247,7 +247,7 @@ const computed: RowOrder = { isTopN: false, keys: [key('n', 'computed'), key('t'
 const groups: RowOrder = { isTopN: false, keys: [key('page', 'group'), key('t', 'time')] }
 const topN: RowOrder = { isTopN: true, keys: [key('n', 'number'), key('t', 'time')] }
 
-/** Values of `page` and `n`, and what is wrong with them. */
+/** Values of `page` and `n`, and their mistakes. */
 const refused: readonly (readonly [RowOrder, readonly (readonly [page: string, n: string])[], RegExp])[] = [
   [numbers, [['"A"', '"text"']], /text in a column of numbers/],
   [numbers, [['"A"', 'true']], /neither text nor a number/],
