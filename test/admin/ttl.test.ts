@@ -121,7 +121,7 @@ test('unknown names are refused with a sentence', async (t) => {
   })
   assert.deepEqual(await desk.get('/-/ttl?shape=nothing'), {
     status: 400,
-    text: 'windowpane: there is no shape "nothing"; /-/shapes lists those that are known\n',
+    text: 'windowpane: there is no shape "nothing"; /-/shapes lists the known ones\n',
   })
 })
 

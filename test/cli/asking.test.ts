@@ -76,7 +76,7 @@ test('explain: a query, a form, a URL, a request, from an argument, a file or th
   ])
   assert.match(
     plain.out,
-    /^Miss: no bucket of 241 is fresh[^\n]*\n\nasked {4}the last hour, step 15s; --start, --end and --step choose another window\nshape/,
+    /^Miss: no bucket of 241 is fresh[^\n]*\n\nassumed {2}the last hour, step 15s; --start, --end and --step choose another window\nshape/,
   )
   assert.match(byForm.out, /^Hit: all 11 buckets are fresh[^\n]*\n\nshape/)
   assert.match(byUrl.out, /^Hit: [\s\S]*\nran {6}status 200, \d+ bytes[\s\S]*\nreply /)
