@@ -153,7 +153,7 @@ test('V8 collects buffers after the growth that is set', { skip: !hasKnownHeapFl
   assert.ok(often > 2 * seldom, `${often} and ${seldom} collections`)
 })
 
-test('gc collects what nobody has', async () => {
+test('gc collects unreachable buffers', async () => {
   const collect = garbageCollector()
   const dropped = new WeakRef({ some: 'object' })
   await collect({ type: 'major', execution: 'async' })

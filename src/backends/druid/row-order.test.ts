@@ -311,7 +311,7 @@ test('an answer is not cut whose rows Druid may sort otherwise', () => {
   }
 })
 
-test('a bucket of more than 10 000 rows is not cut where the client asked for fewer', () => {
+test('a bucket of more than 10 000 rows is not cut where the client requested fewer', () => {
   const body = (rows: number) =>
     Buffer.from(`[${Array(rows).fill('["1970-01-01T00:00:00.000Z","A",1,0.0]').join(',')}]\n`)
   assert.ok('panes' in cut(undefined, body(10_000), 1))
@@ -320,7 +320,7 @@ test('a bucket of more than 10 000 rows is not cut where the client asked for fe
   assert.match(result.unusable, /more than 10000 rows/)
 })
 
-test('rows are merged when their bytes are asked for, and once', () => {
+test('rows are merged when their bytes are needed, and once', () => {
   const plan: Pick<DruidPlan, 'format' | 'isDescending' | 'limit' | 'order'> = {
     ...{ format, isDescending: false, limit: 1, order: numbers },
   }

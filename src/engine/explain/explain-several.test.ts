@@ -12,7 +12,7 @@ async function newRig(options?: RigOptions): Promise<RangesRig> {
   return rig
 }
 
-test('sentences say what is asked for as a whole, and what in part', async () => {
+test('sentences distinguish whole and partial buckets', async () => {
   const rig = await newRig()
   const says = async (sentence: string, ...ranges: Range[]) =>
     assert.equal((await rig.explainRanges(ranges)).sentence, sentence)
@@ -53,7 +53,7 @@ test('sentences say what is asked for as a whole, and what in part', async () =>
   )
 })
 
-test('who accepts only stored answers is told that parts are not', async () => {
+test('a request that accepts only stored answers is refused for parts', async () => {
   const rig = await newRig()
   await rig.askRanges([[10.5, 19]])
   const explained = await rig.explainRanges([[10.5, 19]], { demands: { onlyIfCached: true } })
@@ -68,7 +68,7 @@ test('who accepts only stored answers is told that parts are not', async () => {
   )
 })
 
-test('figures are those of the buckets, not of what lies between them', async () => {
+test('figures count the buckets, not the time between them', async () => {
   const rig = await newRig()
   await rig.askRanges([[12, 14]])
   rig.database.lagMs = 1000
@@ -142,6 +142,6 @@ async function walk(seed: number): Promise<void> {
   }
 }
 
-test('explain says what then happens', async () => {
+test('the explanation equals the outcome', async () => {
   for (let i = 0; i < 60; i++) await walk(mixSeeds(4712, i))
 })
