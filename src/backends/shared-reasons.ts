@@ -4,7 +4,7 @@ import type { ReasonWords } from '../core/decision.ts'
 export const sharedReasons = {
   unsafe_function: {
     meaning: 'a function whose value is not known to be local to its step',
-    remedy: 'Rewrite the query; docs/reference/promql.md lists what can be cut into buckets.',
+    remedy: 'Rewrite the query; docs/reference/promql.md lists the functions that can be cut into buckets.',
   },
   limit: {
     meaning: 'the limit parameter truncates the whole answer',

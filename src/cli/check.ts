@@ -24,7 +24,7 @@ export interface CheckIo extends Io {
 
 export const checkWords = {
   name: 'check',
-  summary: 'can a configuration be used, what is in force, who answers',
+  summary: 'validate the configuration, show effective values, test connections',
   synopsis: '[url] [--config FILE] [options]',
   examples: [
     'windowpane check --config windowpane.yaml',
@@ -34,7 +34,7 @@ export const checkWords = {
   flags: [
     { name: 'config', value: 'FILE', about: 'the file; without it there is none', env: 'WINDOWPANE_CONFIG' },
     { name: 'print', about: 'every value in force, with where it came from, as a file' },
-    { name: 'connect', about: 'ask each database what it is; fail where one is none' },
+    { name: 'connect', about: 'query the kind of each database; fail where a server is none' },
     { name: 'json', about: 'for programs' },
   ],
   about: `It also looks for the files and folders that the configuration names, on this machine.`,

@@ -37,8 +37,8 @@ export const allWords: readonly CommandWords[] = [
 /** Fits a terminal of 80 by 24. */
 export const mainHelp = `Usage: windowpane <url of the database> | <command> [options]
 
-  windowpane http://prometheus:9090      start; it says what to do in Grafana
-  windowpane explain 'rate(errors[5m])'  what happens to a query, and why
+  windowpane http://prometheus:9090      start; it prints the change to make in Grafana
+  windowpane explain 'rate(errors[5m])'  how a query is served, and why
   windowpane demo                        see it work, with invented data
 
 ${allWords.map(({ name, summary }) => `  ${name.padEnd(9)}${summary}`).join('\n')}

@@ -11,7 +11,7 @@ export const demoWords = {
   synopsis: '[options]',
   examples: ['windowpane demo', 'windowpane demo --seconds 60', 'windowpane demo --json --seconds 10'],
   about: `Starts a database of invented metrics, dashboards that look at it, and Windowpane
-between them. Shows what the cache does until it is stopped.`,
+between them. Shows the effect of the cache until it is stopped.`,
   flags: [
     {
       name: 'listen',

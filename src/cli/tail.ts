@@ -8,7 +8,7 @@ import { oneLine } from './text.ts'
 
 const words = {
   name: 'tail',
-  summary: 'decisions as they are made, with what was cached of each window',
+  summary: 'follow decisions live, with the cached part of each window',
   synopsis: '[--outcome X] [--reason X] [options]',
   examples: [
     'windowpane tail',
@@ -22,7 +22,7 @@ proxy that restarts. With --json every line is an object.`,
     { name: 'reason', value: 'LIST', about: 'docs/reference/outcomes.md lists them' },
     { name: 'backend', value: 'NAME', about: 'only this database' },
     { name: 'shape', value: 'TEXT', about: 'only shapes that contain this' },
-    { name: 'min-ms', value: 'N', about: 'only what took at least so many milliseconds' },
+    { name: 'min-ms', value: 'N', about: 'only requests of at least this many milliseconds' },
     ...adminFlags,
   ],
   exits: [exitCode.failed, exitCode.unreachable],

@@ -91,13 +91,13 @@ const auth = section(
 
 const route = section({
   host: optional(hostName, 'requests to this host name'),
-  path: optional(urlPath, 'requests below this path; it is taken off before they are passed on'),
+  path: optional(urlPath, 'requests below this path; the prefix is removed before they are forwarded'),
 })
 
 const backend = section(
   {
     type: key(choice('auto', ...kindNames), 'auto', {
-      meaning: `the kind of database; \`auto\`: it is asked at the start, and where it does not tell, assumed by its port: ${portRule}`,
+      meaning: `the kind of database; \`auto\`: detected at the start or, where that fails, assumed from the port: ${portRule}`,
       apply: 'restart',
     }),
     url: required(
@@ -110,13 +110,13 @@ const backend = section(
     }),
     mode: key(mode, 'on', {
       meaning:
-        '`off`: requests are passed on; `shadow`: they are too, and what the cache would say is compared with the answers; `on`: answers come from the cache where they can',
+        "`off`: requests are forwarded; `shadow`: requests are forwarded, and the answers of the cache are compared with the database's; `on`: answers come from the cache where they can",
     }),
     listen: optional(address, 'an address of its own for this backend', { apply: 'restart' }),
     route: nested(route, 'which requests of the common address are for this backend', { apply: 'restart' }),
     identity: key(identity, 'separate', {
       meaning:
-        'who shares answers. `separate`: those with equal credentials, cookies and tenants; `headers`: those who agree in `identityHeaders`; `user`: those with the same user name and tenant (only Grafana, or the proxy that sets the user header, may then reach the listener); `shared`: everybody',
+        'which clients share answers. `separate`: clients with equal credentials, cookies and tenants; `headers`: clients with equal values of `identityHeaders`; `user`: clients with the same user name and tenant (only Grafana, or the proxy that sets the user header, may then reach the listener); `shared`: all clients',
     }),
     identityHeaders: key(list(headerName), [], { meaning: 'the headers for `identity: headers`' }),
     policy: key(nameOf('policies', 'policy'), 'default', { meaning: 'the TTL policy' }),
@@ -149,7 +149,7 @@ const conditions = {
   contains: optional(text, 'a part of it'),
   regex: optional(
     pattern,
-    'a regular expression in [RE2 syntax](https://github.com/google/re2/wiki/Syntax) that is found in it; matching takes linear time, so that no client can hold up all requests, and there are no backreferences and lookarounds. Requests with a text of more than 32 KiB (less for large patterns) to be matched are passed on uncached',
+    'a regular expression in [RE2 syntax](https://github.com/google/re2/wiki/Syntax) that is found in it; matching takes linear time, so that no client can hold up all requests, and there are no backreferences and lookarounds. Requests with a text of more than 32 KiB (less for large patterns) to be matched are forwarded uncached',
   ),
 }
 const matcher = section(conditions, { checks: [matcherIsOne] })
@@ -168,7 +168,7 @@ const match = section({
 
 const rule = section(
   {
-    name: optional(text, 'what the rule is called in explanations'),
+    name: optional(text, 'the name of the rule in explanations'),
     match: nested(match, 'which requests; all that is written must match'),
     policy: optional(nameOf('policies', 'policy'), 'another TTL policy'),
     edges: optional(edges, 'another treatment of windows that begin or end within a bucket'),
@@ -189,16 +189,14 @@ const admin = section({
   allowWrites: key(bool, false, {
     meaning: 'whether it may purge, mark as changed, learn, reload and switch modes',
   }),
-  tokenFile: optional(path, 'the file with the bearer token that it asks for'),
+  tokenFile: optional(path, 'the file with the bearer token that it requires'),
   token: secret(hidden, 'the bearer token itself'),
 })
 
 const node = section({
-  name: optional(
-    text,
-    'what this node is called where several share a store; the name of the host unless given',
-    { apply: 'restart' },
-  ),
+  name: optional(text, 'the name of this node where several share a store; by default the host name', {
+    apply: 'restart',
+  }),
 })
 
 const traces = section(
@@ -221,7 +219,9 @@ const traces = section(
 )
 
 const telemetry = section({
-  logLevel: key(choice('debug', 'info', 'warn', 'error', 'silent'), 'info', { meaning: 'what is logged' }),
+  logLevel: key(choice('debug', 'info', 'warn', 'error', 'silent'), 'info', {
+    meaning: 'the least severe level that is logged',
+  }),
   logFormat: key(choice('auto', 'json', 'text'), 'auto', {
     meaning: 'how it is written; `auto`: as text where stderr is a terminal, as JSON elsewhere',
   }),
@@ -243,7 +243,7 @@ export const definition = section(
     limits: nested(limitsSection, 'bounds on memory, sizes, numbers and waiting'),
     runtime: nested(
       runtimeSection,
-      'what relies on how Node and V8 work inside: switch it off to rule it out, or where a version of them works differently',
+      'features that rely on internals of Node and V8: switch one off to rule it out as a cause, or where a version of them works differently',
       { apply: 'restart' },
     ),
     policies: nested(named(policySection, { expected: 'policy', builtIn: ['default'] }), 'TTL policies'),
@@ -255,10 +255,10 @@ export const definition = section(
       },
     ),
     backends: nested(named(backend, { expected: 'backend', min: 1 }), 'the databases'),
-    quotas: nested(quotasSection, 'how much each client may ask for: token buckets'),
+    quotas: nested(quotasSection, 'quotas of clients: token buckets'),
     rules: key(list(rule), [], { meaning: 'exceptions; the first rule that matches decides' }),
     admin: nested(admin, 'the admin listener', { apply: 'restart' }),
-    node: nested(node, 'this process among those that share a store'),
+    node: nested(node, 'this process among the nodes that share a store'),
     telemetry: nested(telemetry, 'logs and traces'),
   },
   { checks: wholeConfigurationChecks },

@@ -179,7 +179,7 @@ test('the young generation of a thread is as large as its limits say, whatever t
   assert.ok(most('') > 4 * MiB, 'V8 heeds the limits of a thread by itself now')
 })
 
-test('gc collects what nobody has', async () => {
+test('gc collects unreachable buffers', async () => {
   const collect = garbageCollector()
   const dropped = new WeakRef({ some: 'object' })
   await collect({ type: 'major', execution: 'async' })

@@ -24,11 +24,11 @@ export const switchDescriptions: Readonly<Record<keyof RuntimeSwitches, string>>
   pushedBodies:
     'request bodies are taken where the parser of node:http hands them over; without it, they are read as streams',
   writeQueue:
-    'the write queue of a socket tells whether a client takes anything of a large write; without it, a client has `limits.writeTimeout` to take each write, which may be a whole answer',
+    'the write queue of a socket shows whether a client reads anything of a large write; without it, a client has `limits.writeTimeout` to read each write, which may be a whole answer',
   gcTuning:
-    'V8 flags that let the heap grow by what `limits.memory` leaves free before it is collected; without it, large answers cost more CPU time',
+    'V8 flags that let the heap grow by the unused part of `limits.memory` before it is collected; without it, large answers cost more CPU time',
   gcOnDemand:
-    'V8 is asked to collect: below a memory limit of 512 MiB earlier than it would, and with several workers because it does not count the memory that they share; without it, the process may take much more than `limits.memory`',
+    'garbage collections are triggered: below a memory limit of 512 MiB earlier than V8 would, and with several workers because V8 does not count the memory that they share; without it, the process may take much more than `limits.memory`',
 }
 
 const allSwitches = (isOn: boolean): RuntimeSwitches =>

@@ -27,7 +27,7 @@ export interface Preview {
 
 const maxForbidden = 1_000
 
-/** How long a narrowed query that asks for more than the client's own is not tried again. */
+/** How long a narrowed query that is wider than the client's own is not tried again. */
 const unusableMs = 600_000
 
 interface UnusableSince {
@@ -51,7 +51,7 @@ export class GapFiller {
   readonly #unstored = new Map<Intake, Key>()
   /** Keys whose last answer the database forbade to share: waiting for another such answer would be for nothing. */
   readonly #forbidden = new BoundedMap<Key, Forbidden>({ maxEntries: maxForbidden })
-  /** Keys whose narrowed query brought an answer of no use, and asked for more than the client's own does. */
+  /** Keys whose narrowed query was wider than the client's own, and brought an unusable answer. */
   readonly #unusable = new BoundedMap<Key, UnusableSince>({ maxEntries: maxForbidden })
   #isDatabaseDown = false
   #inBackground = 0
@@ -234,7 +234,7 @@ export class GapFiller {
     void fetch.result.then((result) => claim.release(result.kind === 'panes' && result.storable))
   }
 
-  /** What such a query would end with; the client's own request is sent on at once. */
+  /** The result that such a query would have; the client's own request is forwarded at once. */
   #knownUnusable(key: Key): Filled | undefined {
     const known = this.#unusable.get(key)
     if (known === undefined) return undefined

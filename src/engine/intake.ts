@@ -138,7 +138,9 @@ export class Intake implements ResponseHandler, Backlogged {
     this.#body = new DecodedBody({ budget, maxAnswerBytes, sink: status === 200 ? newSink() : undefined })
   }
 
-  /** A client that waits for an error of the server may be better served with what is stored, or by the answer to its own request. */
+  /**
+   * On a server error a stale answer from the store, or the answer to its own request, may be better for the client.
+   */
   #isForTarget(status: number): boolean {
     if (this.#options.isTransparent === true) return true
     return status < 500 && this.#options.strictStatuses?.includes(status) !== true

@@ -1,4 +1,4 @@
-/** The laws of a backend of PromQL's family, with what all of them must keep apart. */
+/** The laws of a backend of PromQL's family, with the differences that all of them must keep apart. */
 
 import type { Backend, WireRequest } from '../backends/backend.ts'
 import { canonicalMatrix, printMatrix } from './matrix.ts'
@@ -34,7 +34,7 @@ interface FamilyMember {
   readonly headers: readonly string[]
   /** Of parameters, those with which it plans at all. */
   readonly refuses?: readonly string[]
-  /** What it puts behind an answer. */
+  /** The bytes that it puts behind an answer. */
   readonly ending?: string
 }
 

@@ -40,7 +40,11 @@ export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWo
   const workers = workersOf(config)
   if (workers === 1) return undefined
   if (!(await canShareAddresses())) {
-    telemetry.log.line('warn', 'one worker serves: here, several cannot listen on one address', { workers })
+    telemetry.log.line(
+      'warn',
+      'only one worker serves: this system cannot share an address between several',
+      { workers },
+    )
     return undefined
   }
   await findTaken(config)

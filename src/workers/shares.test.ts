@@ -83,7 +83,7 @@ const counting = `
   parentPort.postMessage({ isShared: body.bytes.buffer instanceof SharedArrayBuffer, after })
 `
 
-test('bodies are made in shared memory, and a collection is asked for after an eighth of the limit', async () => {
+test('bodies are made in shared memory, and a collection is triggered after an eighth of the limit', async () => {
   const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(counting)}`))
   const told = await new Promise((resolve, reject) => {
     worker.once('message', resolve)

@@ -256,7 +256,7 @@ export class WorkerPool {
     const { clock, telemetry } = this.#options
     const waitMs = this.#backoff.next(place, clock.elapsed() - startedAt)
     const fields = { worker: place, detail: trouble, startedAgainInMs: waitMs }
-    telemetry.log.line('error', 'a worker ended; its requests were cut off, those of others were not', fields)
+    telemetry.log.line('error', 'a worker ended; its requests failed, other workers are unaffected', fields)
     clock.after(waitMs, () => {
       if (this.#closing !== undefined) return
       this.#spawn(place).then(

@@ -1,4 +1,4 @@
-/** What the command knows of a client of Druid, and what it sees of it on the wire. */
+/** The description of a client of Druid, and its observation on the wire. */
 
 import type { ClientName } from '../druid/clients/forms.ts'
 import type { Relay } from '../druid/relay.ts'
@@ -6,19 +6,19 @@ import type { Answer } from '../fidelity/client.ts'
 
 export interface DruidClient {
   readonly name: ClientName
-  /** Asks everything it has to ask of the Druid at a URL; yields the name of each view once it is answered. */
+  /** Sends all its queries to the Druid at a URL; yields the name of each view once it is answered. */
   ask(url: string): AsyncIterable<string>
   stop(): Promise<void>
 }
 
-/** What clients ask about. */
+/** The subject of the clients' queries. */
 export interface Subject {
   readonly dataSource: string
   readonly from: Date
   readonly to: Date
 }
 
-/** What a client asks to get to know the database, before its first view. */
+/** The queries of a client to explore the database, before its first view. */
 export const introduction = 'introduction'
 
 export interface Exchange {
@@ -28,14 +28,14 @@ export interface Exchange {
   readonly answer: Answer
 }
 
-/** Lets a client ask through a relay; returns what it sent and what it got. */
+/** Runs a client through a relay; returns its requests and their answers. */
 export async function listen(client: DruidClient, relay: Relay): Promise<readonly Exchange[]> {
   const exchanges: Exchange[] = []
   relay.seen.splice(0)
   for await (const view of client.ask(relay.url)) {
     for (const { method, path, body, answer } of relay.seen.splice(0)) {
       const got = await answer
-      // Queries are posted; what is not is about the server.
+      // Queries are posted; other requests concern the server.
       if (method !== 'POST') continue
       if (got === undefined) throw new Error(`${client.name}, ${view}: no answer to ${body}`)
       const headers = Object.fromEntries(

@@ -11,7 +11,7 @@ import { describeToolError, fingerprint } from '../servers/maven.ts'
 const run = promisify(execFile)
 const INSTALL_TIMEOUT_MS = 20 * 60_000
 
-/** The last three are what Superset needs besides what it says. */
+/** The last three are undeclared dependencies of Superset. */
 const pythonPackages = [
   'apache-superset==6.1.0',
   'pydruid==0.6.9',

@@ -1,9 +1,10 @@
 /**
- * `npm run test:clients`: a real Superset, Turnilo's plywood and pydruid send their own queries to a real Druid, directly and through
- * Windowpane. Every answer must be the same, and most of what they ask in time buckets must come from the cache when it is asked again.
+ * `npm run test:clients`: a real Superset, Turnilo's plywood and pydruid send their own queries to a real Druid,
+ * directly and through Windowpane. Every answer must be the same, and most of their queries in time buckets must come
+ * from the cache when they are repeated.
  *
- * `-- --write` keeps what they sent for the tests of every run (test/druid/clients); `-- --outcomes` only asks what is kept there once
- * more, and keeps how it is answered.
+ * `-- --write` keeps their requests for the tests of every run (test/druid/clients); `-- --outcomes` only repeats the
+ * kept ones, and keeps their outcomes.
  */
 import { writeFile } from 'node:fs/promises'
 import { captured, clientNames, fileOf, readForms } from '../druid/clients/forms.ts'

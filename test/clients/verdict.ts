@@ -1,17 +1,17 @@
-/** What a client's queries came to: the same answers, and from where. */
+/** The results of a client's queries: the same answers, and their sources. */
 import { type ClientForm, type ClientName, isTimeSeries, withPlaceholders } from '../druid/clients/forms.ts'
 import { isEligible, nameOf } from '../druid/clients/replay.ts'
 import { compareAnswers } from '../druid/differential/compare.ts'
 import { type Exchange, introduction } from './client.ts'
 
-/** Everything a client asked: of Druid itself, and twice of Windowpane. */
+/** All exchanges of a client: with Druid itself, and twice with Windowpane. */
 interface Heard {
   readonly own: readonly Exchange[]
   readonly first: readonly Exchange[]
   readonly again: readonly Exchange[]
 }
 
-/** Of the queries in time buckets, at least so many are eligible; of those, so many are hits when they are asked again. */
+/** Of the queries in time buckets, at least so many are eligible; of those, so many are hits when they are repeated. */
 const least: Partial<Record<ClientName, { readonly eligible: number; readonly hits: number }>> = {
   superset: { eligible: 0.8, hits: 0.8 },
   turnilo: { eligible: 0.6, hits: 0.8 },
@@ -39,7 +39,7 @@ export class Verdict {
     return [`${this.#client}: ${this.forms.length} queries, ${share}`, ...rows].join('\n')
   }
 
-  /** What is wrong, also with what is kept of the client. */
+  /** The problems, also with the kept requests of the client. */
   problems(kept: readonly ClientForm[]): readonly string[] {
     const { asked, eligible, hits } = this.#share()
     const problems = [...this.differences]
@@ -70,7 +70,7 @@ function formsOf(exchanges: readonly Exchange[]): readonly ClientForm[] {
   return [...forms.values()]
 }
 
-/** A client sends the same again in the same order, or what it got was not the same. */
+/** A client sends the same requests again in the same order, or its answers were not the same. */
 function differencesOf(own: readonly Exchange[], seen: readonly Exchange[]): readonly string[] {
   const differences: string[] = []
   const rest = seen.filter(({ view }) => view !== introduction)

@@ -37,7 +37,7 @@ test('only what is to be published is in it', () => {
     assert.ok(paths.includes(path), path)
 })
 
-/** Of one page: where its links and pictures lead, without what stands in code. */
+/** Of one page: the targets of its links and pictures, without code. */
 function linksIn(text: string): string[] {
   const prose = text.replaceAll(/^(```|~~~)[\s\S]*?^\1/gm, '').replaceAll(/`[^`\n]*`/g, '')
   return [...prose.matchAll(/\]\(([^)\s]+)(?:\s"[^"]*")?\)/g)].map((found) => found[1]!)

@@ -26,7 +26,7 @@ export interface GoProgram {
   readonly tags?: string
   /** More flags of the linker. */
   readonly linkerFlags?: string
-  /** The name in the cache folder, where the package's folder says nothing (M3's is called main). */
+  /** The name in the cache folder, where the package's folder is no help (M3's is called main). */
   readonly name?: string
 }
 

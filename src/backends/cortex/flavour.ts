@@ -1,4 +1,4 @@
-/** How Cortex is told from the others that speak Prometheus' API. */
+/** Distinguishes Cortex from other servers with Prometheus' API. */
 import type { Flavour, FlavourProbe } from '../backend.ts'
 import { buildInfoPath, noBuildInfo, readBuildInfo } from '../matrix/build-info.ts'
 

@@ -1,4 +1,4 @@
-/** What Cortex adds to the planning of range queries: tenants, and the engine that a header chooses. */
+/** Cortex' additions to the planning of range queries: tenants, and the engine that a header chooses. */
 import { namedLike } from '../../core/name-pattern.ts'
 import { createCompatiblePlanner } from '../matrix/compatible.ts'
 import type { PlannerOptions } from '../matrix/plan.ts'

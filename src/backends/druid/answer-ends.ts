@@ -1,4 +1,4 @@
-/** What stands around the rows of an answer: the bracket of a list, header rows, and what ends the body. */
+/** The bytes around the rows of an answer: the bracket of a list, header rows, and the end of the body. */
 import { ownMemory } from '../../core/bytes.ts'
 import { Memo } from '../../core/memo.ts'
 import type { RowFormat } from './druid-plan.ts'

@@ -89,7 +89,7 @@ const has = (spans: readonly Span[], at: number): boolean =>
 const askedOf = (spans: readonly Span[], bucket: number): boolean[] =>
   Array.from({ length: 10 }, (_, i) => has(spans, bucket * 10 + i))
 
-test('a bucket is whole, an edge or neither, as its instants say', () => {
+test('a bucket is whole, an edge or neither, according to its instants', () => {
   fc.assert(
     fc.property(spansOf, (spans) => {
       const { window, whole, edges } = touched(spans)
@@ -108,7 +108,7 @@ test('a bucket is whole, an edge or neither, as its instants say', () => {
   )
 })
 
-test('clipped spans hold exactly the instants that were asked for inside the buckets', () => {
+test('clipped spans hold exactly the requested instants inside the buckets', () => {
   const runs = fc
     .uniqueArray(fc.integer({ min: -9, max: 12 }), { minLength: 1, maxLength: 8 })
     .map((buckets) => buckets.sort((a, b) => a - b).map((from) => ({ from, to: from + 1 })))

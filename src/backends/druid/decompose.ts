@@ -21,7 +21,7 @@ const noBytes = Buffer.alloc(0)
 /** `behind`: a row has ended, its separator comes next. */
 type State = 'opening' | 'between' | 'row' | 'behind' | 'tail'
 
-/** What is needed of a plan to cut the answer to its narrowed request. */
+/** The part of a plan that is needed to cut the answer to its narrowed request. */
 type Cut = Pick<DruidPlan, 'format' | 'grid' | 'isDescending' | 'order' | 'isUnlimited'>
 
 export class RowSink implements Sink {
@@ -86,7 +86,7 @@ export class RowSink implements Sink {
   #decomposed(fetchedAt: EpochMs, { headers, trailers }: ResponseEnds): Decomposed | Unusable {
     if (this.#failure !== undefined) return { unusable: this.#failure }
     if ((headerOf(trailers, 'x-druid-response-complete') ?? 'true') !== 'true')
-      return { unusable: 'the database says that its answer is not complete' }
+      return { unusable: 'the database reported that its answer is incomplete' }
     const tail = this.#bytes.subarray(this.#position, this.#length)
     if (this.#state !== 'tail' || !tail.equals(Buffer.from(tailOf(this.#format, this.#rows))))
       return { unusable: 'the answer is cut short' }

@@ -58,7 +58,7 @@ export interface RowKey {
   readonly field: string | number
   /**
    * `time`: the bucket. `number`: an aggregate, of the type that it is printed in. `computed`: made of aggregates, of a
-   * type that only its text can tell. `group`: a column that rows are grouped by, text or number.
+   * type that only its text shows. `group`: a column that rows are grouped by, text or number.
    */
   readonly kind: 'time' | 'number' | 'computed' | 'group'
   readonly isDescending: boolean

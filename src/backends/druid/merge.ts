@@ -51,7 +51,7 @@ export class SortedAnswer implements Recomposed {
   }
 }
 
-/** The next row of a bucket, and what comes behind it. */
+/** The next row of a bucket, and the rows behind it. */
 interface Cursor {
   readonly values: KeyValues
   readonly end: number

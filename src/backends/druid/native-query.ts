@@ -17,7 +17,7 @@ export interface NativeQuery {
   readonly isDescending: boolean
   /** Infinity where there is none. */
   readonly limit: number
-  /** Where the limit stands, and what stands there for none; undefined where there is none. */
+  /** The position of the limit, and the text for no limit there; undefined where there is none. */
   readonly limitAt: LimitPlace | undefined
   readonly queryId: string | undefined
   readonly terms: string
@@ -98,7 +98,7 @@ function readTimeseries(members: Members): Order | Bypass {
 
 type Limited = Pick<NativeQuery, 'limit' | 'limitAt'>
 
-/** `none`: how a query says that it has no limit. */
+/** `none`: the text of a query without a limit. */
 function readLimit(node: JsonNode | undefined, none: string): Limited | Bypass {
   if (isAbsent(node)) return unlimited
   const limit = wholeNumber(node)

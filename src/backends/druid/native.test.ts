@@ -77,7 +77,7 @@ test('a plan has a readable shape, the grid, the window, the sources and how row
   })
 })
 
-test('eligible: the three types, with what holds for each bucket', () => {
+test('eligible: the three types, with features that hold for each bucket', () => {
   for (const query of [
     series,
     groups,
@@ -188,7 +188,7 @@ for (const [reason, query] of passedOn) {
   test(`${JSON.stringify(query)} is passed on: ${reason}`, () => assert.equal(reasonOf(query), reason))
 }
 
-test('what is not strict JSON is passed on', () => {
+test('a body that is not strict JSON is forwarded', () => {
   const text = JSON.stringify(series)
   for (const body of [
     '',
@@ -261,7 +261,7 @@ test('a rewritten query has other intervals and is otherwise the client’s own 
   )
 })
 
-test('the same question: other intervals, order of members, spaces, and what Druid reads alike', () => {
+test('the same shape: other intervals, order of members, spaces, and texts that Druid reads alike', () => {
   const shape = shapeOf(series)
   const reversed = Object.fromEntries(Object.entries(series).reverse())
   for (const other of [
@@ -363,7 +363,7 @@ test('texts cut or damaged anywhere are planned or passed on, never thrown at', 
   )
 })
 
-test('a question that was seen before is remembered, whatever time it asks about', () => {
+test('a shape that was seen before is memoised, whatever its time range', () => {
   const [one, two] = ['12:00/PT2H', '15:30/PT9H'].map((time) =>
     planned({ ...series, intervals: `2026-01-01T${time}` }),
   )

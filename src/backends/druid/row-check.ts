@@ -20,7 +20,9 @@ export class RowCheck {
     this.#before = this.#keys?.newValues()
   }
 
-  /** The row bytes[start .. end) of the bucket of the row before it, or of the next one. Returns what is wrong with it, if anything. */
+  /**
+   * The row bytes[start .. end) of the bucket of the row before it, or of the next one. Returns its mistake, if any.
+   */
   add(bytes: Buffer, [start, end]: readonly [number, number], isNewBucket: boolean): string | undefined {
     this.#rows = isNewBucket ? 1 : this.#rows + 1
     if (this.#rows > maxRows) return `more than ${maxRows} rows in a bucket`

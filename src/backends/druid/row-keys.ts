@@ -6,7 +6,7 @@ import { type ByteRange, compareBytes } from '../../core/bytes.ts'
 import type { RowFormat, RowKey, RowOrder } from './druid-plan.ts'
 import { type RowScanner, scannerOf } from './rows.ts'
 
-/** What a value is, in the order in which Druid sorts. */
+/** The kinds of values, in the order in which Druid sorts. */
 const rank = { null: 0, number: 1, notANumber: 2, text: 3 } as const
 
 const noBytes = Buffer.alloc(0)
@@ -18,7 +18,7 @@ export class KeyValues {
   /** Per key. */
   readonly ranks: Uint8Array
   readonly numbers: Float64Array
-  /** Where the value lies; of text, what is in the quotes. */
+  /** The position of the value; of text, the part inside the quotes. */
   readonly starts: Uint32Array
   readonly ends: Uint32Array
   /** Whether there are escapes of JSON in the text. */
@@ -47,7 +47,7 @@ export class RowKeys {
     return new KeyValues(this.#keys.length)
   }
 
-  /** Reads the row bytes[start .. end), of which `values` has the bytes. Returns what is wrong with a value, if anything. */
+  /** Reads the row bytes[start .. end), of which `values` has the bytes. Returns the mistake in a value, if any. */
   read(values: KeyValues, start: number, end: number): string | undefined {
     for (let i = 0; i < this.#keys.length; i++) {
       const key = this.#keys[i]!
@@ -135,8 +135,8 @@ function readNumber(bytes: Buffer, start: number, end: number): number {
 }
 
 /**
- * A computed number is sorted as what it was before it was printed. A double is printed in full; a whole number may
- * have been rounded to, and beyond 2^53 a double may stand for several of them.
+ * A computed number is sorted by its value before it was printed. A double is printed in full; a whole number may have
+ * been rounded to, and beyond 2^53 a double may stand for several of them.
  */
 function isDecimal({ bytes, starts, ends, numbers }: KeyValues, i: number): boolean {
   const number = numbers[i]!

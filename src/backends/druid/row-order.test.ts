@@ -187,7 +187,7 @@ const key = (name: string, kind: RowKey['kind'], isDescending = false): RowKey =
   isDescending,
 })
 
-/** What the sink says of an answer about these buckets. */
+/** The result of the sink for an answer about these buckets. */
 function cut(order: RowOrder | undefined, body: Uint8Array, buckets: number, chunk = body.length) {
   const plan = { format, grid, isDescending: false, order, isUnlimited: true }
   const sink = new RowSink(plan, [{ from: 0, to: buckets }])
@@ -247,7 +247,7 @@ const computed: RowOrder = { isTopN: false, keys: [key('n', 'computed'), key('t'
 const groups: RowOrder = { isTopN: false, keys: [key('page', 'group'), key('t', 'time')] }
 const topN: RowOrder = { isTopN: true, keys: [key('n', 'number'), key('t', 'time')] }
 
-/** Values of `page` and `n`, and what is wrong with them. */
+/** Values of `page` and `n`, and their mistakes. */
 const refused: readonly (readonly [RowOrder, readonly (readonly [page: string, n: string])[], RegExp])[] = [
   [numbers, [['"A"', '"text"']], /text in a column of numbers/],
   [numbers, [['"A"', 'true']], /neither text nor a number/],
@@ -311,7 +311,7 @@ test('an answer is not cut whose rows Druid may sort otherwise', () => {
   }
 })
 
-test('a bucket of more than 10 000 rows is not cut where the client asked for fewer', () => {
+test('a bucket of more than 10 000 rows is not cut where the client requested fewer', () => {
   const body = (rows: number) =>
     Buffer.from(`[${Array(rows).fill('["1970-01-01T00:00:00.000Z","A",1,0.0]').join(',')}]\n`)
   assert.ok('panes' in cut(undefined, body(10_000), 1))
@@ -320,7 +320,7 @@ test('a bucket of more than 10 000 rows is not cut where the client asked for fe
   assert.match(result.unusable, /more than 10000 rows/)
 })
 
-test('rows are merged when their bytes are asked for, and once', () => {
+test('rows are merged when their bytes are needed, and once', () => {
   const plan: Pick<DruidPlan, 'format' | 'isDescending' | 'limit' | 'order'> = {
     ...{ format, isDescending: false, limit: 1, order: numbers },
   }

@@ -445,7 +445,7 @@ test('an order of ANDs and brackets does not matter', () => {
   )
 })
 
-check('of a fraction, what is below the millisecond is dropped', [
+check('digits of a fraction below the millisecond are dropped', [
   [`"__time" >= '2026-01-01 00:00:00.000000' AND "__time" < '2026-01-02 00:00:00.000000'`, day],
   [
     `"__time" >= '2026-01-01 00:00:00.000000' AND "__time" < '2026-01-02 00:00:00.000000'`,

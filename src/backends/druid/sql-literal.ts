@@ -31,7 +31,7 @@ export function readText(zone: Zone, text: string): EpochMs | undefined {
   return sign === '-' ? local + offset : local - offset
 }
 
-/** Of a fraction, Druid drops what is below the millisecond; more than nine digits it refuses. */
+/** Druid drops digits of a fraction below the millisecond; it refuses more than nine digits. */
 function localOf(match: RegExpExecArray): LocalMs | undefined {
   const part = (group: number): number => Number(match[group] ?? 0)
   const [year, month, day, hour, minute, second] = [part(1), part(2), part(3), part(4), part(5), part(6)]

@@ -1,7 +1,7 @@
 /**
- * The order of the rows of a statement where it is not that of their buckets: by which columns, and whether their text alone
- * tells how Druid compares them. Without ORDER BY, groups come in the order of their keys (measured, and checked in
- * every answer).
+ * The order of the rows of a statement where it is not that of their buckets: by which columns, and whether their text
+ * alone shows how Druid compares them. Without ORDER BY, groups come in the order of their keys (measured, and checked
+ * in every answer).
  */
 import type { RowKey } from './druid-plan.ts'
 import type { Bypass } from './reasons.ts'
@@ -9,7 +9,7 @@ import type { Expression } from './sql-expression.ts'
 import type { SelectItem, Statement } from './sql-statement.ts'
 import type { Token } from './sql-tokens.ts'
 
-/** The same as `RowKey`, with the number of the column instead of what it is called in a row. */
+/** The same as `RowKey`, with the number of the column instead of its name in a row. */
 export interface OrderKey extends Pick<RowKey, 'kind' | 'isDescending'> {
   readonly column: number
 }
@@ -17,7 +17,7 @@ export interface OrderKey extends Pick<RowKey, 'kind' | 'isDescending'> {
 export interface Order {
   readonly keys: readonly OrderKey[]
   readonly isTopN: boolean
-  /** What the narrowed query is ordered by, so that it can be cut into buckets. */
+  /** The order of the narrowed query, so that it can be cut into buckets. */
   readonly text: string
 }
 
@@ -65,7 +65,7 @@ function naturalOrder(statement: Statement, { column, leading }: BucketPlace): r
   return [...keys, { column, kind: 'time', isDescending: false }]
 }
 
-/** The bucket first. What is equal comes in the order of the groups' keys, as in the whole. */
+/** The bucket first. Equal rows come in the order of the groups' keys, as in the whole. */
 const textOf = (asked: readonly OrderKey[], bucket: BucketPlace): string =>
   [
     `ORDER BY ${bucket.column + 1}`,
@@ -123,9 +123,12 @@ function isOneType({ tokens }: Statement, expression: Expression): boolean {
   return !words.some(({ kind, text }) => (kind === 'word' || kind === 'name') && /time|date/i.test(text))
 }
 
-/** Aggregates that are compared as what they print. Sketches are not: they are compared before they are made numbers. */
+/**
+ * Aggregates that are compared by their printed value. Sketches are not: they are compared before they are made
+ * numbers.
+ */
 const aggregates = new Set(['COUNT', 'SUM', 'MIN', 'MAX', 'AVG'])
-/** What may be around them, in a `computed` column. */
+/** Functions that may be around them, in a `computed` column. */
 const functions = new Set([...aggregates, 'CAST', 'ROUND', 'ABS', 'NULLIF', 'COALESCE', 'SAFE_DIVIDE'])
 
 function aggregateKind({ tokens }: Statement, { first, last }: Expression): OrderKey['kind'] | undefined {

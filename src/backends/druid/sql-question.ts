@@ -150,7 +150,7 @@ function placeOf(places: Bounds['places'], token: number): number {
   return first <= token && token <= last ? low : -1
 }
 
-/** Formats whose values are not known to be printed apart, and what makes Druid cut and sort in another way. */
+/** Formats whose values are not known to be printed apart, and settings that make Druid cut and sort in another way. */
 function refuseOrder({ body, session, reading, bucketing }: Read): Bypass | undefined {
   const { order } = bucketing
   const isCut = order !== undefined || reading.statement.limit !== undefined

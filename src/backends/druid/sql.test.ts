@@ -218,7 +218,7 @@ test('granularities without a grid are not read', () => {
   assert.equal(reasonOf(ask(hourly.replace('PT1H', 'PT1S'))), 'too_many_buckets')
 })
 
-test('a plan says what was asked for', () => {
+test('a plan has the requested spans', () => {
   const plan = planned(
     `SELECT page, ${bucket} AS t FROM wiki WHERE __time >= '2026-01-01T00:30' AND __time < '2026-01-01T04:10' AND a = 1 GROUP BY 1, 2 ORDER BY 2 DESC`,
     { context: { sqlQueryId: 'mine', timeout: 5000 } },
@@ -305,7 +305,7 @@ test('the narrowed query is the client’s own but for its bounds', () => {
   )
 })
 
-test('words that touch a bound do not run into what replaces it', () => {
+test('words that touch a bound do not run into its replacement', () => {
   const query = `SELECT ${bucket} AS t FROM wiki WHERE"__time">='2026-01-01'AND"__time"<'2026-01-02'AND"__time"<'2026-01-03'GROUP BY 1`
   const { query: narrowed } = JSON.parse(bodyOf(planned(query))) as { query: string }
   assert.equal(reasonOf(ask(narrowed)), 'eligible')
@@ -322,7 +322,7 @@ test('every other byte of the body stays, wherever the parameters stand', () => 
   )
 })
 
-test('where clocks are put back, rows are asked for by milliseconds', () => {
+test('where clocks are put back, rows are requested by milliseconds', () => {
   const plan = planned(hourly, { context: { sqlTimeZone: 'America/New_York' } })
   assert.match(
     bodyOf(plan),
@@ -341,7 +341,7 @@ test('the clock is pinned, and not part of the question', () => {
   assert.ok(!bodyOf(late).includes('CURRENT_TIMESTAMP'))
 })
 
-test('without an upper bound, what is yet to come is asked for each time and never stored', () => {
+test('without an upper bound, future buckets are fetched each time and never stored', () => {
   const query = `SELECT ${bucket} AS t FROM wiki WHERE __time >= '2026-01-05T09:15' GROUP BY 1`
   const plan = planned(query)
   const current = Math.floor(now / 3_600_000)
@@ -373,7 +373,7 @@ test('a session that names no zone has the one that Druid is configured with', (
   assert.notEqual(plan.shape, planned(hourly).shape)
 })
 
-test('the context: what belongs to the question, what does not, and what forbids it', () => {
+test('the context: keys of the shape, other keys, and keys that forbid caching', () => {
   const shapeOf = (context: object): string => planned(hourly, { context }).shape
   const plain = shapeOf({})
   for (const context of [
@@ -451,7 +451,7 @@ test('a plain text, and a form, hold the query alone', () => {
   assert.equal(reasonOf(planner.plan(post(hourly, { headers: [] }), now)), 'malformed_request')
 })
 
-test('bodies that are not what they should be', () => {
+test('bodies of another form than expected', () => {
   const bodies: readonly (readonly [string, BypassReason])[] = [
     ['', 'malformed_request'],
     ['[]', 'malformed_request'],
@@ -504,7 +504,7 @@ test('spaces, comments and the way to write bounds do not change the question; e
   assert.ok(!('bypass' in slash) && slash.shape === shape)
 })
 
-test('what a narrowed query asks for is what was asked for: it is planned with the same shape and spans', () => {
+test('a narrowed query is planned with the same shape and spans', () => {
   const instants = fc
     .integer({ min: 0, max: 20 * 24 * 60 })
     .map((minute) => Date.UTC(2026, 2, 1) + minute * 60_000)
@@ -603,7 +603,7 @@ test('long texts are read in a time that grows with their length', () => {
   }
 })
 
-test('what is remembered of many long texts is not much longer than they are', () => {
+test('the memoised form of many long texts is not much longer than they are', () => {
   const collect = garbageCollector()
   const used = (): number => {
     collect()
@@ -666,7 +666,7 @@ test('an answer that a limit cannot cut is the database’s own', () => {
   assert.deepEqual(picked(planned(`${pages} ORDER BY n LIMIT 50000`)), cut)
 })
 
-test('what makes Druid cut in another way is not cut here', () => {
+test('settings that make Druid cut in another way are not cut here', () => {
   const query = `SELECT ${bucket} AS t, page, COUNT(*) AS n FROM wiki WHERE ${bounds} GROUP BY 1, 2 ORDER BY n LIMIT 5`
   assert.equal(reasonOf(ask(query, { context: { forceLimitPushDown: true } })), 'limit')
   assert.equal(reasonOf(ask(query, { context: { minTopNThreshold: 5 } })), 'limit')

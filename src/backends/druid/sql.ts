@@ -128,7 +128,7 @@ function joined(runs: readonly Interval[], next: Interval): readonly Interval[] 
   return [...runs.slice(0, -1), { from: last.from, to: next.to }]
 }
 
-/** A topN is exact where every server keeps all there is to choose from: as many as asked for, and at least so many. */
+/** A topN is exact where every server keeps all candidates: as many as requested, and at least this many. */
 const leastKept = 1_000
 
 function refuseTopN({ order, limit }: SqlQuestion, touched: Touched): Bypass | undefined {

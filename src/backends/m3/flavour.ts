@@ -1,6 +1,7 @@
 /**
- * How M3 is told from the others that speak Prometheus' API: by its namespaces, because it has no build info. Which of several
- * namespaces answers, and so at which resolution, depends on how far back a request reaches: only M3 with one is known.
+ * Distinguishes M3 from other servers with Prometheus' API: by its namespaces, because it has no build info. Which of
+ * several namespaces answers, and so at which resolution, depends on how far back a request reaches: only M3 with one
+ * is known.
  */
 import type { Flavour, FlavourProbe } from '../backend.ts'
 

@@ -33,7 +33,7 @@ function planned(request: WireRequest): Plan {
 
 const ending = (end: string) => `query=up&start=1600000000&end=${end}&step=60`
 
-test('a step at the end of a request is a part of a bucket, and is asked for with the same end', () => {
+test('a step at the end of a request is a part of a bucket, and is fetched with the same end', () => {
   const plan = planned(getRange(ending('1600000600')))
   const { from, to } = plan.window
   assert.deepEqual(plan.whole, [{ from, to: to - 1 }])

@@ -1,4 +1,4 @@
-/** What M3 adds to the planning of range queries: headers and an engine of its own, and its last step. */
+/** M3's additions to the planning of range queries: headers and an engine of its own, and its last step. */
 import { startOf } from '../../core/grid.ts'
 import { headerOf } from '../../core/headers.ts'
 import { namedLike } from '../../core/name-pattern.ts'

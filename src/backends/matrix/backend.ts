@@ -1,4 +1,4 @@
-/** A backend of PromQL over Prometheus' HTTP API, from what one database does in its own way. */
+/** A backend of PromQL over Prometheus' HTTP API, from the differences of one database. */
 import type { Interval } from '../../core/interval.ts'
 import type { IsNamed } from '../../core/name-pattern.ts'
 import type { Backend, BackendCapabilities, FlavourProbe, Plan } from '../backend.ts'
@@ -17,16 +17,16 @@ export interface MatrixDatabase {
   readonly name: string
   readonly flavour: FlavourProbe
   readonly planner: Required<Pick<Backend<RangeQuery, PromqlReason>, 'parse' | 'plan' | 'over'>>
-  /** The form of the answers to narrowed requests; that of Prometheus unless told. */
+  /** The form of the answers to narrowed requests; that of Prometheus by default. */
   readonly wireOf?: (plan: Plan) => Wire
-  /** What stands behind the last brace of an answer; nothing unless told. */
+  /** The bytes behind the last brace of an answer; none by default. */
   readonly ending?: string
   /** Parameters that narrowed requests have besides, or instead of the client's. */
   readonly parameters?: (plan: Plan, interval: Interval) => Values
   readonly errorTypeOf: (status: number) => string
   /** Parameters with which no answer is cached as a whole. */
   readonly wholeRefuses: RefusedParameters
-  /** Which request headers, in lower case, are part of the question; none unless told. */
+  /** Which request headers, in lower case, are part of the shape; none by default. */
   readonly isQuestionHeader?: IsNamed
   readonly capabilities?: Partial<BackendCapabilities>
 }
@@ -61,5 +61,5 @@ const errorTypes = new Map([
   [504, 'timeout'],
 ])
 
-/** What Prometheus calls an error. */
+/** Prometheus' name of an error. */
 export const errorTypeOf = (status: number): string => errorTypes.get(status) ?? 'unavailable'

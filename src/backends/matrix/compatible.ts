@@ -1,6 +1,7 @@
 /**
- * Planning for databases that keep Prometheus' samples in a storage of their own and compute with its query engine, or with one
- * that follows it. Accepts what holds for every version: no negative offsets, no sorting, no label functions unless told.
+ * Planning for databases that keep Prometheus' samples in a storage of their own and compute with its query engine, or
+ * with one that follows it. Accepts only rules that hold for every version: by default no negative offsets, no sorting,
+ * no label functions.
  */
 import type { IsNamed } from '../../core/name-pattern.ts'
 import type { Backend, Flavour, Plan } from '../backend.ts'
@@ -15,9 +16,9 @@ export interface CompatibleRules {
   readonly isQuestionHeader: IsNamed
   /** Parameters that are never part of the question, besides those of Prometheus. */
   readonly otherTerms?: readonly string[]
-  /** What the database reads in its own way, besides `limit` and `stats`. */
+  /** Requests that the database reads in its own way, besides `limit` and `stats`. */
   refuse?(query: RangeQuery, flavour: Flavour | undefined): PromqlBypass | undefined
-  /** Whether series that a label function makes equal are checked at each step alone; they are not unless told. */
+  /** Whether series that a label function makes equal are checked at each step alone; by default they are not. */
   checksLabelsPerStep?(query: RangeQuery, flavour: Flavour | undefined): boolean
   /** How the plan of Prometheus is to be changed. */
   adjust?(plan: Plan): Plan | PromqlBypass
@@ -50,7 +51,7 @@ export function createCompatiblePlanner(
   }
 }
 
-/** Parameters that truncate an answer as a whole, or make it tell of its execution. */
+/** Parameters that truncate an answer as a whole, or add execution data to it. */
 export function refuseExecution(pairs: Pairs): PromqlBypass | undefined {
   const limit = firstValue(pairs, 'limit')
   if (limit !== undefined && limit !== '0') return { bypass: 'limit' }

@@ -1,4 +1,6 @@
-/** What the query engine of Prometheus computes from one step alone: its own, and those that follow it. */
+/**
+ * The functions that the query engine of Prometheus computes from one step alone: its own, and engines that follow it.
+ */
 import { type Dialect, words } from './promql.ts'
 
 /** Not in the list: info(), which looks for its labels over the whole range. */
@@ -15,5 +17,5 @@ const aggregations = words('avg count group max min stddev stdvar sum')
 /** Not in the list: limitk, which takes series in the order the storage yields them, and that depends on the range. */
 const parametricAggregations = words('bottomk count_values limit_ratio quantile topk')
 
-/** Without what depends on the version, or on the server around the engine. */
+/** Without the parts that depend on the version, or on the server around the engine. */
 export const promqlDialect: Dialect = { functions, aggregations, parametricAggregations }

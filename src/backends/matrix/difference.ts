@@ -33,7 +33,7 @@ function split(body: Buffer, executionMembers: readonly string[]): Split {
   // The bracket behind the last series: members of one execution may stand inside `data`, or behind it.
   const end = body.lastIndexOf(']', cuts.length === 0 ? body.length : Math.min(...cuts) - 1)
   const notes = end < 0 ? undefined : readAnnotations(body.toString('utf8', end), executionMembers)?.notes
-  // What cannot be read as notes is data.
+  // Text that is not notes is data.
   return notes === undefined ? { data: body, notes: [] } : { data: body.subarray(0, end), notes }
 }
 

@@ -1,4 +1,4 @@
-/** A kind of database that speaks Prometheus' HTTP API, from what is its own. */
+/** A kind of database with Prometheus' HTTP API, from its differences. */
 import { type Section, section } from '../../config/definition.ts'
 import type { DatabaseKind } from '../kind.ts'
 import { explainRanges } from './explain.ts'

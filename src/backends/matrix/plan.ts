@@ -48,7 +48,7 @@ export interface Rules {
   readonly otherTerms: readonly string[]
   /** Which parameters, or spellings of them, the database reads in a way that is not known here. */
   refuse(pairs: Pairs): PromqlBypass | undefined
-  /** Which request headers, in lower case, are part of the question; none unless told. */
+  /** Which request headers, in lower case, are part of the shape; none by default. */
   readonly isQuestionHeader?: IsNamed
 }
 

@@ -1,6 +1,7 @@
 /**
- * Request headers that say which data is meant, or how it is computed, in databases that serve several tenants or have several
- * query engines. They are part of the question, whoever asks: requests that share an identity do not share answers over them.
+ * Request headers that select the data, or the way of its computation, in databases that serve several tenants or have
+ * several query engines. They are part of the shape, for every client: requests that share an identity do not share
+ * answers over them.
  */
 
 import type { IsNamed } from '../../core/name-pattern.ts'

@@ -11,7 +11,7 @@ const comma = 0x2c
 const closingBracket = 0x5d
 const closingBrace = 0x7d
 
-/** `ending`: what the database puts behind the last brace. */
+/** `ending`: the bytes that the database puts behind the last brace. */
 export function recompose(panes: readonly Pane[], options?: RecomposeOptions, ending = ''): Recomposed {
   return new MatrixAnswer(panes, { warnings: options?.warnings ?? [], ending })
 }

@@ -1,6 +1,6 @@
 /**
- * The configuration key of databases whose data changes later than that of a Prometheus: samples are ingested late and out of
- * order, and compaction and downsampling rewrite what is already there.
+ * The configuration key of databases whose data changes later than that of a Prometheus: samples are ingested late and
+ * out of order, and compaction and downsampling rewrite existing data.
  */
 import { key, section, type TypeValue } from '../../config/definition.ts'
 import { duration } from '../../config/scalars.ts'

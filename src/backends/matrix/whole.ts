@@ -43,7 +43,7 @@ const longestForm = 64 * 1024
 
 export interface WholeRules {
   readonly refused: RefusedParameters
-  /** Which request headers, in lower case, are part of the question; none unless told. */
+  /** Which request headers, in lower case, are part of the shape; none by default. */
   readonly isQuestionHeader?: IsNamed | undefined
 }
 

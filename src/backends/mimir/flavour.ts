@@ -1,4 +1,4 @@
-/** How Grafana Mimir is told from the others that speak Prometheus' API: it names itself. */
+/** Distinguishes Grafana Mimir from other servers with Prometheus' API: it names itself. */
 import type { Flavour, FlavourProbe } from '../backend.ts'
 import { buildInfoPath, noBuildInfo, readBuildInfo } from '../matrix/build-info.ts'
 

@@ -43,7 +43,7 @@ test('label functions are cached where both its engines check labels at each ste
   assert.equal(bypassOf(forced, at(3, 1)), 'unsafe_function')
 })
 
-test('what its own cache refuses is not cached here either', () => {
+test('requests that its own cache refuses are not cached here either', () => {
   const negative = `query=${encodeURIComponent('up offset -5m')}&${typicalRange.slice(9)}`
   assert.equal(bypassOf(getRange(negative)), 'unsafe_offset')
 })

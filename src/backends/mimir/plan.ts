@@ -1,4 +1,4 @@
-/** What Mimir adds to the planning of range queries: tenants, its engines, and what they check at each step. */
+/** Mimir's additions to the planning of range queries: tenants, its engines, and their checks at each step. */
 import { headerOf } from '../../core/headers.ts'
 import { namedLike } from '../../core/name-pattern.ts'
 import type { Flavour } from '../backend.ts'

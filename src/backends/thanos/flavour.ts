@@ -1,12 +1,12 @@
 /**
- * How Thanos is told from the others that speak Prometheus' API: by its flags. Its build info may be empty, and the flags say what
- * matters here: whether replicas are deduplicated. A query-frontend passes the question on to the querier behind it.
+ * Distinguishes Thanos from other servers with Prometheus' API: by its flags. Its build info may be empty, and the
+ * flags show whether replicas are deduplicated. A query-frontend forwards the request to the querier behind it.
  */
 import type { Flavour, FlavourProbe } from '../backend.ts'
 
 export const flavour: FlavourProbe = { path: '/api/v1/status/flags', read }
 
-/** The trait of a querier that picks samples from replicas, each by those that it picked before. */
+/** The trait of a querier that picks samples from replicas, each by the samples that it picked before. */
 export const picksReplicas = 'picks replicas'
 
 function read(status: number, body: string): Flavour {

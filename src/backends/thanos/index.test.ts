@@ -18,7 +18,7 @@ const usual = {
   'query.promql-engine': 'prometheus',
 }
 
-test('it is known by its flags, which say whether it picks replicas', () => {
+test('it is known by its flags, which show whether it picks replicas', () => {
   assert.deepEqual(flavour.read(200, flags(usual)), { isKnown: true, label: 'Thanos (not deduplicating)' })
   const picking = flavour.read(200, flags({ ...usual, 'query.replica-label': 'replica' }))
   assert.deepEqual(picking, { isKnown: true, label: 'Thanos (deduplicating)', traits: ['picks replicas'] })

@@ -1,6 +1,7 @@
 /**
- * Thanos: range queries to a querier, or to a query-frontend that does not align them. A querier whose stores do not all answer
- * gives what it has, with a warning. Requests for parts want all or nothing (`partial_response=false`).
+ * Thanos: range queries to a querier, or to a query-frontend that does not align them. A querier whose stores do not
+ * all answer returns a partial answer, with a warning. Requests for parts want all or nothing
+ * (`partial_response=false`).
  */
 import type { Backend } from '../backend.ts'
 import { errorTypeOf, matrixBackend } from '../matrix/backend.ts'

@@ -1,4 +1,7 @@
-/** What Thanos adds to the planning of range queries: parameters of its own, tenants, and the deduplication of replicas. */
+/**
+ * Thanos' additions to the planning of range queries: parameters of its own, tenants, and the deduplication of
+ * replicas.
+ */
 import { namedLike } from '../../core/name-pattern.ts'
 import type { Flavour } from '../backend.ts'
 import { type CompatibleRules, createCompatiblePlanner } from '../matrix/compatible.ts'

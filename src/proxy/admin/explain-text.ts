@@ -27,7 +27,7 @@ export function explanationText(explanation: Explanation, run: RunReport | undef
   if (explanation.moreRuns !== undefined) row('', `and ${explanation.moreRuns} more runs`)
   for (const each of explanation.edges ?? []) row('part of', `${spanOf(each)}, ${each.state}`)
   for (const mark of explanation.marks ?? []) row('marked', `${spanOf(mark)}, ${saidIn(mark)}`)
-  for (const flight of joined) row('joins', `${spanOf(flight)}, asked for at ${iso(flight.startedAt)}`)
+  for (const flight of joined) row('joins', `${spanOf(flight)}, requested at ${iso(flight.startedAt)}`)
   if (asked !== undefined) {
     row('asks', spanOf(asked))
     row('', [`${asked.method} ${asked.path}`, asked.search, asked.body].filter(Boolean).join(' '))

@@ -94,11 +94,11 @@ function shadowed({ joined: _, ...explanation }: Explanation, plan: Plan): Expla
     reason: 'shadow',
     detail: `would be ${explanation.outcome}`,
     ...(explanation.window && { asked: { ...explanation.window, ...shownQuery(plan.request) } }),
-    sentence: `Shadow: the database would be asked as it came, and its answer would be the client's; ${plan.isVerbatim ? compared : notCompared}. Switched on: ${explanation.sentence}`,
+    sentence: `Shadow: the request would be forwarded unchanged, and the client would get the database's answer; ${plan.isVerbatim ? compared : notCompared}. Switched on: ${explanation.sentence}`,
   }
 }
 
-const compared = 'what the cache would say is compared with it'
+const compared = 'the answer of the cache is compared with it'
 const notCompared = 'it holds less than its buckets do, or in another order, and cannot be compared'
 
 const neverStored = 'Refused: the client accepts only a stored answer, and this is never stored.'

@@ -33,7 +33,7 @@ export interface UpstreamState extends HealthState {
 const connectTimeoutMs = 5_000
 const lookAgainMs = 1_000
 /** Some servers close connections of clients without a certificate and send no alert. */
-const noCertificate = '; if it asks for a client certificate, name one with tls.cert and tls.key'
+const noCertificate = '; if it requires a client certificate, name one with tls.cert and tls.key'
 
 export class Endpoint {
   readonly health: Health

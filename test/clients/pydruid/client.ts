@@ -15,7 +15,7 @@ export function pydruid(python: string, { dataSource, from, to }: Subject): Drui
       const exit = new Promise((resolve) => child.once('close', resolve))
       for await (const name of createInterface({ input: child.stdout })) {
         yield name
-        // It waits, so that what it sends next is the next view's.
+        // It waits, so that the next request belongs to the next view.
         child.stdin.write('\n')
       }
       const code = await exit

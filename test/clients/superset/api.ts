@@ -35,7 +35,7 @@ export class SupersetApi {
     await this.#send('PUT', `/api/v1/database/${database}`, { sqlalchemy_uri: uri })
   }
 
-  /** What a chart's queries give; Superset's own cache is not asked. */
+  /** The results of a chart's queries; Superset's own cache is not used. */
   async chartData(dataset: Dataset, queries: readonly object[]): Promise<readonly ChartResult[]> {
     const body = { datasource: { id: dataset.id, type: 'table' }, force: true, queries }
     const { result } = await this.#post('/api/v1/chart/data', {

@@ -1,6 +1,6 @@
 /**
- * Charts of Superset as its frontend asks for them: the query contexts of the usual chart kinds over one dataset. Each is
- * sent to `/api/v1/chart/data`; Superset makes SQL of it.
+ * Charts of Superset as its frontend requests them: the query contexts of the usual chart kinds over one dataset. Each
+ * is sent to `/api/v1/chart/data`; Superset makes SQL of it.
  */
 
 export interface Chart {
@@ -31,7 +31,7 @@ const sqlMetric = (sqlExpression: string, label: string): object => ({
 const added = sum('added')
 const rows: Metric = 'count'
 
-/** The time column as an axis: what charts have had since the generic x-axis came. */
+/** The time column as an axis, as in charts since the generic x-axis. */
 const axis = (timeGrain: string): object => ({
   columnType: 'BASE_AXIS',
   expressionType: 'SQL',

@@ -1,6 +1,6 @@
 /**
- * Superset as a client: every chart of a dataset through its API. The dataset's connection leads to one Druid after the other, as
- * where somebody puts Windowpane in between; a Superset on SQLite takes no two datasets of one table.
+ * Superset as a client: every chart of a dataset through its API. The dataset's connection leads to one Druid after the
+ * other, as where an operator puts Windowpane in between; a Superset on SQLite takes no two datasets of one table.
  */
 import type { ServerProcess } from '../../servers/process.ts'
 import { type DruidClient, introduction, type Subject } from '../client.ts'

@@ -1,6 +1,7 @@
 /**
- * What Superset, Turnilo, pydruid, grafadruid and Metabase send, on a real Druid: every answer through Windowpane is Druid's own,
- * and each form is answered from the cache, or passed on, as its file says. A form that is answered otherwise fails by name.
+ * The requests of Superset, Turnilo, pydruid, grafadruid and Metabase, on a real Druid: every answer through Windowpane
+ * is Druid's own, and each form is answered from the cache, or forwarded, as its file states. A form with another
+ * outcome fails by name.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +10,7 @@ import { startDruidFixture } from '../fixture.ts'
 import { bodyAt, type ClientName, clientNames, isTimeSeries, readForms, withPlaceholders } from './forms.ts'
 import { isEligible, type Replayed, replay } from './replay.ts'
 
-/** Of each client's queries in time buckets: how many are eligible, and how many of those are hits when asked again. */
+/** Of each client's queries in time buckets: how many are eligible, and how many of those are hits when repeated. */
 const shares: Readonly<Record<ClientName, Share>> = {
   superset: { queries: 25, eligible: 0, hits: 0 },
   turnilo: { queries: 13, eligible: 9, hits: 8 },
@@ -52,7 +53,7 @@ test('the queries of dashboards through Windowpane', async (t) => {
         replayed.map(({ form }) => `${form.name}: ${form.again}`),
       )
       assert.deepEqual(share, shares[client])
-      // A window that has moved by a day still finds what it shares with the one before.
+      // A window that has moved by a day still finds the buckets that it shares with the one before.
       for (const { form, again, later } of replayed)
         assert.equal(isEligible(later), isEligible(again), form.name)
     })

@@ -1,6 +1,7 @@
 /**
- * The requests that dashboards send to Druid, captured from the clients themselves (`npm run test:clients -- --write`) or, where a
- * client cannot be had, written from its sources. Times are placeholders, so that a form can be asked about other windows.
+ * The requests that dashboards send to Druid, captured from the clients themselves (`npm run test:clients -- --write`)
+ * or, where a client is unavailable, written from its sources. Times are placeholders, so that a form can be sent for
+ * other windows.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,16 +10,16 @@ export const clientNames = ['superset', 'turnilo', 'pydruid', 'grafadruid', 'met
 export type ClientName = (typeof clientNames)[number]
 
 export interface ClientForm {
-  /** The chart or view that asks it. */
+  /** The chart or view that sends it. */
   readonly name: string
-  /** What the second request for the same window is answered with, as in `Cache-Status`: `hit`, `bypass/limit`. */
+  /** The outcome of the second request for the same window, as in `Cache-Status`: `hit`, `bypass/limit`. */
   readonly again: string
   readonly path: string
   /** With placeholders for its times. */
   readonly body: string
 }
 
-/** Where the windows begin in which the forms were captured, and are asked again. They are five days long. */
+/** The windows in which the forms were captured, and are repeated. They are five days long. */
 export const captured = { from: Date.UTC(2026, 2, 6), to: Date.UTC(2026, 2, 11) }
 
 export const fileOf = (client: ClientName): string => join(import.meta.dirname, `${client}.json`)
@@ -40,7 +41,7 @@ type Spelling = keyof typeof spellings
 const iso = (at: number): string => new Date(at).toISOString()
 
 const HOUR = 3_600_000
-/** What lies further away is no bound of a window: an origin, a time before all data. */
+/** A more distant instant is no bound of a window: an origin, a time before all data. */
 const NEAR_MS = 100 * 24 * HOUR
 const written =
   /(\d{4}-\d\d-\d\d)([T ])(\d\d)(?::(\d\d:\d\d)(\.\d{3}(?:000)?)?)?(Z?)(?![\d:+])|(?<!\d)(177\d{10})(?!\d)/g
@@ -75,7 +76,7 @@ export function bodyAt(form: ClientForm, hoursLater = 0): string {
   )
 }
 
-/** Whether the answer is rows of time buckets, however the query says so. */
+/** Whether the answer is rows of time buckets, in whatever form of query. */
 export function isTimeSeries({ path, body }: Pick<ClientForm, 'path' | 'body'>): boolean {
   const query = JSON.parse(body) as NativeParts
   if (path.includes('/sql')) return /\b(?:TIME_FLOOR|FLOOR|DATE_TRUNC)\s*\(/i.test(query.query!)

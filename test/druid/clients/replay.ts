@@ -1,4 +1,4 @@
-/** Sends captured forms to Druid directly and through Windowpane, and says what came. */
+/** Sends captured forms to Druid directly and through Windowpane, and returns the results. */
 import { type Answer, ApiClient, outcomeOf } from '../../fidelity/client.ts'
 import { compareAnswers } from '../differential/compare.ts'
 import { startUnderTest } from '../differential/under-test.ts'
@@ -10,7 +10,7 @@ const LATER_HOURS = 24
 export interface Replayed {
   readonly form: ClientForm
   readonly isTimeSeries: boolean
-  /** What the same request is answered with again, and what one for a later window is. */
+  /** The outcome of the repeated request, and of one for a later window. */
   readonly again: string
   readonly later: string
   /** Where an answer differs from Druid's own. */
@@ -33,7 +33,7 @@ export async function replay(druidUrl: string, forms: readonly ClientForm[]): Pr
 
 async function replayForm(form: ClientForm, direct: ApiClient, through: ApiClient): Promise<Replayed> {
   const differences: string[] = []
-  // The data does not change: Druid is asked once for each window.
+  // The data does not change: Druid is queried once for each window.
   const known = new Map<number, Answer>()
   const view = async (hoursLater: number): Promise<string> => {
     const body = bodyAt(form, hoursLater)
@@ -59,5 +59,5 @@ export function nameOf(answer: Answer): string {
   return reason === '' ? outcome : `${outcome}/${reason}`
 }
 
-/** Planned in buckets, also where only parts of them were asked for. */
+/** Planned in buckets, also where only parts of them were requested. */
 export const isEligible = (outcome: string): boolean => /^(?:hit|partial|miss)\b/.test(outcome)

@@ -67,7 +67,7 @@ const columns: readonly (readonly unknown[])[] = [
   [{ dimension: 'n', direction: 'descending', dimensionOrder: 'numeric' }, 'country', 'page'],
 ]
 
-/** Some cut in every window, some in long ones, some in none; with many rows that are equal in what they are ordered by. */
+/** Some cut in every window, some in long ones, some in none; with many rows that are equal in their order columns. */
 const limits: readonly object[] = [
   { type: 'default', limit: 10 },
   { type: 'default', limit: '1000' },
