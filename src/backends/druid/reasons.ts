@@ -14,7 +14,7 @@ export const druidReasons = {
   },
   not_decomposable: {
     meaning:
-      'an answer that cannot be put together from parts: totals, subtotals, nested or joined data, lookups, rows not in time order',
+      'an answer that cannot be put together from parts: totals, subtotals, nested or joined data, lookups, an order that the rows do not show',
     remedy: 'windowpane tail --reason not_decomposable shows the part; request it in a query of its own.',
   },
   other_query_type: {
