@@ -1,29 +1,35 @@
 /**
- * An answer whose rows are sorted by something else than their bucket. The rows of each bucket are in that order already, so
- * that buckets are merged: only as many rows are looked at as the answer has.
+ * An answer whose rows are sorted by something else than their bucket. Each bucket is stored in that order, so the answer is
+ * a merge of buckets: it reads only as many rows as it returns.
  */
-import type { Pane } from '../../core/pane.ts'
+import type { Interval } from '../../core/interval.ts'
+import type { Pane, PaneBody } from '../../core/pane.ts'
 import type { Recomposed } from '../backend.ts'
 import { AnswerEnds } from './answer-ends.ts'
 import type { DruidPlan, RowOrder } from './druid-plan.ts'
-import { type KeyValues, RowKeys } from './row-keys.ts'
+import { type KeyTable, RowKeys } from './row-keys.ts'
 import { type RowScanner, scannerOf } from './rows.ts'
 
 type Sorted = Pick<DruidPlan, 'format' | 'limit'> & { readonly order: RowOrder }
 
-/** Rows of one bucket. */
+/** Consecutive rows of one bucket. */
 interface Piece {
   readonly bytes: Buffer
   readonly start: number
   end: number
 }
 
+interface Merged {
+  readonly pieces: readonly Piece[]
+  readonly ends: AnswerEnds
+}
+
 export class SortedAnswer implements Recomposed {
-  /** How many there are is known when they are merged, and an answer that is kept need not be. */
+  /** Counting the pieces means merging them, which is not needed where the whole answer is kept. */
   readonly parts = Number.POSITIVE_INFINITY
   readonly #plan: Sorted
   readonly #panes: readonly Pane[]
-  #merged: { readonly pieces: readonly Piece[]; readonly ends: AnswerEnds } | undefined
+  #merged: Merged | undefined
 
   constructor(plan: Sorted, panes: readonly Pane[]) {
     this.#plan = plan
@@ -41,105 +47,107 @@ export class SortedAnswer implements Recomposed {
     ends.writeTail(target, at)
   }
 
-  #merge() {
+  #merge(): Merged {
     if (this.#merged !== undefined) return this.#merged
-    const pieces = new Merger(this.#plan, this.#panes).merge()
+    const [{ format }, panes] = [this.#plan, this.#panes]
+    const pieces = new Merger(this.#plan, panes).merge()
     const rows = pieces.reduce((sum, { start, end }) => sum + end - start, 0)
-    const merged = { pieces, ends: new AnswerEnds(this.#plan.format, this.#panes[0]?.body.frame, rows) }
-    this.#merged = merged
-    return merged
+    this.#merged = { pieces, ends: new AnswerEnds(format, panes[0]?.body.frame, rows) }
+    return this.#merged
   }
 }
 
-/** The next row of a bucket, and the rows behind it. */
-interface Cursor {
-  readonly values: KeyValues
-  readonly end: number
-  rowStart: number
-  /** Behind its separator. */
-  rowEnd: number
-}
-
+/** Each bucket has a slot in flat arrays, which hold its next row. */
 class Merger {
   readonly #keys: RowKeys
-  readonly #rows: RowScanner
+  readonly #scanner: RowScanner
   readonly #limit: number
-  /** A heap: the next row of the answer is that of the first. */
-  readonly #heap: Cursor[] = []
+  readonly #table: KeyTable
+  readonly #rowStarts: Uint32Array
+  /** Behind the row's separator. */
+  readonly #rowEnds: Uint32Array
+  readonly #bucketEnds: Uint32Array
+  /** A binary heap of slots: the first one has the next row of the answer. */
+  readonly #heap: Uint32Array
+  #size = 0
   readonly #pieces: Piece[] = []
 
   constructor({ format, order, limit }: Sorted, panes: readonly Pane[]) {
     this.#keys = new RowKeys(format, order)
-    this.#rows = scannerOf(format)
+    this.#scanner = scannerOf(format)
     this.#limit = limit
-    for (const { body, from, to } of panes) {
-      if (body.columns === 0) continue
-      for (let bucket = from; bucket < to; bucket++) {
-        const [start, end] = [body.offsetOf(0, 0, bucket), body.offsetOf(0, 0, bucket + 1)]
-        if (start < end) this.#add(body.bytes, bucket, [body.slabAt + start, body.slabAt + end])
-      }
-    }
+    const slots = panes.reduce((sum, { from, to }) => sum + to - from, 0)
+    this.#table = this.#keys.newTable(slots)
+    this.#rowStarts = new Uint32Array(slots)
+    this.#rowEnds = new Uint32Array(slots)
+    this.#bucketEnds = new Uint32Array(slots)
+    this.#heap = new Uint32Array(slots)
+    for (const { body, from, to } of panes) if (body.columns > 0) this.#addAll(body, { from, to })
   }
 
   merge(): readonly Piece[] {
     const heap = this.#heap
-    for (let i = (heap.length >>> 1) - 1; i >= 0; i--) this.#sink(i)
-    for (let left = this.#limit; left > 0 && heap.length > 0; left--) {
-      const next = heap[0]!
-      this.#take(next)
-      if (!this.#advance(next)) {
-        const last = heap.pop()!
-        if (heap.length > 0) heap[0] = last
-      }
+    for (let i = (this.#size >>> 1) - 1; i >= 0; i--) this.#sink(i)
+    for (let left = this.#limit; left > 0 && this.#size > 0; left--) {
+      this.#take(heap[0]!)
+      if (!this.#advance(heap[0]!)) heap[0] = heap[--this.#size]!
       this.#sink(0)
     }
     return this.#pieces
   }
 
-  #add(bytes: Buffer, bucket: number, [start, end]: readonly [number, number]): void {
-    const values = this.#keys.newValues()
-    values.bytes = bytes
-    values.bucket = bucket
-    const cursor = { values, end, rowStart: start, rowEnd: start }
-    if (this.#advance(cursor)) this.#heap.push(cursor)
+  #addAll(body: PaneBody, { from, to }: Interval): void {
+    for (let bucket = from; bucket < to; bucket++) {
+      const [start, end] = [body.offsetOf(0, 0, bucket), body.offsetOf(0, 0, bucket + 1)]
+      if (start === end) continue
+      const slot = this.#size++
+      this.#heap[slot] = slot
+      this.#table.bytes[slot] = body.bytes
+      this.#table.buckets[slot] = bucket
+      this.#rowEnds[slot] = body.slabAt + start
+      this.#bucketEnds[slot] = body.slabAt + end
+      this.#advance(slot)
+    }
   }
 
-  #advance(cursor: Cursor): boolean {
-    const { values, end, rowEnd: start } = cursor
+  /** Moves to the next row of a bucket; false where there is none. */
+  #advance(slot: number): boolean {
+    const [start, end] = [this.#rowEnds[slot]!, this.#bucketEnds[slot]!]
     if (start >= end) return false
-    this.#rows.begin(start)
-    const found = this.#rows.find(values.bytes, end)
+    this.#scanner.begin(start)
+    const found = this.#scanner.find(this.#table.bytes[slot]!, end)
     const behind = found < 0 ? end : found
-    cursor.rowStart = start
-    cursor.rowEnd = behind + 1
-    this.#keys.read(values, start, behind)
+    this.#rowStarts[slot] = start
+    this.#rowEnds[slot] = behind + 1
+    this.#keys.read(this.#table, slot, [start, behind])
     return true
   }
 
-  /** Rows that are neighbours in their bucket are one piece. */
-  #take({ values: { bytes }, rowStart: start, rowEnd: end }: Cursor): void {
+  /** Neighbours in a bucket become one piece. */
+  #take(slot: number): void {
+    const bytes = this.#table.bytes[slot]!
+    const [start, end] = [this.#rowStarts[slot]!, this.#rowEnds[slot]!]
     const last = this.#pieces.at(-1)
     if (last !== undefined && last.bytes === bytes && last.end === start) last.end = end
     else this.#pieces.push({ bytes, start, end })
   }
 
-  /** Puts the cursor at `index` where it belongs. */
+  /** Moves the slot at `index` down to its place in the heap. */
   #sink(index: number): void {
-    const heap = this.#heap
-    const cursor = heap[index]
-    if (cursor === undefined) return
+    const [heap, size] = [this.#heap, this.#size]
+    const slot = heap[index]!
     let at = index
-    for (let child = 2 * at + 1; child < heap.length; child = 2 * at + 1) {
-      const isRight = child + 1 < heap.length && this.#isBefore(heap[child + 1]!, heap[child]!)
+    for (let child = 2 * at + 1; child < size; child = 2 * at + 1) {
+      const isRight = child + 1 < size && this.#isBefore(heap[child + 1]!, heap[child]!)
       const least = isRight ? child + 1 : child
-      if (!this.#isBefore(heap[least]!, cursor)) break
+      if (!this.#isBefore(heap[least]!, slot)) break
       heap[at] = heap[least]!
       at = least
     }
-    heap[at] = cursor
+    if (at < size) heap[at] = slot
   }
 
-  #isBefore(a: Cursor, b: Cursor): boolean {
-    return this.#keys.compare(a.values, b.values) < 0
+  #isBefore(a: number, b: number): boolean {
+    return this.#keys.compare(this.#table, a, b) < 0
   }
 }

@@ -1,35 +1,46 @@
 /**
- * The values that rows are sorted by: where they stand in the bytes of a row, and how Druid compares them. Measured on
- * Druid 33: nulls come before all else, -0.0 before 0.0, NaN behind all numbers, text in the order of its characters.
+ * The values that rows are sorted by: their place in the bytes of a row, and how Druid compares them. Measured on Druid 33:
+ * nulls sort before everything else, -0.0 before 0.0, NaN after all numbers, and text by its characters.
  */
 import { type ByteRange, compareBytes } from '../../core/bytes.ts'
 import type { RowFormat, RowKey, RowOrder } from './druid-plan.ts'
 import { type RowScanner, scannerOf } from './rows.ts'
 
-/** The kinds of values, in the order in which Druid sorts. */
+/** The kinds of values, in Druid's sort order. */
 const rank = { null: 0, number: 1, notANumber: 2, text: 3 } as const
 
-const noBytes = Buffer.alloc(0)
+const escapedText = 1
 
-/** The values of one row. The next row is read into the same memory. */
-export class KeyValues {
-  bytes: Buffer = noBytes
-  bucket = 0
-  /** Per key. */
+/** The sort values of several rows, in flat arrays. A slot holds one row; the next row of its bucket overwrites it. */
+export class KeyTable {
+  readonly keys: number
+  /** Per slot. */
+  readonly bytes: Buffer[] = []
+  readonly buckets: Float64Array
+  /** Per slot and key. */
   readonly ranks: Uint8Array
+  readonly escapes: Uint8Array
   readonly numbers: Float64Array
-  /** The position of the value; of text, the part inside the quotes. */
+  /** The place of the value; of text, without its quotes. */
   readonly starts: Uint32Array
   readonly ends: Uint32Array
-  /** Whether there are escapes of JSON in the text. */
-  readonly escaped: boolean[] = []
 
-  constructor(keys: number) {
-    this.ranks = new Uint8Array(keys)
-    this.numbers = new Float64Array(keys)
-    this.starts = new Uint32Array(keys)
-    this.ends = new Uint32Array(keys)
+  constructor(slots: number, keys: number) {
+    this.keys = keys
+    this.buckets = new Float64Array(slots)
+    this.ranks = new Uint8Array(slots * keys)
+    this.escapes = new Uint8Array(slots * keys)
+    this.numbers = new Float64Array(slots * keys)
+    this.starts = new Uint32Array(slots * keys)
+    this.ends = new Uint32Array(slots * keys)
   }
+}
+
+/** One value of a table. */
+interface Place {
+  readonly bytes: Buffer
+  /** Its index in the arrays per slot and key. */
+  readonly at: number
 }
 
 export class RowKeys {
@@ -43,46 +54,50 @@ export class RowKeys {
     this.#scanners = keys.map(({ field }) => scannerOf({ ...format, time: field }))
   }
 
-  newValues(): KeyValues {
-    return new KeyValues(this.#keys.length)
+  newTable(slots: number): KeyTable {
+    return new KeyTable(slots, this.#keys.length)
   }
 
-  /** Reads the row bytes[start .. end), of which `values` has the bytes. Returns the mistake in a value, if any. */
-  read(values: KeyValues, start: number, end: number): string | undefined {
+  /** Reads the row [start, end) of the slot's bytes. Returns the problem with a value, if there is one. */
+  read(table: KeyTable, slot: number, [start, end]: readonly [number, number]): string | undefined {
+    const bytes = table.bytes[slot]!
     for (let i = 0; i < this.#keys.length; i++) {
       const key = this.#keys[i]!
       if (key.kind === 'time') continue
       const scanner = this.#scanners[i]!
-      const at = scanner.timeAt(values.bytes, start, end)
-      if (at < 0) return 'a row without a column that it is sorted by'
-      values.starts[i] = at
-      values.ends[i] = scanner.endOfField(values.bytes, at, end)
-      const problem = readValue(values, i, key) ?? this.#refuse(values, i, key)
+      const valueStart = scanner.timeAt(bytes, start, end)
+      if (valueStart < 0) return 'a row without a column that it is sorted by'
+      const at = slot * table.keys + i
+      table.starts[at] = valueStart
+      table.ends[at] = scanner.endOfField(bytes, valueStart, end)
+      const place = { bytes, at }
+      const problem = readValue(table, place, key) ?? this.#refuse(table, place, key)
       if (problem !== undefined) return problem
     }
     return undefined
   }
 
-  /** Negative, zero or positive, as the row of `a` comes before that of `b`, beside it, or behind it. */
-  compare(a: KeyValues, b: KeyValues): number {
+  /** Negative, zero or positive: the row of slot `a` comes before that of slot `b`, equals it, or comes after it. */
+  compare(table: KeyTable, a: number, b: number): number {
     const keys = this.#keys
     for (let i = 0; i < keys.length; i++) {
       const { kind, isDescending } = keys[i]!
-      const difference = kind === 'time' ? a.bucket - b.bucket : compareValues(a, b, i)
+      const difference =
+        kind === 'time' ? table.buckets[a]! - table.buckets[b]! : compareValues(table, [a, b], i)
       if (difference !== 0) return isDescending ? -difference : difference
     }
     return 0
   }
 
-  /** Values of which it is not certain that Druid sorts them as they are sorted here. */
-  #refuse(values: KeyValues, i: number, { kind, isDescending }: RowKey): string | undefined {
-    const found = values.ranks[i]
-    // A topN has nulls last, in both directions.
+  /** Refuses values that Druid may sort in another way. */
+  #refuse(table: KeyTable, place: Place, { kind, isDescending }: RowKey): string | undefined {
+    const found = table.ranks[place.at]
+    // A topN puts nulls last in both directions.
     if (this.#isTopN && (found === rank.notANumber || (found === rank.null && !isDescending)))
       return 'a topN of values that are no numbers'
-    if (found === rank.text) return refuseText(values, i)
+    if (found === rank.text) return refuseText(table, place)
     if (kind !== 'computed' || found !== rank.number) return undefined
-    return isDecimal(values, i) ? undefined : 'a computed number that may have been rounded'
+    return isDecimal(table, place) ? undefined : 'a computed number that may have been rounded'
   }
 }
 
@@ -90,35 +105,35 @@ const quote = 0x22
 const minus = 0x2d
 const backslash = 0x5c
 
-function readValue(values: KeyValues, i: number, { kind }: RowKey): string | undefined {
-  const { bytes, starts, ends, ranks } = values
-  const [start, end] = [starts[i]!, ends[i]!]
+function readValue(table: KeyTable, place: Place, { kind }: RowKey): string | undefined {
+  const { bytes, at } = place
+  const [start, end] = [table.starts[at]!, table.ends[at]!]
   const first = bytes[start]!
   if (first === quote) {
-    starts[i] = start + 1
-    ends[i] = end - 1
-    ranks[i] = rank.text
-    return kind === 'group' ? undefined : readWord(values, i)
+    table.starts[at] = start + 1
+    table.ends[at] = end - 1
+    table.ranks[at] = rank.text
+    return kind === 'group' ? undefined : readWord(table, place)
   }
-  if (first === 0x6e /* n */) ranks[i] = rank.null
+  if (first === 0x6e /* n */) table.ranks[at] = rank.null
   else if (first === minus || (first >= 0x30 && first <= 0x39)) {
-    ranks[i] = rank.number
-    values.numbers[i] = readNumber(bytes, start, end)
+    table.ranks[at] = rank.number
+    table.numbers[at] = readNumber(bytes, start, end)
   } else return 'a value that is neither text nor a number'
   return undefined
 }
 
-/** Numbers that JSON has no digits for. */
-function readWord(values: KeyValues, i: number): string | undefined {
-  const word = values.bytes.toString('latin1', values.starts[i], values.ends[i])
+/** Numbers that JSON cannot write in digits. */
+function readWord(table: KeyTable, { bytes, at }: Place): string | undefined {
+  const word = bytes.toString('latin1', table.starts[at], table.ends[at])
   const isInfinite = word === 'Infinity' || word === '-Infinity'
   if (!isInfinite && word !== 'NaN') return 'text in a column of numbers'
-  values.ranks[i] = isInfinite ? rank.number : rank.notANumber
-  values.numbers[i] = isInfinite ? Number(word) : 0
+  table.ranks[at] = isInfinite ? rank.number : rank.notANumber
+  table.numbers[at] = isInfinite ? Number(word) : 0
   return undefined
 }
 
-/** So many digits are exact as a double. */
+/** A double holds this many digits exactly. */
 const mostSafeDigits = 15
 
 function readNumber(bytes: Buffer, start: number, end: number): number {
@@ -135,73 +150,71 @@ function readNumber(bytes: Buffer, start: number, end: number): number {
 }
 
 /**
- * A computed number is sorted by its value before it was printed. A double is printed in full; a whole number may have
- * been rounded to, and beyond 2^53 a double may stand for several of them.
+ * Druid sorts a computed number before it prints it. A double is printed in full. A whole number may be the rounded form of
+ * several doubles, and a double beyond 2^53 may stand for several whole numbers.
  */
-function isDecimal({ bytes, starts, ends, numbers }: KeyValues, i: number): boolean {
-  const number = numbers[i]!
+function isDecimal({ starts, ends, numbers }: KeyTable, { bytes, at }: Place): boolean {
+  const number = numbers[at]!
   if (!Number.isFinite(number)) return true
-  return Math.abs(number) < 2 ** 53 && bytes.subarray(starts[i]!, ends[i]!).includes(0x2e)
+  return Math.abs(number) < 2 ** 53 && bytes.subarray(starts[at]!, ends[at]!).includes(0x2e)
 }
 
 /**
- * Druid compares text by UTF-16 in one place and by UTF-8 in another: they differ from U+E000 on. Text that looks like JSON
- * may be a column of another type, which is sorted in another way.
+ * Druid compares text by UTF-16 in some places and by UTF-8 in others; the orders differ from U+E000 on. Text that looks
+ * like JSON may belong to a column of another type, which sorts in another way.
  */
-function refuseText(values: KeyValues, i: number): string | undefined {
-  const { bytes } = values
-  const [start, end] = [values.starts[i]!, values.ends[i]!]
+function refuseText(table: KeyTable, { bytes, at: place }: Place): string | undefined {
+  const [start, end] = [table.starts[place]!, table.ends[place]!]
   const first = start < end ? bytes[start]! : 0
   const isJson = first === 0x7b /* { */ || first === 0x5b /* [ */
   if (isJson || (first === backslash && bytes[start + 1] === quote)) return 'text that looks like JSON'
-  let isEscaped = false
+  let escapes = 0
   for (let at = start; at < end; at++) {
     const byte = bytes[at]
     if (byte === 0xee || byte === 0xef) return 'text whose order depends on its encoding'
-    if (byte === backslash) isEscaped = true
+    if (byte === backslash) escapes = escapedText
   }
-  values.escaped[i] = isEscaped
+  table.escapes[place] = escapes
   return undefined
 }
 
-function compareValues(a: KeyValues, b: KeyValues, i: number): number {
-  const kind = a.ranks[i]!
-  const difference = kind - b.ranks[i]!
+/** Compares one key of two slots. */
+function compareValues(table: KeyTable, [a, b]: readonly [number, number], key: number): number {
+  const left = { bytes: table.bytes[a]!, at: a * table.keys + key }
+  const right = { bytes: table.bytes[b]!, at: b * table.keys + key }
+  const kind = table.ranks[left.at]!
+  const difference = kind - table.ranks[right.at]!
   if (difference !== 0) return difference
-  if (kind === rank.number) return compareNumbers(a, b, i)
-  return kind === rank.text ? compareText(a, b, i) : 0
+  if (kind === rank.number) return compareNumbers(table, left, right)
+  return kind === rank.text ? compareBytes(textOf(table, left), textOf(table, right)) : 0
 }
 
-function compareNumbers(a: KeyValues, b: KeyValues, i: number): number {
-  const [x, y] = [a.numbers[i]!, b.numbers[i]!]
+function compareNumbers(table: KeyTable, left: Place, right: Place): number {
+  const [x, y] = [table.numbers[left.at]!, table.numbers[right.at]!]
   if (x < y) return -1
   if (x > y) return 1
   if (x === 0) return Number(Object.is(y, -0)) - Number(Object.is(x, -0))
   // Only longs have more digits than a double.
   if (Math.abs(x) < 2 ** 53 || !Number.isFinite(x)) return 0
-  return compareDigits(a, b, i)
+  return compareDigits(table, left, right)
 }
 
-/** Of two whole numbers that are the same double. */
-function compareDigits(a: KeyValues, b: KeyValues, i: number): number {
-  const [left, right] = [digitsOf(a, i), digitsOf(b, i)]
-  const longer = left.end - left.start - (right.end - right.start)
-  const difference = longer === 0 ? compareBytes(left, right) : longer
-  return a.bytes[a.starts[i]!] === minus ? -difference : difference
+/** Compares two whole numbers that round to the same double. */
+function compareDigits(table: KeyTable, left: Place, right: Place): number {
+  const [a, b] = [digitsOf(table, left), digitsOf(table, right)]
+  const longer = a.end - a.start - (b.end - b.start)
+  const difference = longer === 0 ? compareBytes(a, b) : longer
+  return left.bytes[table.starts[left.at]!] === minus ? -difference : difference
 }
 
-function digitsOf({ bytes, starts, ends }: KeyValues, i: number): ByteRange {
-  const start = starts[i]!
-  return { bytes, start: bytes[start] === minus ? start + 1 : start, end: ends[i]! }
+function digitsOf({ starts, ends }: KeyTable, { bytes, at }: Place): ByteRange {
+  const start = starts[at]!
+  return { bytes, start: bytes[start] === minus ? start + 1 : start, end: ends[at]! }
 }
 
-function compareText(a: KeyValues, b: KeyValues, i: number): number {
-  return compareBytes(textOf(a, i), textOf(b, i))
-}
-
-function textOf({ bytes, starts, ends, escaped }: KeyValues, i: number): ByteRange {
-  const [start, end] = [starts[i]!, ends[i]!]
-  if (escaped[i] !== true) return { bytes, start, end }
+function textOf({ starts, ends, escapes }: KeyTable, { bytes, at }: Place): ByteRange {
+  const [start, end] = [starts[at]!, ends[at]!]
+  if (escapes[at] !== escapedText) return { bytes, start, end }
   const plain = Buffer.from(JSON.parse(bytes.toString('utf8', start - 1, end + 1)) as string)
   return { bytes: plain, start: 0, end: plain.length }
 }
