@@ -66,7 +66,7 @@ export interface Plan {
    * another order). Where it is, equal panes of one key give equal bytes.
    */
   readonly isVerbatim: boolean
-  /** True where equal panes of one key give equal bytes all the same: the cut and the order are in the shape. */
+  /** Not verbatim, but equal panes of one key still give equal bytes: the shape contains the limit and the order. */
   readonly isFixedByPanes?: boolean
   readonly request: WireRequest
 }

@@ -51,7 +51,7 @@ export class GapFiller {
   readonly #unstored = new Map<Intake, Key>()
   /** Keys whose last answer the database forbade to share: waiting for another such answer would be for nothing. */
   readonly #forbidden = new BoundedMap<Key, Forbidden>({ maxEntries: maxForbidden })
-  /** Keys whose narrowed query was wider than the client's own, and brought an unusable answer. */
+  /** Keys whose last answer was unusable, of plans whose narrowed query asks for more than the client's. */
   readonly #unusable = new BoundedMap<Key, UnusableSince>({ maxEntries: maxForbidden })
   #isDatabaseDown = false
   #inBackground = 0
@@ -234,7 +234,7 @@ export class GapFiller {
     void fetch.result.then((result) => claim.release(result.kind === 'panes' && result.storable))
   }
 
-  /** The result that such a query would have; the client's own request is forwarded at once. */
+  /** Forwards the client's own request while the key is known to give unusable answers. */
   #knownUnusable(key: Key): Filled | undefined {
     const known = this.#unusable.get(key)
     if (known === undefined) return undefined

@@ -21,7 +21,7 @@ const noBytes = Buffer.alloc(0)
 /** `behind`: a row has ended, its separator comes next. */
 type State = 'opening' | 'between' | 'row' | 'behind' | 'tail'
 
-/** The part of a plan that is needed to cut the answer to its narrowed request. */
+/** The members of a plan that decomposing needs. */
 type Cut = Pick<DruidPlan, 'format' | 'grid' | 'isDescending' | 'order' | 'isUnlimited'>
 
 export class RowSink implements Sink {
@@ -29,7 +29,7 @@ export class RowSink implements Sink {
   readonly #scanner: RowScanner
   readonly #buckets: BucketTable
   readonly #isList: boolean
-  /** Where the rows are sorted and cut later on. */
+  /** Set where the rows are sorted or cut later. */
   readonly #check: RowCheck | undefined
   #bytes: Buffer
   #length = 0
@@ -46,7 +46,7 @@ export class RowSink implements Sink {
   #timeEnd = 0
   /** Whether the time of the row that is being scanned has been found already. */
   #hasTime = false
-  /** Whether it begins a bucket. */
+  /** Whether that row begins a bucket. */
   #isNewBucket = false
   #failure: string | undefined
 

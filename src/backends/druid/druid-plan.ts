@@ -22,9 +22,9 @@ export interface DruidPlan extends Plan {
   readonly isDescending: boolean
   /** The answer ends after so many rows; Infinity where all are wanted. The narrowed request has no limit. */
   readonly limit: number
-  /** The client's request has a limit on groups of a bucket that the narrowed one has not: it may bring many more rows. */
+  /** The client's request limits the rows and the narrowed request does not, so that it may return many more. */
   readonly isUnlimited?: boolean
-  /** Where rows are sorted by something else than their bucket. The narrowed request sorts by the bucket first. */
+  /** Set where rows are not sorted by their bucket first. The narrowed request always is. */
   readonly order?: RowOrder | undefined
   /** The body of the request for other spans; every other byte that can matter stays. */
   rewrite(spans: readonly Span[]): Uint8Array
@@ -45,11 +45,11 @@ export interface RowFormat {
   readonly end: string
 }
 
-/** How rows of different buckets are sorted. Rows of one bucket come in that order from the database. */
+/** The order between rows of different buckets. The database has sorted the rows of each bucket. */
 export interface RowOrder {
-  /** The last one is the bucket, so that no two buckets are equal. */
+  /** The last key is the bucket: rows of two buckets are never equal. */
   readonly keys: readonly RowKey[]
-  /** Druid plans the query as a topN, where nulls have another place than elsewhere. */
+  /** Druid plans the query as a topN, which sorts nulls differently. */
   readonly isTopN: boolean
 }
 
@@ -57,8 +57,8 @@ export interface RowKey {
   /** The name of the member (object), or the number of the field (array). */
   readonly field: string | number
   /**
-   * `time`: the bucket. `number`: an aggregate, of the type that it is printed in. `computed`: made of aggregates, of a
-   * type that only its text shows. `group`: a column that rows are grouped by, text or number.
+   * `time`: the bucket. `number`: an aggregate, printed in its own type. `computed`: an expression of aggregates, whose
+   * type is not known. `group`: a column of GROUP BY, text or number.
    */
   readonly kind: 'time' | 'number' | 'computed' | 'group'
   readonly isDescending: boolean

@@ -166,6 +166,8 @@ function isDecimal({ starts, ends, numbers }: KeyTable, { bytes, at }: Place): b
 function refuseText(table: KeyTable, { bytes, at: place }: Place): string | undefined {
   const [start, end] = [table.starts[place]!, table.ends[place]!]
   const first = start < end ? bytes[start]! : 0
+  if (first === minus && bytes.toString('latin1', start, end) === '-Infinity')
+    return 'text that looks like a number'
   const isJson = first === 0x7b /* { */ || first === 0x5b /* [ */
   if (isJson || (first === backslash && bytes[start + 1] === quote)) return 'text that looks like JSON'
   let escapes = 0

@@ -298,6 +298,7 @@ const refused: readonly (readonly [RowOrder, readonly (readonly [page: string, n
   [groups, [['"{\\"a\\":1}"', '1']], /looks like JSON/],
   [groups, [['"\\"a\\""', '1']], /looks like JSON/],
   [groups, [['"[1]"', '1']], /looks like JSON/],
+  [groups, [['"-Infinity"', '1']], /looks like a number/],
   [topN, [['"A"', 'null']], /no numbers/],
   [topN, [['"A"', '"NaN"']], /no numbers/],
 ]

@@ -17,9 +17,9 @@ export interface Bucketing {
   /** The names of the columns; undefined where two have one name. */
   readonly names: readonly string[] | undefined
   readonly isDescending: boolean
-  /** Nothing else is grouped by: a bucket has one row. */
+  /** GROUP BY has nothing else: a bucket has one row. */
   readonly isAlone: boolean
-  /** Where it is not that of the buckets. */
+  /** Set where rows are not sorted by their bucket first. */
   readonly order: Order | undefined
 }
 
@@ -53,7 +53,7 @@ export function readBucketing(reading: Reading): Bucketing | Bypass {
   }
 }
 
-/** Several exact counts of distinct values are a join, whose order is that of chance. */
+/** Druid plans several exact counts of distinct values as a join, whose rows have no fixed order. */
 const isJoin = ({ statement: { tokens } }: Reading): boolean =>
   tokens.filter(({ keyword }) => keyword === 'DISTINCT').length > 1
 

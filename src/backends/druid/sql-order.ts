@@ -1,7 +1,7 @@
 /**
- * The order of the rows of a statement where it is not that of their buckets: by which columns, and whether their text
- * alone shows how Druid compares them. Without ORDER BY, groups come in the order of their keys (measured, and checked
- * in every answer).
+ * Reads the order of a statement's rows where they are not sorted by their bucket: the sort columns, and whether the printed
+ * values are enough to sort by them as Druid does. Without ORDER BY, Druid returns groups in the order of their keys;
+ * every answer is checked for that.
  */
 import type { RowKey } from './druid-plan.ts'
 import type { Bypass } from './reasons.ts'
@@ -9,7 +9,7 @@ import type { Expression } from './sql-expression.ts'
 import type { SelectItem, Statement } from './sql-statement.ts'
 import type { Token } from './sql-tokens.ts'
 
-/** The same as `RowKey`, with the number of the column instead of its name in a row. */
+/** A `RowKey` by the number of its column. */
 export interface OrderKey extends Pick<RowKey, 'kind' | 'isDescending'> {
   readonly column: number
 }
@@ -17,14 +17,14 @@ export interface OrderKey extends Pick<RowKey, 'kind' | 'isDescending'> {
 export interface Order {
   readonly keys: readonly OrderKey[]
   readonly isTopN: boolean
-  /** The order of the narrowed query, so that it can be cut into buckets. */
+  /** ORDER BY of the narrowed query: the bucket first. */
   readonly text: string
 }
 
-/** Which columns are the bucket, and which of the GROUP BY keys comes first. */
+/** The bucket among the columns of SELECT and the keys of GROUP BY. */
 export interface BucketPlace {
   readonly column: number
-  /** How many keys come before it. */
+  /** The number of keys before it. */
   readonly leading: number
 }
 
@@ -52,7 +52,7 @@ export function readOrder(statement: Statement, bucket: BucketPlace): Order | By
   }
 }
 
-/** Groups that are equal by ORDER BY come by their keys. Behind the bucket's place no two of different buckets are equal. */
+/** Druid sorts rows that ORDER BY leaves equal by their keys. Keys behind the bucket never decide between two buckets. */
 function naturalOrder(statement: Statement, { column, leading }: BucketPlace): readonly OrderKey[] | Bypass {
   const keys: OrderKey[] = []
   for (const expression of statement.groupBy.slice(0, leading)) {
@@ -65,7 +65,7 @@ function naturalOrder(statement: Statement, { column, leading }: BucketPlace): r
   return [...keys, { column, kind: 'time', isDescending: false }]
 }
 
-/** The bucket first. Equal rows come in the order of the groups' keys, as in the whole. */
+/** Rows that it leaves equal come in the order of their keys, as in the client's own query. */
 const textOf = (asked: readonly OrderKey[], bucket: BucketPlace): string =>
   [
     `ORDER BY ${bucket.column + 1}`,
@@ -74,7 +74,7 @@ const textOf = (asked: readonly OrderKey[], bucket: BucketPlace): string =>
       .map(({ column, isDescending }) => `${column + 1}${isDescending ? ' DESC' : ''}`),
   ].join(', ')
 
-/** The column that a number stands for, or that is called so, or that is the same expression. */
+/** ORDER BY names a column by its number, by its name, or by repeating its expression. */
 function columnOf(statement: Statement, key: Expression): number | undefined {
   const { items } = statement
   if (key.kind === 'number') return byNumber(items, key.text)
@@ -85,7 +85,7 @@ function columnOf(statement: Statement, key: Expression): number | undefined {
   return sameAs(statement, key)
 }
 
-/** Names of the SELECT list are not known in GROUP BY. */
+/** GROUP BY does not know the names of the SELECT list. */
 const groupColumn = (statement: Statement, key: Expression): number | undefined =>
   key.kind === 'number' ? byNumber(statement.items, key.text) : sameAs(statement, key)
 
@@ -100,7 +100,7 @@ function sameAs(statement: Statement, expression: Expression): number | undefine
   return index < 0 ? undefined : index
 }
 
-/** Quotes of names do not matter. */
+/** Quoted and unquoted names are equal. */
 const wordsOf = ({ tokens }: Statement, { first, last }: Expression): string =>
   JSON.stringify(
     tokens.slice(first, last + 1).map(({ kind, text }) => [kind === 'name' ? 'word' : kind, text]),
@@ -116,19 +116,16 @@ function kindOf(statement: Statement, column: number): OrderKey['kind'] | undefi
   return aggregateKind(statement, expression)
 }
 
-/** Text in an answer is text, unless it is a time. No column but one is a time, and words that make one of something name it. */
+/** Quoted values are text or times. Only one column is a time, and functions that return times have time or date in their name. */
 function isOneType({ tokens }: Statement, expression: Expression): boolean {
   if (expression.kind === 'column') return expression.path.at(-1) !== '__time'
   const words = tokens.slice(expression.first, expression.last + 1)
   return !words.some(({ kind, text }) => (kind === 'word' || kind === 'name') && /time|date/i.test(text))
 }
 
-/**
- * Aggregates that are compared by their printed value. Sketches are not: they are compared before they are made
- * numbers.
- */
+/** Aggregates that Druid sorts by the value it prints. It sorts sketches before it turns them into numbers. */
 const aggregates = new Set(['COUNT', 'SUM', 'MIN', 'MAX', 'AVG'])
-/** Functions that may be around them, in a `computed` column. */
+/** Functions that a `computed` column may have. */
 const functions = new Set([...aggregates, 'CAST', 'ROUND', 'ABS', 'NULLIF', 'COALESCE', 'SAFE_DIVIDE'])
 
 function aggregateKind({ tokens }: Statement, { first, last }: Expression): OrderKey['kind'] | undefined {
@@ -141,13 +138,13 @@ function aggregateKind({ tokens }: Statement, { first, last }: Expression): Orde
   return calls.every((name) => functions.has(name)) ? 'computed' : undefined
 }
 
-/** The last token of the call that the words begin with, and of the FILTER behind it. */
+/** The last token of the first call, its FILTER included. */
 function endOfCall(words: readonly Token[]): number {
   const behind = closing(words, 1)
   return words[behind + 1]?.keyword === 'FILTER' ? closing(words, behind + 2) : behind
 }
 
-/** The bracket that closes the one at `at`. */
+/** The closing bracket of the one at `at`. */
 function closing(words: readonly Token[], at: number): number {
   let depth = 0
   for (let i = at; i < words.length; i++) {

@@ -150,7 +150,7 @@ function placeOf(places: Bounds['places'], token: number): number {
   return first <= token && token <= last ? low : -1
 }
 
-/** Formats whose values are not known to be printed apart, and settings that make Druid cut and sort in another way. */
+/** CSV prints text and numbers alike; some context keys make Druid cut or sort in another way. */
 function refuseOrder({ body, session, reading, bucketing }: Read): Bypass | undefined {
   const { order } = bucketing
   const isCut = order !== undefined || reading.statement.limit !== undefined
@@ -224,7 +224,7 @@ function cutQuery(query: string, statement: Statement, { bounds, order }: Narrow
   let tail = ''
   let at = tokens[first!.last]!.to
   for (const { from, to, text } of [...places, ...endingOf(statement, order)]) {
-    // Where there is nothing to replace: right behind the word before, because a comment may follow.
+    // An insertion goes right behind the word before: a comment may follow.
     const start = from < to ? tokens[from]!.from : tokens[from - 1]!.to
     tail += query.slice(at, start) + text
     at = from < to ? tokens[to - 1]!.to : start

@@ -1,6 +1,6 @@
 /**
- * SQL queries: decomposable where rows are grouped by a bucket of time and bounded in time, and come in its order or in
- * one that can be had by sorting.
+ * SQL queries: decomposable where rows are grouped by a bucket of time and bounded in time, and sorted by the bucket or by
+ * columns that buckets can be merged by.
  * The clock is pinned: CURRENT_TIMESTAMP in a bound becomes the instant of planning, in every query that follows from it.
  */
 import type { EpochMs } from '../../core/clock.ts'
@@ -128,7 +128,7 @@ function joined(runs: readonly Interval[], next: Interval): readonly Interval[] 
   return [...runs.slice(0, -1), { from: last.from, to: next.to }]
 }
 
-/** A topN is exact where every server keeps all candidates: as many as requested, and at least this many. */
+/** A topN is exact if no server drops a bucket: each keeps as many as the limit says, and at least 1,000. */
 const leastKept = 1_000
 
 function refuseTopN({ order, limit }: SqlQuestion, touched: Touched): Bypass | undefined {
@@ -158,7 +158,7 @@ function planOf(asking: Asking, layout: Layout & Touched & Required<Pick<Plan, '
     lookbackMs: 0,
     terms,
     isVerbatim,
-    // Order and limit are in the shape.
+    // The shape contains order and limit.
     isFixedByPanes: true,
     isAsSent: isVerbatim && !bounds.isRelative && open === undefined,
     request,
