@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util'
 import { Pool } from 'undici'
 import { systemClock } from '../src/core/clock.ts'
 import { seededRandom } from '../src/testing/random.ts'
-import { startNode } from './node-process.ts'
+import { cpuSecondsOf, startNode } from './node-process.ts'
 
 const { values: options } = parseArgs({
   options: { requests: { type: 'string', default: '400000' }, only: { type: 'string' } },
@@ -149,13 +149,14 @@ async function soak(database: string, { memoryMiB, workers, isDurable }: Setup):
   const { failed, hitShare } = await load(url)
   isOver = true
   const seconds = (systemClock.elapsed() - began) / 1000
+  const cpu = cpuSecondsOf(child.pid!)
   child.kill()
   rmSync(folder, { recursive: true, force: true })
   const bound = 1.3 * memoryMiB * mib + 80 * mb
   const isMet = peak.anonymous <= bound && failed === 0 && hitShare > leastHits
   const shown = (bytes: number): string => `${(bytes / mb).toFixed(0)} MB`
   console.log(
-    `${isMet ? 'met   ' : 'MISSED'}  ${memoryMiB} MiB, ${workers} workers${isDurable ? ', LMDB' : ''}: anonymous ${shown(peak.anonymous)} (at most ${shown(bound)}), mapped ${shown(peak.file)}, all ${shown(peak.rss)}; ${failed} of ${requests} failed, ${(100 * hitShare).toFixed(0)} % hits, ${(requests / seconds).toFixed(0)}/s`,
+    `${isMet ? 'met   ' : 'MISSED'}  ${memoryMiB} MiB, ${workers} workers${isDurable ? ', LMDB' : ''}: anonymous ${shown(peak.anonymous)} (at most ${shown(bound)}), mapped ${shown(peak.file)}, all ${shown(peak.rss)}; ${failed} of ${requests} failed, ${(100 * hitShare).toFixed(0)} % hits, ${(requests / seconds).toFixed(0)}/s, ${((1e6 * cpu) / requests).toFixed(0)} µs of processor time each`,
   )
   return isMet
 }

@@ -19,10 +19,10 @@ export const commandLinePage = (): string => `${note}
 # Command line
 
 ${fenced(mainHelp)}
-What begins like a URL or a flag starts the proxy. From a checkout: \`npm run -s windowpane -- http://prometheus:9090\`.
+An argument that begins like a URL or a flag starts the proxy. From a checkout: \`npm run -s windowpane -- http://prometheus:9090\`.
 
-When the proxy listens it says one line per database, \`windowpane VERSION is listening: ADDRESS → DATABASE (STATE)\`, then what to
-change in Grafana and where to look. STATE ends with whether caching is on, and says *not ready* where \`/-/ready\` does. These
+When the proxy listens it prints one line per database, \`windowpane VERSION is listening: ADDRESS → DATABASE (STATE)\`, then the change
+to make in Grafana and the address of the admin listener. STATE ends with whether caching is on, and has *not ready* where \`/-/ready\` does. These
 lines are on stdout; stderr has log lines only (\`telemetry.logFormat\`).
 
 ## Exit codes
@@ -30,12 +30,12 @@ lines are on stdout; stderr has log lines only (\`telemetry.logFormat\`).
 | code | meaning |
 | --- | --- |
 ${codeRows()}
-## Asking a running proxy
+## Querying a running proxy
 
-\`explain\`, \`top\`, \`tail\`, \`ttl\`, \`purge\`, \`shadow\`, \`mode\`, \`limits\` and \`doctor\` ask the admin listener. Its address is that of
+\`explain\`, \`top\`, \`tail\`, \`ttl\`, \`purge\`, \`shadow\`, \`mode\`, \`limits\` and \`doctor\` query the admin listener. Its address is that of
 \`--admin\`, else of \`WINDOWPANE_ADMIN\`, else \`admin.listen\` of the configuration that \`--config\` or
 \`WINDOWPANE_CONFIG\` names, else 127.0.0.1:9192. The token is in the file of \`--token-file\`, in
-\`WINDOWPANE_ADMIN_TOKEN\`, or where the configuration says. A value of \`WINDOWPANE_ADMIN\` that is a YAML map is the
+\`WINDOWPANE_ADMIN_TOKEN\`, or in the place that the configuration names. A value of \`WINDOWPANE_ADMIN\` that is a YAML map is the
 section \`admin\` of the configuration instead. \`purge\`, \`mode\` and \`limits\` first name the proxy that answers there, on stderr, before they change something, and change
 nothing where it is no Windowpane.
 

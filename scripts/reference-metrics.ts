@@ -8,7 +8,7 @@ export const metricsPage = (): string => `${note}
 # Metrics
 
 \`/metrics\` (and \`/-/metrics\`) of the admin listener (\`admin.listen\`, 127.0.0.1:9192) in Prometheus' text format. Label values come from
-closed lists or from the configuration: no request can make a new time series. Counters begin with the process.
+fixed lists or from the configuration: no request can create a new time series. Counters begin with the process.
 
 \`\`\`yaml
 scrape_configs:

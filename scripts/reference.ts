@@ -17,6 +17,7 @@ import { causes } from '../src/engine/shadow/causes.ts'
 import { skipReasons } from '../src/engine/shadow/log.ts'
 import { neededComparisons, neededFromCache } from '../src/engine/shadow/verdict.ts'
 import { copyChartFiles } from './chart-files.ts'
+import { pictures } from './pictures.ts'
 import { adminPage } from './reference-admin.ts'
 import { commandLinePage } from './reference-commands.ts'
 import { metricsPage } from './reference-metrics.ts'
@@ -40,27 +41,27 @@ function outcomesPage(): string {
   return `${note}
 # Outcomes and reasons
 
-Every answer has one outcome, and every outcome but \`hit\` has a reason. Both lists are closed. They stand at the
-beginning of the \`detail\` parameter of \`Cache-Status\`, as \`outcome/reason\`.
+Every answer has one outcome, and every outcome but \`hit\` has a reason. Outcomes and reasons come from these fixed lists.
+The \`detail\` parameter of \`Cache-Status\` begins with them, as \`outcome/reason\`.
 
 ## hit
 
-All buckets were fresh; the database was not asked.
+All buckets were fresh; the database was not queried.
 
 ## partial and miss
 
-Some buckets, or none, could be used; the database was asked for the gap.
+Some buckets, or none, could be used; the missing ones were fetched from the database.
 
 ${reasons(missReasons)}
 ## stale
 
-The database did not answer, and what is stored is within max stale. The answer carries a \`warnings\` entry; where it
-ends early (or, where a part of a bucket was asked for, begins later), \`Cache-Status\` names the missing ranges.
+The database did not answer, and the stored buckets are within max stale. The answer has a \`warnings\` entry; where it
+ends early (or, where a part of a bucket was requested, begins later), \`Cache-Status\` names the missing ranges.
 
 ${reasons(staleReasons)}
 ## bypass
 
-The request went to the database as it came, and its answer back.
+The request was forwarded to the database unchanged, and its answer to the client.
 
 ${reasons(meanings)}
 ## refused
@@ -75,14 +76,14 @@ The database's own error, or none at all.
 ${reasons(errorReasons)}
 ## Connections that are closed
 
-A client that is too slow, or one of too many, is not answered as described above: its connection is closed, with a short 408 or 503
+The connections of clients that are too slow or too many are closed without such an answer: with a short 408 or 503
 where no answer has begun. \`windowpane_connections_cut_total\` counts them by reason.
 
 ${reasons(cutReasons)}
 ## Shadow mode
 
-In mode \`shadow\` every answer is the database's own, and is compared with what the cache would have said
-(\`GET /-/shadow\`, \`windowpane_verify_total\`). A difference has a cause; those that staleness does not explain make the
+In mode \`shadow\` every answer is the database's own, and is compared with the answer of the cache
+(\`GET /-/shadow\`, \`windowpane_verify_total\`). A difference has a cause; causes that staleness does not explain make the
 verdict \`unsafe\`. The verdict is \`safe\` after ${neededComparisons} comparisons without one, if ${neededFromCache} of them were
 about stored buckets.
 
@@ -99,7 +100,7 @@ Not compared (\`skipped\`):
 ${reasons(skipReasons)}
 ## Errors of the program
 
-Surprises while it starts have a code, a message that says the cause, and a remedy.
+Unexpected errors at the start have a code, a message with the cause, and a remedy.
 
 ${table(
   ['code', 'meaning'],
@@ -115,10 +116,10 @@ function headersPage(): string {
 
 ## Identity
 
-Answers are shared only between requests that agree in all headers that say who is asking (and in \`Origin\`, because
-CORS headers depend on it). With \`--identity shared\` everybody shares. A header says who is asking if its name matches
-one of these patterns, in any case; \`*\` stands for any characters, and \`_\` counts as \`-\`. The patterns err on the
-side of apart: a header that is caught without need costs hits, one that is missed would show one client another's data.
+Answers are shared only between requests with equal values of all headers that identify the client (and of \`Origin\`, because
+CORS headers depend on it). With \`--identity shared\` all clients share answers. A header identifies the client if its name matches
+one of these patterns, in any case; \`*\` stands for any characters, and \`_\` counts as \`-\`. The patterns are wide on
+purpose: a header that is matched without need costs hits, one that is missed would show one client another's data.
 
 Tenants: ${listOf(tenantHeaders)}.
 
@@ -126,30 +127,30 @@ Users, credentials and client certificates: ${listOf(credentialHeaders)}.
 
 These match a pattern and do not count: ${listOf(notIdentityHeaders)}.
 
-- All other headers, such as those that Grafana adds for panels, dashboards, rules and traces, request ids and client
-  addresses, are passed on and have no influence on what is shared.
+- All other headers, such as the ones that Grafana adds for panels, dashboards, rules and traces, request ids and client
+  addresses, are forwarded and have no influence on sharing.
 - \`X-Csrf-Token\`, session ids and the signed assertions of some load balancers (\`X-Amzn-Oidc-Data\`,
   \`X-Goog-Iap-Jwt-Assertion\`) change with the session or every few minutes. Each change begins with an empty cache:
   \`windowpane doctor\` finds that, and \`identity: user\` or \`identity: headers\` avoids it.
 - \`X-Grafana-Org-Id\` does not count: Grafana sends it for dashboards but not for alert rules, and neither
   Prometheus, VictoriaMetrics nor Druid reads it. Where a gateway between Windowpane and the database
   does, use \`identity: headers\` and list it, together with every other header that the gateway reads.
-- \`Proxy-Authorization\` counts, though it is not passed on to the database.
+- \`Proxy-Authorization\` counts, although it is not forwarded to the database.
 - \`identity: user\` counts ${listOf(userHeaders)}
-  and the tenant headers. It believes what these headers say: only Grafana, or the proxy that sets them, may reach the
+  and the tenant headers. It trusts these headers: only Grafana, or the proxy that sets them, may reach the
   listener. Without any user header it is as \`separate\`.
 - \`identity: headers\` counts the listed headers alone.
 
-Unknown query parameters are part of the question, so unequal ones never share. The values of those that look like
-credentials go to the database as they came; shapes, recorded requests, logs, traces, explanations and stores have a
+Unknown query parameters are part of the shape, so requests with unequal ones never share. Values of parameters that look like
+credentials are forwarded to the database unchanged; shapes, recorded requests, logs, traces, explanations and stores have a
 fingerprint (\`***\` and a hash) or stars in their place. Their names, without everything but letters and digits, are
 ${listOf(secretNames)}.
 
 A query of Druid is cancelled here only by a request of the same partition with the same credentials; other cancel requests
-are passed on for Druid to decide.
+are forwarded for Druid to decide.
 
 Credentials are hashed; they are never stored or shown. A stored answer is served to the same credentials without
-asking the database again: a credential that is revoked loses access when the buckets' TTL ends (where segments are
+another query to the database: a credential that is revoked loses access when the buckets' TTL ends (where segments are
 watched, after \`segments.maxAge\` at the latest), or, while the database
 does not answer, max stale later.
 
@@ -157,29 +158,29 @@ does not answer, max stale later.
 
 | directive | effect |
 | --- | --- |
-| \`no-cache\`, \`max-age=0\`, \`Pragma: no-cache\` | everything is asked anew; the result is stored for others |
+| \`no-cache\`, \`max-age=0\`, \`Pragma: no-cache\` | everything is fetched anew; the result is stored for others |
 | \`max-age=N\` | only buckets fetched in the last N seconds are used |
-| \`no-store\` | passed on; nothing is stored |
+| \`no-store\` | forwarded; nothing is stored |
 | \`only-if-cached\` | 504 unless all buckets are fresh |
 
-Such a request is never answered stale. Others see what they would have seen.
+Such a request is never answered stale. Other clients are unaffected.
 
 ## On every answer
 
 | header | content |
 | --- | --- |
-| \`Cache-Status\` | RFC 9211: \`hit\` or \`fwd\` (\`partial\`, \`miss\`, \`stale\` where all had expired, \`request\` where the client asked for it, \`bypass\`), \`ttl\`, \`fwd-status\`, \`stored\` (not on a miss, which is sent before it is stored), \`collapsed\` (the answer came from another request's fetch), \`detail\` |
+| \`Cache-Status\` | RFC 9211: \`hit\` or \`fwd\` (\`partial\`, \`miss\`, \`stale\` where all had expired, \`request\` where the client demanded fresh data, \`bypass\`), \`ttl\`, \`fwd-status\`, \`stored\` (not on a miss, which is sent before it is stored), \`collapsed\` (the answer came from another request's fetch), \`detail\` |
 | \`Server-Timing\` | milliseconds of plan, lookup, fetch (on a streamed miss: until the first byte) and in total |
 | \`Age\` | seconds since the oldest stored bucket in the answer was fetched |
 | \`Via\` | \`1.1 windowpane-…\`; a request that carries it already is a loop and gets 508 |
 
-\`detail\` begins with outcome and reason, and ends with \`unstored=REASON\` where the database forbids that its answer be stored.
+\`detail\` begins with outcome and reason, and ends with \`unstored=REASON\` where the database forbids storing its answer.
 
 ## Response Cache-Control and Vary
 
-What the database, or a gateway in front of it, forbids to store or to share (RFC 9111 §3, §4.1, §5.2.2) is neither stored nor given
-to requests that wait for the same query; those ask for themselves (outcome \`bypass\`, the same reason). What was stored
-before stays. Several lines of a header count together, names in any case, values quoted or not.
+An answer that the database, or a gateway in front of it, forbids to store or to share (RFC 9111 §3, §4.1, §5.2.2) is neither stored nor given
+to requests that wait for the same query; they query the database themselves (outcome \`bypass\`, the same reason). Buckets stored
+before stay. Several lines of a header count together, names in any case, values quoted or not.
 
 | header | effect | reason |
 | --- | --- | --- |
@@ -199,7 +200,7 @@ How this relates to the RFC:
 
 - A query by \`POST\` counts as a read, as the databases mean it.
 - §3.5 (\`Authorization\`) is met by identity: other credentials are another key. With \`identity: shared\`, \`headers\` or
-  \`user\` it is the operator who says that answers do not depend on them.
+  \`user\` the operator declares that answers do not depend on them.
 - \`Vary: Accept-Encoding\` is met, because answers are stored decoded and encoded for each client; \`Vary: Origin\` and the
   headers of the identity are met, because they are part of the key. Druid's web server adds \`User-Agent\` to \`Vary\` because it
   does not compress for some old browsers: this is met like \`Accept-Encoding\`, in front of Druid only.
@@ -207,7 +208,7 @@ How this relates to the RFC:
 
 ## Headers of stored answers
 
-A stored answer carries these headers of the database's last answer to the same question, and no others:
+A stored answer has these headers of the database's last answer for the same shape, and no others:
 
 ${keptHeaderNames.map((name) => `- \`${name}\`\n`).join('')}`
 }
@@ -223,27 +224,27 @@ function limitsPage(): string {
 
 Reaching a limit leads to a bypass, an eviction or a clear refusal, never to a crash.
 
-${table(['limit', 'default', 'what happens'], rows)}
-Not to be set: connecting to the database may take 5 s, asking it what it is 5 s; idle client connections are closed
+${table(['limit', 'default', 'meaning'], rows)}
+Fixed limits: connecting to the database may take 5 s, detecting its kind 5 s; idle client connections are closed
 after 120 s; an error body of the database is kept up to 1 MiB; PromQL may have 32 KiB (192 KiB with its other
-parameters, encoded), SQL 128 KiB, the body of a query of Druid 1 MiB and 65 536 JSON values: what is longer is passed on, and what a parser makes of it
+parameters, encoded), SQL 128 KiB, the body of a query of Druid 1 MiB and 65 536 JSON values: longer ones are forwarded, and the memory of the parser
 is in the memory budget, up to 16 MiB; the verdicts on the last
-10 000 texts (8 MiB) and 4 000 requests (2 MiB) are remembered; one answer under way may take half of the memory, one question's buckets a quarter;
+10 000 texts (8 MiB) and 4 000 requests (2 MiB) are cached; one answer in progress may take half of the memory, the buckets of one shape a quarter;
 a thirty-second of the memory, 32 MiB at most, is kept as spare buffers of up to 8 MiB each; compressed answers and compressed pieces of answers take an eighth of the memory each at most; shadow mode compares answers of up to 16 MiB, lets 32
 comparisons wait, and keeps 50 mismatches with bodies of up to 1 MiB each, 16 MiB in all. Requests that are not HTTP are answered by Node
 itself (400, 408, 431), without the headers described elsewhere.
 
 ## Slow clients
 
-A slow client uses nothing that others need:
+Slow clients do not use up resources of others:
 
 - A request counts against \`maxRequests\` when all of it has arrived.
-- What has arrived of incomplete requests, heads included, takes an eighth of the memory at most. Above, the largest are closed with 503.
-- A body of up to 1 MiB that is passed on is complete before the database hears of it; longer ones are streamed.
-- Of \`upstreamConnections\`, requests that are passed on use three quarters at most, and bodies that are still arriving a quarter. The
+- The received bytes of incomplete requests, heads included, take an eighth of the memory at most. Beyond this, the largest are closed with 503.
+- A forwarded body of up to 1 MiB is received completely before the database is contacted; longer ones are streamed.
+- Of \`upstreamConnections\`, forwarded requests use three quarters at most, and bodies that are still arriving a quarter. The
   rest is kept for queries of the cache. Further ones wait.
-- Up to 1 MiB of an answer that is passed on is kept in memory for a slow reader, in an eighth of the memory at most, so that its
-  connection to the database is free again. A reader that takes nothing for 2 s loses that connection, and its own, when
+- Up to 1 MiB of a forwarded answer is buffered for a slow reader, in an eighth of the memory at most, so that its
+  connection to the database is free again. A client that reads nothing for 2 s loses that connection, and its own, when
   other requests wait for one.
 - Many readers of the same large answer share one copy of it.
 - A TLS handshake may take 10 s.
@@ -259,6 +260,7 @@ export const pages = (): ReadonlyMap<string, string> =>
     ['docs/reference/admin-api.md', adminPage(note)],
     ['docs/reference/command-line.md', commandLinePage()],
     ...configurationPages(),
+    ...pictures(),
   ])
 
 if (import.meta.main) {

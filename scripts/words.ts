@@ -111,7 +111,9 @@ function linesOf(file: string, content: string): Line[] {
 function proseOfCode(line: string): { kind: Kind; text: string }[] {
   const comment = /^\s*(?:\/\/|\/\*\*?|\*(?!\/))\s?(.*?)(?:\*\/)?$/.exec(line) ?? /\s\/\/ (.*)$/.exec(line)
   if (comment !== null) return [{ kind: 'comments', text: comment[1]! }]
-  const literals = [...line.matchAll(/(['"`])((?:\\.|(?!\1).)*)\1/g)].map((match) => match[2]!)
+  const literals = [...line.matchAll(/(['"`])((?:\\.|(?!\1).)*)\1/g)].map((match) =>
+    match[2]!.replaceAll(/\$\{[^}]*\}/g, '…'),
+  )
   return literals.filter((text) => /\w+(\W+[a-z]+){3}/i.test(text)).map((text) => ({ kind: 'texts', text }))
 }
 

@@ -28,12 +28,17 @@ async function main(args: readonly string[]): Promise<number> {
     return 1
   }
   if (patterns.length > 0) return runFiles([...new Set(selected.flat())], options)
-  const code = (await run('npm', ['run', '-s', 'check'])) || (await runFiles(all, options))
+  const code = await runFiles(all, options, run('npm', ['run', '-s', 'check']))
   return code || run(process.execPath, ['test/lowest-node.ts'])
 }
 
-async function runFiles(files: readonly string[], options: readonly string[]): Promise<number> {
-  const servers = await startServers(files)
+/** The servers start while the checks run; without the checks passed no test is run. */
+async function runFiles(
+  files: readonly string[],
+  options: readonly string[],
+  checks: Promise<number> = Promise.resolve(0),
+): Promise<number> {
+  const [servers, failed] = await Promise.all([startServers(files), checks])
   for (const { name, server } of servers) {
     const found = isUnavailable(server) ? `no ${name}: ${server.unavailable}` : `${name} ${server.version}`
     process.stderr.write(`${found}\n`)
@@ -41,7 +46,7 @@ async function runFiles(files: readonly string[], options: readonly string[]): P
   const environment = Object.assign({}, ...servers.map((each) => each.environment))
   const hang = `--test-timeout=${HANG_MINUTES * 60_000}`
   const args = ['--test', '--test-concurrency=2', hang, ...options, ...files]
-  const code = await run(process.execPath, args, environment)
+  const code = failed || (await run(process.execPath, args, environment))
   for (const { server } of servers) if (!isUnavailable(server)) await server.stop()
   const missing = servers.some(({ server }) => isUnavailable(server))
   return missing && process.env['CI'] === 'true' ? 1 : code

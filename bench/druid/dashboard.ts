@@ -1,7 +1,8 @@
 /**
  * The published scenario on a real Druid: a dashboard of 26 charts and 64 queries, 30 viewers, a refresh every 10 s, windows of
- * 3 hours in minutes, without and with Windowpane; every figure beside the published one.
- * `npm run bench:druid-dashboard -- --minutes 2 --viewers 30`: how long each of the three parts takes, and how many look.
+ * 3 hours in minutes, without and with Windowpane; every figure beside the published one. Windows that end at now are tried
+ * with `edges` exact, now and whole.
+ * `npm run bench:druid-dashboard -- --minutes 2 --viewers 30`: how long each part takes, and how many look.
  */
 import { parseArgs } from 'node:util'
 import { request } from 'undici'
@@ -23,7 +24,7 @@ const minute = 60_000
 const forMs = Number(values.minutes) * minute
 
 type Ends = (now: number) => number
-/** A window that ends now cuts two buckets: they are fetched for every request. */
+/** A window that ends now cuts two buckets: no client requests these parts again. */
 const atNow: Ends = (now) => now
 /** A window of whole minutes includes the current one as far as it is. */
 const withTheMinute: Ends = (now) => Math.ceil(now / minute) * minute
@@ -44,12 +45,13 @@ async function part(relay: Relay, url: string, endOf: Ends): Promise<Part> {
   return { seen, database: relay.taken() }
 }
 
-async function proxied(relay: Relay, endOf: Ends): Promise<ProxiedPart> {
+async function proxied(relay: Relay, endOf: Ends, edges = 'exact'): Promise<ProxiedPart> {
   const admin = `127.0.0.1:${(await freePorts(1))[0]}`
   const proxy = await startNode('0,1', [
     'src/cli/main.ts',
     relay.url,
     ...['--listen', '127.0.0.1:0', '--admin.listen', admin, '--telemetry.log-level=warn'],
+    `--backends.main.edges=${edges}`,
   ])
   const measured = await part(relay, proxy.url, endOf)
   const metrics = await (await request(`http://${admin}/-/metrics`)).body.text()
@@ -109,13 +111,15 @@ console.log(
 const druid = await startDruidFixture()
 if (isUnavailable(druid)) throw new Error(druid.unavailable)
 const now = systemClock.now()
-await fill(druid, { from: now - windowMs - 2 * minute, to: now + 4 * forMs + 20 * minute })
+await fill(druid, { from: now - windowMs - 2 * minute, to: now + 6 * forMs + 20 * minute })
 const relay = await startRelay(druid.brokerUrl)
 // Druid's first answers are its slowest: the first measurement must not pay for all.
 await look({ url: relay.url, viewers: 1, forMs: 20_000, endOf: atNow })
 const direct = await part(relay, relay.url, atNow)
 show(direct, [
   ['windows that end at now', await proxied(relay, atNow)],
+  ['`edges: now`', await proxied(relay, atNow, 'now')],
+  ['`edges: whole`', await proxied(relay, atNow, 'whole')],
   ['windows that end with the minute', await proxied(relay, withTheMinute)],
 ])
 relay.close()

@@ -41,6 +41,13 @@ export interface Plan {
   readonly whole: readonly Interval[]
   /** The other buckets. None where a client can only request whole buckets. */
   readonly edges?: Edges
+  /**
+   * The requested instants, where `Backend.over` supports other ones: in time order, disjoint; half-open on a cell grid,
+   * inclusive on a point grid; infinite where the request has no end.
+   */
+  readonly asked?: readonly TimeSpan[]
+  /** The exception through which this is not the plan of the client's own request, as `Cache-Status` names it (`edges=whole`). */
+  readonly rewritten?: string
   /** Metric names or data sources the question reads, where known. */
   readonly sources: readonly string[]
   /** False where it may read others too: a change of any data then concerns it. */
@@ -59,15 +66,22 @@ export interface Plan {
    * another order). Where it is, equal panes of one key give equal bytes.
    */
   readonly isVerbatim: boolean
+  /** Not verbatim, but equal panes of one key still give equal bytes: the shape contains the limit and the order. */
+  readonly isFixedByPanes?: boolean
   readonly request: WireRequest
 }
 
-/** Partially requested buckets: fetched for every request, never stored. */
+/** Partially requested buckets: never stored as whole buckets. */
 export interface Edges {
   /** In runs, in time order, disjoint from the whole ones. */
   readonly buckets: readonly Interval[]
   /** The part of each: only requests with equal parts can share a fetch. */
   readonly parts: string
+  /**
+   * The bytes of a part depend on its bucket, `parts` and the data alone, so that parts can be kept. Without it, parts are
+   * fetched for every request.
+   */
+  readonly isStorable?: true
 }
 
 /** Where the bytes of a successful answer go; splitting begins before the last byte. */
@@ -100,7 +114,10 @@ export interface Unusable {
 /** A measured answer: `length` bytes, which `write` puts at the beginning of `target`. */
 export interface Recomposed {
   readonly length: number
-  /** How many pieces it is put together from, where it knows: many small ones cost more than their bytes. */
+  /**
+   * How many pieces it is put together from, where it knows: many small ones cost more than their bytes. Infinity where
+   * counting them takes as long as putting them together, which `length` then does.
+   */
   readonly parts?: number
   write(target: Uint8Array): void
   /**
@@ -149,6 +166,8 @@ export interface Flavour {
   readonly label: string
   /** Major, minor, patch, where it is reported. */
   readonly version?: readonly number[]
+  /** Further facts that its backend plans by. */
+  readonly traits?: readonly string[]
   /** Why it has not answered at all; set by the caller, not by backends. */
   readonly silence?: 'unreachable' | 'server_error'
 }
@@ -237,6 +256,11 @@ export interface BackendCapabilities {
    * them. A database that adds them only on request may bypass such requests instead, and declare none.
    */
   readonly executionMembers?: readonly string[]
+  /**
+   * Statuses by which the database refuses a narrowed request because it is stricter than the client's: it wants all of the
+   * data or none. The client's own request is then passed on.
+   */
+  readonly strictStatuses?: readonly number[]
 }
 
 /** For databases whose clients can cancel a query by its id. */
@@ -329,6 +353,11 @@ export interface Backend<Query = unknown, Own extends string = string> {
    * only rules that hold for every version apply.
    */
   plan(query: Query, now: EpochMs, flavour?: Flavour): Plan | Bypass<Own>
+  /**
+   * The plan of the same request for other instants (`Plan.asked`), as if the client had sent it; a bypass where that request
+   * is not eligible. A database without it has no `align` and no `edges`.
+   */
+  over?(plan: Plan, asked: readonly TimeSpan[], now: EpochMs): Plan | Bypass<Own>
   /**
    * The request whose answer holds exactly the buckets of `intervals` (of edges: their parts), in the same encoding as
    * the client's. The intervals are not empty, disjoint and in time order; there is one unless several can be taken.

@@ -22,6 +22,8 @@ export interface DatabaseKind<Reason extends string = string, Own = unknown> {
   readonly reasons: Readonly<Record<Reason, ReasonWords>>
   /** Whose answers are cached as a whole; none where it is not given. */
   readonly endpoints?: Readonly<Record<string, EndpointTerms>>
+  /** The configuration keys of the exceptions that its backend supports (`Backend.over`); none by default. */
+  readonly exceptions?: readonly ExceptionKey[]
   readonly explain: ExplainReader
   /** Sentences for people: what to change so that clients come here. */
   clientLines(here: ClientAddress): readonly string[]
@@ -34,6 +36,9 @@ export interface DatabaseKind<Reason extends string = string, Own = unknown> {
   load(): Promise<BackendFactory<Own>>
 }
 
+/** `align` is for point grids, `edges` for cell grids. */
+export type ExceptionKey = 'align' | 'edges'
+
 export interface BackendFactory<Own = unknown> {
   create(options: BackendOptions, own: Own): CreatedBackend
 }
@@ -42,6 +47,8 @@ export interface CreatedBackend {
   readonly backend: Backend
   /** Where its segments are to be watched. */
   readonly segments?: SegmentSettings
+  /** The age from which on data no longer changes, where that is later than policies assume. */
+  readonly settledAgeMs?: number
 }
 
 /** Options that every backend gets, besides its own keys. */

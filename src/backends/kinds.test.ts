@@ -16,7 +16,7 @@ async function created(name: KindName): Promise<Backend> {
 }
 
 for (const name of kindNames) {
-  test(`${name}: what is known without its backend is what the backend says`, async () => {
+  test(`${name}: the declarations of the kind equal those of its backend`, async () => {
     const kind = kinds[name]
     const backend = await created(name)
     assert.equal(backend.name, name)
@@ -27,13 +27,16 @@ for (const name of kindNames) {
   })
 }
 
-test('by its port a database is Druid, VictoriaMetrics, or else Prometheus', () => {
+test('by its port a database is of the kind that uses it, or else Prometheus', () => {
   for (const url of ['http://a:8082', 'https://a:8888/', 'http://[::1]:8888/druid']) {
     assert.equal(kindByPort(url), 'druid', url)
   }
   for (const url of ['http://a:8428', 'https://a:8481/select/0/prometheus']) {
     assert.equal(kindByPort(url), 'victoriametrics', url)
   }
+  assert.equal(kindByPort('http://a:9009/prometheus'), 'mimir')
+  assert.equal(kindByPort('http://a:10902'), 'thanos')
+  assert.equal(kindByPort('http://a:7201'), 'm3')
   for (const url of [
     'http://a',
     'https://a',
@@ -46,18 +49,18 @@ test('by its port a database is Druid, VictoriaMetrics, or else Prometheus', () 
   }
   assert.equal(
     portRule,
-    'ports 8428 and 8481 mean victoriametrics, ports 8082 and 8888 mean druid, all others prometheus',
+    'ports 8428 and 8481 mean victoriametrics, port 9009 means mimir, ports 8082 and 8888 mean druid, port 10902 means thanos, port 7201 means m3, all others prometheus',
   )
 })
 
-test('the body of a query of Druid says for which path it is meant', () => {
+test('the body of a Druid query determines its path', () => {
   const { queryPath } = kinds.druid.explain
   assert.equal(queryPath('{"query":"SELECT 1"}'), '/druid/v2/sql')
   const native = ['{"queryType":"timeseries"}', '{"queryType":"x","query":1}', '', '[]', 'null', '{', '5']
   for (const body of native) assert.equal(queryPath(body), '/druid/v2', body)
 })
 
-test('clients are told what to type, also with TLS, a path and several databases', () => {
+test('clients get the address to type, also with TLS, a path and several databases', () => {
   assert.deepEqual(kinds.druid.clientLines({ url: 'https://h:9191/events', which: ' of events' }), [
     'In Grafana, set the URL of the Druid data source of events to https://h:9191/events',
     'In Superset, set the SQLAlchemy URI of the database of events to druid+https://h:9191/events/druid/v2/sql/',
@@ -76,7 +79,7 @@ test('every reason has a meaning and a remedy, and is documented', async () => {
   }
 })
 
-test('what kinds declare is in the closed list, and one word has one declaration', () => {
+test('the reasons of kinds are in the closed list, and one word has one declaration', () => {
   const general = { ...planningReasons, ...servingReasons }
   for (const name of kindNames) {
     const { reasons }: DatabaseKind = kinds[name]

@@ -4,10 +4,10 @@ import type { ReasonWords } from '../core/decision.ts'
 export const sharedReasons = {
   unsafe_function: {
     meaning: 'a function whose value is not known to be local to its step',
-    remedy: 'Rewrite the query; docs/reference/promql.md lists what can be cut into buckets.',
+    remedy: 'Rewrite the query; docs/reference/promql.md lists the functions that can be cut into buckets.',
   },
   limit: {
-    meaning: 'the limit parameter truncates the whole answer',
-    remedy: 'Do without the limit parameter; topk or limitk in the query can be cached.',
+    meaning: 'a limit truncates the answer as a whole',
+    remedy: 'Do without the limit; topk in PromQL and most LIMITs in SQL can be cached.',
   },
 } as const satisfies Readonly<Record<string, ReasonWords>>

@@ -25,7 +25,7 @@ export const adminFlags: readonly FlagWords[] = [
   {
     name: 'token-file',
     value: 'FILE',
-    about: 'the token it asks for; WINDOWPANE_ADMIN_TOKEN holds the token itself',
+    about: 'its token; WINDOWPANE_ADMIN_TOKEN holds the token itself',
     env: 'WINDOWPANE_ADMIN_TOKEN_FILE',
     key: 'admin.tokenFile',
   },
@@ -216,7 +216,7 @@ export async function fetchJson<T>(
   try {
     return { data: JSON.parse(reply.text) as T }
   } catch {
-    return { ...unreachable(address.url, new Error('what answers there is no Windowpane')) }
+    return { ...unreachable(address.url, new Error('the server there is no Windowpane')) }
   }
 }
 

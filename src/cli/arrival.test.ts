@@ -29,7 +29,7 @@ function lines(yaml: string, found: Readonly<Record<string, Found>>, admin: Arri
 
 const usualAdmin = { url: 'http://127.0.0.1:9192' }
 
-test('in front of a Druid, its own clients are told what to change', () => {
+test('in front of a Druid, the output names the change for its own clients', () => {
   const yaml = 'backends: { main: { url: "http://router:8888" } }'
   const said = lines(yaml, { main: { kind: 'druid', isGuessed: false, flavour: 'known' } })
   assert.match(
@@ -45,7 +45,7 @@ test('in front of a Druid, its own clients are told what to change', () => {
 
 const routerYaml = 'backends: { main: { url: "http://router:8888" } }'
 
-test('an assumption is told as one, with the key that ends it', () => {
+test('an assumption is shown as one, with the key that ends it', () => {
   const lost = { kind: 'druid', flavour: 'lost', isReady: false } as const
   const [assumed] = lines(routerYaml, { main: { ...lost, isGuessed: true } })
   assert.match(
@@ -56,19 +56,19 @@ test('an assumption is told as one, with the key that ends it', () => {
   assert.match(written!, /:8888; not ready: requests fail until it answers\)$/)
 })
 
-test('the first line says whether caching is on', () => {
+test('the first line shows whether caching is on', () => {
   const first = (found: Omit<Found, 'kind' | 'isGuessed'>): string =>
     lines(routerYaml, { main: { kind: 'druid', isGuessed: false, ...found } })[0]!
   assert.match(first({ flavour: 'known', mode: 'off' }), /\(Druid 33\.0\.0; caching is off: mode off\)$/)
   assert.match(first({ flavour: 'known', mode: 'shadow' }), /; caching is in shadow mode: /)
   assert.match(
     first({ flavour: 'other' }),
-    /; caching is off until it is known to be Druid: requests are passed on\)$/,
+    /; caching is off until it is known to be Druid: requests are forwarded\)$/,
   )
   assert.match(first({ flavour: 'lost', isReady: false, mode: 'off' }), /; not ready: /)
 })
 
-test('an admin listener that could not be opened is told with what it means', () => {
+test('an admin listener that could not be opened is reported with the consequence', () => {
   const known = { kind: 'druid', isGuessed: false, flavour: 'known' } as const
   const said = lines(routerYaml, { main: known }, { trouble: '127.0.0.1:9192 is taken.' })
   assert.equal(said.at(-1), 'There is no admin listener: 127.0.0.1:9192 is taken.')

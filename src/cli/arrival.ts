@@ -68,7 +68,7 @@ const cachingIn: Readonly<Record<Mode, string>> = {
 function cachingOf({ flavour, isReady, mode }: ArrivedDatabase, label: string): string {
   if (!isReady) return 'not ready: requests fail until it answers'
   if (flavour.isKnown || mode === 'off') return cachingIn[mode]
-  return `caching is off until it is known to be ${label}: requests are passed on`
+  return `caching is off until it is known to be ${label}: requests are forwarded`
 }
 
 function clientLines(

@@ -52,7 +52,7 @@ test('the environment can name the file, and no file is needed', async () => {
   assert.equal((await run(['--backends.main.url=http://a:9090'])).code, 0)
 })
 
-test('all problems are told at once, on stderr, each with its frame', async () => {
+test('all problems are reported at once, on stderr, each with its frame', async () => {
   const { out, err, code } = await run(['--config=w.yaml', '--listen=x'], { files: bad })
   assert.equal(code, 2)
   assert.equal(out, '')
@@ -126,7 +126,7 @@ test('--json shows the same', async () => {
   )
 })
 
-test('--connect says what each database is, and fails if one does not answer', async () => {
+test('--connect shows the kind of each database, and fails if one does not answer', async () => {
   const connect: Connector = async (_, url) => {
     if (url.includes('b')) throw new Error('connect ECONNREFUSED')
     return { verdict: 'known', found: 'Prometheus 3.5.0' }
@@ -147,7 +147,7 @@ test('--connect says what each database is, and fails if one does not answer', a
   ])
 })
 
-test('--connect asks over the network with the credentials that are configured', async (t) => {
+test('--connect queries over the network with the configured credentials', async (t) => {
   const data = { version: '3.5.0', revision: '8be3a95', goVersion: 'go1.24' }
   const server = createServer((request, response) => {
     const isKnown = request.headers.authorization === `Basic ${btoa('u:from file')}`
@@ -171,7 +171,7 @@ test('--connect asks over the network with the credentials that are configured',
   })
   const refused = await run([url, '--connect'])
   assert.deepEqual(refused, {
-    out: `main ${url}: asks for credentials (status 401). Set the auth of this backend, or rely on the credentials that clients bring.\nthe configuration is sound, but 1 of 1 database cannot be used\n`,
+    out: `main ${url}: requires credentials (status 401). Set the auth of this backend, or rely on the credentials that clients bring.\nthe configuration is sound, but 1 of 1 database cannot be used\n`,
     err: '',
     code: 1,
   })
@@ -198,7 +198,7 @@ const buildInfo = JSON.stringify({
   data: { version: '3.5.0', revision: '8be3a95', goVersion: 'go1.24' },
 })
 
-test('--connect: what is no database is refused, with what to change', async (t) => {
+test('--connect: a server that is no database is refused, with a remedy', async (t) => {
   const pages = {
     'the page of a web server': '<html><title>Welcome to nginx!</title></html>',
     'a login page': '<form action="/login"><input type="password"></form>',
@@ -230,7 +230,7 @@ test('--connect: a URL with the path of a page or an endpoint is refused with th
   assert.equal((await run([`${url}/p`, '--connect'])).code, 0)
 })
 
-test('--connect: a server that speaks the API but is not known is told as passed on, and is no failure', async (t) => {
+test('--connect: an unknown server with the API is reported as forwarded, and is no failure', async (t) => {
   const url = await serverOf(t, (path) =>
     path.startsWith('/api/v1/query?') ? '{"status":"success"}' : undefined,
   )
@@ -238,7 +238,7 @@ test('--connect: a server that speaks the API but is not known is told as passed
   assert.equal(code, 0)
   assert.match(
     out,
-    /: no build info \(status 404\); assuming Prometheus, by its port; requests are passed on uncached\nok\n$/,
+    /: no build info \(status 404\); assuming Prometheus, by its port; requests are forwarded uncached\nok\n$/,
   )
 })
 
@@ -310,7 +310,7 @@ test('errors name the flag that was typed', async () => {
   }
 })
 
-test('a file that is given as a URL, or is missing, is told as a file', async () => {
+test('a file that is given as a URL, or is missing, is reported as a file', async () => {
   const there = await run(['w.yaml'], { files: good })
   assert.equal(there.code, 2)
   assert.match(there.err, /w\.yaml is a file, not the URL of a database; .* --config w\.yaml$/m)
@@ -318,7 +318,7 @@ test('a file that is given as a URL, or is missing, is told as a file', async ()
   assert.match(missing.err, /there is no file \/etc\/w\.yaml, and a database is named by its URL/)
 })
 
-test('what cannot be understood is refused with the usage', async () => {
+test('unknown arguments are refused with the usage', async () => {
   assert.equal((await run(['--help'])).out, usageOf(checkWords))
   assert.match((await run(['--config'])).err, /--config needs the name of a file/)
   assert.match(

@@ -39,7 +39,7 @@ export const checkWords = {
       env: 'WINDOWPANE_CONFIG',
     },
     { name: 'print', about: 'every value in force, with where it came from, as a file' },
-    { name: 'connect', about: 'ask each database what it is; fail where one is none' },
+    { name: 'connect', about: 'query the kind of each database; fail where a server is none' },
     { name: 'json', about: 'for programs' },
   ],
   about: `It also looks for the files and folders that the configuration names, on this machine.`,

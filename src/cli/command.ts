@@ -118,7 +118,7 @@ export async function runCommand(command: Command, argv: readonly string[], io: 
 }
 
 export function misuse({ name }: CommandWords, mistake: string, io: Pick<Io, 'err'>): number {
-  io.err(`windowpane ${name}: ${mistake}\nwindowpane ${name} --help says how it is used.\n`)
+  io.err(`windowpane ${name}: ${mistake}\nwindowpane ${name} --help shows its usage.\n`)
   return exitCode.misused
 }
 

@@ -17,7 +17,7 @@ import { type Colour, painter, withoutControls } from './text.ts'
 
 const words = {
   name: 'doctor',
-  summary: 'find problems of configuration, databases and proxy, with remedies',
+  summary: 'check configuration, databases, stores and traffic; suggest remedies',
   synopsis: '[url] [--config FILE] [options]',
   examples: [
     'windowpane doctor --config windowpane.yaml',
@@ -26,7 +26,7 @@ const words = {
   ],
   about: `Checks the configuration, the databases and their clocks, the stores, and the
 traffic of the running proxy. Every finding is ok, warn, fail or skip, and warnings
-and failures say what to do. It ends with 1 if anything failed.`,
+and failures have a remedy. It ends with 1 if anything failed.`,
   flags: adminFlags,
   takesKeys: true,
   exits: [exitCode.failed],
@@ -76,7 +76,7 @@ async function configOf(given: Given, io: CommandIo): Promise<Examined> {
     const sentence = `It names files that cannot be used:\n${missing.map(problemLine).join('\n')}`
     return { finding: about.fail(sentence, 'Put them there, or let this user read them.'), loaded }
   }
-  return { finding: about.ok(`${file ?? 'What was given'} can be used.`), loaded }
+  return { finding: about.ok(`${file ?? 'The configuration'} can be used.`), loaded }
 }
 
 function adminFindings(config: Config): Finding[] {

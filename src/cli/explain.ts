@@ -21,7 +21,7 @@ import { oneLine, withoutControls } from './text.ts'
 
 const words = {
   name: 'explain',
-  summary: 'show what the cache would do with a query, and why',
+  summary: 'show how a query would be served, and why',
   synopsis: '<query, file or -> | --data BODY [options]',
   examples: [
     "windowpane explain 'sum(rate(http_requests_total[5m]))'",
@@ -30,7 +30,7 @@ const words = {
   ],
   about: `A file, or - for the input, holds PromQL, a form (query=…&start=…), the URL of a
 query, a query of Druid (JSON or SQL), or a request as JSON: {"path", "search",
-"headers", "body"}. Headers matter where answers are not shared by everybody.`,
+"headers", "body"}. Headers matter where clients do not share all answers.`,
   flags: [
     {
       name: 'data',
@@ -41,7 +41,7 @@ query, a query of Druid (JSON or SQL), or a request as JSON: {"path", "search",
     { name: 'start', value: 'TIME', about: `of PromQL: ${timeForms}; default: one hour before the end` },
     { name: 'end', value: 'TIME', about: 'default: now' },
     { name: 'step', value: 'TIME', about: 'default: 15s' },
-    { name: 'run', about: 'run the query, too, and show how long what took' },
+    { name: 'run', about: 'run the query, too, and show the time of each step' },
     ...adminFlags,
   ],
   exits: [exitCode.failed, exitCode.unreachable],
@@ -203,7 +203,7 @@ function noteOf(given: Given, step: string): string {
   const isWindow = given.has('start') || given.has('end')
   if (isWindow && given.has('step')) return ''
   const assumed = [...(isWindow ? [] : ['the last hour']), `step ${step}`].join(', ')
-  return `asked    ${assumed}; --start, --end and --step choose another window\n`
+  return `assumed  ${assumed}; --start, --end and --step choose another window\n`
 }
 
 export const explain: Command = { words, run }

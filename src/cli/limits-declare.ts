@@ -44,7 +44,7 @@ async function send(
   const reply = await askAdmin(address, path, question)
   if ('code' in reply) return reply
   const answer = answerIn(reply.text)
-  const refusal: Failure = { code: exitCode.failed, sentence: 'what answers there is no Windowpane' }
+  const refusal: Failure = { code: exitCode.failed, sentence: 'the server there is no Windowpane' }
   return answer ?? refusalOf(reply) ?? refusal
 }
 

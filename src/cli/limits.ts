@@ -12,7 +12,7 @@ import { oneLine } from './text.ts'
 
 const words = {
   name: 'limits',
-  summary: 'limits of clients: what is left, what was used; set or declare them',
+  summary: 'limits of clients: remaining tokens and usage; set or declare limits',
   synopsis: 'get|set|delete|list|plan|apply|diff|usage|audit [flags]',
   choices: ['get', 'set', 'delete', 'list', 'plan', 'apply', 'diff', 'usage', 'audit'],
   examples: [
@@ -22,21 +22,21 @@ const words = {
     'windowpane limits plan limits.yaml',
     'windowpane limits usage --window day --from -1w',
   ],
-  about: `get shows the limits that are in force for an entity, and what is left of them. set and
-delete change those of an entity, a resource, an entity at a resource, or the system. -l may be
-repeated: ${limitForm}, a minute unless told; all limits of the place are replaced. plan, apply
-and diff take a file that declares limits, in YAML; - is the input. They leave alone what was set
+  about: `get shows the limits that are in force for an entity, and their remaining tokens. set and
+delete change the limits of an entity, a resource, an entity at a resource, or the system. -l may be
+repeated: ${limitForm}, a minute by default; all limits of the place are replaced. plan, apply
+and diff take a file that declares limits, in YAML; - is the input. They do not change limits that were set
 in another way. plan and diff end with 6 where there is something to change. usage and audit show
 the last 90 days. set, delete and apply need admin.allowWrites.`,
   flags: [
     { name: 'entity', value: 'NAME', about: 'of one client, as quotas.entity names it' },
     { name: 'resource', value: 'NAME', about: 'at one backend; get: the first one unless given' },
-    { name: 'system', about: 'set, delete: the limits of everybody else' },
+    { name: 'system', about: 'set, delete: the default limits of all clients' },
     { name: 'limit', value: 'LIMIT', about: 'set: the same as -l; several with commas' },
-    { name: 'parent', value: 'NAME', about: 'set: the entity whose limits are taken as well' },
+    { name: 'parent', value: 'NAME', about: 'set: the entity whose limits also apply' },
     { name: 'no-parent', about: 'set: it has no parent any more' },
-    { name: 'adopt', about: 'plan, apply, diff: take over what was set in another way' },
-    { name: 'by', value: 'NAME', about: 'who makes the change, for the audit; the user unless given' },
+    { name: 'adopt', about: 'plan, apply, diff: include limits that were set in another way' },
+    { name: 'by', value: 'NAME', about: 'the author of the change, for the audit log; default: the user' },
     { name: 'window', value: 'hour|day', about: 'usage: per hour, or per day' },
     { name: 'from', value: 'TIME', about: `usage: from this instant on: ${timeForms}` },
     { name: 'to', value: 'TIME', about: 'usage: up to this instant' },

@@ -10,7 +10,7 @@ const formatFor = (logFormat: string | undefined, isErrTerminal: boolean): strin
   return logFormatOf(loaded.config, { isErrTerminal })
 }
 
-test('lines are text on a terminal and JSON elsewhere, unless the configuration says which', () => {
+test('lines are text on a terminal and JSON elsewhere, unless the configuration sets the format', () => {
   assert.deepEqual([formatFor(undefined, true), formatFor(undefined, false)], ['text', 'json'])
   assert.deepEqual([formatFor('json', true), formatFor('text', false)], ['json', 'text'])
 })

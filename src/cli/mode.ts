@@ -11,10 +11,10 @@ const words = {
   summary: 'switch a backend between off, shadow and on',
   synopsis: '<backend> off|shadow|on [options]',
   examples: ['windowpane mode main shadow', 'windowpane mode main on'],
-  about: `off passes requests on; shadow answers from the database and compares with the
+  about: `off forwards requests; shadow answers from the database and compares with the
 cache; on answers from the cache where it can. It holds until the configuration is
 reloaded or the proxy restarts. Where several nodes share the store of the database, it
-holds at all of them within seconds, and at those that start later, until they reload
+holds at all of them within seconds, and at nodes that start later, until they reload
 or the last one ends. The proxy must allow it: admin.allowWrites.`,
   flags: adminFlags,
   exits: [exitCode.failed, exitCode.unreachable],

@@ -41,7 +41,7 @@ export async function nameProxy(address: AdminAddress, io: CommandIo): Promise<F
   if ('code' in status) return status
   const { version } = status.data
   if (typeof version !== 'string')
-    return unreachable(address.url, new Error('what answers there is no Windowpane'))
+    return unreachable(address.url, new Error('the server there is no Windowpane'))
   io.err(`windowpane: talking to ${proxyText(address, { ...status.data, version })}\n`)
   return undefined
 }

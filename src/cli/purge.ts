@@ -16,8 +16,8 @@ const words = {
     'windowpane purge --backend main --from 2026-01-01T00:00:00Z --to now',
     'windowpane purge --all --yes',
   ],
-  about: `What is named together must all hold. The number of buckets is shown first; nothing
-happens without --yes or a yes. The proxy must allow it: admin.allowWrites.`,
+  about: `Buckets are purged that match all flags. The number of buckets is shown first; nothing
+is purged without --yes or a confirmation. The proxy must allow it: admin.allowWrites.`,
   flags: [
     { name: 'backend', value: 'NAME', about: 'of one database' },
     { name: 'shape', value: 'KEY|TEXT', about: 'of one shape: its key, or its text' },
@@ -26,8 +26,8 @@ happens without --yes or a yes. The proxy must allow it: admin.allowWrites.`,
     { name: 'from', value: 'TIME', about: `from this instant on: ${timeForms}` },
     { name: 'to', value: 'TIME', about: 'up to this instant' },
     { name: 'all', about: 'everything' },
-    { name: 'dry-run', about: 'only say what would be purged; needs no permission to write' },
-    { name: 'yes', about: 'do not ask' },
+    { name: 'dry-run', about: 'only count; needs no permission to write' },
+    { name: 'yes', about: 'without confirmation' },
     ...adminFlags,
   ],
   exits: [exitCode.failed, exitCode.unreachable, exitCode.unconfirmed],
@@ -69,7 +69,7 @@ async function run(given: Given, io: CommandIo): Promise<number> {
 
 async function confirmed(desk: Desk, { buckets }: PurgeAnswer, io: CommandIo): Promise<number> {
   if (io.confirm === undefined) {
-    io.err('windowpane: nothing was purged; add --yes to purge without being asked\n')
+    io.err('windowpane: nothing was purged; add --yes to purge without confirmation\n')
     return exitCode.unconfirmed
   }
   if (await io.confirm(`Purge ${counted(buckets, 'bucket')}?`)) return desk.purge()
@@ -90,7 +90,7 @@ const fields = ['backend', 'shape', 'source', 'from', 'to'] as const
 
 function selectionOf(given: Given): Selection | string {
   if (given.positionals.length > 0)
-    return `"${given.positionals[0]}" is not understood; name what is meant by a flag`
+    return `"${given.positionals[0]}" is not understood; select the data with flags`
   if (given.has('source') && given.has('metric')) return '--source and --metric mean the same: give one'
   const source = given.flag('source') ?? given.flag('metric')
   const chosen = fields.map((name) => [name, name === 'source' ? source : given.flag(name)] as const)
@@ -100,7 +100,7 @@ function selectionOf(given: Given): Selection | string {
   if (given.has('all') && Object.keys(selection).length > 0) return '--all means everything: give it alone'
   if (given.has('all')) return { all: true }
   if (Object.keys(selection).length > 0) return selection
-  return 'name what to purge: --backend, --shape, --source, --from, --to, or --all for everything'
+  return 'select the data to purge: --backend, --shape, --source, --from, --to, or --all for everything'
 }
 
 class Desk {

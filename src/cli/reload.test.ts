@@ -49,7 +49,7 @@ test('readings do not overlap: an older one is never taken after a newer one', a
   assert.deepEqual(taken, ['off', 'shadow'])
 })
 
-test('who comes while a reading waits for its turn shares it: a flood is two readings', async () => {
+test('concurrent reloads share one that waits for its turn: a flood is two reads', async () => {
   const { reloads, readings } = stand()
   const reports = [reloads.run()]
   await scheduler.yield()
@@ -62,7 +62,7 @@ test('who comes while a reading waits for its turn shares it: a flood is two rea
   assert.equal(readings.length, 2)
 })
 
-test('what came of the last one is known, and when the one in force was taken', async () => {
+test('the result of the last reload is known, and the time of the one in force', async () => {
   const { reloads, readings, clock } = stand()
   const reloadTo = async (mode: string) => {
     await clock.advance(60_000)

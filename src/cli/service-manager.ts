@@ -1,6 +1,6 @@
 /**
- * Tells systemd when the proxy is ready and when it stops (`Type=notify`). Node has no datagram sockets of the unix kind, so
- * systemd's own program sends the messages.
+ * Notifies systemd when the proxy is ready and when it stops (`Type=notify`). Node has no datagram sockets of the unix
+ * kind, so systemd's own program sends the messages.
  */
 import { execFile } from 'node:child_process'
 

@@ -18,8 +18,8 @@ const words = {
     'windowpane store init --url cassandra://cassandra:9042/windowpane?dc=dc1',
     'windowpane store init --print --url dynamodb://windowpane?region=eu-west-1',
   ],
-  about: `init creates the tables that are missing and changes nothing that is there; with
---print it only shows them, for whoever creates tables in another way. check asks the
+  about: `init creates missing tables and changes no existing one; with
+--print it only prints their definitions, for other tools. check queries the
 engine and creates nothing. Both end with 1 if the store cannot be used.`,
   flags: [
     {
@@ -28,7 +28,7 @@ engine and creates nothing. Both end with 1 if the store cannot be used.`,
       about: 'the store, as in stores.<name>.url; a password belongs in the variable',
       env: 'WINDOWPANE_STORE_URL',
     },
-    { name: 'print', about: 'init: show what would be created, and do nothing' },
+    { name: 'print', about: 'init: print the definitions, and create nothing' },
     { name: 'json', about: 'one JSON object instead of text' },
   ],
   exits: [exitCode.failed],

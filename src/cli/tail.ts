@@ -9,7 +9,7 @@ import { oneLine } from './text.ts'
 
 const words = {
   name: 'tail',
-  summary: 'follow requests live, with the cached part of each window',
+  summary: 'follow decisions live, with the cached part of each window',
   synopsis: '[--outcome X] [--reason X] [options]',
   examples: [
     'windowpane tail',
@@ -23,7 +23,7 @@ proxy that restarts. With --json every line is an object.`,
     { name: 'reason', value: 'LIST', about: 'docs/reference/outcomes.md lists them' },
     { name: 'backend', value: 'NAME', about: 'only this database' },
     { name: 'shape', value: 'TEXT', about: 'only shapes that contain this' },
-    { name: 'min-ms', value: 'N', about: 'only what took at least so many milliseconds' },
+    { name: 'min-ms', value: 'N', about: 'only requests of at least this many milliseconds' },
     ...adminFlags,
   ],
   exits: [exitCode.failed, exitCode.unreachable],

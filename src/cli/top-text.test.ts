@@ -9,7 +9,7 @@ const row = (changed: Partial<TopShape>): TopShape => ({
   ...changed,
 })
 
-test('a question is told with its step, or its days or months', () => {
+test('a shape is shown with its step, or its days or months', () => {
   const calendar = { unit: 'month', count: 3, zone: 'Asia/Kolkata', origin: 0 }
   const shapes = [row({}), row({ calendar }), row({ calendar: { unit: 'moon' } }), row({ stepMs: 0 })]
   const lines = topLines({ by: 'requests', status: { version: '1', uptimeSeconds: 1 }, shapes }, {}, 9)
@@ -17,7 +17,7 @@ test('a question is told with its step, or its days or months', () => {
   assert.deepEqual(told, ['@86400s q', '@3 months in Asia/Kolkata q', '@86400s q', 'q'])
 })
 
-test('several nodes, or that they cannot be seen, are told in a line of their own', () => {
+test('several nodes, or that they cannot be seen, are shown in a line of their own', () => {
   const status = { version: '1', uptimeSeconds: 1 }
   const secondLine = (fleet: FleetStatus | undefined, node?: string) =>
     topLines(
@@ -26,7 +26,7 @@ test('several nodes, or that they cannot be seen, are told in a line of their ow
       9,
     )[1]
   const alone = { state: 'alone', up: 1, missing: 0 }
-  for (const fleet of [undefined, alone]) assert.equal(secondLine(fleet), 'Asked most often first')
+  for (const fleet of [undefined, alone]) assert.equal(secondLine(fleet), 'Most requests first')
   assert.equal(secondLine({ state: 'shared', up: 3, missing: 1 }), '3 nodes as one, 1 missing')
   assert.equal(secondLine({ ...alone, state: 'unreachable', detail: 'it is gone' }), 'it is gone')
   assert.equal(secondLine(alone, 'b'), 'node b only')

@@ -77,15 +77,15 @@ export function topLines(picture: TopPicture, look: Look, mostRows: number): str
     '',
     paint(shorten(head, width), 'bold'),
     ...lines.map((line) => shorten(line, width)),
-    ...(shown.length === 0 ? ['nothing was asked yet'] : []),
+    ...(shown.length === 0 ? ['no requests yet'] : []),
   ]
 }
 
 const titles: Readonly<Record<Order, string>> = {
-  requests: 'Asked most often first',
-  seconds: 'What saves most time first',
+  requests: 'Most requests first',
+  seconds: 'Most time saved first',
   bytes: 'Largest answers, taken together, first',
-  asked: 'What still reaches the database, what takes it longest first',
+  asked: 'Load that still reaches the database, longest first',
 }
 
 /** Nothing is shown for a single process, the usual case. */

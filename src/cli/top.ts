@@ -9,18 +9,18 @@ import { type Order, orders, type TopPicture, type TopShape, type TopStatus, top
 
 const words = {
   name: 'top',
-  summary: 'most requested queries, what they save, what reaches the database',
+  summary: 'most requested shapes, their savings, load that reaches the database',
   synopsis: '[--by ORDER] [--once] [options]',
   examples: ['windowpane top', 'windowpane top --by asked', 'windowpane top --by seconds --once --json'],
   about: `Where several nodes share a store, all of them are shown as one: of each node but the
-one that is asked, the ${maxSummaryShapes} shapes it was asked for most. On a terminal the table is drawn anew every two seconds until it is stopped;
+queried one, its ${maxSummaryShapes} most requested shapes. On a terminal the table is drawn anew every two seconds until it is stopped;
 anywhere else it is written once.`,
   flags: [
     {
       name: 'by',
       value: 'ORDER',
       about:
-        'requests (default), seconds saved, bytes of answers, or asked: what still reaches the database, longest first',
+        'requests (default), seconds saved, bytes of answers, or asked: the load that still reaches the database, longest first',
     },
     { name: 'backend', value: 'NAME', about: 'only this database' },
     nodeFlag,

@@ -85,7 +85,7 @@ function ttlPanel(placed: readonly Placed[]): Draw {
   return (y) => {
     const { place, ticks } = scale(y)
     const panel: Panel = {
-      title: 'TTL; dashed where floor or cap keeps it from what the budget asks for',
+      title: 'TTL; dashed where floor or cap binds it instead of the budget',
       ...{ y, place, ticks: ticks.map(([value]) => [value, secondsText(value)] as const) },
     }
     const steps = placed.map(({ x1, x2, ttlS }) => ({ x1, x2, y: place(ttlS) }))

@@ -77,7 +77,7 @@ test('a learned curve is shown with its rates, the measured staleness, and wheth
   assert.ok(lines.some((line) => line.includes('·')))
 })
 
-test('the last class, which begins within a day, has what was measured above a day', () => {
+test('the last class, which begins within a day, has the measurement above a day', () => {
   const measured = (samples: number) => ({ ...unmeasured, samples })
   const classes = [
     classOf(null, 54_000, {}),

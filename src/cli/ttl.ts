@@ -12,7 +12,7 @@ import { ttlLines } from './ttl-text.ts'
 
 const words = {
   name: 'ttl',
-  summary: 'TTLs by age, what they are based on, and the measured staleness',
+  summary: 'TTLs by age, their evidence, and the measured staleness',
   synopsis: '[--svg FILE] [options] | learn [--from FILE] [options]',
   choices: ['learn'],
   examples: [
@@ -22,9 +22,9 @@ const words = {
     'windowpane ttl learn --gap 60s --samples 100',
   ],
   about: `Draws the TTL and the mean time between changes over the age of a bucket. learn reads
-JSON lines {"shape", "age", "gap", "changed"}: a bucket of this age (in seconds) was looked at
-again after the gap, and had changed or not. Without a file, buckets of shapes that were asked for
-lately are fetched twice. Both need admin.allowWrites. With --json there is one
+JSON lines {"shape", "age", "gap", "changed"}: a bucket of this age (in seconds) was fetched
+again after the gap, and had changed or not. Without a file, buckets of recently requested shapes
+are fetched twice. Both need admin.allowWrites. With --json there is one
 object, or a list of them where there are several backends or rules with policies of their own.`,
   flags: [
     { name: 'backend', value: 'NAME', about: 'only this database' },

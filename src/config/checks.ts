@@ -79,9 +79,12 @@ export const ruleDoesSomething: Check = {
     if (
       !rule.bypass &&
       rule.objects &&
-      ![rule.policy, rule.maxStaleMs, rule.identity, rule.mode].some(isSet)
+      ![rule.policy, rule.maxStaleMs, rule.identity, rule.mode, rule.edges, rule.align].some(isSet)
     ) {
-      report('', 'changes nothing: expected one of policy, maxStale, bypass, identity, mode and objects')
+      report(
+        '',
+        'changes nothing: expected one of policy, edges, align, maxStale, bypass, identity, mode and objects',
+      )
     }
   },
 }
@@ -123,7 +126,7 @@ const isOpenToOthers = ({ enabled, listen, token, tokenFile }: Config['admin']):
 /** A warning about a valid configuration; undefined where there is none. */
 export const adminWarning = ({ admin }: Config): string | undefined =>
   isOpenToOthers(admin)
-    ? `the admin listener on ${admin.listen} can be reached from other machines and asks for no token: it shows the texts of queries, and a page in somebody's browser can be made to read it`
+    ? `the admin listener on ${admin.listen} can be reached from other machines and requires no token: it shows the texts of queries, and a web page can read it through a user's browser`
     : undefined
 
 function adminIsApart({ listen, backends, admin }: Config, report: Report): void {
@@ -138,7 +141,10 @@ function adminIsApart({ listen, backends, admin }: Config, report: Report): void
       `${admin.listen} is an address of the proxy already: the admin listener is kept apart`,
     )
   if (admin.allowWrites && isOpenToOthers(admin)) {
-    report('admin.allowWrites', `would let anybody who reaches ${admin.listen} purge: set "tokenFile" too`)
+    report(
+      'admin.allowWrites',
+      `would let every client that reaches ${admin.listen} purge: set "tokenFile" too`,
+    )
   }
   if (admin.token !== undefined && admin.tokenFile !== undefined)
     report('admin.tokenFile', 'is set as well as the token itself: set one of them')

@@ -46,11 +46,11 @@ function detect(backend: string, clock: FakeClock = fakeClock(0)) {
   return detectKinds(loaded.config, clock).then((kinds) => kinds.get('main'))
 }
 
-test('a database is what it says it is, whatever its port', async (t) => {
+test('the response of a database decides its kind, whatever its port', async (t) => {
   const [prometheus, druid] = [await serve(t, asPrometheus), await serve(t, asDruid)]
   assert.deepEqual(await detect(`{ url: '${prometheus.url}' }`), { kind: 'prometheus', isGuessed: false })
   assert.deepEqual(await detect(`{ url: '${druid.url}' }`), { kind: 'druid', isGuessed: false })
-  assert.deepEqual(prometheus.asked, ['/api/v1/status/buildinfo'], 'one that has told is not asked again')
+  assert.deepEqual(prometheus.asked, ['/api/v1/status/buildinfo'], 'a detected one is not queried again')
   assert.deepEqual(druid.asked, ['/api/v1/status/buildinfo', '/status'])
   const victoria = await serve(t, only('/api/v1/status/buildinfo', { data: { version: '2.24.0' } }))
   const found = await detect(`{ url: '${victoria.url}' }`)
@@ -58,7 +58,7 @@ test('a database is what it says it is, whatever its port', async (t) => {
   assert.deepEqual(victoria.asked, ['/api/v1/status/buildinfo'])
 })
 
-test('one whose type is written is not asked', async (t) => {
+test('a database with a written type is not queried', async (t) => {
   const prometheus = await serve(t, asPrometheus)
   const found = await detect(`{ url: '${prometheus.url}', type: druid }`)
   assert.deepEqual([found, prometheus.asked], [{ kind: 'druid', isGuessed: false }, []])
@@ -76,13 +76,13 @@ test('below the path of its URL, with its credentials', async (t) => {
   assert.deepEqual(kinds.get('main'), { kind: 'druid', isGuessed: false })
 })
 
-test('of several, the first that tells is believed', async (t) => {
+test('of several, the first that answers decides', async (t) => {
   const [none, druid] = [await serve(t, only('/', '')), await serve(t, asDruid)]
   const urls = `[ 'http://127.0.0.1:1', '${none.url}', '${druid.url}' ]`
   assert.deepEqual(await detect(`{ url: ${urls} }`), { kind: 'druid', isGuessed: false })
 })
 
-test('one that tells nothing, or is not there, is known by its port', async (t) => {
+test('a database that is not recognised, or does not answer, is classified by its port', async (t) => {
   const guess = { kind: 'prometheus', isGuessed: true } as const
   const silent: Record<string, RequestListener> = {
     'nothing of either': only('/', ''),

@@ -102,7 +102,7 @@ test('a backend that is gone, and one that is new', () => {
   )
 })
 
-test('a secret that changed is told, and not shown', () => {
+test('a secret that changed is reported, and not shown', () => {
   const text = 'backends: { main: { url: http://a } }'
   const [before, same, after] = ['one', 'one', 'two'].map((token) =>
     config(text, { WINDOWPANE_ADMIN_TOKEN: token }),

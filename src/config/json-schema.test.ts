@@ -115,7 +115,7 @@ const beyondSchema = new Set([
   ],
   ...['segments of a database that has none', 'segments that are looked at less often than is trusted'],
   ...['two backends for the same requests', 'two stores in one folder', 'two stores in one folder, by URL'],
-  ...['a store whose URL says another path', 'a store whose URL has an unknown parameter'],
+  ...['a store whose URL has another path', 'a store whose URL has an unknown parameter'],
   ...[
     'a store whose URL has a bad size',
     'a store whose URL sets a key twice',

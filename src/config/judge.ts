@@ -70,14 +70,14 @@ async function mistakenType(
 function closed({ auth }: BackendConfig, status: number): Pick<Judgement, 'found' | 'remedy'> {
   if (auth.username === undefined && auth.token === undefined && auth.tokenFile === undefined) {
     const remedy = 'Set the auth of this backend, or rely on the credentials that clients bring.'
-    return { found: `asks for credentials (status ${status})`, remedy }
+    return { found: `requires credentials (status ${status})`, remedy }
   }
   return { found: `refuses the credentials (status ${status})`, remedy: 'Check the auth of this backend.' }
 }
 
 const uncached = ({ flavour, kind, isGuessed }: Recognised): string => {
   const assumed = isGuessed ? `; assuming ${kinds[kind].label}, by its port` : ''
-  return `${flavour.label}${assumed}; requests are passed on uncached`
+  return `${flavour.label}${assumed}; requests are forwarded uncached`
 }
 
 async function isSpoken(candidates: readonly KindName[], database: ConnectedDatabase): Promise<boolean> {

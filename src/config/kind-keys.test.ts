@@ -39,11 +39,11 @@ test('no other kind takes the keys of a third one', () => {
   assert.deepEqual(problemsIn('{ type: prometheus, colour: red }'), why('Prometheus'))
 })
 
-test('before it is known what a database is, every key of every kind can be written', () => {
+test('before the kind of a database is known, every key of every kind can be written', () => {
   assert.deepEqual(problemsIn('{ colour: red, ignoreContext: [team] }'), [])
 })
 
-test('a key of another kind that says what is so anyway is no mistake', () => {
+test('a key of another kind with its default value is no mistake', () => {
   const yaml = '{ type: third, ignoreContext: [], sqlTimeZone: UTC, segments: { watch: false, every: 10s } }'
   assert.deepEqual(problemsIn(yaml), [])
 })

@@ -1,6 +1,6 @@
 /** The keys of `backends.<name>` that only some kinds of databases have: taken from the kinds, refused with the others. */
 import { isDeepStrictEqual } from 'node:util'
-import type { DatabaseKind } from '../backends/kind.ts'
+import type { DatabaseKind, ExceptionKey } from '../backends/kind.ts'
 import { type Check, type Key, propertyOf } from './definition.ts'
 
 type Kinds = Readonly<Record<string, Pick<DatabaseKind, 'label' | 'section'>>>
@@ -27,6 +27,27 @@ export function keysAreOfItsKind(kinds: Kinds): Check {
         const labels = owners.map(({ label }) => label).join(' and ')
         for (const path of changedIn(name, key, values))
           report(path, `has an effect only with ${labels}, and this is ${kind.label}`)
+      }
+    },
+  }
+}
+
+type Excepting = Readonly<Record<string, Pick<DatabaseKind, 'label' | 'exceptions'>>>
+
+/** Refuses an exception that the kind of database does not support. */
+export function exceptionsAreOfItsKind(kinds: Excepting): Check {
+  const usual: Readonly<Record<ExceptionKey, unknown>> = { align: false, edges: 'exact' }
+  const names = Object.keys(usual) as readonly ExceptionKey[]
+  return {
+    needs: ['type', ...names],
+    run(values: Values & { readonly type: string }, report) {
+      const kind = kinds[values.type]
+      if (kind === undefined) return
+      for (const name of names) {
+        if (values[name] === usual[name] || kind.exceptions?.includes(name)) continue
+        const able = Object.values(kinds).filter(({ exceptions }) => exceptions?.includes(name))
+        const labels = able.map(({ label }) => label).join(' and ')
+        report(name, `has an effect only with ${labels}, and this is ${kind.label}`)
       }
     },
   }

@@ -99,7 +99,7 @@ test('an alias stands for the value of its anchor', () => {
   assert.deepEqual(config.policies['b'], config.policies['a'])
 })
 
-test('what is printed can be loaded again, and is the same', () => {
+test('the printed configuration can be loaded again, and is the same', () => {
   const before = load(file(everything))
   const after = load(file(printConfig(before)))
   assert.deepEqual(after.config, before.config)
@@ -207,7 +207,7 @@ test('a variable that could mean two backends means the one that the file has', 
   assert.equal(config.backends['a-auth']!.mode, 'off')
 })
 
-test('what is wrong in the environment and in flags is told by their names', () => {
+test('mistakes in the environment and in flags are reported by their names', () => {
   const env = {
     WINDOWPANE_LIMITS_DRAIN: '5',
     WINDOWPANE_LIMITS_MAX_STALL: '1m',

@@ -163,12 +163,12 @@ test('no two keys share a variable or a flag', () => {
 })
 
 for (const [path, text] of configurationPages()) {
-  test(`${path} is what the code says (npm run docs writes it)`, async () => {
+  test(`${path} is up to date with the code (npm run docs writes it)`, async () => {
     assert.equal(await readFile(path, 'utf8'), text)
   })
 }
 
-test('a command line is split into what belongs to the command and what to the configuration', () => {
+test('a command line is split into the flags of the command and the keys of the configuration', () => {
   const argv = [
     'http://a',
     '--config',
@@ -194,7 +194,7 @@ test('a command line is split into what belongs to the command and what to the c
   })
 })
 
-test('a key in a section that needs a restart needs one, and says so', () => {
+test('a key in a section that needs a restart needs one, and its description states it', () => {
   const needsRestart = (path: string) => rows.find((row) => row.path === path)?.needsRestart
   for (const path of [
     'listen',

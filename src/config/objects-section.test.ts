@@ -13,7 +13,7 @@ function configOf(text: string): Config {
   return loaded.config
 }
 
-test('what is written becomes seconds; what is not is as the backend says', () => {
+test('written terms become seconds; absent ones default to the backend’s', () => {
   const text = `objects: { endpoints: { labels: { revalidate: 5m }, rules: { enabled: false } }, paths: [{ path: /x* }] }, instant: { within: 5s }`
   const { whole } = settingsOf(configOf(text)).get('main')!
   const { labels, rules } = whole!.endpoints

@@ -28,7 +28,7 @@ const terms = {
   ),
   staleness: optional(
     percentage,
-    'instead of `revalidate` and `staleWhileRevalidate`: of the answers that clients are shown, this share may be out of date. How often they change is learned from fetching them again; until ten were, `revalidate` holds',
+    'instead of `revalidate` and `staleWhileRevalidate`: this share of the served answers may be out of date. The rate of change is learned from repeated fetches; until ten of them, `revalidate` applies',
   ),
   staleWhileRevalidate: optional(
     duration({ min: 0, ...longest }),
@@ -40,7 +40,7 @@ const terms = {
   ),
   retention: optional(
     duration({ min: second, ...longest }),
-    'how long it is kept in the store; 7d unless given',
+    'how long it is kept in the store; 7d by default',
   ),
 }
 
@@ -70,10 +70,10 @@ export function objectsSection(kinds: EndpointKinds) {
     enabled: key(bool, true, {
       meaning: 'whether answers that cannot be cut into buckets are cached as a whole',
     }),
-    endpoints: nested(endpoints, 'by what is asked'),
+    endpoints: nested(endpoints, 'by endpoint'),
     paths: key(list(path), [], {
       meaning:
-        'further paths whose answers to GET are cached; only those that read, and that answer everybody who shares an identity alike',
+        'further paths whose answers to GET are cached; only read-only paths with the same answer for all clients of an identity',
     }),
   })
 }

@@ -42,8 +42,8 @@ rules:
     bypass: true
 \`\`\`
 
-\`windowpane check --config FILE\` says what is wrong with it, all at once, each with file, line and column;
-\`--print\` shows every value in force and where it came from; \`--connect\` asks each database.
+\`windowpane check --config FILE\` lists all its mistakes at once, each with file, line and column;
+\`--print\` shows every effective value and its origin; \`--connect\` tests the connection to each database.
 
 ## Values
 
@@ -56,7 +56,7 @@ rules:
 
 ## Environment and flags
 
-A flag goes before the environment, the environment before the file, the file before the default. Every key has both:
+A flag overrides the environment, the environment the file, the file the default. Every key has both:
 
 - \`limits.maxStale\` is \`WINDOWPANE_LIMITS_MAX_STALE\` and \`--limits.max-stale\`;
 - an entry by its name: \`backends.eu-west.url\` is \`WINDOWPANE_BACKENDS_EU_WEST_URL\` and \`--backends.eu-west.url\`
@@ -65,7 +65,7 @@ A flag goes before the environment, the environment before the file, the file be
   appends;
 - a whole list or map as YAML: \`WINDOWPANE_BACKENDS='{ main: { url: "http://prometheus:9090" } }'\`.
 
-Variables that begin like a key and are none are refused, except those that Kubernetes sets for services.
+Variables that begin like a key and are none are refused, except the ones that Kubernetes sets for services.
 \`WINDOWPANE_CONFIG\` names the file.
 `
 

@@ -24,8 +24,7 @@ const doubling = key(duration(), doublingMs, {
 })
 
 const staleness = key(percentage, 0.01, {
-  meaning:
-    'the budget: of the buckets that viewers are shown, at most this share may be out of date, at every age',
+  meaning: 'the budget: at most this share of the served buckets may be out of date, at every age',
 })
 /** An hour, as of the ladder, would give most of the gain away: old buckets would be refetched every hour. */
 const longCap = key(duration(), 24 * hour, { meaning: 'the longest TTL' })
@@ -66,7 +65,7 @@ const risesByStep: Check = {
 
 const stepSection = section({
   age: required(duration({ min: 0 }), 'from this age on, counted from the end of the bucket'),
-  ttl: required(duration(), 'a bucket is believed this long'),
+  ttl: required(duration(), 'the TTL of a bucket'),
 })
 
 export const policySection = variants(
@@ -84,7 +83,9 @@ export const policySection = variants(
     logarithmic: section(
       {
         floor,
-        rise: key(duration(), 30 * second, { meaning: 'what is added with every doubling of the age' }),
+        rise: key(duration(), 30 * second, {
+          meaning: 'the increase of the TTL with every doubling of the age',
+        }),
         unit: key(duration(), 60 * second, { meaning: 'the age at which the first rise is complete' }),
         cap,
       },

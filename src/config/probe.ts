@@ -1,9 +1,9 @@
 /** Queries the kind of a configured database, with the certificates and credentials that the configuration names. */
 import { readFile } from 'node:fs/promises'
-import { Agent, request } from 'undici'
 import type { Flavour } from '../backends/backend.ts'
 import type { ConnectedDatabase, DatabaseAnswer } from '../backends/kind.ts'
 import { type KindName, kindByPort, kindNames, kinds } from '../backends/kinds.ts'
+import { Pool, request } from '../core/undici.ts'
 import type { BackendConfig } from './schema.ts'
 
 const usualPatienceMs = 5_000
@@ -46,14 +46,16 @@ export async function connectTo(
   url: string,
   patienceMs = usualPatienceMs,
 ): Promise<ConnectedDatabase> {
-  const agent = new Agent({
+  const { origin, pathname } = new URL(url)
+  const prefix = pathname.replace(/\/+$/, '')
+  const pool = new Pool(origin, {
     ...{ headersTimeout: patienceMs, bodyTimeout: patienceMs, maxResponseSize },
     connect: { timeout: patienceMs, ...(await connectOptions(backend)) },
   })
   const ask = async (path: string, sent: { readonly json?: string } = {}): Promise<DatabaseAnswer> => {
     const authorization = await authorizationOf(backend.auth)
-    const { statusCode, headers, body } = await request(`${url.replace(/\/+$/, '')}${path}`, {
-      dispatcher: agent,
+    const { statusCode, headers, body } = await request(pool, {
+      ...{ method: 'GET', path: prefix + path },
       headers: {
         ...(authorization !== undefined && { authorization }),
         ...(sent.json !== undefined && { 'content-type': 'application/json' }),
@@ -65,7 +67,7 @@ export async function connectTo(
   return {
     get: (path) => ask(path),
     post: (path, value) => ask(path, { json: JSON.stringify(value) }),
-    close: () => agent.destroy(),
+    close: () => pool.destroy(),
   }
 }
 

@@ -85,19 +85,20 @@ export const quotasSection = section(
       apply: 'restart',
     }),
     onUnavailable: key(choice('allow', 'block'), 'allow', {
-      meaning: 'what happens while that store does not answer: requests pass uncounted, or are answered 503',
+      meaning:
+        'the behaviour while that store does not answer: requests pass uncounted (`allow`), or are answered 503 (`block`)',
     }),
-    dryRun: key(bool, false, { meaning: 'counts and logs what would be refused, and refuses nothing' }),
+    dryRun: key(bool, false, { meaning: 'counts and logs the refusals, and refuses nothing' }),
     serveStale: key(bool, false, {
       meaning:
         'answers a request over its `cost` or `points` limit from stored buckets that are stale, within `maxStale`, where that is possible',
     }),
     multiplier: key(count({ min: 1, max: 10_000 }), 7, {
-      meaning: 'a row of tokens that nobody uses is kept for this many times the time in which it fills up',
+      meaning: 'an unused row of tokens is kept for this many times the time in which it fills up',
     }),
     forwardedCost: key(count({ min: 0, max: 1e12 }), 60, {
       meaning:
-        'tokens of `cost` and of `points` that a request takes which is passed on to the database uncached',
+        'tokens of `cost` and of `points` that a request takes which is forwarded to the database uncached',
     }),
     limits: key(limits, [], { meaning: 'limits of every entity at every backend without its own' }),
     resources: key(
@@ -114,10 +115,10 @@ export type QuotasConfig = TypeValue<typeof quotasSection>
 export const concurrencySection = section({
   limit: optional(
     count({ min: 1, max: 100_000 }),
-    'queries at the database at once, of all kinds; unlimited unless given. With several workers each has its part, at least 1',
+    'concurrent queries to the database, of all kinds; unlimited by default. With several workers each has its share, at least 1',
   ),
   queue: key(count({ min: 0, max: 100_000 }), 100, {
-    meaning: 'further queries that may wait their turn, in order; beyond, requests are answered stale or 503',
+    meaning: 'further queries that may wait in a queue; beyond this, requests are answered stale or 503',
   }),
   wait: key(duration(longestTimer), 10_000, {
     meaning: 'how long a query may wait; afterwards its request is answered stale or 503',

@@ -29,7 +29,7 @@ function problemIn(quotas: string): string {
 
 const requests = '{ name: requests, capacity: 600, refill: 100, every: 1m }'
 
-test('without limits nobody is limited', () => {
+test('without limits no client is limited', () => {
   assert.equal(quotaOf('{}'), undefined)
   assert.equal(quotaOf('{ dryRun: true }'), undefined)
 })

@@ -4,6 +4,7 @@
  * exists everywhere.
  */
 import { kindNames, kinds, portRule } from '../backends/kinds.ts'
+import { edgeTreatments } from '../engine/rewrites.ts'
 import {
   authIsOneKind,
   headerIsNoCredential,
@@ -27,7 +28,7 @@ import {
   section,
   type TypeValue,
 } from './definition.ts'
-import { keysAreOfItsKind, kindKeys } from './kind-keys.ts'
+import { exceptionsAreOfItsKind, keysAreOfItsKind, kindKeys } from './kind-keys.ts'
 import { limitsSection } from './limits-section.ts'
 import { instantSection, objectsSection } from './objects-section.ts'
 import { policySection } from './policy-types.ts'
@@ -53,6 +54,7 @@ import { certificateIsWhole } from './tls-check.ts'
 const insecure = 'certificates are always verified; name the authority that signed this one with "ca" instead'
 
 const mode = choice('off', 'shadow', 'on')
+const edges = choice(...edgeTreatments)
 const identity = choice('separate', 'shared', 'headers', 'user')
 
 const listenerTls = section(
@@ -89,13 +91,13 @@ const auth = section(
 
 const route = section({
   host: optional(hostName, 'requests to this host name'),
-  path: optional(urlPath, 'requests below this path; it is taken off before they are passed on'),
+  path: optional(urlPath, 'requests below this path; the prefix is removed before they are forwarded'),
 })
 
 const backend = section(
   {
     type: key(choice('auto', ...kindNames), 'auto', {
-      meaning: `the kind of database; \`auto\`: it is asked at the start and after a reload, and where it does not tell, assumed by its port: ${portRule}`,
+      meaning: `the kind of database; \`auto\`: detected when it is opened or, where that fails, assumed from the port: ${portRule}`,
       apply: 'reopen',
     }),
     url: required(
@@ -108,17 +110,25 @@ const backend = section(
     }),
     mode: key(mode, 'on', {
       meaning:
-        '`off`: requests are passed on; `shadow`: they are too, and what the cache would say is compared with the answers; `on`: answers come from the cache where they can',
+        "`off`: requests are forwarded; `shadow`: requests are forwarded, and the answers of the cache are compared with the database's; `on`: answers come from the cache where they can",
     }),
     listen: optional(address, 'an address of its own for this backend', { apply: 'reopen' }),
     route: nested(route, 'which requests of the common address are for this backend', { apply: 'reopen' }),
     identity: key(identity, 'separate', {
       meaning:
-        'who shares answers. `separate`: those with equal credentials, cookies and tenants; `headers`: those who agree in `identityHeaders`; `user`: those with the same user name and tenant (only Grafana, or the proxy that sets the user header, may then reach the listener); `shared`: everybody',
+        'which clients share answers. `separate`: clients with equal credentials, cookies and tenants; `headers`: clients with equal values of `identityHeaders`; `user`: clients with the same user name and tenant (only Grafana, or the proxy that sets the user header, may then reach the listener); `shared`: all clients',
     }),
     identityHeaders: key(list(headerName), [], { meaning: 'the headers for `identity: headers`' }),
     policy: key(nameOf('policies', 'policy'), 'default', { meaning: 'the TTL policy' }),
     store: key(nameOf('stores', 'store'), 'memory', { meaning: 'where buckets are kept', apply: 'reopen' }),
+    edges: key(edges, 'exact', {
+      meaning:
+        'windows that begin or end within a bucket (Druid). `exact`: as requested. `whole`: the window is widened to whole buckets: the first and the last are complete instead of cut. `now`: only where the window ends now, or at most one floor of the policy earlier: the last bucket is whole, and the window begins up to one floor earlier. Named in `Cache-Status`',
+    }),
+    align: key(bool, false, {
+      meaning:
+        'PromQL: `true` floors start and end to multiples of the step, so that clients whose ranges begin at any instant share answers. Named in `Cache-Status`',
+    }),
     maxStale: inherited(
       duration({ min: 0 }),
       'limits.maxStale',
@@ -131,7 +141,7 @@ const backend = section(
     auth: nested(auth, 'how Windowpane itself logs in, where a client does not', { apply: 'reopen' }),
     ...kindKeys(kinds),
   },
-  { checks: [headersAreListed, socketHasOneUrl, keysAreOfItsKind(kinds)] },
+  { checks: [headersAreListed, socketHasOneUrl, keysAreOfItsKind(kinds), exceptionsAreOfItsKind(kinds)] },
 )
 
 const conditions = {
@@ -139,7 +149,7 @@ const conditions = {
   contains: optional(text, 'a part of it'),
   regex: optional(
     pattern,
-    'a regular expression in [RE2 syntax](https://github.com/google/re2/wiki/Syntax) that is found in it; matching takes linear time, so that no client can hold up all requests, and there are no backreferences and lookarounds. Requests with a text of more than 32 KiB (less for large patterns) to be matched are passed on uncached',
+    'a regular expression in [RE2 syntax](https://github.com/google/re2/wiki/Syntax) that is found in it; matching takes linear time, so that no client can hold up all requests, and there are no backreferences and lookarounds. Requests with a text of more than 32 KiB (less for large patterns) to be matched are forwarded uncached',
   ),
 }
 const matcher = section(conditions, { checks: [matcherIsOne] })
@@ -158,9 +168,11 @@ const match = section({
 
 const rule = section(
   {
-    name: optional(text, 'what the rule is called in explanations'),
+    name: optional(text, 'the name of the rule in explanations'),
     match: nested(match, 'which requests; all that is written must match'),
     policy: optional(nameOf('policies', 'policy'), 'another TTL policy'),
+    edges: optional(edges, 'another treatment of windows that begin or end within a bucket'),
+    align: optional(bool, 'whether start and end are floored to multiples of the step'),
     maxStale: optional(duration({ min: 0 }), 'another limit of staleness; 0s never serves stale'),
     bypass: key(bool, false, { meaning: 'pass on uncached' }),
     identity: optional(identity, 'another identity'),
@@ -177,16 +189,14 @@ const admin = section({
   allowWrites: key(bool, false, {
     meaning: 'whether it may purge, mark as changed, learn, reload and switch modes',
   }),
-  tokenFile: optional(path, 'the file with the bearer token that it asks for'),
+  tokenFile: optional(path, 'the file with the bearer token that it requires'),
   token: secret(hidden, 'the bearer token itself'),
 })
 
 const node = section({
-  name: optional(
-    text,
-    'what this node is called where several share a store; the name of the host unless given',
-    { apply: 'restart' },
-  ),
+  name: optional(text, 'the name of this node where several share a store; by default the host name', {
+    apply: 'restart',
+  }),
 })
 
 const traces = section(
@@ -209,7 +219,9 @@ const traces = section(
 )
 
 const telemetry = section({
-  logLevel: key(choice('debug', 'info', 'warn', 'error', 'silent'), 'info', { meaning: 'what is logged' }),
+  logLevel: key(choice('debug', 'info', 'warn', 'error', 'silent'), 'info', {
+    meaning: 'the least severe level that is logged',
+  }),
   logFormat: key(choice('auto', 'json', 'text'), 'auto', {
     meaning: 'how it is written; `auto`: as text where stderr is a terminal, as JSON elsewhere',
   }),
@@ -231,7 +243,7 @@ export const definition = section(
     limits: nested(limitsSection, 'bounds on memory, sizes, numbers and waiting'),
     runtime: nested(
       runtimeSection,
-      'what relies on how Node and V8 work inside: switch it off to rule it out, or where a version of them works differently',
+      'features that rely on internals of Node and V8: switch one off to rule it out as a cause, or where a version of them works differently',
       { apply: 'restart' },
     ),
     policies: nested(named(policySection, { expected: 'policy', builtIn: ['default'] }), 'TTL policies'),
@@ -243,10 +255,10 @@ export const definition = section(
       },
     ),
     backends: nested(named(backend, { expected: 'backend', min: 1 }), 'the databases'),
-    quotas: nested(quotasSection, 'how much each client may ask for: token buckets'),
+    quotas: nested(quotasSection, 'quotas of clients: token buckets'),
     rules: key(list(rule), [], { meaning: 'exceptions; the first rule that matches decides' }),
     admin: nested(admin, 'the admin listener', { apply: 'restart' }),
-    node: nested(node, 'this process among those that share a store'),
+    node: nested(node, 'this process among the nodes that share a store'),
     telemetry: nested(telemetry, 'logs and traces'),
   },
   { checks: wholeConfigurationChecks },

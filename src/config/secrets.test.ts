@@ -58,7 +58,7 @@ test('a password without user, and one in the second URL only, are no exception'
   }
 })
 
-test('what is configured on purpose goes before what a URL holds', () => {
+test('explicit credentials take precedence over those of a URL', () => {
   const env = {
     WINDOWPANE_BACKENDS_MAIN_URL: `http://u:${secret}@a`,
     WINDOWPANE_BACKENDS_MAIN_AUTH_TOKEN_FILE: 't',

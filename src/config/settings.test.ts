@@ -31,7 +31,7 @@ policies: { default: { type: ladder, floor: 5s, doubling: 1m, cap: ${cap} } }
   return (loadConfig({ file: { name: 'w.yaml', bytes: Buffer.from(text) } }) as LoadedConfig).config
 }
 
-test('an @ modifier may point to what is settled under the policy in force, also after a reload', async () => {
+test('an @ modifier may point to settled data under the policy in force, also after a reload', async () => {
   let settings = settingsOf(withCap('1h'))
   const parts: DatabaseParts = { kindOf: () => 'prometheus', settings: () => settings }
   const [database] = await databasesOf(withCap('1h'), parts)

@@ -10,6 +10,7 @@ import { wholeSettingsOf } from './objects-section.ts'
 import { policyOf } from './policy-types.ts'
 import { hasQuotas, limitOf, type QuotasConfig } from './quotas-section.ts'
 import type { BackendConfig, Config, MatcherConfig, RuleConfig } from './schema.ts'
+import { withSettledAge } from './settled-age.ts'
 
 export interface DatabaseParts {
   /** The kind of each database. */
@@ -30,7 +31,7 @@ export function databasesOf(config: Config, parts: DatabaseParts): Promise<Datab
     const { maxBuckets } = config.limits
     // One that is being added has none yet, and the last requests of one that was removed use those it had.
     let last = first.get(name)!
-    const settings = () => {
+    const configured = () => {
       last = parts.settings().get(name) ?? last
       return last
     }
@@ -40,7 +41,8 @@ export function databasesOf(config: Config, parts: DatabaseParts): Promise<Datab
       },
       maxBuckets,
     }
-    const created = (await kind.load()).create(options, backend)
+    const { settledAgeMs = 0, ...created } = (await kind.load()).create(options, backend)
+    const settings = withSettledAge(configured, settledAgeMs)
     return {
       name,
       ...created,
@@ -74,10 +76,9 @@ export function settingsOf(config: Config): ReadonlyMap<string, Settings> {
 }
 
 function termsOf(config: Config, backend: BackendConfig): Terms {
-  const { mode, maxStaleMs } = backend
+  const { mode, maxStaleMs, edges, align } = backend
   return {
-    mode,
-    maxStaleMs,
+    ...{ mode, maxStaleMs, edges, align },
     identity: identityOf(backend),
     policy: policyOf(config.policies[backend.policy]!),
   }
@@ -105,7 +106,7 @@ const identityOf = (given: Pick<BackendConfig, 'identity' | 'identityHeaders'>):
     : given.identity
 
 function ruleOf(config: Config, rule: RuleConfig & { readonly name: string }): Rule {
-  const { name, policy, maxStaleMs, identity, identityHeaders } = rule
+  const { name, policy, maxStaleMs, identity, identityHeaders, edges, align } = rule
   const mode = rule.bypass ? 'off' : rule.mode
   return {
     name,
@@ -113,6 +114,8 @@ function ruleOf(config: Config, rule: RuleConfig & { readonly name: string }): R
       ...(mode !== undefined && { mode }),
       ...(policy !== undefined && { policy: policyOf(config.policies[policy]!) }),
       ...(maxStaleMs !== undefined && { maxStaleMs }),
+      ...(edges !== undefined && { edges }),
+      ...(align !== undefined && { align }),
       ...(identity !== undefined && { identity: identityOf({ identity, identityHeaders }) }),
       ...(!rule.objects && { objects: false }),
     },

@@ -36,7 +36,7 @@ export function withShorthand(type: Variants, map: RawMap): RawMap | ShorthandPr
     else if (isSecret(type, keys.get('type'), name)) {
       return { key: name, message: `is set as well by "${key}": set one of them` }
     } else if (!isSame(typeOf(type, keys.get('type'), name), own, text)) {
-      const both = `is ${shownRaw(own)}, and "${key}" says ${shownRaw(value)}`
+      const both = `is ${shownRaw(own)}, and "${key}" sets it to ${shownRaw(value)}`
       return { key: name, message: `${both}: set one of them` }
     }
   }

@@ -37,18 +37,18 @@ const meaning = `the type and its keys in one: ${storeUrlForms.map((form) => `\`
 
 const timeouts = { min: 10, max: 60_000 }
 const timeoutMeaning =
-  'what a request waits for one operation of the store at most; a store that is slower for half of its operations, or three times in a row, is left alone for a while'
+  'the longest that a request waits for one operation of the store; a store that is slower for half of its operations, or three times in a row, is not used for a while'
 
 /** Of every store that other nodes write to. */
 const remoteKeys = {
   notice: key(duration({ min: 100 }), 60_000, {
     meaning:
-      'buckets that another node has fetched anew replace the copy in the memory of this one within twice this time, though that is still fresh',
+      'buckets that another node has fetched anew replace the copy in the memory of this one within twice this time, even where that is still fresh',
     apply: 'restart',
   }),
   lease: key(duration({ min: 1000 }), usualLeaseMs, {
     meaning:
-      'a node that fetches for others and is not heard of for this long is taken for dead, and another one fetches. Longer than the clocks of the nodes may differ',
+      'the lease of a node that fetches for others expires after this time without renewal, and another one fetches. Longer than the clocks of the nodes may differ',
     apply: 'restart',
   }),
 }

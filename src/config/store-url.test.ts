@@ -18,7 +18,7 @@ const flags = (values: Readonly<Record<string, string>>) => ({
 
 const shared = { type: 'lmdb', path: '/x y', sizeBytes: 2 ** 30, reserveBytes: 2 ** 28, timeoutMs: 250 }
 
-test('a URL sets the type and its keys, wherever it is written; what it does not set has its default', () => {
+test('a URL sets the type and its keys, wherever it is written; other keys have their defaults', () => {
   const url = 'lmdb:/x%20y?size=1GiB'
   for (const options of [
     { file: { name: 'w.yaml', bytes: Buffer.from(`stores: { shared: { url: '${url}' } }`) } },
@@ -28,24 +28,24 @@ test('a URL sets the type and its keys, wherever it is written; what it does not
     assert.deepEqual(load(options).config.stores['shared'], { ...shared, url })
 })
 
-test('keys may stand beside a URL, and may say the same as the URL in other words', () => {
+test('keys may stand beside a URL, and may repeat the URL in another notation', () => {
   const url = 'lmdb:///x y?size=1GiB'
   const given = { url, type: 'lmdb', size: '1024MiB', reserve: '256MiB', timeout: '250ms' }
   const named = Object.entries(given).map(([key, value]) => [`stores.shared.${key}`, value])
   assert.deepEqual(load(flags(Object.fromEntries(named))).config.stores['shared'], { ...shared, url })
 })
 
-test('a flag that contradicts the file is told, at the place of the key', () => {
+test('a flag that contradicts the file is reported, at the place of the key', () => {
   const file = { name: 'w.yaml', bytes: Buffer.from('stores: { shared: { type: memory } }') }
   const loaded = loadConfig({ upstream, file, ...flags({ 'stores.shared.url': 'lmdb:/x' }) })
   assert.ok('problems' in loaded)
   assert.match(
     describeProblem(loaded.problems[0]!),
-    /^w\.yaml:1:27: stores\.shared\.type: is "memory", and "url" says "lmdb": set one of them\n/,
+    /^w\.yaml:1:27: stores\.shared\.type: is "memory", and "url" sets it to "lmdb": set one of them\n/,
   )
 })
 
-test('every key that a URL set has the URL as its source; what is printed can be loaded again', () => {
+test('every key that a URL set has the URL as its source; the printed configuration can be loaded again', () => {
   const loaded = load(flags({ 'stores.shared.url': 'lmdb:/x?size=1024MiB' }))
   const sources = leavesOf(loaded)
     .filter(({ path }) => path.startsWith('stores.shared.'))
@@ -69,7 +69,7 @@ test('a password in the URL of the environment is kept, and never shown', () => 
   assert.doesNotMatch(printConfig(loaded) + JSON.stringify(leavesOf(loaded)), /hunter2/)
 })
 
-test('two passwords are told apart from each other without showing either', () => {
+test('two passwords are distinguished from each other without showing either', () => {
   const env = {
     WINDOWPANE_STORES_SHARED_URL: 'redis://:first@h',
     WINDOWPANE_STORES_SHARED_PASSWORD: 'second',

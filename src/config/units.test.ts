@@ -73,7 +73,7 @@ test('sizes', () => {
   }
 })
 
-test('what is written is read as the same number', () => {
+test('a printed value is read as the same number', () => {
   const whole = fc.nat(Number.MAX_SAFE_INTEGER)
   fc.assert(fc.property(whole, (ms) => assert.equal(parseDuration(formatDuration(ms)), ms)))
   fc.assert(fc.property(whole, (bytes) => assert.equal(parseSize(formatSize(bytes)), bytes)))
@@ -102,7 +102,7 @@ test('the distance between words', () => {
   )
 })
 
-test('what is near enough is suggested, nothing else', () => {
+test('only near values are suggested', () => {
   const keys = ['maxStale', 'memory', 'listen', 'tls']
   for (const [word, wanted] of [
     ['max_stale', 'maxStale'],

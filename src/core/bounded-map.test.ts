@@ -18,7 +18,7 @@ test('an entry that is used becomes the newest', () => {
   assert.deepEqual([...map.keys()], ['a', 'c'])
 })
 
-test('weights add up to what is held, and every entry that leaves is told once', () => {
+test('weights add up to the held entries, and every eviction is reported once', () => {
   const keys = fc.constantFrom('a', 'b', 'c', 'd')
   const step = fc.oneof(
     fc.record({ set: keys, value: fc.nat(20) }),
@@ -52,7 +52,7 @@ test('weights add up to what is held, and every entry that leaves is told once',
   )
 })
 
-test('an entry that is too heavy alone is not held, nor what it replaces, and evicts no other', () => {
+test('an entry that is too heavy alone is not held, nor the one it replaces, and evicts no other', () => {
   let removed = 0
   const map = new BoundedMap<string, number>({
     maxWeight: 10,

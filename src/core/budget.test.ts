@@ -6,7 +6,7 @@ import { Budget, spareOf } from './budget.ts'
 /** A positive number reserves, a negative one gives the reservation of that index back. */
 const steps = fc.array(fc.integer({ min: -20, max: 60 }), { maxLength: 80 })
 
-test('a budget never exceeds its limit and refuses only what does not fit', () => {
+test('a budget never exceeds its limit and refuses only reservations that do not fit', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 150 }), steps, (limit, steps) => {
       const budget = new Budget(limit)
@@ -27,7 +27,7 @@ test('a budget never exceeds its limit and refuses only what does not fit', () =
   )
 })
 
-test('a holder is asked for exactly what is missing before a reservation is refused', () => {
+test('a holder is called with exactly the missing bytes before a reservation is refused', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 1, max: 30 })),
@@ -63,7 +63,7 @@ test('a holder that gives nothing back makes a refusal that takes nothing', () =
   assert.ok(budget.reserve(2))
 })
 
-test('a reservation that could not succeed by any means takes nothing from anybody', () => {
+test('a reservation that could not succeed by any means reclaims nothing', () => {
   const budget = new Budget(100)
   let held = 60
   assert.ok(budget.reserve(60) && budget.reserve(30))
@@ -80,7 +80,7 @@ test('a reservation that could not succeed by any means takes nothing from anybo
   assert.deepEqual([held, budget.used], [0, 100])
 })
 
-test('who registered last is asked first, and nobody for more than it has', () => {
+test('the holder registered last is called first, and none for more than it has', () => {
   const budget = new Budget(100)
   assert.ok(budget.reserve(100))
   const held = { panes: 60, packed: 30 }
@@ -103,7 +103,7 @@ test('who registered last is asked first, and nobody for more than it has', () =
   assert.deepEqual(asked, [])
 })
 
-test('what is spared cannot be reserved, and is made room for', () => {
+test('the spare part cannot be reserved, and is made room for', () => {
   const budget = new Budget(100, { spare: 20 })
   let held = 0
   budget.onPressure(
@@ -120,7 +120,7 @@ test('what is spared cannot be reserved, and is made room for', () => {
   assert.deepEqual([held, budget.used, budget.limit], [50, 80, 100])
 })
 
-test('a large budget spares what is collected at once, a small one two fifths', () => {
+test('a large budget spares a fixed amount, a small one two fifths', () => {
   const MiB = 2 ** 20
   assert.deepEqual(
     [10, 512, 1024, 4096].map((limit) => spareOf(limit * MiB)),

@@ -131,6 +131,9 @@ const MiB = 1024 * 1024
 const leastSpare = 96 * MiB
 const mostSpare = 256 * MiB
 
+/** From this limit on, the default included, there is room for the garbage that V8 permits, and hits wait for no collection. */
+export const largeLimit = 512 * MiB
+
 /** The share of `limit` that a process keeps free for buffers that are released and not garbage-collected yet. */
 export const spareOf = (limit: number): number =>
   Math.min(Math.floor(0.4 * limit), Math.max(leastSpare, Math.min(mostSpare, Math.floor(limit / 8))))

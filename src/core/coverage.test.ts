@@ -290,23 +290,26 @@ law('the expiry of a single bucket is the one that a lookup judges by', (given) 
   }
 })
 
-law('a policy that is judged by its plateaus, or bucket by bucket, gives what the search gives', (given) => {
-  const [floorMs, doublingMs] = [given.rules.grid.step / 3, given.rules.grid.step]
-  const policy = ladder({ floorMs, doublingMs, capMs: 30 * doublingMs })
-  const plateaus: Freshness['plateaus'] = {
-    endOf: (ageMs) => (Math.floor(ageMs / doublingMs) + 1) * doublingMs,
-    lapseOf: (fetchedAt, ttlMs) => fetchedAt + ttlMs,
-  }
-  const coverageBy = (policy: Freshness) => {
-    const rules = { ...given.rules, policy }
-    const { runs, oldestFresh, freshUntil, settledUntil } = cover([given.window], given.panes, rules)
-    return { runs, oldestFresh, freshUntil, settledUntil }
-  }
-  const expected = coverageBy(policy)
-  assert.deepEqual(coverageBy({ ...policy, plateaus }), expected)
-  assert.deepEqual(coverageBy({ ...policy, isMonotone: false, plateaus }), expected)
-  assert.deepEqual(coverageBy({ ...policy, isMonotone: false }), expected)
-})
+law(
+  'a policy that is judged by its plateaus, or bucket by bucket, gives the result of the search',
+  (given) => {
+    const [floorMs, doublingMs] = [given.rules.grid.step / 3, given.rules.grid.step]
+    const policy = ladder({ floorMs, doublingMs, capMs: 30 * doublingMs })
+    const plateaus: Freshness['plateaus'] = {
+      endOf: (ageMs) => (Math.floor(ageMs / doublingMs) + 1) * doublingMs,
+      lapseOf: (fetchedAt, ttlMs) => fetchedAt + ttlMs,
+    }
+    const coverageBy = (policy: Freshness) => {
+      const rules = { ...given.rules, policy }
+      const { runs, oldestFresh, freshUntil, settledUntil } = cover([given.window], given.panes, rules)
+      return { runs, oldestFresh, freshUntil, settledUntil }
+    }
+    const expected = coverageBy(policy)
+    assert.deepEqual(coverageBy({ ...policy, plateaus }), expected)
+    assert.deepEqual(coverageBy({ ...policy, isMonotone: false, plateaus }), expected)
+    assert.deepEqual(coverageBy({ ...policy, isMonotone: false }), expected)
+  },
+)
 
 test('plateaus are judged once each, however many buckets lie in them', () => {
   const grid = { kind: 'cell', step: minute, origin: 0 } as const
@@ -415,7 +418,7 @@ test('a changed policy takes effect at the next lookup', () => {
   assert.equal(statesAt(now, fetchedAt, fixed(minute, minute))[0]?.settled, false)
 })
 
-test('what was fetched before a client’s demand is not fresh, what was fetched at it is', () => {
+test('buckets fetched before a client’s demand are not fresh, buckets fetched at it are', () => {
   const window = { from: base / grid.step, to: base / grid.step + 1 }
   const pane = paneFetchedAt(window, base)
   const stateWith = (notBefore: number) =>
@@ -431,7 +434,7 @@ test('an empty window has no runs and no gap', () => {
   assert.equal(gapOf(coverage.runs), undefined)
 })
 
-test('a witness is asked once per lookup, and only where settled buckets are past their TTLs', () => {
+test('a witness is called once per lookup, and only where settled buckets are past their TTLs', () => {
   const grid = { kind: 'cell', step: minute, origin: 0 } as const
   const policy = ladder({ floorMs: 5000, doublingMs: minute, capMs: 60 * minute })
   const window = { from: base / minute, to: base / minute + 100 }

@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { inTime } from './deadline.ts'
 
-test('what is there already is returned as it is, without a timer', () => {
+test('an immediate value is returned unchanged, without a timer', () => {
   const clock = fakeClock(0)
   assert.equal(inTime('value', clock, 10), 'value')
   assert.equal(clock.pending, 0)
 })
 
-test('what comes in time is passed on, and leaves no timer', async () => {
+test('a value that comes in time is returned, without a remaining timer', async () => {
   const clock = fakeClock(0)
   assert.equal(await inTime(Promise.resolve('value'), clock, 10), 'value')
   await assert.rejects(async () => inTime(Promise.reject(new Error('broken')), clock, 10), /broken/)
@@ -17,7 +17,7 @@ test('what comes in time is passed on, and leaves no timer', async () => {
   assert.equal(clock.pending, 0)
 })
 
-test('what does not come in time is given up', async () => {
+test('a value that does not come in time is a timeout', async () => {
   const clock = fakeClock(0)
   const late = assert.rejects(async () => inTime(new Promise(() => {}), clock, 10), /in time/)
   await clock.advance(10)

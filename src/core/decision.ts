@@ -17,8 +17,7 @@ export interface ReasonWords {
   readonly remedy: string
 }
 
-const lookAt = (reason: string): string =>
-  `Look at what the client sends with windowpane tail --reason ${reason}.`
+const lookAt = (reason: string): string => `windowpane tail --reason ${reason} shows the client's requests.`
 
 /**
  * Bypass reasons that any database may have. Reasons of single databases are declared in their folders;
@@ -46,11 +45,11 @@ export const planningReasons = {
   },
   too_many_buckets: {
     meaning: 'more buckets than one request may have',
-    remedy: 'Ask with a larger step, or raise limits.maxBuckets.',
+    remedy: 'Use a larger step, or raise limits.maxBuckets.',
   },
   unparseable_query: {
     meaning: 'the query text was not understood by the parser',
-    remedy: 'Check the query; syntax that is newer than this version is passed on.',
+    remedy: 'Check the query; syntax that is newer than this version is forwarded.',
   },
 } as const satisfies Readonly<Record<string, ReasonWords>>
 export type PlanningReason = keyof typeof planningReasons
@@ -59,7 +58,7 @@ export type PlanningReason = keyof typeof planningReasons
 export const servingReasons = {
   unknown_flavour: {
     meaning: 'the server behind this API is not one whose answers are known to be decomposable',
-    remedy: 'windowpane check --connect says what answers.',
+    remedy: 'windowpane check --connect shows which server answers.',
   },
   switched_off: {
     meaning: 'caching is switched off for this database, or by a rule',
@@ -67,15 +66,15 @@ export const servingReasons = {
   },
   shadow: {
     meaning: 'answered by the database while the cache is only compared',
-    remedy: 'windowpane shadow report says whether it is safe to switch on.',
+    remedy: 'windowpane shadow report shows whether it is safe to switch on.',
   },
   no_store: {
-    meaning: 'the client asked that the answer be not stored, or the database did (no-store, no-transform)',
+    meaning: 'the client or the database forbids storing the answer (no-store, no-transform)',
     remedy: 'Find out which client sends Cache-Control: no-store, or whether the database does.',
   },
   no_cache: {
     meaning:
-      "the database's answer may not be used again without asking it (no-cache, max-age=0, s-maxage=0, Expires in the past)",
+      "the database's answer may not be reused without revalidation (no-cache, max-age=0, s-maxage=0, Expires in the past)",
     remedy: 'Have the database, or the gateway in front of it, send no such header with query answers.',
   },
   private: {
@@ -90,19 +89,24 @@ export const servingReasons = {
   },
   malformed_cache_headers: {
     meaning: "Cache-Control, Age or Vary of the database's answer cannot be read",
-    remedy: 'Look at what the database answers with windowpane tail --reason malformed_cache_headers.',
+    remedy: "windowpane tail --reason malformed_cache_headers shows the database's answers.",
   },
   unusable_answer: {
     meaning: 'the database answered in a form that cannot be cut into buckets',
-    remedy: 'Look at what the database answers with windowpane tail --reason unusable_answer.',
+    remedy: "windowpane tail --reason unusable_answer shows the database's answers.",
+  },
+  incomplete_data: {
+    meaning:
+      'the database refused the request for the missing part, which wants all of the data or none: the request was passed on as it came',
+    remedy: 'Look whether all stores of the database answer; where they do, the query itself fails.',
   },
   answer_too_large: {
     meaning: 'the answer exceeds the size that is kept in memory',
-    remedy: 'Raise limits.maxAnswer, or ask for fewer series.',
+    remedy: 'Raise limits.maxAnswer, or request fewer series.',
   },
   memory_exhausted: {
     meaning: 'the memory budget has no room for the answer in flight',
-    remedy: 'Raise limits.memory, or ask for fewer series at once.',
+    remedy: 'Raise limits.memory, or request fewer series at once.',
   },
   planning_budget: {
     meaning: 'a long query of a client whose long queries took too much time to plan lately',
@@ -128,11 +132,11 @@ export type UnstoredReason = (typeof unstoredReasons)[number]
 
 /** Why the database had to be queried although the request is eligible. */
 export const missReasons = {
-  absent: 'some buckets were never fetched, or are gone (evicted, or removed after a purge)',
+  absent: 'some buckets were never fetched, or were evicted, or removed after a purge',
   purged: 'some buckets are stored, but were purged or marked as changed since they were fetched',
   expired: 'some buckets were older than their TTL',
-  edge: 'all whole buckets were fresh; a bucket of which only a part is asked for is never stored',
-  revalidate: 'the client asked for fresher data than was stored (no-cache, max-age)',
+  edge: 'all whole buckets were fresh; a partially requested bucket was not cached with exactly these bounds, or its TTL had expired',
+  revalidate: 'the client demanded fresher data than was stored (no-cache, max-age)',
 } as const
 export type MissReason = keyof typeof missReasons
 
@@ -140,7 +144,7 @@ export const staleReasons = {
   database_unreachable: 'no connection to the database, or it broke off',
   database_timeout: 'the database did not answer in time',
   database_error: 'the database answered with a server error',
-  database_slow: 'the database is still being asked; what is known was served meanwhile',
+  database_slow: 'the query to the database is still in progress; stored buckets were served meanwhile',
   queue_full:
     'as many queries as `backends.*.concurrency` permits were at the database, and no more could wait',
   over_quota: 'the client has used up its quota, and `quotas.serveStale` is on',
@@ -153,7 +157,8 @@ export const refusalReasons = {
   loop: 'the request has already passed through this Windowpane',
   only_if_cached: 'the client accepts only a stored answer and there is none',
   bad_request: 'the request is not HTTP that can be forwarded',
-  over_quota: 'the client has used up a limit of its quota (429; `Retry-After` says when to try again)',
+  over_quota:
+    'the client has used up a limit of its quota (429; `Retry-After` has the time until the next try)',
   quota_never: 'the request costs more than a limit of the quota can ever hold (429)',
   quota_unavailable:
     'the store that counts quotas does not answer, and `quotas.onUnavailable` is `block` (503)',
@@ -198,6 +203,8 @@ export interface Decision {
   reason?: string
   /** For people; never a metric label. */
   detail?: string
+  /** The exception through which the answer is that to another request (`edges=whole`); see engine/rewrites.ts. */
+  rewritten?: string | undefined
   /** Buckets in the window, and how many of them this request fetched from the database. */
   buckets?: number
   asked?: number
@@ -222,10 +229,11 @@ export interface Decision {
   readonly timings: { plan: number; lookup: number; fetch: number }
 }
 
-/** Clears the notes of an earlier attempt; only the key and the durations stay. */
+/** Clears the notes of an earlier attempt; only the key, the exception and the durations stay. */
 export function resetDecision(decision: Decision): void {
   for (const name of Object.keys(decision)) {
-    if (name !== 'timings' && name !== 'key') delete (decision as Partial<Decision>)[name as keyof Decision]
+    if (name !== 'timings' && name !== 'key' && name !== 'rewritten')
+      delete (decision as Partial<Decision>)[name as keyof Decision]
   }
   decision.outcome = 'error'
 }

@@ -16,7 +16,7 @@ function setUp() {
   return { watch, state }
 }
 
-test('a collection is asked for when buffers have grown by what may lie about', () => {
+test('a collection is triggered when buffers have grown by the permitted garbage', () => {
   const { watch, state } = setUp()
   state.held = 179
   watch.count(10)
@@ -28,7 +28,7 @@ test('a collection is asked for when buffers have grown by what may lie about', 
   assert.equal(state.collections, 1)
 })
 
-test('what a collection leaves is in use, and not garbage', () => {
+test('buffers that survive a collection are in use, and not garbage', () => {
   const { watch, state } = setUp()
   state.held = 180
   state.left = 170
@@ -41,7 +41,7 @@ test('what a collection leaves is in use, and not garbage', () => {
   assert.equal(state.collections, 2)
 })
 
-test('what V8 has collected by itself counts, too', () => {
+test('collections of V8 itself count, too', () => {
   const { watch, state } = setUp()
   state.held = 40
   watch.count(10)

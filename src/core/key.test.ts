@@ -59,7 +59,7 @@ test('every part of the grid is part of the key, its phase included', () => {
   for (const key of keys) assert.match(key, /^[\w-]{43}$/)
 })
 
-test('keys of fixed grids never change: what is stored is found again', () => {
+test('keys of fixed grids never change: stored buckets are found again', () => {
   const grid = { kind: 'point', step: 60_000, origin: 5 } as const
   assert.equal(
     keyOf({ backend: 'main', identity: 'team a', shape: 'up', grid }),

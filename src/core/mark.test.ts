@@ -30,7 +30,7 @@ const question: MarkedShape = {
   lookbackMs: 300_000,
 }
 
-test('a mark asks only about what it names', () => {
+test('a mark matches only by the members that it names', () => {
   const isTouched = (part: Partial<Mark>, asked: Partial<MarkedShape> = {}): boolean =>
     touches({ ...everything, ...part }, { ...question, ...asked })
   assert.ok(isTouched({}))
@@ -118,7 +118,7 @@ test('a mark that touches no bucket of a grid is none', () => {
   assert.equal(bucketMarkOf({ ...between, backend: 'other' }, question), undefined)
 })
 
-test('only what was fetched at or before a mark is meant, and a purge counts first', () => {
+test('a mark concerns only buckets fetched at or before it, and a purge counts first', () => {
   const marks: BucketMark[] = [
     { kind: 'stale', from: 0, to: 20, at: 300 },
     { kind: 'purge', from: 5, to: 10, at: 100 },
@@ -189,7 +189,7 @@ const someBucket = fc.record({
   clock: fc.integer({ min: 0, max: 6 }),
 })
 
-test('a mark that covers another says all that the other says', () => {
+test('a mark that covers another includes all that the other covers', () => {
   let covered = 0
   fc.assert(
     fc.property(

@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { BytesMemo, Memo } from './memo.ts'
 
-test('what is remembered is what would be made, and is made once while it is', () => {
+test('a memoised value equals the computed one, and is computed once while it is held', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 3 })), (texts) => {
       let made = 0
@@ -18,7 +18,7 @@ test('what is remembered is what would be made, and is made once while it is', (
   )
 })
 
-test('texts that are asked for again survive a flood of others; the flood is forgotten', () => {
+test('texts in repeated use survive a flood of others; the flood is evicted', () => {
   let made = 0
   const memo = new Memo({ maxTexts: 100, maxCharacters: 1_000_000 }, (text) => {
     made++
@@ -41,7 +41,7 @@ test('long texts count for their length', () => {
   assert.equal(made, 5)
 })
 
-test('bytes: what is remembered is what would be made, and is made once while it is', () => {
+test('bytes: a memoised value equals the computed one, and is computed once while it is held', () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 3 })), (all) => {
       let made = 0
@@ -65,7 +65,7 @@ test('bytes that are overwritten afterwards are remembered as they were', () => 
   assert.equal(memo.get(Buffer.from('one')), 'one')
 })
 
-test('two that share a checksum are told apart', () => {
+test('two that share a checksum are distinguished', () => {
   const [one, other] = colliding()
   const memo = new BytesMemo({ maxEntries: 10, maxBytes: 1000 }, (bytes) => bytes.toString('hex'))
   for (const bytes of [one, other, one, one, other]) assert.equal(memo.get(bytes), bytes.toString('hex'))
@@ -90,7 +90,7 @@ function colliding(): [Buffer, Buffer] {
   }
 }
 
-test('bytes: what is asked for again survives a flood of others; the flood is forgotten', () => {
+test('bytes: a value in repeated use survives a flood of others; the flood is evicted', () => {
   for (const bounds of [
     { maxEntries: 100, maxBytes: 1_000_000 },
     { maxEntries: 1_000_000, maxBytes: 2_000 },

@@ -132,7 +132,7 @@ for (const [name, form] of Object.entries(forms)) {
     })
   }
 
-  test(`${name}: a part says what the database says about it`, () => {
+  test(`${name}: a part equals the database’s answer for it`, () => {
     for (const [from, to] of [
       [0, buckets >> 1],
       [buckets >> 1, buckets],

@@ -24,7 +24,7 @@ function assertTakenOver(from: Pane, to: PaneBody): void {
   }
 }
 
-test('what a joined body names as its origin stands in it at the same place', () => {
+test('the origin of a joined body is in it at the same place', () => {
   let named = 0
   for (let seed = 1; seed <= 2000; seed++) {
     const random = seededRandom(seed)

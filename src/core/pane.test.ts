@@ -52,7 +52,7 @@ const sameModel = (actual: Pane, expected: PaneModel) => assert.deepEqual(modelO
 const sameBytes = (a: Pane, b: Pane) => assert.ok(a.body.bytes.equals(b.body.bytes), 'other bytes')
 const inside = (interval: Interval) => (bucket: number) => bucket >= interval.from && bucket < interval.to
 
-law('a built pane says what was fetched', (dice) => {
+law('a built pane has the fetched content', (dice) => {
   const fetch = someFetch(dice)
   const pane = paneOfFetch(fetch)
   sameModel(pane, modelOfFetch(fetch))
@@ -60,7 +60,7 @@ law('a built pane says what was fetched', (dice) => {
   assert.equal(pane.body.version, paneVersion)
 })
 
-law('a slice says the same about fewer buckets, and shares the body', (dice) => {
+law('a slice has the same content of fewer buckets, and shares the body', (dice) => {
   const pane = paneOfFetch(someFetch(dice))
   const interval = someInterval(dice, pane)
   const part = slice(pane, interval)
@@ -89,7 +89,7 @@ law('split anywhere and joined again, a pane has the same bytes', (dice) => {
   sameBytes(joined, pane)
 })
 
-law('joined panes say what each of them said; what lies between is absent', (dice) => {
+law('joined panes have the content of each; buckets between them are absent', (dice) => {
   const fetches = someFetches(dice, 3)
   const joined = join(fetches.map(paneOfFetch))
   sameModel(joined, unite(fetches.map(modelOfFetch)))
@@ -100,7 +100,7 @@ law('joined panes say what each of them said; what lies between is absent', (dic
   }
 })
 
-law('slices of one body with gaps between them are joined without what lies in the gaps', (dice) => {
+law('slices of one body with gaps between them are joined without the content of the gaps', (dice) => {
   const pane = paneOfFetch(someFetch(dice))
   const parts = splitAt(
     pane,

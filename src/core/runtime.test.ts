@@ -153,7 +153,33 @@ test('V8 collects buffers after the growth that is set', { skip: !hasKnownHeapFl
   assert.ok(often > 2 * seldom, `${often} and ${seldom} collections`)
 })
 
-test('gc collects what nobody has', async () => {
+const youngest = (before: string): string => `
+  import { Worker } from 'node:worker_threads'
+  import { heedYoungLimits } from ${JSON.stringify(import.meta.resolve('./runtime.ts'))}
+  ${before}
+  new Worker(\`
+    import { getHeapSpaceStatistics } from 'node:v8'
+    let [kept, most] = [[], 0]
+    for (let i = 0; i < 2e6; i++) {
+      kept.push({ i })
+      if (kept.length > 2e5) kept = []
+      if (i % 1e4 === 0) most = Math.max(most, getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space').space_size)
+    }
+    process.stdout.write(String(most))
+  \`, { eval: true, resourceLimits: { maxYoungGenerationSizeMb: 3 } })
+`
+
+test('the young generation of a thread is as large as its limits say, whatever the process was started with', () => {
+  const most = (before: string): number => {
+    const args = ['--max-semi-space-size=8', '--input-type=module', '--eval', youngest(before)]
+    return Number(execFileSync(process.execPath, args, { encoding: 'utf8' }))
+  }
+  const MiB = 1024 * 1024
+  assert.ok(most('heedYoungLimits()') <= 4 * MiB)
+  assert.ok(most('') > 4 * MiB, 'V8 heeds the limits of a thread by itself now')
+})
+
+test('gc collects unreachable buffers', async () => {
   const collect = garbageCollector()
   const dropped = new WeakRef({ some: 'object' })
   await collect({ type: 'major', execution: 'async' })

@@ -2,10 +2,11 @@
  * Everything that relies on internals of Node or V8 that they do not document. Each piece has a test that fails when a
  * new version behaves differently, and a switch in the configuration (section `runtime`) that turns it off.
  */
-import { IncomingMessage, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { IncomingMessage } from './node-http.ts'
 
 /** The pieces of this file that are in use; each can be switched off by itself. */
 export interface RuntimeSwitches {
@@ -23,11 +24,11 @@ export const switchDescriptions: Readonly<Record<keyof RuntimeSwitches, string>>
   pushedBodies:
     'request bodies are taken where the parser of node:http hands them over; without it, they are read as streams',
   writeQueue:
-    'the write queue of a socket tells whether a client takes anything of a large write; without it, a client has `limits.writeTimeout` to take each write, which may be a whole answer',
+    'the write queue of a socket shows whether a client reads anything of a large write; without it, a client has `limits.writeTimeout` to read each write, which may be a whole answer',
   gcTuning:
-    'V8 flags that let the heap grow by what `limits.memory` leaves free before it is collected; without it, large answers cost more CPU time',
+    'V8 flags that let the heap grow by the unused part of `limits.memory` before it is collected; without it, large answers cost more CPU time',
   gcOnDemand:
-    'V8 is asked to collect: below a memory limit of 512 MiB earlier than it would, and with several workers because it does not count the memory that they share; without it, the process may take much more than `limits.memory`',
+    'garbage collections are triggered: below a memory limit of 512 MiB earlier than V8 would, and with several workers because V8 does not count the memory that they share; without it, the process may take much more than `limits.memory`',
 }
 
 const allSwitches = (isOn: boolean): RuntimeSwitches =>
@@ -106,6 +107,14 @@ export function setHeapGrowth(percent: number): void {
 /** Buffers count as heap that has grown, instead of forcing a collection every 64 MiB. */
 export function countBuffersAsHeap(): void {
   setFlagsFromString('--external-memory-accounted-in-global-limit')
+}
+
+/**
+ * From now on the young generation of a new thread is as large as its `resourceLimits` say. `--max-semi-space-size`, where the process
+ * was started with it, would count for every thread instead.
+ */
+export function heedYoungLimits(): void {
+  setFlagsFromString('--max-semi-space-size=0')
 }
 
 export interface GarbageCollector {

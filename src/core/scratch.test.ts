@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { ScratchPool } from './scratch.ts'
 
-test('a buffer is at least as long as asked for, and is had again once given back', () => {
+test('a buffer is at least as long as requested, and is reused after its release', () => {
   const pool = new ScratchPool()
   for (const length of [0, 1, 16_384, 16_385, 100_000, 2 ** 23]) {
     const buffer = pool.acquire(length)
@@ -13,7 +13,7 @@ test('a buffer is at least as long as asked for, and is had again once given bac
   }
 })
 
-test('what is very long is not kept, and of the others 32 MiB at most', () => {
+test('a very long buffer is not pooled, and of the others 32 MiB at most', () => {
   const pool = new ScratchPool()
   const long = pool.acquire(2 ** 23 + 1)
   pool.release(long)

@@ -148,7 +148,7 @@ test('a bucket is vouched for where all of its time is, since the latest of it',
   )
 })
 
-test('nothing is said about questions whose data is not known to be that of the buckets', () => {
+test('there is no statement about shapes whose data is not known to be that of the buckets', () => {
   const vouched = vouchedWith(new Map([['a', [{ from: Number.NEGATIVE_INFINITY, to: 10 * day, since: 1 }]]]))
   const question = questionOf(grids[0]!, { from: 0, to: 20 })
   assert.deepEqual(vouchedBuckets(vouched, question), {
@@ -208,7 +208,7 @@ test('a whole span is vouched for where each point of it is, in every source, si
   )
 })
 
-test('nothing is vouched for where it is not known what is read, or without an end', () => {
+test('nothing is vouched for with unknown data sources, or without an end', () => {
   const still = new Map([['one', [{ from: Number.NEGATIVE_INFINITY, to: 20, since: 5 }]]])
   const said: Vouched = { still, verifiedAt: 100, patienceMs: 10, maxAgeMs: 1000 }
   const about = (object: Partial<VouchedObject>) =>

@@ -35,7 +35,10 @@ export interface Sighting {
   readonly changed: Intervals
   /** When the view arrived. */
   readonly at: EpochMs
-  /** Data fetched before this instant cannot be vouched for. Only equality of two such instants matters. */
+  /**
+   * Buckets fetched before this instant are beyond the longest permitted age. An earlier `since` is raised to it, so
+   * that adjacent spans can be joined.
+   */
   readonly uselessBefore: EpochMs
 }
 

@@ -45,7 +45,7 @@ function shownBy(name: string, instant: number): number {
   return shown.getTime()
 }
 
-test('an offset is what the clocks of the zone show, in any year', () => {
+test('an offset is that of the clocks of the zone, in any year', () => {
   // Local times of the first and last days are no dates.
   const inside = instant.filter((each) => Math.abs(each) < 8.64e15 - 86_400_000)
   fc.assert(
@@ -154,7 +154,7 @@ test('names of one zone that are spelled differently, and offsets, have one name
   assert.equal(zoneOf('America/New_York')?.fixedOffset, undefined)
 })
 
-test('what is no zone is none, whatever it is', () => {
+test('an unknown zone is none, whatever its name', () => {
   const names = [
     '',
     ' ',

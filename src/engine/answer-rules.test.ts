@@ -20,7 +20,7 @@ for (const [reason, ...headers] of [
   ['no_cache', 'Cache-Control', 'max-age=0'],
   ['vary', 'Vary', 'X-Team'],
 ] as const) {
-  test(`in shadow mode ${headers.join(': ')} stores nothing, and what is stored stays`, async () => {
+  test(`in shadow mode ${headers.join(': ')} stores nothing, and stored buckets stay`, async () => {
     const rig = new EngineRig()
     const to = rig.openCell - dayMs
     rig.database.headers = headers
@@ -36,7 +36,7 @@ for (const [reason, ...headers] of [
     assert.equal((await rig.explain(12, to + 2 * minuteMs)).outcome, 'partial')
   })
 
-  test(`nodes that share a store: after ${headers.join(': ')} each asks for itself`, async () => {
+  test(`nodes that share a store: after ${headers.join(': ')} each queries the database itself`, async () => {
     const fleet = new FleetRig({ nodes: 2 })
     fleet.database.lagMs = 100
     fleet.database.headers = headers
@@ -104,7 +104,7 @@ test('a client’s max-age counts from the instant of the fetch, limits or not',
   }
 })
 
-test('what must be revalidated and was marked as changed is not served in an outage', async () => {
+test('an answer that must be revalidated and was marked as changed is not served in an outage', async () => {
   for (const [directive, outcome] of [
     ['max-age=600', 'stale'],
     ['max-age=600, must-revalidate', 'error'],
@@ -126,7 +126,7 @@ test('what must be revalidated and was marked as changed is not served in an out
   }
 })
 
-test('a purge at the instant of the fetch takes what has limits, too', async () => {
+test('a purge at the instant of the fetch concerns buckets with limits, too', async () => {
   const rig = new EngineRig()
   const to = rig.openCell - dayMs
   rig.database.headers = ['Cache-Control', 'max-age=600']
@@ -136,7 +136,7 @@ test('a purge at the instant of the fetch takes what has limits, too', async () 
   assert.equal((await rig.explain(10, to)).reason, 'purged')
 })
 
-test('after an answer that may not be shared nobody waits for the next, until one may be', async () => {
+test('after an answer that may not be shared no request waits for the next, until one may be', async () => {
   const rig = new EngineRig()
   const to = rig.openCell - dayMs
   rig.database.headers = ['Cache-Control', 'no-store']
@@ -157,7 +157,7 @@ test('after an answer that may not be shared nobody waits for the next, until on
   assert.deepEqual((await both()).map(({ decision }) => decision.collapsed).sort(), [false, true])
 })
 
-test('explain, the decision and the answer agree about what is not stored', async () => {
+test('explain, the decision and the answer agree about unstored answers', async () => {
   const rig = new EngineRig()
   const to = rig.openCell - dayMs
   await rig.ask(10, to)
@@ -171,6 +171,6 @@ test('explain, the decision and the answer agree about what is not stored', asyn
   assert.ok(answer.kind === 'panes' && answer.panes === undefined, 'nothing keeps it compressed')
   const told = await rig.explain(12, to + 2 * minuteMs)
   assert.deepEqual([told.outcome, told.unstored], ['partial', { reason: 'vary', detail: 'Vary: X-Team' }])
-  assert.match(told.sentence, /would be asked for\. The last answer was not stored: .* \(Vary: X-Team\)\.$/)
+  assert.match(told.sentence, /would be fetched\. The last answer was not stored: .* \(Vary: X-Team\)\.$/)
   assert.equal((await rig.ask(10, to)).decision.outcome, 'hit')
 })

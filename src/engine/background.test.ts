@@ -101,7 +101,7 @@ test('buckets that another thread or node is fetching are not fetched in the bac
   assert.deepEqual([rig.database.asked.length, released], [0, [false]])
 })
 
-test('a database that is down is not asked in the background', async () => {
+test('a database that is down is not queried in the background', async () => {
   const { rig, filler, trip, hour } = newRig()
   rig.database.failure = { reason: 'database_unreachable', detail: 'refused' }
   const kinds: string[] = []

@@ -42,7 +42,7 @@ function setUp() {
   return { backlog, holders, turn, turns, done }
 }
 
-test('what can wait is not split before it is due; then half a millisecond a turn, the oldest response first', () => {
+test('bytes that can wait are not split before they are due; then half a millisecond a turn, the oldest response first', () => {
   const { backlog, holders, turn, turns } = setUp()
   holders[0]!.hold(64 * KiB, 3)
   holders[1]!.hold(64 * KiB, 2)
@@ -55,7 +55,7 @@ test('what can wait is not split before it is due; then half a millisecond a tur
   assert.equal(turns.length, 0)
 })
 
-test('with 8 MiB held there is no room for more, and what is not due is split too', () => {
+test('with 8 MiB held there is no room for more, and bytes that are not due are split too', () => {
   const { holders, turn, turns } = setUp()
   assert.equal(holders[0]!.hold(2 * MiB, 3), true)
   assert.equal(holders[1]!.hold(2 * MiB), false)
@@ -63,7 +63,7 @@ test('with 8 MiB held there is no room for more, and what is not due is split to
   assert.equal(turns.length, 0)
 })
 
-test('of those that wait for room, two read on in each turn', () => {
+test('of the readers that wait for room, two continue in each turn', () => {
   const { holders, turn, turns } = setUp()
   assert.equal(holders[0]!.hold(8 * MiB), false)
   assert.equal(holders[1]!.hold(64 * KiB), false)
@@ -73,7 +73,7 @@ test('of those that wait for room, two read on in each turn', () => {
   assert.equal(turns.length, 0)
 })
 
-test('whoever holds nothing any more is forgotten', () => {
+test('a holder without bytes is forgotten', () => {
   const { backlog, holders, turn, turns } = setUp()
   const [holder] = holders
   assert.equal(holder!.hold(8 * MiB), false)

@@ -53,7 +53,7 @@ export class Backlog {
     return false
   }
 
-  /** The bytes of `from` are split in the next turns; without room they are dropped. */
+  /** From now on the bytes of `from` are split in the next turns, and not only where there is no room for more. */
   due(from: Backlogged): void {
     if (!this.#arriving.delete(from)) return
     this.#due.add(from)

@@ -25,7 +25,7 @@ async function ended(failure: typeof cancelled, ...ids: readonly (string | undef
   return { kinds, asked: rig.database.asked.length }
 }
 
-test('it is cancelled for those who gave it that id; the others ask again, with one query', async () => {
+test('it is cancelled for the requests with that id; the others try again, with one query', async () => {
   assert.deepEqual(await ended(cancelled, 'a', 'b', undefined, 'a'), {
     kinds: ['failure', 'panes', 'panes', 'failure'],
     asked: 2,
@@ -38,7 +38,7 @@ test('any other error goes to all', async () => {
   assert.equal(asked, 1)
 })
 
-test('where nobody gave an id, nobody can have meant another', async () => {
+test('without ids, every request gets the cancellation', async () => {
   const { kinds } = await ended(cancelled, undefined, undefined)
   assert.deepEqual(kinds, ['failure', 'failure'])
 })

@@ -98,7 +98,7 @@ export class ClaimRows {
     return { key, flights: this.#current(flightsIn(cell.value)), rev: cell.rev }
   }
 
-  /** Flights whose lease expired are dropped; landed flights are reduced to the members that other nodes need. */
+  /** Drops flights whose lease expired, and landed flights that other nodes have no use for. */
   #current(flights: readonly ClaimedFlight[]): readonly ClaimedFlight[] {
     const now = this.#options.clock.now()
     const landed = flights.filter((flight) => landedWithin(historyMs, flight, now)).reverse()

@@ -81,7 +81,7 @@ class Nodes {
   }
 }
 
-test('a fetch that nobody waits for costs one read and two writes of its row', async () => {
+test('a fetch without waiters costs one read and two writes of its row', async () => {
   const nodes = new Nodes(1)
   for (let i = 0; i < 10; i++) {
     await nodes.fetch(300)
@@ -106,7 +106,7 @@ for (const ms of [150, 1500, 8000]) {
   })
 }
 
-test('a row stays below a kilobyte, whoever fetches how often', async () => {
+test('a row stays below a kilobyte, whichever nodes fetch how often', async () => {
   const nodes = new Nodes(8)
   for (let i = 0; i < 40; i++) {
     await nodes.fetch(100, i % 8)

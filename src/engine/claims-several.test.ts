@@ -72,7 +72,7 @@ test('an edge that another thread fetches is not waited for: it is stored nowher
   }
 })
 
-test('threads that ask for anything at any time are told the truth, and leave no claim', async () => {
+test('threads with random requests get true answers, and no claim remains', async () => {
   for (let seed = 1; seed <= 40; seed++) {
     const random = seededRandom(seed)
     const rig = newRig(3, seed)

@@ -21,7 +21,7 @@ function oldestIn({ answer }: Served): number {
   return oldest
 }
 
-test('what one thread has fetched is a hit in another', async () => {
+test('a bucket that one thread has fetched is a hit in another', async () => {
   const rig = new ThreadRig(2, seededRandom(1))
   const first = rig.ask(0, 30)
   await rig.clock.advance(10)
@@ -33,7 +33,7 @@ test('what one thread has fetched is a hit in another', async () => {
   assert.equal(rig.database.asked.length, 1)
 })
 
-test('viewers in three threads who ask at once cause one query', async () => {
+test('concurrent viewers in three threads cause one query', async () => {
   for (const seed of seeds) {
     const rig = new ThreadRig(3, seededRandom(seed))
     rig.database.lagMs = 50
@@ -47,7 +47,7 @@ test('viewers in three threads who ask at once cause one query', async () => {
   }
 })
 
-test('who looked just before another thread landed looks again instead of asking', async () => {
+test('a request whose lookup was just before another thread landed looks again instead of querying', async () => {
   const rig = new ThreadRig(2, () => 1)
   const first = rig.ask(0, 30)
   // Its lookup is answered when nothing is stored yet, its claim when everything is.
@@ -89,7 +89,7 @@ test('a flight in another thread that is much wider than a gap is not waited for
   await wide
 })
 
-test('an error of the database is asked for once per thread, and everybody hears of it', async () => {
+test('an error of the database is fetched once per thread, and every request gets it', async () => {
   const rig = new ThreadRig(2, seededRandom(5))
   rig.database.lagMs = 50
   rig.database.failure = { status: 422, body: '{"error":"no"}' }
@@ -102,7 +102,7 @@ test('an error of the database is asked for once per thread, and everybody hears
 
 for (const hasFarStore of [false, true]) {
   const where = hasFarStore ? ', also where the main thread might know more' : ''
-  test(`a slow database: what a thread has is served stale${where}`, async () => {
+  test(`a slow database: the buckets of a thread are served stale${where}`, async () => {
     const rig = new ThreadRig(1, seededRandom(17), { hasFarStore })
     const first = rig.ask(0, 30)
     await rig.clock.advance(10)
@@ -116,7 +116,7 @@ for (const hasFarStore of [false, true]) {
   })
 }
 
-test('a thread that ends leaves nobody waiting', async () => {
+test('no request waits for a thread that has ended', async () => {
   const rig = new ThreadRig(2, seededRandom(11))
   rig.database.lagMs = 500
   void rig.ask(0, 30)
@@ -131,10 +131,10 @@ test('a thread that ends leaves nobody waiting', async () => {
   assert.equal(rig.openClaims, 0)
   const again = rig.ask(0, 30)
   await rig.clock.advance(50)
-  assert.equal((await again).decision.outcome, 'hit', 'who takes its place asks the main thread')
+  assert.equal((await again).decision.outcome, 'hit', 'its replacement queries the main thread')
 })
 
-test('who waits for a thread and ends is not answered', async () => {
+test('a waiter in a thread that ends is not answered', async () => {
   const rig = new ThreadRig(2, seededRandom(13))
   rig.database.lagMs = 500
   const first = rig.ask(0, 30)
@@ -168,7 +168,7 @@ async function cost(
   return rig.database.asked.length
 }
 
-test('two and three threads ask the database at most a tenth more often than one', async () => {
+test('two and three threads query the database at most a tenth more often than one', async () => {
   const alone = new EngineRig()
   const one = await cost((_, to) => alone.ask(60, to), alone)
   for (const threads of [2, 3]) {
@@ -240,7 +240,7 @@ class RandomLife {
   }
 }
 
-test('what was purged comes back in no thread, whatever is under way and however slow messages are', async () => {
+test('purged data comes back in no thread, whatever is in progress and however slow messages are', async () => {
   for (const seed of seeds) {
     const random = seededRandom(seed)
     const rig = new ThreadRig(3, random, { maxTransitMs: 30 })
@@ -250,7 +250,7 @@ test('what was purged comes back in no thread, whatever is under way and however
     assert.deepEqual(life.mistakes, [], `seed ${seed}`)
     assert.ok(life.answers > 20, `seed ${seed}: ${life.answers} answers`)
     const left = life.tasks.filter(({ isOver, matters }) => !isOver && matters())
-    assert.equal(left.length, 0, `seed ${seed}: somebody waits for ever`)
+    assert.equal(left.length, 0, `seed ${seed}: a request waits for ever`)
     assert.equal(rig.openClaims, 0, `seed ${seed}`)
     assert.equal(rig.held, 0, `seed ${seed}: memory is left reserved`)
   }

@@ -120,7 +120,7 @@ for (const [aheadMs, result] of results) {
   })
 
   for (const [purging, ahead] of aheadMs.entries()) {
-    test(`${nameOf(aheadMs)}: a purge by the one that is ${ahead / 1000} s ahead holds for what any of them fetched before`, async () => {
+    test(`${nameOf(aheadMs)}: a purge by the one that is ${ahead / 1000} s ahead holds for all earlier fetches of all nodes`, async () => {
       const fleet = changingFleet(aheadMs)
       await fleet.loadMarks()
       const to = fleet.openCell - 60 * minuteMs

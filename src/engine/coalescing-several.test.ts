@@ -46,7 +46,7 @@ test('any number of equal requests with edges cause one query', async () => {
   assert.deepEqual(rig.asked(), ['10.5-11 19-19.5'])
 })
 
-test('who wants other edges shares the whole buckets and fetches the edges, once for all that want the same', async () => {
+test('a request with other edges shares the whole buckets and fetches the edges, once for all equal requests', async () => {
   const rig = await newRig()
   const [first, second]: Range[][] = [[[10.5, 19.5]], [[10.25, 19.75]]]
   const asking = [first!, second!, second!, first!, second!].map((ranges) => ask(rig, ranges))
@@ -81,7 +81,7 @@ test('a part that a flight brings is not taken for the whole, nor the whole for 
   assert.deepEqual(rig.asked(), ['30-40', '32.5-33 38-38.5'])
 })
 
-test('several gaps: what a flight brings from the middle of them is not asked for again', async () => {
+test('several gaps: buckets that a flight brings from the middle of them are not fetched again', async () => {
   const rig = await newRig()
   const middle: Range[] = [
     [12, 14],
@@ -106,7 +106,7 @@ function leavingClient() {
   }
 }
 
-test('the one who asked leaves: the query goes on for who shares its whole buckets, and ends with the last', async () => {
+test('the leader disconnects: the query goes on for requests that share its whole buckets, and ends with the last', async () => {
   const rig = await newRig()
   const first = leavingClient()
   const second = leavingClient()
@@ -122,7 +122,7 @@ test('the one who asked leaves: the query goes on for who shares its whole bucke
   assert.deepEqual([rig.database.cancelled, (await rig.stored()).has(35)], [1, false])
 })
 
-test('a mark during the flight: who comes after it asks anew, edges included, and nothing of before is stored', async () => {
+test('a mark during the flight: a later request fetches anew, edges included, and no earlier data is stored', async () => {
   const rig = await newRig()
   const ranges: Range[] = [[10.5, 19.5]]
   const before = await begin(rig, ranges)
@@ -150,7 +150,7 @@ test('no-cache does not join a flight that began before it, edges included', asy
   assert.equal((await again.served).decision.reason, 'revalidate')
 })
 
-test('without coalescing everybody asks, and everybody is told the truth', async () => {
+test('without coalescing every request sends a query, and every answer is true', async () => {
   const rig = await newRig({ coalescing: false })
   const ranges: Range[] = [[10.5, 19.5]]
   const one = await begin(rig, ranges)
@@ -170,7 +170,7 @@ const crowd = fc.array(
   { minLength: 2, maxLength: 15 },
 )
 
-test('whoever asks for what, whoever leaves: true answers, one query each at most, no part in the store', async () => {
+test('random requests and disconnects: true answers, one query each at most, no part in the store', async () => {
   let collapsed = 0
   await fc.assert(
     fc.asyncProperty(crowd, async (requests) => {

@@ -146,7 +146,7 @@ for (const isLate of [false, true]) {
     assert.deepEqual([meter.taken, rig.database.cancelled], [0, 1])
   })
 
-  test(`instead of a refusal, what is stored is served stale (${when})`, async () => {
+  test(`instead of a refusal, stored buckets are served stale (${when})`, async () => {
     const { rig, ask } = setUp()
     await ask(10)
     await rig.clock.advance(minuteMs)
@@ -187,7 +187,7 @@ test('stale buckets beyond max stale are no answer', async () => {
   assert.equal((await ask(10, { meter })).answer.kind, 'over-quota')
 })
 
-test('queries in the background are charged to nobody', async () => {
+test('background queries are charged to no client', async () => {
   const { rig, ask } = setUp()
   const meter = new Meter()
   await ask(120, { meter })

@@ -5,7 +5,7 @@ import { countOf, type Intervals, nothing, subtractAll, uniteAll } from '../core
 import type { Key } from '../core/key.ts'
 import { Backlog } from './backlog.ts'
 import { overQuotaAnswer, type PendingQuery, sendWhenPaid } from './cost.ts'
-import type { FetchResult } from './fetch.ts'
+import type { FetchResult, UnusableAnswer } from './fetch.ts'
 import { type Filled, filledBy, type JoinedFlight } from './flight-results.ts'
 import { waitForFlights } from './flight-wait.ts'
 import { type Flight, type FlightSpec, Flights, type Wish, wholeIn } from './flights.ts'
@@ -13,9 +13,10 @@ import { askedBy } from './gaps.ts'
 import type { Forbidden } from './http/answer-terms.ts'
 import { Intake } from './intake.ts'
 import { marksOver } from './marks.ts'
+import { PartMemory } from './parts.ts'
 import type { BrokenReason } from './ports.ts'
 import type { IntervalCacheOptions, Trip } from './trip.ts'
-import { termsFor, writeBack } from './write-back.ts'
+import { keepParts, termsFor, writeBack } from './write-back.ts'
 
 /** The queries and flights that filling gaps would need. */
 export interface Preview {
@@ -26,6 +27,14 @@ export interface Preview {
 
 const maxForbidden = 1_000
 
+/** How long a narrowed query that is wider than the client's own is not tried again. */
+const unusableMs = 600_000
+
+interface UnusableSince {
+  readonly result: UnusableAnswer
+  readonly at: EpochMs
+}
+
 /** Queries of this thread that no client waits for, at once. */
 const maxInBackground = 2
 
@@ -33,6 +42,8 @@ const maxInBackground = 2
 const maxLooks = 3
 
 export class GapFiller {
+  /** Parts of buckets that were fetched. */
+  readonly parts: PartMemory
   readonly #options: IntervalCacheOptions
   readonly #flights = new Flights()
   readonly #backlog: Backlog
@@ -40,17 +51,22 @@ export class GapFiller {
   readonly #unstored = new Map<Intake, Key>()
   /** Keys whose last answer the database forbade to share: waiting for another such answer would be for nothing. */
   readonly #forbidden = new BoundedMap<Key, Forbidden>({ maxEntries: maxForbidden })
+  /** Keys whose last answer was unusable, of plans whose narrowed query asks for more than the client's. */
+  readonly #unusable = new BoundedMap<Key, UnusableSince>({ maxEntries: maxForbidden })
   #isDatabaseDown = false
   #inBackground = 0
 
   constructor(options: IntervalCacheOptions) {
     this.#options = options
+    this.parts = new PartMemory(options.budget)
     this.#backlog = options.backlog ?? new Backlog(options.clock)
   }
 
   /** `lapsing`: buckets that are fetched together with gaps, if any gap is fetched. */
   async fill(trip: Trip, gaps: Intervals, lapsing: Intervals): Promise<Filled> {
     const began = this.#options.clock.elapsed()
+    const unusable = trip.plan.isVerbatim ? undefined : this.#knownUnusable(trip.key)
+    if (unusable !== undefined) return unusable
     const { joined, rest } = this.#join(trip, gaps, lapsing)
     const asked = askedFor(rest, lapsing, joined)
     const own = asked.length === 0 ? undefined : this.#open(trip, asked)
@@ -170,6 +186,7 @@ export class GapFiller {
       ...{ fetchedAt, budget, maxAnswerBytes, backlog: this.#backlog, target, land },
       termsOf: termsFor(trip, backend, fetchedAt),
       newSink: () => backend.decompose(plan, intervals),
+      strictStatuses: backend.capabilities.strictStatuses,
       onDelivered: () => void this.#unstored.set(fetch, trip.key),
     })
     const { edges, terms, queryId } = plan
@@ -217,16 +234,29 @@ export class GapFiller {
     void fetch.result.then((result) => claim.release(result.kind === 'panes' && result.storable))
   }
 
+  /** Forwards the client's own request while the key is known to give unusable answers. */
+  #knownUnusable(key: Key): Filled | undefined {
+    const known = this.#unusable.get(key)
+    if (known === undefined) return undefined
+    const { reason, detail } = known.result
+    if (this.#options.clock.now() < known.at + unusableMs) return { kind: 'forward', reason, detail }
+    this.#unusable.delete(key)
+    return undefined
+  }
+
   /** A flight's buckets are stored before its end is reported: no thundering herd between answer and write-back. */
   async #land(trip: Trip, result: FetchResult): Promise<void> {
     // A database that answers with an error is not down: it may be one query's own fault.
     if (result.kind !== 'abandoned') {
       this.#isDatabaseDown = result.kind === 'broken' && isOutage(result.reason)
     }
+    if (result.kind === 'unusable' && !trip.plan.isVerbatim)
+      this.#unusable.set(trip.key, { result, at: this.#options.clock.now() })
     if (result.kind !== 'panes') return
     if (result.forbidden === undefined) this.#forbidden.delete(trip.key)
     else this.#forbidden.set(trip.key, result.forbidden)
-    trip.decision.stored = await writeBack(this.#options, trip, result)
+    const hasKept = keepParts(this.#options, trip, { memory: this.parts, fetched: result })
+    trip.decision.stored = (await writeBack(this.#options, trip, result)) || hasKept
   }
 }
 

@@ -87,10 +87,13 @@ async function filledWithout(
     if (usable === undefined) return broken(trip, result)
     return staleAnswerOf(options, trip, { ...usable, why: result })
   }
+  const { status } = result.response
+  if (options.backend.capabilities.strictStatuses?.includes(status) === true)
+    return { kind: 'forward', reason: 'incomplete_data', detail: `status ${status}` }
   resetDecision(trip.decision)
   trip.decision.outcome = 'error'
   trip.decision.reason = 'database_refused'
-  trip.decision.upstreamStatus = result.response.status
+  trip.decision.upstreamStatus = status
   return { kind: 'response', response: result.response }
 }
 

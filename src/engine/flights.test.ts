@@ -104,9 +104,9 @@ test('the rest of a joined flight is joined only where one flight brings all of 
   assert.equal(flights.joinForRest('key', [span(3, 6)], whenever), undefined)
   assert.equal(flights.joinForRest('other', [span(5, 10)], whenever), undefined)
   whole.flight.leave()
-  assert.equal(whole.cancelled, 0, 'who joined for the rest is a member')
+  assert.equal(whole.cancelled, 0, 'a request that joined for the rest is a member')
   part.flight.leave()
-  assert.equal(part.cancelled, 1, 'who did not join is none')
+  assert.equal(part.cancelled, 1, 'a request that did not join is none')
 })
 
 test('a flight of another key is not joined', () => {
@@ -138,7 +138,7 @@ test('a flight that began at or before a mark on its buckets is not joined', () 
   assert.equal(flights.joinForRest('key', [span(0, 10)], wish), undefined)
 })
 
-test('the last to leave cancels, and nobody joins what is given up', () => {
+test('the last to disconnect cancels, and no request joins a cancelled flight', () => {
   const flights = new Flights()
   const scripted = new Scripted(flights, span(0, 10))
   flights.join('key', [span(0, 10)], whenever)
@@ -173,7 +173,7 @@ for (const end of ['land', 'crash'] as const) {
   })
 }
 
-test('a flight is off the list before anybody hears of its end', async () => {
+test('a flight is removed from the list before its end is reported', async () => {
   const flights = new Flights()
   const scripted = new Scripted(flights, span(0, 10))
   const heard = flights.join('key', [span(0, 10)], whenever)!.flight.result.then(() => flights.count)
@@ -183,7 +183,7 @@ test('a flight is off the list before anybody hears of its end', async () => {
 
 const several: Wish = { ...whenever, takesSeveral: true }
 
-test('where a query takes several intervals, a flight in the middle of the gaps is joined for what it brings', () => {
+test('where a query takes several intervals, a flight in the middle of the gaps is joined for its part', () => {
   const flights = new Flights()
   const middle = new Scripted(flights, { intervals: [span(3, 5), span(8, 9)], edges: undefined })
   const joined = flights.join('key', [span(0, 4), span(6, 10)], several)
@@ -192,14 +192,14 @@ test('where a query takes several intervals, a flight in the middle of the gaps 
   assert.deepEqual(joined?.rest, [span(0, 3), span(6, 8), span(9, 10)])
 })
 
-test('a flight is not too wide for who would ask for as much', () => {
+test('a flight is not too wide for a request of the same width', () => {
   const flights = new Flights()
   new Scripted(flights, span(0, 20))
   assert.equal(flights.join('key', [span(0, 1)], { ...several, along: 3 }), undefined)
   assert.deepEqual(flights.join('key', [span(0, 1)], { ...several, along: 4 })?.brings, [span(0, 1)])
 })
 
-test('a part of a bucket is shared only by those who want the same part', () => {
+test('a part of a bucket is shared only by requests for the same part', () => {
   const flights = new Flights()
   const edges = (parts: string) => ({ buckets: [span(9, 10)], parts })
   new Scripted(flights, { intervals: [span(0, 10)], edges: edges('until :30') })
@@ -214,14 +214,14 @@ test('a part of a bucket is shared only by those who want the same part', () => 
   assert.equal(flights.join('key', [span(9, 10)], several), undefined)
 })
 
-test('a whole bucket is of no use to who wants a part of it', () => {
+test('a whole bucket is useless to a request for a part of it', () => {
   const flights = new Flights()
   new Scripted(flights, span(0, 10))
   const edges = { buckets: [span(9, 10)], parts: 'until :30' }
   assert.deepEqual(flights.join('key', [span(5, 10)], { ...several, edges })?.rest, [span(9, 10)])
 })
 
-test('parts that are told in the same words are of use only where they are of the same bucket', () => {
+test('parts with the same text are shared only where they are of the same bucket', () => {
   const flights = new Flights()
   const edgesAt = (from: number) => ({ buckets: [span(from, from + 1)], parts: 'until :30' })
   new Scripted(flights, { intervals: [span(0, 10)], edges: edgesAt(9) })

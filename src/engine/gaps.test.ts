@@ -19,7 +19,7 @@ function gaps(several: boolean, runs: readonly CoverageRun[], edges: Intervals =
   return gapsIn(plan, runs, { severalIntervals: several })
 }
 
-test('where a query takes several intervals: what is not fresh, and the edges', () => {
+test('where a query takes several intervals: buckets that are not fresh, and the edges', () => {
   assert.deepEqual(gaps(true, [absent(1, 3), fresh(3, 5), absent(5, 6)]), [run(1, 3), run(5, 6)])
   assert.deepEqual(gaps(true, [fresh(1, 5), absent(5, 6)], [run(0, 1), run(6, 7)]), [run(0, 1), run(5, 7)])
   assert.deepEqual(gaps(true, [], [run(0, 1)]), [run(0, 1)])
@@ -57,14 +57,14 @@ function lapsing(policy: TtlPolicy, ages: readonly number[], several = true): In
   return lapsingIn({ whole: [run(0, ages.length)] }, { panes, rules }, { severalIntervals: several })
 }
 
-test('a query brings along what lapses within four fifths of the shortest TTL', () => {
+test('a query brings along buckets that lapse within four fifths of the shortest TTL', () => {
   // Fetched at ages of 3, 2, 1 and 0 minutes: they live for 20, 10, 5 and 5 s.
   assert.deepEqual(lapsing(ladder(), [15_999, 5_999, 999, 0]), [])
   assert.deepEqual(lapsing(ladder(), [15_999, 6_000, 999, 1_000]), [run(1, 2), run(3, 4)])
   assert.deepEqual(lapsing(ladder(), [15_999, 6_000, 999, 1_000], false), nothing)
 })
 
-test('where all TTLs are alike, only what lapses within a fiftieth of them', () => {
+test('where all TTLs are alike, only buckets that lapse within a fiftieth of them', () => {
   assert.deepEqual(lapsing(fixed(100_000), [97_999, 98_000, 100_001]), [run(1, 3)])
   assert.deepEqual(lapsing(fixed(0), [0, 1]), [run(0, 2)])
 })

@@ -9,9 +9,14 @@ import type { TtlPolicy } from '../ttl/policy.ts'
 /** A query with more intervals costs the database more than the buckets between them. */
 const maxIntervals = 256
 
+interface Asked extends Pick<Plan, 'whole'> {
+  /** The edges to fetch. */
+  readonly edges?: Edges | undefined
+}
+
 /** Nothing on a full hit. */
 export function gapsIn(
-  plan: Pick<Plan, 'whole' | 'edges'>,
+  plan: Asked,
   runs: readonly CoverageRun[],
   { severalIntervals }: Pick<BackendCapabilities, 'severalIntervals'>,
 ): Intervals {
@@ -33,11 +38,11 @@ export interface Stored {
 /**
  * Buckets that a query fetches along, where it can have several intervals: buckets that lapse before the next query
  * could be due. Buckets that were fetched one by one lapse one by one, and every one of them would be a query
- * (simulated: 30 viewers of one panel caused 39 a minute instead of 12; docs/performance.md). Where there are edges,
- * every request is a query, and lapsing buckets cost none of their own.
+ * (simulated: 30 viewers of one panel caused 39 a minute instead of 12; docs/performance.md). Where no edge of the
+ * request is kept, every request is a query, and lapsing buckets cost none of their own.
  */
 export function lapsingIn(
-  { whole, edges }: Pick<Plan, 'whole' | 'edges'>,
+  { whole, edges }: Asked,
   { panes, rules }: Stored,
   capabilities: Pick<BackendCapabilities, 'severalIntervals'>,
 ): Intervals {
@@ -61,5 +66,5 @@ const withEdges = (gaps: Intervals, edges: Edges | undefined): Intervals =>
   edges === undefined ? gaps : uniteAll(gaps, edges.buckets)
 
 /** Every bucket that is in the answer, as a whole or in part. */
-export const askedBy = ({ whole, edges }: Pick<Plan, 'whole' | 'edges'>): Intervals =>
+export const askedBy = ({ whole, edges }: Asked): Intervals =>
   edges === undefined ? whole : uniteAll(whole, edges.buckets)

@@ -113,7 +113,7 @@ test('with 8 MiB waiting to be split the database waits', () => {
   assert.equal(call.isPaused, false)
 })
 
-test('what is given up is not split any more', () => {
+test('an abandoned response is not split any more', () => {
   const { intake, runTurns, arrive, told } = setUp()
   intake.head(200, [])
   arrive(100 * KiB)
@@ -201,7 +201,7 @@ for (const isTransparent of [false, true]) {
   })
 }
 
-test('a client that was told the length of a long encoded response waits only until its beginning is decoded', async () => {
+test('a client with the Content-Length of a long encoded response waits only until its beginning is decoded', async () => {
   const { intake, told } = setUp()
   const body = gzipSync(randomBytes(100 * KiB))
   intake.head(200, ['Content-Encoding', 'gzip', 'Content-Length', String(body.length)])

@@ -31,6 +31,8 @@ export interface IntakeOptions {
   readonly target?: StreamTarget | undefined
   /** The target gets every response, also server errors and undecodable bodies. Otherwise these are withheld. */
   readonly isTransparent?: boolean
+  /** Error statuses that are kept from the target: it is given another answer. */
+  readonly strictStatuses?: readonly number[] | undefined
   /** The target is given the end of the response, which is not stored yet. */
   readonly onDelivered?: () => void
   /** Stores the result, before `result` resolves. */
@@ -121,8 +123,7 @@ export class Intake implements ResponseHandler, Backlogged {
     this.#headers = headers
     this.#remaining = Number(headerOf(headers, 'content-length') ?? Number.POSITIVE_INFINITY)
     if (status === 200) this.#terms = this.#options.termsOf(headers)
-    // On a server error a stale answer from the store may be better for the client.
-    if (status < 500 || this.#options.isTransparent === true) this.#tee.head(status, headers)
+    if (this.#isForTarget(status)) this.#tee.head(status, headers)
     if (this.#isSettled) return
     this.#decoder = decoderFor(headers, {
       data: (chunk) => {
@@ -135,6 +136,14 @@ export class Intake implements ResponseHandler, Backlogged {
     if (this.#decoder !== undefined && this.#options.isTransparent !== true) this.#tee.hold()
     const { budget, maxAnswerBytes, newSink } = this.#options
     this.#body = new DecodedBody({ budget, maxAnswerBytes, sink: status === 200 ? newSink() : undefined })
+  }
+
+  /**
+   * On a server error a stale answer from the store, or the answer to its own request, may be better for the client.
+   */
+  #isForTarget(status: number): boolean {
+    if (this.#options.isTransparent === true) return true
+    return status < 500 && this.#options.strictStatuses?.includes(status) !== true
   }
 
   data(chunk: Uint8Array): void {

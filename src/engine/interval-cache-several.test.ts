@@ -23,7 +23,7 @@ async function asksTruly(rig: RangesRig, ...ranges: Range[]): Promise<Served> {
 const outcomeOf = ({ decision: { outcome, reason, buckets, asked } }: Served) =>
   `${outcome}/${reason ?? ''} ${asked ?? 0} of ${buckets}`
 
-test('several gaps are asked for in one query, and nothing between them', async () => {
+test('several gaps are fetched in one query, and nothing between them', async () => {
   const rig = await newRig()
   await asksTruly(rig, [10, 20])
   await asksTruly(rig, [30, 40])
@@ -32,7 +32,7 @@ test('several gaps are asked for in one query, and nothing between them', async 
   assert.deepEqual(rig.asked(), ['10-20', '30-40', '5-10 20-30 40-45'])
 })
 
-test('several ranges are looked up, asked for and stored as they are, without what lies between', async () => {
+test('several ranges are looked up, fetched and stored without the buckets between them', async () => {
   const rig = await newRig()
   assert.equal(outcomeOf(await asksTruly(rig, [10, 20], [100, 110])), 'miss/absent 20 of 20')
   assert.equal(outcomeOf(await asksTruly(rig, [15, 18], [104, 105])), 'hit/ 0 of 4')
@@ -41,7 +41,7 @@ test('several ranges are looked up, asked for and stored as they are, without wh
   assert.equal((await rig.stored()).size, 31)
 })
 
-test('a part of a bucket is asked for every time, in the same query, and is never stored', async () => {
+test('a part of a bucket is fetched every time, in the same query, and is never stored', async () => {
   const rig = await newRig()
   const range: Range = [10.5, 19.25]
   assert.equal(outcomeOf(await asksTruly(rig, range)), 'miss/absent 10 of 10')
@@ -54,7 +54,7 @@ test('a part of a bucket is asked for every time, in the same query, and is neve
   assert.deepEqual(rig.asked(), ['10.5-19.25', '10.5-11 19-19.25', '10-11 19-20', '10.5-11 19-19.25'])
 })
 
-test('a request for nothing but parts is asked for every time, and leaves no trace', async () => {
+test('a request for nothing but parts is fetched every time, and stores nothing', async () => {
   const rig = await newRig()
   for (let i = 0; i < 2; i++) {
     const served = await asksTruly(rig, [10.5, 11.5], [20.1, 20.2], [20.4, 20.5])
@@ -86,7 +86,7 @@ test('a query for nothing but edges writes nothing, whether there is data in the
   }
 })
 
-test('the store is asked for whole buckets only: not for edges, and not for what lies between ranges', async () => {
+test('the store is read for whole buckets only: not for edges, and not for buckets between ranges', async () => {
   const reads: string[] = []
   const rig: RangesRig = await newRig({
     wrap: (store) =>
@@ -145,7 +145,7 @@ test('empty buckets between gaps are known to be empty, unsettled ones at the en
   assert.deepEqual(rig.asked(), ['1437-1440'])
 })
 
-test('an edge with data behind empty buckets says that these are not late', async () => {
+test('an edge with data behind empty buckets shows that these are not late', async () => {
   const rig = await newRig({ valueAt: (start) => ((start / minuteMs) % 5 === 0 ? 1 : undefined) })
   const range: Range = [1430.5, 1440.5]
   assert.equal((rig.start / minuteMs) % 5, 0)
@@ -155,7 +155,7 @@ test('an edge with data behind empty buckets says that these are not late', asyn
   assert.deepEqual(rig.asked(), ['1430.5-1440.5', '1430.5-1431 1440-1440.5'])
 })
 
-test('more gaps than a query should have are asked for with what lies between them', async () => {
+test('more gaps than a query should have are fetched with the buckets between them', async () => {
   const rig = await newRig()
   for (let minute = 0; minute < 1000; minute += 2) await rig.askRanges([[minute, minute + 1]])
   rig.asked()
@@ -287,7 +287,7 @@ function rangesOf(nowMinute: number, told: readonly { length: number; behind: nu
   return ranges
 }
 
-test('whatever is asked for: the database’s own answer, by one query for exactly what is not fresh or about to lapse, edges never stored', async () => {
+test('random requests: the database’s own answer, by one query for exactly the buckets that are not fresh or about to lapse, edges never stored', async () => {
   const seen = { hits: 0, partials: 0, edges: 0, several: 0, empties: 0 }
   const sequence = async (seed: number, looks: readonly Look[]) => {
     const density = [1, 0.6, 0.1][seed % 3]!
@@ -334,4 +334,20 @@ test('whatever is asked for: the database’s own answer, by one query for exact
     numRuns: 100,
   })
   for (const [what, times] of Object.entries(seen)) assert.ok(times > 2, `${what} were tried ${times} times`)
+})
+
+test('a query that is wider than the client’s own is not tried again at once when its answer was unusable', async () => {
+  const rig = await newRig()
+  const ask = async (more: string) => {
+    const { answer } = await rig.serve(rig.planRanges([[10, 20]], more))
+    return answer.kind === 'forward' ? answer.reason : answer.kind
+  }
+  rig.database.failure = { status: 200, body: 'surprise' }
+  assert.equal(await ask('&limit=3'), 'unusable_answer')
+  rig.database.failure = undefined
+  assert.equal(await ask('&limit=3'), 'unusable_answer')
+  assert.equal(rig.asked().length, 1)
+  await rig.clock.advance(10 * minuteMs)
+  assert.equal(await ask('&limit=3'), 'panes')
+  assert.equal(rig.asked().length, 1)
 })

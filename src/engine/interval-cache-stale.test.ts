@@ -20,7 +20,7 @@ const rowsOf = ({ text }: Served): unknown => (JSON.parse(text) as { rows: unkno
 const warningsOf = ({ text }: Served): unknown => (JSON.parse(text) as { warnings?: unknown }).warnings
 const rowsOfTruth = (truth: string): unknown => (JSON.parse(truth) as { rows: unknown }).rows
 
-test('within max stale: what is known is served, marked in the decision and in the answer', async () => {
+test('within max stale: stored buckets are served, marked in the decision and in the answer', async () => {
   const rig = await loadedRig()
   rig.database.failure = down
   await rig.clock.advance(20_000)
@@ -35,7 +35,7 @@ test('within max stale: what is known is served, marked in the decision and in t
   assert.equal(rig.database.asked.length, 1)
 })
 
-test('an outage that goes on: the answer ends early, and says what is missing', async () => {
+test('an outage that goes on: the answer ends early, and names the missing part', async () => {
   const rig = await loadedRig()
   rig.database.failure = down
   const knownUntil = rig.openCell + minuteMs
@@ -50,7 +50,7 @@ test('an outage that goes on: the answer ends early, and says what is missing', 
   ])
 })
 
-test('beyond max stale: the failure is told', async () => {
+test('beyond max stale: the failure is returned', async () => {
   const rig = await loadedRig()
   rig.database.failure = down
   // The open cell has a TTL of five seconds: it may be served until 5 s and max stale have passed.
@@ -65,7 +65,7 @@ test('beyond max stale: the failure is told', async () => {
   )
 })
 
-test('more is missing than the outage explains: the failure is told', async () => {
+test('more is missing than the outage explains: the failure is returned', async () => {
   const rig = new EngineRig({ maxStaleMs })
   const to = rig.openCell - 60 * minuteMs
   await rig.ask(60, to)
@@ -74,7 +74,7 @@ test('more is missing than the outage explains: the failure is told', async () =
   assert.equal((await rig.ask(61, to + minuteMs)).answer.kind, 'failure')
 })
 
-test('nothing is stored: the failure is told, with the response where there was one', async () => {
+test('nothing is stored: the failure is returned, with the response where there was one', async () => {
   const rig = new EngineRig({ maxStaleMs })
   rig.database.failure = { status: 503, body: 'overloaded' }
   const { answer, decision } = await rig.ask(10)
@@ -96,7 +96,7 @@ test('a server error is as good a reason as a broken connection, a refusal is no
   assert.equal((await rig.ask(180)).answer.kind, 'response')
 })
 
-test('who asked for fresher data than is stored gets no stale answer', async () => {
+test('a request for fresher data than is stored gets no stale answer', async () => {
   const rig = await loadedRig()
   rig.database.failure = down
   await rig.clock.advance(1)
@@ -203,7 +203,7 @@ const throws = (): never => {
 const rejects = (): Promise<never> => Promise.reject(new Error('broken'))
 
 for (const [how, read] of Object.entries({ throws, rejects })) {
-  test(`the store ${how} when a stale answer is looked for: the failure of the database is told`, async () => {
+  test(`the store ${how} when a stale answer is looked for: the failure of the database is returned`, async () => {
     const options = failsLater(read)
     const rig = await loadedRig(options)
     await rig.clock.advance(20_000)

@@ -17,7 +17,7 @@ const askedCells = (rig: EngineRig): number[] => rig.database.asked.splice(0).ma
 
 const isTrue = ({ text }: Served, truth: string): void => assert.equal(text, truth)
 
-test('a first look asks for everything, a second at once for nothing', async () => {
+test('a first request fetches everything, a second at once nothing', async () => {
   const rig = await newRig()
   const first = await rig.ask(180)
   isTrue(first, rig.truth(180))
@@ -40,7 +40,7 @@ test('a first look asks for everything, a second at once for nothing', async () 
   assert.deepEqual(askedCells(rig), [180])
 })
 
-test('a rolling window asks only for its tail', async () => {
+test('a rolling window fetches only its tail', async () => {
   const rig = await newRig()
   await rig.ask(180)
   await rig.clock.advance(10_000)
@@ -53,7 +53,7 @@ test('a rolling window asks only for its tail', async () => {
   assert.deepEqual(askedCells(rig), [180, 4, 7])
 })
 
-test('panning left asks only for the head', async () => {
+test('panning left fetches only the head', async () => {
   const rig = await newRig()
   const to = rig.openCell - 1440 * minuteMs
   await rig.ask(60, to)
@@ -66,7 +66,7 @@ test('panning left asks only for the head', async () => {
   })
 })
 
-test('zooming out asks only for the head where the suffix is settled', async () => {
+test('zooming out fetches only the head where the suffix is settled', async () => {
   const rig = await newRig()
   const to = rig.openCell - 60 * minuteMs
   await rig.ask(60, to)
@@ -74,14 +74,14 @@ test('zooming out asks only for the head where the suffix is settled', async () 
   assert.deepEqual(askedCells(rig), [60, 120])
 })
 
-test('a fresh suffix that is not settled is asked for with the head', async () => {
+test('a fresh suffix that is not settled is fetched with the head', async () => {
   const rig = await newRig()
   await rig.ask(60)
   isTrue(await rig.ask(100), rig.truth(100))
   assert.deepEqual(askedCells(rig), [60, 100])
 })
 
-test('a hole in the middle is asked for up to the settled suffix', async () => {
+test('a hole in the middle is fetched up to the settled suffix', async () => {
   const rig = await newRig()
   const to = rig.openCell - 60 * minuteMs
   await rig.ask(20, to)
@@ -120,7 +120,7 @@ test('empty cells at the end are stored only once they are settled', async () =>
   assert.deepEqual(askedCells(rig), [60, 7, 7])
 })
 
-test('a panel that is always empty asks only for what is not settled, after its first load', async () => {
+test('a panel that is always empty fetches only unsettled buckets, after its first load', async () => {
   const rig = await newRig({ valueAt: () => undefined })
   await rig.ask(180)
   const again = await rig.ask(180)
@@ -143,7 +143,7 @@ test('a changed policy takes effect at the next look', async () => {
   assert.deepEqual(askedCells(rig), [60, 4, 60])
 })
 
-test('what was fetched in the future counts as absent', async () => {
+test('buckets fetched in the future count as absent', async () => {
   const rig = await newRig()
   const to = rig.openCell - 60 * minuteMs
   await rig.ask(60, to)
@@ -155,7 +155,7 @@ test('what was fetched in the future counts as absent', async () => {
   assert.equal((await rig.ask(60, to)).decision.outcome, 'hit')
 })
 
-test('no-cache asks again, max-age accepts what is young enough', async () => {
+test('no-cache fetches again, max-age accepts young buckets', async () => {
   const rig = await newRig()
   const to = rig.openCell - 60 * minuteMs
   await rig.ask(10, to)
@@ -166,7 +166,7 @@ test('no-cache asks again, max-age accepts what is young enough', async () => {
   assert.deepEqual([reloaded.decision.outcome, reloaded.decision.reason], ['miss', 'revalidate'])
 })
 
-test('only-if-cached never asks', async () => {
+test('only-if-cached never sends a query', async () => {
   const rig = await newRig()
   const look = await rig.ask(10, undefined, { demands: { onlyIfCached: true } })
   assert.equal(look.answer.kind, 'not-cached')
@@ -231,7 +231,7 @@ test('viewers at the same moment cause one query, however late its answer is', a
   assert.deepEqual(askedCells(rig), [180])
 })
 
-test('viewers at the turn of a minute cause what one viewer causes', async () => {
+test('viewers at the turn of a minute cause the load of one viewer', async () => {
   const rig = await newRig()
   await rig.ask(180)
   await rig.clock.advance(29_500)
@@ -245,7 +245,7 @@ test('viewers at the turn of a minute cause what one viewer causes', async () =>
   assert.ok(rig.database.asked.length <= 2, `${rig.database.asked.length} queries`)
 })
 
-test('viewers who find a flight for the end of their gap cause what one viewer causes', async () => {
+test('viewers who find a flight for the end of their gap cause the load of one viewer', async () => {
   const rig = await newRig()
   await rig.clock.advance(25_500)
   await rig.ask(180)

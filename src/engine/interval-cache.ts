@@ -28,6 +28,7 @@ import { Refresher } from './learning/refresh.ts'
 import { Sampling } from './learning/sampling.ts'
 import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
+import { coverParts } from './parts.ts'
 import { Shadow, type ShadowRequest } from './shadow/shadow.ts'
 import { newestOf, partsOf, readRuns, withOneFrame } from './stored.ts'
 import { type Answer, type CacheRequest, type IntervalCacheOptions, policyOver, type Trip } from './trip.ts'
@@ -36,6 +37,10 @@ import { vouchedOver } from './witness.ts'
 interface Lookup {
   readonly found: Found | undefined
   readonly coverage: Coverage
+  /** The kept parts of partially requested buckets. */
+  readonly parts: readonly Pane[]
+  /** Their response headers, for requests without whole buckets. */
+  readonly partHeaders: HeaderList
   /** Nothing where everything is fresh. */
   readonly gaps: Intervals
   /** Buckets that a query for them brings along. */
@@ -99,7 +104,7 @@ export class IntervalCache {
   /** The database's own answer, whatever is stored; that is only compared with it, and brought up to date. */
   shadow(request: ShadowRequest, decision: Decision): Promise<Answer> {
     if (!request.plan.isVerbatim) return Promise.resolve(this.#shadow.passOn())
-    const trip = this.#tripOf(request, decision)
+    const trip = this.#tripOf({ ...request, plan: withoutKeptParts(request.plan) }, decision)
     const lookup = (async () => this.#lookup(trip))()
     return this.#shadow.answer(trip, request.target, lookup)
   }
@@ -191,27 +196,45 @@ export class IntervalCache {
     const { capabilities } = this.#options.backend
     const panes = found?.panes ?? []
     const coverage = cover(plan.whole, panes, rules)
-    const { oldestFresh, freshUntil } = coverage
-    const gaps = gapsIn(plan, coverage.runs, capabilities)
+    const kept = this.#filler.parts.find({ key, plan })
+    const parts = coverParts(plan, kept, { rules, frame: frame ?? panes[0] })
+    const oldestFresh = Math.min(
+      coverage.oldestFresh,
+      parts?.coverage.oldestFresh ?? Number.POSITIVE_INFINITY,
+    )
+    const freshUntil = Math.min(coverage.freshUntil, parts?.coverage.freshUntil ?? Number.POSITIVE_INFINITY)
+    const lacking = { whole: plan.whole, edges: parts?.lacking }
+    const gaps = gapsIn(lacking, coverage.runs, capabilities)
     return {
       found,
       coverage,
+      parts: parts?.panes ?? [],
+      partHeaders: kept?.headers ?? [],
       gaps,
-      lapsing: gaps.length === 0 ? nothing : lapsingIn(plan, { panes, rules }, capabilities),
+      lapsing:
+        gaps.length === 0
+          ? nothing
+          : lapsingIn(
+              { whole: plan.whole, edges: kept === undefined ? plan.edges : undefined },
+              { panes, rules },
+              capabilities,
+            ),
       ageSeconds: oldestFresh <= now ? Math.floor((now - oldestFresh) / 1000) : undefined,
       ttlSeconds: Math.max(0, Math.ceil((freshUntil - now) / 1000)),
     }
   }
 
-  #hit(trip: Trip, { found, coverage, ageSeconds, ttlSeconds }: Lookup): Answer {
+  #hit(trip: Trip, lookup: Lookup): Answer {
+    const { found, coverage, parts, ageSeconds, ttlSeconds } = lookup
     const { plan, decision } = trip
     decision.outcome = 'hit'
     if (ageSeconds !== undefined) decision.ageSeconds = ageSeconds
     decision.ttlSeconds = ttlSeconds
-    const panes = partsOf(found!.panes, plan.whole)
+    const whole = partsOf(found?.panes ?? [], plan.whole)
+    const panes = plan.edges === undefined ? whole : inOrder(whole, partsOf(parts, plan.edges.buckets))
     this.#refresher.answered(trip, coverage.settledUntil)
     this.#prober.answered(trip, panes, nothing)
-    return this.#answer(plan, panes, found!.shape.headers)
+    return this.#answer(plan, panes, found?.shape.headers ?? lookup.partHeaders)
   }
 
   /**
@@ -219,11 +242,12 @@ export class IntervalCache {
    * and a request after a mark neither finds these buckets nor waits for them. A second lookup could repeat for as long
    * as marks come.
    */
-  #compose(trip: Trip, { found, coverage }: Lookup, filled: FilledGaps): Answer | 'again' {
+  #compose(trip: Trip, { found, coverage, parts }: Lookup, filled: FilledGaps): Answer | 'again' {
     const { plan } = trip
     // A query may have brought more than the gaps: also buckets that would lapse soon.
     const stored = partsOf(found?.panes ?? [], subtractAll(plan.whole, filled.panes))
-    const panes = [...stored, ...filled.panes].sort((a, b) => a.from - b.from)
+    const kept = partsOf(parts, subtractAll(plan.edges?.buckets ?? nothing, filled.panes))
+    const panes = inOrder(stored, kept, filled.panes)
     const frame = newestOf(filled.panes)
     if (!panes.every((pane) => haveSameFrame(pane, frame))) {
       // The database answers in another form than before: the stored buckets count as absent.
@@ -242,9 +266,17 @@ export class IntervalCache {
   #answer(plan: Plan, panes: readonly Pane[], headers: HeaderList): Answer {
     const body = this.#options.backend.recompose(plan, panes)
     // Elsewhere the answer also has parts that depend on the request as a whole, which are not in panes.
-    return plan.isVerbatim ? { kind: 'panes', headers, body, panes } : { kind: 'panes', headers, body }
+    const isFixed = plan.isVerbatim || plan.isFixedByPanes === true
+    return isFixed ? { kind: 'panes', headers, body, panes } : { kind: 'panes', headers, body }
   }
 }
+
+const inOrder = (...panes: readonly (readonly Pane[])[]): readonly Pane[] =>
+  panes.flat().sort((a, b) => a.from - b.from)
+
+/** Shadow mode compares whole stored buckets only. */
+const withoutKeptParts = (plan: Plan): Plan =>
+  plan.edges?.isStorable ? { ...plan, edges: { buckets: plan.edges.buckets, parts: plan.edges.parts } } : plan
 
 function noteMiss({ decision, request }: Trip, { coverage, gaps, ageSeconds }: Lookup): void {
   decision.gaps = gaps

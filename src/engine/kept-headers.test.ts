@@ -14,6 +14,6 @@ test('only listed headers are kept with a stored answer', () => {
   ])
 })
 
-test('kept headers are handed out with every hit: nobody can change them', () => {
+test('kept headers are shared by all hits: they cannot be changed', () => {
   assert.throws(() => (keptHeaders(given, backend) as string[]).push('Age', '1'), TypeError)
 })

@@ -18,7 +18,7 @@ const grids: readonly (() => Grid)[] = [
   () => gridThrough('point', 30_000, 0),
 ]
 
-test('a remembered key is the key, whatever was asked before, by whomever', () => {
+test('a memoised key equals the key, whatever the earlier requests', () => {
   const random = seededRandom(1)
   const keys = new KeyMemo('main')
   const shapes = ['', 'up', 'down', 'x'.repeat(20_000), ...Array.from({ length: 5_000 }, (_, i) => `q${i}`)]

@@ -50,7 +50,7 @@ test('a mark is in force as soon as it is added, for every question that it touc
   assert.deepEqual(main.marksFor('key', plan), [{ kind: 'purge', at: clock.now(), from: 10, to: 16 }])
   assert.deepEqual(main.marksFor('key', { ...plan, sources: ['y'] }), [])
   assert.equal(main.marksFor('key', { ...plan, sources: [], knowsAllSources: false }).length, 1)
-  assert.equal(marks.of('later').marksFor('key', plan).length, 1, 'a backend that is asked for later')
+  assert.equal(marks.of('later').marksFor('key', plan).length, 1, 'a backend that is created later')
 })
 
 test('a mark is dropped when nothing that it is about can be used any more', async () => {
@@ -78,10 +78,10 @@ test('a purge that is repeated is one mark', async () => {
   }
   assert.deepEqual(marks.list(), [purgeAt(clock.now(), { shape: 'up' })])
   await marks.add(purgeAt(clock.now(), { backend: 'main' }))
-  assert.equal(marks.list().length, 2, 'neither says all that the other says')
+  assert.equal(marks.list().length, 2, 'neither covers the other')
 })
 
-test('too many marks of a backend are folded: all that was said is still said', async () => {
+test('too many marks of a backend are folded: their coverage stays', async () => {
   const clock = fakeClock()
   const names = fc.option(fc.constantFrom('a', 'b', 'c'), { nil: undefined })
   const someMark = fc.record({
@@ -207,12 +207,12 @@ test('others hear of a mark within the poll, and look only when there is news', 
   other.close()
   await one.add(purgeAt(clock.now(), { shape: 'down' }))
   await clock.advance(5000)
-  assert.equal(other.list().length, 1, 'who is closed does not listen')
+  assert.equal(other.list().length, 1, 'a closed one does not follow')
   one.close()
   assert.equal(clock.pending, 0)
 })
 
-test('folds are kept in the place of what they were made of, and all settle on them', async () => {
+test('folds replace the marks they were made of, and all settle on them', async () => {
   const clock = fakeClock()
   const cells = counted(memoryCells({ clock }))
   const [one, other] = [0, 1].map(() => new Marks({ clock, retentionMs, cells, maxMarks: 8 })) as [
@@ -228,7 +228,7 @@ test('folds are kept in the place of what they were made of, and all settle on t
   await clock.advance(5000)
   const { lists } = cells
   await clock.advance(5000)
-  assert.equal(cells.lists, lists, 'nobody writes any more')
+  assert.equal(cells.lists, lists, 'no node writes any more')
   for (const marks of [one, other]) {
     assert.ok(marks.list().length <= 8)
     for (let i = 0; i < 40; i++) {
@@ -269,7 +269,7 @@ for (const [name, faults] of Object.entries({
   'never answer': silent,
   refuse: refusing,
 })) {
-  test(`cells that ${name}: the mark holds here, and it is said that it was not kept`, async () => {
+  test(`cells that ${name}: the mark holds here, and the result reports that it was not stored`, async () => {
     const clock = fakeClock()
     const guard = new StoreGuard({ clock, timeoutMs: 2000 })
     const cells = guardedCells({ ...counted(memoryCells({ clock })), ...faults }, guard)
@@ -304,7 +304,7 @@ test('a store that forgets its rows takes no mark away', async () => {
   )
   cells.list = (pk, v) => inner.list(pk, v)
   await clock.advance(2000)
-  assert.equal(marks.list().length, 2, 'what was missed is heard of later')
+  assert.equal(marks.list().length, 2, 'a missed mark is read later')
   marks.close()
 })
 

@@ -11,7 +11,7 @@ const faults: Readonly<Record<string, Omit<AsynchronousOptions, 'clock'>>> = {
   'throws at once': { throws: always },
   'fails often': { failures: often },
   'returns short pages': { shortReads: always },
-  'loses what it acknowledges': { lostWrites: always },
+  'loses acknowledged writes': { lostWrites: always },
 }
 
 const suites = [

@@ -91,7 +91,7 @@ for (const lagMs of [0, 300]) {
       assert.ok(queriesOf(apart) >= 0.75 * nodes * queriesOf(one), `${queriesOf(apart)} apart`)
     })
 
-    test(`${nodes} nodes, ${lagMs} ms lag: every node finds in the far tier what others have fetched`, () => {
+    test(`${nodes} nodes, ${lagMs} ms lag: every node finds the buckets of others in the far tier`, () => {
       for (const { farHits, served, wrong } of results.get(`${nodes} shared ${lagMs}`)!) {
         for (const hits of farHits) assert.ok(hits > 0)
         assert.equal(wrong, 0)
@@ -108,7 +108,7 @@ test('a store that fails now and then: no wrong answer, and no more queries than
   assert.ok(failing.queries <= apart.queries, `${failing.queries} of ${apart.queries}`)
 })
 
-test('nodes that ask at the same moment cause one query, even for a shape never seen before', async () => {
+test('nodes with a request at the same moment cause one query, even for a shape never seen before', async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const fleet = new FleetRig({ nodes: 4, seed })
     fleet.database.lagMs = 500
@@ -119,7 +119,7 @@ test('nodes that ask at the same moment cause one query, even for a shape never 
   }
 })
 
-test('a lookup that asks the far tier while a flight of its own node lands finds what landed', async () => {
+test('a lookup in the far tier while a flight of its own node lands finds the landed buckets', async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const fleet = new FleetRig({ nodes: 1, seed })
     fleet.database.lagMs = 500
@@ -136,10 +136,10 @@ test('a lookup that asks the far tier while a flight of its own node lands finds
   }
 })
 
-test('a question that is asked once by one node never reaches the far tier', async () => {
+test('a shape with one request of one node never reaches the far tier', async () => {
   const fleet = new FleetRig({ nodes: 2 })
   for (let i = 0; i < 50; i++) await fleet.ask(0, 30, fleet.openCell - i * 40 * minuteMs)
-  assert.ok(fleet.nodes[0]!.tiered!.far.written > 0, 'one shape, asked for fifty times, is no one-off')
+  assert.ok(fleet.nodes[0]!.tiered!.far.written > 0, 'one shape with fifty requests is no one-off')
   const other = new FleetRig({ nodes: 2 })
   for (let i = 0; i < 50; i++) {
     const { plan } = { plan: other.nodes[0]!.planOf(`q=up${i}&from=0&to=${30 * minuteMs}&step=${minuteMs}`) }
@@ -150,7 +150,7 @@ test('a question that is asked once by one node never reaches the far tier', asy
   assert.equal(other.nodes[0]!.tiered!.far.written, 0)
 })
 
-test('what another node has fetched is a hit here once it was asked for twice', async () => {
+test('a bucket of another node is a hit here once it was requested twice', async () => {
   const fleet = new FleetRig({ nodes: 2 })
   await fleet.ask(0, 30)
   await fleet.ask(0, 30)
@@ -242,7 +242,7 @@ for (const nodes of [2, 4]) {
     assert.equal(fleet.database.asked.length, 1)
   })
 
-  test(`${nodes} nodes: shadow mode compares with what another node has stored`, async () => {
+  test(`${nodes} nodes: shadow mode compares with the buckets of another node`, async () => {
     const fleet = await loadedFleet(nodes)
     const last = fleet.nodes.at(-1)!
     const shadowing = last.shadow(30)
@@ -255,7 +255,7 @@ for (const nodes of [2, 4]) {
     assert.deepEqual([comparisons, equal], [1, 1])
   })
 
-  test(`${nodes} nodes: in an outage each serves stale what any of them has fetched`, async () => {
+  test(`${nodes} nodes: in an outage each serves stale buckets of all nodes`, async () => {
     const fleet = await loadedFleet(nodes)
     fleet.database.failure = { reason: 'database_unreachable', detail: 'connect ECONNREFUSED' }
     await fleet.clock.advance(20_000)

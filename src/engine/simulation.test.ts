@@ -118,7 +118,7 @@ test('the table', (t) => {
   }
 })
 
-test('every answer is what the database would have said', () => {
+test('every answer is the database’s own', () => {
   for (const name of names) {
     assert.equal(total(name, 'wrong'), 0, name)
     assert.ok(total(name, 'requests') > 0)
@@ -143,7 +143,7 @@ for (const name of names.filter((each) => /^(30|100).*(viewers|intervals|s lag)$
   })
 }
 
-test('where a query takes several intervals it asks for no more cells than one interval would', () => {
+test('where a query takes several intervals it fetches no more cells than one interval would', () => {
   for (const lag of ['', ', 1 s lag'] as const) {
     const [one, several] = [`30 viewers${lag}`, `30 viewers, several intervals${lag}`] as const
     assert.ok(total(several, 'cells') <= total(one, 'cells'), several)

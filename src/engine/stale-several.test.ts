@@ -30,7 +30,7 @@ function serves(rig: RangesRig, { decision, text }: Served, ranges: readonly Ran
 
 const minuteOf = (rig: RangesRig, minute: number) => new Date(rig.start + minute * minuteMs).toISOString()
 
-test('a head edge is left out, and told as missing', async () => {
+test('a head edge is left out, and reported as missing', async () => {
   const rig = await newRig()
   await rig.askRanges([[1430.5, 1440]])
   rig.database.failure = down
@@ -114,7 +114,7 @@ test('a head edge does not cost the ranges behind the first one, an edge between
   assert.equal(between.decision.missingBuckets, 11)
 })
 
-test('nothing but parts: the failure is told', async () => {
+test('nothing but parts: the failure is returned', async () => {
   const rig = await newRig()
   await rig.askRanges([[1430, 1440]])
   rig.database.failure = down
@@ -139,7 +139,7 @@ test('a slow database: the whole buckets after the patience, fresh as they are',
 })
 
 /** A store forgets nothing here; only empty unsettled buckets are never stored. */
-test('buckets that no fetch asked for are not taken for empty', async () => {
+test('buckets that were never fetched are not taken for empty', async () => {
   // No data since 1432.
   const rig: RangesRig = await newRig({
     valueAt: (start) => ((start - rig.start) / minuteMs < 1432 ? 1 : undefined),
@@ -161,7 +161,7 @@ test('buckets that no fetch asked for are not taken for empty', async () => {
   assert.equal(later.decision.missing, `${minuteOf(rig, 1430)}/${minuteOf(rig, 1439)}`)
 })
 
-test('a fetch of edges says nothing about the buckets between them', async () => {
+test('a fetch of edges gives no information about the buckets between them', async () => {
   const rig: RangesRig = await newRig({
     valueAt: (start) => ((start - rig.start) / minuteMs < 1432 ? 1 : undefined),
   })

@@ -127,7 +127,7 @@ const faults: Readonly<Record<string, Case>> = {
   },
   'returns short pages': { fault: () => ({ shortReads: half }), opens: false },
   // A claim whose release was lost is waited for until its lease runs out, and so is the next one.
-  'loses half of what it acknowledges': {
+  'loses half of the acknowledged writes': {
     fault: () => ({ lostWrites: half }),
     opens: false,
     slowestMs: 2 * usualLeaseMs + inTimeMs,
@@ -145,7 +145,7 @@ for (const [name, { fault, opens = true, slowestMs = inTimeMs }] of Object.entri
     assert.deepEqual([result.opened > 0, result.closed > 0], [opens, opens])
     assert.equal(result.unavailable[0] > 0, opens)
     assert.equal(result.unavailable[1], 0, 'claims are made again')
-    assert.ok(result.farHitsAfter > 0, 'nodes find what others have fetched')
+    assert.ok(result.farHitsAfter > 0, 'nodes find the buckets of others')
     const [before, during, after] = result.queries
     assert.ok(after <= 1.2 * before, `${after} of ${before}`)
     // Two nodes that know nothing of each other.

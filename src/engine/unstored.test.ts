@@ -22,7 +22,7 @@ async function setUp(options: ConstructorParameters<typeof EngineRig>[0] = {}) {
 }
 
 for (const coalescing of [true, false]) {
-  test(`a client that has an answer and asks again gets a hit, coalescing ${coalescing ? 'on' : 'off'}`, async () => {
+  test(`a client that has an answer and repeats its request gets a hit, coalescing ${coalescing ? 'on' : 'off'}`, async () => {
     const { rig, first, store } = await setUp({ coalescing })
     const again = rig.ask(10)
     await rig.clock.advance(0)
@@ -65,7 +65,7 @@ test('a store that never answers delays the next request no longer than its time
   assert.equal(target.ending, 'whole')
 })
 
-test('an answer that turns out to be unusable is not stored; who asks again is sent to the database', async () => {
+test('an answer that turns out to be unusable is not stored; a repeated request is sent to the database', async () => {
   const { rig, first } = await setUp({ valueAt: () => Number.NaN })
   const again = await rig.ask(10)
   assert.equal(again.answer.kind, 'forward')

@@ -15,6 +15,7 @@ import { type AnswerTerms, termsOf } from './http/answer-terms.ts'
 import { keptHeaders } from './kept-headers.ts'
 import { observeRefetch } from './learning/observe.ts'
 import { marksOver } from './marks.ts'
+import type { PartMemory } from './parts.ts'
 import { partsOf } from './stored.ts'
 import type { IntervalCacheOptions, Trip } from './trip.ts'
 
@@ -78,6 +79,19 @@ export async function writeBack(
   } catch {
     return false
   }
+}
+
+/** Keeps parts of buckets, apart from unsettled trailing empty ones. Returns whether it kept any. */
+export function keepParts(
+  { backend }: Pick<IntervalCacheOptions, 'backend'>,
+  trip: Trip,
+  { memory, fetched }: { readonly memory: PartMemory; readonly fetched: FetchedPanes },
+): boolean {
+  const { plan, policy } = trip
+  if (!fetched.storable || plan.edges === undefined) return false
+  const headers = keptHeaders(fetched.headers, backend.capabilities)
+  const worthKeeping = untilUnsettledEnd(fetched.panes, plan, policy.settledAgeMs)
+  return memory.keep(trip, { panes: fetched.panes, headers }, worthKeeping)
 }
 
 /** A store that fails or is late costs the knowledge of empty buckets. */

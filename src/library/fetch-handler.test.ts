@@ -56,7 +56,7 @@ const detailOf = (response: Response): string =>
 const direct = (minutes: readonly [number, number]): Promise<string> =>
   rows(new Request(urlOf(minutes))).text()
 
-test('a query is a miss, then a hit, and byte for byte what the database says', async () => {
+test('a query is a miss, then a hit, and byte for byte the database’s answer', async () => {
   const { server, ask } = setUp()
   for (const outcome of ['miss/absent', 'hit']) {
     const response = await ask([0, 10])
@@ -68,7 +68,7 @@ test('a query is a miss, then a hit, and byte for byte what the database says', 
   assert.equal(server.seen[0]!.url, urlOf([0, 10], 'http://db.example/base'))
 })
 
-test('only what is missing is asked for', async () => {
+test('only missing buckets are fetched', async () => {
   const { server, ask } = setUp()
   await ask([0, 10])
   const response = await ask([0, 15])
@@ -84,7 +84,7 @@ test('at the same time, equal queries are one', async () => {
   assert.equal(server.seen.length, 1)
 })
 
-test('who asks with other credentials shares nothing', async () => {
+test('requests with other credentials share nothing', async () => {
   const { server, ask } = setUp()
   const as = (user: string) => ask([0, 10], { headers: { authorization: user } })
   assert.deepEqual([await as('a'), await as('b'), await as('a')].map(detailOf), [
@@ -98,7 +98,7 @@ test('who asks with other credentials shares nothing', async () => {
   )
 })
 
-test('what the database forbids to store or share is not', async () => {
+test('an answer that the database forbids to store or share is not', async () => {
   for (const [reason, headers] of [
     ['no_store', { 'cache-control': 'no-store' }],
     ['no_cache', { 'cache-control': 'max-age=0' }],
@@ -126,7 +126,7 @@ test('max-age of the database shortens the TTL', async () => {
   assert.equal(detailOf(await ask([0, 10])), 'miss/expired')
 })
 
-test('what is not a query is passed on with method, body and status', async () => {
+test('a request that is not a query is forwarded with method, body and status', async () => {
   const { server, handle } = setUp()
   server.script = async (request) =>
     new Response(`${request.method} ${await request.text()}`, { status: 201, headers: { 'x-own': 'yes' } })
@@ -158,7 +158,7 @@ test('Cache-Control of the request is honoured', async () => {
   assert.equal(detailOf(await demanding('no-cache')), 'miss/revalidate')
 })
 
-test('a database that cannot be reached is a 502, and what was known is served stale', async () => {
+test('a database that cannot be reached is a 502, and stored buckets are served stale', async () => {
   const { clock, server, ask } = setUp()
   await ask([0, 10])
   server.script = () => {
@@ -183,7 +183,7 @@ test('a refusal of the database is passed on and not stored', async () => {
   assert.equal(server.seen.length, 2)
 })
 
-test('a response that breaks off is asked for once more, and never stored as it is', async () => {
+test('a truncated response is requested once more, and never stored', async () => {
   const { server, ask } = setUp()
   server.script = () => broken('{"rows":[')
   assert.equal((await ask([0, 10])).status, 502)
@@ -216,7 +216,7 @@ test('a database that goes silent is given up after its timeout', async () => {
   assert.ok(signal.aborted)
 })
 
-test('an aborted request rejects with its reason; the query goes on only where somebody else waits', async () => {
+test('an aborted request rejects with its reason; the query goes on only where another request waits', async () => {
   const { server, ask } = setUp()
   const asked = Promise.withResolvers<Request>()
   const answer = Promise.withResolvers<Response>()
@@ -256,7 +256,7 @@ test('an answer above the limit is passed on and not kept', async () => {
   assert.equal(server.seen.length, 4)
 })
 
-test('a query with too long a body is refused before the database is asked', async () => {
+test('a query with too long a body is refused before the database is queried', async () => {
   const backend = { ...cellBackend(), claims: () => true }
   const { server, handle } = setUp({ backend, limits: { maxRequestBytes: 10 } })
   const response = await handle(new Request(`${base}/rows`, { method: 'POST', body: 'x'.repeat(11) }))
@@ -264,7 +264,7 @@ test('a query with too long a body is refused before the database is asked', asy
   assert.equal(server.seen.length, 0)
 })
 
-test('an upstream that fetch cannot ask is refused with a remedy', () => {
+test('an unusable upstream is refused with a remedy', () => {
   for (const upstream of ['db:9090', 'ftp://db', 'http://user:secret@db', 'http://db/?a=1']) {
     assert.throws(() => setUp({ upstream }), { code: 'WINDOWPANE_BAD_OPTION' })
   }

@@ -183,7 +183,7 @@ function urlOf(text: string): URL {
   const url = URL.parse(text)
   const isUsable = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === ''
   if (isUsable) return url
-  throw new WindowpaneError('WINDOWPANE_BAD_OPTION', 'upstream is not a URL that fetch can ask', {
+  throw new WindowpaneError('WINDOWPANE_BAD_OPTION', 'upstream is not a URL that fetch can request', {
     remedy: 'Give one such as http://prometheus:9090, and add credentials in a fetch of your own.',
   })
 }

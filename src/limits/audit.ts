@@ -57,8 +57,8 @@ function pkOf(at: EpochMs, back = 0): string {
 /** Why a name cannot stand in an audit row; undefined where it can. */
 export function authorMistake(by: string): string | undefined {
   if (by.trim() === '' || by.length > maxAuthorLength)
-    return `the name of who makes the change has 1 to ${maxAuthorLength} characters`
-  return /\p{Cc}/u.test(by) ? 'the name of who makes the change has no control characters' : undefined
+    return `the name of the author has 1 to ${maxAuthorLength} characters`
+  return /\p{Cc}/u.test(by) ? 'the name of the author has no control characters' : undefined
 }
 
 export class AuditLog {

@@ -107,7 +107,7 @@ test('a mistake is named with its place', () => {
   }
 })
 
-test('a plan creates, changes and removes what a declaration manages, and nothing else', async () => {
+test('a plan creates, changes and removes the limits that a declaration manages, and nothing else', async () => {
   const { registry, apply, actions, plan } = rig()
   await registry.change({ entity: 'by-hand', limits: [readLimitText('requests:5') as never] }, ann)
   const first = {
@@ -139,7 +139,7 @@ test('a plan creates, changes and removes what a declaration manages, and nothin
   assert.deepEqual(await actions({}), ['delete /', 'delete a/', 'delete by-hand/'])
 })
 
-test('what is changed or deleted by hand is put back by the next apply', async () => {
+test('a managed limit that is changed or deleted by hand is restored by the next apply', async () => {
   const { registry, apply, actions } = rig()
   const declared = { limits: ['requests:100'], entities: { a: { limits: ['requests:1'] } } }
   await apply(declared)
@@ -150,7 +150,7 @@ test('what is changed or deleted by hand is put back by the next apply', async (
   assert.deepEqual(await actions(declared), [])
 })
 
-test('what somebody sets by hand between plan and apply stays theirs', async () => {
+test('a limit set by hand between plan and apply stays unmanaged', async () => {
   const { registry, plan } = rig()
   const planned = await plan({ entities: { a: { limits: ['requests:1'] } } })
   await registry.change({ entity: 'a', limits: [readLimitText('requests:5') as never] }, ann)

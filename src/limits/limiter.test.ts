@@ -17,7 +17,7 @@ const { limits: _, ...asked } = ask({ rpm: 1 })
 
 for (const network of networks)
   describe(`limiter, ${network}`, () => {
-    test('a permit says what is left, a refusal why and for how long', async () => {
+    test('a permit has the remaining tokens, a refusal the reason and the time to wait', async () => {
       const rig = limiterRig(network)
       const own = rig.limiter()
       const permit = mustPermit(await own.acquire(ask({ rpm: 60, tpm: 9000 })))
@@ -100,7 +100,7 @@ for (const network of networks)
       assert.ok(mustPermit(await rig.limiter().acquire(asked)).source === undefined)
     })
 
-    test('status says where limits come from, what is left, and when the row is collected', async () => {
+    test('status has the source of limits, the remaining tokens, and the collection time of the row', async () => {
       const rig = limiterRig(network)
       const own = rig.limiter()
       rig.entities.set('a', { source: 'resource', limits: [rpm] })

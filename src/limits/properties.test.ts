@@ -84,7 +84,7 @@ for (const network of networks)
       )
     })
 
-    test('what is left is what was there and credited, without what was taken: refusals take nothing', async () => {
+    test('the remaining tokens are the earlier ones plus credit minus takes: refusals take nothing', async () => {
       await fc.assert(
         fc.asyncProperty(limitsArbitrary, steps, fc.nat(), async (limits, steps, seed) => {
           const { clock, limiter, entities } = limiterRig(network, seed)

@@ -68,7 +68,7 @@ function farCells(clock: FakeClock, failures: () => number) {
   return asynchronous(store, { clock, failures, random: seededRandom(7) }).cells!
 }
 
-test('what is resolved is what a simple model says, here at once and elsewhere after the TTL', async () => {
+test('the resolved limits equal those of a simple model, here at once and elsewhere after the TTL', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (all) => {
       const clock = fakeClock()

@@ -25,7 +25,7 @@ const found = async (registry: LimitRegistry, entity = 'team-a', resource = 'mai
   return resolved && `${resolved.source} ${resolved.limits.map(({ capacity }) => capacity).join(' ')}`
 }
 
-test('each level replaces all below it, and what is deleted uncovers the next', async () => {
+test('each level replaces all below it, and a deletion uncovers the next', async () => {
   const { registry } = rig({
     system: [perMinute('requests', 1)],
     resources: new Map([['main', [perMinute('requests', 2)]]]),
@@ -148,7 +148,7 @@ test('a parent comes with the limits, whatever level they are of', async () => {
   assert.equal((await registry.resolve('team-a', 'main'))!.parent, undefined)
 })
 
-test('every change is audited with what was there before, and what changes nothing is not', async () => {
+test('every change is audited with the previous value, and a change without effect is not', async () => {
   const { clock, registry } = rig()
   const [one, two] = [[perMinute('requests', 1)], [perMinute('requests', 2)]]
   await registry.change({ entity: 'a', limits: one }, ann)

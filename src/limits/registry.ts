@@ -168,7 +168,8 @@ export class LimitRegistry implements LimitResolver {
     if (isEmptyRow(row)) return (await this.#cells.remove(id, unchangedSince(cell?.rev))) ? 'ok' : 'lost'
     const outcome = await this.#cells.put(id, draftOf(row), unchangedSince(cell?.rev))
     if (outcome.ok) return 'ok'
-    if (outcome.reason === 'unavailable') throw new Error('the store does not say what came of the change')
+    if (outcome.reason === 'unavailable')
+      throw new Error('the store does not report the result of the change')
     return outcome.reason === 'condition' ? 'lost' : 'too_large'
   }
 

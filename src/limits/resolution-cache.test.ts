@@ -37,7 +37,7 @@ test('a row that was read is returned at once, absent or not, until its TTL is o
   assert.ok(cache.get('a') instanceof Promise)
 })
 
-test('a row in use is read again in the background, and nobody waits', async () => {
+test('a row in use is read again in the background, and no request waits', async () => {
   const { clock, state, cache } = rig(() => later('old'))
   await cache.get('a')
   state.answer = () => later('new')
@@ -83,7 +83,7 @@ test('a change made here wins over a read that began before it', async () => {
   assert.equal(cache.get('a'), 'changed')
 })
 
-test('where the store fails, what was last read stays, and the store is asked once a second', async () => {
+test('where the store fails, the last read stays, and the store is read once a second', async () => {
   const { clock, state, cache } = rig(() => later('known'))
   await cache.get('a')
   state.answer = () => Promise.reject(new Error('down'))
@@ -96,7 +96,7 @@ test('where the store fails, what was last read stays, and the store is asked on
   assert.equal(await cache.get('a'), 'well again')
 })
 
-test('where nothing was ever read, a failure reaches everybody who waits, and the next asks again', async () => {
+test('where nothing was ever read, a failure reaches every waiter, and the next request reads again', async () => {
   const { state, cache } = rig(() => Promise.reject(new Error('down')))
   const [first, second] = [cache.get('a'), cache.get('a')]
   await assert.rejects(async () => first, /down/)
@@ -121,7 +121,7 @@ test('a background read that fails after the row was forgotten is no unhandled r
   assert.equal(cache.size, 0)
 })
 
-test('entries are bounded, and those that expired long ago are purged as others come', async () => {
+test('entries are bounded, and long expired ones are purged as others come', async () => {
   const { clock, cache } = rig((key) => key, 1000)
   for (let i = 0; i < 5000; i++) cache.get(`entity-${i}`)
   assert.equal(cache.size, 1000)

@@ -31,7 +31,7 @@ test('the shares add up to the limit: no token and no credit is lost in the divi
   )
 })
 
-test('a request is charged to at most three shards, and only to those that can hold it', () => {
+test('a request is charged to at most three shards, and only to shards that can hold it', () => {
   const cost = fc.integer({ min: 0, max: 10_000 })
   fc.assert(
     fc.property(limitArbitrary, fc.integer({ min: 1, max: 40 }), cost, (limit, asked, cost) => {

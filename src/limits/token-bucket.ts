@@ -40,7 +40,7 @@ export function checkLimits(limits: readonly Limit[]): void {
 
 export const badLimits = (problem: string): WindowpaneError =>
   new WindowpaneError('WINDOWPANE_BAD_OPTION', problem, {
-    remedy: 'See docs/extend/limiter.md for what limits, entities and resources may be.',
+    remedy: 'docs/extend/limiter.md has the rules for limits, entities and resources.',
   })
 
 /** Why limits cannot be counted, as a sentence; undefined where they can. */

@@ -14,7 +14,7 @@ async function left(own: Limiter, entity = 'a', resource = 'main'): Promise<read
 
 for (const network of networks)
   describe(`traps, ${network}`, () => {
-    test('one clock for several limits loses no refill of those that are not asked for', async () => {
+    test('one clock for several limits loses no refill of limits without a take', async () => {
       const rig = limiterRig(network)
       const own = rig.limiter()
       rig.entities.set('a', { source: 'system', limits: [rpm, tpm] })
@@ -173,7 +173,7 @@ for (const network of networks)
       }
     })
 
-    test('an adjustment that fails leaves what was taken, and throws nothing', async () => {
+    test('an adjustment that fails keeps the taken tokens, and throws nothing', async () => {
       const rig = limiterRig(network)
       const own = rig.limiter()
       rig.entities.set('a', { source: 'system', limits: [rpm] })
@@ -184,7 +184,7 @@ for (const network of networks)
       rig.state.isDown = false
       assert.deepEqual(await left(own), [30])
       await permit.refund()
-      assert.deepEqual(await left(own), [40], 'nor is given back what was not taken')
+      assert.deepEqual(await left(own), [40], 'nor are tokens returned that were not taken')
     })
 
     test('entities whose names run into each other have rows of their own', async () => {

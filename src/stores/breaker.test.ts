@@ -89,7 +89,7 @@ test('a store that flaps is left alone for longer each time; one that was well f
   assert.ok((await untilProbe(clock, breaker)) <= 1010)
 })
 
-test('what was admitted before the breaker changed its state says nothing about the state it is in now', async () => {
+test('the result of an operation admitted in an earlier state is ignored', async () => {
   const { clock, breaker } = rig()
   const late = [breaker.admit()!, breaker.admit()!]
   fail(breaker, 3)

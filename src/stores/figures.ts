@@ -4,10 +4,10 @@ import type { BreakerState } from './breaker.ts'
 
 /** Why an entry was removed from a store without a purge. */
 export const evictionReasons = {
-  memory: 'keys that left because memory was needed',
-  disk: 'keys that left because the store holds as much as it may',
-  expired: 'keys of which every bucket was older than the retention',
-  surplus: 'buckets of a question that has more than it may have',
+  memory: 'keys evicted because memory was needed',
+  disk: 'keys evicted because the store has reached its size limit',
+  expired: 'keys whose buckets were all older than the retention',
+  surplus: 'buckets beyond the limit of a shape',
 } as const
 
 export type EvictionReason = keyof typeof evictionReasons

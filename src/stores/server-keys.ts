@@ -8,7 +8,7 @@ import { percentDecoded } from '../core/url.ts'
 export const restart = { apply: 'restart' } as const
 
 export const loginKeys = {
-  username: optional(text, 'the user, where the server asks for one', restart),
+  username: optional(text, 'the user, where the server requires a login', restart),
   passwordFile: optional(path, 'the file with the password', restart),
   password: secret(hidden, 'the password itself', restart),
 }

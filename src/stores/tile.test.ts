@@ -85,7 +85,7 @@ law('neighbours that are short are one pane', (dice) => {
   for (let i = 1; i < panes.length; i++) assert.ok(panes[i - 1]!.to < panes[i]!.from)
 })
 
-law('what is cut out is gone, everything else stays', (dice) => {
+law('an interval that is cut out is absent, everything else stays', (dice) => {
   const panes = writeAll(someWrites(dice).map(paneOfFetch))
   const from = dice(0, 35)
   const interval = { from, to: from + dice(0, 12) }
@@ -126,7 +126,7 @@ test('a long pane and the short one that follows it are not copied into one', ()
   assert.equal(panes[0]!.body, pane.body)
 })
 
-test('what is left of a long pane is copied when most of its body is no longer wanted', () => {
+test('the rest of a long pane is copied when most of its body is no longer wanted', () => {
   const long = paneOfFetch(randomFetch(() => 0, { interval: { from: 0, to: 1000 }, fetchedAt: 1 }))
   const tailFrom = (from: number) =>
     paneOfFetch(randomFetch(() => 0, { interval: { from, to: 1000 }, fetchedAt: 2 }))

@@ -42,7 +42,7 @@ test('a URL of Redis names servers, a database and a user', () => {
     assert.deepEqual(keysOf(url), { type: 'redis', ...keys })
 })
 
-test('what is no URL of a store is refused, whatever its parameters are called', () => {
+test('a text that is no URL of a store is refused, whatever its parameters are called', () => {
   const lmdb = ['lmdb', 'lmdb:', 'lmdb:%zz', 'lmdb://host/x']
   const redis = [
     'redis:',
@@ -67,7 +67,7 @@ test('kinds have schemes of their own, and their forms of URLs are ones', () => 
   for (const form of storeUrlForms) assert.ok(keysOfStoreUrl(form) instanceof Map, form)
 })
 
-test('what is said to be installed is what package.json asks for', async () => {
+test('the versions in install hints are those of package.json', async () => {
   const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
   const missing = new Error('cannot find it')
   for (const [name, load] of Object.entries({ lmdb: loadLmdb, iovalkey: loadIovalkey })) {

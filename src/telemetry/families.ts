@@ -38,12 +38,12 @@ export const families = {
   }),
   resultBytes: counter(
     'windowpane_result_bytes_total',
-    'Bytes of answers as sent; those of a partial answer are divided by its buckets.',
+    'Bytes of answers as sent; the bytes of a partial answer are split in proportion to its buckets.',
     { labels: source },
   ),
   objects: counter(
     'windowpane_objects_total',
-    'Requests for answers that are kept as a whole, by endpoint and state.',
+    'Requests for answers that are cached as a whole, by endpoint and state.',
     {
       labels: { ...backend, endpoint: wholeEndpoints, state: objectStates },
       example:
@@ -87,7 +87,7 @@ export const families = {
   ),
   interval: counter(
     'windowpane_origin_interval_seconds_total',
-    'Length of the windows clients asked for, and of those the database was asked for.',
+    'Length of the windows that clients requested (`asked`), and of the intervals fetched from the database (`fetched`).',
     {
       labels: { kind: ['asked', 'fetched'] },
       example:
@@ -103,7 +103,7 @@ export const families = {
   ),
   joined: counter(
     'windowpane_singleflight_joined_total',
-    'Requests that were served by the query of another one.',
+    'Requests that were coalesced: served by the query of another one.',
   ),
   verify: counter(
     'windowpane_verify_total',
@@ -144,12 +144,12 @@ export const families = {
       example: 'sum by (reason) (rate(windowpane_connections_cut_total[5m]))',
     },
   ),
-  flights: gauge('windowpane_flights', 'Queries to the database under way for the cache.'),
+  flights: gauge('windowpane_flights', 'Queries to the database in progress for the cache.'),
   memoryUsed: gauge('windowpane_memory_used_bytes', 'Buckets, bodies in flight and unsent answers.'),
-  memoryLimit: gauge('windowpane_memory_limit_bytes', 'What they may take together.'),
+  memoryLimit: gauge('windowpane_memory_limit_bytes', 'The limit of their sum.'),
   storeEntries: gauge('windowpane_store_entries', 'Keys in a store.', { labels: store }),
   storeBytes: gauge('windowpane_store_bytes', 'Bytes in a store.', { labels: store }),
-  storeLimit: gauge('windowpane_store_limit_bytes', 'What a store may take on disk.', {
+  storeLimit: gauge('windowpane_store_limit_bytes', 'The limit of a store on disk.', {
     labels: store,
     example: 'windowpane_store_bytes / windowpane_store_limit_bytes',
   }),
@@ -160,22 +160,22 @@ export const families = {
   ),
   storeFailures: counter(
     'windowpane_store_failures_total',
-    'Operations of a store behind the memory that failed or took too long.',
+    'Operations of a far store that failed or timed out.',
     { labels: store },
   ),
   storeDropped: counter(
     'windowpane_store_dropped_total',
-    'Panes that a store behind the memory did not take; each costs a query after a restart.',
+    'Panes that were not written to a far store; each costs a query after a restart.',
     { labels: store },
   ),
   storeFound: counter(
     'windowpane_store_found_total',
-    'Reads of a store behind the memory that brought buckets which memory had not, or had only older.',
+    'Reads of a far store that found buckets which were absent from memory, or newer.',
     { labels: store, example: 'sum by (store) (rate(windowpane_store_found_total[5m]))' },
   ),
   storeOperation: histogram(
     'windowpane_store_operation_duration_seconds',
-    'Time per operation of a store behind the memory.',
+    'Time per operation of a far store.',
     {
       labels: { ...store, op: storeOperations },
       example:
@@ -184,7 +184,7 @@ export const families = {
   ),
   storeBreaker: gauge(
     'windowpane_store_breaker_state',
-    '1 for the state that the circuit breaker of a store behind the memory is in, 0 for the others. While it is `open` nobody waits for the store; `half_open` lets one operation through.',
+    '1 for the current state of the circuit breaker of a far store, 0 for the others. While it is `open` no request waits for the store; `half_open` admits one operation.',
     {
       labels: { ...store, state: breakerStates },
       example: 'sum by (store) (windowpane_store_breaker_state{state!="closed"})',
@@ -192,7 +192,7 @@ export const families = {
   ),
   storeBreakerTransitions: counter(
     'windowpane_store_breaker_transitions_total',
-    'How often the circuit breaker of a store behind the memory entered a state.',
+    'How often the circuit breaker of a far store entered a state.',
     {
       labels: { ...store, to: breakerStates },
       example: 'sum by (store) (increase(windowpane_store_breaker_transitions_total{to="open"}[1h]))',
@@ -210,31 +210,35 @@ export const families = {
   ),
   storeExpired: counter(
     'windowpane_store_expired_rows_total',
-    'Rows that the own TTL of the engine has deleted, where it says so. A sign that collection works, nothing else.',
+    'Rows that the TTL of the engine itself has deleted, where it reports them. A sign that collection works, nothing else.',
     { labels: store },
   ),
   leases: counter(
     'windowpane_leases_total',
-    'Claims to fetch something, between nodes that share a store: `won`, `waited` for another node, whose lease may have `expired`; `unavailable`: sent without a claim, because the store failed, was too slow or too busy.',
+    'Claims to a fetch, between nodes that share a store: `won`, `waited` for another node, whose lease may have `expired`; `unavailable`: sent without a claim, because the store failed, was too slow or too busy.',
     { labels: { result: leaseResults }, example: 'sum by (result) (rate(windowpane_leases_total[5m]))' },
   ),
-  evictions: counter('windowpane_evictions_total', 'Keys or buckets that left a store, by reason.', {
-    labels: { ...store, reason: evictionReasons },
-  }),
+  evictions: counter(
+    'windowpane_evictions_total',
+    'Keys or buckets that were evicted from a store, by reason.',
+    {
+      labels: { ...store, reason: evictionReasons },
+    },
+  ),
   fleetNodes: gauge(
     'windowpane_fleet_nodes',
-    'Nodes that share a store with this one, itself included: `missing` ones ended without leaving, or cannot reach the store, and are shown for an hour.',
+    'Nodes that share a store with this one, itself included: `missing` ones ended without a shutdown, or cannot reach the store, and are shown for an hour.',
     { labels: { state: nodeStates }, example: 'max by (state) (windowpane_fleet_nodes)' },
   ),
   fleetConnected: gauge(
     'windowpane_fleet_connected',
-    '1 while this node and those that share its stores can see each other; 0 where a shared store does not answer.',
+    '1 while this node and the nodes that share its stores can see each other; 0 where a shared store does not answer.',
     { example: 'min(windowpane_fleet_connected)' },
   ),
-  spansSent: counter('windowpane_trace_spans_sent_total', 'Spans that the collector took.'),
+  spansSent: counter('windowpane_trace_spans_sent_total', 'Spans that the collector accepted.'),
   spansDropped: counter(
     'windowpane_trace_spans_dropped_total',
-    'Spans that were given up: the queue was full, or the collector refused them.',
+    'Spans that were dropped: the queue was full, or the collector refused them.',
   ),
   reloadOk: gauge(
     'windowpane_config_last_reload_successful',
@@ -242,7 +246,7 @@ export const families = {
   ),
   reloadTime: gauge(
     'windowpane_config_last_reload_success_time_seconds',
-    'When a configuration was last taken into use.',
+    'When a configuration was last applied.',
   ),
   build: gauge('windowpane_build_info', 'Version of Windowpane and of Node.', {
     labels: { version: 'version of Windowpane', node: 'version of Node' },

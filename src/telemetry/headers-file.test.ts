@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { parseHeaders } from './headers-file.ts'
 
-test('lines of names and values; comments and empty lines say nothing', () => {
+test('lines of names and values; comments and empty lines are ignored', () => {
   const text = '# for the collector\r\nAuthorization: Bearer a:b c\r\n\nX-Scope-OrgID:team\nerror: x\n'
   const parsed = parseHeaders(text)
   assert.ok('fields' in parsed)
@@ -13,7 +13,7 @@ test('lines of names and values; comments and empty lines say nothing', () => {
 })
 
 for (const text of ['secret', 'a b: c', ': value', 'name: \u0001', '__proto__ : x']) {
-  test(`what is no header is told without its content: ${JSON.stringify(text)}`, () => {
+  test(`a line that is no header is reported without its content: ${JSON.stringify(text)}`, () => {
     assert.deepEqual(parseHeaders(`ok: 1\n${text}`), { error: 'line 2 is not "Name: value"' })
   })
 }

@@ -60,7 +60,7 @@ test('at debug every decision is a line', () => {
   )
 })
 
-test('at info one of a kind in ten seconds, which says for how many it stands', async () => {
+test('at info one of a kind in ten seconds, with the number it stands for', async () => {
   const { clock, observe, parsed } = newLog('info')
   for (let i = 0; i < 100; i++) observe('hit')
   observe('partial')
@@ -76,7 +76,7 @@ test('at info one of a kind in ten seconds, which says for how many it stands', 
   assert.deepEqual([parsed()[2]!['outcome'], parsed()[2]!['alike'], parsed().length], ['hit', 99, 3])
 })
 
-test('an outage is said when it begins and when it ends', () => {
+test('an outage is logged when it begins and when it ends', () => {
   const { observe, parsed } = newLog('warn')
   for (const name of ['partial', 'stale', 'hit', 'stale', 'stale'] as const) observe(name)
   assert.deepEqual(

@@ -145,7 +145,7 @@ const byAge = (name: string) => (ageAndValue: string) => {
   return `${name}{backend="main",age="${age}"} ${value}`
 }
 
-test('what is shown, to the letter', () => {
+test('the exposition, to the letter', () => {
   const metrics = newMetrics()
   for (const visit of Object.values(visits)) metrics.observe(recordOf('main', visit))
   metrics.observeFetch({ backend: 'main', status: '2xx', intervalMs: 360_000, durationMs: 40 })
@@ -298,7 +298,7 @@ test('every family is announced once, with its type and help, and nothing else',
   )
 })
 
-test('labels and their values are those that the reference lists', () => {
+test('labels and their values equal those of the reference', () => {
   const metrics = newMetrics()
   for (const visit of Object.values(visits)) metrics.observe(recordOf('main', visit))
   metrics.observeStore('disk', 'write', 1)
@@ -324,7 +324,7 @@ test('the number of stores is bounded', () => {
   assert.equal(new Set(samples.map(({ labels }) => labels['store'])).size, 33)
 })
 
-test('histograms are cumulative, end in +Inf, and tell hits of a tenth of a millisecond apart', () => {
+test('histograms are cumulative, end in +Inf, and resolve hits of a tenth of a millisecond', () => {
   const metrics = newMetrics()
   for (const totalMs of [0.09, 0.2, 0.2, 3, 120_000]) {
     metrics.observe(recordOf('main', { ...visits.hit, totalMs }))

@@ -1,4 +1,4 @@
-/** How long one database takes to answer, and what the cache saves it. */
+/** The latency of one database, and the time that the cache saves it. */
 import { sample } from './exposition.ts'
 import { families } from './families.ts'
 import { durationBounds, Histograms } from './histograms.ts'

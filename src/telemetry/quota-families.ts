@@ -22,15 +22,15 @@ export const quotaMetrics = {
       example: 'sum by (backend, limit) (rate(windowpane_quota_refusals_total{mode="enforced"}[5m]))',
     },
   ),
-  queueLength: gauge('windowpane_queue_length', 'Queries that wait for their turn at the database.', {
+  queueLength: gauge('windowpane_queue_length', 'Queries that wait in the queue for the database.', {
     labels: backend,
   }),
-  queueWaited: counter('windowpane_queue_waited_total', 'Queries that had to wait for their turn.', {
+  queueWaited: counter('windowpane_queue_waited_total', 'Queries that had to wait in the queue.', {
     labels: backend,
   }),
   queueWait: counter(
     'windowpane_queue_wait_seconds_total',
-    'How long queries that are not waiting any longer have waited, together.',
+    'Total waiting time of queries that have left the queue.',
     {
       labels: backend,
       example: 'sum by (backend) (rate(windowpane_queue_wait_seconds_total[5m]))',

@@ -65,7 +65,7 @@ test('buckets of unequal length are counted, not divided', () => {
 const first = samplePlan.window.from
 const run = (from: number, to: number) => ({ from: first + from, to: first + to })
 
-test('several ranges, several gaps and edges: buckets are counted, and what lies between is none of them', () => {
+test('several ranges, several gaps and edges: buckets are counted, and the time between is none of them', () => {
   const edges = { buckets: [run(0, 1), run(59, 60)], parts: '' }
   const plan = { ...samplePlan, whole: [run(1, 20), run(40, 59)], edges }
   const partial = { ...visits.partial.decision, asked: 5, gaps: [run(0, 1), run(5, 8), run(59, 60)] }
@@ -97,7 +97,7 @@ test('several ranges, several gaps and edges: buckets are counted, and what lies
   ])
 })
 
-test('more pieces than anybody can look at are told as one', () => {
+test('more pieces than a reader can use are merged into one', () => {
   const gaps = Array.from({ length: 20 }, (_, i) => run(3 * i, 3 * i + 1))
   const visit = sampleVisit({ ...visits.partial.decision, gaps })
   assert.deepEqual(runs(visit), [
@@ -107,7 +107,7 @@ test('more pieces than anybody can look at are told as one', () => {
   assert.equal(bucketsOf(recordOf('main', visit), 'origin'), 20)
 })
 
-test('a planned request that was passed on asks for its whole window', () => {
+test('a planned request that was forwarded fetches its whole window', () => {
   const visit = sampleVisit({ outcome: 'bypass', reason: 'store_failed' }, { isForwarded: true })
   const record = recordOf('main', visit)
   assert.deepEqual([record.asked, bucketsOf(record, 'origin'), bucketsOf(record, 'cache')], [60, 60, 0])

@@ -9,7 +9,7 @@ const record = (name: keyof typeof visits) => recordOf('main', visits[name])
 const withShape = (shape: string, totalMs = 10) =>
   recordOf('main', sampleVisit({ outcome: 'hit' }, { plan: { ...samplePlan, shape }, totalMs }))
 
-test('the newest come first, and the oldest leave', () => {
+test('the newest come first, and the oldest are dropped', () => {
   const recorder = new Recorder({ maxRecords: 3 })
   for (let i = 1; i <= 5; i++) recorder.add(withShape(`s${i}`))
   const listed = recorder.list({}, { limit: 10 })
@@ -55,7 +55,7 @@ test('filters', () => {
   assert.equal(count({ backend: 'other' }), 0)
 })
 
-test('those who look on hear what they asked for, until they stop, and are not too many', () => {
+test('subscribers get the records of their filter, until they stop, and are not too many', () => {
   const recorder = new Recorder({ maxSubscribers: 2 })
   const heard: number[] = []
   const stop = recorder.subscribe({ outcomes: new Set(['hit']) }, ({ id }) => heard.push(id))

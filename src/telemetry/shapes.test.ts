@@ -7,7 +7,7 @@ import { TopShapes } from './shapes.ts'
 const hit = (key: string, endedAt = visits.hit.endedAt) =>
   recordOf('main', { ...visits.hit, endedAt, decision: { ...visits.hit.decision, key } })
 
-test('a row says how a question fared, what it saved and why it was not cached', () => {
+test('a row has the outcomes of a shape, its savings and the reason of its bypasses', () => {
   const shapes = new TopShapes()
   const miss = { ...visits.joined, totalMs: 100 }
   for (const visit of [miss, visits.hit, visits.hit, visits.partial, visits.gone])
@@ -35,13 +35,13 @@ test('a row says how a question fared, what it saved and why it was not cached',
   })
 })
 
-test('nothing is said to be saved before a miss was seen', () => {
+test('there are no savings before a miss was seen', () => {
   const shapes = new TopShapes()
   shapes.observe(hit('a'))
   assert.equal(shapes.list(1)[0]!.savedSeconds, 0)
 })
 
-test('bypasses are told apart by what was asked', () => {
+test('bypasses are distinguished by their request', () => {
   const shapes = new TopShapes()
   for (const query of ['sort(a)', 'sort(b)', 'sort(a)']) {
     const wire = { ...samplePlan.request, search: `query=${query}&start=${Math.round(query.length)}` }
@@ -58,7 +58,7 @@ test('bypasses are told apart by what was asked', () => {
   )
 })
 
-test('the table is bounded, and one-offs do not push out what is asked often', () => {
+test('the table is bounded, and one-offs do not evict frequent shapes', () => {
   const shapes = new TopShapes(50)
   for (let i = 0; i < 20_000; i++) {
     shapes.observe(hit(`once ${i}`))
@@ -69,7 +69,7 @@ test('the table is bounded, and one-offs do not push out what is asked often', (
   assert.deepEqual(new Set(top), new Set(['often 0', 'often 1', 'often 2', 'often 3', 'often 4']))
 })
 
-test('what is no longer asked loses its place after some hours', () => {
+test('a shape without requests loses its place after some hours', () => {
   const shapes = new TopShapes(10)
   const hour = 3_600_000
   for (let i = 0; i < 1000; i++) shapes.observe(hit('old'))

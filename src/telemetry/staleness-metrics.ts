@@ -9,7 +9,7 @@ const group = { ...backend, age: ageGroups }
 export const stalenessMetrics = {
   staleness: gauge(
     'windowpane_staleness_ratio',
-    'Share of the buckets shown to clients that were out of date, measured by samples, by the age from which the group begins. Of all nodes that share a store.',
+    'Share of the served buckets that were out of date, measured by samples, per age group (labelled by its lower bound). Over all nodes that share a store.',
     { labels: group, example: 'max by (backend, age) (windowpane_staleness_ratio)' },
   ),
   stalenessLow: gauge(
@@ -27,7 +27,7 @@ export const stalenessMetrics = {
   ),
   stalenessError: gauge(
     'windowpane_staleness_error_ratio',
-    'How far buckets that were out of date were off, on average, as a share of the true value.',
+    'Mean relative error of out-of-date buckets, as a share of the true value.',
     { labels: group },
   ),
   stalenessBudget: gauge(
@@ -41,7 +41,7 @@ export const stalenessMetrics = {
   ),
   stalenessBound: gauge(
     'windowpane_staleness_bound',
-    '1 where the floor or the cap of the policy keeps TTLs of this age from being the ones that the budget asks for. Where the floor does, the budget is not promised.',
+    '1 where the floor or the cap of the policy binds the TTLs of this age: they are not the ones that the budget allows. Where the floor binds, the budget is not guaranteed.',
     { labels: { ...group, by: bounds } },
   ),
   learnedTtl: gauge(
@@ -59,7 +59,7 @@ export const stalenessMetrics = {
   ),
   probes: counter(
     'windowpane_probes_total',
-    'Queries that no client waited for, by how their answer compared with what was stored: `sample` measures staleness, `sentinel` looks for corrections of many buckets, `refresh` fetches settled buckets before they expire.',
+    'Background queries, by how their answer compared with the stored one: `sample` measures staleness, `sentinel` looks for corrections of many buckets, `refresh` fetches settled buckets before they expire.',
     {
       labels: { ...backend, kind: probeKinds, result: probeResults },
       example: 'sum by (backend, kind) (rate(windowpane_probes_total[5m]))',
@@ -67,7 +67,7 @@ export const stalenessMetrics = {
   ),
   learningDropped: counter(
     'windowpane_learning_events_dropped_total',
-    'Observations of one thread that others were not told of, because the main thread was behind.',
+    'Observations of one thread that were not sent to the others, because the main thread was behind.',
     { labels: backend },
   ),
 } as const

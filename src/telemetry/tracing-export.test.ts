@@ -59,7 +59,7 @@ const spansIn = (body: string): readonly OtlpSpan[] =>
 const attributesOf = ({ attributes }: Pick<OtlpSpan, 'attributes'>): Record<string, unknown> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
 
-test('while it runs somebody listens, and after that nobody', async (t) => {
+test('while it runs there is a subscriber, and after that none', async (t) => {
   const { exporter } = start(t)
   assert.deepEqual([requestChannel.hasSubscribers, fetchChannel.hasSubscribers], [true, true])
   await exporter.close()
@@ -147,7 +147,7 @@ test('errors are failed spans; refusals of a query and clients that left are not
   )
 })
 
-test('what clients send is bounded, and odd methods have one name', async (t) => {
+test('texts of clients are bounded, and odd methods have one name', async (t) => {
   const { clock, bodies } = start(t)
   fetchChannel.publish({ ...fetched, method: 'BREW', path: `/${'x'.repeat(20_000)}` })
   await clock.advance(5000)
@@ -184,7 +184,7 @@ test('a collector that is down costs spans, and no more memory than the queue ha
   assert.deepEqual(exporter.figures, { sent: 2048, dropped: 10_000 - 2048, queued: 0 })
 })
 
-test('what the collector refuses is not sent again', async (t) => {
+test('spans that the collector refuses are not sent again', async (t) => {
   const { clock, bodies, exporter } = start(t, () => ({ kind: 'refused', why: 'status 400' }))
   fetchChannel.publish(fetched)
   await clock.advance(60_000)
@@ -210,7 +210,7 @@ test('while a batch is under way, none is sent beside it', async (t) => {
   release()
 })
 
-test('at the end what is queued is sent, and a collector that does not answer is not waited for', async (t) => {
+test('at the end the queue is sent, and a collector that does not answer is not waited for', async (t) => {
   const quick = start(t)
   for (let i = 0; i < 700; i++) fetchChannel.publish(fetched)
   await quick.exporter.close()

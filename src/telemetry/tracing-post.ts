@@ -1,6 +1,6 @@
 /** The way to a collector: OTLP over HTTP, as JSON. */
-import { Agent, request } from 'undici'
 import type { Clock } from '../core/clock.ts'
+import { Pool, request } from '../core/undici.ts'
 import type { HeadersRead } from './headers-file.ts'
 import type { Posted } from './tracing-export.ts'
 
@@ -22,8 +22,8 @@ const timeoutMs = 10_000
 const passing = new Set([429, 502, 503, 504])
 
 export function collectorAt({ clock, endpoint, headers }: CollectorOptions): Collector {
-  const url = tracesUrl(endpoint)
-  const agent = new Agent({ connections: 1, connect: { timeout: timeoutMs } })
+  const { origin, pathname, search } = new URL(tracesUrl(endpoint))
+  const pool = new Pool(origin, { connections: 1, connect: { timeout: timeoutMs } })
   return {
     async post(body) {
       const given = headers?.() ?? { fields: {} }
@@ -31,11 +31,10 @@ export function collectorAt({ clock, endpoint, headers }: CollectorOptions): Col
       const aborter = new AbortController()
       const timer = clock.after(timeoutMs, () => aborter.abort(new Error(`no answer in ${timeoutMs} ms`)))
       try {
-        const answer = await request(url, {
-          method: 'POST',
+        const answer = await request(pool, {
+          ...{ method: 'POST', path: pathname + search },
           headers: { ...given.fields, 'content-type': 'application/json' },
           body,
-          dispatcher: agent,
           signal: aborter.signal,
         })
         await answer.body.dump()
@@ -46,7 +45,7 @@ export function collectorAt({ clock, endpoint, headers }: CollectorOptions): Col
         timer.cancel()
       }
     },
-    close: () => agent.destroy(),
+    close: () => pool.destroy(),
   }
 }
 

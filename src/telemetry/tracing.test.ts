@@ -43,7 +43,7 @@ function newTracing(sampleRatio?: () => number) {
 
 const traced = (headers: HeaderList) => ({ method: 'GET', path: '/api/v1/query_range', headers })
 
-test('while nobody listens, nothing is made', () => {
+test('without a subscriber, nothing is created', () => {
   const { tracing, rolls } = newTracing()
   assert.equal(requestChannel.hasSubscribers, false)
   assert.equal(fetchChannel.hasSubscribers, false)
@@ -70,7 +70,7 @@ test("a client's trace goes on", (t) => {
   assert.deepEqual([record.backend, record.outcome, record.asked], ['main', 'partial', 6])
 })
 
-test("a client's decision counts: what it does not sample is not traced, whatever the ratio", (t) => {
+test('the decision of a client counts: a request that it does not sample is not traced, whatever the ratio', (t) => {
   const heard = listen(t, channelNames.request)
   const { tracing, rolls } = newTracing(() => 1)
   assert.equal(tracing.begin(unsampled), undefined)
@@ -100,7 +100,7 @@ test('a tracestate that is too long is dropped', (t) => {
   assert.equal(tracing.begin([...sampled, 'tracestate', 'x'.repeat(513)])!.traceState, undefined)
 })
 
-test('what is sent for a traced request is a child of it', async (t) => {
+test('a query for a traced request is a child of it', async (t) => {
   const heard = listen(t, channelNames.fetch) as FetchMessage[]
   const { tracing, clock } = newTracing()
   const trace = tracing.begin([...sampled, 'tracestate', 'a=1'])!
@@ -126,7 +126,7 @@ test('what is sent for a traced request is a child of it', async (t) => {
   })
 })
 
-test('what belongs to no request is sent without a span', (t) => {
+test('a query without a request is sent without a span', (t) => {
   const heard = listen(t, channelNames.fetch)
   const { tracing } = newTracing()
   assert.equal(tracing.beginFetch(traced([])), undefined)

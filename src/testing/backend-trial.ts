@@ -157,7 +157,7 @@ export class Round<Query> {
     const target = Buffer.alloc(answer.length)
     answer.write(target)
     if (answer.walk !== undefined)
-      assert.ok(walked(answer).equals(target), 'walk tells other bytes than write')
+      assert.ok(walked(answer).equals(target), 'walk gives other bytes than write')
     return target
   }
 

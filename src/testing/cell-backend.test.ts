@@ -119,7 +119,7 @@ testBackend({
   ],
 })
 
-test('ranges that end between cells have edges, which say which part they are', () => {
+test('ranges that end between cells have edges, which name their part', () => {
   const plan = (search: string) => {
     const query = several.parse(get(search))
     assert.ok(query !== undefined && !('bypass' in query))

@@ -34,16 +34,19 @@ export interface CellQuery {
 export interface CellOptions {
   /** One request can have several ranges, and parts of cells; see cell-ranges.ts. */
   readonly several?: boolean
+  /** Parts of cells may be kept. */
+  readonly keepsParts?: boolean
 }
 
-export function cellBackend({ several = false }: CellOptions = {}): Backend<CellQuery> {
+export function cellBackend({ several = false, keepsParts = false }: CellOptions = {}): Backend<CellQuery> {
   return {
     name: 'cells',
     capabilities: { severalIntervals: several, keptHeaders: [] },
     flavour: { path: '/version', read: (status, body) => ({ isKnown: status === 200, label: body }) },
     claims: (method, asked) => method === 'GET' && asked === path,
     parse: (request) => (request.method === 'GET' && request.path === path ? parse(request) : undefined),
-    plan: several ? ({ request, parameters }) => planRanges(request, parameters) : plan,
+    plan: several ? ({ request, parameters }) => planRanges(request, parameters, keepsParts) : plan,
+    over: (plan, asked) => (isRanges(plan) ? plan.layOver(asked) : { bypass: 'invalid_parameter' }),
     narrow: (plan, intervals) =>
       isRanges(plan) ? narrowRanges(plan, intervals) : narrow(plan, intervals[0]!),
     decompose: ({ grid }, intervals) => new RowSink(grid, intervals),

@@ -47,16 +47,30 @@ export interface RangesPlan extends Plan {
   readonly spans: readonly Span[]
   /** The answer ends after so many rows. */
   readonly limit: number
+  layOver(spans: readonly Span[]): RangesPlan | Bypass
 }
 
 export function planRanges(
   request: WireRequest,
   parameters: ReadonlyMap<string, string>,
+  keepsParts: boolean,
 ): RangesPlan | Bypass {
   const [step, limit] = [parameters.get('step'), parameters.get('limit')]
   const spans = readSpans(parameters.get('ranges'))
   if (spans === undefined || !isCount(step)) return { bypass: 'missing_parameter' }
   if (limit !== undefined && !isCount(limit)) return { bypass: 'invalid_parameter', detail: 'no such limit' }
+  return layOver({ request, parameters, keepsParts }, spans)
+}
+
+interface RangesRequest {
+  readonly request: WireRequest
+  readonly parameters: ReadonlyMap<string, string>
+  readonly keepsParts: boolean
+}
+
+function layOver(asking: RangesRequest, spans: readonly Span[]): RangesPlan | Bypass {
+  const { request, parameters, keepsParts } = asking
+  const [step, limit] = [parameters.get('step'), parameters.get('limit')]
   const grid = gridThrough('cell', Number(step), 0)
   const touched = cellsOf(spans, ({ from, to }) => ({
     from: bucketAt(grid, from),
@@ -69,12 +83,18 @@ export function planRanges(
   }))
   const others = [...parameters].filter(([name]) => name !== 'ranges' && name !== 'limit')
   const text = parameters.get('q') ?? ''
+  const edges = edgesOf(spans, subtractAll(touched, whole), grid)
   return {
     ...{ text, shape: JSON.stringify(others.sort(([a], [b]) => (a < b ? -1 : 1))), grid },
-    ...{ window: hullOf(touched), whole, ...edgesOf(spans, subtractAll(touched, whole), grid) },
+    ...{
+      window: hullOf(touched),
+      whole,
+      ...(edges && { edges: keepsParts ? { ...edges, isStorable: true } : edges }),
+    },
     ...{ sources: text === '' ? [] : [text], knowsAllSources: true, lookbackMs: 0, terms: '' },
     ...{ isVerbatim: limit === undefined, limit: Number(limit ?? Number.POSITIVE_INFINITY) },
-    ...{ request, spans },
+    ...{ request, spans, asked: spans },
+    layOver: (others) => layOver(asking, others),
   }
 }
 
@@ -86,8 +106,8 @@ const cellsOf = (spans: readonly Span[], cells: (span: Span) => Interval): Inter
     [],
   )
 
-function edgesOf(spans: readonly Span[], buckets: Intervals, grid: Grid): { edges?: Edges } {
-  return buckets.length === 0 ? {} : { edges: { buckets, parts: printSpans(spansIn(spans, buckets, grid)) } }
+function edgesOf(spans: readonly Span[], buckets: Intervals, grid: Grid): Edges | undefined {
+  return buckets.length === 0 ? undefined : { buckets, parts: printSpans(spansIn(spans, buckets, grid)) }
 }
 
 /** The limit stays with the client: it is about all rows. */

@@ -45,6 +45,8 @@ export interface RigOptions {
   readonly clock?: FakeClock
   /** The backend takes ranges; see ranges-rig.ts. */
   readonly several?: boolean
+  /** And parts of cells may be kept. */
+  readonly keepsParts?: boolean
   /** Behind memory, perhaps shared with other rigs; with its cells come marks and claims. */
   readonly far?: Store
   /** Shared with other rigs. */
@@ -96,9 +98,9 @@ export class EngineRig {
   readonly #cache: IntervalCache
 
   constructor(options: RigOptions = {}) {
-    const { clock = fakeClock(), cells, several = false } = options
+    const { clock = fakeClock(), cells, several = false, keepsParts = false } = options
     const { budget } = this
-    this.#backend = cellBackend({ several })
+    this.#backend = cellBackend({ several, keepsParts })
     this.clock = clock
     this.shadowLog = new ShadowLog({ clock, budget })
     const memory = memoryStore({ clock, budget, retentionMs, maxBucketsPerShape: 100_000 })

@@ -68,7 +68,9 @@ export const objectLeaseLaws: Readonly<Record<string, ObjectLaw>> = {
     assert.deepEqual(answers.map(({ state }) => state).sort(), ['miss', 'wait-hit', 'wait-hit'])
   },
 
-  async 'a render may take many times as long as the lease: it is renewed, and nobody else renders'(context) {
+  async 'a render may take many times as long as the lease: it is renewed, and no other node renders'(
+    context,
+  ) {
     const { node, clock } = context
     const options = { leaseSeconds: 90, waitSeconds: 1200 }
     const [a, b] = [node(options), node(options)]
@@ -80,7 +82,7 @@ export const objectLeaseLaws: Readonly<Record<string, ObjectLaw>> = {
     assert.equal(render.calls, 1)
   },
 
-  async 'who lost the lease hands out what it rendered, and cannot overwrite the newer version'(context) {
+  async 'a node that lost the lease serves its own render, and cannot overwrite the newer version'(context) {
     const { node, clock } = context
     const options = { leaseSeconds: 20, waitSeconds: 40 }
     const [slow, other] = [node(options, withoutRenewals), node(options)]
@@ -131,7 +133,7 @@ export const objectLeaseLaws: Readonly<Record<string, ObjectLaw>> = {
     )
   },
 
-  async 'a holder that fails releases the lease: who waits renders before it would have run out'(context) {
+  async 'a holder that fails releases the lease: a waiter renders before it would have expired'(context) {
     const { node, clock } = context
     const began = clock.now()
     const render = countedRender(() => pause(clock, 500).then(() => Promise.reject(new Error('down'))))

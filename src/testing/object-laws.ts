@@ -8,7 +8,7 @@ const bytesOf = (text: string): Uint8Array => Buffer.from(text)
 const pkOf = (tenant: string, key: string): string => `TENANT#${tenant}#CACHE#${hash('sha256', key)}`
 
 export const objectLaws: Readonly<Record<string, ObjectLaw>> = {
-  async 'a second node finds what the first has rendered'({ node, clock }) {
+  async 'a second node finds the object that the first has rendered'({ node, clock }) {
     const [a, b] = [node(), node()]
     const render = countedRender(() => ({ body: bytesOf('v1'), status: 203, headers: ['X-A', 'é'] }))
     const first = await eventually(clock, a.get('k', render, minute))
@@ -173,7 +173,10 @@ export const objectLaws: Readonly<Record<string, ObjectLaw>> = {
     assert.equal(await eventually(clock, cache.rollback('k')), false)
   },
 
-  async 'what is not stored leaves the stored version: errors, 4xx, and what forbids it'({ node, clock }) {
+  async 'a response that is not stored keeps the stored version: errors, 4xx, and forbidden ones'({
+    node,
+    clock,
+  }) {
     const [a, b] = [node(), node()]
     const render = countedRender()
     const terms = { revalidateSeconds: 60, staleIfErrorSeconds: 600 }

@@ -140,7 +140,9 @@ export const cellBucketLaws: Readonly<Record<string, CellLaw>> = {
     assert.equal(levelsOf(await cells.take(id, takeOf(per100, 0)))[0]!.level, 1000, '1.666… tokens')
   },
 
-  async 'an adjustment takes what is not there, and gives back no more than the capacity'({ cells }) {
+  async 'an adjustment takes more than the remaining tokens, and returns no more than the capacity'({
+    cells,
+  }) {
     const limit = bucket(100_000, 3, 5)
     await cells.take(id, takeOf(limit, 50_000))
     assert.equal(await leftOf(cells, limit), 50_000)

@@ -53,7 +53,7 @@ export const cellLimitLaws: Readonly<Record<string, CellLaw>> = {
     assert.deepEqual(levelsOf(await cells.take(id, both(0, 0))).map(available), [0, 5500])
   },
 
-  async 'debt in one limit does not refuse what the others are asked for'({ cells }) {
+  async 'debt in one limit does not refuse a take from the others'({ cells }) {
     await cells.take(id, both(1, 1))
     await cells.take(id, adjustBy(20_000, 'tokens'))
     assert.ok((await cells.take(id, both(1, 0))).ok)
@@ -155,7 +155,7 @@ export const cellLimitLaws: Readonly<Record<string, CellLaw>> = {
   },
 
   /** With many rounds (memory) the polls cover a month. */
-  async 'a month of random polling admits exactly what was credited'({ cells, clock, rounds }) {
+  async 'a month of random polling admits exactly the credit'({ cells, clock, rounds }) {
     const limits = [bucket(10_000_000, 600, 1), daily, bucket(10_000_000, 60_000, 7, 'odd')]
     await cells.take(
       id,

@@ -194,7 +194,7 @@ export const cellRowLaws: Readonly<Record<string, CellLaw>> = {
     assert.deepEqual(refused, { ok: false, reason: 'too_large' })
   },
 
-  async 'ids do not run into each other, and those that could are refused'({ cells }) {
+  async 'ids do not collide, and ambiguous ones are refused'({ cells }) {
     await mustPut(cells, { pk: 'ab', sk: 'c' }, draftOf('1'))
     await mustPut(cells, { pk: 'a', sk: 'bc' }, draftOf('2'))
     await mustPut(cells, { pk: 'a', sk: 'ü' }, draftOf('3'))

@@ -60,7 +60,7 @@ async function read(store: Store, interval: Interval = always): Promise<readonly
     assert.ok(pane.from >= next && pane.from < pane.to, 'not in order, not disjoint or empty')
     next = pane.to
   }
-  assert.ok(next <= interval.to, 'outside the interval asked for')
+  assert.ok(next <= interval.to, 'outside the requested interval')
   return panes
 }
 
@@ -101,7 +101,7 @@ export const paneLaws: Readonly<Record<string, StoreLaw>> = {
     assert.equal(await store.remove(key, { from: 0, to: 5 }), 0)
   },
 
-  async 'what was written is read, byte for byte'({ store, start }) {
+  async 'a read returns the written bytes'({ store, start }) {
     const pane = paneOfFetch(fetchOf({ from: 3, to: 40 }, start))
     await write(store, pane)
     const found = await read(store)
@@ -131,7 +131,7 @@ export const paneLaws: Readonly<Record<string, StoreLaw>> = {
     })
   },
 
-  async 'a peek finds what a read finds'(context) {
+  async 'a peek returns the result of a read'(context) {
     await forRandomHistories(context, async (store, _writes, dice) => {
       if (store.peek === undefined) return
       const from = dice(0, 30) - 10
@@ -199,7 +199,7 @@ export const paneLaws: Readonly<Record<string, StoreLaw>> = {
     })
   },
 
-  async 'where an instant is given, only what was fetched until then is removed'(context) {
+  async 'with an instant, only buckets fetched until then are removed'(context) {
     await forRandomHistories(context, async (store, _writes, dice) => {
       const before = await readModel(store)
       const clocks = [...before.clocks.values()]

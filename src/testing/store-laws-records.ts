@@ -101,7 +101,7 @@ export const recordLaws: Readonly<Record<string, StoreLaw>> = {
     assert.deepEqual((await store.read(keyOfShape(shape), interval))?.shape, shape)
   },
 
-  async 'after its end a store says nothing, and it may be ended twice'({ store, start }) {
+  async 'a closed store returns nothing, and it may be closed twice'({ store, start }) {
     const shape = shapeOf('up')
     await write(store, shape, start)
     await store.close()

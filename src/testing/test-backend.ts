@@ -29,7 +29,7 @@ export function testBackend<Query>(laws: BackendLaws<Query>): void {
     checkRuns(round.own)
     round.checkEdges()
   })
-  law('a pane spans exactly each interval asked for, with one clock', (round) => {
+  law('a pane spans exactly each requested interval, with one clock', (round) => {
     for (const query of round.queries()) {
       const panes = round.fetch(query)
       assert.deepEqual(panes.map(spanOf), query)
@@ -48,7 +48,7 @@ export function testBackend<Query>(laws: BackendLaws<Query>): void {
     if (second !== undefined && others.length > 0)
       round.isSame(round.compose([...joinNeighbours([first!, second]), ...others]), round.bytes)
   })
-  law('the client’s own request gets what the database says to it', (round) => {
+  law('the client’s own request gets the database’s answer', (round) => {
     round.isSame(round.compose(round.panes, round.own), round.direct)
     round.isSame(round.compose(round.mixture(), round.own), round.direct)
   })
@@ -62,8 +62,8 @@ export function testBackend<Query>(laws: BackendLaws<Query>): void {
     }
     round.isSame(round.compose(joinNeighbours(slices)), round.bytes)
   })
-  law('the measured length is what is written, no byte more or less', (round) => round.measures())
-  law('a narrowed request asks the same question on the same grid about exactly the intervals', (round) => {
+  law('the measured length is the written length', (round) => round.measures())
+  law('a narrowed request has the same shape on the same grid and exactly the intervals', (round) => {
     for (const query of round.queries()) {
       const plan = round.narrowed(query)
       const { shape, grid, window } = plan
@@ -76,10 +76,10 @@ export function testBackend<Query>(laws: BackendLaws<Query>): void {
   })
   law('an answer that is cut short is unusable', (round) => {
     for (const length of round.lengths()) {
-      assert.ok(round.cut([round.bytes.subarray(0, length)]) === undefined, `${length} bytes were believed`)
+      assert.ok(round.cut([round.bytes.subarray(0, length)]) === undefined, `${length} bytes were accepted`)
     }
   })
-  law('a damaged answer is unusable or passed on as it came, never as something else', (round) => {
+  law('a damaged answer is unusable or forwarded unchanged, never as something else', (round) => {
     for (let i = 0; i < 20; i++) {
       const damaged = corrupt(round.random, round.bytes)
       const panes = round.cut([damaged])
@@ -88,7 +88,7 @@ export function testBackend<Query>(laws: BackendLaws<Query>): void {
   })
   const { executionMembers = [] } = laws.backend.capabilities
   if (executionMembers.length > 0) {
-    law('what belongs to one execution is not in a recomposed answer', (round) => {
+    law('execution members are not in a recomposed answer', (round) => {
       const answer = JSON.parse(round.compose(round.panes).toString()) as { readonly data?: object }
       const members = [...Object.keys(answer), ...Object.keys(answer.data ?? {})]
       assert.deepEqual(

@@ -78,7 +78,7 @@ test('the true rate is below the upper bound in about 95 of 100 cases, for short
   }
 })
 
-test('gaps that no change can be told by are refused with a sentence', () => {
+test('gaps that cannot show a change are refused with a sentence', () => {
   for (const gap of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
     assert.throws(
       () =>

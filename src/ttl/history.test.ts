@@ -74,5 +74,5 @@ test('a history is learned in one go, although the rates were far off before', (
   const terms = { budget: 0.01, floorMs: 5000, capMs: 86_400_000, settledAgeMs: 660_000 }
   const { source, rate } = learner.report(terms, shapeOf('up')).find(({ fromMs }) => fromMs === 9_600_000)!
   assert.equal(source, 'shape')
-  assert.ok(rate > 0.9e-6 && rate < 1.1e-6, `${rate}; a count of changes says 0.63e-6`)
+  assert.ok(rate > 0.9e-6 && rate < 1.1e-6, `${rate}; a count of changes would give 0.63e-6`)
 })

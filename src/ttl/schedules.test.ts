@@ -162,7 +162,7 @@ test('a floor at the cap is settled from the beginning', () => {
   assert.equal(logarithmic({ ...flat, riseMs: 1, unitMs: 1 }).settledAgeMs, 0)
 })
 
-test('what would not be monotone is refused', () => {
+test('schedules that are not monotone are refused', () => {
   const flat = { floorMs: minute, capMs: minute }
   const refused = { code: 'WINDOWPANE_BAD_OPTION' }
   for (const wrong of [

@@ -37,7 +37,7 @@ function tableWith(outside: Outside) {
   return { table, sent, claim }
 }
 
-test('a thread goes when no other node fetches, and its release says whether it stored', async () => {
+test('a thread goes when no other node fetches, and its release states whether it stored', async () => {
   const outside = new Outside()
   const { table, sent, claim } = tableWith(outside)
   claim(1)
@@ -49,7 +49,7 @@ test('a thread goes when no other node fetches, and its release says whether it 
   assert.deepEqual(outside.released, [true])
 })
 
-test('one thread asks other nodes for all: who wants the same waits for it', async () => {
+test('one thread claims with other nodes for all: equal requests wait for it', async () => {
   const outside = new Outside()
   const { table, sent, claim } = tableWith(outside)
   claim(1)
@@ -62,7 +62,7 @@ test('one thread asks other nodes for all: who wants the same waits for it', asy
   assert.deepEqual(sent.at(-1), [2, { kind: 'claimed', claim: 1, verdict: { acceptFrom: 5 } }])
 })
 
-test('a thread that ends releases what it claimed with other nodes', () => {
+test('a thread that ends releases its claims with other nodes', () => {
   const outside = new Outside()
   const { table, claim } = tableWith(outside)
   claim(1)
@@ -70,7 +70,7 @@ test('a thread that ends releases what it claimed with other nodes', () => {
   assert.deepEqual(outside.released, [false])
 })
 
-test('memory alone is claimed with nobody else', () => {
+test('memory alone is claimed with no other node', () => {
   const outside = new Outside()
   const { sent, claim } = tableWith(outside)
   claim(1, '')

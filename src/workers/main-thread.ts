@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import type { Config } from '../config/schema.ts'
 import { Budget } from '../core/budget.ts'
 import { systemClock as clock } from '../core/clock.ts'
+import { heedYoungLimits } from '../core/runtime.ts'
 import { socketPathOf } from '../core/socket-address.ts'
 import type { Listeners, PreparedChange } from '../proxy/assembly/listeners.ts'
 import type { ProxyServerOptions } from '../proxy/assembly/options.ts'
@@ -36,7 +37,11 @@ export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWo
   const workers = workersOf(config)
   if (workers === 1) return undefined
   if (!(await canShareAddresses())) {
-    telemetry.log.line('warn', 'one worker serves: here, several cannot listen on one address', { workers })
+    telemetry.log.line(
+      'warn',
+      'only one worker serves: this system cannot share an address between several',
+      { workers },
+    )
     return undefined
   }
   await findTaken(config, new Set())
@@ -45,8 +50,11 @@ export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWo
       telemetry.log.line('warn', 'one worker serves this unix socket: workers cannot share one', { address })
   }
   const { limits, runtime } = config
+  if (runtime.gcTuning) heedYoungLimits()
   const meter = meterCells(workers + 1)
-  const budget = new Budget(paneBytesOf(limits), { meter: new SharedMeter({ cells: meter, own: 0 }) })
+  const budget = new Budget(paneBytesOf(limits, workers), {
+    meter: new SharedMeter({ cells: meter, own: 0 }),
+  })
   const onBytes = shareBodies(limits.memoryBytes, collectorOf(runtime))
   const relieve = () => void budget.relieve()
   const pool = new WorkerPool({ workers, clock, served, telemetry, meter, onBytes, relieve })

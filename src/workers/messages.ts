@@ -17,6 +17,7 @@ import type { ToMainThread, ToReplica } from './cache/messages.ts'
 import type { FromCells, KnownCells, ToCells } from './cells.ts'
 import type { FromClaimTable, ToClaimTable } from './claims.ts'
 import type { LearnedBatch, NamedEvent } from './learned-relay.ts'
+import type { FromPieceMaker, ToPieceMaker } from './pieces.ts'
 import type { Batch, Topic } from './relay.ts'
 import type { MeterCells } from './shared-meter.ts'
 
@@ -96,6 +97,7 @@ export type ToWorker =
   | ToReplica
   | FromClaimTable
   | FromCells
+  | FromPieceMaker
   | { readonly kind: 'command'; readonly id: number; readonly command: WorkerCommand }
   /** A batch was taken. */
   | { readonly kind: 'taken' }
@@ -125,6 +127,7 @@ export type FromWorker =
   | ToMainThread
   | ToClaimTable
   | ToCells
+  | ToPieceMaker
   | Batch
   | LearnedBatch
   | Topic

@@ -47,7 +47,7 @@ test('records come out of a message as they went in, batch after batch', () => {
   )
 })
 
-test('a text is told once, and what is told is no longer than it has to be', () => {
+test('a text is sent once, and the message is no longer than needed', () => {
   const [record] = fc.sample(records, 1)
   const writer = new RecordWriter(500)
   for (let i = 0; i < 3; i++) writer.add({ ...record!, shape: 'the same', detail: undefined })

@@ -20,7 +20,7 @@ function stand() {
   return { clock, relay, sent, batches, hooks: relay.hooks('main') }
 }
 
-test('requests are told of together, a moment later', async () => {
+test('requests are reported together, a moment later', async () => {
   const { clock, batches, hooks } = stand()
   for (let i = 0; i < 3; i++) hooks.observe(visit())
   await clock.advance(99)
@@ -31,7 +31,7 @@ test('requests are told of together, a moment later', async () => {
     [3],
   )
   await clock.advance(1000)
-  assert.equal(batches().length, 1, 'nothing is told of nothing')
+  assert.equal(batches().length, 1, 'there is no report of nothing')
 })
 
 test('records come out as they went in, each with its own shape', async () => {
@@ -55,7 +55,7 @@ test('a long batch does not wait', () => {
   )
 })
 
-test('a main thread that takes nothing is not told without end; what is left out is counted', async () => {
+test('a main thread that falls behind gets no endless reports; dropped requests are counted', async () => {
   const { clock, relay, batches, hooks } = stand()
   for (let i = 0; i < 100 * 512; i++) hooks.observe(visit())
   assert.equal(batches().length, 64)
@@ -67,7 +67,7 @@ test('a main thread that takes nothing is not told without end; what is left out
   assert.equal(last.leftOut, 36 * 512)
 })
 
-test('a change of a topic is told at once', () => {
+test('a change of a topic is reported at once', () => {
   const { relay, sent } = stand()
   relay.log.change('traces', { is: 'the collector takes them', isGood: true })
   relay.log.line('info', 'the main thread says this itself')

@@ -117,7 +117,7 @@ export function observeBatch(telemetry: Telemetry, { records, fetches, cuts, lef
   for (const fetch of fetches) telemetry.metrics.observeFetch(fetch)
   for (const [reason, count] of cuts) telemetry.metrics.observeCut(reason, count)
   if (leftOut > 0) {
-    telemetry.log.line('warn', 'requests were served that are in no metric and no log', {
+    telemetry.log.line('warn', 'some requests were served without metrics and logs', {
       requests: leftOut,
     })
   }

@@ -57,7 +57,7 @@ test('a worker that ends meanwhile adds nothing', async () => {
   assert.equal(await sample([early, late], 10), 'idle')
 })
 
-test('nothing is sampled where no worker knows a shape, or those that do are at it already', async () => {
+test('nothing is sampled where no worker knows a shape, or the ones that do are busy with it', async () => {
   assert.equal(await sample([], 10), 'idle')
   assert.equal(await sample([new FakeWorker([]), new FakeWorker([])], 10), 'idle')
   assert.equal(await sample([new FakeWorker([]), new FakeWorker(['a'], 'busy')], 10), 'busy')

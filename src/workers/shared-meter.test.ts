@@ -13,7 +13,7 @@ const budgets = (limit: number) => {
   }
 }
 
-test('what one thread takes, the other cannot', () => {
+test('bytes taken by one thread are not available to the other', () => {
   const { one, two } = budgets(100)
   assert.ok(one.reserve(60))
   assert.ok(!two.reserve(41))
@@ -24,7 +24,7 @@ test('what one thread takes, the other cannot', () => {
   assert.equal(one.used, 100)
 })
 
-test('what a thread held that is no more is free', () => {
+test('the bytes of a thread that has ended are free', () => {
   const { cells, one, two } = budgets(100)
   assert.ok(two.reserve(100))
   assert.ok(!one.reserve(1))
@@ -52,10 +52,10 @@ test('a thread gives back its own to keep the limit, and hears when little is le
   )
   assert.ok(two.reserve(20))
   assert.equal(tight, 1)
-  assert.ok(!two.reserve(1), 'it can take what is free, not what is held elsewhere')
+  assert.ok(!two.reserve(1), 'it can take free bytes, not bytes held elsewhere')
   assert.ok(one.relieve())
   assert.equal(one.used, 80)
   assert.equal(held, 60)
   two.release(20)
-  assert.equal(tight, 2, 'giving back is no sign of want, asking in vain is')
+  assert.equal(tight, 2, 'a release is no sign of pressure, a refused reservation is')
 })

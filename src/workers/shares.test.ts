@@ -7,14 +7,23 @@ import { defaultLimits } from '../proxy/limits.ts'
 import { noQuotaCounts } from '../proxy/quotas/counts.ts'
 import { withThreads } from '../telemetry/process-figures.ts'
 import { addUp } from './figures.ts'
-import { limitsOfOne, maxPaneBytesOf, paneBytesOf } from './shares.ts'
+import { heapOfOne, limitsOfOne, maxPaneBytesOf, paneBytesOf } from './shares.ts'
 
 test('each worker has its part of connections and requests, and all of the memory together', () => {
   const one = limitsOfOne(defaultLimits, 3)
   assert.deepEqual([one.upstreamConnections, one.maxRequests, one.maxConnections], [22, 342, 3334])
   assert.equal(one.memoryBytes, defaultLimits.memoryBytes)
-  assert.ok(paneBytesOf(defaultLimits) < defaultLimits.memoryBytes)
-  assert.ok(maxPaneBytesOf(defaultLimits) <= paneBytesOf(defaultLimits) / 4)
+  assert.ok(maxPaneBytesOf(defaultLimits, 3) <= paneBytesOf(defaultLimits, 3) / 4)
+})
+
+test('heaps of workers are part of the memory, and leave room for panes', () => {
+  const MiB = 1024 * 1024
+  const panes = (memoryMiB: number, workers: number) =>
+    Math.floor(paneBytesOf({ ...defaultLimits, memoryBytes: memoryMiB * MiB }, workers) / MiB)
+  assert.deepEqual([panes(512, 2), panes(512, 4), panes(512, 64)], [343, 322, 252])
+  assert.deepEqual([panes(128, 2), panes(128, 64)], [46, 39])
+  const heap = (memoryMiB: number) => heapOfOne({ ...defaultLimits, memoryBytes: memoryMiB * MiB })
+  assert.ok(heap(128).maxYoungGenerationSizeMb! < heap(512).maxYoungGenerationSizeMb!)
 })
 
 test('figures of threads add up; of a database the worst is shown', () => {
@@ -74,7 +83,7 @@ const counting = `
   parentPort.postMessage({ isShared: body.bytes.buffer instanceof SharedArrayBuffer, after })
 `
 
-test('bodies are made in shared memory, and a collection is asked for after an eighth of the limit', async () => {
+test('bodies are made in shared memory, and a collection is triggered after an eighth of the limit', async () => {
   const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(counting)}`))
   const told = await new Promise((resolve, reject) => {
     worker.once('message', resolve)

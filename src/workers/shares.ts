@@ -1,7 +1,8 @@
 /** Divides the limits of the configuration among the threads of the process. */
 import { availableParallelism } from 'node:os'
+import type { ResourceLimits } from 'node:worker_threads'
 import type { Config } from '../config/schema.ts'
-import { spareOf } from '../core/budget.ts'
+import { largeLimit, spareOf } from '../core/budget.ts'
 import type { Limits } from '../proxy/limits.ts'
 
 export const workersOf = ({ workers }: Config): number =>
@@ -13,11 +14,23 @@ export const workersOf = ({ workers }: Config): number =>
  */
 const paneShare = 7 / 8
 
-export const paneBytesOf = ({ memoryBytes }: Limits): number =>
-  Math.floor((memoryBytes - spareOf(memoryBytes)) * paneShare)
+export const paneBytesOf = (limits: Limits, workers: number): number =>
+  Math.floor((limits.memoryBytes - spareWith(limits, workers)) * paneShare)
 
 /** The main thread would not keep a longer pane: see the memory store. */
-export const maxPaneBytesOf = (limits: Limits): number => paneBytesOf(limits) / 4
+export const maxPaneBytesOf = (limits: Limits, workers: number): number => paneBytesOf(limits, workers) / 4
+
+/** Of the heap of each worker, what `limits.memory` covers. */
+const heapBytes = 12 * 1024 * 1024
+
+/** What cannot be reserved: memory that is not collected yet, and heaps of workers, as long as enough is left for the cache. */
+export const spareWith = ({ memoryBytes }: Limits, workers: number): number =>
+  spareOf(memoryBytes) + Math.min(workers * heapBytes, memoryBytes / 4)
+
+/** V8's own young generation of 64 MB in every thread would be more than a small `limits.memory`. */
+export const heapOfOne = ({ memoryBytes }: Limits): ResourceLimits => ({
+  maxYoungGenerationSizeMb: memoryBytes < largeLimit ? 6 : 12,
+})
 
 /** Connections and requests are spread evenly by the system: each thread has its part. */
 export const limitsOfOne = (limits: Limits, workers: number): Limits => {

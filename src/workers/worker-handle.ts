@@ -1,5 +1,5 @@
 /** One worker thread: the main thread starts it, sends it commands, and waits for their completion. */
-import { Worker } from 'node:worker_threads'
+import { type ResourceLimits, Worker } from 'node:worker_threads'
 import { WindowpaneError } from '../core/errors.ts'
 import { noFigures } from './figures.ts'
 import type {
@@ -13,11 +13,13 @@ import type {
   WorkerInit,
 } from './messages.ts'
 
-/** V8's own young generation of 64 MB in every thread would be more than a small `limits.memory`. */
-const threadHeap = { maxYoungGenerationSizeMb: 16 }
-
 /** Messages that do not concern its start or its commands. */
 export type WorkerMessage = Exclude<FromWorker, { readonly kind: 'ready' | 'failed' | 'done' }>
+
+interface WorkerStart {
+  readonly startedAt: number
+  readonly heap: ResourceLimits
+}
 
 interface WorkerEvents {
   readonly onMessage: (message: WorkerMessage) => void
@@ -37,8 +39,8 @@ export class WorkerHandle {
   #hasEnded = false
   #lastCommand = 0
 
-  constructor(init: WorkerInit, startedAt: number) {
-    this.#thread = new Worker(workerFile, { workerData: init, resourceLimits: threadHeap })
+  constructor(init: WorkerInit, { startedAt, heap }: WorkerStart) {
+    this.#thread = new Worker(workerFile, { workerData: init, resourceLimits: heap })
     this.place = init.place
     this.threadId = this.#thread.threadId
     this.startedAt = startedAt
@@ -67,8 +69,9 @@ export class WorkerHandle {
     })
   }
 
-  send(message: ToWorker): void {
-    this.#thread.postMessage(message)
+  /** The memory in `moved` is the worker's from now on. */
+  send(message: ToWorker, moved: readonly ArrayBuffer[] = []): void {
+    this.#thread.postMessage(message, moved)
   }
 
   /** Resolves when it has been carried out, or without an answer when the worker has ended. */

@@ -13,6 +13,7 @@ import type { BackendRuntime, BackendRuntimeFigures } from '../proxy/assembly/ba
 import type { PreparedChange } from '../proxy/assembly/listeners.ts'
 import type { Inside } from '../proxy/assembly/parts.ts'
 import type { StoreParts } from '../proxy/assembly/tiers.ts'
+import { ThreadMaker } from '../proxy/compression/pieces-maker.ts'
 import type { Store } from '../stores/store.ts'
 import type { ThreadFigures } from '../telemetry/process-figures.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -22,10 +23,12 @@ import { ClaimTable } from './claims.ts'
 import { addUp } from './figures.ts'
 import type { LearnedBatch, NamedEvent } from './learned-relay.ts'
 import type { FromWorker, ToWorker, WorkerCommand, WorkerFigures, WorkerInit } from './messages.ts'
+import { makePieces } from './pieces.ts'
 import { observeBatch } from './relay.ts'
 import { RestartBackoff } from './restart-backoff.ts'
 import { sampleInWorkers } from './sampling.ts'
 import { emptyCell, type MeterCells } from './shared-meter.ts'
+import { heapOfOne } from './shares.ts'
 import { errorOf, WorkerHandle, type WorkerMessage } from './worker-handle.ts'
 import { serverStateOf } from './worker-init.ts'
 
@@ -58,6 +61,8 @@ export class WorkerPool {
   readonly #urls = new Map<string, string>()
   #served: ServedConfig
   readonly #backoff = new RestartBackoff()
+  /** Makes the pieces of all workers. */
+  readonly #pieceMaker = new ThreadMaker()
   #inside!: () => Inside
   #directory!: Directory
   #claims!: ClaimTable
@@ -189,6 +194,7 @@ export class WorkerPool {
 
   async #end(): Promise<void> {
     this.#keepAlive.close()
+    this.#pieceMaker.close()
     await Promise.all([...this.#workers.values()].map((worker) => worker.close()))
   }
 
@@ -199,7 +205,9 @@ export class WorkerPool {
 
   /** Resolves when it listens. */
   #spawn(place: number): Promise<ReadonlyMap<string, string>> {
-    const worker = new WorkerHandle(this.#init(place), this.#options.clock.elapsed())
+    const { clock } = this.#options
+    const start = { startedAt: clock.elapsed(), heap: heapOfOne(this.#served.config.limits) }
+    const worker = new WorkerHandle(this.#init(place), start)
     const { threadId } = worker
     this.#workers.set(threadId, worker)
     this.#directory.open(threadId, (message) => worker.send(message))
@@ -232,6 +240,9 @@ export class WorkerPool {
         void runOnCells(this.#partsOf(message.store).cells, message).then((reply) =>
           this.#sendTo(worker.threadId, reply),
         )
+        break
+      case 'pieces':
+        makePieces(this.#pieceMaker, message, (reply, moved) => this.#sendTo(worker.threadId, reply, moved))
         break
       case 'batch':
         observeBatch(telemetry, message)
@@ -282,8 +293,8 @@ export class WorkerPool {
     return this.#inside().backendRuntimes.find(({ name }) => name === backend)
   }
 
-  #sendTo(threadId: number, message: ToWorker): void {
-    this.#workers.get(threadId)?.send(message)
+  #sendTo(threadId: number, message: ToWorker, moved: readonly ArrayBuffer[] = []): void {
+    this.#workers.get(threadId)?.send(message, moved)
   }
 
   /** Releases its memory, lets its waiters continue, and starts a replacement. */
@@ -300,7 +311,7 @@ export class WorkerPool {
     const { clock, telemetry } = this.#options
     const waitMs = this.#backoff.next(place, clock.elapsed() - startedAt)
     const fields = { worker: place, detail: trouble, startedAgainInMs: waitMs }
-    telemetry.log.line('error', 'a worker ended; its requests were cut off, those of others were not', fields)
+    telemetry.log.line('error', 'a worker ended; its requests failed, other workers are unaffected', fields)
     clock.after(waitMs, () => {
       if (this.#closing !== undefined) return
       this.#spawn(place).then(

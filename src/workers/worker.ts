@@ -5,7 +5,7 @@ import { backendChanges } from '../config/backend-changes.ts'
 import { type LoadedConfig, type LoadOptions, loadConfig } from '../config/load.ts'
 import { databasesOf, settingsOf } from '../config/settings.ts'
 import { openTraces, type Traces } from '../config/traces.ts'
-import { Budget, spareOf } from '../core/budget.ts'
+import { Budget } from '../core/budget.ts'
 import { systemClock as clock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import type { PreparedChange } from '../proxy/assembly/listeners.ts'
@@ -31,11 +31,12 @@ import type {
   WorkerFailure,
   WorkerInit,
 } from './messages.ts'
+import { RemotePieceMaker } from './pieces.ts'
 import { Relay } from './relay.ts'
 import { RelayedShadowLog } from './relayed-shadow-log.ts'
 import { collectorOf, shareBodies } from './shared-bodies.ts'
 import { SharedMeter } from './shared-meter.ts'
-import { limitsOfOne, maxPaneBytesOf, paneBytesOf } from './shares.ts'
+import { limitsOfOne, maxPaneBytesOf, paneBytesOf, spareWith } from './shares.ts'
 import { ThreadStorage } from './thread-storage.ts'
 
 /** Evictions are requested from the main thread no more often than this. */
@@ -55,6 +56,7 @@ class ServingThread {
   readonly #replica: Replica
   readonly #claims: RemoteClaims
   readonly #cells: RemoteCells
+  readonly #pieces: RemotePieceMaker
   readonly #budget: Budget
   #loaded: LoadedConfig
   #settings: ReadonlyMap<string, Settings>
@@ -75,10 +77,10 @@ class ServingThread {
     const meter = new SharedMeter({
       cells: init.meter,
       own: init.place,
-      tightAbove: paneBytesOf(limits),
+      tightAbove: paneBytesOf(limits, init.workers),
       onTight: () => this.#tight(),
     })
-    this.#budget = new Budget(limits.memoryBytes, { meter, spare: spareOf(limits.memoryBytes) })
+    this.#budget = new Budget(limits.memoryBytes, { meter, spare: spareWith(limits, init.workers) })
     this.#settings = settingsOf(this.#loaded.config)
     const send = (message: FromWorker) => this.#send(message)
     this.#relay = new Relay({ clock, send })
@@ -86,11 +88,12 @@ class ServingThread {
     logWarnings(this.#relay.log)
     this.#replica = new Replica({
       ...{ send, clock, budget: this.#budget, onBytes },
-      maxPaneBytes: maxPaneBytesOf(limits),
+      maxPaneBytes: maxPaneBytesOf(limits, init.workers),
       farStores: new Set(init.farStores),
     })
     this.#claims = new RemoteClaims({ send, revisionOf: (key) => this.#replica.revisionOf(key) })
     this.#cells = new RemoteCells(send)
+    this.#pieces = new RemotePieceMaker((message, moved) => this.#send(message, moved))
     port.on('message', (message: ToWorker) => this.#receive(message))
   }
 
@@ -124,6 +127,7 @@ class ServingThread {
       parts: {
         ...{ storage, via, known, reusePort: true, budget: this.#budget, threads: workers },
         opensSockets: this.#init.place === 1,
+        pieceMaker: this.#pieces,
         shadowLog: new RelayedShadowLog({ clock, budget: this.#budget }, (found) => this.#send(found)),
         hooks: {
           onFlavour: (backend, flavour) => this.#send({ kind: 'flavour', backend, flavour }),
@@ -147,13 +151,15 @@ class ServingThread {
     this.#send({ kind: 'ready', urls: new Map(server.databases.map(({ name, url }) => [name, url])) })
   }
 
-  #send(message: FromWorker): void {
-    this.#port.postMessage(message)
+  /** The memory in `moved` is the main thread's from now on. */
+  #send(message: FromWorker, moved: readonly ArrayBuffer[] = []): void {
+    this.#port.postMessage(message, moved)
   }
 
   #receive(message: ToWorker): void {
     if (message.kind === 'claimed') this.#claims.receive(message)
     else if (message.kind === 'cells-done') this.#cells.receive(message)
+    else if (message.kind === 'pieces-made') this.#pieces.receive(message)
     else if (message.kind === 'taken') this.#relay.taken()
     else if (message.kind === 'learned-taken') this.#learned.taken()
     else if (message.kind === 'learned') void this.#apply(message.events)

@@ -94,5 +94,5 @@ test('where others can reach it, any name will do', () => {
 
 test('an open listener without a token is said to be one', async (t) => {
   const { lines } = await startProxyRig(t, { listen: '0.0.0.0:0' })
-  assert.ok(lines.some((line) => line.includes('asks for no token')))
+  assert.ok(lines.some((line) => line.includes('requires no token')))
 })

@@ -214,7 +214,7 @@ test('as text it begins with the verdict', async (t) => {
   assert.match(text, /^gives {4}5 s to /m)
   assert.match(
     text,
-    /^Partial: \d+ of 30 buckets are fresh; the last \d expired 2 s ago and would be asked for\.\n\nshape /,
+    /^Partial: \d+ of 30 buckets are fresh; the last \d expired 2 s ago and would be fetched\.\n\nshape /,
   )
   assert.match(text, /^ran {6}status 200/m)
   assert.match(text, /^fetch /m)

@@ -121,7 +121,7 @@ test('unknown names are refused with a sentence', async (t) => {
   })
   assert.deepEqual(await desk.get('/-/ttl?shape=nothing'), {
     status: 400,
-    text: 'windowpane: there is no shape "nothing"; /-/shapes lists those that are known\n',
+    text: 'windowpane: there is no shape "nothing"; /-/shapes lists the known ones\n',
   })
 })
 
@@ -166,7 +166,7 @@ for (const [path, body, status, sentence] of [
     400,
     '"shape" is not known; expected an object with backend, source, from, to',
   ],
-  ['/-/changed', { backend: 'truth' }, 400, 'say what has changed: "source", "from", "to"'],
+  ['/-/changed', { backend: 'truth' }, 400, 'name the changed data: "source", "from", "to"'],
   ['/-/changed', { backend: 'mine', source: 'up' }, 400, 'there is no backend "mine"; there are: truth'],
   ['/-/changed', { from: 2, to: 1 }, 400, '"from" must lie before "to"'],
 ] as const) {

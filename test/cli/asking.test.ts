@@ -76,7 +76,7 @@ test('explain: a query, a form, a URL, a request, from an argument, a file or th
   ])
   assert.match(
     plain.out,
-    /^Miss: no bucket of 241 is fresh[^\n]*\n\nasked {4}the last hour, step 15s; --start, --end and --step choose another window\nshape/,
+    /^Miss: no bucket of 241 is fresh[^\n]*\n\nassumed {2}the last hour, step 15s; --start, --end and --step choose another window\nshape/,
   )
   assert.match(byForm.out, /^Hit: all 11 buckets are fresh[^\n]*\n\nshape/)
   assert.match(byUrl.out, /^Hit: [\s\S]*\nran {6}status 200, \d+ bytes[\s\S]*\nreply /)
@@ -124,7 +124,7 @@ test('top: a table without a terminal, in every order; --json has everything', a
   assert.match(plain.out, /\nrequests +hit +partial +miss +other +saved +bytes +not cached +shape\n/)
   assert.match(plain.out, /\n +3 +67% +33% .* @60s up\n/)
   assert.match(plain.out, /\n +1 +100% .* sorting +\/api\/v1\/query_range sort\(up\)\n/)
-  assert.match(asked.out, /What still reaches the database/)
+  assert.match(asked.out, /Load that still reaches the database/)
   assert.match(asked.out, /\n +1 +\S+ s +33% +\S.*@60s up\n/)
   assert.ok(![plain, asked].some(({ out }) => out.includes('\u001b')))
   const { shapes } = JSON.parse(asData.out) as { shapes: Record<string, unknown>[] }

@@ -20,7 +20,7 @@ test('doctor: a healthy proxy and its database', async (t) => {
   await ask(url, path)
   const { code, out, err } = await runToEnd(t, ['doctor', upstream.url, '--admin', admin])
   assert.deepEqual([code, err], [0, ''], out)
-  assert.match(out, /^ok {4}configuration +What was given can be used\.$/m)
+  assert.match(out, /^ok {4}configuration +The configuration can be used\.$/m)
   assert.match(out, /^ok {4}database main +http:\S+ is Prometheus 3\.5\.0\.$/m)
   assert.match(out, /^ok {4}clock main /m)
   assert.match(out, /^ok {4}proxy +Windowpane \S+ at \S+ \(pid \d+, configuration flags, main → \S+\), up /m)
@@ -124,7 +124,7 @@ test('doctor: a file that is missing is the finding, not the database', async (t
   assert.match(out, /^ +--backends\.main\.auth\.token-file: there is no file \/nowhere\/windowpane-token$/m)
   assert.match(
     out,
-    /^fail {2}database main +\S+ was not asked: there is no file \/nowhere\/windowpane-token\.$/m,
+    /^fail {2}database main +\S+ was not queried: there is no file \/nowhere\/windowpane-token\.$/m,
   )
 })
 

@@ -62,7 +62,7 @@ test('shares are of queries, and few queries say nothing', () => {
   assert.deepEqual([hitFinding(bad).status, bypassFinding(bad).status], ['warn', 'warn'])
   assert.match(
     bypassFinding(bad).sentence,
-    /40 % of 100 range queries were passed on uncached: limit 30 %, sorting 10 %/,
+    /40 % of 100 range queries were forwarded uncached: limit 30 %, sorting 10 %/,
   )
   assert.match(bypassFinding(bad).remedy!, /limit parameter/)
   assert.equal(hitFinding(readSamples(requests({ 'miss/absent': 3 }))).status, 'skip')

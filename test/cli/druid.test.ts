@@ -176,7 +176,7 @@ test('doctor: a Druid is asked what a Druid knows', async (t) => {
     ill.out,
     /^fail {2}zone main +SQL that names no zone is read in another one than UTC.*\n.*sqlTimeZone/m,
   )
-  assert.match(ill.out, /^warn {2}state main +It says that it is not healthy/m)
+  assert.match(ill.out, /^warn {2}state main +It reports that it is not healthy/m)
   assert.match(ill.out, /^warn {2}settings main .* up to 5m .* gives up after 2m30s/m)
   for (const path of ['/druid/v2/sql', '/status/health', '/status/properties']) druid.answers.delete(path)
   const mute = await examine()

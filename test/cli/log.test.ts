@@ -160,7 +160,7 @@ test('a server that is not known is one warning, with what it means', async (t) 
     warnings.map(({ message, detail }) => [message, detail]),
     [
       [
-        'flavour of main: not known, so that requests are passed on uncached',
+        'flavour of main: not known, so that requests are forwarded uncached',
         'not known to be Prometheus (version 0.36.1, no revision)',
       ],
     ],

@@ -178,7 +178,7 @@ test('what the listener refuses is told with its remedy and a code', async (t) =
     [refusal(400, 'there is no backend "main"; there are: eu'), 2, /there is no backend "main"/],
     [refusal(500, 'internal error'), 1, /status 500: internal error/],
     [undefined, 1, /there is nothing here\nIs it another version/],
-    [refusal(200, 'hello'), 3, /what answers there is no Windowpane/],
+    [refusal(200, 'hello'), 3, /the server there is no Windowpane/],
   ] as const) {
     const admin = await startFakeAdmin(t, { '/-/mode': answer })
     const ended = await runToEnd(t, ['mode', 'main', 'on', '--admin', admin.url])

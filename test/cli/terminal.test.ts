@@ -84,7 +84,7 @@ test('--once does not take the terminal over', async (t) => {
   const admin = await startFakeAdmin(t, { '/-/status': { version: '1', uptimeSeconds: 1 }, '/-/shapes': [] })
   const io = fakeIo({ terminal: plain })
   assert.equal(await runCommand(top, ['--once', '--admin', admin.url], io), 0)
-  assert.match(io.said.out, /nothing was asked yet\n$/)
+  assert.match(io.said.out, /no requests yet\n$/)
   assert.ok(!io.said.out.includes('\u001b'))
 })
 

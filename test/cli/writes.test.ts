@@ -75,14 +75,14 @@ test('nothing is purged where what answers is no proxy', async (t) => {
     admin.answers.set('/-/status', status)
     const { code: ended, err } = await runToEnd(t, ['purge', '--all', '--yes', '--admin', admin.url])
     assert.equal(ended, code)
-    assert.match(err, /what answers there is no Windowpane|another version of Windowpane, or another server/)
+    assert.match(err, /the server there is no Windowpane|another version of Windowpane, or another server/)
   }
   assert.deepEqual(admin.asked, [])
 })
 
 test('a purge of nothing in particular is a mistake', async (t) => {
   for (const [argv, said] of [
-    [['purge'], /name what to purge/],
+    [['purge'], /select the data to purge/],
     [['purge', '--all', '--backend', 'main'], /--all means everything/],
     [['purge', 'main'], /"main" is not understood/],
     [['purge', '--source', 'a', '--metric', 'b'], /mean the same/],

@@ -21,6 +21,7 @@ const runElsewhere: ReadonlyMap<string, string> = new Map([
   ['npm ci && npm test', '.ci/run'],
   ['npm run check', 'npm test'],
   ['npm run format', 'the same tool as npm run check, writing what it finds'],
+  ['npm run words', 'scripts/words.test.ts, by the same functions'],
   ['npm test -- test/fidelity', 'npm test, over all files'],
 ])
 

@@ -2,7 +2,7 @@
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import type { TestContext } from 'node:test'
+import type { Cleanup } from '../cli/child.ts'
 
 /** An answer of Druid, changed or not. */
 export interface RelayedAnswer {
@@ -32,7 +32,7 @@ export interface Relay {
   next(): Promise<Relayed>
 }
 
-export async function startRelay(t: TestContext, upstream: string): Promise<Relay> {
+export async function startRelay(t: Cleanup, upstream: string): Promise<Relay> {
   const waiting: ((relayed: Relayed) => void)[] = []
   const agent = new Agent({ keepAlive: true })
   const server = createServer(async (incoming, outgoing) => {

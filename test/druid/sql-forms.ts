@@ -310,6 +310,9 @@ export const boundStyles: Readonly<Record<string, BoundStyle>> = {
   'local strings': ({ from, to }, zone) => ({
     where: `__time >= '${sql(from, zone)}' AND __time < '${local(to, zone)}'`,
   }),
+  microseconds: ({ from, to }, zone) => ({
+    where: `"__time" >= '${sql(from, zone)}000' AND "__time" < TIMESTAMP '${sql(to, zone)}999'`,
+  }),
   between: ({ from, to }) => ({
     where: `__time BETWEEN MILLIS_TO_TIMESTAMP(${from}) AND MILLIS_TO_TIMESTAMP(${to - 1})`,
   }),

@@ -3,11 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 import { HOUR } from '../data/dataset.ts'
-import { type Answer, ApiClient, outcomeOf } from './client.ts'
+import { type Answer, outcomeOf } from './client.ts'
 import { compareAnswers } from './compare.ts'
-import { span, startDatabase } from './setup.ts'
+import { span, startBoth } from './setup.ts'
 import type { Ask } from './spelling.ts'
-import { startUnderTest } from './under-test.ts'
 
 const accepted = [
   undefined,
@@ -44,12 +43,9 @@ function decoded(answer: Answer): Answer {
 }
 
 test('answers are encoded as Prometheus would encode them, our own in zstd for who reads it', async (t) => {
-  const prometheus = await startDatabase(t)
-  if (prometheus === null) return
-  const proxy = await startUnderTest(prometheus.url)
-  t.after(() => proxy.close())
-  const [direct, proxied] = [new ApiClient(prometheus.url, 1), new ApiClient(proxy.url, 1)]
-  t.after(() => Promise.all([direct.close(), proxied.close()]))
+  const clients = await startBoth(t)
+  if (clients === null) return
+  const { direct, proxied } = clients
 
   const compare = async (request: Ask, encoding: string | undefined, outcome: string) => {
     const headers = encoding === undefined ? {} : { 'accept-encoding': encoding }

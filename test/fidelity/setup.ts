@@ -4,9 +4,11 @@ import { systemClock } from '../../src/core/clock.ts'
 import { END, START } from '../data/dataset.ts'
 import { requireServer, startOwnFixture } from '../data/fixture.ts'
 import type { Prometheus, PrometheusOptions } from '../servers/prometheus.ts'
+import { ApiClient } from './client.ts'
 import type { Run } from './itinerary.ts'
 import { formsFor } from './queries.ts'
 import type { Size } from './run.ts'
+import { startUnderTest } from './under-test.ts'
 
 /** The data ends before END, so that is where windows end. */
 export const span = { from: START, to: END }
@@ -20,6 +22,19 @@ export async function startDatabase(
   const prometheus = requireServer(t, await startOwnFixture({ ...options, extraFlags }))
   if (prometheus !== null) t.after(() => prometheus.stop())
   return prometheus
+}
+
+/** Clients of a database and of a proxy in front of it, or null after a skip. */
+export async function startBoth(
+  t: TestContext,
+): Promise<{ readonly direct: ApiClient; readonly proxied: ApiClient } | null> {
+  const database = await startDatabase(t)
+  if (database === null) return null
+  const proxy = await startUnderTest(database.url)
+  t.after(() => proxy.close())
+  const [direct, proxied] = [new ApiClient(database.url, 1), new ApiClient(proxy.url, 1)]
+  t.after(() => Promise.all([direct.close(), proxied.close()]))
+  return { direct, proxied }
 }
 
 /** A run of one test file over all forms, as they are with this version of Prometheus. */

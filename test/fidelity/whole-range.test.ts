@@ -4,13 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiClient } from './client.ts'
 import { compareAnswers } from './compare.ts'
 import { atHour } from './forms/instants.ts'
 import { wholeRangeForms } from './forms/special.ts'
-import { startDatabase } from './setup.ts'
+import { startBoth } from './setup.ts'
 import type { Ask } from './spelling.ts'
-import { startUnderTest } from './under-test.ts'
 
 const step = 1 / 6
 /** Hours between which no series takes the place of another (build_info changes at 8, 10 and 12 h). */
@@ -32,12 +30,9 @@ function ask(query: string, fromHour: number, toHour: number): Ask {
 }
 
 test('parts that succeed do not hide an error of the whole', async (t) => {
-  const prometheus = await startDatabase(t)
-  if (prometheus === null) return
-  const proxy = await startUnderTest(prometheus.url)
-  t.after(() => proxy.close())
-  const [direct, proxied] = [new ApiClient(prometheus.url, 1), new ApiClient(proxy.url, 1)]
-  t.after(() => Promise.all([direct.close(), proxied.close()]))
+  const clients = await startBoth(t)
+  if (clients === null) return
+  const { direct, proxied } = clients
 
   for (const { query } of wholeRangeForms) {
     await t.test(query, async () => {

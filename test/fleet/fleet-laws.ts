@@ -120,10 +120,7 @@ export function testFleet(name: string, storeUrl: StoreUrl): void {
       await warm(one, path)
       await isWritten(one, 1)
       // Copies in the memory of the other node, too.
-      await eventually(
-        () => look(two),
-        ([outcome]) => outcome === 'hit',
-      )
+      await isHit(two)
       await seesNodes(one, 2)
       const counted = await one.post('/-/purge?dryRun=1', { source: 'up' })
       assert.deepEqual([counted['buckets'], counted['shapes'], counted['dryRun']], [buckets, 1, true])
@@ -149,10 +146,7 @@ export function testFleet(name: string, storeUrl: StoreUrl): void {
       const [one, two] = [await nodes.start('a'), await nodes.start('b', 2)]
       await warm(one, path)
       await isWritten(one, 1)
-      await eventually(
-        () => look(two),
-        ([outcome]) => outcome === 'hit',
-      )
+      await isHit(two)
       const isTold = ({ nodes: all }: Status) => all.every(({ requests = {} }) => (requests['hit'] ?? 0) > 0)
       for (const node of [one, two]) {
         const { fleet, nodes: all } = await eventually(() => statusOf(node), isTold)
@@ -212,6 +206,13 @@ async function look(node: CrewOfTest, at = path): Promise<[string, string]> {
   const answer = await ask(node.url, at)
   return [outcomeOf(answer), answer.body.toString()]
 }
+
+/** Waits until a node has the answer, too. */
+const isHit = (node: CrewOfTest): Promise<unknown> =>
+  eventually(
+    () => look(node),
+    ([outcome]) => outcome === 'hit',
+  )
 
 async function json(node: CrewOfTest, at: string): Promise<unknown> {
   const { status, body } = await askPlainly(node.admin, at)

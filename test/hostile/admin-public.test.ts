@@ -83,7 +83,7 @@ const config = (...flags: string[]): string[] => [
 test('check refuses an admin listener on which strangers could write', async (t) => {
   const { code, err } = await runToEnd(t, ['check', ...config('--admin.allow-writes=true')])
   assert.equal(code, 2)
-  assert.match(err, /would let anybody who reaches 0\.0\.0\.0:9192 purge/)
+  assert.match(err, /would let every client that reaches 0\.0\.0\.0:9192 purge/)
 })
 
 test('check and doctor warn of an admin listener that strangers can read', async (t) => {

@@ -6,7 +6,7 @@ import { NOW, startRig } from './rig.ts'
 
 const labels = '/api/v1/labels'
 
-test('explanations say what is kept, for how long, and why the database would be asked', async (t) => {
+test('explanations say what is kept, for how long, and why the database would be queried', async (t) => {
   const rig = await startRig(t, { whole: { instantWithinMs: 5_000 } })
   const explain = async (path: string, search = '', headers: readonly string[] = []) => {
     const wire = { method: 'GET', path, search, headers, body: Buffer.alloc(0) }
@@ -15,13 +15,13 @@ test('explanations say what is kept, for how long, and why the database would be
   }
   assert.deepEqual(await explain(labels), [
     'miss/absent',
-    'Miss: no answer of labels is stored; the database would be asked, and its answer would be fresh for 1 min, be served for 10 min more while it is fetched again, and serve for 12 h more where the database fails.',
+    'Miss: no answer of labels is stored; the database would be queried, and its answer would be fresh for 1 min, be served for 10 min more while it is fetched again, and serve for 12 h more where the database fails.',
   ])
   await ask(rig.url, labels)
   await rig.clock.advance(12_000)
   assert.deepEqual(await explain(labels), [
     'hit',
-    'Hit: the answer of labels was generated 12 s ago and stays fresh for 48 s; the database would not be asked.',
+    'Hit: the answer of labels was generated 12 s ago and stays fresh for 48 s; the database would not be queried.',
   ])
   assert.equal((await explain(labels, '', ['cache-control', 'no-cache']))[0], 'miss/revalidate')
   assert.equal((await explain(labels, '', ['cache-control', 'no-store']))[0], 'bypass/no_store')

@@ -24,9 +24,9 @@ test('only what is to be published is in it', () => {
   const allowed = [
     /^dist\/.+\.(js|d\.ts)$/,
     /^docs\/.+\.(md|json|yaml)$/,
-    /^docs\/(guide|performance)\/.+\.svg$/,
+    /^docs\/(guide|performance|images)\/.+\.svg$/,
     /^deploy\//,
-    /^(LICENSE|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|package\.json)$/,
+    /^(LICENSE|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|package\.json)$/,
   ]
   const paths = it.files.map(({ path }) => path)
   const others = paths.filter((path) => !allowed.some((pattern) => pattern.test(path)))
@@ -37,7 +37,7 @@ test('only what is to be published is in it', () => {
     assert.ok(paths.includes(path), path)
 })
 
-/** Of one page: where its links and pictures lead, without what stands in code. */
+/** Of one page: the targets of its links and pictures, without code. */
 function linksIn(text: string): string[] {
   const prose = text.replaceAll(/^(```|~~~)[\s\S]*?^\1/gm, '').replaceAll(/`[^`\n]*`/g, '')
   return [...prose.matchAll(/\]\(([^)\s]+)(?:\s"[^"]*")?\)/g)].map((found) => found[1]!)

@@ -34,16 +34,21 @@ In Grafana, set the URL of the Prometheus data source to ${url}
   assert.deepEqual([running.out().split('\n').length, running.err()], [3, ''])
 })
 
+/** A proxy with a client that has half of its answer, and one that asks for nothing. */
+async function answeringHalf(t: TestContext) {
+  const upstream = await startScriptedUpstream(t)
+  upstream.script = (_request, response) => void response.write('first half,')
+  const running = windowpane(t, upstream.url, '--listen', '127.0.0.1:0')
+  const url = await readyAddress(running)
+  const client = await rawClient(url)
+  client.write('GET /slow HTTP/1.1\r\nHost: h\r\n\r\n')
+  await client.has('first half')
+  return { upstream, running, url, client, idle: await rawClient(url) }
+}
+
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} lets an answer under way finish; nothing new is let in`, async (t) => {
-    const upstream = await startScriptedUpstream(t)
-    upstream.script = (_request, response) => void response.write('first half,')
-    const running = windowpane(t, upstream.url, '--listen', '127.0.0.1:0')
-    const url = await readyAddress(running)
-    const client = await rawClient(url)
-    client.write('GET /slow HTTP/1.1\r\nHost: h\r\n\r\n')
-    await client.has('first half')
-    const idle = await rawClient(url)
+    const { upstream, running, url, client, idle } = await answeringHalf(t)
     running.process.kill(signal)
     await idle.closed
     await assert.rejects(ask(url, '/new'))
@@ -54,14 +59,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 }
 
 test('a second signal does not wait', async (t) => {
-  const upstream = await startScriptedUpstream(t)
-  upstream.script = (_request, response) => void response.write('first half,')
-  const running = windowpane(t, upstream.url, '--listen', '127.0.0.1:0')
-  const url = await readyAddress(running)
-  const client = await rawClient(url)
-  client.write('GET /slow HTTP/1.1\r\nHost: h\r\n\r\n')
-  await client.has('first half')
-  const idle = await rawClient(url)
+  const { running, idle } = await answeringHalf(t)
   running.process.kill('SIGTERM')
   await idle.closed
   running.process.kill('SIGTERM')

@@ -103,7 +103,7 @@ const wrong: readonly (readonly [body: unknown, sentence: RegExp])[] = [
   [[], /expected an object/],
   ['null', /expected an object/],
   ['7', /expected an object/],
-  [{}, /say what to purge: one or more of backend, shape, source, from, to, or "all": true/],
+  [{}, /name the data to purge: one or more of backend, shape, source, from, to, or "all": true/],
   [{ all: false }, /say what to purge/],
   [{ all: 1 }, /"all" is true or false/],
   [{ all: true, source: 'up' }, /"all" means everything: give it alone/],

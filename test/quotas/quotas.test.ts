@@ -170,7 +170,7 @@ test('instead of a refusal, stale buckets are served where that is wanted', { sk
   assert.equal(first.status, 200)
 })
 
-test('a dry run counts and logs what would be refused, and refuses nothing', { skip }, async (t) => {
+test('a dry run counts and logs the refusals, and refuses nothing', { skip }, async (t) => {
   const limits = `limits: [${requests(2)}, ${cost(600)}]`
   const { ask, counts, lines, metrics } = await startQuotaRig(
     t,

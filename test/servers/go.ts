@@ -22,6 +22,12 @@ export interface GoProgram {
    * The Go variable with the release of the program. A plain build has none, and Windowpane caches only known releases.
    */
   readonly releaseVariable?: string
+  /** Build tags, such as slicelabels. */
+  readonly tags?: string
+  /** More flags of the linker. */
+  readonly linkerFlags?: string
+  /** The name in the cache folder, where the package's folder is no help (M3's is called main). */
+  readonly name?: string
 }
 
 /** A PromQL newer than the packaged server's: duration expressions by default, fill, new functions. */
@@ -35,7 +41,7 @@ export const newPrometheus: GoProgram = {
 
 /** Returns where the program is, building it when this machine has not got it yet. */
 export async function buildProgram(source: GoProgram): Promise<Program | Unavailable> {
-  const name = basename(source.package)
+  const name = programName(source)
   const folder = join(cacheFolder(), `go-${name}-${source.release}`)
   try {
     await onceFolder(folder, (target) => buildInto(target, source))
@@ -54,13 +60,21 @@ async function buildInto(target: string, source: GoProgram): Promise<void> {
   await cp(module, copy, { recursive: true })
   await run('chmod', ['-R', 'u+w', copy])
   process.stderr.write(`building ${source.package} ${source.version}: this takes minutes\n`)
-  const variable = source.releaseVariable
-  const stamp = variable === undefined ? [] : ['-ldflags', `-X ${variable}=${source.release}`]
-  const program = join(target, basename(source.package))
-  await run('go', ['build', '-mod=mod', ...stamp, '-o', program, source.package], {
+  const program = join(target, programName(source))
+  const flags = ['-mod=mod', '-tags', source.tags ?? '', '-ldflags', linkerFlags(source)]
+  await run('go', ['build', ...flags, '-o', program, source.package], {
     cwd: copy,
     env: { ...process.env, GOWORK: 'off', CGO_ENABLED: '0' },
     maxBuffer: 64 * 1024 * 1024,
   })
   await rm(copy, { recursive: true })
+}
+
+function programName(source: GoProgram): string {
+  return source.name ?? basename(source.package)
+}
+
+function linkerFlags(source: GoProgram): string {
+  const stamp = source.releaseVariable === undefined ? [] : [`-X ${source.releaseVariable}=${source.release}`]
+  return [...stamp, ...(source.linkerFlags === undefined ? [] : [source.linkerFlags])].join(' ')
 }

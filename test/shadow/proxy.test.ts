@@ -263,7 +263,7 @@ test('an explanation says what shadow mode does, and what would be done without 
   }
   const cold = await explain()
   assert.deepEqual([cold.outcome, cold.reason, cold.detail], ['bypass', 'shadow', 'would be miss'])
-  assert.match(cold.sentence, /^Shadow: the database would be asked as it came, .* Switched on: Miss: /)
+  assert.match(cold.sentence, /^Shadow: the request would be forwarded unchanged, .* Switched on: Miss: /)
   await ask(url, path)
   const warm = await explain()
   assert.match(warm.sentence, /Switched on: Hit: all 10 buckets/)

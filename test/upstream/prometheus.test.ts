@@ -66,5 +66,5 @@ test('Prometheus with TLS, client certificates and passwords', needsOpenssl, asy
   writeFileSync(passwordFile, 'wrong\n')
   assert.equal((await pass(upstream, info)).status, 401)
   const bare = startUpstream(t, { url, tls: { ca: ours.cert }, auth })
-  assert.match((await pass(bare.upstream, info)).broken!.detail, /it asks for a client certificate/)
+  assert.match((await pass(bare.upstream, info)).broken!.detail, /it requires a client certificate/)
 })

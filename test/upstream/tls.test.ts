@@ -95,7 +95,7 @@ test('a client certificate is shown to a database that asks for one', needsOpens
   assert.equal((seen[0]!.socket as TLSSocket).getPeerCertificate().subject.CN, 'ours-client')
   assert.match(
     await reasonOf(t, { url, tls: { ca: ours.cert } }),
-    /if it asks for a client certificate, name one with tls\.cert and tls\.key/,
+    /if it requires a client certificate, name one with tls\.cert and tls\.key/,
   )
 })
 

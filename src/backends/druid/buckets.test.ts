@@ -32,6 +32,7 @@ test('the ends of a span may be parts of buckets', () => {
         { from: 5, to: 6 },
       ],
       parts: '25/30,50/51',
+      isStorable: true,
     },
   })
 })
@@ -42,20 +43,24 @@ test('two spans in one bucket are one edge with two parts', () => {
       { from: 21, to: 23 },
       { from: 25, to: 29 },
     ]),
-    { window: { from: 2, to: 3 }, whole: [], edges: { buckets: [{ from: 2, to: 3 }], parts: '21/23,25/29' } },
+    {
+      window: { from: 2, to: 3 },
+      whole: [],
+      edges: { buckets: [{ from: 2, to: 3 }], parts: '21/23,25/29', isStorable: true },
+    },
   )
 })
 
 test('edges next to each other are one run', () => {
   const { whole, edges } = touched([{ from: 25, to: 35 }])
-  assert.deepEqual([whole, edges], [[], { buckets: [{ from: 2, to: 4 }], parts: '25/35' }])
+  assert.deepEqual([whole, edges], [[], { buckets: [{ from: 2, to: 4 }], parts: '25/35', isStorable: true }])
 })
 
 test('buckets before 1970 count like others', () => {
   assert.deepEqual(touched([{ from: -15, to: 0 }]), {
     window: { from: -2, to: 0 },
     whole: [{ from: -1, to: 0 }],
-    edges: { buckets: [{ from: -2, to: -1 }], parts: '-15/-10' },
+    edges: { buckets: [{ from: -2, to: -1 }], parts: '-15/-10', isStorable: true },
   })
 })
 
@@ -84,7 +89,7 @@ const has = (spans: readonly Span[], at: number): boolean =>
 const askedOf = (spans: readonly Span[], bucket: number): boolean[] =>
   Array.from({ length: 10 }, (_, i) => has(spans, bucket * 10 + i))
 
-test('a bucket is whole, an edge or neither, as its instants say', () => {
+test('a bucket is whole, an edge or neither, according to its instants', () => {
   fc.assert(
     fc.property(spansOf, (spans) => {
       const { window, whole, edges } = touched(spans)
@@ -103,7 +108,7 @@ test('a bucket is whole, an edge or neither, as its instants say', () => {
   )
 })
 
-test('clipped spans hold exactly the instants that were asked for inside the buckets', () => {
+test('clipped spans hold exactly the requested instants inside the buckets', () => {
   const runs = fc
     .uniqueArray(fc.integer({ min: -9, max: 12 }), { minLength: 1, maxLength: 8 })
     .map((buckets) => buckets.sort((a, b) => a - b).map((from) => ({ from, to: from + 1 })))

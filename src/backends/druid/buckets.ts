@@ -41,7 +41,7 @@ function addRun(runs: Interval[], bucket: number): void {
 
 function edgesOf(grid: Grid, spans: readonly Span[], buckets: readonly Interval[]): Edges {
   const parts = clip(grid, spans, buckets)
-  return { buckets, parts: parts.map(({ from, to }) => `${from}/${to}`).join(',') }
+  return { buckets, parts: parts.map(({ from, to }) => `${from}/${to}`).join(','), isStorable: true }
 }
 
 /** The requested spans inside the buckets of `intervals`, which are in time order. */

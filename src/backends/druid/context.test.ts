@@ -28,12 +28,12 @@ test('no context, null and an empty one are the same', () => {
   assert.deepEqual(reading({}), nothing)
 })
 
-test('what names an execution, or Druid’s caches, belongs neither to the question nor to its terms', () => {
+test('names of an execution, and Druid’s caches, belong neither to the shape nor to its terms', () => {
   const context = { queryId: 'a', sqlQueryId: 'b', useCache: false, populateResultLevelCache: 'true' }
   assert.deepEqual(reading(context), { kept: new Map(), terms: '' })
 })
 
-test('what can make an execution fail is told apart from the question', () => {
+test('keys that can make an execution fail are separate from the shape', () => {
   const result = reading({
     useFilterCNF: true,
     timeout: 5000,
@@ -46,14 +46,14 @@ test('what can make an execution fail is told apart from the question', () => {
   assert.deepEqual([...result.kept], [['skipEmptyBuckets', 'true']])
 })
 
-test('vectorize belongs to the question: it changes what is said of empty buckets', () => {
+test('vectorize belongs to the shape: it changes empty buckets', () => {
   assert.deepEqual(kept({ vectorize: false, vectorizeVirtualColumns: 'force' }), {
     vectorize: 'false',
     vectorizeVirtualColumns: '"force"',
   })
 })
 
-test('keys that nobody knows belong to the question, unless the operator says otherwise', () => {
+test('unknown keys belong to the shape, unless the operator lists them', () => {
   assert.deepEqual(kept({ team: 'a', brokerService: 'x' }), { team: '"a"', brokerService: '"x"' })
   assert.deepEqual(kept({ team: 'a', user: 'b' }, ['team']), { user: '"b"' })
 })

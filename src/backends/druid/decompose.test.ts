@@ -72,7 +72,7 @@ const laws: readonly (readonly [sentence: string, check: (ground: Ground) => voi
     },
   ],
   [
-    'damaged it is unusable or passed on as it came, never as something else',
+    'damaged it is unusable or forwarded unchanged, never as something else',
     (on) => {
       const body = bodyOf(on, [on.window])
       for (let i = 0; i < 30; i++) {
@@ -88,7 +88,7 @@ const laws: readonly (readonly [sentence: string, check: (ground: Ground) => voi
     },
   ],
   [
-    'rows of buckets that were not asked for, or in the other order, are unusable',
+    'rows of buckets that were not requested, or in the other order, are unusable',
     (on) => {
       const intervals = somePieces(on)
       const asked = rowsIn(on, intervals)
@@ -163,7 +163,7 @@ function reasonFor(text: string, format = native, isDescending = false): string 
   const sink = new RowSink({ format, grid: hour, isDescending }, [morning])
   sink.write(Buffer.from(text))
   const result = sink.end(5, { headers: [], trailers: [] })
-  assert.ok('unusable' in result, `was believed: ${text}`)
+  assert.ok('unusable' in result, `was accepted: ${text}`)
   return result.unusable
 }
 
@@ -180,8 +180,8 @@ const unusable: Record<string, readonly [answer: string, reason: RegExp]> = {
   'a total without a time': [`[${row(at('08:00'))},${row('null')}]`, /cannot be read/],
   'a time inside a member': [`[{"result":{"timestamp":${at('08:00')}}}]`, /without a time/],
   'a row in the middle of a bucket': [`[${row(at('08:30'))}]`, /begins with no bucket/],
-  'a row before what was asked for': [`[${row(at('07:00'))}]`, /not asked for/],
-  'a row behind what was asked for': [`[${row(at('12:00'))}]`, /not asked for/],
+  'a row before the requested ones': [`[${row(at('07:00'))}]`, /not requested/],
+  'a row behind the requested ones': [`[${row(at('12:00'))}]`, /not requested/],
   'time that goes back': [`[${row(at('09:00'))},${row(at('08:00'))}]`, /time order/],
   'a bucket in two pieces': [`[${row(at('08:00'))},${row(at('09:00'))},${row(at('08:00'))}]`, /time order/],
 }
@@ -204,7 +204,7 @@ test('a database that leaves out the header is found out', () => {
 test('a number that goes on is another number', () => {
   const format: RowFormat = { ...native, row: 'array', time: 0 }
   const start = String(morning.from * 3_600_000)
-  assert.match(reasonFor(`[[${start},1],[${start}0,1]]`, format), /not asked for/)
+  assert.match(reasonFor(`[[${start},1],[${start}0,1]]`, format), /not requested/)
 })
 
 const whole = `[${row(at('08:00'))},${row(at('10:00'))}]`
@@ -217,7 +217,7 @@ function ended(headers: HeaderList, trailers: HeaderList): Decomposed | Unusable
 
 test('an answer that the database calls incomplete is unusable', () => {
   const result = ended([], ['X-Druid-Response-Complete', 'false'])
-  assert.match('unusable' in result ? result.unusable : '', /not complete/)
+  assert.match('unusable' in result ? result.unusable : '', /incomplete/)
   assert.ok('panes' in ended([], ['x-druid-response-complete', 'true']))
 })
 
@@ -295,7 +295,7 @@ function panesOf(
 
 function refused(on: RowWorld, intervals: readonly Interval[], chunks: readonly Uint8Array[]): void {
   const result = decompose(on, intervals, chunks)
-  assert.ok('unusable' in result, `was believed: ${Buffer.concat(chunks).toString()}`)
+  assert.ok('unusable' in result, `was accepted: ${Buffer.concat(chunks).toString()}`)
 }
 
 function printed(on: RowWorld, panes: readonly Pane[], encoding: BufferEncoding = 'utf8'): string {

@@ -9,6 +9,7 @@ import type { Interval } from '../../core/interval.ts'
 import { ingestScratch } from '../../core/scratch.ts'
 import type { Decomposed, ResponseEnds, Sink, Unusable } from '../backend.ts'
 import type { DruidPlan, RowFormat } from './druid-plan.ts'
+import { RowCheck } from './row-check.ts'
 import { comma, incomplete, malformed, newline, type RowScanner, scannerOf, tailOf } from './rows.ts'
 import { BucketTable } from './rows-buckets.ts'
 import { readInstant } from './rows-time.ts'
@@ -20,11 +21,16 @@ const noBytes = Buffer.alloc(0)
 /** `behind`: a row has ended, its separator comes next. */
 type State = 'opening' | 'between' | 'row' | 'behind' | 'tail'
 
+/** The members of a plan that decomposing needs. */
+type Cut = Pick<DruidPlan, 'format' | 'grid' | 'isDescending' | 'order' | 'isUnlimited'>
+
 export class RowSink implements Sink {
   readonly #format: RowFormat
   readonly #scanner: RowScanner
   readonly #buckets: BucketTable
   readonly #isList: boolean
+  /** Set where the rows are sorted or cut later. */
+  readonly #check: RowCheck | undefined
   #bytes: Buffer
   #length = 0
   #position = 0
@@ -40,10 +46,13 @@ export class RowSink implements Sink {
   #timeEnd = 0
   /** Whether the time of the row that is being scanned has been found already. */
   #hasTime = false
+  /** Whether that row begins a bucket. */
+  #isNewBucket = false
   #failure: string | undefined
 
-  constructor(plan: Pick<DruidPlan, 'format' | 'grid' | 'isDescending'>, intervals: readonly Interval[]) {
+  constructor(plan: Cut, intervals: readonly Interval[]) {
     this.#format = plan.format
+    if (plan.order !== undefined || plan.isUnlimited === true) this.#check = new RowCheck(plan)
     this.#scanner = scannerOf(plan.format)
     this.#buckets = new BucketTable(plan, intervals)
     this.#isList = plan.format.container === 'list'
@@ -77,7 +86,7 @@ export class RowSink implements Sink {
   #decomposed(fetchedAt: EpochMs, { headers, trailers }: ResponseEnds): Decomposed | Unusable {
     if (this.#failure !== undefined) return { unusable: this.#failure }
     if ((headerOf(trailers, 'x-druid-response-complete') ?? 'true') !== 'true')
-      return { unusable: 'the database says that its answer is not complete' }
+      return { unusable: 'the database reported that its answer is incomplete' }
     const tail = this.#bytes.subarray(this.#position, this.#length)
     if (this.#state !== 'tail' || !tail.equals(Buffer.from(tailOf(this.#format, this.#rows))))
       return { unusable: 'the answer is cut short' }
@@ -117,6 +126,7 @@ export class RowSink implements Sink {
     const { opening } = this.#scanner
     if (opening !== undefined && first !== opening) return this.#fail()
     this.#rowStart = this.#position
+    this.#isNewBucket = false
     const behindTime = this.#findTimeAsBefore()
     this.#hasTime = behindTime > 0
     if (this.#hasTime) this.#scanner.resume(behindTime)
@@ -169,7 +179,12 @@ export class RowSink implements Sink {
   #takeRow(end: number): boolean {
     const { opening, closing } = this.#scanner
     if (opening !== undefined && this.#bytes[end - 1] !== closing) return this.#fail()
-    if (this.#hasTime) return true
+    if (!this.#hasTime && !this.#findTime(end)) return false
+    const problem = this.#check?.add(this.#bytes, [this.#rowStart, end], this.#isNewBucket)
+    return problem === undefined || this.#fail(problem)
+  }
+
+  #findTime(end: number): boolean {
     const at = this.#scanner.timeAt(this.#bytes, this.#rowStart, end)
     if (at < 0) return this.#fail('a row without a time')
     const timeEnd = this.#scanner.endOfField(this.#bytes, at, end)
@@ -178,6 +193,7 @@ export class RowSink implements Sink {
 
   /** A time that is not the one before. */
   #takeTime(start: number, end: number): boolean {
+    this.#isNewBucket = true
     this.#known = this.#rowStart
     this.#timeStart = start
     this.#timeEnd = end

@@ -40,7 +40,7 @@ function sqlFindings(subject: Subject, { status, text }: DatabaseAnswer): Findin
     const sources = counted(Number(row['n']), 'data source')
     return [about.ok(`SQL answers; there are ${sources}.`), ...zoneFindings(subject, row)]
   }
-  if (status === 401 || status === 403) return [about.skip(`SQL asks for credentials (status ${status}).`)]
+  if (status === 401 || status === 403) return [about.skip(`SQL requires credentials (status ${status}).`)]
   const remedy =
     'Name a Broker or a Router, and look for druid.sql.enable: without SQL, only native queries work.'
   return [about.warn(`SQL does not answer${status === 0 ? '' : ` (status ${status})`}.`, remedy)]
@@ -58,7 +58,7 @@ function zoneFindings({ name, own }: Subject, row: Members): Finding[] {
     instantOf(zone, local) === Date.parse(textOf(row, column))
   if (isSo(winter, 'winter') && isSo(summer, 'summer')) return []
   const sentence = `SQL that names no zone is read in another one than ${zone.name}: midnight is ${oneLine(textOf(row, 'winter'))}.`
-  const remedy = `Set backends.${name}.sqlTimeZone to what druid.sql.planner.sqlTimeZone of the Brokers is, and purge.`
+  const remedy = `Set backends.${name}.sqlTimeZone to the value of druid.sql.planner.sqlTimeZone of the Brokers, and purge.`
   return [found(`zone ${name}`).fail(sentence, remedy)]
 }
 
@@ -67,7 +67,7 @@ type Members = Readonly<Record<string, unknown>>
 function stateFindings({ name }: Subject, health: DatabaseAnswer, status: Members | undefined): Finding[] {
   const about = found(`state ${name}`)
   if (health.status === 200 && health.text.trim() !== 'true') {
-    return [about.warn('It says that it is not healthy.', 'Look at its log.')]
+    return [about.warn('It reports that it is not healthy.', 'Look at its log.')]
   }
   const { modules, memory } = status ?? {}
   if (!Array.isArray(modules)) return []

@@ -15,13 +15,13 @@ test('Druid 25 and later is known, with its version', () => {
   assert.deepEqual(flavour.read(200, status('34.1.2-SNAPSHOT')).version, [34, 1, 2])
 })
 
-test('older ones, and those that count otherwise, are not', () => {
+test('older versions, and servers with another count, are not', () => {
   for (const version of ['24.0.2', '0.23.0', '2025.01.0', '33', '33.0.0.1', '', 33, null]) {
     assert.equal(flavour.read(200, status(version)).isKnown, false, String(version))
   }
 })
 
-test('what is not the status of a Druid is said to be none', () => {
+test('a response that is not the status of a Druid is reported as none', () => {
   const none = { isKnown: false, isUnreadable: true, label: 'no status of Druid (status 200)' }
   for (const body of ['', 'null', '[]', '"33.0.0"', '{"version":"33.0.0"}', '<html>', '{"modules":[]}']) {
     assert.deepEqual(flavour.read(200, body), none, body)

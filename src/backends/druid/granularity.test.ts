@@ -17,7 +17,7 @@ function startsOn(grid: Grid, { from, to }: TimeRange): number[] {
 }
 
 for (const { granularity, range, starts } of granularityCases) {
-  test(`${JSON.stringify(granularity)} over ${range} begins where Druid says`, () => {
+  test(`${JSON.stringify(granularity)} over ${range} begins as in Druid`, () => {
     const found = gridOf(granularity, rangeOf(range))
     assert.ok('grid' in found, JSON.stringify(found))
     assert.equal(found.grid.kind, 'cell')
@@ -119,7 +119,7 @@ const unread: readonly unknown[] = [
     ...{ type: 'period', period: 'P1D', origin },
   })),
 ]
-test('what Druid refuses, or may read in another way, is not read', () => {
+test('granularities that Druid refuses, or may read in another way, are not read', () => {
   for (const granularity of unread) {
     const found = gridOf(granularity, rangeOf(year))
     assert.equal('bypass' in found && found.bypass, 'invalid_parameter', JSON.stringify(granularity))
@@ -132,7 +132,7 @@ test('null is nothing: no zone and no origin', () => {
   assert.deepEqual(gridOf('day', rangeOf(year)), plain)
 })
 
-test('equal buckets are one grid, however they are asked for', () => {
+test('equal buckets are one grid, in whatever notation', () => {
   const grids = [
     [period('P1D', 'Europe/Berlin'), period('P1D', 'Europe/Berlin', '2021-05-04T22:00:00Z')],
     [period('P1W', 'Europe/Berlin'), period('P7D', 'Europe/Berlin', '2021-05-03T00:00:00+02:00')],

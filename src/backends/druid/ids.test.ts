@@ -25,7 +25,7 @@ test('an answer names the id that the client gave, or a new one', () => {
   ])
 })
 
-test('who cancels a query is told what Druid tells', () => {
+test('the client of a cancelled query gets Druid’s answer', () => {
   const { status, body } = cancelledAnswer(planOf('/druid/v2', 'mine'))
   assert.equal(status, 500)
   assert.equal((JSON.parse(body) as { error: string }).error, 'Query cancelled')

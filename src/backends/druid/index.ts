@@ -29,6 +29,7 @@ export function druid(options: DruidOptions): Backend<DruidQuery, DruidReason> {
     claims: isDruidQuery,
     parse: planner.parse,
     plan: planner.plan,
+    over: planner.over,
     narrow: (plan, intervals) => narrow(plan as DruidPlan, intervals),
     decompose: (plan, intervals) => new RowSink(plan as DruidPlan, intervals),
     recompose: (plan, panes) => recompose(plan as DruidPlan, panes),

@@ -93,7 +93,7 @@ for (const text of [...refused, ...unread]) {
   test(`${text} is not read`, () => assert.equal(parseInterval(text), undefined))
 }
 
-test('what JavaScript prints is read back', () => {
+test('the output of JavaScript is read back', () => {
   const instants = fc.date({
     min: new Date(-62_167_219_200_000),
     max: new Date(253_402_300_799_999),
@@ -102,7 +102,7 @@ test('what JavaScript prints is read back', () => {
   fc.assert(fc.property(instants, (date) => assert.equal(parseInstant(date.toISOString()), date.getTime())))
 })
 
-test('any text is read or refused, and what is read lies in four-digit years', () => {
+test('any text is read or refused, and the result lies in four-digit years', () => {
   const part = fc.constantFrom(
     '2026',
     '-',

@@ -71,7 +71,7 @@ for (const form of refused) {
     assert.equal(reasonOf(form), 'invalid_parameter'))
 }
 
-test('named segments cannot be asked for in parts', () => {
+test('named segments cannot be requested in parts', () => {
   assert.equal(reasonOf({ type: 'segments', segments: [] }), 'not_decomposable')
 })
 
@@ -99,7 +99,7 @@ test('condensed spans hold the same instants, apart from each other, in time ord
   )
 })
 
-test('what is printed is read back', () => {
+test('printed intervals are read back', () => {
   fc.assert(
     fc.property(spans, (list) => {
       const condensed = condense(list.map(({ from, to }) => ({ from: from * 977, to: to * 977 })))

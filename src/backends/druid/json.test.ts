@@ -105,7 +105,7 @@ test('deep nesting and something behind the end are refused', () => {
   assert.equal(problemOf(''), 'not JSON')
 })
 
-test('the canonical text says the same, whatever the order of members and the spaces', () => {
+test('the canonical text has the same meaning, whatever the order of members and the spaces', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.integer(), (record, seed) => {
       const names = Object.keys(record)

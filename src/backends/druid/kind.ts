@@ -16,6 +16,7 @@ export const druidKind: DatabaseKind<DruidReason, DruidConfig> = {
   section: druidSection,
   reasons: druidReasons,
   endpoints,
+  exceptions: ['edges'],
   explain: { queryPath: (body) => (isSql(body) ? sqlPath : nativePath), read: readSql },
   clientLines: ({ url, which }) => [
     `In Grafana, set the URL of the Druid data source${which} to ${url}`,

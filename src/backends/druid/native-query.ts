@@ -17,8 +17,15 @@ export interface NativeQuery {
   readonly isDescending: boolean
   /** Infinity where there is none. */
   readonly limit: number
+  /** The position of the limit, and the text for no limit there; undefined where there is none. */
+  readonly limitAt: LimitPlace | undefined
   readonly queryId: string | undefined
   readonly terms: string
+}
+
+export interface LimitPlace {
+  readonly node: JsonNode
+  readonly none: string
 }
 
 type Members = ReadonlyMap<string, JsonNode>
@@ -67,12 +74,13 @@ function isWithoutBuckets(granularity: JsonNode): boolean {
 }
 
 /** How rows come and are written. */
-type Order = Pick<NativeQuery, 'format' | 'isDescending' | 'limit'>
+type Order = Pick<NativeQuery, 'format' | 'isDescending' | 'limit' | 'limitAt'>
 type ReadOrder = (members: Members, context: ContextReading) => Order | Bypass
 
 const objectRows: RowFormat = { container: 'list', row: 'object', time: 'timestamp', headerRows: 0, end: '' }
 const arrayRows: RowFormat = { container: 'list', row: 'array', time: 0, headerRows: 0, end: '' }
-const ascending: Order = { format: objectRows, isDescending: false, limit: Number.POSITIVE_INFINITY }
+const unlimited = { limit: Number.POSITIVE_INFINITY, limitAt: undefined }
+const ascending: Order = { format: objectRows, isDescending: false, ...unlimited }
 
 const decomposable: ReadonlyMap<string, ReadOrder> = new Map<string, ReadOrder>([
   ['timeseries', readTimeseries],
@@ -84,23 +92,27 @@ const decomposable: ReadonlyMap<string, ReadOrder> = new Map<string, ReadOrder>(
 function readTimeseries(members: Members): Order | Bypass {
   const isDescending = queryFlag(members.get('descending'))
   if (isDescending === undefined) return invalid('descending: neither true nor false')
-  const limit = readLimit(members.get('limit'))
-  if (limit === undefined) return invalid('limit: not a whole number that Druid takes')
-  return { format: objectRows, isDescending, limit }
+  const limited = readLimit(members.get('limit'), '0')
+  return 'bypass' in limited ? limited : { format: objectRows, isDescending, ...limited }
 }
 
-function readLimit(node: JsonNode | undefined): number | undefined {
-  if (isAbsent(node)) return Number.POSITIVE_INFINITY
+type Limited = Pick<NativeQuery, 'limit' | 'limitAt'>
+
+/** `none`: the text of a query without a limit. */
+function readLimit(node: JsonNode | undefined, none: string): Limited | Bypass {
+  if (isAbsent(node)) return unlimited
   const limit = wholeNumber(node)
-  if (limit === undefined || limit > maxLimit) return undefined
-  // That is how Druid means 0 and the largest number.
-  return limit === 0 || limit === maxLimit ? Number.POSITIVE_INFINITY : limit
+  if (limit === undefined || limit > maxLimit) return invalid('limit: not a whole number that Druid takes')
+  // The largest number is none everywhere.
+  return limit === maxLimit || String(limit) === none ? unlimited : { limit, limitAt: { node, none } }
 }
 
 function readGroupBy(members: Members, { kept }: ContextReading): Order | Bypass {
   if (!isAbsent(members.get('subtotalsSpec'))) return { bypass: 'not_decomposable', detail: 'subtotalsSpec' }
-  const refusal = refuseLimitSpec(members.get('limitSpec'))
-  if (refusal !== undefined) return refusal
+  const limited = readLimitSpec(members.get('limitSpec'))
+  if ('bypass' in limited) return limited
+  if (limited.limitAt !== undefined && !['false', 'null'].includes(kept.get('forceLimitPushDown') ?? 'null'))
+    return { bypass: 'limit', detail: 'forceLimitPushDown: each server cuts before all have answered' }
   for (const key of kept.keys()) {
     if (key.startsWith('timestampResultField'))
       return { bypass: 'not_decomposable', detail: key.slice(0, 60) }
@@ -108,20 +120,25 @@ function readGroupBy(members: Members, { kept }: ContextReading): Order | Bypass
   if (!['"v2"', 'null'].includes(kept.get('groupByStrategy') ?? 'null')) {
     return { bypass: 'not_decomposable', detail: 'a groupByStrategy other than v2' }
   }
-  return { ...ascending, format: kept.get('resultAsArray') === 'true' ? arrayRows : objectRows }
+  const format = kept.get('resultAsArray') === 'true' ? arrayRows : objectRows
+  return { format, isDescending: false, ...limited }
 }
 
-/** Columns order the rows of each bucket; limit and offset count through all of them. */
-function refuseLimitSpec(node: JsonNode | undefined): Bypass | undefined {
-  if (isAbsent(node)) return undefined
+/** Columns order the rows of each bucket; limit and offset count through all of them, the oldest bucket first. */
+function readLimitSpec(node: JsonNode | undefined): Limited | Bypass {
+  if (isAbsent(node)) return unlimited
   if (node.kind !== 'object') return invalid('limitSpec is not an object')
   const [limit, offset, columns] = ['limit', 'offset', 'columns'].map((name) => node.members.get(name))
-  if (!isAbsent(limit)) return { bypass: 'limit', detail: 'limitSpec.limit' }
+  // Another type may mean something else by it, or nothing.
+  if (!isAbsent(limit) && textOf(node.members.get('type')) !== 'default')
+    return { bypass: 'limit', detail: 'a limit in a limitSpec that is not of type default' }
+  if (!isAbsent(limit) && wholeNumber(limit) === 0) return invalid('limitSpec.limit: 0, which Druid refuses')
   if (!isAbsent(offset) && wholeNumber(offset) !== 0) return { bypass: 'limit', detail: 'limitSpec.offset' }
-  if (isAbsent(columns)) return undefined
+  if (isAbsent(columns)) return readLimit(limit, 'null')
   if (columns.kind !== 'array') return invalid('limitSpec.columns is not a list')
   const isByTime = columns.items.some((column) => columnName(column) === '__time')
-  return isByTime ? { bypass: 'not_decomposable', detail: 'limitSpec: rows ordered by __time' } : undefined
+  if (isByTime) return { bypass: 'not_decomposable', detail: 'limitSpec: rows ordered by __time' }
+  return readLimit(limit, 'null')
 }
 
 const columnName = (column: JsonNode): string | undefined =>

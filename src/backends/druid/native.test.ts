@@ -38,7 +38,11 @@ const rewritten = ({ rewrite }: Layout, from = 0, to = hourMs): string =>
   Buffer.from(rewrite([{ from, to }])).toString()
 
 test('a plan has a readable shape, the grid, the window, the sources and how rows are written', () => {
-  const { rewrite: _, ...layout } = planned({
+  const {
+    rewrite: _,
+    layOver: __,
+    ...layout
+  } = planned({
     ...series,
     intervals: '2026-01-01T12:30/2026-01-01T15:00',
     context: { queryId: 'mine', timeout: 100, skipEmptyBuckets: true, tag: 'x' },
@@ -56,7 +60,9 @@ test('a plan has a readable shape, the grid, the window, the sources and how row
     edges: {
       buckets: [{ from: first, to: first + 1 }],
       parts: `${noon + hourMs / 2}/${noon + hourMs}`,
+      isStorable: true,
     },
+    asked: [{ from: noon + hourMs / 2, to: noon + 3 * hourMs }],
     sources: ['wiki'],
     knowsAllSources: true,
     lookbackMs: 0,
@@ -71,7 +77,7 @@ test('a plan has a readable shape, the grid, the window, the sources and how row
   })
 })
 
-test('eligible: the three types, with what holds for each bucket', () => {
+test('eligible: the three types, with features that hold for each bucket', () => {
   for (const query of [
     series,
     groups,
@@ -145,9 +151,15 @@ const passedOn: readonly (readonly [reason: string, query: Query])[] = [
   ['no_time_grouping', { ...series, granularity: 'NONE' }],
   ['no_time_grouping', { ...series, granularity: { type: 'all' } }],
   ['too_many_buckets', { ...series, intervals: '2026-01-01/2026-03-01' }],
-  ['limit', { ...groups, limitSpec: { type: 'default', limit: 5 } }],
+  ['invalid_parameter', { ...groups, limitSpec: { type: 'default', limit: 0 } }],
+  ['invalid_parameter', { ...groups, limitSpec: { type: 'default', limit: -5 } }],
+  ['invalid_parameter', { ...groups, limitSpec: { type: 'default', columns: 'page' } }],
   ['limit', { ...groups, limitSpec: { limit: 5 } }],
+  ['limit', { ...groups, limitSpec: { type: 'NoopLimitSpec', limit: 5 } }],
   ['limit', { ...groups, limitSpec: { type: 'default', offset: 1 } }],
+  ['limit', { ...groups, limitSpec: { type: 'default', limit: 5, offset: 1 } }],
+  ['limit', { ...groups, limitSpec: { type: 'default', limit: 5 }, context: { forceLimitPushDown: true } }],
+  ['not_decomposable', { ...groups, limitSpec: { type: 'default', limit: 5, columns: ['__time'] } }],
   ['not_decomposable', { ...groups, limitSpec: { type: 'default', columns: ['__time'] } }],
   ['not_decomposable', { ...groups, limitSpec: { type: 'default', columns: [{ dimension: '__time' }] } }],
   ['not_decomposable', { ...groups, subtotalsSpec: [] }],
@@ -176,7 +188,7 @@ for (const [reason, query] of passedOn) {
   test(`${JSON.stringify(query)} is passed on: ${reason}`, () => assert.equal(reasonOf(query), reason))
 }
 
-test('what is not strict JSON is passed on', () => {
+test('a body that is not strict JSON is forwarded', () => {
   const text = JSON.stringify(series)
   for (const body of [
     '',
@@ -212,6 +224,20 @@ test('a limit is taken out of the narrowed query, and the answer is cut instead'
 
 const epoch = '"intervals":["1970-01-01T00:00:00.000Z/1970-01-01T01:00:00.000Z"]'
 
+test('the limit of a groupBy is taken out too: rows come in time order, and the first ones are the answer', () => {
+  const limitSpec = { type: 'default', limit: 1000, columns: ['page'] }
+  for (const text of [
+    JSON.stringify({ ...groups, limitSpec }),
+    JSON.stringify({ limitSpec: { ...limitSpec, limit: '1000' }, ...groups }),
+  ]) {
+    const layout = planned(text)
+    assert.deepEqual([layout.limit, layout.isVerbatim], [1000, false])
+    assert.equal(rewritten(layout), text.replace(/"?1000"?/, 'null').replace(/"intervals":\[.*?\]/, epoch))
+  }
+  const largest = { ...groups, limitSpec: { ...limitSpec, limit: 2 ** 31 - 1 } }
+  assert.deepEqual([planned(largest).limit, planned(largest).isVerbatim], [Number.POSITIVE_INFINITY, true])
+})
+
 test('limits that are none change nothing', () => {
   for (const limit of [0, '0', null, 2 ** 31 - 1]) {
     const layout = planned({ ...series, limit })
@@ -235,7 +261,7 @@ test('a rewritten query has other intervals and is otherwise the client’s own 
   )
 })
 
-test('the same question: other intervals, order of members, spaces, and what Druid reads alike', () => {
+test('the same shape: other intervals, order of members, spaces, and texts that Druid reads alike', () => {
   const shape = shapeOf(series)
   const reversed = Object.fromEntries(Object.entries(series).reverse())
   for (const other of [
@@ -337,7 +363,7 @@ test('texts cut or damaged anywhere are planned or passed on, never thrown at', 
   )
 })
 
-test('a question that was seen before is remembered, whatever time it asks about', () => {
+test('a shape that was seen before is memoised, whatever its time range', () => {
   const [one, two] = ['12:00/PT2H', '15:30/PT9H'].map((time) =>
     planned({ ...series, intervals: `2026-01-01T${time}` }),
   )

@@ -6,7 +6,7 @@ import { gridOf } from './granularity.ts'
 import { printIntervals, readIntervals } from './intervals.ts'
 import { type JsonNode, type Malformed, readJson } from './json.ts'
 import { type Cut, cutIntervals, placeholder } from './native-cut.ts'
-import { type NativeQuery, readNative } from './native-query.ts'
+import { type LimitPlace, type NativeQuery, readNative } from './native-query.ts'
 import { nativePath } from './paths.ts'
 import type { Bypass } from './reasons.ts'
 import { bodyTextOf, bufferOf } from './wire.ts'
@@ -76,16 +76,21 @@ function readQuestion(text: string, ignored: ReadonlySet<string>): NativeQuestio
   if ('bypass' in query) return query
   const intervals = node.members.get('intervals')
   if (intervals === undefined) return malformed({ malformed: 'no intervals where they were found' })
-  const limit = Number.isFinite(query.limit) ? node.members.get('limit') : undefined
   const shape = `["${nativePath}",${query.text}]`
-  return { ...query, shape, intervalsAt: intervals.start, rewrite: rewriterOf(text, intervals, limit) }
+  return {
+    ...query,
+    shape,
+    intervalsAt: intervals.start,
+    rewrite: rewriterOf(text, intervals, query.limitAt),
+  }
 }
 
 /** The client's own text with other intervals, and without a limit: it holds for all rows, not for those of a part. */
-function rewriterOf(text: string, intervals: JsonNode, limit: JsonNode | undefined): DruidPlan['rewrite'] {
-  const isBefore = limit !== undefined && limit.start < intervals.start
-  const unlimited = limit === undefined ? text : `${text.slice(0, limit.start)}0${text.slice(limit.end)}`
-  const start = intervals.start - (isBefore ? limit.end - limit.start - 1 : 0)
+function rewriterOf(text: string, intervals: JsonNode, limit: LimitPlace | undefined): DruidPlan['rewrite'] {
+  const { start: from, end: to } = limit?.node ?? { start: text.length, end: text.length }
+  const none = limit?.none ?? ''
+  const unlimited = text.slice(0, from) + none + text.slice(to)
+  const start = intervals.start + (from < intervals.start ? none.length - (to - from) : 0)
   const head = unlimited.slice(0, start)
   const tail = unlimited.slice(start + placeholder.length)
   return (spans) => Buffer.from(head + printIntervals(spans) + tail)
@@ -96,7 +101,10 @@ function layOut(question: NativeQuestion, { at, intervals }: Cut, maxBuckets: nu
   const node = readJson(intervals)
   if ('malformed' in node) return malformed(node)
   const spans = readIntervals(node)
-  if ('bypass' in spans) return spans
+  return 'bypass' in spans ? spans : layOver(question, spans, maxBuckets)
+}
+
+function layOver(question: NativeQuestion, spans: readonly Span[], maxBuckets: number): Layout | Bypass {
   const gridding = gridOf(question.granularity, hullOf(spans))
   if ('bypass' in gridding) return gridding
   const { grid } = gridding
@@ -106,7 +114,10 @@ function layOut(question: NativeQuestion, { at, intervals }: Cut, maxBuckets: nu
   const reads = { sources, knowsAllSources: true, lookbackMs: 0 }
   const isVerbatim = limit === Number.POSITIVE_INFINITY
   const answer = { format, isDescending, limit, isVerbatim, isAsSent: isVerbatim }
-  return { text, shape, grid, ...buckets, ...reads, terms, ...answer, spans, queryId, rewrite }
+  return {
+    ...{ text, shape, grid, ...buckets, ...reads, terms, ...answer, spans, asked: spans, queryId, rewrite },
+    layOver: (asked) => layOver(question, asked, maxBuckets),
+  }
 }
 
 const hullOf = (spans: readonly Span[]): Span => ({ from: spans[0]!.from, to: spans.at(-1)!.to })

@@ -69,7 +69,7 @@ test('headers and bodies that cannot be cached are passed on with a reason', () 
 const intervalsOf = ({ body }: WireRequest): readonly string[] =>
   (JSON.parse(Buffer.from(body).toString()) as { intervals: string[] }).intervals
 
-test('the narrowed query asks for whole buckets, and of edges for their parts, all in one', () => {
+test('the narrowed query has whole buckets, and parts of edges, all in one', () => {
   const plan = planned(post(typical))
   const ask = (...runs: [from: number, to: number][]) =>
     intervalsOf(
@@ -91,7 +91,7 @@ test('the narrowed query asks for whole buckets, and of edges for their parts, a
   ])
 })
 
-test('asked for everything, the narrowed query asks for what the client asked for', () => {
+test('for the whole window, the narrowed query equals the client’s request', () => {
   const plan = planned(post(typical))
   const everything = [...plan.whole, ...(plan as Plan).edges!.buckets].sort((a, b) => a.from - b.from)
   assert.deepEqual(planned(narrow(plan, everything)).spans, plan.spans)

@@ -3,7 +3,7 @@ import type { Backend, WireRequest } from '../backend.ts'
 import type { DruidPlan } from './druid-plan.ts'
 import { createNativePlanner, type Layout } from './native.ts'
 import { nativePath, sqlPath } from './paths.ts'
-import type { Bypass } from './reasons.ts'
+import type { Bypass, DruidReason } from './reasons.ts'
 import { createSqlPlanner } from './sql.ts'
 import { refuseWire, shapeWith } from './wire.ts'
 
@@ -25,6 +25,7 @@ export interface DruidQuery {
 export interface Planner {
   parse(request: WireRequest): DruidQuery | Bypass | undefined
   plan: (...args: Parameters<Backend<DruidQuery>['plan']>) => DruidPlan | Bypass
+  over: NonNullable<Backend<DruidQuery, DruidReason>['over']>
 }
 
 const nativePaths = [nativePath, `${nativePath}/`]
@@ -46,6 +47,11 @@ export function createPlanner(options: DruidOptions): Planner {
     plan({ request, layout }, now) {
       if (layout === undefined) return sql.plan(request, now)
       return { ...layout, shape: shapeWith(layout.shape, request), request }
+    },
+    over(plan, asked, now) {
+      const { shape, request, layOver } = plan as DruidPlan
+      const layout = layOver(asked, now)
+      return 'bypass' in layout ? layout : { ...layout, shape, request, isAsSent: false }
     },
   }
 }

@@ -14,8 +14,8 @@ export const druidReasons = {
   },
   not_decomposable: {
     meaning:
-      'an answer that cannot be put together from parts: totals, subtotals, nested or joined data, lookups, rows not in time order',
-    remedy: 'windowpane tail --reason not_decomposable says what; ask for it in a query of its own.',
+      'an answer that cannot be put together from parts: totals, subtotals, nested or joined data, lookups, an order that the rows do not show',
+    remedy: 'windowpane tail --reason not_decomposable shows the part; request it in a query of its own.',
   },
   other_query_type: {
     meaning: 'a type of query whose answer has no time buckets (scan, search, timeBoundary and others)',
@@ -23,11 +23,11 @@ export const druidReasons = {
   },
   other_encoding: {
     meaning: 'an answer in another encoding than the plain one (Smile, indented JSON)',
-    remedy: 'Let the client ask for plain JSON.',
+    remedy: 'Let the client request plain JSON.',
   },
   partial_results: {
     meaning:
-      'the client accepts, or asks about, answers that are not whole (returnPartialResults and others)',
+      'the client accepts incomplete answers, or requests their report (returnPartialResults and others)',
     remedy: 'Do without partial results where you can.',
   },
   ...sharedReasons,

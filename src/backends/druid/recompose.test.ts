@@ -71,7 +71,7 @@ const worlds = (check: (on: RowWorld) => void) =>
     { numRuns: 500 },
   )
 
-test('what is walked, and what lies in memory, is what is written, from whatever panes', () => {
+test('walked bytes, and bytes in place, equal the written bytes, from any panes', () => {
   let viewed = 0
   worlds((on) => {
     const random = seededRandom(mixSeeds(on.world, 3))
@@ -88,7 +88,7 @@ test('what is walked, and what lies in memory, is what is written, from whatever
   assert.ok(viewed > 100, `${viewed} of 500 answers can be sent from where they lie`)
 })
 
-test('what is cut inside a bucket, or made of many panes, is not sent from where it lies', () => {
+test('an answer that is cut inside a bucket, or made of many panes, is not sent in place', () => {
   const on = { style: rowStyles[0]!, world: 1, grid, isDescending: false }
   const whole = fetched(on, window)
   assert.equal(answerOf(on, [whole]).views!()?.length, 3)
@@ -117,7 +117,7 @@ test('a limit leaves the first rows, wherever it falls', () => {
   })
 })
 
-test('the beginning of what was asked for is an answer with fewer rows', () => {
+test('the beginning of the window is an answer with fewer rows', () => {
   worlds((on) => {
     const part = { from: window.from, to: window.from + 5 }
     const answer = answerOf(on, [slice(fetched(on, window), part)])
@@ -150,7 +150,7 @@ for (const [name, expected] of Object.entries(empty)) {
   })
 }
 
-test('put together from compressed pieces it unpacks to what would have been written', () => {
+test('assembled from compressed pieces it unpacks to the written bytes', () => {
   let count = 0
   for (const style of rowStyles) {
     for (let world = 1; world <= 20; world++) {

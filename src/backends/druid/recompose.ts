@@ -1,14 +1,16 @@
 /** Puts an answer of rows together from panes: one copy per pane, of the database's own bytes. */
-import { ownMemory } from '../../core/bytes.ts'
-import { Memo } from '../../core/memo.ts'
 import { type Pane, type PaneBody, slice } from '../../core/pane.ts'
 import type { AnswerListener, Recomposed } from '../backend.ts'
+import { AnswerEnds } from './answer-ends.ts'
 import type { DruidPlan } from './druid-plan.ts'
-import { type RowScanner, scannerOf, tailOf } from './rows.ts'
+import { SortedAnswer } from './merge.ts'
+import { type RowScanner, scannerOf } from './rows.ts'
 
-type Writing = Pick<DruidPlan, 'format' | 'isDescending' | 'limit'>
+type Writing = Pick<DruidPlan, 'format' | 'isDescending' | 'limit' | 'order'>
 
 export function recompose(plan: Writing, panes: readonly Pane[]): Recomposed {
+  const { order } = plan
+  if (order !== undefined) return new SortedAnswer({ ...plan, order }, panes)
   const whole = { panes, rest: undefined }
   return new RowAnswer(plan, Number.isFinite(plan.limit) ? new Cutter(plan, panes).cut() : whole)
 }
@@ -22,73 +24,58 @@ interface Content {
 /** More pieces cost more to send than their bytes to copy. */
 const maxViews = 8
 
-// A sent buffer keeps its underlying memory alive: a byte in a pool would keep the pool.
-const opening = ownMemory(Buffer.from('['))
-const noBytes = Buffer.alloc(0)
-
-/** Few texts, and the same ones again and again. */
-const closings = new Memo({ maxTexts: 100, maxCharacters: 1_000 }, (text) => ownMemory(Buffer.from(text)))
-
 class RowAnswer implements Recomposed {
   readonly length: number
   readonly parts: number
   readonly #isDescending: boolean
   readonly #content: Content
-  readonly #frame: Buffer
-  readonly #head: Buffer
-  readonly #tail: Buffer
-  /** Bytes of rows in the panes, and of all rows, headers included. */
+  readonly #ends: AnswerEnds
+  /** Bytes of rows in the panes, and with the rest. */
   readonly #inPanes: number
-  readonly #inside: number
-  /** Whether the end of the list replaces the separator behind the last row. */
-  readonly #isOneEarly: boolean
+  readonly #inRows: number
 
   constructor({ format, isDescending }: Writing, content: Content) {
     const { panes, rest } = content
     this.#isDescending = isDescending
     this.#content = content
-    this.#frame = panes[0]?.body.frame ?? noBytes
     this.#inPanes = panes.reduce((sum, pane) => sum + sizeOf(pane), 0)
-    this.#inside = this.#frame.length + this.#inPanes + (rest === undefined ? 0 : rest.end - rest.start)
-    const isList = format.container === 'list'
-    this.#isOneEarly = isList && this.#inside > 0
-    this.#head = isList ? opening : noBytes
-    const tail = tailOf(format, Math.sign(this.#inside))
-    this.#tail = closings.get(isList ? `]${tail}` : tail)
-    this.length = this.#head.length + this.#inside - (this.#isOneEarly ? 1 : 0) + this.#tail.length
+    this.#inRows = this.#inPanes + (rest === undefined ? 0 : rest.end - rest.start)
+    this.#ends = new AnswerEnds(format, panes[0]?.body.frame, this.#inRows)
+    this.length = this.#ends.length
     this.parts = isDescending ? panes.reduce((sum, { from, to }) => sum + to - from, 0) : panes.length
   }
 
   write(target: Uint8Array): void {
     const { rest } = this.#content
-    let at = this.#head.copy(target)
-    at += this.#frame.copy(target, at)
+    let at = this.#ends.writeHead(target)
     this.#each((body, from, to) => {
       at += body.bytes.copy(target, at, startIn(body, from), startIn(body, to))
     })
     if (rest !== undefined) at += rest.bytes.copy(target, at, rest.start, rest.end)
-    this.#tail.copy(target, this.#isOneEarly ? at - 1 : at)
+    this.#ends.writeTail(target, at)
   }
 
   views(): readonly Uint8Array[] | undefined {
     const { rest } = this.#content
     if (this.parts > maxViews || rest !== undefined || this.#inPanes === 0) return undefined
-    const views: Uint8Array[] = [this.#head, this.#frame]
+    const { head, frame, tail, isOneEarly } = this.#ends
+    const views: Uint8Array[] = [head, frame]
     this.#each((body, from, to) => {
       views.push(body.bytes.subarray(startIn(body, from), startIn(body, to)))
     })
     const last = views.length - 1
-    if (this.#isOneEarly) views[last] = views[last]!.subarray(0, -1)
-    views.push(this.#tail)
+    if (isOneEarly) views[last] = views[last]!.subarray(0, -1)
+    views.push(tail)
     return views.filter(({ length }) => length > 0)
   }
 
   walk(listener: AnswerListener): void {
     const { rest } = this.#content
-    const early = this.#isOneEarly ? 1 : 0
-    listener.literal(this.#head, 0, this.#head.length)
-    const framed = this.#inside === this.#frame.length ? early : 0
-    listener.literal(this.#frame, 0, this.#frame.length - framed)
+    const { head, frame, tail, isOneEarly } = this.#ends
+    const early = isOneEarly ? 1 : 0
+    listener.literal(head, 0, head.length)
+    const framed = this.#inRows === 0 ? early : 0
+    listener.literal(frame, 0, frame.length - framed)
     let left = this.#inPanes
     this.#each((body, from, to) => {
       const end = body.offsetOf(0, 0, to)
@@ -97,7 +84,7 @@ class RowAnswer implements Recomposed {
       listener.run({ body, column: 0, lane: 0, from, to, end: isLast ? end - early : end })
     })
     if (rest !== undefined) listener.literal(rest.bytes, rest.start, rest.end - early)
-    listener.literal(this.#tail, 0, this.#tail.length)
+    listener.literal(tail, 0, tail.length)
   }
 
   /** Runs of buckets with rows, in the order of the answer: whole panes, or newest first one bucket after the other. */

@@ -54,7 +54,7 @@ export class BucketTable {
     const bucket = bucketAt(this.#grid, instant)
     if (startOf(this.#grid, bucket) !== instant) return 'a row that begins with no bucket'
     const place = this.#placeOf(bucket)
-    if (place < 0) return 'a row of a bucket that was not asked for'
+    if (place < 0) return 'a row of a bucket that was not requested'
     if (place < this.#next - 1) return 'rows that are not in time order'
     // Buckets that were left out are empty: they begin and end where this one begins.
     while (this.#next <= place) this.#starts[this.#next++] = at

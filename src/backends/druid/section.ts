@@ -18,21 +18,21 @@ const segments = section(
   {
     watch: key(bool, false, {
       meaning:
-        'Druid: look at the segments of the Broker (`sys.segments`, with the account of `auth`). Settled buckets stay fresh while their segments are the same, and what changes is fetched again at once',
+        'Druid: poll the segments of the Broker (`sys.segments`, with the account of `auth`). Settled buckets stay fresh while their segments are unchanged, and changed data is fetched again at once',
       apply: 'reopen',
     }),
     every: key(duration({ ...longestTimer, min: 1000 }), 10_000, {
-      meaning: 'how long after a look the next one is',
+      meaning: 'the time between two polls',
       apply: 'reopen',
     }),
     patience: key(duration(longestTimer), 60_000, {
       meaning:
-        'how old the last good look may be; after that, settled buckets are under the TTL policy again',
+        'the longest age of the last successful poll; after that, settled buckets are under the TTL policy again',
       apply: 'reopen',
     }),
     maxAge: key(duration(), 86_400_000, {
       meaning:
-        'how long after it was fetched a bucket may be fresh at most: changes of schema, lookups and rules show in no segment',
+        'the longest time after its fetch that a bucket may be fresh: changes of schema, lookups and rules show in no segment',
       apply: 'reopen',
     }),
   },

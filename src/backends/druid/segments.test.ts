@@ -78,7 +78,7 @@ function isAtRest(all: readonly Segment[], source: string, at: number): boolean 
 const covers = (spans: readonly { from: number; to: number }[] | undefined, at: number): boolean =>
   spans?.some(({ from, to }) => from <= at * day && at * day < to) === true
 
-test('what is at rest: no segment is being written, and a finished one ends later', () => {
+test('at rest: no segment is being written, and a finished one ends later', () => {
   fc.assert(
     fc.property(someSegments, (all) => {
       const rest = segments.atRest(view(all))
@@ -90,7 +90,7 @@ test('what is at rest: no segment is being written, and a finished one ends late
   )
 })
 
-test('what changed: the symmetric difference of the ids, day by day', () => {
+test('changed: the symmetric difference of the ids, day by day', () => {
   fc.assert(
     fc.property(
       someSegments,
@@ -156,7 +156,7 @@ test('an append, an overwrite, its end and a drop each touch their interval, and
   assert.deepEqual(changed(first, first), [])
 })
 
-test('what is being written where something is being written, or at the end, is left to the TTL policy', () => {
+test('segments in progress where data is being written, or at the end, are left to the TTL policy', () => {
   const past = [segment({ from: 2, to: 3 }), segment()]
   const head = segment({ from: 4, to: 5, isRealtime: true })
   const second = segment({ from: 4, to: 5, partition: 1, isRealtime: true })
@@ -169,7 +169,7 @@ test('what is being written where something is being written, or at the end, is 
   assert.equal(covers(segments.atRest(view([...past, ...finished])).get('wiki'), 4), true)
 })
 
-test('late data of a stream touches what was at rest as soon as it is being written', () => {
+test('late data of a stream touches an interval at rest as soon as it is being written', () => {
   const past = [segment({ from: 2, to: 5 }), segment({ from: 5, to: 6 })]
   const late = segment({ from: 3, to: 4, partition: 7, isRealtime: true })
   assert.deepEqual(changed(past, [...past, late]), [[3, 4]])

@@ -32,7 +32,7 @@ const readable =
   'groupBy wiki + archive [page, land]: added, edits where channel = #en and not page in (A, B) and ' +
   '1 <= added < 5 context {"skipEmptyBuckets":true}'
 
-test('a native question is told by what it is about', () => {
+test('a native query is described by its subject', () => {
   assert.equal(shapeText(JSON.stringify(['/druid/v2', groupBy])), readable)
   const topN = { queryType: 'topN', dataSource: 'wiki', dimension: 'page', metric: 'added', threshold: 5 }
   assert.equal(shapeText(JSON.stringify(['/druid/v2', topN])), 'topN wiki [page] metric added threshold 5')
@@ -50,7 +50,7 @@ test('SQL is its text, whole or cut', () => {
   assert.equal(shapeText(`${shape.slice(0, 43)}…`), 'SELECT "page" FROM wiki …')
 })
 
-test('of a shape that was cut, what is there is told', () => {
+test('of a shape that was cut, the remaining part is described', () => {
   const shape = JSON.stringify(['/druid/v2', groupBy])
   assert.match(shapeText(`${shape.slice(0, 305)}…`)!, /^query wiki \+ archive \[page\]: added, edits .*…$/)
   for (let length = 1; length < shape.length; length++) shapeText(`${shape.slice(0, length)}…`)
@@ -62,7 +62,7 @@ test('shapes of others are not touched', () => {
   }
 })
 
-test('what was not planned is told without the times that it asks about', () => {
+test('an unplanned request is described without its times', () => {
   const at = (from: string) => request({ ...groupBy, intervals: [`${from}/P1D`] })
   assert.equal(requestText(at('2026-01-01')), `/druid/v2 ${readable}`)
   assert.equal(requestText(at('2026-01-01')), requestText(at('2026-01-02')))
@@ -78,7 +78,7 @@ test('what was not planned is told without the times that it asks about', () => 
   assert.match(text, /^\/druid\/v2\/sql SELECT 1 FROM t WHERE __time >= TIMESTAMP ':time'/)
 })
 
-test('bodies that say nothing are told by their path, and long ones are not read to the end', () => {
+test('unreadable bodies are described by their path, and long ones are not read to the end', () => {
   for (const body of ['', '{', '[]', 'SELECT 1', '{"queryType":5}', '"queryType"']) {
     assert.equal(requestText(request(body)), '/druid/v2', body)
   }

@@ -67,6 +67,10 @@ check('literals are local times of the session', [
     "__time >= TIMESTAMP '2026-01-01 00:00:00.5' AND __time < TIMESTAMP '2026-01-02 00:00:01'",
     '2026-01-01T00:00:00.500/2026-01-02T00:00:01',
   ],
+  [
+    "__time >= TIMESTAMP '2026-01-01 00:00:00.123456' AND __time < TIMESTAMP '2026-01-02 00:00:00.999999999'",
+    '2026-01-01T00:00:00.123/2026-01-02T00:00:00.999',
+  ],
   // With two bounds the first counts; without any, the result is unknown.
   [
     "__time >= TIMESTAMP '2026-11-01 01:30:00' AND __time < TIMESTAMP '2026-11-01 03:00:00'",
@@ -440,3 +444,30 @@ test('an order of ANDs and brackets does not matter', () => {
     }),
   )
 })
+
+check('digits of a fraction below the millisecond are dropped', [
+  [`"__time" >= '2026-01-01 00:00:00.000000' AND "__time" < '2026-01-02 00:00:00.000000'`, day],
+  [
+    `"__time" >= '2026-01-01 00:00:00.000000' AND "__time" < '2026-01-02 00:00:00.000000'`,
+    dayInNewYork,
+    newYork,
+  ],
+  [
+    "__time > '2026-01-01 00:00:00.123999' AND __time <= '2026-01-02 00:00:00.999999'",
+    '2026-01-01T00:00:00.124/2026-01-02T00:00:01',
+  ],
+  [
+    "__time >= '2026-01-01T00:00:00.123456789Z' AND __time < TIME_PARSE('2026-01-02 00:00:00.9999')",
+    '2026-01-01T00:00:00.123/2026-01-02T00:00:00.999',
+  ],
+  [
+    "__time >= '1969-01-01 00:00:00.9999' AND __time < CAST('1969-01-02 00:00:00.000001+01:00' AS TIMESTAMP)",
+    '1969-01-01T00:00:00.999/1969-01-01T23:00',
+  ],
+  // Ten digits, two spaces, a space at the end, a zone's name: Druid refuses them.
+  ["__time >= '2026-01-01 00:00:00.1234567890'", 'too_many_buckets'],
+  ["__time >= '2026-01-01  00:00:00'", 'too_many_buckets'],
+  ["__time >= '2026-01-01 00:00:00 '", 'too_many_buckets'],
+  ["__time >= '2026-01-01 00:00:00.000 UTC'", 'too_many_buckets'],
+  ["__time >= '2026-01-01 00:00:00.'", 'too_many_buckets'],
+])

@@ -1,10 +1,11 @@
 /**
- * Whether the rows of a statement are grouped by buckets of time and come in their order, and where in a row the bucket
+ * Whether the rows of a statement are grouped by buckets of time, in which order they come, and where in a row the bucket
  * stands. Druid resolves numbers in GROUP BY and ORDER BY, and names of the SELECT list in ORDER BY only.
  */
 
 import type { Bypass } from './reasons.ts'
 import type { Expression } from './sql-expression.ts'
+import { columnName, type Order, readOrder } from './sql-order.ts'
 import { isTimeColumn, type Reading } from './sql-reading.ts'
 import { type PeriodGranularity, roundingOf } from './sql-rounding.ts'
 import type { SelectItem } from './sql-statement.ts'
@@ -13,9 +14,13 @@ export interface Bucketing {
   readonly granularity: PeriodGranularity
   /** The column that holds the bucket's beginning. */
   readonly column: number
-  /** Its name; undefined where two columns have one name. */
-  readonly name: string | undefined
+  /** The names of the columns; undefined where two have one name. */
+  readonly names: readonly string[] | undefined
   readonly isDescending: boolean
+  /** GROUP BY has nothing else: a bucket has one row. */
+  readonly isAlone: boolean
+  /** Set where rows are not sorted by their bucket first. */
+  readonly order: Order | undefined
 }
 
 const noBucket = (detail: string): Bypass => ({ bypass: 'no_time_grouping', detail })
@@ -24,30 +29,33 @@ const unordered = (detail: string): Bypass => ({ bypass: 'not_decomposable', det
 export function readBucketing(reading: Reading): Bucketing | Bypass {
   const { items, groupBy, orderBy } = reading.statement
   const grouped = groupBy.map((key) => bucketOf(reading, byNumber(items, key)))
-  if (grouped.every((bucket) => bucket === undefined)) return noBucket('not grouped by a floor of __time')
+  const leading = grouped.findIndex((bucket) => bucket !== undefined)
+  if (leading < 0) return noBucket('not grouped by a floor of __time')
   const first = orderBy[0]
-  if (first === undefined && !isTimeseries(reading)) return unordered('no ORDER BY')
-  const bucket = first === undefined ? grouped[0] : bucketOf(reading, sortedBy(items, first.expression))
-  if (bucket === undefined) return unordered('not ordered by the time bucket first')
+  const sorted = first === undefined ? undefined : bucketOf(reading, sortedBy(items, first.expression))
+  const bucket = sorted ?? grouped[leading]!
   if (!grouped.some((other) => isSame(other, bucket)))
     return noBucket('ordered by another bucket than grouped')
   const column = items.findIndex(({ expression }) => isSame(bucketOf(reading, expression), bucket))
   if (column < 0) return noBucket('the time bucket is not selected')
   if (hidesTime(items, column)) return unordered('another column is called __time')
+  const isTimed = sorted !== undefined || (first === undefined && leading === 0)
+  if (sorted === undefined && isJoin(reading)) return unordered('exact counts may come in any order')
+  const order = isTimed ? undefined : readOrder(reading.statement, { column, leading })
+  if (order !== undefined && 'bypass' in order) return order
   return {
     granularity: bucket,
     column,
-    name: nameOf(items, column),
-    isDescending: first?.isDescending ?? false,
+    names: namesOf(items),
+    isDescending: sorted !== undefined && first!.isDescending,
+    isAlone: groupBy.length === 1,
+    order,
   }
 }
 
-/**
- * Without ORDER BY nothing is promised, but groups of one key come in its order. Not so with exact counts of distinct
- * values: several of them are a join.
- */
-const isTimeseries = ({ statement: { groupBy, tokens } }: Reading): boolean =>
-  groupBy.length === 1 && !tokens.some(({ keyword }) => keyword === 'DISTINCT')
+/** Druid plans several exact counts of distinct values as a join, whose rows have no fixed order. */
+const isJoin = ({ statement: { tokens } }: Reading): boolean =>
+  tokens.filter(({ keyword }) => keyword === 'DISTINCT').length > 1
 
 function bucketOf(reading: Reading, expression: Expression | undefined): PeriodGranularity | undefined {
   const rounding = expression?.kind === 'call' ? roundingOf(reading, expression) : undefined
@@ -71,15 +79,12 @@ function sortedBy(items: readonly SelectItem[], key: Expression): Expression | u
   return named.length === 0 ? key : named.length === 1 ? named[0]!.expression : undefined
 }
 
-const columnName = ({ alias, expression }: SelectItem): string | undefined =>
-  alias ?? (expression.kind === 'column' ? expression.path.at(-1) : undefined)
-
 /** Expressions in ORDER BY would then speak of that column. */
 const hidesTime = (items: readonly SelectItem[], bucket: number): boolean =>
   items.some(({ alias }, i) => alias === '__time' && i !== bucket)
 
 /** Druid calls a column without a name by how many different names there are before it. */
-function nameOf(items: readonly SelectItem[], column: number): string | undefined {
+function namesOf(items: readonly SelectItem[]): readonly string[] | undefined {
   const names = items.map((item, i) => columnName(item) ?? `EXPR$${i}`)
-  return new Set(names).size < names.length ? undefined : names[column]
+  return new Set(names).size < names.length ? undefined : names
 }

@@ -6,9 +6,9 @@ import { instantAt, localAt, parsePeriod, shift, times } from './zoned.ts'
 
 const date = '([1-9]\\d{3})-(\\d\\d)-(\\d\\d)'
 const dateOnly = new RegExp(`^${date}$`)
-const dateTime = new RegExp(`^${date}(?: (\\d\\d):(\\d\\d):(\\d\\d)(?:\\.(\\d{1,3}))?)?$`)
+const dateTime = new RegExp(`^${date}(?: (\\d\\d):(\\d\\d):(\\d\\d)(?:\\.(\\d{1,9}))?)?$`)
 const isoTime = new RegExp(
-  `^${date}(?:[T ](\\d\\d):(\\d\\d)(?::(\\d\\d)(?:\\.(\\d{1,3}))?)?(?:(Z)|([+-])(\\d\\d)(?::?(\\d\\d))?)?)?$`,
+  `^${date}(?:[T ](\\d\\d):(\\d\\d)(?::(\\d\\d)(?:\\.(\\d{1,9}))?)?(?:(Z)|([+-])(\\d\\d)(?::?(\\d\\d))?)?)?$`,
 )
 
 /** TIMESTAMP '…' and DATE '…' are local times of the session. */
@@ -31,13 +31,18 @@ export function readText(zone: Zone, text: string): EpochMs | undefined {
   return sign === '-' ? local + offset : local - offset
 }
 
+/** Druid drops digits of a fraction below the millisecond; it refuses more than nine digits. */
 function localOf(match: RegExpExecArray): LocalMs | undefined {
   const part = (group: number): number => Number(match[group] ?? 0)
   const [year, month, day, hour, minute, second] = [part(1), part(2), part(3), part(4), part(5), part(6)]
   const midnight = Date.UTC(year, month - 1, day)
   const isDate = month >= 1 && month <= 12 && day >= 1 && new Date(midnight).getUTCDate() === day
   if (!isDate || hour > 23 || minute > 59 || second > 59) return undefined
-  return midnight + ((hour * 60 + minute) * 60 + second) * 1000 + Number((match[7] ?? '').padEnd(3, '0'))
+  return (
+    midnight +
+    ((hour * 60 + minute) * 60 + second) * 1000 +
+    Number((match[7] ?? '').slice(0, 3).padEnd(3, '0'))
+  )
 }
 
 /** `start/end`, `start/period` or `period/end`, local times where no offset is written. Undefined if it ends too early. */

@@ -1,6 +1,6 @@
 /** The meaning of a SQL request apart from its time: parsed once from its text, and memoised. */
 import { readContext } from './context.ts'
-import type { DruidPlan } from './druid-plan.ts'
+import type { DruidPlan, RowOrder } from './druid-plan.ts'
 import type { JsonNode, JsonObject } from './json.ts'
 import { textOf } from './lenient.ts'
 import { sqlPath } from './paths.ts'
@@ -8,13 +8,19 @@ import type { Bypass } from './reasons.ts'
 import { type BodyKind, type Frame, readBody, type SqlBody } from './sql-body.ts'
 import { type Bounds, readBounds } from './sql-bounds.ts'
 import { type Bucketing, readBucketing } from './sql-bucket.ts'
+import type { Order } from './sql-order.ts'
 import type { Parameter, Reading } from './sql-reading.ts'
 import type { PeriodGranularity } from './sql-rounding.ts'
 import { isVolatile, readStatement, type Setting, type Statement } from './sql-statement.ts'
 import { exactZone } from './zoned.ts'
 
 export interface SqlQuestion
-  extends Pick<DruidPlan, 'text' | 'shape' | 'sources' | 'terms' | 'format' | 'isDescending' | 'queryId'> {
+  extends Pick<
+    DruidPlan,
+    'text' | 'shape' | 'sources' | 'terms' | 'format' | 'isDescending' | 'limit' | 'order' | 'queryId'
+  > {
+  /** A bucket has one row. */
+  readonly isAlone: boolean
   readonly granularity: PeriodGranularity
   readonly bounds: Bounds
   /** The zone of the session has no local time twice, and none never. */
@@ -44,7 +50,8 @@ export function readQuestion(kind: BodyKind, text: string, options: SqlOptions):
   const bucketing = readBucketing(reading)
   if ('bypass' in bucketing) return bucketing
   const bounds = readBounds(reading, statement.where)
-  return refuseRest(statement, bounds) ?? ask({ body, session, reading, bucketing, bounds })
+  const read = { body, session, reading, bucketing, bounds }
+  return refuseRest(statement, bounds) ?? refuseOrder(read) ?? ask(read)
 }
 
 export interface Session {
@@ -143,6 +150,18 @@ function placeOf(places: Bounds['places'], token: number): number {
   return first <= token && token <= last ? low : -1
 }
 
+/** CSV prints text and numbers alike; some context keys make Druid cut or sort in another way. */
+function refuseOrder({ body, session, reading, bucketing }: Read): Bypass | undefined {
+  const { order } = bucketing
+  const isCut = order !== undefined || reading.statement.limit !== undefined
+  const tuned = isCut ? limitTuning.find((key) => session.kept.has(key)) : undefined
+  if (tuned !== undefined) return { bypass: 'limit', detail: `${tuned}: rows are cut in another way` }
+  if (order === undefined || body.format.row !== 'csv') return undefined
+  return { bypass: 'not_decomposable', detail: 'csv that is not in time order' }
+}
+
+const limitTuning = ['forceLimitPushDown', 'minTopNThreshold']
+
 interface Read {
   readonly body: SqlBody
   readonly session: Session
@@ -152,26 +171,35 @@ interface Read {
 }
 
 function ask({ body, session, reading, bucketing, bounds }: Read): SqlQuestion | Bypass {
-  const { granularity, column, name, isDescending } = bucketing
-  const time = body.format.row === 'object' ? name : column
-  if (time === undefined) return { bypass: 'not_decomposable', detail: 'two columns of one name' }
+  const { granularity, column, names, isDescending, isAlone } = bucketing
+  const fieldOf = (at: number) => (body.format.row === 'object' ? (names?.[at] ?? '') : at)
+  if (body.format.row === 'object' && names === undefined)
+    return { bypass: 'not_decomposable', detail: 'two columns of one name' }
   const { statement } = reading
   const removed = removedParameters(statement, bounds)
-  const { head, tail } = cutQuery(body.query, statement, bounds)
+  const { head, tail } = cutQuery(body.query, reading.statement, { bounds, order: bucketing.order })
   return {
     text: body.query,
     shape: shapeOf({ body, session, statement, bounds, removed }),
     sources: [statement.table.name],
     terms: session.terms,
     queryId: session.queryId,
-    format: { ...body.format, time },
+    format: { ...body.format, time: fieldOf(column) },
     isDescending,
+    limit: statement.limit?.rows ?? Number.POSITIVE_INFINITY,
+    order: bucketing.order && rowOrder(bucketing.order, fieldOf),
+    isAlone,
     granularity,
     bounds,
     isSteady: session.zone.rules.fixedOffset !== undefined,
     frame: body.splice(head, tail, removed),
   }
 }
+
+const rowOrder = ({ keys, isTopN }: Order, fieldOf: (column: number) => string | number): RowOrder => ({
+  isTopN,
+  keys: keys.map(({ column, kind, isDescending }) => ({ field: fieldOf(column), kind, isDescending })),
+})
 
 /** Numbers of the parameters that stand in bounds. */
 function removedParameters({ tokens }: Statement, { places }: Bounds): ReadonlySet<number> {
@@ -189,15 +217,38 @@ function removedParameters({ tokens }: Statement, { places }: Bounds): ReadonlyS
  * The first bound is replaced; it will include the demands of all others. Words may be right before and behind a bound:
  * brackets separate the replacement from them.
  */
-function cutQuery(query: string, { tokens }: Statement, { places }: Bounds): Frame {
-  const [first, ...others] = places
+function cutQuery(query: string, statement: Statement, { bounds, order }: Narrowing): Frame {
+  const { tokens } = statement
+  const [first, ...others] = bounds.places
+  const places = others.map(({ first, last }) => ({ from: first, to: last + 1, text: '(TRUE)' }))
   let tail = ''
   let at = tokens[first!.last]!.to
-  for (const other of others) {
-    tail += `${query.slice(at, tokens[other.first]!.from)}(TRUE)`
-    at = tokens[other.last]!.to
+  for (const { from, to, text } of [...places, ...endingOf(statement, order)]) {
+    // An insertion goes right behind the word before: a comment may follow.
+    const start = from < to ? tokens[from]!.from : tokens[from - 1]!.to
+    tail += query.slice(at, start) + text
+    at = from < to ? tokens[to - 1]!.to : start
   }
   return { head: query.slice(0, tokens[first!.first]!.from), tail: tail + query.slice(at) }
+}
+
+interface Narrowing extends Pick<Read, 'bounds'> {
+  readonly order: Order | undefined
+}
+
+/** Tokens [from .. to) that are replaced: the narrowed query has no limit, and an order by which it can be cut. */
+interface Edit {
+  readonly from: number
+  readonly to: number
+  readonly text: string
+}
+
+function endingOf({ orderAt, orderBy, limit }: Statement, order: Order | undefined): readonly Edit[] {
+  if (order !== undefined) {
+    const last = limit?.last ?? orderBy.at(-1)?.last ?? orderAt - 1
+    return [{ from: orderAt, to: last + 1, text: ` ${order.text} ` }]
+  }
+  return limit === undefined ? [] : [{ from: limit.first, to: limit.last + 1, text: '' }]
 }
 
 interface Shaped extends Pick<Read, 'body' | 'session' | 'bounds'> {

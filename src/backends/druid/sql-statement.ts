@@ -1,6 +1,6 @@
 /**
  * The one form of a Druid SQL query whose rows can be cut by time: SELECT … FROM one table WHERE … GROUP BY … HAVING …
- * ORDER BY …, with SET statements before it. Everything else is refused by a word that stands in it.
+ * ORDER BY … LIMIT …, with SET statements before it. Everything else is refused by a word that stands in it.
  */
 
 import type { Bypass, BypassReason } from './reasons.ts'
@@ -18,6 +18,16 @@ export interface Statement {
   readonly where: Expression | undefined
   readonly groupBy: readonly Expression[]
   readonly orderBy: readonly SortKey[]
+  /** The token that ORDER BY begins with, or that it would stand before. */
+  readonly orderAt: number
+  readonly limit: Limit | undefined
+}
+
+/** Tokens [first .. last]. */
+export interface Limit {
+  readonly rows: number
+  readonly first: number
+  readonly last: number
 }
 
 /** SET key = value. Words are TRUE, FALSE and NULL. */
@@ -41,10 +51,12 @@ interface Table {
 interface SortKey {
   readonly expression: Expression
   readonly isDescending: boolean
+  /** Its last token. */
+  readonly last: number
 }
 
 const refusedWords: ReadonlyMap<string, BypassReason> = new Map<string, BypassReason>([
-  ...['LIMIT', 'OFFSET', 'FETCH'].map((word) => [word, 'limit'] as const),
+  ...['OFFSET', 'FETCH'].map((word) => [word, 'limit'] as const),
   ...(
     'WITH UNION INTERSECT EXCEPT MINUS OVER WINDOW QUALIFY JOIN LATERAL UNNEST TABLE VALUES ROLLUP CUBE SETS PIVOT ' +
     'UNPIVOT MATCH_RECOGNIZE TABLESAMPLE EXISTS'
@@ -112,8 +124,11 @@ function refuseTokens(tokens: readonly Token[], from: number): Bypass | undefine
     // Which function is called by it is not looked at.
     if (kind === 'name' && isOpening(tokens[i + 1]!)) return unreadable('a call by a quoted name')
     if (keyword === '') continue
+    const isInner = keyword === 'LIMIT' && depth > 0
     const bypass =
-      keyword === 'SELECT' ? 'not_decomposable' : (refusedWords.get(keyword) ?? refusedCall(tokens, i))
+      keyword === 'SELECT' || isInner
+        ? 'not_decomposable'
+        : (refusedWords.get(keyword) ?? refusedCall(tokens, i))
     if (bypass !== undefined) return { bypass, detail: keyword === 'SELECT' ? 'a subquery' : keyword }
   }
   return undefined
@@ -131,15 +146,26 @@ export const isVolatile = ({ keyword }: Token): boolean => clockWords.has(keywor
 export const userWords = new Set(['CURRENT_USER', 'SESSION_USER', 'SYSTEM_USER', 'USER', 'CURRENT_ROLE'])
 
 /** The clauses between SELECT and the end of a query. */
-export type Clauses = Omit<Statement, 'tokens' | 'select' | 'settings'>
+export type Clauses = Omit<Statement, 'tokens' | 'select' | 'settings' | 'limit'>
 
-function readSelect(cursor: Cursor): Clauses {
+function readSelect(cursor: Cursor): Clauses & Pick<Statement, 'limit'> {
   cursor.expectWord('SELECT')
   if (cursor.isWord('DISTINCT')) cursor.refuse('SELECT DISTINCT', 'not_decomposable')
-  const clauses = readClauses(cursor)
+  const clauses = { ...readClauses(cursor), limit: readLimit(cursor) }
   cursor.takeSymbol(';')
   if (!cursor.isAtEnd) cursor.refuse(`something unexpected: ${cursor.token.text}`)
   return clauses
+}
+
+/** LIMIT and a number of rows that is written out. */
+function readLimit(cursor: Cursor): Limit | undefined {
+  const first = cursor.at
+  if (!cursor.takeWord('LIMIT')) return undefined
+  const { kind, text } = cursor.token
+  const rows = kind === 'number' && /^\d{1,9}$/.test(text) ? Number(text) : 0
+  const last = cursor.at++
+  if (rows === 0) cursor.refuse('LIMIT without a number of rows', 'limit')
+  return { rows, first, last }
 }
 
 /** From the list of columns to ORDER BY, over one table. */
@@ -148,10 +174,19 @@ export function readClauses(cursor: Cursor): Clauses {
   cursor.expectWord('FROM')
   const table = readTable(cursor)
   const where = cursor.takeWord('WHERE') ? readExpression(cursor) : undefined
-  const groupBy = takeBy(cursor, 'GROUP') ? readList(cursor, readExpression) : []
+  const groupBy = takeBy(cursor, 'GROUP') && !takeNothing(cursor) ? readList(cursor, readExpression) : []
   if (cursor.takeWord('HAVING')) readExpression(cursor)
+  const orderAt = cursor.at
   const orderBy = takeBy(cursor, 'ORDER') ? readList(cursor, readSortKey) : []
-  return { items, table, where, groupBy, orderBy }
+  return { items, table, where, groupBy, orderBy, orderAt }
+}
+
+/** GROUP BY () is one group of everything. */
+function takeNothing(cursor: Cursor): boolean {
+  const next = cursor.tokens[cursor.at + 1]
+  const isNothing = cursor.isSymbol('(') && next?.kind === 'symbol' && next.text === ')'
+  if (isNothing) cursor.at += 2
+  return isNothing
 }
 
 function takeBy(cursor: Cursor, keyword: string): boolean {
@@ -201,5 +236,5 @@ function readSortKey(cursor: Cursor): SortKey {
   const isDescending = cursor.takeWord('DESC')
   if (!isDescending) cursor.takeWord('ASC')
   if (cursor.takeWord('NULLS') && !cursor.takeWord('FIRST')) cursor.expectWord('LAST')
-  return { expression, isDescending }
+  return { expression, isDescending, last: cursor.at - 1 }
 }

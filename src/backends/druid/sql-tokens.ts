@@ -46,7 +46,7 @@ export function tokensOf(text: string): readonly Token[] | Unreadable {
       continue
     }
     const token = plainToken(text, at) ?? quotedToken(text, at)
-    if (token === undefined) return { unreadable: `what stands at character ${at + 1}` }
+    if (token === undefined) return { unreadable: `the text at character ${at + 1}` }
     if (token.kind === 'string' && isPrefixed(tokens.at(-1), at)) return { unreadable: 'a prefixed string' }
     tokens.push(token)
     at = token.to

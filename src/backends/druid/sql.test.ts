@@ -102,13 +102,24 @@ each('no_time_grouping', [
   "SELECT DATE_TRUNC('fortnight', __time) AS t, COUNT(*) {w} GROUP BY 1 ORDER BY 1",
   'SELECT FLOOR(__time TO DECADE) AS t, COUNT(*) {w} GROUP BY 1 ORDER BY 1',
   `SELECT ${bucket} AS t, COUNT(*) {w} GROUP BY 7 ORDER BY 1`,
+  'SELECT COUNT(*) {w} GROUP BY ()',
+  'SELECT COUNT(*) {w} GROUP BY () HAVING COUNT(*) > 1',
 ])
 
 each('not_decomposable', [
-  `SELECT ${bucket} AS t, COUNT(DISTINCT page) {w} GROUP BY 1`,
-  `SELECT ${bucket} AS t, page, COUNT(*) {w} GROUP BY 1, 2`,
-  `SELECT ${bucket} AS t, page, COUNT(*) AS n {w} GROUP BY 1, 2 ORDER BY n DESC`,
-  `SELECT ${bucket} AS t, page, COUNT(*) {w} GROUP BY 1, 2 ORDER BY 2, 1`,
+  `SELECT ${bucket} AS t, COUNT(DISTINCT page), COUNT(DISTINCT city) {w} GROUP BY 1`,
+  // A sketch is compared before it is a number, and a column that is not in the answer cannot be.
+  `SELECT ${bucket} AS t, page, COUNT(DISTINCT city) AS n {w} GROUP BY 1, 2 ORDER BY n DESC`,
+  `SELECT ${bucket} AS t, page, APPROX_COUNT_DISTINCT(city) AS n {w} GROUP BY 1, 2 ORDER BY n DESC`,
+  `SELECT ${bucket} AS t, page, LATEST(city) AS n {w} GROUP BY 1, 2 ORDER BY n`,
+  `SELECT ${bucket} AS t, page, CASE WHEN COUNT(*) > 1 THEN 2 ELSE 0.5 END AS n {w} GROUP BY 1, 2 ORDER BY n`,
+  `SELECT ${bucket} AS t, page {w} GROUP BY 1, 2 ORDER BY COUNT(*) DESC LIMIT 10`,
+  `SELECT ${bucket} AS t, COUNT(*) AS n {w} GROUP BY page, 1 ORDER BY n DESC LIMIT 10`,
+  `SELECT ${bucket} AS t, COUNT(*) AS n {w} GROUP BY page, 1`,
+  // Text that is a time is sorted as a time.
+  `SELECT FLOOR(__time TO DAY) AS d, ${bucket} AS t, COUNT(*) AS n {w} GROUP BY TIME_SHIFT(FLOOR(__time TO DAY), 'P1D', 1), 2 ORDER BY n`,
+  `SELECT EXTRACT(HOUR FROM __time) AS h, ${bucket} AS t, COUNT(*) AS n {w} GROUP BY 1, 2 ORDER BY n`,
+  `SELECT ${bucket} AS t, ARRAY_AGG(x LIMIT 3) {w} GROUP BY 1 ORDER BY 1`,
   `SELECT ${bucket} AS t, COUNT(*) AS n {w} GROUP BY 1 ORDER BY t + INTERVAL '1' HOUR`,
   `SELECT ${bucket} AS t, MAX(x) AS __time {w} GROUP BY 1 ORDER BY ${bucket}`,
   `SELECT ${bucket} AS t, COUNT(*) AS t {w} GROUP BY 1 ORDER BY 1`,
@@ -130,10 +141,33 @@ each('not_decomposable', [
 ])
 
 each('limit', [
-  `${hourly} LIMIT 10`,
   `${hourly} OFFSET 5`,
+  `${hourly} LIMIT 10 OFFSET 5`,
   `${hourly} FETCH FIRST 10 ROWS ONLY`,
+  `${hourly} LIMIT 0`,
+  `${hourly} LIMIT ALL`,
+  `${hourly} LIMIT 1.5`,
+  // A topN of 1440 minutes of which every server may leave out some.
+  "SELECT TIME_FLOOR(__time, 'PT1M') AS t, COUNT(*) AS n {w} GROUP BY 1 ORDER BY n DESC LIMIT 10",
+])
+
+each('eligible', [
+  `${hourly} LIMIT 10`,
+  `${hourly} LIMIT 10;`,
+  `${hourly} -- the first ones\nLIMIT 10 -- only`,
+  `SELECT ${bucket} AS t, COUNT(DISTINCT page) {w} GROUP BY 1`,
+  `SELECT ${bucket} AS t, page, COUNT(*) {w} GROUP BY 1, 2`,
+  `SELECT ${bucket} AS t, page, COUNT(*) {w} GROUP BY 1, 2 LIMIT 5`,
+  `SELECT ${bucket} AS t, page, COUNT(*) {w} GROUP BY 2, 1`,
+  `SELECT ${bucket} AS t, page, COUNT(*) AS n {w} GROUP BY 1, 2 ORDER BY n DESC`,
+  `SELECT ${bucket} AS t, page, COUNT(*) {w} GROUP BY 1, 2 ORDER BY 2, 1`,
   `SELECT ${bucket} AS t, page, COUNT(*) AS n {w} GROUP BY 1, 2 ORDER BY n DESC LIMIT 100`,
+  `SELECT ${bucket} AS t, COUNT(*) AS n {w} GROUP BY page, 1 ORDER BY n DESC, t LIMIT 10`,
+  `SELECT ${bucket} AS t, SUM(x) FILTER (WHERE y > (2)) AS n {w} GROUP BY 1 ORDER BY n LIMIT 3`,
+  `SELECT ${bucket} AS t, ROUND(SUM(x) * 1.0 / COUNT(*), 2) AS n {w} GROUP BY 1 ORDER BY n LIMIT 3`,
+  `SELECT ${bucket} AS t, updated AS u, COUNT(*) AS n {w} GROUP BY updated, 1 ORDER BY COUNT(*), 1`,
+  "SELECT TIME_FLOOR(__time, 'PT1M') AS t, COUNT(*) AS n {w} GROUP BY 1 ORDER BY n DESC LIMIT 2000",
+  "SELECT TIME_FLOOR(__time, 'PT1M') AS t, COUNT(*) AS n {w} GROUP BY 1 ORDER BY n DESC",
 ])
 
 each('other_query_type', [
@@ -184,7 +218,7 @@ test('granularities without a grid are not read', () => {
   assert.equal(reasonOf(ask(hourly.replace('PT1H', 'PT1S'))), 'too_many_buckets')
 })
 
-test('a plan says what was asked for', () => {
+test('a plan has the requested spans', () => {
   const plan = planned(
     `SELECT page, ${bucket} AS t FROM wiki WHERE __time >= '2026-01-01T00:30' AND __time < '2026-01-01T04:10' AND a = 1 GROUP BY 1, 2 ORDER BY 2 DESC`,
     { context: { sqlQueryId: 'mine', timeout: 5000 } },
@@ -271,7 +305,7 @@ test('the narrowed query is the client’s own but for its bounds', () => {
   )
 })
 
-test('words that touch a bound do not run into what replaces it', () => {
+test('words that touch a bound do not run into its replacement', () => {
   const query = `SELECT ${bucket} AS t FROM wiki WHERE"__time">='2026-01-01'AND"__time"<'2026-01-02'AND"__time"<'2026-01-03'GROUP BY 1`
   const { query: narrowed } = JSON.parse(bodyOf(planned(query))) as { query: string }
   assert.equal(reasonOf(ask(narrowed)), 'eligible')
@@ -288,7 +322,7 @@ test('every other byte of the body stays, wherever the parameters stand', () => 
   )
 })
 
-test('where clocks are put back, rows are asked for by milliseconds', () => {
+test('where clocks are put back, rows are requested by milliseconds', () => {
   const plan = planned(hourly, { context: { sqlTimeZone: 'America/New_York' } })
   assert.match(
     bodyOf(plan),
@@ -307,7 +341,7 @@ test('the clock is pinned, and not part of the question', () => {
   assert.ok(!bodyOf(late).includes('CURRENT_TIMESTAMP'))
 })
 
-test('without an upper bound, what is yet to come is asked for each time and never stored', () => {
+test('without an upper bound, future buckets are fetched each time and never stored', () => {
   const query = `SELECT ${bucket} AS t FROM wiki WHERE __time >= '2026-01-05T09:15' GROUP BY 1`
   const plan = planned(query)
   const current = Math.floor(now / 3_600_000)
@@ -339,7 +373,7 @@ test('a session that names no zone has the one that Druid is configured with', (
   assert.notEqual(plan.shape, planned(hourly).shape)
 })
 
-test('the context: what belongs to the question, what does not, and what forbids it', () => {
+test('the context: keys of the shape, other keys, and keys that forbid caching', () => {
   const shapeOf = (context: object): string => planned(hourly, { context }).shape
   const plain = shapeOf({})
   for (const context of [
@@ -417,7 +451,7 @@ test('a plain text, and a form, hold the query alone', () => {
   assert.equal(reasonOf(planner.plan(post(hourly, { headers: [] }), now)), 'malformed_request')
 })
 
-test('bodies that are not what they should be', () => {
+test('bodies of another form than expected', () => {
   const bodies: readonly (readonly [string, BypassReason])[] = [
     ['', 'malformed_request'],
     ['[]', 'malformed_request'],
@@ -470,7 +504,7 @@ test('spaces, comments and the way to write bounds do not change the question; e
   assert.ok(!('bypass' in slash) && slash.shape === shape)
 })
 
-test('what a narrowed query asks for is what was asked for: it is planned with the same shape and spans', () => {
+test('a narrowed query is planned with the same shape and spans', () => {
   const instants = fc
     .integer({ min: 0, max: 20 * 24 * 60 })
     .map((minute) => Date.UTC(2026, 2, 1) + minute * 60_000)
@@ -569,7 +603,7 @@ test('long texts are read in a time that grows with their length', () => {
   }
 })
 
-test('what is remembered of many long texts is not much longer than they are', () => {
+test('the memoised form of many long texts is not much longer than they are', () => {
   const collect = garbageCollector()
   const used = (): number => {
     collect()
@@ -585,4 +619,57 @@ test('what is remembered of many long texts is not much longer than they are', (
   const megabytes = (used() - before) / 2 ** 20
   assert.ok(megabytes < 40, `${megabytes} MiB for 3 MiB of text`)
   assert.ok(!('bypass' in own.plan(post({ query: hourly }), now)))
+})
+
+test('a narrowed query has no limit, and is ordered by the bucket first', () => {
+  const grouped = `SELECT page, ${bucket} AS t, COUNT(*) AS n FROM wiki WHERE ${bounds} GROUP BY 1, 2`
+  const cases: readonly (readonly [query: string, narrowed: RegExp])[] = [
+    [`${hourly} LIMIT 10`, /GROUP BY 1 ORDER BY 1 $/],
+    [`${hourly} LIMIT 10;`, /GROUP BY 1 ORDER BY 1 ;$/],
+    [grouped, /GROUP BY 1, 2 ORDER BY 2 $/],
+    [`${grouped};`, /GROUP BY 1, 2 ORDER BY 2 ;$/],
+    [`${grouped} -- all`, /GROUP BY 1, 2 ORDER BY 2 {2}-- all$/],
+    [`${grouped} LIMIT 5`, /GROUP BY 1, 2 {2}ORDER BY 2 $/],
+    [`${grouped} ORDER BY n DESC`, /GROUP BY 1, 2 {2}ORDER BY 2, 3 DESC $/],
+    [
+      `${grouped} ORDER BY COUNT(*) DESC NULLS LAST, "page" LIMIT 5 -- five`,
+      / ORDER BY 2, 3 DESC, 1 {2}-- five$/,
+    ],
+    [`${grouped} HAVING n > 1 ORDER BY n, t DESC, page`, /HAVING n > 1 {2}ORDER BY 2, 3, 1 $/],
+  ]
+  for (const [query, narrowed] of cases) {
+    const { query: text } = JSON.parse(bodyOf(planned(query))) as { query: string }
+    assert.match(text, narrowed)
+    assert.ok(!('bypass' in ask(text)), text)
+  }
+})
+
+test('an answer that a limit cannot cut is the database’s own', () => {
+  const day = { isVerbatim: true, isAsSent: true, limit: Number.POSITIVE_INFINITY, isUnlimited: false }
+  const picked = ({ isVerbatim, isAsSent, limit, isUnlimited }: DruidPlan) => ({
+    isVerbatim,
+    isAsSent,
+    limit,
+    isUnlimited,
+  })
+  assert.deepEqual(picked(planned(`${hourly} LIMIT 24`)), day)
+  assert.deepEqual(picked(planned(`${hourly} LIMIT 23`)), {
+    ...day,
+    isVerbatim: false,
+    isAsSent: false,
+    limit: 23,
+  })
+  const pages = `SELECT ${bucket} AS t, page, COUNT(*) AS n FROM wiki WHERE ${bounds} GROUP BY 1, 2`
+  assert.deepEqual(picked(planned(pages)), day)
+  const cut = { isVerbatim: false, isAsSent: false, limit: 50_000, isUnlimited: true }
+  assert.deepEqual(picked(planned(`${pages} LIMIT 50000`)), cut)
+  assert.deepEqual(picked(planned(`${pages} ORDER BY n LIMIT 50000`)), cut)
+})
+
+test('settings that make Druid cut in another way are not cut here', () => {
+  const query = `SELECT ${bucket} AS t, page, COUNT(*) AS n FROM wiki WHERE ${bounds} GROUP BY 1, 2 ORDER BY n LIMIT 5`
+  assert.equal(reasonOf(ask(query, { context: { forceLimitPushDown: true } })), 'limit')
+  assert.equal(reasonOf(ask(query, { context: { minTopNThreshold: 5 } })), 'limit')
+  assert.equal(reasonOf(ask(query, { context: { applyLimitPushDown: false } })), 'eligible')
+  assert.equal(reasonOf(ask(query, { resultFormat: 'csv' })), 'not_decomposable')
 })

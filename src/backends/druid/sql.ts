@@ -1,5 +1,6 @@
 /**
- * SQL queries: decomposable where rows are grouped by a bucket of time, come in its order, and are bounded in time.
+ * SQL queries: decomposable where rows are grouped by a bucket of time and bounded in time, and sorted by the bucket or by
+ * columns that buckets can be merged by.
  * The clock is pinned: CURRENT_TIMESTAMP in a bound becomes the instant of planning, in every query that follows from it.
  */
 import type { EpochMs } from '../../core/clock.ts'
@@ -47,12 +48,26 @@ export function createSqlPlanner({ maxBuckets, ignoredContext, sqlTimeZone }: Sq
       const isShort = text.length <= longestRemembered
       const question = isShort ? memos[kind].get(text) : readQuestion(kind, text, options)
       if ('bypass' in question) return question
-      const layout = layOut(question, now)
-      if ('bypass' in layout) return layout
-      const buckets = touch(layout, maxBuckets)
-      return 'bypass' in buckets ? buckets : planOf(question, { ...layout, ...buckets }, request)
+      const spans = question.bounds.spansAt(now)
+      if (spans === undefined)
+        return { bypass: 'invalid_parameter', detail: 'a local time that does not exist' }
+      return layOver({ question, request, maxBuckets }, spans, now)
     },
   }
+}
+
+interface Asking {
+  readonly question: SqlQuestion
+  readonly request: WireRequest
+  readonly maxBuckets: number
+}
+
+function layOver(asking: Asking, asked: readonly Span[], now: EpochMs): DruidPlan | Bypass {
+  const layout = layOut(asking.question, asked, now)
+  if ('bypass' in layout) return layout
+  const buckets = touch(layout, asking.maxBuckets)
+  if ('bypass' in buckets) return buckets
+  return refuseTopN(asking.question, buckets) ?? planOf(asking, { ...layout, ...buckets, asked })
 }
 
 interface Layout {
@@ -68,9 +83,7 @@ interface Layout {
 const tenMinutes = 600_000
 const twoDays = 172_800_000
 
-function layOut({ bounds, granularity }: SqlQuestion, now: EpochMs): Layout | Bypass {
-  const spans = bounds.spansAt(now)
-  if (spans === undefined) return { bypass: 'invalid_parameter', detail: 'a local time that does not exist' }
+function layOut({ granularity }: SqlQuestion, spans: readonly Span[], now: EpochMs): Layout | Bypass {
   const [first, last] = [spans[0], spans.at(-1)]
   if (first === undefined || last === undefined)
     return { bypass: 'invalid_parameter', detail: 'an empty range' }
@@ -79,6 +92,7 @@ function layOut({ bounds, granularity }: SqlQuestion, now: EpochMs): Layout | By
   }
   const isOpen = last.to === Number.POSITIVE_INFINITY
   const latest = isOpen ? Math.max(now, last.from) : last.to
+  if (!Number.isFinite(latest)) return { bypass: 'invalid_parameter', detail: 'a bound that is no instant' }
   const gridding = gridOf(granularity, { from: first.from, to: isOpen ? latest + twoDays : latest })
   if ('bypass' in gridding) return gridding
   const { grid } = gridding
@@ -102,7 +116,10 @@ function touch({ grid, spans, open }: Layout, maxBuckets: number): Touched | Byp
     .map(({ from, to }) => ({ from, to: Math.min(to, open.from) }))
     .filter(({ from, to }) => from < to)
   const buckets = joined(edges?.buckets ?? [], { from: open.from, to: window.to })
-  return { window, whole: past, edges: { buckets, parts: `${edges?.parts ?? ''}|${open.from}` } }
+  return {
+    ...{ window, whole: past },
+    edges: { buckets, parts: `${edges?.parts ?? ''}|${open.from}`, isStorable: true },
+  }
 }
 
 function joined(runs: readonly Interval[], next: Interval): readonly Interval[] {
@@ -111,10 +128,24 @@ function joined(runs: readonly Interval[], next: Interval): readonly Interval[] 
   return [...runs.slice(0, -1), { from: last.from, to: next.to }]
 }
 
-function planOf(question: SqlQuestion, layout: Layout & Touched, request: WireRequest): DruidPlan {
-  const { text, shape, sources, terms, format, isDescending, queryId, frame, bounds } = question
-  const { grid, spans, open, window, whole, edges } = layout
-  const asking = { isSteady: question.isSteady, openEnd: open?.end }
+/** A topN is exact if no server drops a bucket: each keeps as many as the limit says, and at least 1,000. */
+const leastKept = 1_000
+
+function refuseTopN({ order, limit }: SqlQuestion, touched: Touched): Bypass | undefined {
+  if (order?.isTopN !== true || countOf(touched) <= Math.max(leastKept, limit)) return undefined
+  return { bypass: 'limit', detail: `an approximate choice from more than ${leastKept} buckets` }
+}
+
+const countOf = ({ whole, edges }: Touched): number =>
+  [...whole, ...(edges?.buckets ?? [])].reduce((sum, { from, to }) => sum + to - from, 0)
+
+function planOf(asking: Asking, layout: Layout & Touched & Required<Pick<Plan, 'asked'>>): DruidPlan {
+  const { question, request } = asking
+  const { text, shape, sources, terms, format, isDescending, limit, order, queryId, frame, bounds } = question
+  const { grid, spans, asked, open, window, whole, edges } = layout
+  const isCut = limit < (question.isAlone ? countOf(layout) : Number.POSITIVE_INFINITY)
+  const isVerbatim = order === undefined && !isCut
+  const condition = { isSteady: question.isSteady, openEnd: open?.end }
   return {
     text,
     shape: shapeWith(shape, request),
@@ -126,19 +157,25 @@ function planOf(question: SqlQuestion, layout: Layout & Touched, request: WireRe
     knowsAllSources: true,
     lookbackMs: 0,
     terms,
-    isVerbatim: true,
-    isAsSent: !bounds.isRelative && open === undefined,
+    isVerbatim,
+    // The shape contains order and limit.
+    isFixedByPanes: true,
+    isAsSent: isVerbatim && !bounds.isRelative && open === undefined,
     request,
     spans,
+    asked,
     format,
     isDescending,
-    limit: Number.POSITIVE_INFINITY,
+    limit: isCut ? limit : Number.POSITIVE_INFINITY,
+    isUnlimited: isCut && !question.isAlone,
+    order,
     queryId,
-    rewrite: (asked) => Buffer.from(frame.head + conditionOf(asked, asking) + frame.tail),
+    rewrite: (parts) => Buffer.from(frame.head + conditionOf(parts, condition) + frame.tail),
+    layOver: (others, now) => layOver(asking, others, now),
   }
 }
 
-interface Asking {
+interface Condition {
   readonly isSteady: boolean
   readonly openEnd: EpochMs | undefined
 }
@@ -147,7 +184,7 @@ interface Asking {
  * Druid makes a local time of MILLIS_TO_TIMESTAMP(…), and where clocks are put back it then reads an hour too early;
  * milliseconds it compares as they are. Both become intervals of the native query.
  */
-function conditionOf(spans: readonly Span[], { isSteady, openEnd }: Asking): string {
+function conditionOf(spans: readonly Span[], { isSteady, openEnd }: Condition): string {
   const limit = (operator: string, at: EpochMs): string =>
     isSteady
       ? `__time ${operator} MILLIS_TO_TIMESTAMP(${at})`

@@ -14,7 +14,7 @@ const names = { revalidateSeconds: 60, staleWhileRevalidateSeconds: 600, staleIf
 export const endpoints = {
   totals: {
     meaning:
-      'Druid: totals and tables (timeseries and groupBy with granularity `all`, and what else of them and of SQL cannot be cut into time buckets)',
+      'Druid: totals and tables (timeseries and groupBy with granularity `all`, and other queries of these types and of SQL that cannot be cut into time buckets)',
     ...figures,
   },
   topN: { meaning: 'Druid: topN with granularity `all`', ...figures },

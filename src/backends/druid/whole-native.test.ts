@@ -32,7 +32,7 @@ const reasonOf = (query: Query | string): string | undefined => {
   return 'bypass' in found ? `${found.bypass}: ${found.detail}` : undefined
 }
 
-test('a reading has the question as text, what it reads, and how its end is known', () => {
+test('a reading has the query as text, its data sources, and the test of its end', () => {
   const context = { queryId: 'mine', useCache: false, timeout: 100, skipEmptyBuckets: 'true', tag: 'x' }
   const query =
     '{"aggregations":[{"fieldName":"cnt","name":"n","type":"longSum"}],"context":{"skipEmptyBuckets":true},' +

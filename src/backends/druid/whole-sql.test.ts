@@ -22,7 +22,7 @@ const reasonOf = (query: string, more?: object): string | undefined => {
   return 'bypass' in found ? `${found.bypass}: ${found.detail}` : undefined
 }
 
-test('a reading has the question as text, what it reads, and how its end is known', () => {
+test('a reading has the query as text, its data sources, and the test of its end', () => {
   const context = { sqlQueryId: 'mine', useCache: false, timeout: 100, sqlOuterLimit: 1001, team: 'a' }
   const query = `SELECT COUNT(*) AS n FROM wiki\nWHERE ${bounds} -- all\n;`
   assert.deepEqual(reading(query, { context }), {
@@ -83,7 +83,7 @@ for (const [query, endpoint] of vouchable) {
   })
 }
 
-test('where only one end of the time is said, the span has no other end', () => {
+test('with one bound of time, the span has no other end', () => {
   const { span } = reading("SELECT COUNT(*) FROM wiki WHERE __time >= '2026-01-01'")
   assert.deepEqual(span, { from: day.from, to: Number.POSITIVE_INFINITY })
 })
@@ -116,7 +116,7 @@ for (const query of [
   `SELECT page, COUNT(*) FROM wiki WHERE ${bounds} AND page IN (SELECT page FROM other) GROUP BY 1`,
   `SELECT page, country, COUNT(*) FROM wiki WHERE ${bounds} GROUP BY GROUPING SETS ((page), (country))`,
 ]) {
-  test(`cached whole, as what may read anything: ${query}`, () => {
+  test(`cached whole, with unknown data sources: ${query}`, () => {
     const { sources, knowsAllSources, span } = reading(query)
     assert.deepEqual([sources, knowsAllSources, span], [[], false, undefined])
   })

@@ -146,7 +146,9 @@ function readPlain(tokens: readonly Token[], select: number): Omit<Statement, 's
   const clauses = readClauses(cursor)
   skipLimit(cursor)
   cursor.takeSymbol(';')
-  return cursor.problem === undefined && cursor.isAtEnd ? { tokens, select, ...clauses } : undefined
+  return cursor.problem === undefined && cursor.isAtEnd
+    ? { tokens, select, limit: undefined, ...clauses }
+    : undefined
 }
 
 const limitWords = words('LIMIT OFFSET FETCH FIRST NEXT ROW ROWS ONLY')

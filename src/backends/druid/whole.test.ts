@@ -18,7 +18,7 @@ const hourly = { queryType: 'timeseries', dataSource: 'wiki', granularity: 'hour
 const total = { ...hourly, granularity: 'all' }
 const groups = { ...hourly, queryType: 'groupBy', dimensions: ['page'] }
 
-test('what the range planner cuts into buckets is never cached whole', () => {
+test('queries that the range planner cuts into buckets are never cached whole', () => {
   assert.equal(plan(post(hourly)), undefined)
   assert.equal(plan(post(groups)), undefined)
   const bounds = "__time >= '2026-01-01' AND __time < '2026-01-02'"
@@ -28,16 +28,16 @@ test('what the range planner cuts into buckets is never cached whole', () => {
   )
 })
 
-test('what it cannot cut is', () => {
+test('queries that it cannot cut are', () => {
   assert.equal(plan(post(total))?.endpoint, 'totals')
   assert.equal(plan(post(total, { path: '/druid/v2/' }))?.endpoint, 'totals')
-  assert.equal(plan(post({ ...groups, limitSpec: { type: 'default', limit: 9 } }))?.endpoint, 'totals')
+  assert.equal(plan(post({ ...groups, limitSpec: { type: 'default', offset: 9 } }))?.endpoint, 'totals')
   assert.equal(plan(post({ queryType: 'timeBoundary', dataSource: 'wiki' }))?.endpoint, 'timeBoundary')
   assert.equal(plan(sql('SELECT DISTINCT page FROM wiki'))?.endpoint, 'distinct')
   assert.equal(plan(sql('SELECT FLOOR(__time TO MONTH), COUNT(*) FROM wiki GROUP BY 1'))?.endpoint, 'totals')
 })
 
-test('what has too many buckets is not', () => {
+test('queries with too many buckets are not', () => {
   assert.equal(plan(post({ ...hourly, granularity: 'second' })), undefined)
 })
 
@@ -72,7 +72,7 @@ for (const [what, request] of [
   test(`not cached whole: ${what}`, () => assert.equal(plan(request), undefined))
 }
 
-test('it claims what the range planner claims', () => {
+test('it claims the requests that the range planner claims', () => {
   for (const path of ['/druid/v2', '/druid/v2/', '/druid/v2/sql', '/druid/v2/sql/task', '/status'])
     assert.equal(whole!.claims('POST', path), claims('POST', path))
   assert.equal(whole!.claims('DELETE', '/druid/v2/x'), false)
@@ -112,7 +112,7 @@ for (const [resultFormat, bodies] of formats) {
   })
 }
 
-test('an answer of which Druid says that it is not all is not kept', () => {
+test('an answer that Druid marks as incomplete is not stored', () => {
   assert.equal(isComplete(row, native, { ...ends, trailers: ['x-druid-response-complete', 'false'] }), false)
   assert.equal(isComplete(row, native, { ...ends, trailers: [] }), true)
   const missing = ['x-druid-response-context', '{"missingSegments":[{}]}']

@@ -13,7 +13,7 @@ const request = (headers: readonly string[], search = '', body: Uint8Array = new
 const reasonOf = (headers: readonly string[], search = ''): string | undefined =>
   refuseWire(request(headers, search))?.bypass
 
-test('JSON, said in the usual ways or not at all, is taken', () => {
+test('JSON, declared in the usual ways or not at all, is accepted', () => {
   for (const type of [
     'application/json',
     'application/json;charset=utf-8',
@@ -52,7 +52,7 @@ test('lists that JSON is in are taken', () => {
   assert.equal(reasonOf([], 'a=1&prettyish'), undefined)
 })
 
-test('an entity tag is asked for the whole answer', () => {
+test('an entity tag concerns the whole answer', () => {
   assert.equal(reasonOf(['if-none-match', 'x']), 'not_decomposable')
 })
 

@@ -24,7 +24,7 @@ test('annotations of PromQL itself are kept', () => {
   assert.ok(storable(infos('PromQL info: x', '12 more info annotations omitted')))
 })
 
-test('everything else says that this execution is not the whole truth', () => {
+test('every other annotation means that this execution is incomplete', () => {
   assert.ok(!storable(warnings('results truncated due to limit')))
   assert.ok(!storable(warnings('remote read: connection refused')))
   assert.ok(!storable(warnings('PromQL warning: x', 'No StoreAPIs matched for this query')))
@@ -71,7 +71,7 @@ for (const text of wrong) {
   test(`${text || 'nothing'} is not a trailer`, () => assert.equal(readAnnotations(text), undefined))
 }
 
-test('what is written stands behind data, warnings first, our own sentences before all', () => {
+test('annotations are written behind data, warnings first, our own sentences before all', () => {
   const notes = ['i"PromQL info: \\u003c"', 'w"PromQL warning: b"']
   assert.equal(
     writeAnnotations(notes, ['windowpane: "stale"']).toString(),
@@ -80,7 +80,7 @@ test('what is written stands behind data, warnings first, our own sentences befo
   assert.equal(writeAnnotations([], []).length, 0)
 })
 
-test('any texts: what was read is written, byte by byte, as sets', () => {
+test('any texts: annotations are written as they were read, byte by byte, as sets', () => {
   const texts = fc.array(
     fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
     { minLength: 1 },

@@ -6,10 +6,11 @@
 import { isUtf8 } from 'node:buffer'
 import type { EpochMs } from '../../core/clock.ts'
 import { type Grid, startOf } from '../../core/grid.ts'
+import { headerOf } from '../../core/headers.ts'
 import type { Interval } from '../../core/interval.ts'
 import { PaneBuilder } from '../../core/pane-builder.ts'
 import { ingestScratch } from '../../core/scratch.ts'
-import type { Decomposed, Sink, Unusable } from '../backend.ts'
+import type { Decomposed, HeaderList, ResponseEnds, Sink, Unusable } from '../backend.ts'
 import { readAnnotations } from './annotations.ts'
 import { RankWriter } from './rank.ts'
 import { endOfValue, incomplete, malformed, readInstant } from './scan.ts'
@@ -62,8 +63,8 @@ export class MatrixSink implements Sink {
     this.#scan()
   }
 
-  end(fetchedAt: EpochMs): Decomposed | Unusable {
-    const decomposed = this.#decomposed(fetchedAt)
+  end(fetchedAt: EpochMs, response?: ResponseEnds): Decomposed | Unusable {
+    const decomposed = this.#decomposed(fetchedAt, response?.headers ?? [])
     if ('unusable' in decomposed) this.#builder.abandon()
     // Later bytes are ignored: the buffer belongs to the next answer.
     ingestScratch.release(this.#bytes)
@@ -72,13 +73,13 @@ export class MatrixSink implements Sink {
     return decomposed
   }
 
-  #decomposed(fetchedAt: EpochMs): Decomposed | Unusable {
+  #decomposed(fetchedAt: EpochMs, headers: HeaderList): Decomposed | Unusable {
     if (this.#failure === undefined && this.#state !== 'trailer') this.#failure = 'the answer is cut short'
     if (this.#failure !== undefined) return { unusable: this.#failure }
     const trailer = this.#bytes.subarray(this.#position, this.#length)
     // Bytes that are not UTF-8 could not be printed unchanged.
     const annotations = isUtf8(trailer)
-      ? readAnnotations(trailer.toString(), this.#wire.executionMembers)
+      ? readAnnotations(withoutEnding(trailer.toString(), this.#wire.ending), this.#wire.executionMembers)
       : undefined
     if (annotations === undefined) return { unusable: 'unexpected fields behind the result' }
     const pane = this.#builder.finish({
@@ -88,7 +89,12 @@ export class MatrixSink implements Sink {
       frame: this.#envelope.frame,
       notes: annotations.notes,
     })
-    return { panes: [pane], storable: annotations.storable && !this.#envelope.isPartial }
+    const isPartial = this.#envelope.isPartial || this.#saysPartial(headers)
+    return { panes: [pane], storable: annotations.storable && !isPartial }
+  }
+
+  #saysPartial(headers: HeaderList): boolean {
+    return this.#wire.partialHeaders?.some((name) => headerOf(headers, name) !== undefined) === true
   }
 
   #scan(): void {
@@ -297,3 +303,7 @@ export class MatrixSink implements Sink {
     this.#bytes = ingestScratch.grow(this.#bytes, this.#length, atLeast)
   }
 }
+
+/** Nothing where it does not end so: it is cut short. */
+const withoutEnding = (trailer: string, ending = ''): string =>
+  trailer.endsWith(ending) ? trailer.slice(0, trailer.length - ending.length) : ''

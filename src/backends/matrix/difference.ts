@@ -1,6 +1,6 @@
 /**
- * How two matrix answers to one request differ: in their data, or only in `warnings` and `infos`. Execution members
- * behind `data` do not count.
+ * How two matrix answers to one request differ: in their data, or only in `warnings` and `infos`. Execution members do not
+ * count.
  */
 import type { AnswerDifference } from '../backend.ts'
 import { comparable, isCount, readAnnotations } from './annotations.ts'
@@ -30,10 +30,11 @@ const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 function split(body: Buffer, executionMembers: readonly string[]): Split {
   const openings = [',"warnings":[', ',"infos":[', ...executionMembers.map((name) => `,"${name}":{`)]
   const cuts = openings.map((opening) => body.indexOf(opening)).filter((at) => at >= 0)
-  const cut = cuts.length === 0 ? body.length - 1 : Math.min(...cuts)
-  const notes = readAnnotations(`]}${body.toString('utf8', cut)}`, executionMembers)?.notes
+  // The bracket behind the last series: members of one execution may stand inside `data`, or behind it.
+  const end = body.lastIndexOf(']', cuts.length === 0 ? body.length : Math.min(...cuts) - 1)
+  const notes = end < 0 ? undefined : readAnnotations(body.toString('utf8', end), executionMembers)?.notes
   // Text that is not notes is data.
-  return notes === undefined ? { data: body, notes: [] } : { data: body.subarray(0, cut), notes }
+  return notes === undefined ? { data: body, notes: [] } : { data: body.subarray(0, end), notes }
 }
 
 /** Whether a list covers another one. Which ten of many are listed is random in every answer. */

@@ -92,7 +92,7 @@ test('replaces every occurrence in place and leaves all other bytes', () => {
   )
 })
 
-test('reads what URLSearchParams writes', () => {
+test('reads the output of URLSearchParams', () => {
   const pair = fc.tuple(fc.string({ unit: 'grapheme', minLength: 1 }), fc.string({ unit: 'grapheme' }))
   fc.assert(
     fc.property(fc.array(pair), (pairs) => {

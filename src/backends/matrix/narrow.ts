@@ -9,11 +9,11 @@ import type { Interval } from '../../core/interval.ts'
 import type { Plan, WireRequest } from '../backend.ts'
 import { bodyText, replaceValues } from './form.ts'
 
-type Values = readonly (readonly [name: string, value: string])[]
+export type Values = readonly (readonly [name: string, value: string])[]
 
 /**
  * Returns the request whose answer holds exactly the instants of `interval`, which must not be empty. `set` are
- * parameters that it has besides; they are put into the URL too, because the client may not have sent them.
+ * parameters that it has besides, or another `end`; they are put into the URL too, because the client may not have sent them.
  */
 export function narrow(
   plan: Pick<Plan, 'grid' | 'request'>,
@@ -24,7 +24,7 @@ export function narrow(
   const values = new Map([...timesOf(grid, interval), ...set])
   const body = request.body.length === 0 ? request.body : replaceInBody(request.body, values)
   const search = replaceValues(request.search, values)
-  const added = set.map(([name, value]) => `${name}=${value}`)
+  const added = set.filter(([name]) => name !== 'end').map(([name, value]) => `${name}=${value}`)
   return { ...request, search: [...(search === '' ? [] : [search]), ...added].join('&'), body }
 }
 
@@ -37,7 +37,7 @@ const replaceInBody = (body: Uint8Array, values: ReadonlyMap<string, string>): U
   Buffer.from(replaceValues(bodyText(body), values), 'latin1')
 
 /** Seconds with as many decimals as needed. Prometheus rounds its input to ms, so it reads exactly `ms` back. */
-function printSeconds(ms: EpochMs): string {
+export function printSeconds(ms: EpochMs): string {
   const seconds = Math.floor(ms / 1000)
   const rest = ms - seconds * 1000
   return rest === 0 ? `${seconds}` : `${seconds}.${String(rest).padStart(3, '0').replace(/0+$/, '')}`

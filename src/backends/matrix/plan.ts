@@ -3,14 +3,17 @@ import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt, gridThrough } from '../../core/grid.ts'
 import { lengthOf } from '../../core/interval.ts'
 import { Memo } from '../../core/memo.ts'
+import type { IsNamed } from '../../core/name-pattern.ts'
 import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
+import type { TimeSpan } from '../../core/witness.ts'
 import type { Plan, WireRequest } from '../backend.ts'
 import { firstValue, onlyForm, type Pairs, readForm, readPairs } from './form.ts'
 import { isRangeQuery, rangeQueryPath } from './paths.ts'
 import { type Examine, type Examined, maxTextLength } from './promql.ts'
+import { questionHeaders } from './question-headers.ts'
 import { lookbackOf } from './reach.ts'
 import type { PromqlBypass } from './reasons.ts'
-import { parseStep, readRange, type TimeRange } from './time.ts'
+import { parseStep, readRange, refuseLength, type TimeRange } from './time.ts'
 
 export interface RangeQuery {
   readonly request: WireRequest
@@ -18,7 +21,7 @@ export interface RangeQuery {
 }
 
 /** The content of a request, apart from the client. */
-interface ParsedRange extends TimeRange {
+export interface ParsedRange extends TimeRange {
   /** The PromQL text as submitted. */
   readonly text: string
   readonly pairs: Pairs
@@ -45,11 +48,15 @@ export interface Rules {
   readonly otherTerms: readonly string[]
   /** Which parameters, or spellings of them, the database reads in a way that is not known here. */
   refuse(pairs: Pairs): PromqlBypass | undefined
+  /** Which request headers, in lower case, are part of the shape; none by default. */
+  readonly isQuestionHeader?: IsNamed
 }
 
 export interface Planner {
   parse(request: WireRequest): RangeQuery | PromqlBypass | undefined
   layOut(query: RangeQuery, now: EpochMs): Layout | PromqlBypass
+  /** The plan of the same request with another start and end; see `Backend.over`. */
+  over(plan: Plan, asked: readonly TimeSpan[]): Plan | PromqlBypass
 }
 
 /** Forms that are memoised: many viewers request the same panel. */
@@ -71,14 +78,28 @@ export function createPlanner(options: PlannerOptions, rules: Rules): Planner {
       const question = isRemembered ? questions.get(form) : read(readForm(request))
       return 'bypass' in question ? question : { request, question }
     },
-    layOut({ question }, now) {
+    layOut({ question, request }, now) {
       question.layout ??= layout.of(question)
       if ('bypass' in question.layout) return question.layout
       const settledBefore = now - options.settledAgeMs
       const isRecent = question.layout.examined.atTimes.some((at) => at > settledBefore)
-      return isRecent ? { bypass: 'recent_at_modifier' } : question.layout
+      return isRecent ? { bypass: 'recent_at_modifier' } : withHeaders(question.layout, request, rules)
+    },
+    over({ edges: _, ...plan }, [asked]) {
+      const { from: start, to: end } = asked!
+      const range = { start, end, stepMs: plan.grid.step }
+      const place = refuseLength(range) ?? placeOf(range, options.maxBuckets)
+      return 'bypass' in place ? place : { ...plan, ...place }
     },
   }
+}
+
+/** Headers follow as an object: a parameter of any name is an array. */
+function withHeaders(layout: Layout, { headers }: WireRequest, { isQuestionHeader }: Rules): Layout {
+  const asked = isQuestionHeader === undefined ? [] : questionHeaders(headers, isQuestionHeader)
+  if (asked.length === 0) return layout
+  const shape = `${layout.plan.shape.slice(0, -1)},${JSON.stringify(Object.fromEntries(asked))}]`
+  return { ...layout, plan: { ...layout.plan, shape } }
 }
 
 function read(pairs: Pairs | PromqlBypass): ParsedRange | PromqlBypass {
@@ -93,6 +114,16 @@ function read(pairs: Pairs | PromqlBypass): ParsedRange | PromqlBypass {
   const range = readRange(start, end, step)
   if ('bypass' in range) return range
   return { text, pairs, start: range.start, end: range.end, stepMs: range.stepMs }
+}
+
+type Place = Pick<Plan, 'grid' | 'window' | 'whole' | 'asked'>
+
+/** Where a range lies on its grid. */
+function placeOf({ start, end, stepMs }: TimeRange, maxBuckets: number): Place | PromqlBypass {
+  const grid = gridThrough('point', stepMs, start)
+  const window = { from: bucketAt(grid, start), to: bucketAt(grid, end) + 1 }
+  if (lengthOf(window) > maxBuckets) return { bypass: 'too_many_buckets' }
+  return { grid, window, whole: [window], asked: [{ from: start, to: end }] }
 }
 
 class LayoutRules {
@@ -112,15 +143,12 @@ class LayoutRules {
     if (refusal !== undefined) return refusal
     const examined = this.#rules.examine(text)
     if ('bypass' in examined) return examined
-    const grid = gridThrough('point', question.stepMs, question.start)
-    const window = { from: bucketAt(grid, question.start), to: bucketAt(grid, question.end) + 1 }
-    if (lengthOf(window) > this.#maxBuckets) return { bypass: 'too_many_buckets' }
+    const place = placeOf(question, this.#maxBuckets)
+    if ('bypass' in place) return place
     const plan = {
       text,
       shape: this.#shapeOf(question),
-      grid,
-      window,
-      whole: [window],
+      ...place,
       sources: examined.metrics,
       knowsAllSources: examined.namesAll,
       lookbackMs: lookbackOf(examined.reach, firstValue(pairs, 'lookback_delta')),

@@ -7,10 +7,10 @@ export const promqlReasons = {
   depends_on_range: {
     meaning:
       'an expression whose value depends on the whole range: @ start(), @ end(), start(), end(), range(), step()',
-    remedy: 'Rewrite the query; docs/reference/promql.md lists what can be cut into buckets.',
+    remedy: 'Rewrite the query; docs/reference/promql.md lists the functions that can be cut into buckets.',
   },
   unsafe_offset: {
-    meaning: 'a negative or computed offset looks at data newer than its step',
+    meaning: 'a negative or computed offset reads data newer than its step',
     remedy: 'Do without negative or computed offsets where you can.',
   },
   recent_at_modifier: {
@@ -26,9 +26,13 @@ export const promqlReasons = {
     remedy: 'Name the metric in the range selector.',
   },
   ...sharedReasons,
+  other_engine: {
+    meaning: 'a query engine is asked for whose answers have another form (M3: engine=m3query)',
+    remedy: 'Let the engine of Prometheus answer: take the engine parameter or the M3-Engine header out.',
+  },
   stats: {
     meaning: 'query statistics belong to one execution',
-    remedy: 'Ask for statistics only where they are looked at.',
+    remedy: 'Request statistics only where they are used.',
   },
 } as const satisfies Readonly<Record<string, ReasonWords>>
 

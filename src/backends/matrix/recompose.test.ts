@@ -76,7 +76,7 @@ test('annotations are the union of those of the panes, behind data', () => {
   assert.equal(printed([join([a, b, c])]), expected)
 })
 
-test('annotations of buckets outside the window are not told', () => {
+test('annotations of buckets outside the window are not in the answer', () => {
   const a = pane(1, 2, envelope('', ',"warnings":["PromQL warning: x"]'))
   const b = pane(2, 3, envelope('', ',"warnings":["PromQL warning: y"]'))
   const both = join([a, b, pane(3, 4, envelope(''))])

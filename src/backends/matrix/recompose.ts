@@ -11,8 +11,14 @@ const comma = 0x2c
 const closingBracket = 0x5d
 const closingBrace = 0x7d
 
-export function recompose(panes: readonly Pane[], options?: RecomposeOptions): Recomposed {
-  return new MatrixAnswer(panes, options?.warnings ?? [])
+/** `ending`: the bytes that the database puts behind the last brace. */
+export function recompose(panes: readonly Pane[], options?: RecomposeOptions, ending = ''): Recomposed {
+  return new MatrixAnswer(panes, { warnings: options?.warnings ?? [], ending })
+}
+
+interface Trailer {
+  readonly warnings: readonly string[]
+  readonly ending: string
 }
 
 class MatrixAnswer implements Recomposed {
@@ -23,12 +29,12 @@ class MatrixAnswer implements Recomposed {
   readonly #trailer: Buffer
   readonly #lanes: readonly number[]
 
-  constructor(panes: readonly Pane[], warnings: readonly string[]) {
+  constructor(panes: readonly Pane[], trailer: Trailer) {
     this.#panes = panes
     this.#merge = mergeColumns(panes)
     this.#lanes = usedLanes(panes)
     this.#envelope = envelopeOf(panes)
-    this.#trailer = trailerOf(panes, warnings)
+    this.#trailer = trailerOf(panes, trailer)
     this.length = this.#measure()
   }
 
@@ -155,11 +161,12 @@ function envelopeOf(panes: readonly Pane[]): Buffer {
   return envelopeWith(body.frame.toString('latin1'))
 }
 
-function trailerOf(panes: readonly Pane[], warnings: readonly string[]): Buffer {
+function trailerOf(panes: readonly Pane[], { warnings, ending }: Trailer): Buffer {
   let hasNotes = false
   for (let i = 0; i < panes.length; i++) if (panes[i]!.body.noteIndexAt > 0) hasNotes = true
-  if (!hasNotes && warnings.length === 0) return bareTrailer
-  return Buffer.concat([listEnd, writeAnnotations(distinct(notesOf(panes)), warnings), objectEnd])
+  if (!hasNotes && warnings.length === 0 && ending === '') return bareTrailer
+  const annotations = writeAnnotations(distinct(notesOf(panes)), warnings)
+  return Buffer.concat([listEnd, annotations, objectEnd, Buffer.from(ending)])
 }
 
 function notesOf(panes: readonly Pane[]): Set<string> {

@@ -6,8 +6,16 @@ export function shapeText(shape: string): string | undefined {
   const planned = readPlanned(shape)
   if (planned === undefined) return undefined
   const [, query, , ...others] = planned
-  const rest = others.map((each) => (Array.isArray(each) ? ` ${each.join('=')}` : '')).join('')
-  return `${String(query)}${rest}`
+  return `${String(query)}${others.map(textOf).join('')}`
+}
+
+/** Parameters are arrays; headers are an object. */
+function textOf(part: unknown): string {
+  if (Array.isArray(part)) return ` ${part.join('=')}`
+  if (typeof part !== 'object' || part === null) return ''
+  return Object.entries(part)
+    .map(([name, value]) => ` ${name}: ${String(value)}`)
+    .join('')
 }
 
 function readPlanned(shape: string): unknown[] | undefined {

@@ -56,8 +56,12 @@ function refuseRange(start: Instant, end: Instant, stepMs: number): Bypass | und
   const lengthMs = end.ms - start.ms - (end.ns < start.ns ? 1 : 0)
   if (lengthMs < 0) return invalid('end is before start')
   if (stepMs <= 0) return invalid('step is not positive')
-  if (Math.floor(lengthMs / stepMs) > maxStepsBetween) return invalid('more than 11 000 steps')
-  return undefined
+  return refuseLength({ start: 0, end: lengthMs, stepMs })
+}
+
+/** Prometheus refuses ranges of more steps. */
+export function refuseLength({ start, end, stepMs }: TimeRange): Bypass | undefined {
+  return Math.floor((end - start) / stepMs) > maxStepsBetween ? invalid('more than 11 000 steps') : undefined
 }
 
 /** Returns undefined for text that Prometheus refuses, or that we would have to guess about. */

@@ -4,7 +4,7 @@ import type { WireRequest } from '../backend.ts'
 import { wholeAnswers } from './whole.ts'
 
 const now = 1_700_000_000_000
-const answers = wholeAnswers(['stats'])
+const answers = wholeAnswers({ refused: ['stats'] })
 
 const get = (path: string, search = ''): WireRequest => ({
   ...{ method: 'GET', path: `/api/v1/${path}`, search, headers: [], body: Buffer.alloc(0) },

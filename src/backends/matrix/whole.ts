@@ -3,9 +3,11 @@
  * reads whose answer depends on nothing but the data and the parameters; everything else is forwarded.
  */
 import type { EpochMs } from '../../core/clock.ts'
+import type { IsNamed } from '../../core/name-pattern.ts'
 import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
 import type { WholeAnswers, WholePlan, WireRequest } from '../backend.ts'
 import { firstValue, type Pairs, readForm } from './form.ts'
+import { questionHeaders } from './question-headers.ts'
 import { parseTime } from './time.ts'
 import { endpoints } from './whole-endpoints.ts'
 
@@ -39,7 +41,13 @@ export type RefusedParameters = readonly string[]
 /** Longer ones are unlike any question of a dashboard. */
 const longestForm = 64 * 1024
 
-export function wholeAnswers(refused: RefusedParameters): WholeAnswers {
+export interface WholeRules {
+  readonly refused: RefusedParameters
+  /** Which request headers, in lower case, are part of the shape; none by default. */
+  readonly isQuestionHeader?: IsNamed | undefined
+}
+
+export function wholeAnswers({ refused, isQuestionHeader = () => false }: WholeRules): WholeAnswers {
   return {
     endpoints,
     claims: (method, path) => endpointOf(method, path) !== undefined,
@@ -49,48 +57,63 @@ export function wholeAnswers(refused: RefusedParameters): WholeAnswers {
         return undefined
       const pairs = readForm(request)
       if ('bypass' in pairs || refused.some((name) => firstValue(pairs, name) !== undefined)) return undefined
-      if (endpoint === 'instant') return instantPlan(request, pairs, now)
-      const moving = movingOf(request.path, pairs)
-      return { ...planOf(request, endpoint, pairs), ...(moving && { moving }) }
+      const question = {
+        path: request.path,
+        pairs,
+        headers: questionHeaders(request.headers, isQuestionHeader),
+      }
+      if (endpoint === 'instant') return instantPlan(request, question, now)
+      const moving = movingOf(question)
+      return { ...planOf(request, endpoint, question), ...(moving && { moving }) }
     },
     isComplete,
   }
 }
 
-function planOf(request: WireRequest, endpoint: Endpoint, pairs: Pairs): WholePlan {
-  const text = textOf(request.path, pairs)
+interface Question {
+  readonly path: string
+  readonly pairs: Pairs
+  readonly headers: readonly (readonly [name: string, value: string])[]
+}
+
+function planOf(request: WireRequest, endpoint: Endpoint, question: Question): WholePlan {
+  const text = textOf(question)
   return { endpoint, text, sources: [], knowsAllSources: false, request }
 }
 
 /** Grafana rounds the bounds of lists to minutes, and those of exemplars to the step: both move with the clock. */
-function movingOf(path: string, pairs: Pairs): WholePlan['moving'] {
+function movingOf(question: Question): WholePlan['moving'] {
+  const { pairs } = question
   const [start, end] = [firstValue(pairs, 'start'), firstValue(pairs, 'end')]
   const from = start === undefined ? undefined : parseTime(start)?.ms
   const to = end === undefined ? undefined : parseTime(end)?.ms
   if (from === undefined || to === undefined) return undefined
-  return { text: textOf(path, without(pairs, ['start', 'end'])), from, to }
+  return { text: textOf(without(question, ['start', 'end'])), from, to }
 }
 
-const without = (pairs: Pairs, names: readonly string[]): Pairs =>
-  pairs.filter((_, i) => !names.includes(pairs[i - (i % 2)]!))
+const without = (question: Question, names: readonly string[]): Question => ({
+  ...question,
+  pairs: question.pairs.filter((_, i) => !names.includes(question.pairs[i - (i % 2)]!)),
+})
 
 /** Databases read short numbers as other times than seconds since 1970. */
 const earliest = 100_000_000_000
 
 /** Without a `time`, the server takes its own. */
-function instantPlan(request: WireRequest, pairs: Pairs, now: EpochMs): WholePlan | undefined {
+function instantPlan(request: WireRequest, question: Question, now: EpochMs): WholePlan | undefined {
+  const { pairs } = question
   const time = firstValue(pairs, 'time')
   const at = time === undefined ? now : parseTime(time)?.ms
   const query = firstValue(pairs, 'query')
   if (at === undefined || at < earliest || query === undefined) return undefined
-  return { ...planOf(request, 'instant', without(pairs, ['time'])), query, at }
+  return { ...planOf(request, 'instant', without(question, ['time'])), query, at }
 }
 
 /**
  * JSON of the path and, by name, of every parameter with its values in the order sent: that of `match[]` can show in the order of
- * series. Texts are shown and stored: of an access token only a fingerprint is part of them.
+ * series. Headers follow as an object. Texts are shown and stored: of an access token only a fingerprint is part of them.
  */
-function textOf(path: string, pairs: Pairs): string {
+function textOf({ path, pairs, headers }: Question): string {
   const values = new Map<string, string[]>()
   for (let i = 0; i < pairs.length; i += 2) {
     const name = pairs[i]!
@@ -99,7 +122,9 @@ function textOf(path: string, pairs: Pairs): string {
     if (entry === undefined) values.set(name, [name, value])
     else entry.push(value)
   }
-  return JSON.stringify([path, ...[...values.values()].sort((a, b) => (a[0]! < b[0]! ? -1 : 1))])
+  const parameters = [...values.values()].sort((a, b) => (a[0]! < b[0]! ? -1 : 1))
+  const asked = headers.length === 0 ? [] : [Object.fromEntries(headers)]
+  return JSON.stringify([path, ...parameters, ...asked])
 }
 
 const success = Buffer.from('{"status":"success"')

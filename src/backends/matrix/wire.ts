@@ -8,6 +8,10 @@ export interface Wire {
   readonly hasPartialFlag: boolean
   /** Whether an instant has as many decimals as needed, and not always three. */
   readonly hasShortInstants: boolean
+  /** The bytes behind the last brace; none by default. */
+  readonly ending?: string
+  /** Response headers, in lower case, that mark an answer as incomplete. */
+  readonly partialHeaders?: readonly string[]
   /** Turns a rank by the order in which labels are printed into one by the order of the series, or cannot. */
   readonly rankOf?: (rank: Buffer) => Buffer | undefined
 }

@@ -21,7 +21,7 @@ const lateFinding = async (isLearned: boolean) => {
 test('late samples are a warning with the TTL of their age, unless TTLs are learned', async () => {
   const warned = await lateFinding(false)
   assert.equal(warned.status, 'warn')
-  assert.match(warned.sentence, /a bucket of that age is believed for 1h/)
+  assert.match(warned.sentence, /a bucket of that age is cached for 1h/)
   const learnt = await lateFinding(true)
   assert.deepEqual(
     [learnt.status, learnt.sentence],

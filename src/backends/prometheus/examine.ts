@@ -11,7 +11,7 @@ export async function examinePrometheus(subject: Subject, database: ConnectedDat
     dataOf(database, '/api/v1/status/config'),
   ])
   if (flags === undefined && runtime === undefined) {
-    return [found(`settings ${subject.name}`).skip('The database does not tell its settings.')]
+    return [found(`settings ${subject.name}`).skip('The database does not expose its settings.')]
   }
   return [
     ...flagFindings(subject, flags ?? {}),
@@ -76,7 +76,7 @@ function lateFindings({ name, policy }: Subject, yaml: string): Finding[] {
     return [late.ok(`The database takes samples up to ${text} late; how often that happens is learned.`)]
   }
   const ttl = policy.ttl(window)
-  const sentence = `The database takes samples up to ${text} late; a bucket of that age is believed for ${formatDuration(ttl)}, so that what comes late may stay unseen as long.`
+  const sentence = `The database takes samples up to ${text} late; a bucket of that age is cached for ${formatDuration(ttl)}, so that late samples may stay unseen as long.`
   const remedy = `If that is too long, lower policies.${policy.name}.cap, or purge after a backfill.`
   return [late.warn(sentence, remedy)]
 }

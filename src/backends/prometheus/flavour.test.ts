@@ -6,7 +6,7 @@ const info = (data: unknown): string => JSON.stringify({ status: 'success', data
 const revision = '8be3a9560fbdd18a94dedec4b747c35178177202'
 const own = { version: '3.5.0', revision, branch: 'HEAD', goVersion: 'go1.25.1' }
 
-test('what the server is, is asked where Prometheus says it', () => {
+test('the flavour is queried at the path of Prometheus’ build info', () => {
   assert.equal(flavour.path, '/api/v1/status/buildinfo')
 })
 
@@ -60,7 +60,7 @@ for (const [name, [status, body]] of Object.entries(others)) {
   })
 }
 
-test('an error or a login page says nothing about the database; another server does', () => {
+test('an error or a login page does not describe the database; another server does', () => {
   for (const [status, body] of [
     [200, '<!doctype html><title>Sign in</title>'],
     [200, '{"error":"login required"}'],

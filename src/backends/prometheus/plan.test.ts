@@ -47,6 +47,7 @@ test('a plan has a readable shape, the grid through its start, a window and its 
     grid: { kind: 'point', step: 60_000, origin: 50_000 },
     window: { from: 16, to: 26 },
     whole: [{ from: 16, to: 26 }],
+    asked: [{ from: 1_010_000, to: 1_600_000 }],
     sources: ['x_total'],
     knowsAllSources: true,
     lookbackMs: 300_000,

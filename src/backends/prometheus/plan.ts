@@ -5,13 +5,14 @@ import * as matrix from '../matrix/plan.ts'
 import type { PromqlBypass, PromqlReason } from '../matrix/reasons.ts'
 import { createExaminer } from './promql.ts'
 
-type Planner = Pick<Backend<matrix.RangeQuery, PromqlReason>, 'parse' | 'plan'>
+type Planner = Required<Pick<Backend<matrix.RangeQuery, PromqlReason>, 'parse' | 'plan' | 'over'>>
 
 export function createPlanner(options: matrix.PlannerOptions): Planner {
   const rules = { examine: createExaminer(), otherTerms: ['limit', 'stats'], refuse }
   const planner = matrix.createPlanner(options, rules)
   return {
     parse: planner.parse,
+    over: planner.over,
     plan(query, now, flavour) {
       const layout = planner.layOut(query, now)
       if ('bypass' in layout) return layout

@@ -225,7 +225,7 @@ test('never throws', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void examine(text)))
 })
 
-test('an examiner says what examine says, and says it again from memory', () => {
+test('an examiner returns the result of examine, and repeats it from memory', () => {
   const remembering = createExaminer()
   for (const text of ['rate(x[5m])', 'sort(x)', 'x{']) {
     assert.deepEqual(remembering(text), examine(text))
@@ -233,7 +233,7 @@ test('an examiner says what examine says, and says it again from memory', () => 
   }
 })
 
-test('an examiner forgets what was not asked for lately, by number and by size', () => {
+test('an examiner evicts texts without recent use, by number and by size', () => {
   const remembering = createExaminer({ maxTexts: 4, maxCharacters: 1000 })
   const first = remembering('x0')
   for (let i = 1; i < 10; i++) {

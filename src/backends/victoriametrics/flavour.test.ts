@@ -4,7 +4,7 @@ import { flavour } from './flavour.ts'
 
 const info = (data: unknown): string => JSON.stringify({ status: 'success', data })
 
-test('a server that tells only a version of Prometheus 2 is VictoriaMetrics', () => {
+test('a server that reports only a version of Prometheus 2 is VictoriaMetrics', () => {
   // As a real server reports it, single or in a cluster.
   const read = flavour.read(200, '{"status":"success","data":{"version":"2.24.0"}}')
   assert.deepEqual(read, { isKnown: true, label: 'VictoriaMetrics' })

@@ -103,7 +103,7 @@ test('a trace, or anything else that is not known, makes an answer unusable', ()
   assert.ok('unusable' in sink.end(0, { headers: [], trailers: [] }))
 })
 
-test('its own cache is never asked, in whichever way the client spoke of it', () => {
+test('its own cache is never used, whatever the client’s parameters', () => {
   const narrowed = (given: WireRequest) => backend.narrow({ grid, request: given } as Plan, [interval])
   const times = 'start=1&end=3'
   assert.equal(narrowed(get('start=9&end=99')).search, `${times}&nocache=1`)

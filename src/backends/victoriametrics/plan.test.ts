@@ -34,7 +34,7 @@ function windowOf(startSeconds: number, endSeconds: number, step: string): Plan 
 const spansOf = ({ grid }: Plan, runs: Plan['whole']): number[][] =>
   runs.map(({ from, to }) => [from, to - 1].map((bucket) => (startOf(grid, bucket) - now) / 1000))
 
-test('points younger than the latency offset are not stored, and an older one is asked for with them', () => {
+test('points younger than the latency offset are not stored, and an older one is fetched with them', () => {
   const plan = windowOf(-600, 0, '15')
   assert.deepEqual(spansOf(plan, plan.whole), [[-600, -75]])
   assert.deepEqual(spansOf(plan, plan.edges!.buckets), [[-60, 0]])
@@ -46,7 +46,7 @@ test('a window that ends before has no live part', () => {
   assert.equal(plan.edges, undefined)
 })
 
-test('a window inside the live part is asked for as it came, and shared only by those who ask for the same', () => {
+test('a window inside the live part is fetched unchanged, and shared only by equal requests', () => {
   const plan = windowOf(-45, 30, '15')
   assert.deepEqual(plan.whole, [])
   assert.deepEqual(spansOf(plan, plan.edges!.buckets), [[-45, 30]])

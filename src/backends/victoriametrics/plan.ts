@@ -8,7 +8,7 @@ import type { PromqlBypass, PromqlReason } from '../matrix/reasons.ts'
 import { parseStep } from '../matrix/time.ts'
 import { createExaminer } from './promql.ts'
 
-type Planner = Pick<Backend<matrix.RangeQuery, PromqlReason>, 'parse' | 'plan'>
+type Planner = Required<Pick<Backend<matrix.RangeQuery, PromqlReason>, 'parse' | 'plan' | 'over'>>
 
 /** `-search.latencyOffset`, and as much again for a server whose clock is late and whose setting is a bit longer. */
 const unsettledMs = 30_000 + 30_000
@@ -24,6 +24,10 @@ export function createPlanner(options: matrix.PlannerOptions): Planner {
       const layout = planner.layOut(query, now)
       if ('bypass' in layout) return layout
       return { ...layout.plan, ...splitLive(layout.plan, now), request: query.request }
+    },
+    over(plan, asked, now) {
+      const other = planner.over(plan, asked)
+      return 'bypass' in other ? other : { ...other, ...splitLive(other, now) }
     },
   }
 }

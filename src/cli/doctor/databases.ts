@@ -47,7 +47,7 @@ async function checkOne(checked: CheckedDatabase, clock: Clock): Promise<Finding
   } catch (error) {
     const { syscall, path = '' } = error as NodeJS.ErrnoException
     if (syscall === 'open') {
-      const sentence = `${shown} was not asked: ${fileSentence(path, error)}.`
+      const sentence = `${shown} was not queried: ${fileSentence(path, error)}.`
       return [about.fail(sentence, `Check backends.${name}.tls and backends.${name}.auth.`)]
     }
     const remedy = `Check backends.${name}.url, the network and TLS.`
@@ -78,7 +78,7 @@ function flavourFinding(name: string, url: string, { verdict, found: what, remed
   if (verdict === 'known') return about.ok(`${url} is ${said}.`)
   if (verdict === 'other') return about.fail(`At ${url} ${said}.`, `backends.${name}.url: ${remedy}`)
   if (verdict === 'closed') return about.warn(`${url} ${said}.`, `backends.${name}.auth: ${remedy}`)
-  const passed = `Only ${knownDatabases} are known to be decomposable; others are passed through.`
+  const passed = `Only ${knownDatabases} are known to be decomposable; others are forwarded.`
   return about.warn(`${url} answers: ${said}.`, passed)
 }
 
@@ -98,7 +98,7 @@ export function skewFinding(
   const allowedMs = mostSkewMs + (receivedAt - sentAt) / 2
   if (Math.abs(skewMs) <= allowedMs) {
     return about.ok(
-      `The database's clock agrees with this machine's, as far as its Date header tells (±1 s).`,
+      `The database's clock agrees with this machine's, as far as its Date header shows (±1 s).`,
     )
   }
   const text = `${(Math.abs(skewMs) / 1000).toFixed(1)} s ${skewMs > 0 ? 'ahead of' : 'behind'} this machine's`

@@ -20,5 +20,8 @@ function userFinding(name: string, listen: string): Finding {
   if (isLoopback(listen)) return about.ok(`${text}, which is loopback.`)
   const remedy =
     'Let only Grafana, or the proxy that sets the header, reach this listener: bind it to loopback or filter its port.'
-  return about.warn(`${text}: whoever sets X-Grafana-User reads what is cached for that user.`, remedy)
+  return about.warn(
+    `${text}: a client that sets X-Grafana-User reads the cached answers of that user.`,
+    remedy,
+  )
 }

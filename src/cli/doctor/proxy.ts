@@ -62,7 +62,7 @@ function versionFinding(status: ProxyStatus, address: AdminAddress): Finding {
 
 function readyFinding(ready: Awaited<ReturnType<typeof askAdmin>>): Finding {
   const about = found('readiness')
-  if ('code' in ready) return about.fail(`It does not say: ${ready.sentence}.`, 'Look at its log.')
+  if ('code' in ready) return about.fail(`It does not answer: ${ready.sentence}.`, 'Look at its log.')
   if (ready.status === 200) return about.ok('It is ready: every database has answered since it started.')
   return about.fail(`It is ${oneLine(ready.text)}.`, 'Until then requests fail; check the database.')
 }
@@ -74,7 +74,7 @@ function outageFindings({ backends = [] }: ProxyStatus): Finding[] {
     upstreams.filter(silent).map(({ url, lastError = 'no answer' }) => {
       const sentence = `The proxy cannot reach ${url} now: ${oneLine(lastError)}.`
       const remedy =
-        'What is stored is served for as long as maxStale allows; check the database and the network.'
+        'Stored answers are served for as long as maxStale allows; check the database and the network.'
       return found(`upstream ${name}`).warn(sentence, remedy)
     }),
   )
@@ -114,7 +114,7 @@ function storeFindings(samples: readonly Sample[]): Finding[] {
     .map(({ labels }) =>
       found(`store ${labels['store']}`).warn(
         'The proxy cannot use it as it should: missing, full, damaged, failing or too slow.',
-        'windowpane doctor on the machine of the proxy checks its folder; /-/status says more.',
+        'windowpane doctor on the machine of the proxy checks its folder; /-/status has the details.',
       ),
     )
 }
@@ -133,7 +133,7 @@ function segmentFindings(samples: readonly Sample[]): Finding[] {
         const marked = of('windowpane_segments_marked_total') ?? 0
         return about.ok(`${seen}, and ${marked} intervals were marked as changed.`)
       }
-      const remedy = `/-/status says why; the account of backends.${backend}.auth has to read sys.segments and the data sources.`
+      const remedy = `/-/status has the reason; the account of backends.${backend}.auth has to read sys.segments and the data sources.`
       const sentence = `Its segments have not been seen for ${age}: settled buckets are under the TTL policy.`
       return about.warn(sentence, remedy)
     })
@@ -155,15 +155,15 @@ function modeFindings(backends: readonly ShadowBackend[], now: number): Finding[
     if (verdict === 'safe') {
       return [
         about.warn(
-          'It is in shadow mode, and the comparisons say it is safe.',
+          'It is in shadow mode, and the comparisons show that it is safe to switch on.',
           `windowpane mode ${backend} on`,
         ),
       ]
     }
     if (forMs > dayMs) {
       const sentence = `It has been in shadow mode for ${secondsText(forMs / 1000)}: nothing is served from the cache.`
-      return [about.warn(sentence, 'windowpane shadow report says what is in the way.')]
+      return [about.warn(sentence, 'windowpane shadow report shows the obstacles.')]
     }
-    return [about.ok('It is in shadow mode; windowpane shadow report says how it fares.')]
+    return [about.ok('It is in shadow mode; windowpane shadow report shows its state.')]
   })
 }

@@ -43,7 +43,8 @@ export function hitFinding(samples: readonly Sample[]): Finding {
   const served = sumOf(tallies.filter(({ outcome }) => ['hit', 'partial', 'stale'].includes(outcome)))
   const text = `${percent(served / total)} of ${total} range queries were answered from the cache, at least in part`
   if (served >= lowHitShare * total) return about.ok(`${text}.`)
-  const remedy = 'windowpane top --by asked shows what reaches the database, and windowpane explain why.'
+  const remedy =
+    'windowpane top --by asked shows the queries that reach the database, and windowpane explain the reason.'
   return about.warn(`${text}: few.`, remedy)
 }
 
@@ -63,7 +64,7 @@ export function bypassFinding(samples: readonly Sample[]): Finding {
   const share = sumOf(bypassed) / total
   const reasons = bypassed.slice(0, 3).map(({ reason, count }) => `${reason} ${percent(count / total)}`)
   const list = reasons.length === 0 ? '' : `: ${reasons.join(', ')}`
-  const text = `${percent(share)} of ${total} range queries were passed on uncached${list}`
+  const text = `${percent(share)} of ${total} range queries were forwarded uncached${list}`
   if (share <= highBypassShare) return about.ok(`${text}.`)
   return about.warn(`${text}.`, remedies.get(bypassed[0]!.reason) ?? 'See docs/reference/outcomes.md.')
 }
@@ -89,8 +90,8 @@ export function phaseFindings(rows: readonly TopShape[]): Finding[] {
   )
   const worst = twins.find(({ count }) => count >= severalPhases)
   const about = found('alignment')
-  if (worst === undefined) return rows.length === 0 ? [] : [about.ok('Dashboards ask on few grids.')]
-  const sentence = `"${textOf(worst)}" was asked on ${worst.count} grids of different phase, which share nothing (${counted(worst.requests, 'request')}).`
+  if (worst === undefined) return rows.length === 0 ? [] : [about.ok('Dashboards use few grids.')]
+  const sentence = `"${textOf(worst)}" was requested on ${worst.count} grids of different phase, which share no buckets (${counted(worst.requests, 'request')}).`
   const remedy =
     'Let windows begin on multiples of the step: Grafana does so for panels with a min interval; scripts should round start and end.'
   return [about.warn(sentence, remedy)]

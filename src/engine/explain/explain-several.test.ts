@@ -12,54 +12,54 @@ async function newRig(options?: RigOptions): Promise<RangesRig> {
   return rig
 }
 
-test('sentences say what is asked for as a whole, and what in part', async () => {
+test('sentences distinguish whole and partial buckets', async () => {
   const rig = await newRig()
   const says = async (sentence: string, ...ranges: Range[]) =>
     assert.equal((await rig.explainRanges(ranges)).sentence, sentence)
   await says(
-    'Miss: no bucket of 8 is fresh; 8 were never fetched, evicted or purged, and would be asked for, with parts of 2 others.',
+    'Miss: no bucket of 8 is fresh; 8 were never fetched, evicted or purged, and would be fetched, with parts of 2 others.',
     [10.5, 19.5],
   )
   await rig.askRanges([[10.5, 19.5]])
   await says(
-    'Partial: all 8 whole buckets are fresh; 2 others, of which only parts are wanted, are never stored and would be asked for.',
+    'Partial: all 8 whole buckets are fresh; 2 others, of which only parts are wanted, are not and would be fetched.',
     [10.5, 19.5],
   )
   await says(
-    'Partial: the one whole bucket is fresh; 1 other, of which only a part is wanted, is never stored and would be asked for.',
+    'Partial: the one whole bucket is fresh; 1 other, of which only a part is wanted, is not and would be fetched.',
     [11, 12.5],
   )
   await says(
-    'Miss: only parts of 2 buckets are wanted; they are never stored and would be asked for.',
+    'Miss: only parts of 2 buckets are wanted; they are not fresh and would be fetched.',
     [11.5, 12.5],
   )
   await says(
-    'Miss: only a part of 1 bucket is wanted; it is never stored and would be asked for.',
+    'Miss: only a part of 1 bucket is wanted; it is not fresh and would be fetched.',
     [11.5, 11.75],
   )
   await says(
-    'Partial: 8 of 13 buckets are fresh; the last 5 were never fetched, evicted or purged, and would be asked for, with a part of 1 other.',
+    'Partial: 8 of 13 buckets are fresh; the last 5 were never fetched, evicted or purged, and would be fetched, with a part of 1 other.',
     [10.5, 24],
   )
   await says(
-    'Partial: 7 of 17 buckets are fresh; the last 10 were never fetched, evicted or purged, and would be asked for.',
+    'Partial: 7 of 17 buckets are fresh; the last 10 were never fetched, evicted or purged, and would be fetched.',
     [12, 19],
     [30, 40],
   )
   await says(
-    'Partial: 8 of 13 buckets are fresh; 5 were never fetched, evicted or purged, and would be asked for.',
+    'Partial: 8 of 13 buckets are fresh; 5 were never fetched, evicted or purged, and would be fetched.',
     [8, 20],
     [30, 31],
   )
 })
 
-test('who accepts only stored answers is told that parts are not', async () => {
+test('a request that accepts only stored answers is refused for parts', async () => {
   const rig = await newRig()
   await rig.askRanges([[10.5, 19]])
   const explained = await rig.explainRanges([[10.5, 19]], { demands: { onlyIfCached: true } })
   assert.equal(
     explained.sentence,
-    'Refused: the client accepts only a stored answer, and a bucket of which only a part is wanted is never stored.',
+    'Refused: the client accepts only a stored answer, and a bucket of which only a part is wanted is not fresh in that part.',
   )
   const other = await rig.explainRanges([[11, 20]], { demands: { onlyIfCached: true } })
   assert.equal(
@@ -68,7 +68,7 @@ test('who accepts only stored answers is told that parts are not', async () => {
   )
 })
 
-test('figures are those of the buckets, not of what lies between them', async () => {
+test('figures count the buckets, not the time between them', async () => {
   const rig = await newRig()
   await rig.askRanges([[12, 14]])
   rig.database.lagMs = 1000
@@ -142,6 +142,6 @@ async function walk(seed: number): Promise<void> {
   }
 }
 
-test('explain says what then happens', async () => {
+test('the explanation equals the outcome', async () => {
   for (let i = 0; i < 60; i++) await walk(mixSeeds(4712, i))
 })

@@ -51,7 +51,7 @@ function stateOf(request: Asked, { stored, demands }: LookedWhole, now: EpochMs)
     return {
       isFresh: true,
       isKnown: true,
-      sentence: `${age} and stays fresh for ${duration(leftMs)}; the database would not be asked`,
+      sentence: `${age} and stays fresh for ${duration(leftMs)}; the database would not be queried`,
     }
   const isServed = -leftMs < 1000 * request.terms.staleWhileRevalidateSeconds && stored.at === undefined
   const sentence = isServed
@@ -73,7 +73,7 @@ function leftOfInstant(
 
 function kept({ plan, terms, withinMs }: Asked): string {
   const { revalidateSeconds, staleWhileRevalidateSeconds, staleIfErrorSeconds } = terms
-  const asked = 'the database would be asked'
+  const asked = 'the database would be queried'
   const ifError =
     staleIfErrorSeconds === 0
       ? ''

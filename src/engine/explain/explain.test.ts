@@ -23,26 +23,26 @@ test('a hit, a rolling window, a first look, a look to the left', async () => {
     (await rig.explain(cells, to)).sentence
   assert.equal(
     await sentence(180),
-    'Miss: no bucket of 180 is fresh; 180 were never fetched, evicted or purged, and would be asked for.',
+    'Miss: no bucket of 180 is fresh; 180 were never fetched, evicted or purged, and would be fetched.',
   )
   await rig.ask(180)
   await rig.clock.advance(2000)
   assert.equal(
     await sentence(180),
-    'Hit: all 180 buckets are fresh, and the first stops being so in 3 s; the database would not be asked.',
+    'Hit: all 180 buckets are fresh, and the first stops being so in 3 s; the database would not be queried.',
   )
   await rig.clock.advance(5000)
   assert.equal(
     await sentence(180),
-    'Partial: 177 of 180 buckets are fresh; the last 3 expired 2 s ago and would be asked for.',
+    'Partial: 177 of 180 buckets are fresh; the last 3 expired 2 s ago and would be fetched.',
   )
   assert.equal(
     await sentence(190),
-    'Miss: 177 of 190 buckets are fresh; 3 expired 2 s ago, 10 were never fetched, evicted or purged, and would be asked for in one piece of 190.',
+    'Miss: 177 of 190 buckets are fresh; 3 expired 2 s ago, 10 were never fetched, evicted or purged, and would be fetched in one piece of 190.',
   )
 })
 
-test('runs say when they were fetched and how long they are still believed', async () => {
+test('runs have their fetch time and their remaining freshness', async () => {
   const rig = await newRig()
   await rig.ask(180)
   await rig.clock.advance(7000)
@@ -67,7 +67,7 @@ test('runs say when they were fetched and how long they are still believed', asy
   )
 })
 
-test('many different TTLs are told in a bounded number of runs, without a gap', async () => {
+test('many different TTLs are shown in a bounded number of runs, without a gap', async () => {
   const rig = await newRig()
   rig.policy = linear({ floorMs: 5000, slope: 0.1, capMs: 86_400_000 })
   const { ttls } = await rig.explain(5000)
@@ -84,7 +84,7 @@ test('many different TTLs are told in a bounded number of runs, without a gap', 
 
 const unsteady = unsteadyPolicy()
 
-test('where TTLs fall with age, the TTLs and lapses are told that are in force', async () => {
+test('where TTLs fall with age, the TTLs and lapses in force are shown', async () => {
   const rig = await newRig()
   rig.policy = unsteady
   const { ttls } = await rig.explain(180)
@@ -111,7 +111,7 @@ test('where TTLs fall with age, the TTLs and lapses are told that are in force',
   )
 })
 
-test('runs of TTLs that are put together tell the shortest and the longest', async () => {
+test('merged runs of TTLs have the shortest and the longest', async () => {
   const rig = await newRig()
   const ttls = Array.from({ length: 100 }, (_, i) => [i * minuteMs, i % 2 === 0 ? 5000 : 9000] as const)
   rig.policy = plateauPolicy({ ttls, settledAgeMs: 0 })
@@ -155,7 +155,7 @@ test('a flight under way would be joined', async () => {
   assert.equal((await rig.explain(180)).outcome, 'hit')
 })
 
-test('who explains a flight is not among those who wait for it', async () => {
+test('an explanation of a flight does not join it', async () => {
   const rig = await newRig()
   rig.database.lagMs = 1000
   let leave = () => {}
@@ -173,7 +173,7 @@ test('who explains a flight is not among those who wait for it', async () => {
   assert.equal(rig.database.cancelled, 1)
 })
 
-test('a demanding client, and one that accepts only what is stored', async () => {
+test('a demanding client, and one that accepts only stored answers', async () => {
   const rig = await newRig()
   const to = rig.openCell - 60 * minuteMs
   await rig.ask(10, to)
@@ -183,7 +183,7 @@ test('a demanding client, and one that accepts only what is stored', async () =>
   assert.deepEqual([reload.outcome, reload.reason, reload.asked!.buckets], ['miss', 'revalidate', 10])
   assert.equal(
     reload.sentence,
-    'Miss: no bucket of 10 is fresh; they are older than the client wants and would be asked for.',
+    'Miss: no bucket of 10 is fresh; they are older than the client wants and would be fetched.',
   )
   const only = await rig.explain(20, to, { demands: { onlyIfCached: true } })
   assert.deepEqual([only.outcome, only.reason, only.asked], ['refused', 'only_if_cached', undefined])
@@ -212,11 +212,11 @@ test('a store that can be looked into without a trace is', async () => {
   assert.equal(reads, 0)
 })
 
-test('a bypass says why', () => {
+test('a bypass has its reason', () => {
   const { sentence } = explainBypass({ bypass: 'sorting', detail: 'sort_desc' }, 0, promqlReasons)
   assert.equal(
     sentence,
-    'Bypass: sort functions warn by range and never order a range answer (sort_desc); the database would be asked as it came.',
+    'Bypass: sort functions warn by range and never order a range answer (sort_desc); the request would be forwarded unchanged.',
   )
 })
 
@@ -261,7 +261,7 @@ async function walk(seed: number, policy = ladder()): Promise<void> {
   }
 }
 
-test('explain says what then happens', async () => {
+test('the explanation equals the outcome', async () => {
   for (let i = 0; i < 60; i++) await walk(mixSeeds(4711, i))
   for (let i = 0; i < 30; i++) await walk(mixSeeds(4713, i), unsteady)
 })

@@ -31,6 +31,7 @@ import { askedBy, gapsIn, lapsingIn } from '../gaps.ts'
 import type { Forbidden } from '../http/answer-terms.ts'
 import { marksOver } from '../marks.ts'
 import { missOf } from '../miss.ts'
+import { coverParts } from '../parts.ts'
 import { readRuns, withOneFrame } from '../stored.ts'
 import { type CacheRequest, type IntervalCacheOptions, policyOver } from '../trip.ts'
 import { vouchedOver } from '../witness.ts'
@@ -58,6 +59,10 @@ export interface ExplainedRun extends ExplainedInterval {
   readonly mark?: { readonly kind: MarkKind; readonly at: EpochMs }
   /** Past their TTLs, and fresh because a witness states that they have not changed. */
   readonly vouched?: true
+}
+
+export interface ExplainedEdge extends ExplainedInterval {
+  readonly state: BucketState
 }
 
 /** A mark on the window; it concerns buckets fetched at or before `at`. */
@@ -93,8 +98,10 @@ export interface Explanation {
   readonly runs?: readonly ExplainedRun[]
   /** How many there are beyond those listed. */
   readonly moreRuns?: number
-  /** The partially requested buckets: never stored. */
-  readonly edges?: readonly ExplainedInterval[]
+  /** The partially requested buckets, and the state of the requested parts. */
+  readonly edges?: readonly ExplainedEdge[]
+  /** The exception through which the answer is that to another request, as `Cache-Status` names it. */
+  readonly rewritten?: string
   /** Purges and changes in force over the window, the latest first. */
   readonly marks?: readonly ExplainedMark[]
   /** From the first to the last bucket that has to be fetched, and how many do. */
@@ -113,10 +120,12 @@ export interface Explanation {
 const maxRuns = 500
 const maxMarks = 20
 
+type Filler = Pick<GapFiller, 'preview' | 'whyUnstored' | 'parts'>
+
 export async function explainPlan(
   options: IntervalCacheOptions,
   request: ExplainedRequest,
-  filler: Pick<GapFiller, 'preview' | 'whyUnstored'>,
+  filler: Filler,
 ): Promise<Explanation> {
   const { plan, identity } = request
   const key = keyOf({ backend: options.name, identity, shape: plan.shape, grid: plan.grid })
@@ -153,10 +162,10 @@ function look({ store, clock, storeTimeoutMs }: IntervalCacheOptions, key: Key, 
 }
 
 const aboutPlan = (plan: Plan) => {
-  const { shape, sources, grid, edges } = plan
+  const { shape, sources, grid, rewritten } = plan
   return {
     ...{ shape, sources, grid, window: spanOfAll(grid, askedBy(plan)) },
-    ...(edges && { edges: edges.buckets.slice(0, maxRuns).map((run) => spanOf(grid, run)) }),
+    ...(rewritten !== undefined && { rewritten }),
   }
 }
 
@@ -178,14 +187,10 @@ type BoundRequest = ExplainedRequest & { readonly policy: TtlPolicy }
 class Explainer {
   readonly #options: IntervalCacheOptions
   readonly #request: BoundRequest
-  readonly #filler: Pick<GapFiller, 'preview' | 'whyUnstored'>
+  readonly #filler: Filler
   readonly #rules: Freshness
 
-  constructor(
-    options: IntervalCacheOptions,
-    request: BoundRequest,
-    filler: Pick<GapFiller, 'preview' | 'whyUnstored'>,
-  ) {
+  constructor(options: IntervalCacheOptions, request: BoundRequest, filler: Filler) {
     this.#options = options
     this.#request = request
     this.#filler = filler
@@ -200,23 +205,42 @@ class Explainer {
     const marks = marksOver(this.#options, key, plan)
     const rules = { ...this.#rules, notBefore: demands.notBefore, marks }
     const { runs } = cover(plan.whole, panes, rules)
-    const gaps = gapsIn(plan, runs, this.#options.backend.capabilities)
-    const seen = { ...this.#seen(runs, panes), ...this.#said(marks) }
-    if (gaps.length === 0) return { outcome: 'hit', ...seen, sentence: hitSentence(seen.runs) }
+    const { capabilities } = this.#options.backend
+    const kept = this.#filler.parts.peek({ key, plan })
+    const parts = coverParts(plan, kept, { rules, frame: panes[0] })
+    const gaps = gapsIn({ whole: plan.whole, edges: parts?.lacking }, runs, capabilities)
+    const edges = parts?.coverage.runs ?? []
+    const seen = { ...this.#seen(runs, panes), ...this.#edges(edges), ...this.#said(marks) }
+    if (gaps.length === 0) {
+      const shown = [...seen.runs, ...this.#partRuns(edges, parts?.panes ?? [])]
+      return { outcome: 'hit', ...seen, sentence: hitSentence(shown) }
+    }
+    const lacking = countOf(parts?.lacking?.buckets ?? nothing)
     if (demands.onlyIfCached) {
-      const sentence = refusedSentence(seen.runs, this.#parts)
+      const sentence = refusedSentence(seen.runs, lacking)
       return { outcome: 'refused', reason: 'only_if_cached', ...seen, sentence }
     }
-    const lapsing = lapsingIn(plan, { panes, rules }, this.#options.backend.capabilities)
+    const moving = kept === undefined ? plan.edges : undefined
+    const lapsing = lapsingIn({ whole: plan.whole, edges: moving }, { panes, rules }, capabilities)
     const filling = this.#filling(key, gaps, lapsing)
     const miss = missOf(runs, gaps, this.#request)
-    const sentence = fillSentence({ ...miss, ...seen, ...filling, parts: this.#parts })
+    const sentence = fillSentence({ ...miss, ...seen, ...filling, parts: lacking })
     return { ...miss, ...seen, ...filling, sentence }
   }
 
-  /** The number of partially requested buckets. */
-  get #parts(): number {
-    return countOf(this.#request.plan.edges?.buckets ?? nothing)
+  #edges(runs: readonly CoverageRun[]): Pick<Explanation, 'edges'> {
+    if (runs.length === 0) return {}
+    const { grid } = this.#rules
+    return { edges: runs.slice(0, maxRuns).map((run) => ({ ...spanOf(grid, run), state: run.state })) }
+  }
+
+  /** Parts as runs: their TTLs count for a hit. */
+  #partRuns(runs: readonly CoverageRun[], panes: readonly Pane[]): readonly ExplainedRun[] {
+    const { grid } = this.#rules
+    return runs.map((run) => {
+      const { state, settled } = run
+      return { ...spanOf(grid, run), state, settled, ...clocksOf(run, panes, this.#rules) }
+    })
   }
 
   #seen(runs: readonly CoverageRun[], panes: readonly Pane[]) {

@@ -15,11 +15,11 @@ export const bypassSentence = (
   { bypass, detail }: Bypass<string>,
   own: Readonly<Record<string, ReasonWords>> = {},
 ): string =>
-  `Bypass: ${(generalReasons[bypass] ?? own[bypass])?.meaning ?? bypass}${detail === undefined ? '' : ` (${detail})`}; the database would be asked as it came.`
+  `Bypass: ${(generalReasons[bypass] ?? own[bypass])?.meaning ?? bypass}${detail === undefined ? '' : ` (${detail})`}; the request would be forwarded unchanged.`
 
 export function hitSentence(runs: Runs): string {
   const left = Math.min(...runs.map((run) => run.ttlLeftMs?.min ?? Number.POSITIVE_INFINITY))
-  return `Hit: ${all(countOf(runs))} fresh${vouchedFor(runs)}, and the first stops being so in ${duration(left)}; the database would not be asked.`
+  return `Hit: ${all(countOf(runs))} fresh${vouchedFor(runs)}, and the first stops being so in ${duration(left)}; the database would not be queried.`
 }
 
 /** ` (300 of them past their TTLs, but unchanged since they were fetched)`. */
@@ -32,7 +32,7 @@ function vouchedFor(runs: Runs): string {
 export function refusedSentence(runs: Runs, parts: number): string {
   const why =
     parts > 0
-      ? 'a bucket of which only a part is wanted is never stored'
+      ? 'a bucket of which only a part is wanted is not fresh in that part'
       : `only ${countOf(runs, 'fresh')} of ${buckets(countOf(runs))} are fresh`
   return `Refused: the client accepts only a stored answer, and ${why}.`
 }
@@ -43,7 +43,7 @@ interface Filling extends Miss, Pick<Explanation, 'joined' | 'asked' | 'unstored
   readonly parts: number
 }
 
-/** `Partial: 354 of 360 buckets are fresh; the last 6 expired 2 s ago and would be asked for.` */
+/** `Partial: 354 of 360 buckets are fresh; the last 6 expired 2 s ago and would be fetched.` */
 export const fillSentence = (filling: Filling): string =>
   `${gapsSentence(filling)}${unstoredSentence(filling)}`
 
@@ -71,10 +71,10 @@ function partsSentence({ runs, parts, joined = [], asked }: Filling): string {
   const how = asking(parts, joined.length, asked?.buckets)
   if (whole === 0) {
     const they = parts === 1 ? 'it is' : 'they are'
-    return `Miss: only ${partsOf(parts)} of ${buckets(parts)} ${are(parts)} wanted; ${they} never stored${how}.`
+    return `Miss: only ${partsOf(parts)} of ${buckets(parts)} ${are(parts)} wanted; ${they} not fresh${how}.`
   }
   const fresh = `${all(whole, 'whole ')} fresh${vouchedFor(runs)}`
-  return `Partial: ${fresh}; ${others(parts)}, of which only ${partsOf(parts)} ${are(parts)} wanted, ${are(parts)} never stored${how}.`
+  return `Partial: ${fresh}; ${others(parts)}, of which only ${partsOf(parts)} ${are(parts)} wanted, ${are(parts)} not${how}.`
 }
 
 const partsOf = (count: number): string => (count === 1 ? 'a part' : 'parts')
@@ -114,7 +114,7 @@ function asking(needed: number, flights: number, asked: number | undefined): str
   if (asked === undefined) return ' and would come with a query that is under way'
   if (flights > 0)
     return ` and would be waited for: ${asked} by a new query, the rest by one that is under way`
-  return asked === needed ? ' and would be asked for' : ` and would be asked for in one piece of ${asked}`
+  return asked === needed ? ' and would be fetched' : ` and would be fetched in one piece of ${asked}`
 }
 
 const countOf = (runs: Runs, state?: BucketState): number =>

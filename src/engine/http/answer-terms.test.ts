@@ -125,7 +125,7 @@ test('Vary is met by the key, or the answer is not stored', () => {
   }
 })
 
-test('what an answer aged on its way is part of its life', () => {
+test('the age of an answer on arrival is part of its lifetime', () => {
   assert.equal(verdict(['Cache-Control', 'max-age=60', 'Age', '7']), '53 s')
   assert.equal(verdict(['Cache-Control', 'max-age=60', 'Age', '7', 'Age', '9']), '53 s')
   assert.equal(verdict(['Cache-Control', 'max-age=60', 'Age', '60']), 'no_cache')
@@ -133,7 +133,7 @@ test('what an answer aged on its way is part of its life', () => {
   assert.equal(verdict(['Age', 'old']), 'any')
 })
 
-test('Expires counts where no directive says how long, by the database’s own clock', () => {
+test('Expires counts where no directive sets a lifetime, by the database’s own clock', () => {
   assert.equal(verdict(['Expires', date(60_000), 'Date', date(0)]), '60 s')
   assert.equal(verdict(['Expires', date(60_000)]), '60 s')
   assert.equal(verdict(['Expires', date(3_660_000), 'Date', date(3_600_000)]), '60 s')
@@ -294,7 +294,7 @@ const requests = fc
     partition,
   }))
 
-test('whoever gets to the same key agrees in every header that the key is said to meet, whatever rule led there', () => {
+test('requests with the same key agree in every header that the key covers, whatever rule led there', () => {
   fc.assert(
     fc.property(requests, requests, (one, other) => {
       if (identityOf(one.headers, one.partition) !== identityOf(other.headers, other.partition)) return

@@ -50,7 +50,7 @@ test('why there was no answer is known, and a database that never answered has n
   assert.deepEqual([watch.current.silence, watch.hasAnswered], [undefined, true])
 })
 
-test('what another thread tells of a silent database is no answer', () => {
+test('a report of another thread about a silent database is no answer', () => {
   const { watch, answer } = stand()
   watch.adopt({ isKnown: false, label: 'not reached: connect ETIMEDOUT', silence: 'unreachable' })
   assert.equal(watch.hasAnswered, false)

@@ -109,6 +109,7 @@ function detailOf(decision: Decision): string {
   if (decision.asked !== undefined) text += ` asked=${decision.asked}`
   if (decision.buckets !== undefined) text += ` buckets=${decision.buckets}`
   if (decision.missing !== undefined) text += ` missing=${decision.missing}`
+  if (decision.rewritten !== undefined && decision.outcome !== 'bypass') text += ` ${decision.rewritten}`
   if (decision.unstored !== undefined) text += ` unstored=${decision.unstored}`
   if (decision.detail !== undefined) text += ` (${printable(decision.detail)})`
   return text

@@ -7,7 +7,7 @@ const of = (headers: Record<string, string>, identity: Identity = 'separate'): s
   identityOf(Object.entries(headers).flat(), identity)
 
 for (const name of namesThatSayWho) {
-  test(`${name} says who is asking`, () => {
+  test(`${name} identifies the client`, () => {
     const lower = name.toLowerCase()
     assert.notEqual(of({ [lower]: 'a' }), of({}))
     assert.notEqual(of({ [lower]: 'a' }), of({ [lower]: 'b' }))
@@ -17,7 +17,7 @@ for (const name of namesThatSayWho) {
 }
 
 for (const name of namesOfOthers) {
-  test(`${name} does not say who is asking`, () => {
+  test(`${name} does not identify the client`, () => {
     assert.equal(of({ [name.toLowerCase()]: 'a' }), '')
   })
 }
@@ -26,14 +26,14 @@ test('an underscore does not hide a header from the patterns', () => {
   assert.notEqual(of({ x_remote_user: 'a' }), '')
 })
 
-test('names that nobody has seen before are matched as the known ones are', () => {
+test('names that were never seen before are matched as the known ones are', () => {
   for (let i = 0; i < 5_000; i++) {
     assert.notEqual(of({ [`x-${i}-token`]: 'a' }), '')
     assert.equal(of({ [`x-${i}-panel`]: 'a' }), '')
   }
 })
 
-test('a name that is longer than any known one keeps its client apart, whatever it says', () => {
+test('a name that is longer than any known one keeps its client apart, whatever its value', () => {
   for (const identity of ['separate', 'user'] as const) {
     const long = { ['x'.repeat(100_000)]: 'a' }
     assert.notEqual(of(long, identity), '')
@@ -61,7 +61,7 @@ test('given headers alone decide', () => {
   assert.notEqual(of({ 'x-team': 'a' }, identity), of({ 'x-team': 'b' }, identity))
 })
 
-test('answers vary by Origin, whoever asks', () => {
+test('answers vary by Origin, for every client', () => {
   for (const identity of ['separate', 'shared', 'user'] as const) {
     assert.notEqual(of({ origin: 'https://a' }, identity), of({ origin: 'https://b' }, identity))
   }

@@ -38,7 +38,7 @@ export function failureMessage({ reason, detail }: { reason: string; detail: str
   return {
     status: isLate ? 504 : 502,
     reason: isLate ? 'database_timeout' : 'database_unreachable',
-    message: `windowpane: the database ${what} (${detail}), and nothing stored may be served instead`,
+    message: `windowpane: the database ${what} (${detail}), and no stored answer may be served instead`,
   }
 }
 

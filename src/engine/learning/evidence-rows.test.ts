@@ -57,7 +57,7 @@ const row: EvidenceRow = {
   sums: Float64Array.of(0, 0.5, 2, 0, 3),
 }
 
-test('another node reads what one has saved', async () => {
+test('another node reads the saved evidence', async () => {
   const { rows, rowsOf } = stand()
   await rows.put(rows.skOf(row), row, undefined)
   await rows.lease(row.at + 1000)

@@ -43,7 +43,7 @@ const changing = (clock: FakeClock, values: ReadonlyMap<EpochMs, number | undefi
 const rowsOf = ({ oldAges, newAges, changed }: Refetch): (readonly [number, number, number])[] =>
   Array.from(changed, (flag, i) => [oldAges[i]! / 1000, newAges[i]! / 1000, flag] as const)
 
-test('a refetch tells how old each bucket was at both fetches, and which ones changed', async () => {
+test('a refetch has the age of each bucket at both fetches, and the changed ones', async () => {
   const { rig, learner, values } = await newRig()
   const to = rig.openCell
   await rig.ask(3, to)
@@ -63,7 +63,7 @@ test('a refetch tells how old each bucket was at both fetches, and which ones ch
   assert.deepEqual([at, shape], [rig.clock.now(), { key: decision.key, sources: ['up'] }])
 })
 
-test('only what was stored before is observed', async () => {
+test('only buckets that were stored before are observed', async () => {
   const { rig, learner } = await newRig()
   const to = rig.openCell
   await rig.ask(2, to)
@@ -132,7 +132,7 @@ test('buckets that are refetched because of a mark do not teach', async () => {
   )
 })
 
-test('a policy that does not learn tells nobody', async () => {
+test('a policy that does not learn reports nothing', async () => {
   const { rig, learner } = await newRig()
   rig.policy = fixed(ttlMs)
   await rig.ask(3)
@@ -159,7 +159,7 @@ test('several intervals are one refetch, and parts of buckets are not observed',
   )
 })
 
-test('a store that answers late, or fails, delays nothing and costs only what would have been learned', async () => {
+test('a store that answers late, or fails, delays nothing and costs only the observations', async () => {
   const clock = fakeClock()
   let isFailing = false
   const { rig, learner } = await newRig({

@@ -42,7 +42,7 @@ async function watch(rig: EngineRig, cells: number, forMs: number): Promise<void
   }
 }
 
-test('single buckets that a client was shown are asked for again, of all age groups in turn', async () => {
+test('single served buckets are fetched again, of all age groups in turn', async () => {
   const { rig, learner } = newRig({ probes })
   await watch(rig, 1440, 5 * hourMs)
   const { samples } = learner
@@ -55,7 +55,7 @@ test('single buckets that a client was shown are asked for again, of all age gro
   for (const count of counts.slice(0, 5)) assert.ok(Math.abs(count - samples.length / 5) <= 1)
   assert.ok(samples.every(({ isStale, error }) => !isStale && error === 0))
   const single = rig.database.asked.filter(({ cells }) => cells === 1).length
-  assert.ok(single < samples.length, 'buckets that the answer itself had fetched are not asked for again')
+  assert.ok(single < samples.length, 'buckets that the answer itself had fetched are not fetched again')
 })
 
 test('buckets are drawn uniformly within their group', async () => {
@@ -70,7 +70,7 @@ test('buckets are drawn uniformly within their group', async () => {
   assert.ok(old.length > 250 && chi < 21.7, `${old.length} ${chi}`)
 })
 
-test('a sample says that a bucket was out of date, and how far', async () => {
+test('a sample shows that a bucket was out of date, and how far', async () => {
   const probed = newRig({ probes })
   const { rig, learner } = probed
   await rig.ask(60)

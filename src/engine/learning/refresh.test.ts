@@ -51,7 +51,7 @@ const wide = (rig: EngineRig): AskedQuery[] => rig.database.asked.filter(({ cell
  */
 const longestTail = 55
 
-test('nobody waits for the refetch of a whole window', async () => {
+test('no client waits for the refetch of a whole window', async () => {
   for (const several of [false, true]) {
     const rig = newRig({ several })
     await warmUp(rig)
@@ -70,7 +70,7 @@ test('thirty viewers cause one refresh', async () => {
   assert.equal(wide(rig).length, 2)
 })
 
-test('a shape that nobody asks for is not refreshed', async () => {
+test('a shape without requests is not refreshed', async () => {
   const rig = newRig()
   await warmUp(rig)
   await watch(rig, 1, 0.5 * hourMs)
@@ -103,7 +103,7 @@ test('buckets that lapse on an epoch are refreshed when it ends, and before the 
   assert.deepEqual(epochs, [3000, 1, 1, 1])
 })
 
-test('a refresh that fails harms nobody', async () => {
+test('a refresh that fails has no effect', async () => {
   const rig = newRig()
   await warmUp(rig)
   await watch(rig, 1, hourMs - 30_000)

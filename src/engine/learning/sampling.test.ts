@@ -41,7 +41,7 @@ test('changes between the two fetches are observed, over the gap', async () => {
   assert.deepEqual(await sampling, { observations: 50, changed: 25, shapes: 1 })
 })
 
-test('one at a time, and only of shapes that learn and were asked for within ten minutes', async () => {
+test('one at a time, and only of shapes that learn and were requested within ten minutes', async () => {
   const { rig, clock } = newRig()
   assert.equal(await rig.sampling.run({ gapMs: 1000, samples: 1 }), 'idle')
   rig.policy = policy

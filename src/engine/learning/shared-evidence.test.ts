@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Cells } from '../../stores/cells.ts'
 import { evidenceRig, LedgerNode, leaseMs, roundMs } from '../../testing/evidence-rig.ts'
 
-test('every node counts what all have seen, after at most two rounds', async () => {
+test('every node counts the observations of all, after at most two rounds', async () => {
   const { clock, start } = evidenceRig()
   const nodes = [await start(), await start(), await start()]
   for (const [i, { ledger }] of nodes.entries()) ledger.see('a', 10 ** i)
@@ -46,7 +46,7 @@ test('a node that was killed is counted as another one until its lease has run o
   assert.deepEqual([one.ledger.total, two.ledger.total], [11, 11])
 })
 
-test('a node that was cut off for longer than its lease gives up what others have adopted', async () => {
+test('a node that was cut off for longer than its lease drops the evidence that others have adopted', async () => {
   const { clock, start } = evidenceRig()
   const [one, two] = [await start(), await start()]
   one.ledger.see('a', 5)
@@ -144,7 +144,7 @@ test('a node that has learned nothing writes nothing', async () => {
 
 const keyOfShape = (i: number): string => `shape-${i}-`.padEnd(43, '0')
 
-test('rows with the most evidence are saved, and those that fall behind are removed', async () => {
+test('rows with the most evidence are saved, and rows that fall behind are removed', async () => {
   const { clock, cells, start } = evidenceRig()
   const { ledger, shared } = await start()
   for (let i = 1; i <= 200; i++) {

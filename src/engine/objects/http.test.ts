@@ -72,7 +72,7 @@ test('a 304 has the headers of RFC 9110 §15.4.5 and none about the body', () =>
   ])
 })
 
-test('a response that says nothing leaves the terms of the cache', () => {
+test('a response without caching headers keeps the terms of the cache', () => {
   assert.deepEqual(permitted('content-type', 'text/plain'), { terms, isNamed: false })
 })
 
@@ -92,14 +92,14 @@ for (const directive of ['must-revalidate', 'proxy-revalidate', 's-maxage=60'])
     assert.deepEqual(named('cache-control', `max-age=60, ${directive}, stale-if-error=300`), [60, 0, 0])
   })
 
-test('what has an age already is fresh for that much less', () => {
+test('a response with an Age is fresh for that much less', () => {
   assert.deepEqual(named('cache-control', 'max-age=50', 'age', '20'), [30, 30, 300])
   assert.equal(reasonOf('cache-control', 'max-age=50', 'age', '50'), 'no_cache')
   const dates = ['date', 'Thu, 01 Jan 2026 00:00:00 GMT', 'expires', 'Thu, 01 Jan 2026 00:00:40 GMT']
   assert.deepEqual(named(...dates), [40, 30, 300])
 })
 
-test('what may not be stored: no-store, no-cache, private, Vary on what the key does not have', () => {
+test('not storable: no-store, no-cache, private, Vary on headers that are not in the key', () => {
   assert.equal(reasonOf('cache-control', 'no-store'), 'no_store')
   assert.equal(reasonOf('cache-control', 'no-cache'), 'no_cache')
   assert.equal(reasonOf('cache-control', 'private'), 'private')
@@ -120,7 +120,7 @@ test('CDN-Cache-Control takes the place of Cache-Control and Expires where it is
     assert.equal(reasonOf('cache-control', 'no-store', 'cdn-cache-control', broken), 'no_store', broken)
 })
 
-test('Age counts from before the response was asked for, and adds what other caches say', () => {
+test('Age counts from before the request, and adds the Age of other caches', () => {
   assert.equal(ageSeconds(1000, [], 999), 0)
   assert.equal(ageSeconds(1000, [], 61_999), 60)
   assert.equal(ageSeconds(1000, ['age', '7'], 61_000), 67)
@@ -182,7 +182,7 @@ test('hit and fwd never appear together, and every answer has an Age', () => {
   assert.match(objectStatus(answerOf('wait-hit'), 1_000_000), /; collapsed$/)
 })
 
-test('a response has the ETag of the object, and is a 304 for whoever has the body', () => {
+test('a response has the ETag of the object, and is a 304 for a client with the body', () => {
   const { status, headers, body } = objectResponse(answerOf('hit'), [], 1_010_000)
   assert.deepEqual([status, Buffer.from(body!).toString()], [200, 'body'])
   assert.deepEqual(headers.slice(0, 6), ['Content-Type', 'text/plain', 'ETag', etag, 'Age', '15'])

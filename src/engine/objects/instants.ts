@@ -232,7 +232,7 @@ interface Taken {
   readonly at: EpochMs
 }
 
-const laterDetail = (ms: number): string => `instant.within: evaluated ${ms} ms before the time asked for`
+const laterDetail = (ms: number): string => `instant.within: evaluated ${ms} ms before the requested time`
 
 const sizeOf = ({ body }: Pick<StoredInstant, 'body'>): number => body.length + overhead
 

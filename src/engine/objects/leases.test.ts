@@ -57,7 +57,7 @@ test('trap 5: a contender at 1000 is refused, even the holder itself; at 2000 it
   await clock.advance(10_000)
   assert.equal((await leases.holder(pk))?.token, holder?.token, 'the old one renewed')
   await old.release()
-  assert.notEqual(await next.lookUp(), undefined, 'the old one released what is not its own')
+  assert.notEqual(await next.lookUp(), undefined, 'the old holder released a foreign lease')
 })
 
 test('a lease is renewed at a third of its length, and gone when it is released', async () => {
@@ -70,7 +70,7 @@ test('a lease is renewed at a third of its length, and gone when it is released'
   assert.equal(clock.pending, 0)
 })
 
-test('a row says 1,000,000 ms, and after a commit another contender gets the lease at the same instant', async () => {
+test('a row has 1,000,000 ms, and after a commit another contender gets the lease at the same instant', async () => {
   const { clock, cells, leases, rows } = rig()
   const lease = await acquired(leases)
   assert.equal(

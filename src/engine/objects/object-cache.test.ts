@@ -111,7 +111,7 @@ test('hits do not read the store, but for one look for invalidations in half of 
   assert.ok(reads.length <= 8 && reads.every((sk) => sk === 'HEAD'), reads.join())
 })
 
-test('terms of the response count instead of those that a reader asks with', async () => {
+test('terms of the response count instead of the reader’s', async () => {
   const { clock, cells, cache } = rig()
   const own = { revalidateSeconds: 5 }
   const render = countedRender((call) => ({ body: Buffer.from(`v${call}`), terms: own }))
@@ -123,7 +123,7 @@ test('terms of the response count instead of those that a reader asks with', asy
   assert.equal(shown(await cache.get('k', render, minute)), 'miss v2')
 })
 
-test('nodes whose clocks differ by seconds share objects; what is dated far ahead is not fresh', async () => {
+test('nodes whose clocks differ by seconds share objects; an object dated far ahead is not fresh', async () => {
   const { clock, cells, cache } = rig()
   const render = countedRender()
   const [ahead, astray] = [5000, 3_600_000].map((ms) => objectCache(cells, { clock: skewed(clock, ms) }))

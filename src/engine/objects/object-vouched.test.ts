@@ -25,7 +25,7 @@ async function rig(terms: ObjectTerms = minute) {
   return { clock, cache, render, ask }
 }
 
-test('fresh for as long as the witness is trusted, at once, and told so', async () => {
+test('fresh for as long as the witness is trusted, at once, and marked so', async () => {
   const { clock, cache, render, ask } = await rig()
   clock.jump(start + hourMs - 1)
   const answer = cache.get('k', render, minute, { vouched })
@@ -47,7 +47,7 @@ test('no longer than the cap, counted from when it was generated', async () => {
   assert.equal(shown(await ask(capped)), 'miss v2')
 })
 
-test('what was generated before the witness saw the data is under its own terms, and no shorter ones', async () => {
+test('an object generated before the witness saw the data is under its own terms, and no shorter ones', async () => {
   const { clock, ask } = await rig()
   const seenLater = { since: start }
   clock.jump(start + 59_999)
@@ -80,7 +80,7 @@ test('terms that the response brought along are not extended', async () => {
   assert.equal(shown(await ask({})), 'miss v3')
 })
 
-test('what is not to be kept is not kept', async () => {
+test('an object that is not to be stored is not stored', async () => {
   const { clock, ask } = await rig({ revalidateSeconds: 0, staleIfErrorSeconds: 300 })
   clock.jump(start + 1)
   assert.equal(shown(await ask({})), 'miss v2')

@@ -193,6 +193,6 @@ const busy = (): Error =>
     'WINDOWPANE_OBJECT_BUSY',
     'another node is regenerating the object, and has not finished in time',
     {
-      remedy: 'Raise waitSeconds above what a render takes, or allow stale objects.',
+      remedy: 'Raise waitSeconds above the duration of a render, or allow stale objects.',
     },
   )

@@ -160,7 +160,7 @@ test('without cells every object is in this process: invalidations work, and the
   assert.equal(await cache.rollback('k'), false)
 })
 
-test('nothing is kept for 0 s: concurrent requests share one render, and the store is not asked', async () => {
+test('with a TTL of 0 s concurrent requests share one render, and the store is not read', async () => {
   const clock = fakeClock()
   const cells = memoryCells({ clock })
   const cache = objectCache(cells, { clock })
@@ -174,7 +174,7 @@ test('nothing is kept for 0 s: concurrent requests share one render, and the sto
   assert.deepEqual(cells.list(nameOf('k').pk, 1), [])
 })
 
-test('what may not be shared is rendered by everybody who waited', async () => {
+test('a response that may not be shared is rendered by every waiter', async () => {
   const clock = fakeClock()
   const cache = objectCache(memoryCells({ clock }), { clock })
   const render = countedRender(async (call) => {

@@ -82,7 +82,7 @@ test('trap 6: superseded bodies have a collection clock of their own, beyond the
   )
 })
 
-test('trap 7: who waits for another node asks seldom, and ever more seldom', async () => {
+test('trap 7: a waiter for another node polls seldom, and ever more seldom', async () => {
   let reads = 0
   const { clock, cells, cache } = rig((bound) => ({
     get(id, v) {

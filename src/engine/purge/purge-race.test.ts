@@ -19,7 +19,7 @@ const staleNow = (rig: EngineRig, part: Partial<Mark> = {}): Mark => ({
 })
 const outcomeOf = ({ decision }: Served): string => `${decision.outcome}/${decision.reason ?? ''}`
 
-test('a fetch that is under way when a purge comes answers who waited for it, and nobody after', async () => {
+test('a fetch in progress at a purge answers its waiters, and no later request', async () => {
   const rig = new EngineRig()
   rig.database.lagMs = 1000
   const early = await rig.begin(30)
@@ -27,11 +27,7 @@ test('a fetch that is under way when a purge comes answers who waited for it, an
   await rig.purge.run({})
   await rig.clock.advance(1)
   const late = await rig.begin(30)
-  assert.equal(
-    rig.database.asked.length,
-    2,
-    'who comes after the purge does not wait for what began before it',
-  )
+  assert.equal(rig.database.asked.length, 2, 'a request after the purge does not wait for an earlier flight')
   await rig.clock.advance(499)
   assert.equal(early.served?.text, rig.truth(30))
   assert.equal(early.served?.decision.stored, false)
@@ -39,10 +35,10 @@ test('a fetch that is under way when a purge comes answers who waited for it, an
   await rig.clock.advance(501)
   assert.equal(late.served?.text, rig.truth(30))
   assert.equal(late.served?.decision.collapsed, false)
-  assert.equal((await rig.ask(30)).decision.outcome, 'hit', 'what was asked for after the purge is kept')
+  assert.equal((await rig.ask(30)).decision.outcome, 'hit', 'buckets fetched after the purge are kept')
 })
 
-test('who comes before the purge waits for the flight; what it lands after is gone', async () => {
+test('a request before the purge waits for the flight; buckets that land after it are dropped', async () => {
   const rig = new EngineRig()
   rig.database.lagMs = 1000
   const first = await rig.begin(30)
@@ -112,7 +108,7 @@ test('of a fetch that a purge has cut in two, both ends are kept', async () => {
   assert.deepEqual({ from, to: end }, middle)
 })
 
-test('a purge by time asks for exactly the cells that it touches, and the rest is served as it was', async () => {
+test('a purge by time refetches exactly the touched cells, and the rest is served unchanged', async () => {
   const rig = new EngineRig()
   const to = settledEnd(rig)
   await rig.ask(60, to)
@@ -145,7 +141,7 @@ test('purged buckets are not served when the database is down, changed ones are'
   }
 })
 
-test('what is known to have been empty is forgotten by a purge too', async () => {
+test('known-empty buckets are forgotten by a purge too', async () => {
   const midnight = Date.UTC(2026, 0, 1)
   const missing: unknown[] = []
   for (const selection of [{ source: 'down' }, { from: midnight }]) {
@@ -162,7 +158,7 @@ test('what is known to have been empty is forgotten by a purge too', async () =>
   assert.deepEqual(missing, [undefined, `${openCell}/${openCell}`])
 })
 
-test('what is marked as changed is asked for at the next request', async () => {
+test('buckets marked as changed are fetched at the next request', async () => {
   const rig = new EngineRig()
   const to = settledEnd(rig)
   await rig.ask(60, to)
@@ -175,7 +171,7 @@ test('what is marked as changed is asked for at the next request', async () => {
   assert.equal((await rig.ask(60, to)).decision.outcome, 'hit')
 })
 
-test('an explanation says what was purged, and does what it says', async () => {
+test('an explanation shows the purge, and equals the outcome', async () => {
   const rig = new EngineRig()
   const to = settledEnd(rig)
   await rig.ask(60, to)
@@ -186,7 +182,7 @@ test('an explanation says what was purged, and does what it says', async () => {
   const told = await rig.explain(60, to)
   assert.equal(
     told.sentence,
-    'Partial: 54 of 60 buckets are fresh; 5 were purged at 2026-01-01T00:00:01.000Z, 1 was marked as changed at 2026-01-01T00:00:01.000Z and would be asked for.',
+    'Partial: 54 of 60 buckets are fresh; 5 were purged at 2026-01-01T00:00:01.000Z, 1 was marked as changed at 2026-01-01T00:00:01.000Z and would be fetched.',
   )
   assert.deepEqual([told.reason, told.asked?.buckets], ['purged', 6])
   assert.deepEqual(

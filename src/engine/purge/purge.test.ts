@@ -125,7 +125,7 @@ async function contents({ stores, keys }: Scene): Promise<Map<string, number>> {
   return all
 }
 
-test('a dry run counts what a run counts: what is meant, each bucket once, what is purged already not', async () => {
+test('a dry run has the counts of a run: selected buckets, each once, without purged ones', async () => {
   const throws = fc.uint8Array({ minLength: 100, maxLength: 200, size: 'max' })
   let counted = 0
   await fc.assert(
@@ -182,7 +182,7 @@ function simple(wrap: (store: Store) => Store = (store) => store) {
   return { clock, store, purge: new Purge(clock, [target]) }
 }
 
-test('the housekeeping leaves alone what was fetched after the purge', async () => {
+test('the housekeeping does not touch buckets fetched after the purge', async () => {
   const { clock, store, purge } = simple((inner) =>
     storeWith(inner, {
       remove(key, interval, fetchedUntil) {

@@ -15,7 +15,7 @@ export const causes = {
   store_changed: {
     isExplained: false,
     sentence:
-      'The database still says what it said when these buckets were stored, but they are not what was stored: a fault of the store, or of Windowpane.',
+      "The database's answer has not changed since these buckets were stored, but the stored buckets have: a fault of the store, or of Windowpane.",
   },
   not_deterministic: {
     isExplained: false,
@@ -24,7 +24,7 @@ export const causes = {
   },
   notes: {
     isExplained: false,
-    sentence: 'Warnings or infos that the database gives are missing from what the cache would have said.',
+    sentence: 'Warnings or infos of the database are missing from the answer of the cache.',
   },
   settled_change: {
     isExplained: true,
@@ -36,7 +36,7 @@ export const causes = {
     sentence:
       'Series appeared in settled buckets, or vanished from them, after they were stored (backfill, deletion, an agent that was cut off): purge the interval after such changes, or lower the cap of the policy.',
   },
-  order: { isExplained: true, sentence: 'The same is said in another order.' },
+  order: { isExplained: true, sentence: 'The same content is in another order.' },
   number_text: { isExplained: true, sentence: 'The same numbers are written differently.' },
   late_data: {
     isExplained: true,

@@ -82,7 +82,7 @@ const changedAt = (bucket: number, text = '2'): Pane =>
     ]),
   )
 
-test('the buckets that differ are exactly those that say something else', () => {
+test('the buckets that differ are exactly the ones with other content', () => {
   fc.assert(
     fc.property(fc.infiniteStream(fc.nat()), (numbers) => {
       const dice = (min: number, max: number) => min + (numbers.next().value! % (max - min + 1))
@@ -120,7 +120,7 @@ const says = (pane: Pane, bucket: number): string =>
 
 const stored = paneOfFetch(plain)
 
-test('by its age at fetch, a change is late data or a change of what was settled', () => {
+test('by its age at fetch, a change is late data or a change of settled data', () => {
   for (const [bucket, cause] of [
     [119, 'late_data'],
     [110, 'late_data'],
@@ -178,7 +178,7 @@ test('the same number in another spelling', () => {
   assert.equal(judge(compared(stored, changedAt(104, '1e1'))).cause, 'settled_change')
 })
 
-test('what the ledger remembers tells who changed a bucket', () => {
+test('the ledger shows the origin of a change', () => {
   const ledger = new ShadowLedger(new Budget(1e9))
   ledger.write('k', stored)
   for (const bucket of [104, 118]) {
@@ -259,7 +259,7 @@ test('of several causes the gravest is named and shown first, and one that is no
   assert.ok(Object.values(causes).every(({ sentence }) => /^[A-Z].*\.$/.test(sentence)))
 })
 
-test('what is shown of many and long differences is bounded', () => {
+test('the report of many and long differences is bounded', () => {
   const long = 'x'.repeat(10_000)
   const all = paneOfFetch(
     fetchOf(

@@ -21,7 +21,7 @@ test('equal bytes give equal numbers, wherever a pane begins', () => {
   )
 })
 
-test('what was stored last counts, and what lies beside it stays', () => {
+test('the last stored version counts, and adjacent buckets stay', () => {
   const ledger = new ShadowLedger(new Budget(1e9))
   ledger.write('k', pane(10, 20, 1))
   ledger.write('k', pane(15, 25, 2))

@@ -21,7 +21,7 @@ function newLog(limit = 64 * MiB) {
   return { clock, budget, results, log, add }
 }
 
-test('the newest fifty are kept, and what is not explained outlives what is', () => {
+test('the newest fifty are kept, and explained ones are evicted before unexplained ones', () => {
   const { log, add } = newLog()
   for (let i = 0; i < 20; i++) add(false)
   for (let i = 0; i < 100; i++) add(true)

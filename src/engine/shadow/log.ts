@@ -14,7 +14,7 @@ export const skipReasons = {
   database_failed: 'the database did not answer, or broke off',
   error_answer: 'the database answered with an error or a redirect',
   unusable_answer: 'the answer cannot be cut into buckets',
-  too_large: 'the answer is longer than what is compared',
+  too_large: 'the answer exceeds the size that is compared',
   memory: 'the memory budget has no room for the comparison',
   busy: 'too many comparisons were waiting',
   store_failed: 'the store failed',

@@ -28,7 +28,7 @@ function change(rig: RangesRig, minute: number, value: string | undefined): void
   }
 }
 
-test('several ranges and edges: the database’s own answer, and what would be fetched is stored, parts are not', async () => {
+test('several ranges and edges: the database’s own answer, and the gaps are stored, parts are not', async () => {
   const rig = await newRig()
   const ranges: Range[] = [
     [10.5, 20],
@@ -49,7 +49,7 @@ test('several ranges and edges: the database’s own answer, and what would be f
   assert.equal(served.decision.outcome, 'hit')
 })
 
-test('a whole bucket that changed is found, in whichever range it lies, and not what lies in an edge', async () => {
+test('a whole bucket that changed is found, in whichever range it lies, and not changes in an edge', async () => {
   const rig = await newRig()
   await shadows(rig, [10, 20], [100, 110])
   change(rig, 105, '7')
@@ -70,7 +70,7 @@ function inspect(rig: RangesRig) {
   return { figures: [comparisons, equal, explained], mismatches }
 }
 
-test('a part that was asked for meanwhile does not make it forget what was said about the whole', async () => {
+test('a request for a part meanwhile does not erase the record of the whole', async () => {
   const rig = await newRig()
   await shadows(rig, [10, 20])
   await rig.clock.advance(1000)
@@ -87,7 +87,7 @@ test('a part that was asked for meanwhile does not make it forget what was said 
   )
 })
 
-test('an answer that cannot be cut into what is stored is passed on, and nothing is asked for here', async () => {
+test('an answer that cannot be cut into buckets is forwarded, and no query is sent here', async () => {
   const rig = await newRig()
   const { answer } = await rig.shadowPlan(rig.planRanges([[10, 20]], '&limit=3'))
   assert.deepEqual(answer, { kind: 'forward', reason: 'shadow' })
@@ -96,7 +96,7 @@ test('an answer that cannot be cut into what is stored is passed on, and nothing
   assert.equal((await rig.stored()).size, 0)
 })
 
-test('who accepts only stored answers is not compared where a part is asked for', async () => {
+test('a request that accepts only stored answers is not compared where it has parts', async () => {
   const rig = await newRig()
   await shadows(rig, [10.5, 20])
   const { text } = await rig.shadowRanges([[10.5, 20]], { demands: { onlyIfCached: true } })

@@ -26,7 +26,7 @@ function change(rig: EngineRig, start: number, value: string): void {
       .replace(new RegExp(`\\[${start},[^\\]]*\\]`), `[${start},${value}]`)
 }
 
-test('every answer is the database’s own, asked once, and the would-be outcome is told', async () => {
+test('every answer is the database’s own, with one query, and has the would-be outcome', async () => {
   const rig = await newRig()
   const told: (string | undefined)[] = []
   for (const waitMs of [0, 2000, 10_000, minuteMs]) {
@@ -48,7 +48,7 @@ test('every answer is the database’s own, asked once, and the would-be outcome
   assert.deepEqual([comparisons, equal, counted, verdict], [4, 4, { hit: 1, partial: 2, miss: 1 }, 'wait'])
 })
 
-test('what shadow mode has stored is served at once when it is switched on', async () => {
+test('buckets that shadow mode has stored are served at once when it is switched on', async () => {
   const rig = await newRig()
   await rig.shadow(60)
   await rig.clock.advance(2000)
@@ -153,7 +153,7 @@ test('a settled bucket that the database changed is staleness, listed apart', as
   assert.deepEqual([causes, unexplained], [{ settled_change: 1 }, 0])
 })
 
-test('a database that says one thing and another by turns is not explained', async () => {
+test('a database that alternates between two answers is not explained', async () => {
   const rig = await newRig()
   const cell = rig.openCell - 30 * minuteMs
   const { truth } = rig.database

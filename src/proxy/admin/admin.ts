@@ -98,7 +98,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   if (!guard.isLocal && options.token() === undefined) {
     telemetry.log.line(
       'warn',
-      'the admin listener can be reached from other machines and asks for no token',
+      'the admin listener can be reached from other machines and requires no token',
       {
         url: listener.url,
       },
@@ -146,7 +146,7 @@ class Desk {
     if (rejection !== undefined)
       return { ...failure(rejection.status, rejection.message), ...challenge(rejection) }
     if (page === undefined)
-      return failure(404, `there is nothing here; ${request.headers.host ?? ''}/ lists what there is`)
+      return failure(404, `there is nothing here; ${request.headers.host ?? ''}/ lists the pages`)
     if (!page.methods.includes(method === 'HEAD' ? 'GET' : method)) {
       const allow = page.methods.join(', ')
       return { ...failure(405, `use ${allow}`), headers: { Allow: allow } }

@@ -33,6 +33,6 @@ function readChanged(
   const { backend = backends.length === 1 ? backends[0] : undefined, ...data } = selection
   if (backend === undefined) return { mistake: `name the backend, one of: ${backends.join(', ')}` }
   if (!backends.includes(backend)) return { mistake: unknownBackend(backend, backends) }
-  if (Object.keys(data).length === 0) return { mistake: 'say what has changed: "source", "from", "to"' }
+  if (Object.keys(data).length === 0) return { mistake: 'name the changed data: "source", "from", "to"' }
   return { backend, ...data }
 }

@@ -9,13 +9,13 @@ const gridLine = (grid: Grid): string | undefined =>
     .split('\n')
     .find((line) => line.startsWith('grid'))
 
-test('an explanation says where buckets begin', () => {
+test('an explanation shows where buckets begin', () => {
   assert.equal(gridLine(gridThrough('point', 60_000, 65_000)), 'grid     point every 1 min, phase 5 s')
   const month = { unit: 'month', count: 1, zone: 'America/New_York', origin: 0 } as const
   assert.equal(gridLine(calendarGrid(month)!), 'grid     cell every 1 month in America/New_York')
 })
 
-test('an explanation says where buckets lapse before their TTLs are over', () => {
+test('an explanation shows where buckets lapse before their TTLs are over', () => {
   const span = { from: 0, to: 60_000, buckets: 1 }
   const ttlMs = { min: 15_000, max: 40_000 }
   const lineOf = (ttl: Pick<ExplainedTtl, 'lapsesInMs'>) =>

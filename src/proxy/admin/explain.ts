@@ -1,7 +1,8 @@
 /** `POST /-/explain`: reads the request to explain, explains it and, where requested, runs it. */
-import { type IncomingMessage, validateHeaderName, validateHeaderValue } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Backend, Flavour, Plan, WholePlan, WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
+import { validateHeaderName, validateHeaderValue } from '../../core/node-http.ts'
 import { type Explanation, explainBypass } from '../../engine/explain/explain.ts'
 import { explainWhole } from '../../engine/explain/explain-whole.ts'
 import { shownQuery } from '../../engine/explain/shown-query.ts'
@@ -11,6 +12,7 @@ import { planRequest } from '../../engine/http/plan-request.ts'
 import type { IntervalCache } from '../../engine/interval-cache.ts'
 import type { WholeCache } from '../../engine/objects/whole-cache.ts'
 import { WholeRules } from '../../engine/objects/whole-terms.ts'
+import { rewritePlan } from '../../engine/rewrites.ts'
 import type { Demands } from '../../engine/trip.ts'
 import { readTarget } from '../request/incoming.ts'
 import { type Settings, termsFor } from '../request/settings.ts'
@@ -47,11 +49,13 @@ export async function explainWire(parts: ExplainParts, wire: WireRequest): Promi
       : explainBypass(plan, now, backend.presentation?.reasons)
   }
   const subject = { ...wire, query: plan.text }
-  const { mode, policy, maxStaleMs, identity: partition, rule } = termsFor(parts.settings(), subject)
+  const terms = termsFor(parts.settings(), subject)
+  const { mode, policy, maxStaleMs, identity: partition, rule } = terms
   const ruled = rule === undefined ? {} : { rule }
   if (mode === 'off') return { ...explainBypass({ bypass: 'switched_off' }, now), ...ruled }
   const identity = identityOf(wire.headers, partition)
-  const request = { plan, identity, partition, demands, policy, maxStaleMs }
+  const answered = mode === 'on' ? rewritePlan(backend, plan, { terms, now }) : plan
+  const request = { plan: answered, identity, partition, demands, policy, maxStaleMs }
   const explanation = await parts.cache.explain(request)
   return { ...(mode === 'shadow' ? shadowed(explanation, plan) : explanation), ...ruled }
 }
@@ -90,11 +94,11 @@ function shadowed({ joined: _, ...explanation }: Explanation, plan: Plan): Expla
     reason: 'shadow',
     detail: `would be ${explanation.outcome}`,
     ...(explanation.window && { asked: { ...explanation.window, ...shownQuery(plan.request) } }),
-    sentence: `Shadow: the database would be asked as it came, and its answer would be the client's; ${plan.isVerbatim ? compared : notCompared}. Switched on: ${explanation.sentence}`,
+    sentence: `Shadow: the request would be forwarded unchanged, and the client would get the database's answer; ${plan.isVerbatim ? compared : notCompared}. Switched on: ${explanation.sentence}`,
   }
 }
 
-const compared = 'what the cache would say is compared with it'
+const compared = 'the answer of the cache is compared with it'
 const notCompared = 'it holds less than its buckets do, or in another order, and cannot be compared'
 
 const neverStored = 'Refused: the client accepts only a stored answer, and this is never stored.'

@@ -103,7 +103,7 @@ test('one node is about that one, and a name that is not there is a mistake', as
   assert.match((await report(twins, 'node=a')).text, /several nodes are called "a"/)
 })
 
-test('a store that does not answer is said, and the report is that of this node', async () => {
+test('a store that does not answer is reported, and the report covers this node', async () => {
   const view = async (): Promise<FleetView> => ({
     nodes: [nodeOf('a', { isSelf: true })],
     trouble: 'it is gone',
@@ -112,7 +112,7 @@ test('a store that does not answer is said, and the report is that of this node'
   assert.deepEqual([JSON.parse(text).note, backend.comparisons], ['it is gone', 100])
 })
 
-test('the status lists all nodes and adds up those that are up', async () => {
+test('the status lists all nodes and adds up the ones that are up', async () => {
   const nodes = [nodeOf('a', { isSelf: true }), nodeOf('b'), nodeOf('c', { state: 'missing' })]
   const shown = viewOfFleet({ nodes, trouble: undefined }) as Record<'fleet' | 'nodes', unknown>
   assert.deepEqual(shown.fleet, {

@@ -75,7 +75,7 @@ function readUsageQuery(parameters: URLSearchParams, now: number): UsageQuery | 
   if (from === undefined || to === undefined) return { mistake: `from and to are times: ${timeForms}` }
   if (from > to) return { mistake: 'from must not lie after to' }
   if ((to - from) / windowMs[kind] > maxUsageWindows)
-    return { mistake: `ask for at most ${maxUsageWindows} windows at once, by from and to` }
+    return { mistake: `request at most ${maxUsageWindows} windows at once, by from and to` }
   // The window that `to` lies in counts too.
   return { kind, from, to: to + 1, ...namesIn(parameters) }
 }

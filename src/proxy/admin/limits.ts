@@ -52,7 +52,7 @@ export function limitPages({ limits, ...access }: LimitsAccess): ReadonlyMap<str
       page(answer, {
         methods: ['GET', 'PUT', 'DELETE'],
         about:
-          'GET lists the limits that are set; ?entity= &resource= says which are in force and what is left of them. PUT {"limits"} or {"parent"} sets, DELETE removes those of ?system=1, ?resource=, ?entity= or both; ?by= names who asks. Only PUT and DELETE need writes',
+          'GET lists the stored limits; ?entity= &resource= shows the limits in force and their remaining tokens. PUT {"limits"} or {"parent"} sets, DELETE removes the limits of ?system=1, ?resource=, ?entity= or both; ?by= names the author. Only PUT and DELETE need writes',
         isWriting: (_, method) => method === 'PUT' || method === 'DELETE',
       }),
     ],
@@ -61,7 +61,7 @@ export function limitPages({ limits, ...access }: LimitsAccess): ReadonlyMap<str
       page(applyDeclaration, {
         methods: ['POST'],
         about:
-          'makes the limits what a declaration {"limits", "resources", "entities"} says; ?dryRun=1 only says what would change; ?adopt=1 takes over what was set in another way; ?by=',
+          'sets the limits to a declaration {"limits", "resources", "entities"}; ?dryRun=1 only lists the changes; ?adopt=1 also changes limits that were set in another way; ?by=',
         isWriting: (parameters) => parameters.get('dryRun') !== '1',
         maxBodyBytes: maxDeclarationBytes,
       }),
@@ -78,7 +78,7 @@ export function limitPages({ limits, ...access }: LimitsAccess): ReadonlyMap<str
       '/-/limits/audit',
       page(auditPage, {
         methods: ['GET'],
-        about: 'who changed which limits, the latest first; ?entity= &resource= &limit=',
+        about: 'the audit log of limits, the latest change first; ?entity= &resource= &limit=',
       }),
     ],
   ])
@@ -153,7 +153,7 @@ function readTarget(parameters: URLSearchParams): LimitTarget | Misread {
   const [entity, resource] = [parameters.get('entity'), parameters.get('resource')]
   const isNamed = entity !== null || resource !== null
   if ((parameters.get('system') === '1') === isNamed) {
-    return { mistake: 'say whose limits: ?entity=, ?resource=, both, or ?system=1 alone' }
+    return { mistake: 'name the owner of the limits: ?entity=, ?resource=, both, or ?system=1 alone' }
   }
   return { ...(entity !== null && { entity }), ...(resource !== null && { resource }) }
 }

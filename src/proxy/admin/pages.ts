@@ -67,7 +67,8 @@ export function pagesOf(options: AdminOptions, live: LiveRequests): ReadonlyMap<
       '/-/config',
       {
         methods: get,
-        about: 'the configuration in force, without secrets; ?mode=diff: what differs from the defaults',
+        about:
+          'the configuration in force, without secrets; ?mode=diff: only values that differ from the defaults',
         answer: ({ parameters }) => config(options, parameters),
       },
     ],
@@ -75,7 +76,7 @@ export function pagesOf(options: AdminOptions, live: LiveRequests): ReadonlyMap<
       '/-/shapes',
       {
         methods: get,
-        about: 'the questions asked most, of all nodes that share a store; ?limit= &node=',
+        about: 'the most requested shapes, of all nodes that share a store; ?limit= &node=',
         answer: ({ parameters }) => shapes(options, parameters),
       },
     ],
@@ -93,7 +94,7 @@ export function pagesOf(options: AdminOptions, live: LiveRequests): ReadonlyMap<
       {
         methods: post,
         about:
-          'what would be done with a query (the body, or a whole request as JSON), and why; ?run=1 does it; ?backend= &path= &format=text',
+          'explains the decision about a query (the body, or a whole request as JSON); ?run=1 also runs it; ?backend= &path= &format=text',
         answer: (call) => explain(options, call),
       },
     ],

@@ -57,7 +57,7 @@ export function purgePages({ purge, ...access }: PurgeAccess): ReadonlyMap<strin
       '/-/marks',
       {
         methods: ['GET'],
-        about: 'what was purged or marked as changed, as far as it is still in force',
+        about: 'the purges and change marks that are still in force',
         answer: () => jsonList(purge.marks().map(viewOfMark)),
       },
     ],
@@ -132,5 +132,7 @@ function checked(selection: Selection, all: unknown): Selection | { readonly mis
   const isSelective = Object.keys(selection).length > 0
   if (all === true && isSelective) return { mistake: '"all" means everything: give it alone' }
   if (isSelective || all === true) return selection
-  return { mistake: `say what to purge: one or more of ${known.slice(0, -1).join(', ')}, or "all": true` }
+  return {
+    mistake: `name the data to purge: one or more of ${known.slice(0, -1).join(', ')}, or "all": true`,
+  }
 }

@@ -1,8 +1,9 @@
 /** `?run=1`: sends a request the way clients do and reports the duration of each step. */
-import { request as httpRequest, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
+import { request as httpRequest } from '../../core/node-http.ts'
 import { socketPathOf } from '../../core/socket-address.ts'
 import { endToEnd } from '../../engine/http/headers.ts'
 

@@ -43,7 +43,7 @@ export function shadowPages({ shadow: access, fleet }: ShadowPagesOptions): Read
       {
         methods: ['GET'],
         about:
-          'what shadow mode has found out at all nodes that share a store: counts, verdict, mismatches; ?node=; /-/shadow/ID: one with its bodies',
+          'the findings of shadow mode at all nodes that share a store: counts, verdict, mismatches; ?node=; /-/shadow/ID: one with its bodies',
         answer: ({ parameters }) => report(access, { fleet }, parameters),
       },
     ],
@@ -167,7 +167,7 @@ function mismatchAt({ log }: ShadowAccess, { path }: AdminCall): AdminAnswer {
   if (/^\d+(?:@|%40)/i.test(id))
     return text(
       404,
-      'windowpane: another node has it: ask the admin listener of that node for the number before the @',
+      'windowpane: another node has it: query the admin listener of that node for the number before the @',
     )
   if (found === undefined)
     return text(404, 'windowpane: there is no such mismatch, or it had to make room; /-/shadow lists them')

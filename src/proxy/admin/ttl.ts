@@ -85,8 +85,7 @@ async function report(databases: Databases, parameters: URLSearchParams): Promis
       reports.push({ backend, ...named, ...ttlReport(policy, database.learning, shape) })
     }
   }
-  if (reports.length === 0)
-    return mistake(`there is no shape "${name}"; /-/shapes lists those that are known`)
+  if (reports.length === 0) return mistake(`there is no shape "${name}"; /-/shapes lists the known ones`)
   return jsonList(reports)
 }
 

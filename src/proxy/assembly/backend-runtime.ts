@@ -40,7 +40,7 @@ export interface BackendRuntimeFigures {
   readonly upstreams: readonly UpstreamState[]
   /** Queries since the start that no client waited for. */
   readonly background: BackgroundCounts
-  /** Queries that wait for their turn at the database. */
+  /** Queries that wait in the queue for the database. */
   readonly queue: QueueFigures
   /** Undefined where no client is limited. */
   readonly quota?: QuotaCounts | undefined
@@ -144,7 +144,7 @@ export class BackendRuntime {
       })
     }
     if (watch !== undefined && segments === undefined) {
-      telemetry?.log.line('warn', 'segments are not watched: this database tells of none', { backend: name })
+      telemetry?.log.line('warn', 'segments are not watched: this database exposes none', { backend: name })
     }
     this.learning = new BackendLearning({
       ...{ name, backend, clock, hooks: common.hooks },

@@ -1,6 +1,6 @@
 /** The resources that all databases of a server share, sized by `limits.memory`. */
 import { getHeapStatistics } from 'node:v8'
-import { Budget, BudgetShare, spareOf } from '../../core/budget.ts'
+import { Budget, BudgetShare, largeLimit, spareOf } from '../../core/budget.ts'
 import type { Clock } from '../../core/clock.ts'
 import { GarbageWatch } from '../../core/garbage.ts'
 import { allOn, garbageCollector, type RuntimeSwitches } from '../../core/runtime.ts'
@@ -59,27 +59,29 @@ type CommonOptions = Pick<
 export function commonOf(options: CommonOptions): Common {
   const { clock, limits, runtime = allOn, telemetry, sampleRatio, parts = {} } = options
   const budget = parts.budget ?? new Budget(limits.memoryBytes, { spare: spareOf(limits.memoryBytes) })
-  const ofThread = limits.memoryBytes / (parts.threads ?? 1)
+  const threads = parts.threads ?? 1
+  const ofThread = limits.memoryBytes / threads
+  const unusedBytes = unusedBytesOf(ofThread)
   const onResult = (backend: string, result: VerifyResult) =>
     telemetry?.metrics.observeVerify(backend, result)
-  const onBuffer = collectingInTime(limits, runtime)
-  ingestScratch.configure(Math.min(ingestBytes, unusedBytesOf(limits)), onBuffer)
+  const onBuffer = collectingInTime(limits.memoryBytes, threads, runtime)
+  ingestScratch.configure(Math.min(ingestBytes, unusedBytes), onBuffer)
   return {
     ...{ clock, limits, runtime, budget, telemetry, sampleRatio },
     arrivals: new Arrivals(budget, limits.maxRequestBytes + limits.maxHeaderBytes, ofThread),
     forwardBuffers: new BudgetShare(budget, ofThread * forwardShare),
     shared: new SharedAnswers(budget),
-    scratch: new ScratchPool(unusedBytesOf(limits), onBuffer),
+    scratch: new ScratchPool(unusedBytes, onBuffer),
     packed: new PackedAnswers(budget),
     pace: new Pace({ onRead: onBuffer }),
-    backlog: new Backlog(clock, { maxBytes: Math.min(8 * 2 ** 20, unusedBytesOf(limits)) }),
-    probes: probesOf(parts.threads ?? 1),
-    pieces: new Pieces(budget, new ThreadMaker()),
+    backlog: new Backlog(clock, { maxBytes: Math.min(8 * 2 ** 20, unusedBytes) }),
+    probes: probesOf(threads),
+    pieces: new Pieces(budget, parts.pieceMaker ?? new ThreadMaker()),
     planning: new Planning({ clock, budget, planningMs: limits.planningMs }),
     via: parts.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
     shadowLog: parts.shadowLog ?? new ShadowLog({ clock, budget, onResult }),
     hooks: parts.hooks ?? {},
-    threads: parts.threads ?? 1,
+    threads,
   }
 }
 
@@ -93,23 +95,21 @@ const probesOf = (threads: number): ProbeOptions => ({
 const forwardShare = 1 / 8
 
 /** Memory outside the budget, such as pooled buffers for the next answers, must be small beside it. */
-const unusedBytesOf = ({ memoryBytes }: Limits): number => Math.min(32 * 2 ** 20, memoryBytes / 32)
+const unusedBytesOf = (memoryBytes: number): number => Math.min(32 * 2 ** 20, memoryBytes / 32)
 
 /** The ingest pool keeps at most this many free bytes, however large the memory limit is. */
 const ingestBytes = 16 * 2 ** 20
 
-/** From here on, the default included, the limit has room for the garbage that V8 lets come, and hits wait for no collection. */
-const largeLimit = 512 * 2 ** 20
-
 /** Called with every buffer: small limits have no room for as much garbage as V8 permits. */
 function collectingInTime(
-  { memoryBytes }: Limits,
+  memoryBytes: number,
+  threads: number,
   { gcOnDemand }: RuntimeSwitches,
 ): ((bytes: number) => void) | undefined {
   if (!gcOnDemand || memoryBytes >= largeLimit) return undefined
   const collect = garbageCollector()
   const watch = new GarbageWatch({
-    maxBytes: spareOf(memoryBytes) / 4,
+    maxBytes: Math.min(spareOf(memoryBytes) / 4, Math.max(4 * 2 ** 20, spareOf(memoryBytes) / (4 * threads))),
     bufferBytes: () => getHeapStatistics().external_memory,
     collect: () => collect(),
   })

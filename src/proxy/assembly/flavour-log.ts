@@ -37,7 +37,7 @@ export function logFlavour(flavour: FlavourWatch, { name, url, log }: Noted): vo
     return
   }
   log.change(`database ${name}`, { is: 'answers', isGood: true })
-  const is = isKnown ? label : 'not known, so that requests are passed on uncached'
-  const remedy = 'windowpane check --connect says what answers'
+  const is = isKnown ? label : 'not known, so that requests are forwarded uncached'
+  const remedy = 'windowpane check --connect shows which server answers'
   log.change(`flavour of ${name}`, { is, isGood: isKnown }, isKnown ? {} : { ...told, remedy })
 }

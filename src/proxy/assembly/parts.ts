@@ -9,6 +9,7 @@ import type { Vouched } from '../../core/witness.ts'
 import type { NotSampled, Sampled, SamplingOrder } from '../../engine/learning/sampling.ts'
 import type { ShadowLog } from '../../engine/shadow/log.ts'
 import type { LimitTarget } from '../../limits/registry-rows.ts'
+import type { PieceMaker } from '../compression/pieces-maker.ts'
 import type { Mode } from '../request/settings.ts'
 import type { Evidence, LearningHooks } from './backend-learning.ts'
 import type { BackendRuntime, BackendRuntimeFigures } from './backend-runtime.ts'
@@ -19,6 +20,8 @@ export interface ServerParts {
   readonly budget?: Budget
   /** How many threads share that budget. */
   readonly threads?: number
+  /** Instead of a thread of its own. */
+  readonly pieceMaker?: PieceMaker
   /** Instead of memory and far stores of its own. */
   readonly storage?: Storage
   /** The name in Via. */

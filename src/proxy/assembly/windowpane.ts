@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../../core/clock.ts'
 import { allOn, type RuntimeSwitches } from '../../core/runtime.ts'
 import type { Identity } from '../../engine/http/identity.ts'
 import { usualWholeSettings, type WholeSettings } from '../../engine/objects/whole-terms.ts'
+import type { RewriteTerms } from '../../engine/rewrites.ts'
 import type { Store } from '../../stores/store.ts'
 import { ladder } from '../../ttl/ladder.ts'
 import type { TtlPolicy } from '../../ttl/policy.ts'
@@ -12,7 +13,7 @@ import { type Limits, limitsOf } from '../limits.ts'
 import type { Settings } from '../request/settings.ts'
 import { startServer } from './server.ts'
 
-export interface WindowpaneOptions {
+export interface WindowpaneOptions extends Pick<RewriteTerms, 'edges' | 'align'> {
   /** The database's URL. */
   readonly upstream: string
   readonly backend: Backend
@@ -42,8 +43,8 @@ export interface Windowpane {
 export async function startWindowpane(options: WindowpaneOptions): Promise<Windowpane> {
   const limits = limitsOf(options.limits)
   const { policy = ladder(), identity = 'separate', runtime = allOn, store } = options
-  const { objects = usualWholeSettings } = options
-  const terms = { mode: 'on', identity, policy, maxStaleMs: limits.maxStaleMs } as const
+  const { objects = usualWholeSettings, edges = 'exact', align = false } = options
+  const terms = { mode: 'on', identity, policy, maxStaleMs: limits.maxStaleMs, edges, align } as const
   const whole = objects === false ? undefined : objects
   const settings: Settings = { terms, rules: [], whole }
   const server = await startServer({

@@ -25,7 +25,7 @@ for (const [accepted, encoding] of [
   test(`Accept-Encoding: ${accepted} → ${encoding}`, () => assert.equal(negotiate(accepted), encoding))
 }
 
-test('what is compressed can be had back', async () => {
+test('compressed bytes can be decompressed', async () => {
   const bytes = Buffer.from('windowpane'.repeat(1000))
   assert.deepEqual(gunzipSync(await compress(bytes, 'gzip')), bytes)
   assert.deepEqual(inflateSync(await compress(bytes, 'deflate')), bytes)

@@ -42,7 +42,7 @@ test('an answer of the same panes in the same packing is made once', async () =>
   assert.equal(packed.find([newPane()], 'gzip'), undefined)
 })
 
-test('what is kept lies in memory of its own: a part of a pool or of a compressor’s output would hold all of it', async () => {
+test('a kept answer has memory of its own: a part of a pool or of a compressor’s output would hold all of it', async () => {
   const packed = new PackedAnswers(new Budget(1_000_000))
   const [made, offered] = [newPane(), newPane()]
   const partOfMore = Buffer.alloc(100_000, 1).subarray(0, 100)
@@ -55,7 +55,7 @@ test('what is kept lies in memory of its own: a part of a pool or of a compresso
   }
 })
 
-test('who asks while it is being made waits for the same; a failure is kept by nobody', async () => {
+test('concurrent requests wait for the same result; a failure is not kept', async () => {
   const packed = new PackedAnswers(new Budget(1_000_000))
   const pane = newPane()
   const making = packed.make([pane], 'gzip', async () => {
@@ -68,7 +68,7 @@ test('who asks while it is being made waits for the same; a failure is kept by n
   assert.equal(packed.find([pane], 'gzip'), undefined)
 })
 
-test('they take an eighth of the budget at most, the ones used longest ago leave', async () => {
+test('they take an eighth of the budget at most, the least recently used are evicted', async () => {
   const budget = new Budget(80_000)
   const packed = new PackedAnswers(budget)
   const panes = Array.from({ length: 6 }, newPane)
@@ -80,7 +80,7 @@ test('they take an eighth of the budget at most, the ones used longest ago leave
   const kept = panes.map((pane) => packed.find([pane], 'gzip') !== undefined)
   assert.deepEqual(kept, [true, false, false, false, true, true])
   await packed.make([newPane()], 'gzip', bytesOf(20_000, 9))
-  assert.ok(budget.used <= 10_000, 'what is too big is not kept')
+  assert.ok(budget.used <= 10_000, 'an answer that is too big is not kept')
 })
 
 test('under pressure they give their memory back; they never push anything else out', async () => {
@@ -108,7 +108,7 @@ test('an answer that is offered is kept, as a copy, from the second time on', ()
   assert.equal(packed.find([other], 'gzip'), undefined)
 })
 
-test('what was offered long ago is offered as for the first time', () => {
+test('an answer that was offered long ago is offered as for the first time', () => {
   const packed = new PackedAnswers(new Budget(1_000_000))
   const pane = newPane()
   packed.offer([pane], 'gzip', Buffer.alloc(100))

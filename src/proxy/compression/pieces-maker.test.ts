@@ -23,7 +23,7 @@ function makerOf(t: TestContext, start?: () => Worker): ThreadMaker {
 const made = (maker: ThreadMaker, job = newJob()): Promise<readonly Block[] | undefined> =>
   new Promise((resolve) => assert.ok(maker.make(job, resolve), 'the job was not taken'))
 
-test('the thread makes what would have been made here', async (t) => {
+test('the thread makes the same pieces as this one', async (t) => {
   const maker = makerOf(t)
   const [first, second] = await Promise.all([made(maker), made(maker)])
   assert.deepEqual(first, makeBlocks(newJob()))

@@ -52,7 +52,7 @@ function spliced(
   return end === 0 ? undefined : target.subarray(0, end)
 }
 
-test('whatever the answer and its panes: unpacked it is what would have been written', () => {
+test('any answer and panes: unpacked it equals the written bytes', () => {
   let count = 0
   for (let world = 1; world <= 120; world++) {
     const random = seededRandom(mixSeeds(world, 11))
@@ -112,7 +112,7 @@ test('without pieces, or with too few of them, nothing is put together', () => {
   )
 })
 
-test('an answer without a way to hear what it is made of is not put together', () => {
+test('an answer without a walk is not assembled', () => {
   const { length, write } = recompose([steadyPane()])
   assert.equal(
     spliced({ length, write }, () => undefined),

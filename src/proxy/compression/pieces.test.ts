@@ -99,7 +99,7 @@ test('the first answer is compressed whole, and so is every one until the pieces
   assert.equal(ask(rig, [part(pane, 2, 302)]), 'spliced')
 })
 
-test('what a window touches is made, no more, and only once', () => {
+test('the pieces of a window are made, no more, and only once', () => {
   const rig = stand()
   const pane = paneOf()
   ask(rig, [part(pane, 0, 300)])
@@ -200,7 +200,7 @@ test('more bodies than fit do not chase each other: some have pieces, the others
   assert.ok(panes.some((pane) => ask(rig, [pane]) === 'spliced'))
 })
 
-test('what is no longer asked for makes room for what is', () => {
+test('pieces without requests make room for requested ones', () => {
   const rig = stand(8 * 2 ** 20)
   const [old, now] = [0, 1].map(() => Array.from({ length: 6 }, () => paneOf()))
   for (const panes of [old!, now!]) {
@@ -214,7 +214,7 @@ test('what is no longer asked for makes room for what is', () => {
   assert.ok(now!.filter((pane) => ask(rig, [pane]) === 'spliced').length >= 3)
 })
 
-test('whoever needs memory has it from the pieces first', () => {
+test('other users of memory evict the pieces first', () => {
   const rig = stand()
   const { budget, pieces } = rig
   ask(rig, [paneOf()])
@@ -224,7 +224,7 @@ test('whoever needs memory has it from the pieces first', () => {
   assert.deepEqual([pieces.held, budget.used], [0, budget.limit])
 })
 
-test('what is on its way is held too, and what comes of it takes no more room than that', () => {
+test('a piece in progress is held too, and its result takes no more room than that', () => {
   const rig = stand()
   const { budget, pieces, maker } = rig
   ask(rig, [paneOf()])
@@ -273,7 +273,7 @@ test('pieces that come for a body which was dropped meanwhile are not kept', () 
   assert.deepEqual([pieces.held, budget.used], [0, 0])
 })
 
-test('a body that nobody has any more gives its pieces back', async () => {
+test('a body that is garbage-collected releases its pieces', async () => {
   const collect = garbageCollector()
   const rig = stand()
   ask(rig, [paneOf()])

@@ -120,7 +120,7 @@ test('a process that comes back under its name and address takes the place of th
   )
 })
 
-test('a node that cannot reach the store stands alone and says so, and comes back by itself', async () => {
+test('a node that cannot reach the store works alone and reports it, and comes back by itself', async () => {
   const nodes = new Nodes()
   const [a] = [await nodes.start('a'), await nodes.start('b')]
   await nodes.clock.advance(beatMs)
@@ -186,7 +186,7 @@ test('of a thousand nodes each reads at most ten rows per second, and they write
   assert.ok(1000 * beats <= 50 * 1.1 * seconds, `${beats} beats in ${seconds} s`)
 })
 
-test('a summary is bounded, whatever there is to tell', () => {
+test('a summary is bounded, whatever its content', () => {
   const shapes = Array.from({ length: 1000 }, (_, i) => shapeOf(`metric_${i}`, 1000 - i))
   const figures = mergeFigures([])
   const example = {

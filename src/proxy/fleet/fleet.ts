@@ -214,4 +214,4 @@ function newest(rows: readonly NodeRow[]): readonly NodeRow[] {
 }
 
 const troubleOf = (stores: readonly string[]): string =>
-  `the shared store ${stores.join(', ')} does not answer: other nodes cannot be seen, and what is shown is this node alone`
+  `the shared store ${stores.join(', ')} does not answer: other nodes cannot be seen, and the output covers this node alone`

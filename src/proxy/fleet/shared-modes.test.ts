@@ -157,7 +157,7 @@ test('where the store fails the mode holds at this node, and at the others when 
   assert.deepEqual(modesOf(nodes), ['off', 'off', 'off'], 'it is saved when the store is back')
 })
 
-test('what another node has set since is not undone by a mode that was set during an outage', async () => {
+test('a later mode of another node is not undone by a mode that was set during an outage', async () => {
   const clock = fakeClock()
   const cells = memoryCells({ clock })
   const failing = { is: false }

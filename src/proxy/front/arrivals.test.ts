@@ -11,7 +11,7 @@ function setUp(limit = 8000, largest = 0) {
   return { budget, begin, givenUp }
 }
 
-test('what has arrived of a request is in the budget until it ends', () => {
+test('the received bytes of a request are in the budget until it ends', () => {
   const { budget, begin } = setUp()
   const one = begin('one')
   assert.ok(one.grow(300))
@@ -41,7 +41,7 @@ test('one request of the largest permitted size fits, up to a quarter of the bud
   assert.ok(!setUp(8000, 3000).begin('a').grow(2100))
 })
 
-test('a budget without room takes nothing more, and nobody is given up for it', () => {
+test('a budget without room takes nothing more, and no request is rejected for it', () => {
   const { budget, begin, givenUp } = setUp(8000)
   budget.reserve(7900)
   const one = begin('one')

@@ -2,8 +2,8 @@
  * The body of a request: gathered within limits, as a stream where the caller can wait, and without one where it should
  * not.
  */
-import { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
+import { IncomingMessage } from '../../core/node-http.ts'
 import { TappedMessage } from '../../core/runtime.ts'
 import type { Arrival, Arrivals } from './arrivals.ts'
 import type { Asked } from './exchange.ts'

@@ -84,7 +84,7 @@ test('a body that does not come is cut off; nothing is written into an answer', 
   assert.equal(socket.written, '')
 })
 
-test('who waits for an answer may wait', async () => {
+test('a client that waits for an answer may wait', async () => {
   const { clock, socket, begin } = setUp()
   begin(100)
   await clock.advance(3_600_000)
@@ -105,7 +105,7 @@ test('a busy connection lives; an idle one is closed after its time', async () =
   assert.equal(socket.written, '')
 })
 
-test('nobody is looked at where there is nobody', () => {
+test('there is no scan without connections', () => {
   const { clock, socket } = setUp()
   assert.equal(clock.pending, 1)
   socket.destroy()

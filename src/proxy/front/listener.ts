@@ -1,10 +1,11 @@
 /** A listening socket: opened with a clear error, closed by draining. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { Budget } from '../../core/budget.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { CutReason } from '../../core/decision.ts'
 import { WindowpaneError } from '../../core/errors.ts'
+import { createServer } from '../../core/node-http.ts'
 import { allOn, type RuntimeSwitches, replaceHttpReader } from '../../core/runtime.ts'
 import { socketPathOf } from '../../core/socket-address.ts'
 import type { Limits } from '../limits.ts'

@@ -2,9 +2,10 @@
  * The way back of a plain request. An answer that is there as a whole is written to the socket with its head, as
  * node:http would have written it; for any other node:http's own response is made when it is first needed.
  */
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../core/clock.ts'
+import { STATUS_CODES } from '../../core/node-http.ts'
 import type { Reply, SentHeaders, WholeBody } from './exchange.ts'
 import { sendShort } from './send-buffer.ts'
 

@@ -121,7 +121,7 @@ test('whatever is read as plain is read as node:http reads it', async (t) => {
 
 const plainHead = 'GET /x?y=1 HTTP/1.1\r\nHost: h\r\nAccept: */*\r\n'
 
-test('a plain GET and a plain POST, and what comes behind them', () => {
+test('a plain GET and a plain POST, and the bytes behind them', () => {
   const get = read(`${plainHead}\r\nGET`)
   assert.ok(get instanceof PlainRequest)
   assert.deepEqual([get.method, get.url, get.size], ['GET', '/x?y=1', plainHead.length + 2])
@@ -191,7 +191,7 @@ test('heads that differ share nothing, whatever was read before', () => {
   assert.deepEqual([one.headers['x-scope-orgid'], two.headers['x-scope-orgid']], ['a', 'b'])
 })
 
-test('headers are shared with later requests that have the same: nobody can change them', () => {
+test('headers are shared with later equal requests: they cannot be changed', () => {
   const text = `${plainHead}X-Scope-OrgID: a\r\n\r\n`
   const { rawHeaders, headers, endToEnd } = read(text) as PlainRequest
   for (const list of [rawHeaders, endToEnd]) {

@@ -41,7 +41,7 @@ function setUp({
   return { budget, arrivals, message, told, push, held: () => held }
 }
 
-test('a small body is told when it is complete, and in the budget all the time', async () => {
+test('a small body is reported when it is complete, and in the budget all the time', async () => {
   const { budget, told, push, held } = setUp()
   await push(Buffer.from('one'))
   assert.equal(budget.used, 3)
@@ -53,7 +53,7 @@ test('a small body is told when it is complete, and in the budget all the time',
   assert.equal(budget.used, 6)
 })
 
-test('a body that says that it is long is a stream at once', () => {
+test('a body with a long Content-Length is a stream at once', () => {
   const { message, told } = setUp({ headers: { 'content-length': String(MiB + 1) } })
   assert.deepEqual(told, [message])
 })
@@ -78,7 +78,7 @@ test('without room in the budget it is a stream', async () => {
   assert.deepEqual(told, [message])
 })
 
-test('one that is given up is told so; after that nothing more is told', async () => {
+test('a rejected body is reported as such; after that nothing more is reported', async () => {
   const { arrivals, message, told, push } = setUp({ limit: 8000 })
   await push(Buffer.alloc(1500))
   arrivals.begin(() => {}).grow(600)
@@ -89,7 +89,7 @@ test('one that is given up is told so; after that nothing more is told', async (
   assert.equal(told.length, 1)
 })
 
-test('a client that leaves is told of once, and leaves nothing behind', async () => {
+test('a client that disconnects is reported once, and no memory remains', async () => {
   const { budget, message, told, push } = setUp()
   await push(Buffer.alloc(10))
   message.destroy()

@@ -78,14 +78,14 @@ test('a charge is settled, or given back once', async () => {
   first.settle({ seconds: 600, points: 70 })
   assert.equal(await left(admit(), 'points'), '0')
   await clock.advance(60_000)
-  assert.equal(await left(admit(), 'points'), '40', 'what was owed is paid first')
+  assert.equal(await left(admit(), 'points'), '40', 'the debt is paid first')
   const second = charged(await ticket.charge({ seconds: 600, points: 30 }))
   second.refund()
   second.refund()
   assert.equal(await left(admit(), 'points'), '40')
 })
 
-test('what is not limited costs nothing', async () => {
+test('a request without limits costs nothing', async () => {
   const { admit } = setUp({ base: { system: [limit('requests', 100)] } })
   const { ticket } = await admit()
   charged(await ticket.charge({ seconds: 1e9, points: 1e9 }))
@@ -132,7 +132,7 @@ test('tokens that are counted elsewhere are taken one by one all the same', asyn
   assert.equal(admissions.filter(({ refusal }) => refusal === undefined).length, 3)
 })
 
-test('a dry run counts refusals by limit, and tells of them every ten seconds', async () => {
+test('a dry run counts refusals by limit, and logs them every ten seconds', async () => {
   const { clock, quota, admit, state } = setUp({ isDryRun: true })
   for (let i = 0; i < 5; i++) assert.equal((await admit()).refusal, undefined)
   const { ticket } = await admit()

@@ -8,7 +8,7 @@ const requests: Limit = { name: 'requests', capacity: 600, refillAmount: 100, re
 const cost: Limit = { name: 'cost', capacity: 86_400, refillAmount: 3600, refillPeriodSeconds: 3600 }
 const status = (limit: Limit, available: number, isExceeded = false) => ({ limit, available, isExceeded })
 
-test('the fields say what is left and when there will be more', () => {
+test('the fields have the remaining tokens and the time of the next', () => {
   assert.deepEqual(rateLimitFields([status(requests, 599), status(cost, 86_400)]), [
     'RateLimit',
     '"requests";r=599;t=1, "cost";r=86400',
@@ -22,7 +22,7 @@ test('debt is shown as nothing left', () => {
   assert.match(rateLimitFields([status(cost, -500)])[1]!, /^"cost";r=0;t=1$/)
 })
 
-test('a refusal says when to try again, in whole seconds that are never too early', () => {
+test('a refusal has the time to try again, in whole seconds that are never too early', () => {
   const refusal: Refusal = {
     ok: false,
     cause: 'exceeded',
@@ -49,7 +49,7 @@ test('a refusal says when to try again, in whole seconds that are never too earl
   })
 })
 
-test('what can never be permitted has no time to try again', () => {
+test('a request that can never be permitted has no time to try again', () => {
   const refusal: Refusal = { ok: false, cause: 'never', limits: [status(cost, 86_400, true)] }
   const { status: code, reason, headers, body } = refusalAnswer(refusal)
   assert.deepEqual([code, reason], [429, 'quota_never'])

@@ -69,6 +69,6 @@ function detailOf({ cause }: Refusal, names: readonly string[], retryAfter: numb
   const limits = `the limit${names.length === 1 ? '' : 's'} ${names.join(', ')}`
   if (cause === 'unavailable') return 'windowpane: the store that counts quotas does not answer'
   if (cause === 'never')
-    return `windowpane: the request costs more than ${limits} can ever hold; ask for less`
+    return `windowpane: the request costs more than ${limits} can ever hold; request less`
   return `windowpane: ${limits} of this client is used up; try again in ${retryAfter} s`
 }

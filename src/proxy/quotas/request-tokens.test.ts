@@ -43,7 +43,7 @@ test('a thread admits exactly the capacity, with far fewer takes', () => {
   assert.ok(acquired() < 200, `${acquired()} takes`)
 })
 
-test('a client that asks seldom holds no token in reserve', async () => {
+test('a client with few requests holds no token in reserve', async () => {
   const { clock, newThread } = newRig()
   const [one, other] = [newThread(), newThread()]
   for (let i = 1; i <= 20; i++) {

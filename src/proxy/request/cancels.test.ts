@@ -48,7 +48,7 @@ test('a query that others wait for is cancelled here alone', () => {
   assert.deepEqual(cancelled, ['a'])
 })
 
-test('one that the database is asked for under no such id any more: the database is told', () => {
+test('a query that is no longer in progress under such an id: the cancel request is forwarded', () => {
   const { asked, ask, cancel } = scene()
   const outgoing = ask('a', { id: 'x', flight: 'x' })
   outgoing.cancel = () => void asked.pop()
@@ -65,14 +65,14 @@ test('all queries of one id are cancelled, as the database does it', () => {
   assert.deepEqual(cancelled, ['a', 'c'])
 })
 
-test('who waits for what was asked for under another id need not be cancelled there', () => {
+test('a waiter for a query under another id need not be cancelled there', () => {
   const { cancelled, ask, cancel } = scene()
   ask('a', { id: 'x', flight: 'y' })
   assert.equal(cancel('x'), true)
   assert.deepEqual(cancelled, ['a'])
 })
 
-test('what is passed on, unknown, over, or of somebody else is for the database', () => {
+test('a request that is forwarded, unknown, over, or of another client is for the database', () => {
   const { cancelled, cancels, ask, cancel } = scene()
   ask('forwarded', { id: 'f', isForwarded: true })
   ask('waiting', { id: 'f', flight: 'f' })
@@ -85,7 +85,7 @@ test('what is passed on, unknown, over, or of somebody else is for the database'
   assert.deepEqual(cancelled, ['forwarded', 'waiting'])
 })
 
-test('any header that says who is asking keeps others from cancelling', () => {
+test('any header that identifies the client keeps others from cancelling', () => {
   for (const name of [
     'x-forwarded-user',
     'x-auth-request-email',
@@ -103,7 +103,7 @@ test('any header that says who is asking keeps others from cancelling', () => {
   }
 })
 
-test('who shares answers may not cancel for others; who has the same credentials may not in another partition', () => {
+test('clients that share answers may not cancel for others; equal credentials may not in another partition', () => {
   for (const identity of ['shared', 'user', { headers: ['x-team'] }] as const) {
     const { cancelled, ask, cancel } = scene()
     const headers = ['x-team', 'a', 'x-grafana-user', 'ann', 'authorization', 'me']

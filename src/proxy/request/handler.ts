@@ -12,6 +12,7 @@ import { identityOf } from '../../engine/http/identity.ts'
 import { planRequest } from '../../engine/http/plan-request.ts'
 import type { IntervalCache } from '../../engine/interval-cache.ts'
 import type { WholeCache } from '../../engine/objects/whole-cache.ts'
+import { rewritePlan } from '../../engine/rewrites.ts'
 import type { Answer, Demands } from '../../engine/trip.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import type { Visit } from '../../telemetry/record.ts'
@@ -27,7 +28,7 @@ import { Outgoing, type OutgoingOptions } from './outgoing.ts'
 import { OwnAnswers } from './own-answers.ts'
 import { isLong, type Planning, queryBytes } from './planning.ts'
 import { Renderer } from './renderer.ts'
-import { type Settings, termsFor } from './settings.ts'
+import { type RuledTerms, type Settings, termsFor } from './settings.ts'
 import { notARangeQuery, WholeRequests } from './whole.ts'
 
 export interface HandlerOptions extends OutgoingOptions {
@@ -226,19 +227,19 @@ export class Handler {
       if (demands.onlyIfCached) return this.#own.refuse(outgoing, 'only_if_cached', 'this is never stored')
       return this.#renderer.forwardQuery(outgoing, wire, plan)
     }
-    outgoing.plan = plan
     const terms = termsFor(this.#options.settings(), {
       path: wire.path,
       headers: wire.headers,
       query: plan.text,
     })
-    const { mode, policy, maxStaleMs } = terms
+    const { mode } = terms
+    outgoing.plan = mode === 'on' ? this.#rewritten(outgoing, plan, terms) : plan
     this.#cancels.note(outgoing, terms.identity)
     if (mode === 'off') return this.#renderer.forwardQuery(outgoing, wire, { bypass: 'switched_off' })
-    const { identity: partition } = terms
+    const { identity: partition, policy, maxStaleMs } = terms
     const identity = identityOf(wire.headers, partition)
     const request = {
-      plan,
+      plan: outgoing.plan,
       identity,
       partition,
       demands,
@@ -259,6 +260,14 @@ export class Handler {
     return answer instanceof Promise
       ? answer.then((late) => this.#renderer.render(outgoing, wire, late))
       : this.#renderer.render(outgoing, wire, answer)
+  }
+
+  /** Not called in shadow mode, which compares answers to the client's own request. */
+  #rewritten(outgoing: Outgoing, own: Plan, terms: RuledTerms): Plan {
+    const { backend, clock } = this.#options
+    const plan = rewritePlan(backend, own, { terms, now: clock.now() })
+    if (plan.rewritten !== undefined) outgoing.decision.rewritten = plan.rewritten
+    return plan
   }
 
   /** A query over a time range, or one whose answer is kept as a whole, or why it is neither. */

@@ -49,12 +49,12 @@ test('all clients together have two shares, so further addresses win nothing', a
   assert.equal(plan('another', 40), planned)
 })
 
-test('what is remembered costs nothing', () => {
+test('a memoised plan costs nothing', () => {
   const { plan } = rig()
   for (let i = 0; i < 100_000; i++) assert.equal(plan('a', 0.05), planned)
 })
 
-test('what a parser makes of a text is in the budget while it is planned', () => {
+test('the memory of the parser is in the budget while a text is planned', () => {
   const { plan, budget } = rig()
   const { planning, held } = measured()
   planning()

@@ -30,7 +30,7 @@ test('a mode that is set holds until the configuration is replaced', () => {
   assert.deepEqual(changes, ['shadow', 'off', 'on'])
 })
 
-test('a rule may be more careful than what was set, never less', () => {
+test('a rule may be more careful than the mode that was set, never less', () => {
   for (const rule of modes) {
     for (const set of modes) {
       const modeSwitch = new ModeSwitch(() => settingsOf('on', rule))

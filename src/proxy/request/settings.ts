@@ -5,6 +5,7 @@
 import type { HeaderList } from '../../backends/backend.ts'
 import type { Identity } from '../../engine/http/identity.ts'
 import type { WholeSettings } from '../../engine/objects/whole-terms.ts'
+import type { RewriteTerms } from '../../engine/rewrites.ts'
 import type { TtlPolicy } from '../../ttl/policy.ts'
 import type { QuotaTerms } from '../quotas/terms.ts'
 import type { Concurrency } from '../upstream/slots.ts'
@@ -16,7 +17,7 @@ import type { Concurrency } from '../upstream/slots.ts'
 export const modes = ['off', 'shadow', 'on'] as const
 export type Mode = (typeof modes)[number]
 
-export interface Terms {
+export interface Terms extends RewriteTerms {
   readonly mode: Mode
   readonly identity: Identity
   readonly policy: TtlPolicy

@@ -1,6 +1,7 @@
 /** One URL of a database: its connections, its certificates, its health. */
-import { type Dispatcher, Pool } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { Clock } from '../../core/clock.ts'
+import { Pool } from '../../core/undici.ts'
 import { withoutCredentials } from '../../core/url.ts'
 import { TlsFiles, type TlsPaths } from '../tls-files.ts'
 import { authorizationOf } from './credentials.ts'
@@ -32,7 +33,7 @@ export interface UpstreamState extends HealthState {
 const connectTimeoutMs = 5_000
 const lookAgainMs = 1_000
 /** Some servers close connections of clients without a certificate and send no alert. */
-const noCertificate = '; if it asks for a client certificate, name one with tls.cert and tls.key'
+const noCertificate = '; if it requires a client certificate, name one with tls.cert and tls.key'
 
 export class Endpoint {
   readonly health: Health

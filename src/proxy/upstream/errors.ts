@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 
 const untrusted =
   'its certificate is not signed by an authority that is trusted here; name that one with tls.ca'
-const wantsCertificate = 'it asks for a client certificate; name one with tls.cert and tls.key'
+const wantsCertificate = 'it requires a client certificate; name one with tls.cert and tls.key'
 
 const sentences: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,

@@ -19,14 +19,14 @@ function setUp() {
   return { pace, readers, turn, turns, done }
 }
 
-test('256 KiB of a turn are for everybody; whoever comes later waits for the next', () => {
+test('256 KiB of a turn are for all readers; later ones wait for the next', () => {
   const { pace, readers, turn, turns } = setUp()
   assert.equal(pace.read(128 * KiB, readers[0]!), false)
   assert.equal(pace.read(64 * KiB, readers[1]!), false)
   assert.equal(pace.read(64 * KiB, readers[2]!), true)
   assert.equal(pace.read(1, readers[3]!), true)
   assert.deepEqual(turn(), ['read 2', 'read 3'])
-  assert.equal(turns.length, 0, 'nobody waits, nothing is asked for')
+  assert.equal(turns.length, 0, 'no reader waits, no turn is requested')
   assert.equal(pace.read(128 * KiB, readers[0]!), false, 'another turn, another share')
 })
 
@@ -40,7 +40,7 @@ test('a reader that comes alone reads four times as much', () => {
   assert.equal(pace.read(1, readers[0]!), true)
 })
 
-test('those who wait read on in the order in which they came, as long as there is something left of the turn', () => {
+test('waiting readers continue in the order in which they came, as long as there is something left of the turn', () => {
   const { pace, readers, turn, turns, done } = setUp()
   for (const reader of readers.slice(0, 6)) {
     pace.read(1024 * KiB, reader)

@@ -44,7 +44,7 @@ function setUp() {
   return { reader, controller, clock, turns, arrive, end, told: () => told.splice(0).join(' ') }
 }
 
-test('a response is told as it comes, once', () => {
+test('a response is reported as it comes, once', () => {
   const { reader, arrive, told, end } = setUp()
   arrive(60 * KiB)
   end()
@@ -53,7 +53,7 @@ test('a response is told as it comes, once', () => {
   assert.equal(told(), 'head data end')
 })
 
-test('a response that was given up is not told any further', () => {
+test('an abandoned response is not reported any further', () => {
   const { reader, arrive, told, end } = setUp()
   reader.cancel()
   arrive(60 * KiB)

@@ -25,7 +25,7 @@ function setUp(connections = 8, concurrency?: () => Concurrency | undefined) {
   return { clock, slots, enter, log, told: () => log.splice(0).join(' ') }
 }
 
-test('what is forwarded uses three quarters of the connections, uploads a quarter; the cache is never held up', () => {
+test('forwarded requests use three quarters of the connections, uploads a quarter; the cache is never delayed', () => {
   const { enter, told } = setUp(8)
   for (let i = 0; i < 3; i++) enter('upload', `u${i}`)
   assert.equal(told(), 'u0 u1')
@@ -35,7 +35,7 @@ test('what is forwarded uses three quarters of the connections, uploads a quarte
   assert.equal(told(), 'fetch fetch fetch')
 })
 
-test('whoever waits goes on when one of its kind is over; one that left meanwhile is forgotten', () => {
+test('a waiter continues when one of its kind is over; one that disconnected meanwhile is forgotten', () => {
   const { enter, told } = setUp(8)
   const uploads = [0, 1, 2, 3].map((i) => enter('upload', `u${i}`))
   const forwards = [0, 1, 2, 3, 4, 5].map((i) => enter('forward', `f${i}`))
@@ -54,7 +54,7 @@ test('a single connection is for everybody', () => {
   assert.equal(told(), 'forward fetch')
 })
 
-test('a slow reader keeps its connection while nobody waits', async () => {
+test('a slow reader keeps its connection while no request waits', async () => {
   const { clock, enter, told } = setUp(2)
   enter('fetch').hold()
   await clock.advance(60_000)
@@ -160,7 +160,7 @@ test('a refused query does not take the place of another one that waits', async 
   assert.equal(told(), 'b')
 })
 
-test('a limit that a reload has raised lets those who wait go first', () => {
+test('a limit that a reload has raised lets waiting queries go first', () => {
   const { enter, told, settings } = limited({ limit: 1, queue: 5, waitMs: 1000 })
   enter('fetch', 'a')
   enter('fetch', 'b')

@@ -83,7 +83,7 @@ export class HttpUpstream implements Upstream {
     return this.#preferredEncoding
   }
 
-  /** Queries that wait for their turn at the database. */
+  /** Queries that wait in the queue for the database. */
   get queue(): QueueFigures {
     return this.#slots.queue
   }

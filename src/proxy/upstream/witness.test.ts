@@ -99,7 +99,7 @@ test('an hour that is not compacted yet is touched alone', async () => {
   assert.equal(seen.text, seen.truth)
 })
 
-test('what was asked for before the changed view arrived is marked, whenever the view was asked for', async () => {
+test('buckets fetched before the changed view arrived are marked, whenever the view was requested', async () => {
   const rig = await watchingRig()
   const panel = oldDay(rig)
   rig.druid.lookLagMs = 4 * second
@@ -121,7 +121,7 @@ const markOver = ({ from, to }: Panel) => ({
   ...{ kind: 'stale', backend: 'druid', source: 'wiki', from, to },
 })
 
-test('what was fetched before the second look at the same segments is under the TTL policy', async () => {
+test('buckets fetched before the second poll of the same segments are under the TTL policy', async () => {
   const rig = new SegmentRig({ segments: usualSegments })
   const panel = oldDay(rig)
   await rig.clock.advance(5 * second)
@@ -132,7 +132,7 @@ test('what was fetched before the second look at the same segments is under the 
   assert.equal((await rig.ask(panel)).fetched, 0)
 })
 
-test('what was fetched between a change and the next look is under the TTL policy: another server may lag', async () => {
+test('buckets fetched between a change and the next poll are under the TTL policy: another server may lag', async () => {
   const rig = await watchingRig()
   const panel = oldDay(rig)
   rig.druid.append(panel.from)
@@ -145,7 +145,7 @@ test('what was fetched between a change and the next look is under the TTL polic
   assert.equal((await rig.ask(panel)).fetched, 0)
 })
 
-test('what is being written, and what is still to come, is under the TTL policy', async () => {
+test('data in progress, and future data, is under the TTL policy', async () => {
   const [watching, other] = [await watchingRig(), new SegmentRig()]
   await other.clock.advance(15 * second)
   // Before the time at which a day is compacted.
@@ -187,7 +187,7 @@ test('a watcher that sees nothing is trusted for as long as its patience lasts, 
   }
 })
 
-test('after a pause nothing is vouched for that was fetched before, but what changed meanwhile is marked', async () => {
+test('after a pause no earlier bucket is vouched for, but changes meanwhile are marked', async () => {
   const rig = await watchingRig()
   const panel = oldDay(rig)
   const dayBefore = { ...panel, from: panel.from - day, to: panel.from }
@@ -218,7 +218,7 @@ test('a short failure breaks nothing', async () => {
   assert.equal((await rig.ask(panel)).fetched, 0)
 })
 
-test('an outage is told once, and its end once, with the reason and a remedy', async () => {
+test('an outage is logged once, and its end once, with the reason and a remedy', async () => {
   const said: unknown[] = []
   const log = {
     line() {},
@@ -263,7 +263,7 @@ test('there is one look at a time, and one without an answer is given up when it
   assert.equal(rig.watcher!.figures.isTrusted, false)
 })
 
-test('in an outage, what was vouched for until then is served for as long as anything stale is', async () => {
+test('in an outage, buckets vouched for until then are served for as long as any stale ones', async () => {
   const rig = await watchingRig({ segments: unhurried })
   const panel = oldDay(rig)
   const { text } = await rig.ask(panel)
@@ -280,7 +280,7 @@ test('in an outage, what was vouched for until then is served for as long as any
   await assert.rejects(rig.ask(panel), /failure/)
 })
 
-test('an explanation says what is past its TTL and why it is fresh all the same', async () => {
+test('an explanation shows that a bucket is past its TTL and why it is still fresh', async () => {
   const rig = await watchingRig()
   const panel = oldDay(rig)
   await rig.ask(panel)
@@ -307,7 +307,7 @@ test('a purge counts before the witness', async () => {
   assert.equal((await rig.ask(panel)).fetched, 288)
 })
 
-test('when somebody sets the clock back, the views of the future are not trusted', async () => {
+test('when the clock is set back, the views of the future are not trusted', async () => {
   const rig = await watchingRig()
   const panel = oldDay(rig)
   await rig.ask(panel)
@@ -327,7 +327,7 @@ test('very many changes at once are one mark, from the first to the last', async
   assert.deepEqual(spans, [[iso(first), iso(first + 41 * hour)]])
 })
 
-test('nobody looks any more once it is closed', async () => {
+test('there are no polls once it is closed', async () => {
   const rig = await watchingRig()
   const { looks } = rig.druid
   rig.watcher!.close()

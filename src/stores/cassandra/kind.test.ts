@@ -79,7 +79,7 @@ test('the statements that create the tables name the keyspace and where its copi
   assert.equal(definition('1').match(/CREATE TABLE IF NOT EXISTS "k"\./g)?.length, 3)
 })
 
-test('without the package, a sentence says what to install', async () => {
+test('without the package, a sentence names the package to install', async () => {
   const refused = await loadLibrary(() => Promise.reject(new Error('not found')))
   assert.ok('refused' in refused)
   assert.equal(refused.remedy, 'npm install cassandra-driver@4.10.0')

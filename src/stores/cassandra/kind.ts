@@ -43,12 +43,12 @@ const cassandraSection = section(
   {
     hosts: required(
       hosts,
-      'hosts that are asked for the others first; the port is 9042 unless told',
+      'hosts of the first connection, which report all others; the default port is 9042',
       restart,
     ),
     keyspace: key(keyspaceName, 'windowpane', { meaning: 'the keyspace of the tables', ...restart }),
     dc: key(text, 'datacenter1', {
-      meaning: 'the local data centre, as the cluster calls it: other ones are not asked',
+      meaning: 'the name of the local data centre: other ones are not queried',
       ...restart,
     }),
     replication: key(replication, '1', {

@@ -24,7 +24,7 @@ const dynamoDbSection = section({
   region: optional(regionName, 'the AWS region; else that of the environment or of the profile', {
     apply: 'restart',
   }),
-  endpoint: optional(endpointUrl, 'where DynamoDB is asked, if not at the address of the region', {
+  endpoint: optional(endpointUrl, 'the URL of DynamoDB, if not the address of the region', {
     apply: 'restart',
   }),
 })

@@ -83,7 +83,7 @@ export async function connect(
     api.destroy()
     return {
       refused: 'no_region',
-      detail: 'nothing says in which AWS region the tables are',
+      detail: 'the AWS region of the tables is not configured',
       remedy: 'add "region" to the store, or set AWS_REGION',
       cause,
     }

@@ -23,7 +23,7 @@ type Trouble = Exclude<ErrorMeaning, 'condition'>
 
 const remedies: Readonly<Record<Trouble, string>> = {
   not_set_up: 'create the tables: windowpane store init',
-  denied: 'check the credentials, and that their policy allows what docs/guide/dynamodb.md lists',
+  denied: 'check the credentials, and that their policy allows the actions in docs/guide/dynamodb.md',
   throttled: 'raise the maximum throughput of the table, or wait: on-demand tables grow by themselves',
   unreachable: 'check the network and the endpoint; the store is used again as soon as it answers',
   conflict: 'nothing has to be done: it passes',

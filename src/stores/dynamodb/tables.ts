@@ -163,7 +163,7 @@ export async function missingTables(api: DynamoDbApi, tables: Tables): Promise<s
 }
 
 const remedies = {
-  denied: 'check the credentials, and that their policy allows what docs/guide/dynamodb.md lists',
+  denied: 'check the credentials, and that their policy allows the actions in docs/guide/dynamodb.md',
   unreachable: 'check the network, the region and the endpoint',
 } as const
 

@@ -10,11 +10,11 @@ const MiB = 2 ** 20
 const lmdbSection = section({
   path: required(path, 'the folder of the database; on a local disk', { apply: 'restart' }),
   size: key(size({ min: 16 * MiB }), 10 * GiB, {
-    meaning: 'the most it may take on disk; beyond, the least recently used keys are evicted',
+    meaning: 'the largest size on disk; beyond this, the least recently used keys are evicted',
     apply: 'restart',
   }),
   reserve: key(size({ min: 0 }), 256 * MiB, {
-    meaning: 'disk space that is left free for others: below, nothing more is written',
+    meaning: 'disk space that is kept free for other programs: below this, nothing more is written',
     apply: 'restart',
   }),
 })

@@ -110,8 +110,8 @@ function writableByOthers(directory: string, { mode, gid }: Ownership): Refused 
   const who = isByAll ? 'every user' : `group ${gid}, which is not that of this process`
   return {
     refused: 'writable_by_others',
-    detail: `${directory} can be written to by ${who} (mode ${(mode & 0o7777).toString(8)}): what is in it cannot be trusted`,
-    remedy: `remove what others may have put there and run chmod go-w ${directory}, or choose a folder inside it`,
+    detail: `${directory} can be written to by ${who} (mode ${(mode & 0o7777).toString(8)}): its content cannot be trusted`,
+    remedy: `remove foreign files and run chmod go-w ${directory}, or choose a folder inside it`,
   }
 }
 

@@ -17,7 +17,7 @@ function keyWith(rows: number, bytes: number): KnownKey {
 /** Of a key with two rows of 100 bytes each. */
 const twoRows = 3 * 512 + 2 * 100 + 3 * 10
 
-test('bodies, rows and keys are bounded: what was used longest ago leaves first', () => {
+test('bodies, rows and keys are bounded: the least recently used are evicted first', () => {
   const remembered = newRemembered(4 * twoRows)
   for (const key of ['a', 'b', 'c', 'd']) remembered.set(key, keyWith(2, 100))
   assert.deepEqual([remembered.size, remembered.weight], [4, 4 * twoRows])
@@ -28,7 +28,7 @@ test('bodies, rows and keys are bounded: what was used longest ago leaves first'
   assert.equal(remembered.size, Math.floor((4 * twoRows) / (512 + 30)))
 })
 
-test('a key that is larger than all there may be is not kept, nor what it was before, and the others stay', () => {
+test('a key that is larger than the bound is not kept, nor its former version, and the others stay', () => {
   const remembered = newRemembered(4 * twoRows)
   for (const key of ['a', 'b', 'c']) remembered.set(key, keyWith(2, 100))
   remembered.set('large', keyWith(10, 200))
@@ -36,7 +36,7 @@ test('a key that is larger than all there may be is not kept, nor what it was be
   assert.deepEqual([...remembered.keys()], ['a', 'b'])
 })
 
-test('rows of a key that has changed are not taken for what they were', () => {
+test('rows of a key that has changed are not taken for the former ones', () => {
   const before = keyWith(2, 100)
   const body = new PaneBody(Buffer.alloc(128))
   for (const row of before.rows) Object.assign(row, { body: new WeakRef(body), isCurrent: true })

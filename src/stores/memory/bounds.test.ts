@@ -85,7 +85,7 @@ test('a flood of random writes never exceeds the budget, and everything is given
   )
 })
 
-test('keys that were asked for again outlive those that came after them', () => {
+test('keys with repeated requests outlive later ones', () => {
   const used = bench(100_000)
   for (const key of ['a', 'b', 'c', 'd']) used.store.write(key, { pane: paneOfBytes(15_000), shape })
   for (const key of ['a', 'c']) for (let i = 0; i < 3; i++) used.store.read(key, always)
@@ -99,7 +99,7 @@ test('keys that were asked for again outlive those that came after them', () => 
   )
 })
 
-test('looking at a record is not asking for buckets', () => {
+test('reading a record is no use of buckets', () => {
   const [looked, asked] = [bench(100_000), bench(100_000)]
   for (const { store } of [looked, asked]) store.write('a', { pane: paneOfBytes(15_000), shape })
   for (let i = 0; i < 9; i++) {
@@ -135,7 +135,7 @@ test('only as much leaves as another holder needs', () => {
   assert.ok(!used.budget.reserve(10_000))
 })
 
-test('one key larger than a quarter of the budget is not kept and pushes nobody out', () => {
+test('one key larger than a quarter of the budget is not kept and evicts no other', () => {
   const used = bench(100_000)
   assert.equal(used.store.write('small', { pane: paneOfBytes(20_000), shape }), true)
   assert.equal(used.store.write('large', { pane: paneOfBytes(26_000), shape }), false)
@@ -158,7 +158,7 @@ test('two parts of one body are counted once', () => {
   assert.equal(budget.used, before)
 })
 
-test('of one key at most so many buckets are kept, and the oldest leave first', () => {
+test('of one key at most so many buckets are kept, and the oldest are evicted first', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 60, maxLength: 300, size: 'max' }), (bytes) => {
       const dice = diceOf(bytes)
@@ -196,7 +196,7 @@ test('a window that rolls at the limit of buckets keeps all but the oldest, in b
   }
 })
 
-test('a key that nobody uses leaves when its retention is over, not before', async () => {
+test('an unused key is removed when its retention is over, not before', async () => {
   const used = bench(2 ** 30, { retentionMs: hour })
   used.store.write('a', { pane: paneOfBytes(10), shape })
   await used.clock.advance(hour - 1)
@@ -207,7 +207,7 @@ test('a key that nobody uses leaves when its retention is over, not before', asy
   assert.deepEqual(keysOf(used), ['b', 'c'])
 })
 
-test('panes of a key in use leave when the retention of their newest bucket is over', async () => {
+test('panes of a key in use are removed when the retention of their newest bucket is over', async () => {
   const { store, clock } = bench(2 ** 30, { retentionMs: hour })
   const write = (from: number, to: number) =>
     store.write('a', {

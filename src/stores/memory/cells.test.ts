@@ -6,7 +6,7 @@ import { memoryCells } from './cells.ts'
 
 testCells({ name: 'memory', rounds: 300, create: ({ clock }) => ({ cells: memoryCells({ clock }) }) })
 
-test('rows are bounded: collected ones leave first, then those written longest ago', () => {
+test('rows are bounded: collected ones are evicted first, then the oldest ones', () => {
   const clock = fakeClock()
   const cells = memoryCells({ clock, maxRows: 3 })
   const put = (sk: string, collectAt: number | 'never') =>

@@ -53,7 +53,7 @@ test('a long body is worked on in pieces, with a turn for others between any two
   assert.ok(turns > body.bytes.length / 2 ** 20, `${turns} turns`)
 })
 
-test('a body keeps its number and its origins: what was made from it is found again', async () => {
+test('a body keeps its number and its origins: memoised values are found again', async () => {
   const { body } = points(waves)
   body.origins = [{ id: 1, from: 100, to: 120 }]
   const cold = (await freeze([paneOf(body)], zstd))!
@@ -87,7 +87,7 @@ test('a point takes less than 12 bytes', async () => {
   }
 })
 
-test('what does not become shorter stays as it is', async () => {
+test('a pane that does not become shorter stays uncompressed', async () => {
   const noise = points(() => randomBytes(200).toString('latin1'), 2)
   assert.equal(await freeze([noise], zstd), undefined)
 })
@@ -106,6 +106,6 @@ test('an interval is cut out as it is of panes', async () => {
     }),
   )
   const rest = cutCold(cold, { from: 205, to: 400 })
-  assert.ok(coldBytes(rest) < coldBytes(cold), 'a body that nobody needs is still counted')
+  assert.ok(coldBytes(rest) < coldBytes(cold), 'an unneeded body is still counted')
   assert.deepEqual(modelOf(thawNow(rest, zstd)[0]!), modelOf(panes[0]!))
 })

@@ -63,7 +63,7 @@ async function twoMinutes(stand: Bench): Promise<void> {
   await oneMinute(stand)
 }
 
-test('what nobody asks for takes less after a while, and is read as it was', async () => {
+test('panes without reads take less memory after a while, and are read unchanged', async () => {
   for (const kilobytes of [20, 2000]) {
     const stand = bench()
     const { store, budget } = stand
@@ -83,7 +83,7 @@ test('what nobody asks for takes less after a while, and is read as it was', asy
   }
 })
 
-test('what is asked for stays as it is, and is answered at once', async () => {
+test('panes in use stay uncompressed, and are answered at once', async () => {
   const stand = bench()
   writeWanted(stand, 'a', paneOf('a', 0, 2000))
   for (let i = 0; i < 60; i++) {
@@ -93,7 +93,7 @@ test('what is asked for stays as it is, and is answered at once', async () => {
   assert.equal(stand.packer.packed, 0)
 })
 
-test('what was never asked for again is left as it is', async () => {
+test('a pane that was never read again stays uncompressed', async () => {
   const stand = bench()
   stand.store.write('a', { pane: paneOf('a', 0), shape })
   for (let i = 0; i < 5; i++) await oneMinute(stand)
@@ -120,7 +120,7 @@ test('while memory is less than half full nothing is compressed, and no timer ru
   assert.equal(packer.packed, 0)
 })
 
-test('what does not become shorter is tried once', async () => {
+test('a pane that does not become shorter is tried once', async () => {
   const stand = bench()
   stand.packer.pack = async (bytes) => {
     stand.packer.packed++
@@ -147,7 +147,7 @@ test('no more than about 16 MiB are begun at once', async () => {
   assert.ok(Math.max(...begun) <= 9, begun.join(' '))
 })
 
-test('what cannot be decompressed is absent, short or long, and its memory is free', async () => {
+test('a pane that cannot be decompressed is absent, short or long, and its memory is free', async () => {
   for (const kilobytes of [20, 2000]) {
     const stand = bench()
     const others = stand.budget.used
@@ -160,7 +160,7 @@ test('what cannot be decompressed is absent, short or long, and its memory is fr
   }
 })
 
-test('what has no room to be decompressed is absent for now, is not overwritten, and stays as it is', async () => {
+test('a pane without room for decompression is absent for now, is not overwritten, and stays', async () => {
   for (const kilobytes of [20, 2000]) {
     const stand = bench()
     const { store, budget, packer } = stand
@@ -179,7 +179,7 @@ test('what has no room to be decompressed is absent for now, is not overwritten,
   }
 })
 
-test('what work on a pane takes meanwhile is counted', async () => {
+test('the memory of work on a pane is counted', async () => {
   const stand = bench()
   const { store, budget, packer } = stand
   const pane = paneOf('a', 0, 2000)
@@ -240,7 +240,7 @@ test('a key longer than a sixteenth of the budget is left as it is', async () =>
   assert.equal(stand.packer.packed, 1)
 })
 
-test('who asks for other buckets than there are causes no work', async () => {
+test('a read of absent buckets causes no work', async () => {
   const stand = bench()
   writeWanted(stand, 'a', paneOf('a', 100))
   await twoMinutes(stand)
@@ -253,7 +253,7 @@ test('who asks for other buckets than there are causes no work', async () => {
   assert.equal(stand.packer.unpacked, 0)
 })
 
-test('what is compressed is not held; its owner is told when it becomes so, and when it is warm again', async () => {
+test('a compressed pane is not held; its owner is notified when it is compressed, and when it is decompressed', async () => {
   const told: string[] = []
   const stand = bench(undefined, (key) => told.push(key))
   const { store } = stand
@@ -271,7 +271,7 @@ test('what is compressed is not held; its owner is told when it becomes so, and 
   assertHas(store.held!('a'), pane)
 })
 
-test('a write to a long cold pane waits for it; what is asked, or removed, after it comes after it', async () => {
+test('a write to a long cold pane waits for it; later reads and removals come after it', async () => {
   for (const then of ['read', 'remove']) {
     const stand = bench()
     const { store, packer, budget } = stand
@@ -314,7 +314,7 @@ test('writes that wait for the same pane come one after the other', async () => 
   )
 })
 
-test('what is asked for while it is compressed stays as it was', async () => {
+test('a pane that is read while it is compressed stays uncompressed', async () => {
   const stand = bench()
   const { store, packer, clock } = stand
   writeWanted(stand, 'a', paneOf('a', 0, 2000))
@@ -360,7 +360,7 @@ async function coolAndHold(stand: Bench, isHeldAtOnce: boolean): Promise<void> {
   stand.packer.isLetting = false
 }
 
-test('what is under way when the store is closed leaves nothing behind', async () => {
+test('work in progress when the store is closed frees its memory', async () => {
   for (const when of ['packing', 'reading', 'writing']) {
     const stand = bench()
     const { store, packer, budget } = stand
@@ -395,7 +395,7 @@ test('a removal during compression or decompression is final', async () => {
   }
 })
 
-test('whatever comes between, what is read is what was written and not removed', async () => {
+test('under any interleaving, a read returns the content that was written and not removed', async () => {
   const step = fc.record({
     kind: fc.constantFrom(
       'write',

@@ -31,7 +31,7 @@ function flood(turnover: Turnover<Value>, count: number, most = 100): void {
 
 let floods = 0
 
-test('what comes and goes is counted, found, and leaves once, whatever happens', () => {
+test('entries are counted, found, and evicted once, under any sequence', () => {
   const step = fc.record({
     kind: fc.constantFrom('add', 'add', 'use', 'use', 'replace', 'delete', 'free', 'take'),
     key: fc.constantFrom(...'abcdefghijkl'),
@@ -75,7 +75,7 @@ test('what comes and goes is counted, found, and leaves once, whatever happens',
   )
 })
 
-test('what was used longest ago leaves first among equals', () => {
+test('the least recently used is evicted first among equals', () => {
   const turnover = filled('abcdef')
   for (const name of 'abcdef') turnover.use(name)
   turnover.use('a')
@@ -83,7 +83,7 @@ test('what was used longest ago leaves first among equals', () => {
   assert.deepEqual(evicted(turnover, 6), ['b', 'd', 'e', 'f', 'a', 'c'])
 })
 
-test('what was not used is given once, in order of use, and again when it was used since', () => {
+test('unused entries are listed once, in order of use, and again when they were used since', () => {
   const turnover = filled('abcd')
   const unseen = (isDue = (_: Value) => true) => Array.from(turnover.unseen(isDue), ({ name }) => name)
   turnover.use('b')
@@ -102,7 +102,7 @@ test('what was not used is given once, in order of use, and again when it was us
   assert.deepEqual(unseen(), [])
 })
 
-test('one that is being looked for may leave', () => {
+test('an entry that is being looked up may be evicted', () => {
   const turnover = filled('abcd')
   const seen: string[] = []
   for (const { name } of turnover.unseen(() => true)) {
@@ -119,7 +119,7 @@ test('looking leaves no trace', () => {
   assert.deepEqual(evicted(looked, 6), evicted(filled('abcdef'), 6))
 })
 
-test('a flood does not reach what is asked for again now and then', () => {
+test('a flood does not evict entries with occasional requests', () => {
   const turnover = filled('ab')
   for (let round = 0; round < 30; round++) {
     turnover.use('a')
@@ -139,7 +139,7 @@ test('a replaced value keeps the standing of its key', () => {
   assert.equal(turnover.get('a')?.bytes, 11)
 })
 
-test('what is asked for again in a flood gets in although it was never there when it was', () => {
+test('an entry with repeated requests in a flood is admitted although each time it was absent', () => {
   const turnover = new Turnover<Value>()
   const isKept: boolean[] = []
   for (let round = 0; round < 4; round++) {
@@ -150,7 +150,7 @@ test('what is asked for again in a flood gets in although it was never there whe
   assert.deepEqual(isKept, [false, false, true, true])
 })
 
-test('what was once popular leaves when it is not asked for any more', () => {
+test('a once popular entry is evicted when it has no more requests', () => {
   const turnover = filled('a')
   for (let i = 0; i < 1000; i++) turnover.use('a')
   for (let i = 0; i < 10_000; i++) {
@@ -162,7 +162,7 @@ test('what was once popular leaves when it is not asked for any more', () => {
   assert.equal(turnover.get('a'), undefined)
 })
 
-test('of two that were asked for alike the small one stays longer', () => {
+test('of two with equal requests the small one stays longer', () => {
   const turnover = new Turnover<Value>()
   const fill = (name: string, bytes: number): void => {
     turnover.add(name, value(name, bytes))

@@ -24,7 +24,7 @@ const known: readonly (readonly [RegExp, Omit<Trouble, 'detail'> & { readonly cl
     /NOPERM/,
     {
       trouble: 'denied',
-      clause: 'does not let this user do what is needed',
+      clause: 'does not grant this user the required permissions',
       remedy: 'give the user the permissions that docs/guide/redis.md lists',
     },
   ],

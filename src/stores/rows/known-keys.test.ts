@@ -18,7 +18,7 @@ test('a record is written when it changes, when it is old, and when the key is g
 
 test('changes by others are noticed once, also where this node has written since it saw them', () => {
   const known = new KnownKeys()
-  assert.ok(known.isBehind('k', one), 'what is not known counts as changed')
+  assert.ok(known.isBehind('k', one), 'an unknown key counts as changed')
   assert.ok(!known.isBehind('k', one))
   assert.ok(known.isBehind('k', two))
   known.wrote('k', three)

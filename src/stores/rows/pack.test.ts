@@ -5,7 +5,7 @@ import { pack, unpack } from './pack.ts'
 
 const place = Buffer.from('key')
 
-test('what was packed is unpacked, short or long, compressible or not', async () => {
+test('packed bytes are unpacked, short or long, compressible or not', async () => {
   const some = fc.oneof(
     fc.uint8Array({ maxLength: 4096 }),
     fc.nat(200_000).map((length) => new Uint8Array(length).fill(7)),

@@ -43,7 +43,7 @@ test('pieces are aligned runs of one clock, and together they are the pane', () 
   )
 })
 
-test('rows of which each was replaced by the newer one say what the newest fetches said', () => {
+test('rows of which each was replaced by the newer one have the content of the newest fetches', () => {
   fc.assert(
     fc.property(bytes, fc.array(fc.nat(7)), (throws, order) => {
       const fetches = someFetches(throws)

@@ -70,7 +70,7 @@ function checkShape(rows: Rows): void {
   })
 }
 
-test('rows say what the newest fetches said, keep to their blocks and do not overlap', () => {
+test('rows have the content of the newest fetches, keep to their blocks and do not overlap', () => {
   const bytes = fc.uint8Array({ minLength: 500, maxLength: 4000, size: 'max' })
   fc.assert(
     fc.property(bytes, (throws) => {
@@ -86,7 +86,7 @@ test('rows say what the newest fetches said, keep to their blocks and do not ove
   )
 })
 
-test('a tail does not rewrite its block, and what settles ends up in one value per block', () => {
+test('a tail does not rewrite its block, and settled buckets end up in one value per block', () => {
   const rows = new Rows((clock) => clock - 20)
   // As the engine fetches: from the first bucket that is not settled to the end.
   const tail = 21

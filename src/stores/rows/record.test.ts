@@ -23,7 +23,7 @@ test('a record is read back', () => {
   assert.deepEqual(decodeRecord(encodeRecord(endless)), endless)
 })
 
-test('the bytes of a record are those that earlier releases wrote, in whatever order its members are given', () => {
+test('the bytes of a record equal those of earlier releases, in whatever order its members are given', () => {
   const { changed, ...rest } = record
   const text =
     '{"shape":{"backend":"main","text":"up \\"é\\"","query":"up","sources":["up"],"knowsAllSources":true,' +
@@ -32,7 +32,7 @@ test('the bytes of a record are those that earlier releases wrote, in whatever o
   assert.equal(encodeRecord({ changed, ...rest }).toString(), text)
 })
 
-test('what an earlier release did not say is taken for the most cautious', () => {
+test('members that an earlier release did not have get the most cautious value', () => {
   const { query, knowsAllSources, lookbackMs, ...old } = shape
   const cautious = { query: '', knowsAllSources: false, lookbackMs: Number.POSITIVE_INFINITY }
   assert.deepEqual(revivedShape(old as ShapeRecord), { ...old, ...cautious })

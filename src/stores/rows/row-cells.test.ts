@@ -51,7 +51,7 @@ test('takes from one row that are made at once are one read and one write', asyn
   assert.deepEqual([traffic.cellReads, traffic.cellWrites], [1, 1])
 })
 
-test('takes of several nodes at once admit exactly what the bucket holds', async () => {
+test('concurrent takes of several nodes admit exactly the content of the bucket', async () => {
   const { one, other } = rig()
   const takers = Array.from({ length: 20 }, async (_, i) => {
     for (let turns = i % 7; turns > 0; turns--) await Promise.resolve()

@@ -30,7 +30,7 @@ test('a range of buckets holds exactly the rows that begin in it, also where it 
   assert.ok(Buffer.compare(bucketKey(prefix, Number.POSITIVE_INFINITY), first) > 0)
 })
 
-test('the bytes of a key are those that earlier releases wrote', () => {
+test('the bytes of a key equal those of earlier releases', () => {
   const hex = (key: Buffer): string => key.toString('hex')
   assert.equal(
     hex(rowKey(prefix, { from: -2, to: 126, newest: 1_767_225_600_000, isSettled: false, bytes: 65_537 })),

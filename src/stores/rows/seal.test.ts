@@ -5,7 +5,7 @@ import { checked, copied, isSame, payloadIn, seal, unseal } from './seal.ts'
 
 const key = Buffer.from('key')
 
-test('what was sealed is read back, in memory of its own', () => {
+test('a sealed value is read back, in memory of its own', () => {
   fc.assert(
     fc.property(fc.uint8Array(), (payload) => {
       const value = seal(key, payload)
@@ -34,6 +34,6 @@ test('the payload can be seen unchecked; too short a value has none', () => {
   assert.equal(payloadIn(Buffer.from('short')).length, 0)
 })
 
-test('the bytes of a value are those that earlier releases wrote', () => {
+test('the bytes of a value equal those of earlier releases', () => {
   assert.equal(seal(key, Buffer.from('payload')).toString('hex'), '7061796c6f616407000000ca6c26b0')
 })

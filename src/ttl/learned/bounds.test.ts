@@ -77,7 +77,7 @@ test('clusters that agree count once each', () => {
   assert.equal(clusterInterval(sumsOf(Array(20).fill([10, 10]))).high, 1)
 })
 
-test('nothing seen, or one cluster that does not agree, tells nothing', () => {
+test('no observation, or one cluster that does not agree, is inconclusive', () => {
   assert.deepEqual(wilson(0, 0), { low: 0, high: 1 })
   assert.deepEqual(clusterInterval(sumsOf([])), { estimate: 0, low: 0, high: 1, effectiveDraws: 0 })
   assert.deepEqual(clusterInterval(sumsOf([[4, 1]])), { estimate: 0.25, low: 0, high: 1, effectiveDraws: 0 })

@@ -150,7 +150,7 @@ test('the evidence of two nodes adds up to that of one that saw both', () => {
   assert.ok(Math.abs(adopted / expected! - 1) < 0.03, `${adopted} ${expected}`)
 })
 
-test('rows are decayed up to the time that they say', () => {
+test('rows are decayed up to their time', () => {
   const { learner, teach, move } = rig()
   teach(shapeOf('a', 'up'), 0.05)
   const [before] = learner.own()
@@ -165,7 +165,7 @@ test('rows are decayed up to the time that they say', () => {
     assert.ok(Math.abs(sum - adopted!.sums[i]!) <= 1e-9 * sum, `${i}: ${sum} ${adopted!.sums[i]}`)
 })
 
-test('other threads are told of what was observed here, not of what they told', () => {
+test('other threads get the observations of this one, not their own', () => {
   const told: LearnedEvent[] = []
   const { learner, refetch } = rig({ onEvent: (event) => told.push(event) })
   const event = refetch(shapeOf('a', 'up'), 0)
@@ -198,7 +198,7 @@ test('shapes beyond the bound are forgotten, the least recently used first', () 
   assert.deepEqual(names('shape'), ['c', 'a', 'd'])
 })
 
-test('the report says what a class is bound by, and where its rate comes from', () => {
+test('the report has the bound of a class, and the source of its rate', () => {
   const { learner, teach } = rig()
   const shape = shapeOf('a', 'up')
   teach(shapeOf('b', 'up'), 0.9)

@@ -42,7 +42,7 @@ test('single samples have the interval of independent draws', () => {
   assert.ok(measured.samples > 295 && measured.samples <= 300)
 })
 
-test('samples of the same moment are one cluster: they tell less if they agree', () => {
+test('samples of the same moment are one cluster: they carry less information if they agree', () => {
   const meter = new StalenessMeter()
   for (let probe = 0; probe < 20; probe++) {
     for (let i = 0; i < 10; i++) meter.sample(sampleAt(probe * 10 * second + i * 100, probe === 19))

@@ -53,8 +53,8 @@ async function randomSteps(
 const troubles: Readonly<Record<string, Trouble>> = {
   '': { canRemove: false, canRest: false },
   ', removals too': { canRemove: true, canRest: false },
-  ', also what lay compressed': { canRemove: false, canRest: true },
-  ', also what lay compressed, removals too': { canRemove: true, canRest: true },
+  ', also compressed panes': { canRemove: false, canRest: true },
+  ', also compressed panes, removals too': { canRemove: true, canRest: true },
 }
 
 for (const [name, trouble] of Object.entries(troubles)) {
@@ -82,7 +82,7 @@ for (const [name, trouble] of Object.entries(troubles)) {
   })
 }
 
-test('threads hold nothing that the main thread has compressed, and get it back when they ask', async () => {
+test('threads hold nothing that the main thread has compressed, and get it back at a read', async () => {
   for (const longestNow of [0, 2 ** 20]) {
     const packer = new SlowPacker(longestNow)
     const harness = new ReplicaRig(2, { packer })
@@ -108,7 +108,7 @@ test('threads hold nothing that the main thread has compressed, and get it back 
   }
 })
 
-test('a write to what lies compressed stays with its thread until the main thread has it', async () => {
+test('a write to a compressed pane stays with its thread until the main thread has it', async () => {
   const packer = new SlowPacker(0)
   const harness = new ReplicaRig(1, { packer })
   const [{ replica, budget }] = harness.replicas as [ReplicaRig['replicas'][number]]
@@ -134,7 +134,7 @@ test('a write to what lies compressed stays with its thread until the main threa
   assert.equal(budget.used, 0)
 })
 
-test('what threads read all the time is not compressed', async () => {
+test('panes that threads read all the time are not compressed', async () => {
   const packer = new SlowPacker()
   const harness = new ReplicaRig(1, { packer })
   const [{ replica }] = harness.replicas as [ReplicaRig['replicas'][number]]
@@ -148,7 +148,7 @@ test('what threads read all the time is not compressed', async () => {
   assert.equal(packer.packed, 0)
 })
 
-test('a body that a thread has keeps its number, so that what was made from it is found again', async () => {
+test('a body of a thread keeps its number, so that memoised values are found again', async () => {
   const harness = new ReplicaRig(2)
   const [writer, reader] = harness.replicas
   const pane = paneOf('a', { from: 0, to: 300 }, 999_000)
@@ -164,7 +164,7 @@ test('a body that a thread has keeps its number, so that what was made from it i
   assert.equal(idOf(writer!.replica).id, before.id)
 })
 
-test('what memory refuses is forgotten by the one who wrote it, and holds no memory', async () => {
+test('a write that memory refuses is forgotten by its thread, and holds no memory', async () => {
   const harness = new ReplicaRig(1, { limit: 200_000 })
   const [{ replica, budget }] = harness.replicas as [ReplicaRig['replicas'][number]]
   assert.ok(
@@ -176,7 +176,7 @@ test('what memory refuses is forgotten by the one who wrote it, and holds no mem
   assert.equal(budget.used, 0)
 })
 
-test('keys that were read lately are told of, and are not the first to leave', async () => {
+test('recently read keys are reported, and are not evicted first', async () => {
   const harness = new ReplicaRig(1, { limit: 60_000 })
   const [{ replica }] = harness.replicas as [ReplicaRig['replicas'][number]]
   for (const key of keys) {

@@ -101,6 +101,10 @@ export const instantStyles = {
   timestamp,
   longTimestamp: local((text) => plain(`TIMESTAMP '${text}'`)),
   text: local((text) => plain(`'${shortened(text)}'`)),
+  /** As SQLAlchemy writes it. */
+  microText: local((text) => plain(`'${text}000'`)),
+  microTimestamp: local((text) => plain(`TIMESTAMP '${text}999'`)),
+  nanoText: (at) => plain(`'${iso(at).replace('Z', '999999Z')}'`),
   isoText: (at) => plain(`'${iso(at)}'`),
   millis,
   parsed: (at) => plain(`TIME_PARSE('${iso(at)}')`),

@@ -7,6 +7,7 @@ import { otherForms } from './forms/not-decomposable.ts'
 import { sqlBoundForms } from './forms/sql-bounds.ts'
 import { sqlBucketForms } from './forms/sql-buckets.ts'
 import { formatForms } from './forms/sql-formats.ts'
+import { sqlOrderForms } from './forms/sql-orders.ts'
 import { sqlQuestionForms } from './forms/sql-questions.ts'
 import { timeseriesForms } from './forms/timeseries.ts'
 import { topNForms } from './forms/top-n.ts'
@@ -25,4 +26,5 @@ export const sqlForms: readonly Form[] = [
   ...sqlBucketForms,
   ...sqlBoundForms,
   ...sqlQuestionForms,
+  ...sqlOrderForms,
 ]

@@ -8,4 +8,4 @@ import { sqlForms } from './queries.ts'
 import { compareAll } from './setup.ts'
 
 test('answers to SQL queries through Windowpane equal direct answers', (t) =>
-  compareAll(t, { file: 'test/druid/differential/sql.test.ts', forms: sqlForms, comparisons: 3900 }))
+  compareAll(t, { file: 'test/druid/differential/sql.test.ts', forms: sqlForms, comparisons: 5000 }))

@@ -5,10 +5,7 @@ import { storeMiB } from './soak.ts'
 const mib = 2 ** 20
 const mb = 1e6
 
-/**
- * The memory of one thread, and of each further worker: docs/guide/operating.md, "How much memory" and "More than one
- * core".
- */
+/** The memory of one thread, and of each worker as measured before workers shared a compressing thread: docs/guide/security.md. */
 const boundOf = ({ memoryMiB, workers }: SoakOptions): number =>
   1.3 * memoryMiB * mib + 80 * mb + (workers > 1 ? workers * (60 * mb + Math.max(8, memoryMiB / 8) * mib) : 0)
 

@@ -67,6 +67,18 @@ const columns: readonly (readonly unknown[])[] = [
   [{ dimension: 'n', direction: 'descending', dimensionOrder: 'numeric' }, 'country', 'page'],
 ]
 
+/** Some cut in every window, some in long ones, some in none; with many rows that are equal in their order columns. */
+const limits: readonly object[] = [
+  { type: 'default', limit: 10 },
+  { type: 'default', limit: '1000' },
+  { type: 'default', limit: 300, columns: columns[1] },
+  { type: 'default', limit: 700, columns: columns[2] },
+  { type: 'default', limit: 5, columns: columns[0] },
+  { type: 'default', limit: 40, columns: [{ dimension: 'n', dimensionOrder: 'numeric' }] },
+  { type: 'default', limit: 500, columns: [{ dimension: 'n', direction: 'descending' }] },
+  { type: 'default', limit: 100_000, columns: columns[5] },
+]
+
 const hours = (names: readonly unknown[], more: object = {}) =>
   groupBy('hour', names, more as Record<string, unknown>)
 
@@ -81,6 +93,9 @@ export const groupByForms: readonly Form[] = [
   ),
   native(groupBy(newYorkDay, ['page'], { limitSpec: { type: 'default', columns: columns[1] } })),
   native(hours(['page'], { limitSpec: { type: 'default', columns: columns[1] }, having: having[0] })),
+  ...limits.map((limitSpec) => native(hours(['country', 'page'], { limitSpec }))),
+  native(groupBy(newYorkDay, ['page'], { limitSpec: { type: 'default', limit: 25, columns: columns[1] } })),
+  native(hours(['page'], { limitSpec: limits[2], having: having[0], context: { resultAsArray: true } })),
   native(hours(['page'], { limitSpec: { type: 'NoopLimitSpec' } }), { eitherWay: true }),
   native(hours(['page', 'robot'], { context: { resultAsArray: true } })),
   native(hours(['city'], { context: { resultAsArray: 'true' } })),

@@ -52,9 +52,14 @@ const bypassed: readonly (readonly [BypassReason, Readonly<Record<string, unknow
       },
     },
   ],
-  ['limit', { ...groupBy('hour', ['page']), limitSpec: { type: 'default', limit: 10 } }],
   ['limit', { ...groupBy('hour', ['page']), limitSpec: { type: 'default', offset: 3, columns: ['page'] } }],
-  ['limit', { ...groupBy('hour', ['page']), limitSpec: { type: 'default', limit: 5, columns: ['added'] } }],
+  [
+    'limit',
+    {
+      ...groupBy('hour', ['page'], { context: { forceLimitPushDown: true } }),
+      limitSpec: { type: 'default', limit: 5, columns: ['page'] },
+    },
+  ],
   ['partial_results', within({ returnPartialResults: true })],
   ['partial_results', within({ uncoveredIntervalsLimit: 5 })],
   ['other_query_type', { queryType: 'scan', columns: ['__time', 'page'], limit: 20 }],

@@ -57,14 +57,6 @@ const bypassed: readonly (readonly [BypassReason, string])[] = [
   ['no_time_grouping', `SELECT COUNT(*) AS n ${from}`],
   ['no_time_grouping', `SELECT page, COUNT(*) AS n ${from} GROUP BY 1 ORDER BY 2 DESC, 1`],
   ['no_time_grouping', `SELECT COUNT(*) AS n ${from} GROUP BY ${hour} ORDER BY ${hour}`],
-  [
-    'not_decomposable',
-    `SELECT ${hour} AS t, page, COUNT(*) AS n ${from} GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`,
-  ],
-  ['not_decomposable', `SELECT ${hour} AS t, page, COUNT(*) AS n ${from} GROUP BY 1, 2 ORDER BY page, t`],
-  ['not_decomposable', `SELECT ${hour} AS t, page, COUNT(*) AS n ${from} GROUP BY 2, 1`],
-  ['not_decomposable', `SELECT ${hour} AS t, COUNT(DISTINCT page) ${from} GROUP BY 1`],
-  ['limit', `SELECT ${hour} AS t, COUNT(*) AS n ${from} GROUP BY 1 ORDER BY 1 LIMIT 5`],
   ['limit', `SELECT ${hour} AS t, COUNT(*) AS n ${from} GROUP BY 1 ORDER BY 1 OFFSET 2`],
   ['too_many_buckets', `SELECT ${hour} AS t, COUNT(*) AS n FROM wiki GROUP BY 1`],
 ]
@@ -96,6 +88,7 @@ export const sqlQuestionForms: readonly Form[] = [
   ),
   ...orders.map((text) => sqlOne(`${byPage} ORDER BY ${text}`)),
   sqlOne(`SELECT ${hour} AS t, COUNT(DISTINCT page) ${from} GROUP BY 1 ORDER BY 1`),
+  sqlOne(`SELECT ${hour} AS t, COUNT(DISTINCT page) ${from} GROUP BY 1`),
   sqlOne(`${byPage} HAVING COUNT(*) > 5 ORDER BY 1, 2`),
   sqlOne(`${byPage} HAVING SUM(added) BETWEEN 1000 AND 3000 ORDER BY 1 DESC, 2 DESC`),
   sqlOne(`SELECT page, ${hour} AS t, SUM(added) AS added ${from} GROUP BY 1, 2 ORDER BY 2, 1`),

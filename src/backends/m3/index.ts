@@ -1,0 +1,41 @@
+/**
+ * M3: range queries to a coordinator, computed by the engine of Prometheus. Requests for parts that do not end where the client's
+ * ends go on for a millisecond: otherwise a sample at their last step would not be read.
+ */
+
+import { startOf } from '../../core/grid.ts'
+import type { Interval } from '../../core/interval.ts'
+import type { Backend, Plan } from '../backend.ts'
+import { errorTypeOf, matrixBackend } from '../matrix/backend.ts'
+import { printSeconds, type Values } from '../matrix/narrow.ts'
+import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
+import type { PromqlReason } from '../matrix/reasons.ts'
+import { plainWire } from '../matrix/wire.ts'
+import { flavour } from './flavour.ts'
+import { createPlanner, isQuestionHeader } from './plan.ts'
+
+/** Its encoder ends every answer with a line feed. */
+const ending = '\n'
+
+const wire = {
+  ...plainWire,
+  hasShortInstants: true,
+  ending,
+  partialHeaders: ['m3-returned-data-limited', 'm3-results-limited', 'm3-warnings'],
+}
+
+export const m3 = (options: PlannerOptions): Backend<RangeQuery, PromqlReason> =>
+  matrixBackend({
+    name: 'm3',
+    ...{ flavour, errorTypeOf, isQuestionHeader },
+    planner: createPlanner(options),
+    wireOf: () => wire,
+    ending,
+    parameters: endOf,
+    wholeRefuses: ['stats'],
+  })
+
+function endOf({ grid, window, edges }: Plan, { to }: Interval): Values {
+  const isClientsEnd = edges !== undefined && to === window.to
+  return isClientsEnd ? [] : [['end', printSeconds(startOf(grid, to - 1) + 1)]]
+}

@@ -1,0 +1,65 @@
+/** A backend of PromQL over Prometheus' HTTP API, from the differences of one database. */
+import type { Interval } from '../../core/interval.ts'
+import type { IsNamed } from '../../core/name-pattern.ts'
+import type { Backend, BackendCapabilities, FlavourProbe, Plan } from '../backend.ts'
+import { MatrixSink } from './decompose.ts'
+import { differenceFrom } from './difference.ts'
+import { errorAnswerAs } from './error-answer.ts'
+import { narrow, type Values } from './narrow.ts'
+import { isRangeQuery } from './paths.ts'
+import type { RangeQuery } from './plan.ts'
+import { type PromqlReason, promqlReasons } from './reasons.ts'
+import { recompose } from './recompose.ts'
+import { type RefusedParameters, wholeAnswers } from './whole.ts'
+import { plainWire, type Wire } from './wire.ts'
+
+export interface MatrixDatabase {
+  readonly name: string
+  readonly flavour: FlavourProbe
+  readonly planner: Required<Pick<Backend<RangeQuery, PromqlReason>, 'parse' | 'plan' | 'over'>>
+  /** The form of the answers to narrowed requests; that of Prometheus by default. */
+  readonly wireOf?: (plan: Plan) => Wire
+  /** The bytes behind the last brace of an answer; none by default. */
+  readonly ending?: string
+  /** Parameters that narrowed requests have besides, or instead of the client's. */
+  readonly parameters?: (plan: Plan, interval: Interval) => Values
+  readonly errorTypeOf: (status: number) => string
+  /** Parameters with which no answer is cached as a whole. */
+  readonly wholeRefuses: RefusedParameters
+  /** Which request headers, in lower case, are part of the shape; none by default. */
+  readonly isQuestionHeader?: IsNamed
+  readonly capabilities?: Partial<BackendCapabilities>
+}
+
+export function matrixBackend(database: MatrixDatabase): Backend<RangeQuery, PromqlReason> {
+  const { wireOf = () => plainWire, parameters = () => [], capabilities = {} } = database
+  const { executionMembers = [] } = capabilities
+  return {
+    name: database.name,
+    capabilities: { severalIntervals: false, keptHeaders: [], ...capabilities },
+    flavour: database.flavour,
+    claims: isRangeQuery,
+    parse: database.planner.parse,
+    plan: database.planner.plan,
+    over: database.planner.over,
+    narrow: (plan, [interval]) => narrow(plan, interval!, parameters(plan, interval!)),
+    decompose: (plan, [interval]) => new MatrixSink(plan.grid, interval!, wireOf(plan)),
+    recompose: (_plan, panes, options) => recompose(panes, options, database.ending),
+    presentation: {
+      reasons: promqlReasons,
+      errorAnswer: errorAnswerAs(database.errorTypeOf),
+      differenceFrom: (direct, answer) => differenceFrom(direct, answer, executionMembers),
+    },
+    whole: wholeAnswers({ refused: database.wholeRefuses, isQuestionHeader: database.isQuestionHeader }),
+  }
+}
+
+const errorTypes = new Map([
+  [400, 'bad_data'],
+  [413, 'bad_data'],
+  [500, 'internal'],
+  [504, 'timeout'],
+])
+
+/** Prometheus' name of an error. */
+export const errorTypeOf = (status: number): string => errorTypes.get(status) ?? 'unavailable'

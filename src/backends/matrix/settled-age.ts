@@ -1,0 +1,18 @@
+/**
+ * The configuration key of databases whose data changes later than that of a Prometheus: samples are ingested late and
+ * out of order, and compaction and downsampling rewrite existing data.
+ */
+import { key, section, type TypeValue } from '../../config/definition.ts'
+import { duration } from '../../config/scalars.ts'
+
+const usualMs = 3_600_000
+
+export const settledAgeSection = section({
+  settledAge: key(duration({ min: 0 }), usualMs, {
+    meaning:
+      'Mimir, Cortex, Thanos, M3: from which age on data no longer changes; set it above the out-of-order window and the ingest delay. Policies that reach their cap earlier are stretched to reach it at this age; learned ones are not',
+    apply: 'restart',
+  }),
+})
+
+export type SettledAge = TypeValue<typeof settledAgeSection>

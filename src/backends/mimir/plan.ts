@@ -1,0 +1,19 @@
+/** Mimir's additions to the planning of range queries: tenants, its engines, and their checks at each step. */
+import { headerOf } from '../../core/headers.ts'
+import { namedLike } from '../../core/name-pattern.ts'
+import type { Flavour } from '../backend.ts'
+import { type CompatibleRules, createCompatiblePlanner } from '../matrix/compatible.ts'
+import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
+
+export const isQuestionHeader = namedLike(['x-scope-orgid', 'x-mimir-*', 'x-read-consistency*'])
+
+const rules: CompatibleRules = { isQuestionHeader, checksLabelsPerStep }
+
+/** Its own engine does since it has these functions; the one of Prometheus, which a header can choose, later. */
+function checksLabelsPerStep({ request }: RangeQuery, flavour: Flavour | undefined): boolean {
+  const [major = 0, minor = 0] = flavour?.version ?? []
+  const isOwnEngine = headerOf(request.headers, 'x-mimir-force-prometheus-engine') === undefined
+  return isOwnEngine && (major > 3 || (major === 3 && minor >= 1))
+}
+
+export const createPlanner = (options: PlannerOptions) => createCompatiblePlanner(options, rules)

@@ -1,0 +1,27 @@
+/**
+ * Thanos: range queries to a querier, or to a query-frontend that does not align them. A querier whose stores do not
+ * all answer returns a partial answer, with a warning. Requests for parts want all or nothing
+ * (`partial_response=false`).
+ */
+import type { Backend } from '../backend.ts'
+import { errorTypeOf, matrixBackend } from '../matrix/backend.ts'
+import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
+import type { PromqlReason } from '../matrix/reasons.ts'
+import { plainWire } from '../matrix/wire.ts'
+import { flavour } from './flavour.ts'
+import { createPlanner, isQuestionHeader } from './plan.ts'
+
+const executionMembers = ['analysis']
+const wire = { ...plainWire, executionMembers }
+
+export const thanos = (options: PlannerOptions): Backend<RangeQuery, PromqlReason> =>
+  matrixBackend({
+    name: 'thanos',
+    ...{ flavour, errorTypeOf, isQuestionHeader },
+    planner: createPlanner(options),
+    wireOf: () => wire,
+    parameters: () => [['partial_response', 'false']],
+    wholeRefuses: ['stats', 'analyze'],
+    // A missing store is an error of execution.
+    capabilities: { executionMembers, strictStatuses: [422] },
+  })

@@ -1,0 +1,36 @@
+/**
+ * Thanos' additions to the planning of range queries: parameters of its own, tenants, and the deduplication of
+ * replicas.
+ */
+import { namedLike } from '../../core/name-pattern.ts'
+import type { Flavour } from '../backend.ts'
+import { type CompatibleRules, createCompatiblePlanner } from '../matrix/compatible.ts'
+import { firstValue } from '../matrix/form.ts'
+import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
+import type { PromqlBypass } from '../matrix/reasons.ts'
+import { picksReplicas } from './flavour.ts'
+
+export const isQuestionHeader = namedLike(['thanos-*'])
+
+/** Only complete answers are stored, and those are the same whether the client would take others. */
+const partial = 'partial_response'
+
+const rules: CompatibleRules = { isQuestionHeader, otherTerms: [partial], refuse }
+
+function refuse({ question: { pairs } }: RangeQuery, flavour: Flavour | undefined): PromqlBypass | undefined {
+  if (firstValue(pairs, 'analyze') !== undefined) return { bypass: 'stats', detail: 'analyze' }
+  if (readBoolean(firstValue(pairs, partial) ?? 'true') === undefined)
+    return { bypass: 'invalid_parameter', detail: partial }
+  const picks = flavour?.traits?.includes(picksReplicas) === true || pairs.includes('replicaLabels[]')
+  if (!picks || readBoolean(firstValue(pairs, 'dedup') ?? 'true') === false) return undefined
+  const detail = 'which replica a sample is taken from depends on where a request begins'
+  return { bypass: 'depends_on_range', detail }
+}
+
+/** As Go reads it; undefined where it does not. */
+function readBoolean(text: string): boolean | undefined {
+  if (/^(?:1|t|T|true|TRUE|True)$/.test(text)) return true
+  return /^(?:0|f|F|false|FALSE|False)$/.test(text) ? false : undefined
+}
+
+export const createPlanner = (options: PlannerOptions) => createCompatiblePlanner(options, rules)
