@@ -9,8 +9,9 @@ export interface ShownCommand {
   readonly command: string
 }
 
-/** Its commands need a Druid: test/druid runs them. */
+/** Their commands need a Druid: test/druid runs them. */
 export const druidPage = join('docs', 'guide', 'druid.md')
+export const druidClientsPage = join('docs', 'guide', 'superset.md')
 /** As above: test/victoriametrics runs them. */
 export const victoriametricsPage = join('docs', 'guide', 'victoriametrics.md')
 

@@ -11,7 +11,14 @@ import { loadConfig } from '../../src/config/load.ts'
 import { type Child, readyAddress, startCommand as startProgram } from '../cli/child.ts'
 import { type Fixture, requireServer, startFixture } from '../data/fixture.ts'
 import { ask } from '../proxy/client.ts'
-import { allPages, druidPage, shownCommands, victoriametricsPage, wordsOf } from './commands.ts'
+import {
+  allPages,
+  druidClientsPage,
+  druidPage,
+  shownCommands,
+  victoriametricsPage,
+  wordsOf,
+} from './commands.ts'
 
 const run = promisify(execFile)
 
@@ -48,7 +55,7 @@ test('every command that the documentation shows works', async (whole) => {
   whole.after(() => fixture.stop())
   let proxy: string | undefined
   const operated = await startOperated(whole, fixture)
-  const elsewhere = [druidPage, victoriametricsPage]
+  const elsewhere = [druidPage, druidClientsPage, victoriametricsPage]
   const pages = (await allPages()).filter((page) => !elsewhere.includes(page))
   for (const { page, command } of await shownCommands(pages)) {
     await whole.test(`${page}: ${command}`, async (t) => {

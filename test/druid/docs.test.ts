@@ -1,11 +1,11 @@
-/** Every command that the guide to Druid shows is run in front of a real one. */
+/** Every command that the guides to Druid and to its clients show is run in front of a real one. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import test, { type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { adminAddress, readyAddress, runToEnd, startCommand } from '../cli/child.ts'
 import { requireServer } from '../data/fixture.ts'
-import { druidPage, shownCommands, wordsOf } from '../docs/commands.ts'
+import { druidClientsPage, druidPage, shownCommands, wordsOf } from '../docs/commands.ts'
 import { startDruidFixture } from './fixture.ts'
 
 const run = promisify(execFile)
@@ -40,6 +40,7 @@ async function askTwice(command: string, { proxy }: Places): Promise<void> {
 /** The outcome of each, according to the pages. */
 const outcomes = new Map([
   ['explain --data', /^Miss: no bucket of 24 is fresh/],
+  ['explain SELECT FLOOR', /^Miss: no bucket of 24 is fresh/],
   ['explain SELECT', /^Miss: no answer of totals is stored/],
   ['top', / timeseries wiki: added\n/],
   ['doctor', /\nok +SQL main +SQL answers/],
@@ -59,7 +60,7 @@ test('every command of the guide to Druid works', async (whole) => {
   if (druid === null) return
   whole.after(() => druid.stop())
   const places = await start(whole, druid.routerUrl)
-  for (const { command } of await shownCommands([druidPage])) {
+  for (const { command } of await shownCommands([druidPage, druidClientsPage])) {
     await whole.test(command.slice(0, 100), async (t) => {
       // Started above, on other addresses.
       if (command.startsWith(`npm run -s windowpane -- ${shownDruid}`)) return

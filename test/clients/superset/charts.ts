@@ -83,6 +83,8 @@ export function charts({ from, to }: TimeRange): readonly Chart[] {
     chart('area, 500 rows', byTime('PT1H', { series_columns: ['country'], row_limit: 500 })),
     chart('bar by day', byTime('P1D')),
     chart('bar by day and country', byTime('P1D', { series_columns: ['country'] })),
+    chart('bar by month', byTime('P1M')),
+    chart('bar by week from Sunday', byTime('1969-12-28T00:00:00Z/P1W')),
     chart('bar, sorted ascending', byTime('PT6H', { order_desc: false, orderby: [[added, true]] })),
     chart('scatter, sql metric', byTime('PT5M', { metrics: [quotient], orderby: [[quotient, false]] })),
     chart('step, distinct', byTime('PT1H', { metrics: [distinct], orderby: [[distinct, false]] })),

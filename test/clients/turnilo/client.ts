@@ -3,7 +3,8 @@ import type { DruidClient, Subject } from '../client.ts'
 import type { DruidRequester, Plywood } from './plywood.ts'
 import { views } from './views.ts'
 
-const TIMEOUT_MS = 30_000
+/** Longer than any query takes, also on a busy machine. */
+const TIMEOUT_MS = 5 * 60_000
 
 const attributes = [
   { name: '__time', type: 'TIME' },

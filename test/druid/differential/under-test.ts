@@ -1,4 +1,5 @@
 /** The proxy that this suite judges: the only place that knows how it is started. */
+import { request } from 'undici'
 import { druid } from '../../../src/backends/druid/index.ts'
 import { type Clock, systemClock } from '../../../src/core/clock.ts'
 import {
@@ -8,6 +9,7 @@ import {
 } from '../../../src/proxy/assembly/windowpane.ts'
 import { defaultLimits } from '../../../src/proxy/limits.ts'
 import { fixed } from '../../../src/ttl/fixed.ts'
+import { eventually } from '../../wait.ts'
 
 const day = 86_400_000
 
@@ -21,11 +23,31 @@ const later: Clock = { ...systemClock, now: () => Math.floor(started + systemClo
  * The data is old and does not change: known buckets stay fresh for longer than any run. By default only buckets are
  * cached: queries that cannot be cut into them are forwarded.
  */
-export function startUnderTest(
+export async function startUnderTest(
   upstream: string,
   options: Partial<WindowpaneOptions> = {},
 ): Promise<Windowpane> {
   const backend = druid({ maxBuckets: defaultLimits.maxBuckets })
   const usual = { listen: '127.0.0.1:0', policy: fixed(day), clock: later, objects: false } as const
-  return startWindowpane({ upstream, backend, ...usual, ...options })
+  const proxy = await startWindowpane({ upstream, backend, ...usual, ...options })
+  if (options.clock === undefined) await untilKnown(proxy)
+  return proxy
+}
+
+const ofNothing = {
+  ...{ queryType: 'timeseries', dataSource: 'none', granularity: 'hour', aggregations: [] },
+  intervals: '2026-01-01T00/PT1H',
+}
+
+/** On a busy machine Druid may not say in time what it is. It is asked again with the queries of clients, which are forwarded meanwhile. */
+async function untilKnown(proxy: Windowpane): Promise<void> {
+  const options = {
+    ...{ method: 'POST', body: JSON.stringify(ofNothing) },
+    headers: { 'content-type': 'application/json' },
+  }
+  const isKnown = async () => {
+    if (!proxy.flavour.isKnown) await (await request(`${proxy.url}/druid/v2`, options)).body.dump()
+    return proxy.flavour.isKnown
+  }
+  await eventually(isKnown, (known) => known)
 }
