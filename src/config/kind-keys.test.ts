@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kinds } from '../backends/kinds.ts'
 import { key, section } from './definition.ts'
-import { keysAreOfItsKind, kindKeys } from './kind-keys.ts'
+import { exceptionsAreOfItsKind, keysAreOfItsKind, kindKeys } from './kind-keys.ts'
 import { Reader } from './read.ts'
 import { choice } from './scalars.ts'
 import { byDefault } from './source.ts'
@@ -46,4 +46,21 @@ test('before the kind of a database is known, every key of every kind can be wri
 test('a key of another kind with its default value is no mistake', () => {
   const yaml = '{ type: third, ignoreContext: [], sqlTimeZone: UTC, segments: { watch: false, every: 10s } }'
   assert.deepEqual(problemsIn(yaml), [])
+})
+
+test('an exception is refused with a kind that does not support it, and only if it is switched on', () => {
+  const check = exceptionsAreOfItsKind(kinds)
+  const problems = (type: string, edges: string, align: boolean): string[] => {
+    const reported: string[] = []
+    check.run({ type, edges, align } as never, (path, message) => void reported.push(`${path} ${message}`))
+    return reported
+  }
+  assert.deepEqual(problems('druid', 'whole', false), [])
+  assert.deepEqual(problems('prometheus', 'exact', true), [])
+  assert.deepEqual(problems('auto', 'now', true), [])
+  assert.deepEqual(problems('prometheus', 'now', false), [
+    'edges has an effect only with Druid, and this is Prometheus',
+  ])
+  const [align] = problems('druid', 'exact', true)
+  assert.match(align!, /^align has an effect only with Prometheus and .*, and this is Druid$/)
 })

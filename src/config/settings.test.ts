@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { termsFor } from '../proxy/request/settings.ts'
 import { type LoadedConfig, loadConfig } from './load.ts'
 import { type DatabaseParts, databasesOf, settingsOf } from './settings.ts'
 
@@ -54,4 +55,22 @@ test('an @ modifier may point to settled data under the policy in force, also af
   assert.equal(bypass(), 'recent_at_modifier')
   settings = settingsOf(withCap('1h'))
   assert.equal(bypass(), undefined)
+})
+
+test('exceptions are those of the backend, or of the first rule that matches', () => {
+  const text = `backends:
+  main: { url: 'http://a', type: druid, edges: now }
+rules:
+  - { match: { query: { contains: daily } }, edges: whole }
+  - { match: { query: { contains: exact } }, edges: exact, align: true }
+`
+  const { config } = loadConfig({ file: { name: 'w.yaml', bytes: Buffer.from(text) } }) as LoadedConfig
+  const settings = settingsOf(config).get('main')!
+  const exceptions = (query: string) => {
+    const { edges, align } = termsFor(settings, { path: '/', headers: [], query })
+    return [edges, align]
+  }
+  assert.deepEqual(exceptions('other'), ['now', false])
+  assert.deepEqual(exceptions('daily'), ['whole', false])
+  assert.deepEqual(exceptions('exact'), ['exact', true])
 })

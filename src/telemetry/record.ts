@@ -117,7 +117,7 @@ export function recordOf(backend: string, visit: Visit): RequestRecord {
     method: visit.method,
     outcome,
     reason: reasonOf(visit),
-    detail: decision.detail === undefined ? undefined : bounded(decision.detail, maxDetailChars),
+    detail: detailOf(decision),
     shape: shapeOf(visit),
     key: decision.key,
     stepMs: grid === undefined ? 0 : grid.step,
@@ -150,6 +150,13 @@ export function recordOf(backend: string, visit: Visit): RequestRecord {
     isStored: decision.stored === true,
     unstored: decision.unstored,
   }
+}
+
+/** Names the exception first; a request that was forwarded was not rewritten. */
+function detailOf({ outcome, rewritten, detail }: Decision): string | undefined {
+  const exception = outcome === 'bypass' ? undefined : rewritten
+  const texts = [exception, detail].filter((text) => text !== undefined)
+  return texts.length === 0 ? undefined : bounded(texts.join('; '), maxDetailChars)
 }
 
 function shapeOf(visit: Visit): string {
