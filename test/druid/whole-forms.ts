@@ -65,7 +65,7 @@ function nativeForms(dataSource: string): readonly WholeForm[] {
     native('the best hours', 'totals', {
       ...table,
       granularity: 'hour',
-      limitSpec: { type: 'default', limit: 5, columns: byAdded },
+      limitSpec: { type: 'default', limit: 5, offset: 1, columns: byAdded },
     }),
     native('subtotals', 'totals', { ...table, subtotalsSpec: [['page'], ['country'], []] }),
     native('a pie', 'topN', top),
@@ -131,7 +131,7 @@ function sqlForms(dataSource: string): readonly WholeForm[] {
     sql(
       'the best hours in SQL',
       'totals',
-      `SELECT FLOOR(__time TO HOUR) AS t, SUM(added) AS a ${from} GROUP BY 1 ORDER BY 2 DESC`,
+      `SELECT FLOOR(__time TO HOUR) AS t, SUM(added) AS a ${from} GROUP BY 1 ORDER BY 2 DESC LIMIT 5 OFFSET 1`,
     ),
   ]
 }
