@@ -37,7 +37,7 @@ export const allWords: readonly CommandWords[] = [
 /** Fits a terminal of 80 by 24. */
 export const mainHelp = `Usage: windowpane <url of the database> | <command> [options]
 
-  windowpane http://prometheus:9090      start; it prints the change to make in Grafana
+  windowpane http://prometheus:9090      start; prints the change for Grafana
   windowpane explain 'rate(errors[5m])'  how a query is served, and why
   windowpane demo                        see it work, with invented data
 
