@@ -34,7 +34,7 @@ In Grafana, set the URL of the Prometheus data source to ${url}
   assert.deepEqual([running.out().split('\n').length, running.err()], [3, ''])
 })
 
-/** A proxy with a client that has half of its answer, and one that asks for nothing. */
+/** A proxy with a client that has half of its answer, and one without a request. */
 async function answeringHalf(t: TestContext) {
   const upstream = await startScriptedUpstream(t)
   upstream.script = (_request, response) => void response.write('first half,')
