@@ -3,10 +3,10 @@ import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { brokenRules, count, proseOf } from './words.ts'
 
-/** Lines that may break a word rule. Lower a limit after a rewrite; never raise one: `npm run words -- --list src` shows the lines. */
-const most = { comments: 2775, texts: 1253, docs: 796 }
+/** The most lines that may break a word rule, in percent of all. Lower a limit after a rewrite; never raise one. */
+const most = { comments: 2, texts: 2, docs: 16 }
 
-const broken = [
+const breaking = [
   'Who has an answer and asks again finds it stored.',
   'What the policy says',
   'believed for 5 s',
@@ -14,7 +14,7 @@ const broken = [
   'nobody reads it',
   'those that were throttled are sent again',
 ]
-for (const line of broken)
+for (const line of breaking)
   test(`breaks a word rule: ${line}`, () => assert.notEqual(brokenRules(line).length, 0))
 
 const plain = [
@@ -25,11 +25,11 @@ const plain = [
 ]
 for (const line of plain) test(`breaks no word rule: ${line}`, () => assert.deepEqual(brokenRules(line), []))
 
-test('no more lines than before break a word rule', () => {
+test('few lines break a word rule', () => {
   const counted = count(proseOf(fileURLToPath(new URL('..', import.meta.url))))
-  for (const kind of ['comments', 'texts', 'docs'] as const)
-    assert.ok(
-      counted[kind].broken <= most[kind],
-      `${kind}: ${counted[kind].broken}, at most ${most[kind]}: npm run words -- --list src`,
-    )
+  for (const kind of ['comments', 'texts', 'docs'] as const) {
+    const { lines, broken } = counted[kind]
+    const shown = `${kind}: ${broken} of ${lines}, at most ${most[kind]} %: npm run words -- --list src shows them`
+    assert.ok(broken <= (most[kind] / 100) * lines, shown)
+  }
 })

@@ -25,11 +25,11 @@ test('a file that not every run includes can be named', () => {
   assert.deepEqual(named('test/long/own-parser.ts'), ['test/long/own-parser.ts'])
 })
 
-test('what names nothing selects nothing', () => {
+test('a pattern without a match selects nothing', () => {
   for (const pattern of ['no-such-test', 'test/nothing/*.test.ts']) assert.deepEqual(named(pattern), [])
 })
 
-test('the servers that a file needs are found through what it imports', () => {
+test('the servers that a file needs are found through its imports', () => {
   const druid = 'function startDruidFixture('
   assert.ok(reaches(druid, ['test/druid/differential/native.test.ts']), 'through setup.ts')
   assert.ok(!reaches(druid, ['test/druid/differential/compare.test.ts', 'test/proxy/bodies.test.ts']))

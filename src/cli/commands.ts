@@ -52,7 +52,7 @@ export const mainHelp = `Usage: windowpane <url of the database> | <command> [op
 
   windowpane http://prometheus:9090      start; then change the URL in Grafana
   windowpane demo                        try it with a simulated database
-  windowpane explain 'rate(errors[5m])'  what happens to a query, and why
+  windowpane explain 'rate(errors[5m])'  how a query is served, and why
 
 ${listed.map(({ name, summary }) => `  ${name.padEnd(9)}${summary}`).join('\n')}
 

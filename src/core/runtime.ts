@@ -110,8 +110,8 @@ export function countBuffersAsHeap(): void {
 }
 
 /**
- * From now on the young generation of a new thread is as large as its `resourceLimits` say. `--max-semi-space-size`, where the process
- * was started with it, would count for every thread instead.
+ * From now on the young generation of a new thread has the size of its `resourceLimits`. `--max-semi-space-size`, where
+ * the process was started with it, would count for every thread instead.
  */
 export function heedYoungLimits(): void {
   setFlagsFromString('--max-semi-space-size=0')

@@ -51,7 +51,7 @@ export class GapFiller {
   readonly #unstored = new Map<Intake, Key>()
   /** Keys whose last answer the database forbade to share: waiting for another such answer would be for nothing. */
   readonly #forbidden = new BoundedMap<Key, Forbidden>({ maxEntries: maxForbidden })
-  /** Keys whose last answer was unusable, of plans whose narrowed query asks for more than the client's. */
+  /** Keys whose last answer was unusable, of plans whose narrowed query is wider than the client's. */
   readonly #unusable = new BoundedMap<Key, UnusableSince>({ maxEntries: maxForbidden })
   #isDatabaseDown = false
   #inBackground = 0

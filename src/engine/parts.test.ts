@@ -211,7 +211,7 @@ test('it is bounded, counted in the budget, and given back where others need the
   assert.ok(budget.used <= 64 << 20)
 })
 
-/** What must be kept: by the bounds of all parts of a window, and bucket, when it was fetched. */
+/** The expected content: by the bounds of all parts of a window, and bucket, its fetch time. */
 class Model {
   readonly #rig: RangesRig
   readonly #clocks = new Map<string, number>()

@@ -34,13 +34,13 @@ const isBypass = (value: unknown): value is { bypass: string } =>
 const rewrite = (backend: Backend, plan: Plan, terms: Omit<RewriteTerms, 'policy'>): Plan =>
   rewritePlan(backend, plan, { terms: { policy, ...terms }, now })
 
-/** What makes two plans the same to the engine. */
+/** The members in which two equal plans agree. */
 const essence = ({ shape, grid, window, whole, edges }: Plan) => ({ shape, grid, window, whole, edges })
 
 const allOf = ({ whole, edges }: Plan) =>
   [...whole, ...(edges?.buckets ?? [])].toSorted((a, b) => a.from - b.from)
 
-/** The rewritten plan asks the same of the database as the plan of the other request. */
+/** The rewritten plan has the same query to the database as the plan of the other request. */
 function assertSame(backend: Backend, rewritten: Plan, other: Plan): void {
   assert.deepEqual(essence(rewritten), essence(other))
   const [first] = allOf(other)
@@ -122,7 +122,7 @@ function sql({ spans }: Asked, floor: string): WireRequest {
   return druidRequest('/druid/v2/sql', { query })
 }
 
-/** Buckets without a grid of ours: each begins where the function says. */
+/** Buckets without a grid of ours: the function returns where each begins. */
 interface Buckets {
   readonly granularity: unknown
   readonly floor?: string

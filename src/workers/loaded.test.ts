@@ -1,4 +1,4 @@
-/** What a thread that serves requests loads: every worker has it in memory once more. */
+/** The modules that a thread for requests loads: every worker has them in memory once more. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'

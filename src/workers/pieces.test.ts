@@ -13,7 +13,7 @@ const newJob = (): PieceJob => ({
   sizes: Uint32Array.of(text.length),
 })
 
-/** Makes nothing before it is told to. */
+/** Makes nothing before the test releases it. */
 class HeldMaker implements PieceMaker {
   readonly #waiting: (() => void)[] = []
   readonly #most: number

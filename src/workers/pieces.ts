@@ -34,7 +34,7 @@ const memoryOf = ({ bytes, table }: Block): ArrayBuffer[] => [bytes.buffer, tabl
 /** Memory in the second argument moves to the other thread. */
 type Sending<Message> = (message: Message, moved: readonly ArrayBuffer[]) => void
 
-/** More are not sent: whoever has a job asks again with the next answer. */
+/** Further jobs are not sent: their caller retries with the next answer. */
 const mostWaiting = 4
 
 /** A thread's side. */

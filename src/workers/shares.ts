@@ -20,10 +20,13 @@ export const paneBytesOf = (limits: Limits, workers: number): number =>
 /** The main thread would not keep a longer pane: see the memory store. */
 export const maxPaneBytesOf = (limits: Limits, workers: number): number => paneBytesOf(limits, workers) / 4
 
-/** Of the heap of each worker, what `limits.memory` covers. */
+/** The part of each worker's heap that `limits.memory` covers. */
 const heapBytes = 12 * 1024 * 1024
 
-/** What cannot be reserved: memory that is not collected yet, and heaps of workers, as long as enough is left for the cache. */
+/**
+ * Memory that cannot be reserved: garbage that is not collected yet, and heaps of workers, as long as enough is left
+ * for the cache.
+ */
 export const spareWith = ({ memoryBytes }: Limits, workers: number): number =>
   spareOf(memoryBytes) + Math.min(workers * heapBytes, memoryBytes / 4)
 

@@ -4,7 +4,7 @@ import { Guard } from '../../src/proxy/admin/guard.ts'
 import { askPlainly, header, rawClient } from '../proxy/client.ts'
 import { startProxyRig } from './proxy-rig.ts'
 
-test('a token, once set, is asked for everywhere but in probes', async (t) => {
+test('a token, once set, is required everywhere but in probes', async (t) => {
   let token: string | undefined = 'correct horse'.replace(' ', '-')
   const { admin } = await startProxyRig(t, { token: () => token })
   const status = async (path: string, authorization?: string) =>
@@ -92,7 +92,7 @@ test('where others can reach it, any name will do', () => {
   )
 })
 
-test('an open listener without a token is said to be one', async (t) => {
+test('an open listener without a token is logged', async (t) => {
   const { lines } = await startProxyRig(t, { listen: '0.0.0.0:0' })
   assert.ok(lines.some((line) => line.includes('requires no token')))
 })

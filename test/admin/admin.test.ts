@@ -108,7 +108,7 @@ test('requests that were answered show in the list, the shapes and the metrics',
   assert.equal(count('origin_interval_seconds_total', { kind: 'fetched' }), (30 + partial.asked) * 60)
 })
 
-test('bytes are those that the client was given', async (t) => {
+test('bytes are the bytes sent to the client', async (t) => {
   const { admin, url } = await startProxyRig(t)
   const answers = [
     await ask(url, `/api/v1/query_range?${form(30)}`),
@@ -123,7 +123,7 @@ test('bytes are those that the client was given', async (t) => {
   )
 })
 
-test('an outage is recorded, and said once', async (t) => {
+test('an outage is recorded, and logged once', async (t) => {
   const { admin, url, upstream, lines } = await startProxyRig(t)
   upstream.script = (_request, response) => response.destroy()
   for (let i = 0; i < 3; i++) await ask(url, `/api/v1/query_range?${form(30)}`)
@@ -153,7 +153,7 @@ test('reload only where writes are allowed', async (t) => {
   )
 })
 
-test('a page that fails says so, and the listener lives on', async (t) => {
+test('a page that fails returns an error, and the listener continues', async (t) => {
   const { admin, lines } = await startProxyRig(t, {
     status: () => {
       throw new Error('secret inside')

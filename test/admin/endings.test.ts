@@ -8,7 +8,7 @@ const MiB = 1024 * 1024
 const list = (proxy: Awaited<ReturnType<typeof startProxyRig>>) =>
   proxy.telemetry.recorder.list({}, { limit: 10 }).map(({ record }) => record)
 
-test('a client that leaves while the database is asked', async (t) => {
+test('a client that disconnects during the query', async (t) => {
   const proxy = await startProxyRig(t)
   proxy.upstream.script = () => {}
   const client = await rawClient(proxy.url)
@@ -62,7 +62,7 @@ test('a query whose answer is given up and then breaks off is one query', async 
   )
 })
 
-test('requests that come together: one asks for all of them', async (t) => {
+test('concurrent requests: one query for all of them', async (t) => {
   const proxy = await startProxyRig(t)
   const path = `/api/v1/query_range?${form(30)}`
   const script = proxy.upstream.script
@@ -83,7 +83,7 @@ test('requests that come together: one asks for all of them', async (t) => {
   assert.equal(outcomes.filter((outcome) => outcome === 'miss').length, 1, outcomes.join())
 })
 
-test('somebody who looks on and fails breaks nothing', async (t) => {
+test('an observer that fails breaks nothing', async (t) => {
   const proxy = await startProxyRig(t)
   proxy.telemetry.recorder.subscribe({}, () => {
     throw new Error('broken console')

@@ -27,7 +27,7 @@ async function explain(
 const post = (proxy: ProxyRig, body: string, headers: Record<string, string> = {}) =>
   ask(proxy.url, '/api/v1/query_range', { method: 'POST', body, headers: { ...formType, ...headers } })
 
-test('it says what then happens, and asks nothing', async (t) => {
+test('the explanation equals the outcome, and sends no query', async (t) => {
   const proxy = await startProxyRig(t)
   const windows = [
     form(30),
@@ -93,7 +93,7 @@ test('a whole request can be given as JSON', async (t) => {
 
 const envelope = { 'content-type': 'application/json' }
 
-test('what is no query is explained as it would be served, whatever the client demands', async (t) => {
+test('a request that is no query is explained as it would be served, whatever the client demands', async (t) => {
   const proxy = await startProxyRig(t)
   for (const demand of ['no-store', 'only-if-cached', 'no-cache']) {
     const headers = { 'cache-control': demand }
@@ -119,7 +119,7 @@ test('only queries are run: a listener that is read-only changes nothing in the 
   }
 })
 
-test('what could not be sent is refused with a sentence, not run', async (t) => {
+test('a request that could not be sent is refused with a sentence, not run', async (t) => {
   const proxy = await startProxyRig(t)
   const unsendable = [
     { path: '/a b' },
@@ -160,7 +160,7 @@ test('run=1 runs it the way clients do, and adds the waterfall', async (t) => {
   assert.match(second.run!.cacheStatus, /hit/)
 })
 
-test('a data listener that does not answer is said, not an internal error', async (t) => {
+test('a data listener that does not answer is reported, not an internal error', async (t) => {
   const explanation: Explanation = { outcome: 'miss', reason: 'absent', now: NOW, sentence: 'Miss.' }
   const database = {
     queryPath: () => '/api/v1/query_range',

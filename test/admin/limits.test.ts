@@ -179,7 +179,7 @@ test('usage is written before it is read', async (t) => {
   )
 })
 
-test('a store that fails is a 503, and a listener without quotas says so', async (t) => {
+test('a store that fails is a 503, and a listener without quotas has its own error', async (t) => {
   let isFailing = false
   const { ask } = await start(t, { isFailing: () => isFailing })
   isFailing = true

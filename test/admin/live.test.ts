@@ -19,7 +19,7 @@ const events = (client: RawClient): Record<string, unknown>[] =>
       .matchAll(/^data: (\{"id".*\})$/gm),
   ].map(([, text]) => JSON.parse(text!))
 
-test('requests are told as they are answered', async (t) => {
+test('requests are streamed as they are answered', async (t) => {
   const { admin, url, clock } = await startProxyRig(t)
   const client = await follow(admin, '/-/requests?outcome=hit')
   assert.match(client.received().toString(), /content-type: text\/event-stream/i)
@@ -33,7 +33,7 @@ test('requests are told as they are answered', async (t) => {
   client.socket.destroy()
 })
 
-test('a reader that comes back is told what it missed', async (t) => {
+test('a reader that comes back gets the missed requests', async (t) => {
   const { admin, telemetry } = await startProxyRig(t)
   const hooks = telemetry.hooks('main')
   for (let i = 0; i < 5; i++) hooks.observe(visits.hit)
@@ -46,7 +46,7 @@ test('a reader that comes back is told what it missed', async (t) => {
   client.socket.destroy()
 })
 
-test('HEAD asks for no stream: it is answered at once and reads nothing along', async (t) => {
+test('HEAD opens no stream: it is answered at once and reads nothing along', async (t) => {
   const { admin, telemetry } = await startProxyRig(t)
   const answer = await askPlainly(admin, '/-/requests', {
     method: 'HEAD',
@@ -63,7 +63,7 @@ test('a quiet stream is kept alive', async (t) => {
   client.socket.destroy()
 })
 
-test('what is too much to write is counted instead', async (t) => {
+test('requests beyond the limit of one write are counted instead', async (t) => {
   const { admin, clock, telemetry } = await startProxyRig(t)
   const hooks = telemetry.hooks('main')
   const client = await follow(admin)
@@ -74,7 +74,7 @@ test('what is too much to write is counted instead', async (t) => {
   client.socket.destroy()
 })
 
-test('readers are not too many, and those who left make room', async (t) => {
+test('readers are not too many, and disconnected ones make room', async (t) => {
   const { admin, telemetry } = await startProxyRig(t)
   const clients = await Promise.all(Array.from({ length: 16 }, () => follow(admin)))
   const headers = { accept: 'text/event-stream' }

@@ -177,7 +177,7 @@ for (const [path, body, status, sentence] of [
   })
 }
 
-test('without a body buckets are sampled, a minute apart unless told', async (t) => {
+test('without a body buckets are sampled, a minute apart by default', async (t) => {
   const desk = await openDesk(t)
   const usual = await desk.post('/-/ttl/learn?backend=main', '')
   assert.deepEqual(JSON.parse(usual.text), { backend: 'main', observations: 100, changed: 60_000, shapes: 1 })

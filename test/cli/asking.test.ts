@@ -12,7 +12,7 @@ import { runToEnd, seenBy, startCommand, startProxy } from './child.ts'
 const start = Date.UTC(2026, 0, 1)
 const path = rangePath({ start, end: start + 600_000 })
 
-test('at its start it says what it found, what to change in Grafana and where to look', async (t) => {
+test('at its start it prints its findings, the change in Grafana and the admin address', async (t) => {
   const { upstream, child, url, admin } = await startProxy(t)
   assert.deepEqual(child.out().split('\n').slice(1), [
     `In Grafana, set the URL of the Prometheus data source to ${url}`,
@@ -27,7 +27,7 @@ test('at its start it says what it found, what to change in Grafana and where to
   )
 })
 
-test('nobody has to read what the proxy says', async (t) => {
+test('the output of the proxy need not be read', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const free = await startScriptedUpstream(t)
   await free.close()
@@ -39,7 +39,7 @@ test('nobody has to read what the proxy says', async (t) => {
   assert.equal(await child.exit, 0)
 })
 
-test('explain: what only looks like a URL is misuse, not a crash', async (t) => {
+test('explain: an argument that only looks like a URL is misuse, not a crash', async (t) => {
   for (const text of ['http://[?query=up', 'http://h:99999/?query=up']) {
     const { code, err } = await runToEnd(t, ['explain', text])
     assert.deepEqual([code, err.split('\n')[0]], [2, `windowpane explain: ${text} is not a URL`])
@@ -88,7 +88,7 @@ test('explain: a query, a form, a URL, a request, from an argument, a file or th
     assert.deepEqual([code, err], [0, ''])
 })
 
-test('explain: what cannot be asked is told', async (t) => {
+test('explain: an impossible request is reported', async (t) => {
   const { admin } = await startProxy(t)
   const to = ['--admin', admin]
   for (const [argv, said] of [
@@ -146,7 +146,7 @@ test('tail: one line per decision with its window, until it is stopped', async (
   assert.deepEqual([await child.exit, child.err()], [0, ''])
 })
 
-test('tail: filters, JSON lines, and an end when nobody reads', async (t) => {
+test('tail: filters, JSON lines, and an end when the output is closed', async (t) => {
   const { url, admin } = await startProxy(t)
   const child = startCommand(t, ['tail', '--outcome', 'hit', '--json', '--admin', admin])
   await seenBy(admin, 1)

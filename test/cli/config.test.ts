@@ -58,7 +58,7 @@ test('two databases on one address: each has its own path and its own buckets', 
   assert.match(lost.body, /no backend is configured/)
 })
 
-test('a database without a route gets what no route claims, wherever it stands in the file', async (t) => {
+test('a database without a route gets the unclaimed requests, wherever it stands in the file', async (t) => {
   const [one, two] = [await startScriptedUpstream(t), await startScriptedUpstream(t)]
   two.generation = 2
   const file = join(await folder(t), 'windowpane.yaml')
@@ -110,7 +110,7 @@ test('rules make exceptions, and a reload changes them while it runs', async (t)
   await running.stop()
 })
 
-test('status says which configuration is in force, and why the last one is not', async (t) => {
+test('status has the configuration in force, and why the last one is not', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const file = join(await folder(t), 'windowpane.yaml')
   const admin = (text: string): string => text.replace('{ enabled: false }', '{ listen: "127.0.0.1:0" }')
@@ -130,7 +130,7 @@ test('status says which configuration is in force, and why the last one is not',
   assert.match(second.lastReload!.message, /windowpane\.yaml:\d+:\d+: backends\.main\.mod: unknown key/)
 })
 
-test('a durable store is warm after a restart: a full hit without asking the database', async (t) => {
+test('a durable store is warm after a restart: a full hit without a query', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const place = await folder(t)
   const file = join(place, 'windowpane.yaml')
@@ -153,7 +153,7 @@ test('a durable store is warm after a restart: a full hit without asking the dat
   await second.stop()
 })
 
-test('a damaged durable store is set aside, and that is said', async (t) => {
+test('a damaged durable store is set aside, and that is logged', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const place = await folder(t)
   const file = join(place, 'windowpane.yaml')
@@ -168,7 +168,7 @@ test('a damaged durable store is set aside, and that is said', async (t) => {
   await running.stop()
 })
 
-test('a configuration that cannot be used is told in full, with its places', async (t) => {
+test('the mistakes of an unusable configuration are reported in full, with their places', async (t) => {
   const file = join(await folder(t), 'windowpane.yaml')
   await writeFile(file, 'listen: nowhere\nbackend: {}\n')
   const { code, err } = await runToEnd(t, ['--config', file])

@@ -29,7 +29,7 @@ test('doctor: a healthy proxy and its database', async (t) => {
   assert.ok(!out.includes('\u001b'))
 })
 
-test('doctor: what is wrong is told with its remedy', async (t) => {
+test('doctor: every problem has its remedy', async (t) => {
   const { upstream, url, admin } = await startProxy(t)
   // The same question on many grids, by many people, and many that are never cached.
   for (let i = 0; i < 5; i++) {
@@ -68,7 +68,7 @@ test('doctor: what is wrong is told with its remedy', async (t) => {
   assert.match(remedyOf('identity')!, /backends\.main\.identity/)
 })
 
-test('doctor: failures end with 1, and what cannot be looked at is skipped', async (t) => {
+test('doctor: failures end with 1, and impossible checks are skipped', async (t) => {
   const upstream = await startScriptedUpstream(t)
   await upstream.close()
   const nowhere = ['--admin.listen', `127.0.0.1:${upstream.port}`]
@@ -87,7 +87,7 @@ test('doctor: failures end with 1, and what cannot be looked at is skipped', asy
   assert.equal(named.code, 1)
 })
 
-test('doctor: what is no database fails, and nothing else is said about it', async (t) => {
+test('doctor: a server that is no database fails, without further checks', async (t) => {
   const upstream = await startScriptedUpstream(t)
   upstream.buildInfo = (_request, response) => void response.end('<html>Welcome to nginx!</html>')
   upstream.script = upstream.buildInfo
@@ -128,7 +128,7 @@ test('doctor: a file that is missing is the finding, not the database', async (t
   )
 })
 
-test('doctor: a real Prometheus tells what matters', async (t) => {
+test('doctor: a real Prometheus exposes its settings', async (t) => {
   const fixture = requireServer(t, await startFixture())
   if (fixture === null) return
   t.after(() => fixture.stop())

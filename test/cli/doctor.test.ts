@@ -19,7 +19,7 @@ import { fakeIo } from './fake-io.ts'
 const now = Date.UTC(2026, 0, 1)
 const at = (ms: number): string => new Date(now + ms).toUTCString()
 
-test('a clock is told apart from one that is only cut to seconds', () => {
+test('a wrong clock is distinguished from one that is only cut to seconds', () => {
   const quick = { sentAt: now, receivedAt: now + 20 }
   for (const [date, status] of [
     [at(0), 'ok'],
@@ -52,7 +52,7 @@ const requests = (counts: Readonly<Record<string, number>>): string =>
     })
     .join('')
 
-test('shares are of queries, and few queries say nothing', () => {
+test('shares are of queries, and few queries are inconclusive', () => {
   const good = readSamples(
     requests({ hit: 80, 'miss/absent': 15, 'bypass/sorting': 5, 'bypass/not_a_range_query': 1e6 }),
   )
@@ -75,7 +75,7 @@ const row = (changed: Partial<TopShape>): TopShape => ({
   ...changed,
 })
 
-test('one question on many grids, and one question of many people, are told apart', () => {
+test('one shape on many grids, and one shape of many identities, are distinguished', () => {
   const unaligned = [0, 1, 2, 3].map((i) => row({ key: `k${i}`, phaseMs: i * 1000 }))
   assert.equal(phaseFindings(unaligned)[0]!.status, 'warn')
   assert.equal(identityFindings(unaligned)[0]!.status, 'ok')
@@ -175,7 +175,7 @@ test('a mode that was left on, a store in trouble, memory that is full and a ref
   ])
 })
 
-test('a reload that was refused is told with its reason, which check may not find', async (t) => {
+test('a reload that was refused is reported with its reason, which check may not find', async (t) => {
   const configuration = { lastReload: { ok: false, message: 'these changes need a restart: listen' } }
   const metrics = 'windowpane_config_last_reload_successful 0\n'
   const [reload] = (await examine(t, { configuration, metrics })).filter(({ check }) => check === 'reload')
@@ -183,7 +183,7 @@ test('a reload that was refused is told with its reason, which check may not fin
   assert.match(reload!.remedy!, /restart the proxy where a change needs that/)
 })
 
-test('whose segments are watched is told, and how that goes', async (t) => {
+test('watched segments are reported, and their state', async (t) => {
   const samples = (backend: string, trusted: 0 | 1) => [
     `windowpane_segments_trusted{backend="${backend}"} ${trusted}`,
     `windowpane_segments_view_age_seconds{backend="${backend}"} ${trusted === 1 ? 4 : 400}`,

@@ -55,14 +55,14 @@ test('one URL is enough: it is found out, announced and cached', async (t) => {
   assert.equal(status.backends[0]!.type, 'druid')
 })
 
-test('workers are told what was found out', async (t) => {
+test('workers get the detected kinds', async (t) => {
   const { druid, url } = await startProxy(t, '--workers=2')
   assert.equal(outcomeOf(await post(url, text)), 'miss/absent')
   for (let i = 0; i < 8; i++) assert.equal(outcomeOf(await post(url, text)), 'hit')
   assert.equal(druid.queries.length, 1)
 })
 
-test('context keys that change nothing, by the word of the operator, do not tell queries apart', async (t) => {
+test('context keys that the operator declares as irrelevant do not distinguish queries', async (t) => {
   const tagged = (context: object) => JSON.stringify({ ...query, context })
   const { url } = await startProxy(t, '--backends.main.ignore-context=[team, board]')
   await post(url, tagged({ team: 'a' }))
@@ -132,7 +132,7 @@ test('explain: the admin listener takes the body itself, called JSON or nothing'
   assert.equal((await explain(JSON.stringify({ query: sql }), 'application/json')).outcome, 'bypass')
 })
 
-test('top and tail: queries are told by what they ask, also those that are passed on', async (t) => {
+test('top and tail: queries are described by their content, also forwarded ones', async (t) => {
   const { druid, url, admin } = await startProxy(t)
   const tail = startCommand(t, ['tail', '--admin', admin])
   await seenBy(admin, 1)
@@ -151,7 +151,7 @@ test('top and tail: queries are told by what they ask, also those that are passe
   assert.match(out, /@3600s timeseries wiki: n\n/)
 })
 
-test('doctor: a Druid is asked what a Druid knows', async (t) => {
+test('doctor: the checks of a Druid', async (t) => {
   const druid = await startFakeDruid(t)
   const examine = () => runToEnd(t, ['doctor', druid.url, '--admin.enabled=false'])
   const well = await examine()
@@ -184,7 +184,7 @@ test('doctor: a Druid is asked what a Druid knows', async (t) => {
   assert.match(mute.out, /^warn {2}SQL main +SQL does not answer \(status 404\)\.\n.*Broker or a Router/m)
 })
 
-test('check --connect: a Druid is found, a wrong type is told with the right one, and what is neither is refused', async (t) => {
+test('check --connect: a Druid is found, a wrong type is reported with the right one, and another server is refused', async (t) => {
   const druid = await startFakeDruid(t)
   const check = (...flags: string[]) => runToEnd(t, ['check', druid.url, '--connect', ...flags])
   assert.equal((await check()).out, `main ${druid.url}: Druid 33.0.0\nok\n`)

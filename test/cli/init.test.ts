@@ -26,7 +26,7 @@ const load = (text: string) => {
 
 const starter = starterFile({ url: 'http://prometheus:9090', file: 'w.yaml', schema: './s.json' })
 
-test('the file says what the defaults say', () => {
+test('the file has the defaults', () => {
   const plain = load('backends: { main: { url: "http://prometheus:9090" } }\n')
   assert.deepEqual(load(starter), plain)
   // Every key that has a value, switched on: nothing changes, but for the store that is an example.
@@ -83,7 +83,7 @@ test('it is written, checked, not overwritten, and replaced by force', async (t)
   assert.equal(lost.code, 1)
 })
 
-test('editors are told where the schema is, where that stays true', async (t) => {
+test('editors find the schema, where its place is stable', async (t) => {
   const { out } = await runToEnd(t, ['init', '-'], { cwd: join(import.meta.dirname, '../..') })
   assert.match(out, /^# yaml-language-server: \$schema=\.\/docs\/reference\/configuration\.schema\.json\n/)
 })

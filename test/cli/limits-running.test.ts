@@ -39,7 +39,7 @@ async function start(t: TestContext, ...flags: string[]) {
   }
 }
 
-test('limits of the configuration are shown with what is left and when the row is collected', async (t) => {
+test('limits of the configuration are shown with the remaining tokens and the collection time of the row', async (t) => {
   const { json, statusOf } = await start(t)
   const before = await json('get', '--entity', 'team-a')
   assert.deepEqual([before.source, before.resource], ['system', 'main'])
@@ -52,7 +52,7 @@ test('limits of the configuration are shown with what is left and when the row i
 })
 
 for (const workers of [1, 2]) {
-  test(`what is set while ${workers === 1 ? 'one thread serves' : 'two serve'} holds from the next request on`, async (t) => {
+  test(`limits set while ${workers === 1 ? 'one thread serves' : 'two serve'} hold from the next request on`, async (t) => {
     const { limits, json, statusOf } = await start(t, `--workers=${workers}`)
     // All threads have the limits of this tenant cached.
     for (let i = 0; i < 12; i++) assert.equal(await statusOf('team-a'), 200)

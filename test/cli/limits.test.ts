@@ -22,7 +22,7 @@ async function fileOf(t: TestContext, text: string): Promise<string> {
   return file
 }
 
-test('get shows what is in force and what is left, and as JSON what the listener says', async (t) => {
+test('get shows the limits in force and the remaining tokens, and as JSON the answer of the listener', async (t) => {
   const admin = await startFakeAdmin(t, { '/-/limits': inForce })
   const argv = ['limits', 'get', '--entity', 'team-a', '--admin', admin.url]
   const { code, out, err } = await runToEnd(t, argv)
@@ -40,7 +40,7 @@ requests  100/min, burst 200       200         -3  14 min
   assert.equal(admin.asked[1]!.target, '/-/limits?entity=team-a&resource=main')
 })
 
-test('set sends all limits of the place, and says who asks', async (t) => {
+test('set sends all limits of the place, and the author', async (t) => {
   const admin = await startFakeAdmin(t, { '/-/limits': { entity: 'a', changed: true, version: 3 } })
   const options = { env: { USER: 'ann' } }
   const argv = [
@@ -78,7 +78,7 @@ test('set sends all limits of the place, and says who asks', async (t) => {
   }
 })
 
-test('what cannot be meant is told before anything is asked', async (t) => {
+test('impossible arguments are refused before any request', async (t) => {
   const admin = await startFakeAdmin(t, {})
   for (const [argv, sentence] of [
     [[], /expected one of get, set, delete, list, plan, apply, diff, usage, audit/],
@@ -115,7 +115,7 @@ const planned = {
   ],
 }
 
-test('plan and diff say what would change, and end with 6 where something would', async (t) => {
+test('plan and diff list the changes, and end with 6 where there are some', async (t) => {
   const admin = await startFakeAdmin(t, { '/-/limits/apply': planned })
   const file = await fileOf(t, 'limits:\n  - requests:100/min:200\nentities:\n  a: { parent: p }\n')
   const plan = await runToEnd(t, ['limits', 'plan', file, '--admin', admin.url])
@@ -143,7 +143,7 @@ test('plan and diff say what would change, and end with 6 where something would'
   assert.equal((await runToEnd(t, ['limits', 'plan', file, '--admin', admin.url])).code, 0)
 })
 
-test('apply names the proxy, and tells how far it came', async (t) => {
+test('apply names the proxy, and reports a partial success', async (t) => {
   const admin = await startFakeAdmin(t, { '/-/limits/apply': { ...planned, dryRun: false, changed: 3 } })
   const file = await fileOf(t, '{"limits": ["a:1"]}')
   const done = await runToEnd(t, ['limits', 'apply', file, '--by', 'ci', '--admin', admin.url])
@@ -164,7 +164,7 @@ test('apply names the proxy, and tells how far it came', async (t) => {
   assert.deepEqual([refused.code, /"x" is no limit/.test(refused.err)], [2, true])
 })
 
-test('a file that cannot be used is told with its place', async (t) => {
+test('the mistakes of an unusable file are reported with their place', async (t) => {
   const admin = await startFakeAdmin(t, {})
   const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]']
   for (let i = 1; i < 9; i++)

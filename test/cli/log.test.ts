@@ -50,7 +50,7 @@ async function fileFor(t: TestContext, upstream: ScriptedUpstream, more = ''): P
 }
 
 for (const workers of [1, 2]) {
-  test(`start, reload, drain and end are told with version, configuration and counts, ${workers} workers`, async (t) => {
+  test(`start, reload, drain and end are logged with version, configuration and counts, ${workers} workers`, async (t) => {
     const upstream = await startScriptedUpstream(t)
     const file = await fileFor(t, upstream, `workers: ${workers}\n`)
     const child = startCommand(t, ['--config', file])
@@ -125,7 +125,7 @@ test('as text, a line has its time, level, message and fields', async (t) => {
   assert.match(child.err(), /^\d\d:\d\d:\d\d\.\d{3} info {2}listening version=\S+ configuration=flags pid=/)
 })
 
-test('a database that cannot be reached is one warning, at the start and for all who ask', async (t) => {
+test('a database that cannot be reached is one warning, at the start and for all clients', async (t) => {
   const upstream = await startScriptedUpstream(t)
   await upstream.close()
   const child = startCommand(t, [upstream.url, '--listen=127.0.0.1:0', '--admin.listen=127.0.0.1:0'])
@@ -148,7 +148,7 @@ test('a database that cannot be reached is one warning, at the start and for all
   await stop(child)
 })
 
-test('a server that is not known is one warning, with what it means', async (t) => {
+test('an unknown server is one warning, with the consequence', async (t) => {
   const upstream = await startScriptedUpstream(t)
   upstream.buildInfo = json(200, { status: 'success', data: { version: '0.36.1' } })
   const child = startCommand(t, [upstream.url, ...quiet])
@@ -171,7 +171,7 @@ test('a server that is not known is one warning, with what it means', async (t) 
   )
 })
 
-test('an admin port that is taken is told with what it means, and the proxy serves', async (t) => {
+test('an admin port that is taken is logged with the consequence, and the proxy serves', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const taken = `127.0.0.1:${upstream.port}`
   const child = startCommand(t, [upstream.url, '--listen=127.0.0.1:0', `--admin.listen=${taken}`])
@@ -186,7 +186,7 @@ test('an admin port that is taken is told with what it means, and the proxy serv
   assert.match(warning!['detail'] as string, /EADDRINUSE/)
 })
 
-test('a fault that nobody caught is told as the end, and ends the process', async (t) => {
+test('an uncaught exception is logged as the end, and ends the process', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const fault = "process.on('SIGUSR2',()=>{throw(new(Error)('a fault of the test'))})"
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(fault)}` }
@@ -199,7 +199,7 @@ test('a fault that nobody caught is told as the end, and ends the process', asyn
   assert.match(ended!['detail'] as string, /^a fault of Windowpane: Error: a fault of the test\n/)
 })
 
-test('a second signal is told as the end', async (t) => {
+test('a second signal is logged as the end', async (t) => {
   const upstream = await startScriptedUpstream(t)
   upstream.script = (_request, response) => void response.write('first half,')
   const child = startCommand(t, [upstream.url, ...quiet])

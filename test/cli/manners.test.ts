@@ -40,7 +40,7 @@ test('every command explains itself, in 80 columns, with its flags', () => {
   }
 })
 
-test('the help of a command is asked for in either way', async (t) => {
+test('the help of a command can be requested in either way', async (t) => {
   await Promise.all(
     ['serve', 'check', 'demo', 'purge'].map(async (name) => {
       for (const argv of [
@@ -53,7 +53,7 @@ test('the help of a command is asked for in either way', async (t) => {
   )
 })
 
-test('an unknown command is told with what was probably meant, an unknown flag too', async (t) => {
+test('an unknown command is reported with the nearest one, an unknown flag too', async (t) => {
   for (const [argv, said] of [
     [['explian', 'up'], /no command "explian"; did you mean "windowpane explain"\?/],
     [['prometheus'], /no command "prometheus"\nA database is named by its URL/],
@@ -163,7 +163,7 @@ test('WINDOWPANE_ADMIN with an address does not get in the way of the configurat
   assert.match(map.out, /":7"/)
 })
 
-test('what the listener refuses is told with its remedy and a code', async (t) => {
+test('a refusal of the listener is reported with its remedy and a code', async (t) => {
   for (const [answer, code, said] of [
     [
       refusal(401, 'a bearer token is needed'),

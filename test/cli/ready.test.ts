@@ -16,7 +16,7 @@ async function startBefore(t: TestContext, upstream: string): Promise<() => Prom
   }
 }
 
-test('a database that comes up later is noticed without anybody asking a query', async (t) => {
+test('a database that comes up later is noticed without a query of a client', async (t) => {
   const gone = await startScriptedUpstream(t)
   await gone.close()
   const ready = await startBefore(t, gone.url)
@@ -28,7 +28,7 @@ test('a database that comes up later is noticed without anybody asking a query',
 
 const strangers = {
   'one that is not Prometheus': json(200, { status: 'success', data: { version: '0.36.1' } }),
-  'one that tells nothing without credentials': json(401, {}),
+  'one that requires credentials for everything': json(401, {}),
 }
 
 for (const [name, buildInfo] of Object.entries(strangers)) {

@@ -15,7 +15,7 @@ async function run(argv: readonly string[], env: Record<string, string> = {}) {
   return { code, ...io.said }
 }
 
-test('check says in JSON what the engine can, and leaves nothing behind', async () => {
+test('check prints the features of the engine as JSON, and stores nothing', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'windowpane-store-'))
   const { code, out } = await run(['check', '--url', `lmdb:${folder}/cache`, '--json'])
   assert.equal(code, 0)
@@ -42,7 +42,7 @@ test('init of an engine that needs no tables creates nothing, time after time', 
   assert.match((await run(['init', '--print', '--url', 'memory:'])).out, /Nothing has to be created/)
 })
 
-test('a store that cannot be used: exit code 1, with what is wrong and what to do', async () => {
+test('a store that cannot be used: exit code 1, with the problem and its remedy', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'windowpane-store-'))
   writeFileSync(join(folder, 'notes.txt'), 'not a store')
   const url = `lmdb:${join(folder, 'notes.txt')}`

@@ -17,7 +17,7 @@ const escapes = new RegExp(`${'\u001b'}\\[[\\d;?]*[A-Za-z]`, 'g')
 
 const counts = { dryRun: true, shapes: 1, buckets: 7, selection: { all: true }, examples: [] }
 
-test('purge asks, and does what the answer says', async (t) => {
+test('purge prompts, and follows the answer', async (t) => {
   const admin = await startFakeAdmin(t, { '/-/purge': counts })
   for (const [answer, code, targets] of [
     [false, 4, ['/-/purge?dryRun=1']],
@@ -35,7 +35,7 @@ test('purge asks, and does what the answer says', async (t) => {
   }
 })
 
-test('a purge that the store could not keep is said so', async (t) => {
+test('a purge whose mark the store could not keep is reported as such', async (t) => {
   const admin = await startFakeAdmin(t, { '/-/purge': { ...counts, dryRun: false, note: 'Purge again.' } })
   const io = fakeIo()
   assert.equal(await runCommand(purge, ['--all', '--yes', '--admin', admin.url], io), 0)
@@ -116,13 +116,13 @@ test('a decision is a line with its window as a bar, cut where the terminal ends
   assert.match(tailLine({ ...request, unstored: 'vary' }, fakeIo()), / ms \(unstored: vary\) sum\(rate/)
 })
 
-test('what a query contains cannot reach the terminal', () => {
+test('the content of a query cannot control the terminal', () => {
   const nasty = { ...request, shape: 'up\u001b[2J\r\n\u009bfoo\u0007', reason: '\u001b]0;title\u0007' }
   const line = tailLine(nasty, fakeIo())
   assert.doesNotMatch(line, /\p{Cc}/u)
 })
 
-test('tail says what it left out, and goes on after an event that makes no sense', async (t) => {
+test('tail reports dropped events, and continues after an unreadable event', async (t) => {
   const events = [
     ': hello\n\n',
     `id: 5\nevent: request\ndata: ${JSON.stringify(request)}\n\n`,
@@ -156,7 +156,7 @@ test('tail says what it left out, and goes on after an event that makes no sense
   assert.equal(await ended, 0)
 })
 
-test('whatever takes longer than a second is said: drawn and taken away on a terminal, a line elsewhere', async () => {
+test('an operation of more than a second shows progress: drawn and erased on a terminal, a line elsewhere', async () => {
   for (const [io, shown] of [
     [fakeIo({ terminal }), 'waiting …\r\u001b[K'],
     [fakeIo(), 'windowpane: waiting\n'],

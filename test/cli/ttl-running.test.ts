@@ -8,7 +8,7 @@ import { rangePath } from '../proxy/matrix.ts'
 import { runToEnd, startProxy } from './child.ts'
 
 for (const workers of ['1', '2']) {
-  test(`one flag makes a proxy with ${workers} thread(s) learn, and the curve says from what`, async (t) => {
+  test(`one flag makes a proxy with ${workers} thread(s) learn, and the curve names its evidence`, async (t) => {
     const { admin, child } = await startProxy(
       t,
       '--staleness=2%',
@@ -46,7 +46,7 @@ for (const workers of ['1', '2']) {
 }
 
 for (const workers of ['1', '2']) {
-  test(`shapes that were asked for lately are sampled by ${workers} thread(s) where no history is at hand`, async (t) => {
+  test(`recently requested shapes are sampled by ${workers} thread(s) where no history is at hand`, async (t) => {
     const flags = ['--staleness=2%', '--admin.allow-writes', `--workers=${workers}`]
     const { admin, url, upstream } = await startProxy(t, ...flags)
     const learn = (samples: number) =>

@@ -33,7 +33,7 @@ test('the curve is drawn; for programs one backend is one object, and several ar
   assert.deepEqual(JSON.parse(both.out), [reportOf('main'), reportOf('other')])
 })
 
-test('a backend and a shape are asked for, and refusals are shown', async (t) => {
+test('a backend and a shape are sent as parameters, and refusals are shown', async (t) => {
   const admin = await startTtl(t, reportOf('main'))
   await runToEnd(t, ['ttl', '--backend', 'main', '--shape', 'rate(x[5m])', '--admin', admin.url])
   assert.equal(admin.asked[0]!.target, '/-/ttl?backend=main&shape=rate(x%5B5m%5D)')
@@ -86,7 +86,7 @@ test('history is sent as it is, and the result is shown', async (t) => {
   assert.deepEqual(JSON.parse(asData.out), learnt)
 })
 
-test('without a file the proxy is asked to take samples', async (t) => {
+test('without a file the proxy takes samples', async (t) => {
   const learnt = { backend: 'main', observations: 200, changed: 3, shapes: 4 }
   const admin = await startFakeAdmin(t, { '/-/ttl/learn': learnt })
   const argv = ['ttl', 'learn', '--gap', '30s', '--samples', '100', '--admin', admin.url]

@@ -66,7 +66,7 @@ test('without a terminal nothing is purged unless --yes is given', async (t) => 
   assert.deepEqual([admin.asked.at(-1)!.target, admin.asked.at(-1)!.body], ['/-/purge', '{"all":true}'])
 })
 
-test('nothing is purged where what answers is no proxy', async (t) => {
+test('nothing is purged where the server is no proxy', async (t) => {
   const admin = await startPurge(t)
   for (const [status, code] of [
     [{ ok: true }, 3],
@@ -176,7 +176,7 @@ test('one mismatch is shown with both bodies, or one of them as it was', async (
   assert.equal((await runToEnd(t, ['shadow', 'show', '18', '--admin', admin.url])).code, 1)
 })
 
-test('a mode is switched and said', async (t) => {
+test('a mode is switched and reported', async (t) => {
   const admin = await startFakeAdmin(t, { '/-/mode': { backend: 'main', mode: 'shadow', was: 'on' } })
   const { out, err } = await runToEnd(t, ['mode', 'main', 'shadow', '--admin', admin.url])
   assert.equal(err, talkingTo(admin))
@@ -185,7 +185,7 @@ test('a mode is switched and said', async (t) => {
   assert.deepEqual(JSON.parse(asData.out), { backend: 'main', mode: 'shadow', was: 'on' })
 })
 
-test('a mode, a purge and a report of several nodes say so', async (t) => {
+test('a mode, a purge and a report of several nodes name them', async (t) => {
   const reach = { nodes: 3, withinSeconds: 5 }
   const nodes = [{ node: 'b', mode: 'shadow', comparisons: 900, unexplained: 0 }]
   const admin = await startFakeAdmin(t, {

@@ -50,7 +50,7 @@ scene(
   },
 )
 
-scene('no-cache fetches what is stored and fresh once more', async (t) => {
+scene('no-cache fetches stored and fresh buckets once more', async (t) => {
   const proxy = await openServer(t)
   await proxy.ask(old).answer
   await proxy.clock.advance(1)
@@ -76,20 +76,17 @@ scene('max-age joins a flight that is young enough, and no other', async (t) => 
   await proxy.assertNothingLeft(old)
 })
 
-scene(
-  'the clock of a bucket is the instant before it was asked for, also for those who waited',
-  async (t) => {
-    const proxy = await openServer(t)
-    proxy.upstream.script = silent
-    const first = await proxy.askAndSettle(old)
-    await proxy.clock.advance(2 * STEP)
-    ;(await proxy.upstream.untilAsked(1)).answer()
-    await first.answer
-    assert.equal(proxy.clock.now(), NOW + 2 * STEP)
-    const hit = await proxy.ask(old).answer
-    assert.deepEqual([outcomeOf(hit), hit.headers['age']], ['hit', '30'])
-  },
-)
+scene('the clock of a bucket is the instant before its query, also for waiters', async (t) => {
+  const proxy = await openServer(t)
+  proxy.upstream.script = silent
+  const first = await proxy.askAndSettle(old)
+  await proxy.clock.advance(2 * STEP)
+  ;(await proxy.upstream.untilAsked(1)).answer()
+  await first.answer
+  assert.equal(proxy.clock.now(), NOW + 2 * STEP)
+  const hit = await proxy.ask(old).answer
+  assert.deepEqual([outcomeOf(hit), hit.headers['age']], ['hit', '30'])
+})
 
 /** An answer for the request that fetched it; each names the query that it answers. */
 const forOneOnly =
@@ -112,7 +109,7 @@ for (const [reason, headers] of [
     ['all of it', undefined],
     ['the rest', span(0, 60)],
   ] as const) {
-    const name = `${JSON.stringify(headers)}: an answer is not given to those who wait with: ${what}`
+    const name = `${JSON.stringify(headers)}: an answer is not given to waiters with: ${what}`
     scene(name, async (t) => {
       const proxy = await openServer(t)
       if (stored !== undefined) await proxy.ask(stored).answer
@@ -138,25 +135,22 @@ for (const [reason, headers] of [
   }
 }
 
-scene(
-  'an answer that took longer than the database lets it live is not given to those who wait',
-  async (t) => {
-    const proxy = await openServer(t)
-    proxy.upstream.script = silent
-    const visits = [await proxy.askAndSettle(old), await proxy.askAndSettle(old)]
-    const query = await proxy.upstream.untilAsked(1)
-    await proxy.clock.advance(2000)
-    proxy.upstream.script = (asked) => asked.answer()
-    query.response.setHeader('cache-control', 'max-age=2')
-    query.answer()
-    assert.deepEqual(await Promise.all(visits.map(async ({ answer }) => outcomeOf(await answer))), [
-      'miss/absent',
-      'bypass/no_cache',
-    ])
-  },
-)
+scene('an answer that took longer than its own lifetime is not given to waiters', async (t) => {
+  const proxy = await openServer(t)
+  proxy.upstream.script = silent
+  const visits = [await proxy.askAndSettle(old), await proxy.askAndSettle(old)]
+  const query = await proxy.upstream.untilAsked(1)
+  await proxy.clock.advance(2000)
+  proxy.upstream.script = (asked) => asked.answer()
+  query.response.setHeader('cache-control', 'max-age=2')
+  query.answer()
+  assert.deepEqual(await Promise.all(visits.map(async ({ answer }) => outcomeOf(await answer))), [
+    'miss/absent',
+    'bypass/no_cache',
+  ])
+})
 
-scene('those who wait are given an answer that is theirs too', async (t) => {
+scene('waiters get an answer that is theirs too', async (t) => {
   const proxy = await openServer(t)
   proxy.upstream.script = silent
   const headers = { authorization: 'Bearer anna' }

@@ -76,7 +76,7 @@ scene('a first viewer who does not read does not hold the others', async (t) => 
 
 const overlaps = [
   {
-    title: 'of an overlapping gap only the rest is asked for: behind the flight',
+    title: 'of an overlapping gap only the rest is fetched: behind the flight',
     windows: [span(0, 60), span(20, 100)],
     asked: [span(0, 60), span(60, 100)],
     isJoined: true,
@@ -105,7 +105,7 @@ for (const { title, windows, asked, isJoined } of overlaps) {
   })
 }
 
-scene('of an overlapping gap only the rest is asked for: before the flight', async (t) => {
+scene('of an overlapping gap only the rest is fetched: before the flight', async (t) => {
   const proxy = await openServer(t)
   proxy.upstream.script = silent
   const first = await proxy.askAndSettle(span(40, 100))
@@ -120,7 +120,7 @@ scene('of an overlapping gap only the rest is asked for: before the flight', asy
   await proxy.assertNothingLeft(span(0, 100))
 })
 
-scene('viewers who join the same flight share what it does not bring: one of them asks for it', async (t) => {
+scene('viewers who join the same flight share its rest: one of them fetches it', async (t) => {
   const proxy = await openServer(t)
   proxy.upstream.script = silent
   const first = await proxy.askAndSettle(span(0, 60))
@@ -153,7 +153,7 @@ scene('a gap behind stored buckets joins the flight for it', async (t) => {
 })
 
 scene(
-  'no chains: one flight is joined, the rest is asked for although a second flight has some of it',
+  'no chains: one flight is joined, the rest is fetched although a second flight has some of it',
   async (t) => {
     const proxy = await openServer(t)
     proxy.upstream.script = silent

@@ -10,7 +10,7 @@ const span = (from: number, to: number) => ({ from, to })
 const window = span(0, 100)
 const timedOut = '{"status":"error","errorType":"timeout","error":"query timed out in expression evaluation"}'
 
-scene("the leader's own timeout is its own: a waiter asks again, the others join it", async (t) => {
+scene('a timeout of the leader is its own: a waiter tries again, the others join it', async (t) => {
   const proxy = await openServer(t)
   proxy.upstream.script = silent
   const leader = await proxy.askAndSettle(window, { parameters: { timeout: '1ms' } })
@@ -30,7 +30,7 @@ scene("the leader's own timeout is its own: a waiter asks again, the others join
   await proxy.assertNothingLeft(window)
 })
 
-scene('a waiter that becomes the leader and fails by its own fault tells so', async (t) => {
+scene('a waiter that becomes the leader and fails by its own fault reports it', async (t) => {
   const proxy = await openServer(t)
   proxy.upstream.script = silent
   await proxy.askAndSettle(window, { parameters: { timeout: '1ms' } })
@@ -95,7 +95,7 @@ for (const order of ['the leader first', 'the waiters first'] as const) {
   })
 }
 
-scene('who joined one flight and opened another leaves both', async (t) => {
+scene('a request that joined one flight and opened another leaves both', async (t) => {
   const proxy = await openServer(t)
   proxy.upstream.script = silent
   const leader = await proxy.askAndSettle(span(0, 60))
@@ -109,7 +109,7 @@ scene('who joined one flight and opened another leaves both', async (t) => {
   await proxy.assertNothingLeft(span(0, 100))
 })
 
-scene('who hangs up during the lookup is not asked for', async (t) => {
+scene('no query is sent for a client that disconnects during the lookup', async (t) => {
   let arrived = () => {}
   let release = () => {}
   const looking = new Promise<void>((resolve) => {
@@ -159,7 +159,7 @@ for (const [status, outcome] of [
   })
 }
 
-scene('an error of the flight is not the error of who comes after it', async (t) => {
+scene('an error of the flight is not the error of a later request', async (t) => {
   const proxy = await openServer(t)
   proxy.upstream.script = (asked) => asked.reply(500, '{}')
   assert.equal((await proxy.ask(window).answer).status, 500)

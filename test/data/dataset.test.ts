@@ -66,7 +66,7 @@ test('odd label values come back as written', { skip }, async () => {
   assert.deepEqual(Object.fromEntries(held), ODD_VALUES)
 })
 
-test('UTF-8 names are asked for in quotes', { skip }, async () => {
+test('UTF-8 names are queried in quotes', { skip }, async () => {
   const [first] = await everyHour('{"http.server.duration", "service.name"="checkout"}')
   assert.equal(first?.metric['service.name'], 'checkout')
   assert.equal((await everyHour('{"größe \\"der\\" 📦"}')).length, 1)

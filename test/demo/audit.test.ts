@@ -44,13 +44,13 @@ test('within the floor some points are out of date, by no more than they are old
   )
 })
 
-test('what is served beyond its TTL is found', () => {
+test('a value served beyond its TTL is found', () => {
   const violations = judgeMany(30_000).flatMap((verdict) => verdict.violations)
   assert.ok(violations.length > 10, `${violations.length}`)
   assert.match(violations[0]!, /was served \d+ ms beyond its TTL/)
 })
 
-test('what was never true is found', () => {
+test('a value that was never true is found', () => {
   const served = serve(now, 0)
   const wrong = auditor.judge({ ...served, body: served.body.replace(/"(\d+)\.(\d)/, '"$1.9$2') })
   assert.equal(wrong.outdated.length, 1)

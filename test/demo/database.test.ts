@@ -142,7 +142,7 @@ test('more points cost more; a probe is not load', () => {
   assert.deepEqual(database.load, { queries: 2, buckets: 20, bucketSeconds: 1200 })
 })
 
-test('what it does not understand is refused in the form of Prometheus', () => {
+test('an unsupported query is refused in the form of Prometheus', () => {
   const range = { start: now - hour, end: now, step: minute }
   const refused = [
     'histogram_quantile(0.9, x)',
@@ -163,7 +163,7 @@ test('what it does not understand is refused in the form of Prometheus', () => {
   assert.equal(world(1).answer(request('/api/v1/rules')).status, 404)
 })
 
-test('Grafana finds what it asks a data source for first', () => {
+test('the first requests of a Grafana data source are answered', () => {
   const asked = (path: string, search = ''): unknown =>
     JSON.parse(world(1).answer(request(path, search)).body).data
   assert.deepEqual(asked('/api/v1/query', `query=1%2B1&time=${now / 1000}`), {

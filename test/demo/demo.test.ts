@@ -32,7 +32,7 @@ const isTelling = ({ queries, outcomes, staleness, bucketSeconds }: Line): boole
   staleness.answers > 5 &&
   staleness.points > 1000
 
-test('the database is asked for less, every answer is as true as its TTL says, and it ends with 0', async (t) => {
+test('the database gets fewer queries, every answer is as true as its TTL permits, and it ends with 0', async (t) => {
   const running = demo(t, '--json', '--listen', '127.0.0.1:0')
   await until(() => linesOf(running).some(isTelling))
   running.process.kill('SIGTERM')

@@ -48,7 +48,7 @@ const queries = [
   'sum(queue_depth)',
 ]
 
-test('what the demo database says is what Prometheus says', async (t) => {
+test('the answers of the demo database equal those of Prometheus', async (t) => {
   const server = await startPrometheus({ outOfOrderWindow: '1d' })
   const skip = skipReason(server)
   if (skip !== false || isUnavailable(server)) return t.skip(skip || undefined)

@@ -26,7 +26,7 @@ test('promtool accepts the rules; none fires on a healthy day, all do on a bad o
 
 const kebab = (name: string): string => name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()
 
-test('every alert says how bad it is, what is wrong and where to read on', () => {
+test('every alert has a severity, a summary and a link', () => {
   for (const { alert, labels, annotations } of rules) {
     assert.match(alert, /^Windowpane([A-Z][a-z]+)+$/)
     assert.match(labels['severity']!, /^(info|warning|critical)$/)

@@ -18,7 +18,7 @@ const all: readonly Family[] = Object.values(families)
 
 /** Metrics that need no daily attention, and why. */
 const unused: ReadonlyMap<string, string> = new Map([
-  ['windowpane_segments_watched', 'a number of which nobody knows what it should be; /-/status has it'],
+  ['windowpane_segments_watched', 'a number without an expected value; /-/status has it'],
   ['windowpane_trace_spans_sent_total', 'only where traces are sent, and the collector counts them too'],
   ['windowpane_trace_spans_dropped_total', 'the same'],
 ])
@@ -28,7 +28,7 @@ const familyOf = (metric: string): Family | undefined =>
     type === 'histogram' ? new RegExp(`^${name}_(bucket|sum|count)$`).test(metric) : name === metric,
   )
 
-test('every panel says what it shows, has a place of its own, and asks the chosen data source', () => {
+test('every panel has a description, a place of its own, and queries the chosen data source', () => {
   assert.equal(dashboard.uid, 'windowpane')
   assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
   const taken = new Set<string>()
@@ -44,7 +44,7 @@ test('every panel says what it shows, has a place of its own, and asks the chose
   }
 })
 
-test('every metric that is asked for exists, and every one that exists is shown', () => {
+test('every queried metric exists, and every metric that exists is shown', () => {
   const queries = [
     ...shown.flatMap(({ targets }) => targets!.map(({ expr }) => withVariables(expr, '1m'))),
     ...rules.map(({ expr }) => expr),

@@ -55,7 +55,7 @@ async function copyInto(folder: string, { copied }: Stage): Promise<void> {
 /** Node as in the image: that of this project, before any other. */
 const environment = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }
 
-test('what the image copies is enough to build it, and what it installs is enough to run it', async (t) => {
+test('the files that the image copies are enough to build it, and the packages that it installs are enough to run it', async (t) => {
   const [build, modules, final] = await stages()
   const [built, installed] = [await temporary(t), await temporary(t)]
   await copyInto(built, build!)
@@ -84,7 +84,7 @@ test('what the image copies is enough to build it, and what it installs is enoug
     assert.ok(!modulesThere.includes(name), `${name} is in the image`)
 })
 
-test('the builder sees what the Dockerfile copies, and runs as nobody in particular', async () => {
+test('the builder sees the files that the Dockerfile copies, and runs as an unprivileged user', async () => {
   const ignore = await read('.dockerignore')
   for (const path of (await stages()).flatMap(({ copied }) => copied))
     assert.ok(ignore.includes(`\n!${path}\n`), `.dockerignore hides ${path}`)
@@ -93,7 +93,7 @@ test('the builder sees what the Dockerfile copies, and runs as nobody in particu
   assert.match(text, /^STOPSIGNAL SIGTERM$/m)
 })
 
-test('the health check of the image tells a healthy process from none', async () => {
+test('the health check of the image distinguishes a healthy process from none', async () => {
   const text = (await read('deploy/docker/Dockerfile')).replaceAll(/\\\n/g, ' ')
   const [, ...argv] = JSON.parse(/^HEALTHCHECK .*?CMD (\[.*\])$/m.exec(text)![1]!) as string[]
   const server = createServer((request, response) =>
@@ -112,7 +112,7 @@ interface Compose {
   readonly volumes: Record<string, unknown>
 }
 
-test('the compose file mounts what exists', async () => {
+test('the compose file mounts existing files', async () => {
   const { services, volumes } = parse(await read('deploy/compose.yaml')) as Compose
   assert.deepEqual(Object.keys(services), ['prometheus', 'windowpane', 'grafana'])
   for (const mounted of Object.values(services).flatMap((service) => service.volumes)) {

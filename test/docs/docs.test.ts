@@ -46,7 +46,7 @@ async function startShown(t: TestContext, command: string, fixture: Fixture): Pr
     const ready = /is listening: (\S+) → /.exec(output)
     if (ready !== null) return ready[1]!
   }
-  throw new Error(`${command} ended without saying that it listens`)
+  throw new Error(`${command} ended without the line that it listens`)
 }
 
 test('every command that the documentation shows works', async (whole) => {

@@ -123,7 +123,7 @@ test('clients cancel their queries by their ids', async (t) => {
 
   for (const [name, dialect] of Object.entries({ native, sql })) {
     await t.test(name, async (t) => {
-      await t.test('a cancelled query ends in Druid, and its client is told', async (t) => {
+      await t.test('a cancelled query ends in Druid, and its client gets the cancellation', async (t) => {
         const { relay, direct, viewers } = await open(t, druid.brokerUrl, dialect)
         await viewers.ask(beginning)
         const arrival = relay.next()
@@ -188,7 +188,7 @@ test('clients cancel their queries by their ids', async (t) => {
         }
       })
 
-      await t.test('what nobody has asked is Druid’s to answer', async (t) => {
+      await t.test('the cancellation of an unknown query is Druid’s to answer', async (t) => {
         const { direct, viewers } = await open(t, druid.brokerUrl, dialect)
         assert.equal(await viewers.cancel('nobody'), await direct.cancel('nobody'))
       })

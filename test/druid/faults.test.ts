@@ -77,7 +77,7 @@ const faults: Readonly<Record<string, Spoil>> = {
     body: `${cutAfterRow(answer).body}${failure}`,
   }),
   'an error status': (answer) => ({ ...answer, status: 504, body: failure }),
-  'a trailer that says incomplete': (answer) => ({
+  'a trailer that reports an incomplete answer': (answer) => ({
     ...answer,
     trailers: { 'X-Druid-Response-Complete': 'false', 'X-Error-Message': 'Query timed out' },
   }),

@@ -119,7 +119,7 @@ test('late rows', async (t) => {
 
   await ingest(druid, { ...own, rows: lateRows, append: true })
 
-  await t.test('are not seen while what is known is fresh', async () => {
+  await t.test('are not seen while the stored buckets are fresh', async () => {
     for (const name of names) {
       const direct = await ask(druid.brokerUrl, name)
       assert.notEqual(direct.text, old.get(name))
@@ -130,7 +130,7 @@ test('late rows', async (t) => {
     }
   })
 
-  await t.test('are seen at once after a purge of their interval: nothing else is asked for', async () => {
+  await t.test('are seen at once after a purge of their interval: nothing else is fetched', async () => {
     const [first, second] = lateRows.map(({ time }) => Math.floor(time / HOUR) * HOUR)
     await proxies.purge.purge.run({ source: own.dataSource, from: first!, to: first! + HOUR })
     clock.advance(1)
@@ -148,7 +148,7 @@ test('late rows', async (t) => {
     }
   })
 
-  await t.test('are seen when what is known is as old as the policy allows', async () => {
+  await t.test('are seen when the stored buckets are as old as the policy allows', async () => {
     clock.advance(TTL_MS - 3)
     for (const name of names) assert.equal((await ask(proxies.ttl.url, name)).text, old.get(name))
     clock.advance(1)
@@ -159,7 +159,7 @@ test('late rows', async (t) => {
     }
   })
 
-  await t.test('a purge of the whole data source has everything asked for again', async () => {
+  await t.test('a purge of the whole data source has everything fetched again', async () => {
     await proxies.purge.purge.run({ source: own.dataSource })
     clock.advance(1)
     for (const name of names) {

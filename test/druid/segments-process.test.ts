@@ -22,7 +22,7 @@ const question = JSON.stringify({
   aggregations: [{ type: 'longSum', name: 'added', fieldName: 'added' }],
 })
 
-test('workers keep what the keeper sees to be the same, and forget what it sees to change', async (t) => {
+test('workers keep buckets of unchanged segments, and drop buckets of changed ones', async (t) => {
   const druid = requireServer(t, await startDruidFixture())
   if (druid === null) return
   t.after(() => druid.stop())

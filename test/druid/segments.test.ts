@@ -175,7 +175,7 @@ test('the segments of a real Druid are watched', async (t) => {
     assert.deepEqual((await visit.view()).asked, wholeRange)
   })
 
-  await t.test('what changed while nobody looked is found when it can look again', async () => {
+  await t.test('a change during a pause of the polls is found at the next poll', async () => {
     await ingest(druid, late(2))
     visit.broker.isClosed = false
     await visit.look()
@@ -185,7 +185,7 @@ test('the segments of a real Druid are watched', async (t) => {
     assert.equal(text, await truth())
   })
 
-  await t.test('nothing is believed for longer than maxAge', async () => {
+  await t.test('nothing is fresh for longer than maxAge', async () => {
     let fetches = 0
     for (let looks = 0; looks < 2 * 30; looks++) {
       await visit.look()

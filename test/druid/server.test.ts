@@ -13,7 +13,7 @@ test('a real Druid', async (t) => {
   if (druid === null) return
   t.after(() => druid.stop())
 
-  await t.test('broker and router say what they are', async () => {
+  await t.test('broker and router report their roles', async () => {
     for (const url of [druid.brokerUrl, druid.routerUrl]) {
       const { status, text } = await ask(`${url}/status`)
       assert.equal(status, 200)
@@ -75,7 +75,7 @@ test('a real Druid', async (t) => {
     assert.deepEqual(text.trim().split(',').map(String), [String(big), String(delta)])
   })
 
-  await t.test('days have as many segments as their appends say, and 03-31 has none', async () => {
+  await t.test('days have as many segments as appends, and 03-31 has none', async () => {
     const ids = await servedSegments(druid, 'wiki')
     const days = Map.groupBy(ids, (id) => id.slice('wiki_2026-'.length, 'wiki_2026-MM-DD'.length))
     assert.deepEqual(Object.fromEntries([...days].map(([day, segments]) => [day, segments.length])), {
@@ -130,7 +130,7 @@ test('a real Druid', async (t) => {
     assert.deepEqual(await askSql(druid.brokerUrl, query), [{ page: 'R', n: 1 }])
   })
 
-  await t.test('what Druid does not ingest is an error that says why', async () => {
+  await t.test('data that Druid does not ingest is an error with its reason', async () => {
     await assert.rejects(ingest(druid, { ...tiny, rows: [] }), /answered 400.*empty data/)
   })
 })

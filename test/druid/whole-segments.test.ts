@@ -112,14 +112,17 @@ test('watched segments vouch for whole answers', async (t) => {
     return seen
   }
 
-  await t.test('what is at rest is asked for once in twelve hours, what is not at each look', async () => {
-    assert.deepEqual(await askedAgain(atRest), names)
-    for (let looks = 0; looks < 24; looks++) {
-      await visit.look()
-      assert.deepEqual(await askedAgain(atRest), [], `after ${looks + 1} looks`)
-      assert.deepEqual(await askedAgain(unbounded), Object.keys(unbounded))
-    }
-  })
+  await t.test(
+    'answers over data at rest are fetched once in twelve hours, others at each request',
+    async () => {
+      assert.deepEqual(await askedAgain(atRest), names)
+      for (let looks = 0; looks < 24; looks++) {
+        await visit.look()
+        assert.deepEqual(await askedAgain(atRest), [], `after ${looks + 1} looks`)
+        assert.deepEqual(await askedAgain(unbounded), Object.keys(unbounded))
+      }
+    },
+  )
 
   /** Changed data is vouched for again when a second poll has found it unchanged. */
   const lapses = async (ingestion: Ingestion, expected: readonly string[]): Promise<void> => {
@@ -140,9 +143,11 @@ test('watched segments vouch for whole answers', async (t) => {
     }
   }
 
-  await t.test('an append lapses exactly what reads its day', () => lapses(appended(1), reading(1)))
+  await t.test('an append lapses exactly the answers over its day', () => lapses(appended(1), reading(1)))
 
-  await t.test('an overwrite lapses exactly what reads its day', () => lapses(overwritten(2), reading(2)))
+  await t.test('an overwrite lapses exactly the answers over its day', () =>
+    lapses(overwritten(2), reading(2)),
+  )
 
   await t.test('during an outage, staleness counts from when they were last vouched for', async (t) => {
     const { relay, clock } = visit
@@ -171,7 +176,7 @@ test('watched segments vouch for whole answers', async (t) => {
     await visit.look()
   })
 
-  await t.test('nothing is believed for longer than maxAge', async () => {
+  await t.test('nothing is fresh for longer than maxAge', async () => {
     const asked = new Set<string>()
     for (let ms = 0; ms <= watched.maxAgeMs; ms += watched.everyMs) {
       await visit.look()

@@ -20,24 +20,27 @@ test('whole answers through the proxy', async (t) => {
   const visit = await WholeVisit.start(t, druid.brokerUrl)
   const forms = wholeForms('tiny')
 
-  await t.test('every form is byte-identical, and Druid is asked once for all ways to write it', async () => {
-    let [hits, all] = [0, 0]
-    for (const { name, path, body, same } of forms) {
-      const direct = await ask(`${druid.brokerUrl}${path}`, body)
-      const first = await visit.view({ path, body })
-      assert.deepEqual([first.outcome, first.questions, first.text], ['miss', 1, direct.text], name)
-      for (const other of [body, ...same]) {
-        const again = await visit.view({ path, body: other })
-        all++
-        if (again.outcome === 'hit') hits++
-        assert.deepEqual([again.questions, again.text], [0, direct.text], name)
-        for (const header of comparedHeaders)
-          assert.equal(again.headers[header], direct.headers[header], `${name}: ${header}`)
+  await t.test(
+    'every form is byte-identical, and Druid is queried once for all ways to write it',
+    async () => {
+      let [hits, all] = [0, 0]
+      for (const { name, path, body, same } of forms) {
+        const direct = await ask(`${druid.brokerUrl}${path}`, body)
+        const first = await visit.view({ path, body })
+        assert.deepEqual([first.outcome, first.questions, first.text], ['miss', 1, direct.text], name)
+        for (const other of [body, ...same]) {
+          const again = await visit.view({ path, body: other })
+          all++
+          if (again.outcome === 'hit') hits++
+          assert.deepEqual([again.questions, again.text], [0, direct.text], name)
+          for (const header of comparedHeaders)
+            assert.equal(again.headers[header], direct.headers[header], `${name}: ${header}`)
+        }
       }
-    }
-    assert.equal(hits, all)
-    assert.ok(all > 90, `${all} requests`)
-  })
+      assert.equal(hits, all)
+      assert.ok(all > 90, `${all} requests`)
+    },
+  )
 
   await t.test('each answer has the id of its own query', async () => {
     const [{ path, body }] = forms as [(typeof forms)[0]]
@@ -49,7 +52,7 @@ test('whole answers through the proxy', async (t) => {
     assert.deepEqual([named.questions, one.questions, other.questions], [0, 0, 0])
   })
 
-  await t.test('numbers are asked for again after ten seconds, values after a minute', async () => {
+  await t.test('numbers are fetched again after ten seconds, values after a minute', async () => {
     await visit.clock.advance(11 * second)
     for (const { name, endpoint, path, body } of forms) {
       const isName = endpoint === 'distinct' || endpoint === 'segmentMetadata'
@@ -57,7 +60,7 @@ test('whole answers through the proxy', async (t) => {
     }
   })
 
-  await t.test('many that ask at the same time are one question', async () => {
+  await t.test('concurrent requests are one query', async () => {
     await visit.clock.advance(11 * second)
     const [{ path, body }] = forms as [(typeof forms)[0]]
     const seen = await Promise.all(Array.from({ length: 12 }, () => visit.view({ path, body })))
@@ -65,7 +68,7 @@ test('whole answers through the proxy', async (t) => {
     assert.equal(new Set(seen.map(({ text }) => text)).size, 1)
   })
 
-  await t.test('whoever waited for a query that its own client has cancelled asks again', async () => {
+  await t.test('a waiter for a query that its own client has cancelled tries again', async () => {
     const body = { queryType: 'timeBoundary', dataSource: 'tiny', bound: 'minTime' }
     const asked = (queryId: string) => ({ path: '/druid/v2', body: { ...body, context: { queryId } } })
     const { relay } = visit
@@ -86,7 +89,7 @@ test('whole answers through the proxy', async (t) => {
     assert.match(others.text, /2026-01-01T00:20:00.000Z/)
   })
 
-  await t.test('what breaks off, or is not all, is passed on and not stored', async () => {
+  await t.test('a truncated or incomplete answer is forwarded and not stored', async () => {
     const asked = { path: '/druid/v2/sql', body: { query: 'SELECT COUNT(*) AS rows_of_all FROM tiny' } }
     const { relay } = visit
     const intact = relay.spoil
@@ -102,7 +105,7 @@ test('whole answers through the proxy', async (t) => {
     assert.equal((await visit.view(asked)).questions, 0)
   })
 
-  await t.test('while Druid does not answer, everything known is served, and said to be stale', async () => {
+  await t.test('while Druid does not answer, everything stored is served, and marked as stale', async () => {
     const before = new Map<string, string>()
     for (const { name, path, body } of forms) before.set(name, (await visit.view({ path, body })).text)
     await visit.clock.advance(700 * second)

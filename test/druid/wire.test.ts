@@ -83,7 +83,7 @@ const withoutJson: Readonly<Record<string, readonly Around[]>> = {
   ],
 }
 
-test('what stands around a query', async (t) => {
+test('the HTTP around a query', async (t) => {
   const druid = requireServer(t, await startDruidFixture())
   if (druid === null) return
   t.after(() => druid.stop())

@@ -57,7 +57,7 @@ test('two workers in front of Druid', async (t) => {
   const seen = (method: string) => relay.seen.filter((each) => each.method === method).length
   const askAll = (asked: Asked) => Promise.all(many(asked).map((each) => post(crew.url, each)))
 
-  await t.test('what one has fetched the other has, and both say what Druid says', async () => {
+  await t.test('both workers have the buckets of each other, and both give Druid’s answers', async () => {
     const windows = ['05T06/2026-03-07T18', '06T06/2026-03-08T18', '07T06/2026-03-09T18']
     for (const window of windows) {
       const intervals = `2026-03-${window}`

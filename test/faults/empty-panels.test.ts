@@ -72,7 +72,7 @@ scene('a panel that was refreshed for a while: max stale counts from the last fe
   assertError(await askLast(proxy, 3))
 })
 
-scene('in the first seconds of an outage the database is asked once per request', async (t) => {
+scene('in the first seconds of an outage the database is queried once per request', async (t) => {
   const proxy = await quietProxy(t)
   await askLast(proxy, 3)
   let asked = 0
@@ -86,7 +86,7 @@ scene('in the first seconds of an outage the database is asked once per request'
   assert.equal(asked, 1)
 })
 
-scene('a look at older times does not shorten what is known of the newest', async (t) => {
+scene('a request for older times does not shorten the knowledge of the newest', async (t) => {
   const proxy = await quietProxy(t)
   await askLast(proxy, 3)
   // The same question, one hour that ended three hours ago.

@@ -41,7 +41,7 @@ scene('an answer in pieces of one byte is the same answer', async (t) => {
   assert.deepEqual(proxy.asked, [span(0, 60), span(60, 100)])
 })
 
-scene('a gzip answer that nobody asked for is understood', async (t) => {
+scene('an unrequested gzip answer is understood', async (t) => {
   const proxy = await openServer(t)
   await proxy.ask(span(0, 60)).answer
   proxy.upstream.script = ({ response, range }) =>
@@ -49,7 +49,7 @@ scene('a gzip answer that nobody asked for is understood', async (t) => {
   assert.equal((await proxy.ask(window).answer).body, direct(window))
 })
 
-scene('a matrix under another content type keeps it, until the database says otherwise', async (t) => {
+scene('a matrix under another content type keeps it, until the database sends another', async (t) => {
   const proxy = await openServer(t)
   proxy.upstream.script = ({ response, range }) =>
     void response.writeHead(200, { 'content-type': 'text/plain' }).end(matrixOf(range))

@@ -42,7 +42,7 @@ function decoded(answer: Answer): Answer {
   return { ...answer, body: decode(answer.body) }
 }
 
-test('answers are encoded as Prometheus would encode them, our own in zstd for who reads it', async (t) => {
+test('answers are encoded as Prometheus would encode them, our own in zstd for clients that accept it', async (t) => {
   const clients = await startBoth(t)
   if (clients === null) return
   const { direct, proxied } = clients

@@ -15,7 +15,7 @@ test('the forms are many, distinct and mostly eligible', () => {
   assert.ok(forms.filter((form) => form.eligible).length / forms.length >= 0.8)
 })
 
-test('the forms ask for every metric of the data', () => {
+test('the forms query every metric of the data', () => {
   const asked = forms.map((form) => form.query.replaceAll('\\"', '"')).join('\n')
   assert.deepEqual(
     catalogue.map((entry) => entry.name).filter((name) => !asked.includes(name)),

@@ -59,7 +59,7 @@ const cases: Record<string, Case> = {
   // One walk in four has a number that is printed in another way.
   'prints numbers anew': { ...faulty({ answer: reprint }), comparisons: 1000 },
   'loses annotations': faulty({ answer: dropsAnnotations }, /differs in {3}(warnings|infos)/, annotatedForms),
-  'always forwards and says so': {
+  'always forwards and reports it': {
     fault: {},
     claim: 'bypass/sorting',
     forms: eligibleForms,

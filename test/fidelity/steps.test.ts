@@ -76,7 +76,7 @@ test('the database evaluates the missing steps and no others', async (t) => {
       const answer = await client.queryRange(plainAsk(query, window))
       const after = await workOf(prometheus)
       const where = `seed ${seed}, walk ${walk}, ${query}, ${JSON.stringify(window)}, ${answer.headers['cache-status']}`
-      assert.equal(outcomeOf(answer).asked, expected.asked, `steps that the proxy asked for: ${where}`)
+      assert.equal(outcomeOf(answer).asked, expected.asked, `steps that the proxy fetched: ${where}`)
       assert.equal(
         stepsBetween(before, after, window.step),
         expected.asked,

@@ -52,7 +52,7 @@ test('steps are spelled as numbers and as durations', () => {
   assert.deepEqual([...texts].sort(), ['1m1s337ms', '61.337', '61337ms'])
 })
 
-test('the model asks from the first gap to the last and trusts a known suffix', () => {
+test('the model fetches from the first gap to the last and trusts a known suffix', () => {
   const known = new KnownBuckets()
   const ask = (first: number, last: number) =>
     known.ask('up', { start: first * 10, end: last * 10 + 3, step: 10 })

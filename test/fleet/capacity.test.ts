@@ -20,7 +20,7 @@ test('many viewers cause a query per TTL and one per new bucket', () => {
   }
 })
 
-test('the database is asked as often whatever the number of nodes, and the store by each of them', () => {
+test('the database gets as many queries whatever the number of nodes, and the store as many per node', () => {
   const [few, many] = [demandOf({ ...workload, nodes: 10 }), demandOf({ ...workload, nodes: 100 })]
   assert.equal(few.queries, many.queries)
   assert.equal(few.writes, many.writes)
@@ -32,7 +32,7 @@ test('one node alone has nothing to do with a store', () => {
   assert.deepEqual([reads, writes, cellReads, cellWrites, storeBytesOut], [0, 0, 0, 0, 0])
 })
 
-test('nobody waits for the queries of one node, and no more nodes wait than there are', () => {
+test('no node waits for the queries of a single one, and no more nodes wait than there are', () => {
   assert.equal(shapeDemand(1000, { ...workload, nodes: 1 }).waits, 0)
   const { waits, queries } = shapeDemand(1e9, workload)
   assert.ok(waits / queries <= workload.nodes - 1)

@@ -46,7 +46,7 @@ test('no answer is wrong or missing, whatever the store does; none is stale unle
   }
 })
 
-test('every node finds in the far tier what others have fetched', () => {
+test('every node finds the buckets of others in the far tier', () => {
   for (const name of ['4 nodes', '16 nodes', '16 nodes, a store that fails'] as const)
     for (const hits of results[name].farHits) assert.ok(hits > 0, name)
 })

@@ -62,7 +62,7 @@ const forbidding: readonly (readonly [string, ...string[]])[] = [
 
 for (const [reason, ...lines] of forbidding) {
   const name = lines.join(' + ')
-  test(`${name}: what was asked for by one is not stored for others (${reason})`, async (t) => {
+  test(`${name}: the answer to one request is not stored for others (${reason})`, async (t) => {
     const { url, upstream, budget } = await start(t)
     upstream.script = saying(...lines)
     for (const number of [1, 2]) {
@@ -76,7 +76,7 @@ for (const [reason, ...lines] of forbidding) {
     assert.equal(budget.used, 0)
   })
 
-  test(`${name}: what is stored stays, and the rest is not added to it (${reason})`, async (t) => {
+  test(`${name}: stored buckets stay, and the rest is not added to them (${reason})`, async (t) => {
     const { url, upstream } = await start(t)
     await ask(url, path)
     upstream.script = saying(...lines)
@@ -90,7 +90,7 @@ for (const [reason, ...lines] of forbidding) {
   })
 }
 
-test('a private answer is stored for those who have its credentials, and for nobody else', async (t) => {
+test('a private answer is stored for requests with its credentials, and for no other', async (t) => {
   const { url, upstream } = await start(t)
   upstream.script = saying('Cache-Control: private')
   const as = (name: string) => ask(url, path, { headers: { Authorization: `Bearer ${name}` } })
@@ -104,7 +104,7 @@ test('a private answer is stored for those who have its credentials, and for nob
   )
 })
 
-test('where everybody shares, private answers and those that depend on who asks are not stored', async (t) => {
+test('where all clients share, private answers and answers that depend on the client are not stored', async (t) => {
   const { url, upstream } = await start(t, 'shared')
   const as = (name: string) => ask(url, path, { headers: { Authorization: `Bearer ${name}` } })
   for (const [line, reason] of [

@@ -76,7 +76,7 @@ for (const [what, ruin] of Object.entries(ruins)) {
     }
   }
 
-  test(`${what}: what is stored is served instead`, async (t) => {
+  test(`${what}: stored buckets are served instead`, async (t) => {
     const { url, upstream, clock } = await start(t)
     await ask(url, path)
     await clock.advance(3_600_000)

@@ -101,7 +101,7 @@ for (const path of ['/druid/v2', '/druid/v2/sql'] as const) {
     })
   }
 
-  test(`${path}: the owner cancels, whatever else its requests say`, async (t) => {
+  test(`${path}: the owner cancels, whatever its other headers`, async (t) => {
     const { asked, deletes, cancel } = await begin(t, path, {
       lines: ['X-Forwarded-User: ann', 'X-Request-Id: 1'],
     })
@@ -111,7 +111,7 @@ for (const path of ['/druid/v2', '/druid/v2/sql'] as const) {
     assert.deepEqual(deletes, [`${path}/x`])
   })
 
-  test(`${path}: who shares answers with somebody does not cancel in their name`, async (t) => {
+  test(`${path}: a client that shares answers with another does not cancel in its name`, async (t) => {
     const lines = ['Authorization: Bearer ann']
     const { asked, deletes, release, cancel } = await begin(t, path, { lines, identity: 'shared' })
     assert.equal(await cancel('Authorization: Bearer bob'), '202')

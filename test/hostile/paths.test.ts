@@ -82,7 +82,7 @@ test('a plain connection that is kept is refused the same, and queries go on', a
   assert.equal(upstream.seen.length, 1)
 })
 
-test('where the database URL has no path there is nothing to leave: targets are forwarded as they came', async (t) => {
+test('where the database URL has no path there is nothing to leave: targets are forwarded unchanged', async (t) => {
   const upstream = await startScriptedUpstream(t)
   upstream.script = (_request, response) => void response.end('of the database')
   const { url } = await startStand(t, { upstream: upstream.url })
@@ -93,7 +93,7 @@ test('where the database URL has no path there is nothing to leave: targets are 
   )
 })
 
-test('the library refuses what leaves the path of the database URL, too', async () => {
+test('the library refuses targets outside the path of the database URL, too', async () => {
   const asked: string[] = []
   const handler = fetchHandler({
     upstream: 'http://database/prometheus',

@@ -101,7 +101,7 @@ test('patterns of many states are refused when they are read', () => {
     assert.throws(() => new Pattern(source), /invalid repeat count/, source)
 })
 
-test('what cannot be matched in linear time is refused when it is read', () => {
+test('a pattern that cannot be matched in linear time is refused when it is read', () => {
   for (const source of ['(?=a)', '(?!a)', '(?<=a)b', '(?<!a)b', '(a)\\1', '(?<n>a)\\k<n>'])
     assert.throws(() => new Pattern(source), /error parsing regexp/, source)
 })
@@ -139,7 +139,7 @@ const usualTexts = [
   'jobs job',
 ]
 
-test('usual patterns find what V8 finds, the second time too', () => {
+test('usual patterns have the matches of V8, the second time too', () => {
   for (const source of usualPatterns) {
     const [own, other] = [new Pattern(source), new RegExp(source, 'u')]
     for (const text of [...usualTexts, ...usualTexts])
@@ -158,7 +158,7 @@ rules:
     maxStale: 2m
 `
 
-test('a rule with a dangerous pattern decides at once; of a text that is too long nobody can tell, and it is forwarded', () => {
+test('a rule with a dangerous pattern decides at once; a text that is too long cannot be decided, and is forwarded', () => {
   const loaded = loadConfig({ file: { name: 'w.yaml', bytes: Buffer.from(rules) } })
   assert.ok('config' in loaded, JSON.stringify(loaded))
   const settings = settingsOf(loaded.config).get('main')!

@@ -52,7 +52,7 @@ async function purge({ post }: CrewOfTest, selection: object): Promise<void> {
   await until(() => systemClock.now() > Date.parse(String(report['at'])))
 }
 
-test('a fetch under way cannot bring back what was purged, in any worker', async (t) => {
+test('a fetch in progress cannot bring back purged data, in any worker', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const crew = await startCrew(t, { upstream, flags: flagsFor(scratchDirectory()) })
   const held: (() => void)[] = []
@@ -76,7 +76,7 @@ test('a fetch under way cannot bring back what was purged, in any worker', async
   for (const { body } of await crew.askMany(many(pathOf(0)))) assert.equal(oldestIn(body), 2)
 })
 
-test('purges, fetches and a kill at any time: nobody who asks after a purge gets what was before it', async (t) => {
+test('purges, fetches and a kill at any time: no request after a purge gets earlier data', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const random = seededRandom(7)
   answerLate(upstream, () => 20 * random())

@@ -43,7 +43,7 @@ test('a token in the query string is in no shape, log, trace, admin answer or st
   for (const [i, pair] of all.entries()) {
     const path = `${rangePath(range)}&${pair}`
     assert.equal(outcomeOf(await ask(url, path)), 'miss/absent', pair)
-    assert.equal(upstream.seen.at(-1)!.target, path, 'the database is sent what the client sent')
+    assert.equal(upstream.seen.at(-1)!.target, path, 'the database gets the request unchanged')
     assert.equal(outcomeOf(await ask(url, path)), 'hit', pair)
     assert.equal(outcomeOf(await ask(url, `${path}x`)), 'miss/absent', 'another token')
     const body = `${rangeSearch(range)}&${names[i]}=${secret}post${i}`

@@ -12,7 +12,7 @@ const form = rangeSearch(oldRange())
 const path = '/api/v1/query_range'
 const formType = { 'Content-Type': 'application/x-www-form-urlencoded' }
 
-test('an encoded form reaches the database byte for byte, and its answer is nobody else’s', async (t) => {
+test('an encoded form reaches the database byte for byte, and its answer is not shared', async (t) => {
   const { url, upstream } = await startBoth(t)
   const bodies: Record<string, readonly [encoding: string, body: Buffer]> = {
     gzip: ['gzip', gzipSync(form)],
@@ -20,7 +20,7 @@ test('an encoded form reaches the database byte for byte, and its answer is nobo
     'a bomb': ['gzip', gzipSync(Buffer.alloc(64 * MiB, 'query=up&'))],
     'gzip in gzip': ['gzip, gzip', gzipSync(gzipSync(form))],
     deflate: ['deflate', deflateSync(form)],
-    'an encoding that nobody knows': ['snake-oil', Buffer.from(form)],
+    'an unknown encoding of the body': ['snake-oil', Buffer.from(form)],
     'a form that claims to be encoded': ['gzip', Buffer.from(form)],
     identity: ['identity', Buffer.from(form)],
     'an empty list': [',', Buffer.from(form)],

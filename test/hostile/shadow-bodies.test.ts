@@ -48,7 +48,7 @@ test('bodies that lie about their encoding, or blow up, are passed on byte for b
     'a truncated body': ['gzip', gzipped.subarray(0, gzipped.length - 9)],
     'gzip in gzip': ['gzip, gzip', gzipSync(gzipped)],
     'another name of gzip': ['x-gzip', gzipped],
-    'an encoding that nobody knows': ['snake-oil', Buffer.from('rattle')],
+    'an unknown encoding of the body': ['snake-oil', Buffer.from('rattle')],
     'deflate without its header': ['deflate', deflateSync(truth).subarray(2)],
   }
   for (const [name, [encoding, body]] of Object.entries(bodies)) {
@@ -66,7 +66,7 @@ test('bodies that lie about their encoding, or blow up, are passed on byte for b
   await until(() => proxy.memory.used === used)
 })
 
-test('bodies that are compressed differently are compared by what they say', async (t) => {
+test('bodies that are compressed differently are compared by their content', async (t) => {
   const { url, upstream, reported } = await start(t)
   const halves = [truth.subarray(0, 50), truth.subarray(50)]
   const bodies: readonly Buffer[] = [
@@ -86,7 +86,7 @@ test('bodies that are compressed differently are compared by what they say', asy
   assert.deepEqual([comparisons, equal], [bodies.length, bodies.length])
 })
 
-test('a length that is a lie is told as it is, and nothing of it is compared or stored', async (t) => {
+test('a wrong length is forwarded unchanged, and nothing of it is compared or stored', async (t) => {
   const lies: Record<string, (socket: Socket) => void> = {
     'more promised than sent': (socket) =>
       void socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${truth.length + 10}\r\n\r\n${truth}`),

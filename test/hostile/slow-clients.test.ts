@@ -113,7 +113,7 @@ test('heads that do not end take an eighth of the memory at most, and the larges
   await until(() => budget.used === 0)
 })
 
-test('one address has its share of the connections, and is told so', async (t) => {
+test('one address has its share of the connections, and gets a 503 beyond it', async (t) => {
   const { url } = await startBoth(t, { limits: { maxConnectionsPerAddress: 2 } })
   const clients = [await rawClient(url), await rawClient(url)]
   for (const client of clients) {

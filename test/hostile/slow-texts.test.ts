@@ -40,7 +40,7 @@ function quickest(body: Buffer, enough: number): number {
 }
 
 for (const text of ['[', '[{', '{"a":', '[[],', '[[,', '"', '{"a":[', '\\']) {
-  test(`what a line of the log says of a broken query is found in linear time: ${text}`, () => {
+  test(`the log’s description of a broken query is found in linear time: ${text}`, () => {
     const bytes = (count: number) => Buffer.from(text.repeat(count / text.length))
     const short = Math.max(0.02, quickest(bytes(500), 0.02))
     // Sixteen times as long: a quadratic reader takes 256 times as long.

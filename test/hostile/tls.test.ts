@@ -75,7 +75,7 @@ test('a head that comes byte by byte on TLS is one request', needsOpenssl, async
   assert.ok((await closed).toString().includes(truth))
 })
 
-test('who does not agree on TLS in time is cut off', needsOpenssl, async (t) => {
+test('a client without a TLS handshake in time is disconnected', needsOpenssl, async (t) => {
   const target = await start(t, { requestTimeoutMs: 200 })
   const beginnings = [
     Buffer.alloc(0),
@@ -151,7 +151,7 @@ test('rubbish and cuts in the middle of TLS end one connection', needsOpenssl, a
   }
 })
 
-test('a client that asks to renegotiate again and again is cut off', needsOpenssl, async (t) => {
+test('a client that renegotiates again and again is disconnected', needsOpenssl, async (t) => {
   const target = await start(t)
   const secure = connect({ port: portOf(target), host: '127.0.0.1', ca: target.ca, maxVersion: 'TLSv1.2' })
   await new Promise<void>((resolve) => secure.once('secureConnect', () => resolve()))

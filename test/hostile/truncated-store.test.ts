@@ -52,7 +52,7 @@ async function askAll({ url }: CrewOfTest): Promise<void> {
   }
 }
 
-test('two workers serve on from memory and database, and say that the store is damaged', async (t) => {
+test('two workers continue from memory and database, and report that the store is damaged', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const directory = scratchDirectory()
   const flags = [

@@ -49,12 +49,12 @@ test('most of it came from the cache, and nothing but the first answers was fetc
   )
 })
 
-test('a policy that believes ten times as long as published is found out', { skip }, (t) => {
+test('a policy with ten times the published TTLs is found out', { skip }, (t) => {
   t.diagnostic(`ten times the TTL: ${describe(tenfold!)}`)
   assert.ok(tenfold!.violations.length > 1_000, `only ${tenfold!.violations.length}`)
 })
 
-test('one that believes twice as long is found out too', { skip }, (t) => {
+test('one with twice the TTLs is found out too', { skip }, (t) => {
   t.diagnostic(`twice the TTL: ${describe(twice!)}`)
   assert.ok(twice!.violations.length > 100, `only ${twice!.violations.length}`)
 })

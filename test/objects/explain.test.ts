@@ -6,7 +6,7 @@ import { NOW, startRig } from './rig.ts'
 
 const labels = '/api/v1/labels'
 
-test('explanations say what is kept, for how long, and why the database would be queried', async (t) => {
+test('explanations have the stored answer, its TTL, and why the database would be queried', async (t) => {
   const rig = await startRig(t, { whole: { instantWithinMs: 5_000 } })
   const explain = async (path: string, search = '', headers: readonly string[] = []) => {
     const wire = { method: 'GET', path, search, headers, body: Buffer.alloc(0) }

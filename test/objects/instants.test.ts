@@ -60,7 +60,7 @@ test('in an outage the last answer serves, for as long as maxStale, and never fo
   assert.equal((await ask(rig.url, at(60_000))).status, 502)
 })
 
-test('within: an answer stands for a time at most that much later, and says so', async (t) => {
+test('within: an answer stands for a time at most that much later, and is marked so', async (t) => {
   const rig = await startRig(t, { whole: { instantWithinMs: 5_000 } })
   tellTime(rig)
   assert.equal(outcomeOf(await ask(rig.url, at(0))), 'miss/absent')
@@ -80,7 +80,7 @@ test('within: an answer stands for a time at most that much later, and says so',
   assert.equal(outcomeOf(await ask(rig.url, at(8_001))), 'miss/absent')
 })
 
-test('within: no time means now; and who asks while it is under way joins', async (t) => {
+test('within: no time means now; and a concurrent request joins', async (t) => {
   const rig = await startRig(t, { whole: { instantWithinMs: 5_000 } })
   const answers: (() => void)[] = []
   rig.upstream.script = (_request, response) =>

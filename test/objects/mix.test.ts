@@ -36,7 +36,7 @@ for (const [withinMs, least] of [
   [0, { range: 0.85, instant: 0, exemplars: 0.9, variables: 0.9, all: 0.7 }],
   [5 * SECOND, { range: 0.85, instant: 0.9, exemplars: 0.9, variables: 0.9, all: 0.9 }],
 ] as const)
-  test(`30 viewers, instant.within ${withinMs / SECOND} s: calls that never reach Prometheus, and what is answered`, async (t) => {
+  test(`30 viewers, instant.within ${withinMs / SECOND} s: calls that never reach Prometheus, and their answers`, async (t) => {
     const [own, direct] = [requireServer(t, await startOwnFixture()), requireServer(t, await startFixture())]
     if (own === null || direct === null) return
     t.after(() => Promise.all([own.stop(), direct.stop()]))

@@ -82,7 +82,7 @@ test('every endpoint: the same as directly, and the second time from the cache',
   assert.equal(text(wrong), text(await askPlainly(prometheus.url, '/api/v1/query?query=up%7B')))
 })
 
-test('an outage: variables, tables and stats keep drawing, and say that they are stale', async (t) => {
+test('an outage: variables, tables and stats keep drawing, and are marked as stale', async (t) => {
   const prometheus = requireServer(t, await startOwnFixture())
   if (prometheus === null) return
   const clock = fakeClock(END)

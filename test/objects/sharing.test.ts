@@ -21,7 +21,7 @@ function holdBack(rig: Rig): { answer(): void } {
 
 const head = `GET ${labels} HTTP/1.1\r\nHost: h\r\n\r\n`
 
-test('8 who ask at once cause one request, and each gets the answer', async (t) => {
+test('8 concurrent requests cause one query, and each gets the answer', async (t) => {
   const rig = await startRig(t)
   const database = holdBack(rig)
   const asking = Array.from({ length: 8 }, () => ask(rig.url, labels))
@@ -35,7 +35,7 @@ test('8 who ask at once cause one request, and each gets the answer', async (t) 
   assert.equal(new Set(answers.map(({ body }) => body.toString())).size, 1)
 })
 
-test('who asked first leaves: the others get their answer all the same', async (t) => {
+test('the first client disconnects: the others get their answer all the same', async (t) => {
   const rig = await startRig(t)
   const database = holdBack(rig)
   const first = await rawClient(rig.url)
@@ -53,7 +53,7 @@ test('who asked first leaves: the others get their answer all the same', async (
   assert.equal(rig.asked, 1)
 })
 
-test('when the last one leaves, the database is told', async (t) => {
+test('when the last client disconnects, the query is cancelled', async (t) => {
   const rig = await startRig(t)
   holdBack(rig)
   const clients = [await rawClient(rig.url), await rawClient(rig.url)]

@@ -86,7 +86,7 @@ const tests: Tests = {
     await overtaken(nodes, { hold: 'commit' })
   },
 
-  async 'a writer that lost its lease neither publishes nor ends the lease of who renders now'(nodes) {
+  async 'a writer that lost its lease neither publishes nor ends the lease of the current one'(nodes) {
     const [slow, other, third] = nodes as [NodeProcess, NodeProcess, NodeProcess]
     const key = keyOf('overtaken-during')
     const lost = slow.get(key, { terms: strict, version: 'slow', hold: 'commit' })
@@ -126,7 +126,7 @@ const tests: Tests = {
     assert.equal(await read(a, red), 'stale v2')
   },
 
-  async 'what was being rendered when another process invalidated it is not fresh'(nodes) {
+  async 'an object that was being rendered when another process invalidated it is not fresh'(nodes) {
     const [a, b, c] = nodes as [NodeProcess, NodeProcess, NodeProcess]
     const key = keyOf('invalidated-during')
     const old = a.get(key, { terms: strict, version: 'old', hold: 'render' })

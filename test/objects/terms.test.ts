@@ -8,7 +8,7 @@ import { list, startRig } from './rig.ts'
 const labels = '/api/v1/labels'
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
 
-test('the second request never reaches the database, and says how old its answer is', async (t) => {
+test('the second request never reaches the database, and has the age of its answer', async (t) => {
   const { url, clock, asked, ...rig } = await startRig(t)
   assert.equal(asked, 0)
   const first = await ask(url, labels)
@@ -96,7 +96,7 @@ test('questions that differ only in how they are written share an answer', async
     assert.equal(outcomeOf(await ask(rig.url, path)), 'miss/absent', path)
 })
 
-test('a client that has the answer is told so', async (t) => {
+test('a client that has the answer gets a 304', async (t) => {
   const { url } = await startRig(t)
   const tag = header(await ask(url, labels), 'etag')!
   assert.match(tag, /^W\/"[\w-]+"$/)
@@ -118,7 +118,7 @@ test('answers are stored once and sent in the encoding that the client reads', a
   assert.equal(upstream.seen.length, 1)
 })
 
-test('what a client demands: no-store, no-cache, max-age, only-if-cached', async (t) => {
+test('demands of a client: no-store, no-cache, max-age, only-if-cached', async (t) => {
   const rig = await startRig(t)
   const demand = async (value: string) => {
     const answer = await ask(rig.url, labels, { headers: { 'Cache-Control': value } })
@@ -145,7 +145,7 @@ for (const [name, headers, outcome] of [
   ['max-age=0', { 'Cache-Control': 'max-age=0' }, 'miss/absent'],
   ['public', { 'Cache-Control': 'public, max-age=30' }, 'hit'],
 ] as const) {
-  test(`what the database says counts: ${name}`, async (t) => {
+  test(`headers of the database count: ${name}`, async (t) => {
     const rig = await startRig(t)
     rig.upstream.script = (_request, response) =>
       response
@@ -202,7 +202,7 @@ test('a long answer is passed on and not stored', async (t) => {
   assert.equal(outcomeOf(await ask(rig.url, labels)), 'hit')
 })
 
-test('identities never share, and what is HEAD or not a read is forwarded', async (t) => {
+test('identities never share, and HEAD or a write is forwarded', async (t) => {
   const rig = await startRig(t)
   const as = (who: string) => ask(rig.url, labels, { headers: { Authorization: `Bearer ${who}` } })
   assert.equal(outcomeOf(await as('a')), 'miss/absent')

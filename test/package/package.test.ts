@@ -20,7 +20,7 @@ before(async () => {
 })
 after(() => it?.remove())
 
-test('only what is to be published is in it', () => {
+test('only files that are to be published are in it', () => {
   const allowed = [
     /^dist\/.+\.(js|d\.ts)$/,
     /^docs\/.+\.(md|json|yaml)$/,
@@ -77,7 +77,7 @@ test('it is small', () => {
   assert.ok(unpacked < 3_800_000, `${unpacked} bytes unpacked`)
 })
 
-test('nothing that a module imports is missing, and all code is reached from what is offered', async () => {
+test('nothing that a module imports is missing, and all code is reached from the exports', async () => {
   const published = it.files.map(({ path }) => path)
   const code = await reachedFrom(entriesOf(it, 'default'), it)
   const types = await reachedFrom(entriesOf(it, 'types'), it)
@@ -134,7 +134,7 @@ test('the command can be executed', () => {
   assert.equal(file!.mode & 0o111, 0o111)
 })
 
-test('engines says what the dependencies need, and the command says it to an older Node', async () => {
+test('engines has the needs of the dependencies, and the command reports it to an older Node', async () => {
   const [major, minor] = lowest(it.manifest.engines.node)
   for (const name of Object.keys(it.manifest.dependencies)) {
     const text = await readFile(join(it.app, 'node_modules', name, 'package.json'), 'utf8')
@@ -196,7 +196,7 @@ test('installed, it caches', async (t) => {
   assert.equal(await proxy.stop(), 0)
 })
 
-test('installed, it says what a durable store needs, and runs without', async (t) => {
+test('installed, it names the package of a durable store, and runs without', async (t) => {
   if (isInstalledAbove('lmdb')) return t.skip('a folder above the one for temporary files has lmdb')
   const upstream = await startScriptedUpstream(t)
   const flags = ['--stores.disk.url', `lmdb:${join(it.app, 'disk')}`]
@@ -262,7 +262,7 @@ async function compile(file: string, how: readonly string[]): Promise<void> {
   assert.deepEqual([ran.code, ran.out], [0, ''])
 }
 
-test('what docs/extend shows can be compiled against it and passes its own tests', async (t) => {
+test('the examples of docs/extend can be compiled against it and pass their own tests', async (t) => {
   const prometheus = await startFixture()
   const isScripted = isUnavailable(prometheus)
   if (!isScripted) t.after(() => prometheus.stop())

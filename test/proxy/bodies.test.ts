@@ -80,7 +80,7 @@ test('a query may come byte by byte, and the next one with its last byte', async
   }
 })
 
-test('what a query did not need is not kept for the next: a connection is used again and again', async (t) => {
+test('unused bytes of a query are not kept for the next: a connection is used again and again', async (t) => {
   const { url, budget } = await startBoth(t)
   const client = await rawClient(url)
   client.write(whole(bodies[0]!))

@@ -44,7 +44,7 @@ for (const [name, headers] of Object.entries({
   })
 }
 
-test('a no-cache that fails leaves what others use', async (t) => {
+test('a no-cache that fails keeps the buckets of others', async (t) => {
   const stand = await startBoth(t)
   await query(stand)
   await stand.clock.advance(1000)
@@ -114,7 +114,7 @@ test('Pragma means nothing beside Cache-Control', async (t) => {
   assert.equal(outcomeOf(await ask(stand.url, path, { headers })), 'hit')
 })
 
-test('only-if-cached is answered from what is stored, or with 504', async (t) => {
+test('only-if-cached is answered from stored buckets, or with 504', async (t) => {
   const stand = await startBoth(t)
   const refused = await query(stand, 'only-if-cached')
   assert.equal(refused.status, 504)
@@ -173,7 +173,7 @@ for (const value of ['no-store', 'private, No-Store, max-age=0']) {
   })
 }
 
-test('conditions on the client’s own copy are not asked of the database for a part', async (t) => {
+test('conditions on the client’s own copy are not sent to the database for a part', async (t) => {
   const stand = await startBoth(t)
   const headers = {
     'If-None-Match': '"x"',

@@ -16,7 +16,7 @@ const minute = 60_000
 const yesterday = Date.UTC(2026, 0, 1)
 const path = rangePath({ start: yesterday, end: yesterday + 10 * minute })
 
-test('it says one line when it listens and one for Grafana, caches, and ends with 0 on SIGTERM', async (t) => {
+test('it prints one line when it listens and one for Grafana, caches, and ends with 0 on SIGTERM', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const running = windowpane(t, upstream.url, '--listen', '127.0.0.1:0')
   const url = await readyAddress(running)
@@ -34,7 +34,7 @@ In Grafana, set the URL of the Prometheus data source to ${url}
   assert.deepEqual([running.out().split('\n').length, running.err()], [3, ''])
 })
 
-/** A proxy with a client that has half of its answer, and one that asks for nothing. */
+/** A proxy with a client that has half of its answer, and one without a request. */
 async function answeringHalf(t: TestContext) {
   const upstream = await startScriptedUpstream(t)
   upstream.script = (_request, response) => void response.write('first half,')
@@ -98,7 +98,7 @@ test('without a URL it explains itself and ends with 2', async (t) => {
   assert.match(running.err(), /^windowpane: the URL of the database is missing[\s\S]*Usage: windowpane/)
 })
 
-test('all bad values are told at once', async (t) => {
+test('all bad values are reported at once', async (t) => {
   const running = windowpane(t, 'prometheus.example', '--memory', 'lots', '--ttl-cap', 'never')
   assert.equal(await running.exit, 2)
   const lines = running.err().trimEnd().split('\n')
@@ -113,7 +113,7 @@ test('all bad values are told at once', async (t) => {
   assert.doesNotMatch(running.err(), /limits\.memory|backends\.main/)
 })
 
-test('a URL that cannot be used is told without its credentials', async (t) => {
+test('a URL that cannot be used is reported without its credentials', async (t) => {
   const running = windowpane(t, 'http://user:s3cret@host:99999')
   assert.equal(await running.exit, 2)
   assert.match(running.err(), /expected the URL of a database/)
@@ -132,7 +132,7 @@ test('an address in use ends with 2, a code and a remedy', async (t) => {
   assert.deepEqual([level, remedy], ['error', 'Choose another address with --listen.'])
 })
 
-test('--help and --version say so and end with 0', async (t) => {
+test('--help and --version print and end with 0', async (t) => {
   const help = windowpane(t, '--help')
   assert.equal(await help.exit, 0)
   assert.match(help.out(), /^Usage: windowpane/)

@@ -55,7 +55,7 @@ for (const encoding of ['gzip', 'deflate', undefined] as const) {
   })
 }
 
-test('what one client got compressed another gets plain', async (t) => {
+test('an answer that one client got compressed another gets plain', async (t) => {
   const { url, upstream } = await startBoth(t)
   upstream.script = compressing
   await ask(url, path, { headers: { 'Accept-Encoding': 'gzip' } })
@@ -76,7 +76,7 @@ test('a client that reads zstd gets our own answers in it, and those of the data
   }
 })
 
-test('many clients that want the same compressed answer at once get it, and it is what is stored', async (t) => {
+test('many clients that want the same compressed answer at once get it, and it equals the stored one', async (t) => {
   const { url, upstream } = await startBoth(t)
   upstream.script = compressing
   await ask(url, path)
@@ -88,7 +88,7 @@ test('many clients that want the same compressed answer at once get it, and it i
   assert.equal(decoded(await ask(url, path, given)), plain(path))
 })
 
-test('an answer that comes compressed although nobody asked is understood', async (t) => {
+test('an unrequested compressed answer is understood', async (t) => {
   const { url, upstream } = await startBoth(t)
   upstream.script = (request, response) => {
     response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(gzipSync(plain(request.url!)))
@@ -170,7 +170,7 @@ test('a forwarded request keeps the client’s Accept-Encoding', async (t) => {
   )
 })
 
-test('who has all of a compressed answer finds it stored', async (t) => {
+test('a client with all of a compressed answer finds it stored', async (t) => {
   const { url, upstream } = await startBoth(t)
   const range = oldRange(1, 1)
   const body = gzipSync(bigMatrix('x', 8 << 20, range.start))
@@ -183,7 +183,7 @@ test('who has all of a compressed answer finds it stored', async (t) => {
   assert.equal(outcomeOf(await ask(url, rangePath(range), gzip)), 'hit')
 })
 
-test('a plain answer of thousands of series is kept as a whole when it is asked for again, and is the same', async (t) => {
+test('a plain answer of thousands of series is cached as a whole when it is requested again, and is the same', async (t) => {
   const { url, upstream, budget } = await startBoth(t)
   const series = Array.from({ length: 3000 }, (_, i) => {
     const points = [0, 1, 2].map((bucket) => `[${(range.start + bucket * 60_000) / 1000},"${i}"]`)

@@ -45,7 +45,7 @@ for (const path of ['/slow', rangePath(oldRange())]) {
   })
 }
 
-test('what is not finished when the drain limit is over is cut off', async (t) => {
+test('a request that is not finished when the drain limit is over is aborted', async (t) => {
   const { url, upstream, windowpane, clock } = await startBoth(t, { limits: { drainMs: 30_000 } })
   const client = await halfAnswered(url, upstream)
   let isClosed = false

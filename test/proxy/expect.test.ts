@@ -15,7 +15,7 @@ const goOn = 'HTTP/1.1 100 Continue\r\n\r\n'
 const heads = (received: Buffer): string[] =>
   received.toString('latin1').match(/HTTP\/1\.1 \d{3} [\w ]+(?=\r\n)/g) ?? []
 
-test('the body is asked for, and answered', async (t) => {
+test('the body is requested, and answered', async (t) => {
   const { url } = await startBoth(t)
   for (const path of ['/api/v1/query_range', '/api/v1/write']) {
     const client = await rawClient(url)

@@ -50,7 +50,10 @@ for (const [name, buildInfo] of Object.entries(strangers)) {
       const answer = await ask(url, path)
       assert.equal(outcomeOf(answer), 'bypass/unknown_flavour')
       assert.equal(answer.status, 200)
-      assert.ok(String(statusOf(answer).parameters.get('detail')).includes('('), 'it says what it saw')
+      assert.ok(
+        String(statusOf(answer).parameters.get('detail')).includes('('),
+        'the detail names the finding',
+      )
     }
   })
 }
@@ -79,7 +82,7 @@ const guarded: RequestListener = (request, response) => {
 }
 const good = { headers: { Authorization: 'Basic good' } }
 
-test('a server that wants credentials is asked with the client’s', async (t) => {
+test('a server that requires credentials is queried with the client’s', async (t) => {
   const upstream = await startScriptedUpstream(t)
   upstream.buildInfo = guarded
   const { url, clock, windowpane } = await startStand(t, { upstream: upstream.url })
@@ -108,7 +111,7 @@ async function recheck({ url, clock, upstream }: Rechecked): Promise<void> {
 }
 
 for (const status of [204, 302, 307, 400, 401, 403, 404, 405, 410, 429, 500, 503]) {
-  test(`a client that is answered ${status} does not unmake what is known for others`, async (t) => {
+  test(`a client that is answered ${status} does not change the known flavour for others`, async (t) => {
     const upstream = await startScriptedUpstream(t)
     const { url, clock, windowpane } = await startStand(t, { upstream: upstream.url })
     await ask(url, path)
@@ -207,7 +210,7 @@ test('unreachable at the start, reachable later: cached without a restart', asyn
   assert.equal(outcomeOf(await ask(url, path)), 'hit')
 })
 
-test('a database that accepts and says nothing does not hold up the start', async (t) => {
+test('a database that accepts and does not answer does not delay the start', async (t) => {
   const upstream = await startScriptedUpstream(t)
   upstream.buildInfo = () => {}
   const clock = fakeClock(NOW)

@@ -136,7 +136,7 @@ test('HEAD of a compressed page keeps the headers of the page', async (t) => {
   assert.equal(header(answer, 'content-encoding'), 'gzip')
 })
 
-test('a body that is said to be gzip and is not passes all the same', async (t) => {
+test('a body that is declared as gzip and is not passes all the same', async (t) => {
   const { upstream, url } = await startBoth(t)
   upstream.script = (_request, response) => {
     response.writeHead(200, { 'Content-Encoding': 'gzip' }).end('not gzip at all')

@@ -16,7 +16,7 @@ function checkTiming(answer: Answer): void {
   assert.deepEqual([...timing.keys()], ['plan', 'lookup', 'fetch', 'total'])
 }
 
-test('miss, hit, partial and stale tell age, ttl and what was asked', async (t) => {
+test('miss, hit, partial and stale have age, ttl and the fetched buckets', async (t) => {
   const { url, clock, upstream } = await startBoth(t)
   const miss = await ask(url, path)
   assert.equal(outcomeOf(miss), 'miss/absent')
@@ -67,7 +67,7 @@ function checkNoLeftovers(answer: Answer, outcome: string): void {
   assert.doesNotMatch(String(parameter(answer, 'detail')), /(?:asked|buckets|missing)=/)
 }
 
-test('what was noted of a partial answer does not survive into another', async (t) => {
+test('notes of a partial answer do not survive into another', async (t) => {
   const { url, clock, upstream } = await startBoth(t)
   await ask(url, path)
   await clock.advance(42_000)
@@ -89,7 +89,7 @@ test('what was noted of a partial answer does not survive into another', async (
   checkNoLeftovers(await ask(url, wider), 'error/database_unreachable')
 })
 
-test('what was noted of a full miss does not survive into the database’s refusal', async (t) => {
+test('notes of a full miss do not survive into the database’s refusal', async (t) => {
   const { url, upstream } = await startBoth(t)
   for (const status of [302, 404, 422]) {
     upstream.script = (_request, response) => void response.writeHead(status).end('no')
@@ -99,7 +99,7 @@ test('what was noted of a full miss does not survive into the database’s refus
   }
 })
 
-test('what was noted of a hit does not survive into its bypass', async (t) => {
+test('notes of a hit do not survive into its bypass', async (t) => {
   const { url, clock, budget } = await startBoth(t)
   await ask(url, path)
   await clock.advance(42_000)
@@ -107,7 +107,7 @@ test('what was noted of a hit does not survive into its bypass', async (t) => {
   checkNoLeftovers(await ask(url, path), 'bypass/memory_exhausted')
 })
 
-test('bypass, refusals and errors say why', async (t) => {
+test('bypass, refusals and errors have a reason', async (t) => {
   const { url, upstream } = await startBoth(t)
   const bypass = await ask(url, rangePath({ ...range, query: 'sort(up)' }))
   assert.equal(outcomeOf(bypass), 'bypass/sorting')
@@ -161,7 +161,7 @@ test('headers of other caches and timings of the database stay', async (t) => {
   assert.deepEqual(values(answer, 'age'), ['7'])
 })
 
-test('GET and POST share what is stored', async (t) => {
+test('GET and POST share stored buckets', async (t) => {
   const { url } = await startBoth(t)
   await ask(url, path)
   const posted = await ask(url, '/api/v1/query_range', {

@@ -77,7 +77,7 @@ test('Via names this hop on requests and answers, behind those before it', async
   assert.deepEqual(values(await ask(url, hit), 'via').at(-1), own)
 })
 
-test('a Windowpane that is its own upstream says so with 508', async (t) => {
+test('a Windowpane that is its own upstream answers 508', async (t) => {
   const { upstream } = await startBoth(t)
   const { port } = upstream
   await upstream.close()
@@ -154,7 +154,7 @@ for (const bytes of [
   'POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n',
   '\x00\x01\x02\r\n\r\n',
 ]) {
-  test(`${JSON.stringify(bytes.slice(0, 40))} is refused with 400 and nobody else suffers`, async (t) => {
+  test(`${JSON.stringify(bytes.slice(0, 40))} is refused with 400 and other clients are unaffected`, async (t) => {
     const { upstream, url } = await startBoth(t)
     const client = await rawClient(url)
     client.write(bytes)

@@ -33,7 +33,7 @@ async function rawOutcome(url: string, reader: 'shortcut' | 'node:http', line?: 
   return /^cache-status: .*detail="([^ "]+)/im.exec(client.received().toString('latin1'))![1]!
 }
 
-test('headers that say who is asking separate answers, whoever reads the request from the socket', async (t) => {
+test('headers that identify the client separate answers, for both readers of the socket', async (t) => {
   const { url } = await startBoth(t)
   const miss = 'miss/absent'
   assert.equal(await rawOutcome(url, 'shortcut'), miss)
@@ -46,7 +46,7 @@ test('headers that say who is asking separate answers, whoever reads the request
   assert.equal(await rawOutcome(url, 'node:http'), 'hit')
 })
 
-test('what says where a request came from does not separate', async (t) => {
+test('headers about the origin of a request do not separate', async (t) => {
   const { url } = await startBoth(t)
   assert.equal(await rawOutcome(url, 'shortcut'), 'miss/absent')
   for (const name of namesOfOthers) {
@@ -82,7 +82,7 @@ test('values cannot be moved from one identity header to another', async (t) => 
   assert.deepEqual(new Set(seen), new Set(['miss/absent']))
 })
 
-test('a header that Connection names is not sent, and so says nothing about who is asking', async (t) => {
+test('a header that Connection names is not sent, and so does not identify the client', async (t) => {
   const { url, upstream } = await startBoth(t)
   upstream.script = (request, response) => {
     const generation = request.headers['x-tenant'] === 'b' ? 2 : 1

@@ -128,7 +128,7 @@ test('a stored answer that has no room to be put together is fetched instead', a
   }
 })
 
-test('a database that sends nothing for too long is a 504 that says so', async (t) => {
+test('a database that sends nothing for too long is a 504 with the reason', async (t) => {
   const { url, upstream, clock } = await startBoth(t, { limits: { upstreamTimeoutMs: 150_000 } })
   upstream.script = () => {}
   for (const target of ['/federate', path, rangePath(range, { stats: 'all' })]) {

@@ -59,7 +59,7 @@ test('a sparse answer passes untouched and pushes nothing out', async (t) => {
   for (let i = 0; i < 20; i++) assert.equal(outcomeOf(await ask(url, usual(i))), 'hit')
 })
 
-test('a sparse rest of an answer is asked for as a whole, and pushes nothing out', async (t) => {
+test('a sparse rest of an answer is fetched as a whole, and evicts nothing', async (t) => {
   const { url, upstream, budget } = await startBoth(t, { limits })
   serveBoth(upstream)
   const script = upstream.script

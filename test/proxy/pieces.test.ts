@@ -51,7 +51,7 @@ async function slideUntilSpliced(url: string, targetAt: (shift: number) => strin
   return assert.fail('no window was put together from pieces')
 }
 
-test('a window that slides over stored buckets is put together from pieces, and is what the database says', async (t) => {
+test('a window that slides over stored buckets is assembled from pieces, and equals the database’s answer', async (t) => {
   const { url, upstream } = await startBoth(t)
   upstream.script = script
   await ask(url, rangePath(all))
@@ -76,7 +76,7 @@ test('the same window again is the same bytes, plain or compressed', async (t) =
   assert.equal((await ask(url, target)).body.toString(), answerTo(target))
 })
 
-test('a dashboard that moves with time: what was made of the old buckets serves when new ones join them', async (t) => {
+test('a dashboard that moves with time: pieces of the old buckets serve when new ones join them', async (t) => {
   const { url, upstream } = await startBoth(t)
   upstream.script = script
   await ask(url, windowAt(0))

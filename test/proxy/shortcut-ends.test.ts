@@ -55,7 +55,7 @@ async function askAhead(t: TestContext) {
   return { url, asked, client }
 }
 
-test('what waits behind an answer is dropped with a client that goes without having taken it', async (t) => {
+test('requests behind an answer are dropped with a client that disconnects without having read it', async (t) => {
   const { url, asked, client } = await askAhead(t)
   await steady(() => client.socket.bytesRead)
   client.socket.resetAndDestroy()
@@ -67,7 +67,7 @@ test('what waits behind an answer is dropped with a client that goes without hav
   other.socket.destroy()
 })
 
-test('a client that says its end behind what it asked for has its answer, and nothing after it', async (t) => {
+test('a client that half-closes behind its request gets its answer, and nothing after it', async (t) => {
   const { asked, client } = await askAhead(t)
   client.socket.end()
   await steady(() => client.socket.bytesRead)
@@ -99,7 +99,7 @@ test('half a head that comes with a whole request is waited for no longer than a
 
 for (const isApart of [false, true]) {
   const how = isApart ? 'later' : 'with the body'
-  test(`an empty line that comes ${how} is not the beginning of a request: nobody waits for it`, async (t) => {
+  test(`an empty line that comes ${how} is not the beginning of a request: it is not waited for`, async (t) => {
     const { url, close } = await open(t, (_request, reply) => sendOf(reply, Buffer.from('ok')))
     const client = await rawClient(url)
     client.write(post('/', 'x') + (isApart ? '' : '\r\n'))
@@ -163,7 +163,7 @@ test('a connection that waits for its next request keeps nothing of the last one
   client.socket.destroy()
 })
 
-test('what may have been done is not sent to a second database, though its body was there at once', async (t) => {
+test('a request that may have been carried out is not sent to a second database, though its body was there at once', async (t) => {
   const databases = [await startScriptedUpstream(t), await startScriptedUpstream(t)]
   for (const each of databases) each.script = (request) => void request.socket.destroy()
   const clock = fakeClock(NOW)
@@ -189,7 +189,7 @@ test('what may have been done is not sent to a second database, though its body 
   client.socket.destroy()
 })
 
-test('who never agrees on TLS does not hold up the end beyond its limit', needsOpenssl, async () => {
+test('a client that never completes TLS does not delay the end beyond its limit', needsOpenssl, async () => {
   const clock = fakeClock(NOW)
   const { cert, key } = authority('drained').issue('leaf')
   const options = { address: '127.0.0.1:0', limits: defaultLimits, clock, tls: { cert, key } }

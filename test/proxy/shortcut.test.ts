@@ -185,7 +185,7 @@ test('the same bytes, cut anywhere, are answered as node:http alone answers them
   assert.ok(certain > 0)
 })
 
-test('one request after the other: hits go by the shortcut, also behind those that do not', async (t) => {
+test('one request after the other: hits go by the shortcut, also behind others that do not', async (t) => {
   const { url } = await startBoth(t)
   const sending = t.mock.method(PlainReply.prototype, 'sendWhole')
   const client = await rawClient(url)
@@ -229,7 +229,7 @@ test('a header that cannot be sent is refused as node:http refuses it, and split
   }
 })
 
-test('answers without a body, and those that were begun otherwise, go the long way', () => {
+test('answers without a body, and answers that were begun otherwise, go the long way', () => {
   const socket = { cork() {}, uncork() {}, write: () => assert.fail('nothing is written') }
   const way = { socket, clock: fakeClock(NOW), longWay: () => undefined, over() {} }
   const reply = new PlainReply(way as unknown as ConstructorParameters<typeof PlainReply>[0])
@@ -238,7 +238,7 @@ test('answers without a body, and those that were begun otherwise, go the long w
   }
 })
 
-test('who sends request after request and reads nothing is not read on, and gets every answer in the end', async (t) => {
+test('a client that sends request after request and reads nothing is paused, and gets every answer in the end', async (t) => {
   const { url, budget } = await startBoth(t)
   await ask(url, rangePath(known))
   const client = await rawClient(url)

@@ -68,7 +68,7 @@ for (const [what, encoding] of [
   ['a hit', ''],
   ['a compressed hit', 'Accept-Encoding: gzip\r\n'],
 ] as const) {
-  test(`${what} that nobody reads is cut off by the clock and its memory released`, async (t) => {
+  test(`${what} without a reader is aborted by the clock and its memory released`, async (t) => {
     const { url, upstream, budget, clock } = await startBoth(t, { limits: { writeTimeoutMs: 60_000 } })
     // Compressed it must still exceed the buffers: bytes without a pattern.
     const body = encoding === '' ? bigMatrix('anna', 24 * MiB, range.start) : noise(24 * MiB)
@@ -111,7 +111,7 @@ for (const [what, target] of [
   ['a miss', pathOf('anna')],
   ['a forwarded answer', '/federate'],
 ] as const) {
-  test(`${what} that nobody reads is cut off by the clock and its memory released`, async (t) => {
+  test(`${what} without a reader is aborted by the clock and its memory released`, async (t) => {
     const { url, upstream, budget, clock } = await startBoth(t, { limits: { writeTimeoutMs: 60_000 } })
     const body = bigMatrix('anna', 40 * MiB, range.start)
     upstream.script = (_request, response) => void response.end(body)

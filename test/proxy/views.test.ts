@@ -72,7 +72,7 @@ test('a hit has the bytes of its window, whether they are sent from where they l
   }
 })
 
-test('who reads slowly gets the bytes that were found, though others have taken their place', async (t) => {
+test('a slow reader gets the bytes of its lookup, though others have replaced them', async (t) => {
   const { url, post, speak, budget, clock } = await start(t, 256 * 1024)
   assert.equal(outcomeOf(await post(0, 64)), 'miss/absent')
   await steady(() => budget.used)

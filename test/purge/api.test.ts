@@ -123,7 +123,7 @@ const wrong: readonly (readonly [body: unknown, sentence: RegExp])[] = [
   [{ from: 'now', to: '-1h' }, /"from" must lie before "to"/],
 ]
 
-test('what is not understood is refused with a sentence, and purges nothing', async (t) => {
+test('an unknown selection is refused with a sentence, and purges nothing', async (t) => {
   const desk = await openDesk(t)
   for (const [body, sentence] of wrong) {
     for (const path of ['/-/purge', dry]) {
@@ -148,13 +148,13 @@ test('where nothing may be changed, counting is allowed and purging is not', asy
   assert.equal(await desk.get('/-/marks'), '[]\n')
 })
 
-test('where a token is asked for, nothing goes without it', async (t) => {
+test('where a token is required, nothing works without it', async (t) => {
   const desk = await openDesk(t, { admin: { token: () => 'secret' } })
   for (const path of ['/-/purge', dry]) assert.equal((await desk.post({ all: true }, path)).status, 401)
   assert.match(await desk.get('/-/marks'), /token/)
 })
 
-test('a mark that the store could not keep: the purge holds, and the answer says what it is worth', async (t) => {
+test('a mark that the store could not keep: the purge holds, and the answer reports the limitation', async (t) => {
   const cells = { ...memoryCells({ clock: fakeClock() }), publish: () => assert.fail('the disk is full') }
   const desk = await openDesk(t, { cells: cells as Cells })
   const { json } = await desk.post({ all: true })

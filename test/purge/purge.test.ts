@@ -57,7 +57,7 @@ function touched({ lookbackMs }: PurgeCase, from: number, to: number): number {
   return count
 }
 
-test('by metric, interval, shape and backend: dry runs tell the truth, and only what is touched is asked for again', async (t) => {
+test('by metric, interval, shape and backend: dry runs have the right counts, and only touched buckets are fetched again', async (t) => {
   const prometheus = requireServer(t, await startFixture())
   if (prometheus === null || isUnavailable(prometheus)) return
   t.after(() => prometheus.stop())
@@ -109,7 +109,7 @@ test('by metric, interval, shape and backend: dry runs tell the truth, and only 
   assert.deepEqual(
     marks.map(({ kind }) => kind),
     ['purge'],
-    'the last one says all that the others said',
+    'the last one covers all the others',
   )
   const lines = proxy.log.split('\n').filter((line) => line.includes('"purged"'))
   assert.equal(lines.length, 8)

@@ -74,7 +74,7 @@ test('without a purge a restart finds everything; after one, nothing', async () 
   await third.end()
 })
 
-test('a process that ends between the mark and the removal: what is left in the file is not used', async () => {
+test('a process that ends between the mark and the removal: the remaining buckets in the file are not used', async () => {
   const [directory, clock] = [scratchDirectory(), fakeClock()]
   const first = await begin(directory, clock)
   await fill(first)

@@ -35,7 +35,7 @@ test('queries beyond the limit wait in order, and beyond the queue they are refu
   assert.deepEqual([queue().length, queue().waited, queue().refused], [0, 1, 1])
 })
 
-test('a query that has waited too long is answered with what is stored', async (t) => {
+test('a query that has waited too long is answered from the store', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const rig = await startQuotaRig(t, upstream.url, '{}', '{limit: 1, queue: 5, wait: 5s}')
   const { ask, clock, queue, metrics } = rig

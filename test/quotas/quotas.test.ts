@@ -56,7 +56,7 @@ test('everything that is passed on takes a request token too, bodies included', 
     assert.equal((await ask('a', path, path.endsWith('labels') ? {} : post)).status, 429)
 })
 
-test('cost is charged for what is fetched, and only for that', { skip }, async (t) => {
+test('cost is charged for fetched buckets, and only for them', { skip }, async (t) => {
   const { ask } = await startQuotaRig(
     t,
     fixture.url,
@@ -73,7 +73,7 @@ test('cost is charged for what is fetched, and only for that', { skip }, async (
   assert.deepEqual([leftOf(partial, 'cost'), leftOf(partial, 'points')], [1100, 85])
 })
 
-test('points are settled by the series that came: what they exceed the estimate by is owed', {
+test('points are settled by the series that came: the excess over the estimate is owed', {
   skip,
 }, async (t) => {
   const { ask } = await startQuotaRig(t, fixture.url, `{${byTenant}, limits: [${points(15)}]}`)
@@ -87,7 +87,7 @@ test('points are settled by the series that came: what they exceed the estimate 
   assert.equal(header(other, 'retry-after'), String(15 * 3600))
 })
 
-test('many viewers who ask for the same at once pay for one query', { skip }, async (t) => {
+test('concurrent equal requests of many viewers pay for one query', { skip }, async (t) => {
   const { ask } = await startQuotaRig(t, fixture.url, `{${byTenant}, limits: [${cost(1000)}]}`)
   const all = await Promise.all(Array.from({ length: 20 }, () => ask('a')))
   assert.ok(all.every(({ status }) => status === 200))
@@ -138,7 +138,7 @@ test('without tokens an answer that is cached whole is given where it is stored,
   assert.equal(outcomeOf(await ask('b', other)), 'miss/absent')
 })
 
-test('what a database that fails was asked for is given back', { skip }, async (t) => {
+test('the cost of a failed query is refunded', { skip }, async (t) => {
   const own = await startOwnFixture()
   if (isUnavailable(own)) return t.skip(own.unavailable)
   t.after(() => own.stop())
@@ -150,7 +150,7 @@ test('what a database that fails was asked for is given back', { skip }, async (
     assert.equal(failed.status, 502)
   }
   const after = await ask('a', '/-/ready')
-  assert.equal(leftOf(after, 'cost'), 880, 'what is under way is charged')
+  assert.equal(leftOf(after, 'cost'), 880, 'a query in progress is charged')
   assert.equal(leftOf(await ask('a', '/-/ready'), 'cost'), 880, 'and was given back')
 })
 
@@ -189,7 +189,9 @@ test('a dry run counts and logs the refusals, and refuses nothing', { skip }, as
   assert.match(metrics(), /windowpane_quota_refusals_total\{backend="main",limit="cost",mode="dry_run"\} 3/)
 })
 
-test('a reload changes limits in force, and what is left is scaled with them', { skip }, async (t) => {
+test('a reload changes limits in force, and the remaining tokens are scaled with them', {
+  skip,
+}, async (t) => {
   const { ask, reload } = await startQuotaRig(t, fixture.url, `{${byTenant}, limits: [${requests(10)}]}`)
   for (let i = 0; i < 5; i++) await ask('a')
   reload(`{${byTenant}, resources: {main: [${requests(7)}]}, limits: [${requests(10)}]}`)

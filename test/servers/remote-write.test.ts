@@ -139,7 +139,7 @@ test('late samples are taken within the window', { skip }, async () => {
   assert.deepEqual(seen, ['1', '1', '3'])
 })
 
-test('what Prometheus refuses is an error with its reason', { skip }, async () => {
+test('a refusal of Prometheus is an error with its reason', { skip }, async () => {
   await write('twice', [1])
   await assert.rejects(write('twice', [2]), /remote write: 400 .*duplicate/)
 })

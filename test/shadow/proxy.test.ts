@@ -28,7 +28,7 @@ async function start(t: TestContext, options: Partial<ProxyRigOptions> = {}) {
   return { clock, upstream, report, proxy, url: proxy.url, admin: proxy.admin }
 }
 
-test('the client gets the bytes and headers of the database, and Cache-Status tells what would have been', async (t) => {
+test('the client gets the bytes and headers of the database, and Cache-Status has the would-be outcome', async (t) => {
   const { url, upstream, report } = await start(t)
   for (const would of ['would be miss', 'would be hit']) {
     const through = await ask(url, path)
@@ -78,7 +78,7 @@ test('the first byte arrives before the last is sent', async (t) => {
   assert.equal((await report()).equal, 1)
 })
 
-test('what cannot be decoded, split or kept is passed on to the last byte', async (t) => {
+test('an answer that cannot be decoded, split or stored is forwarded to the last byte', async (t) => {
   const { url, upstream, report, proxy, clock } = await start(t, { limits: { maxAnswerBytes: MiB } })
   const used = proxy.memory.used
   const broken = gzipSync(bigMatrix('up', 200_000, range.start)).fill(0, 60, 90)
@@ -100,7 +100,7 @@ test('what cannot be decoded, split or kept is passed on to the last byte', asyn
   await until(() => proxy.memory.used === used)
 })
 
-test('errors are the database’s own, however long, and asked for once', async (t) => {
+test('errors are the database’s own, however long, and fetched once', async (t) => {
   const { url, upstream, report } = await start(t)
   await ask(url, path)
   const long = Buffer.alloc(3 * MiB, 'x')
@@ -120,7 +120,7 @@ test('errors are the database’s own, however long, and asked for once', async 
   assert.deepEqual((await report()).skipped, { error_answer: 2 })
 })
 
-test('an answer that breaks off is broken off, and an outage is told, although the answer is stored', async (t) => {
+test('a truncated answer is truncated, and an outage is returned, although the answer is stored', async (t) => {
   const { url, upstream, report } = await start(t)
   await ask(url, path)
   upstream.script = (_request, response) => {
@@ -192,7 +192,7 @@ test('a mismatch can be looked at with both bodies', async (t) => {
   assert.equal((await askPlainly(admin, '/-/shadow', { method: 'POST' })).status, 405)
 })
 
-test('modes are switched without asking anything of clients, until the next reload', async (t) => {
+test('modes are switched without an effect on clients, until the next reload', async (t) => {
   const { url, admin, proxy } = await start(t)
   await ask(url, path)
   assert.deepEqual(await postMode(admin, { backend: 'main', mode: 'on' }), [
@@ -218,7 +218,7 @@ test('switching to shadow begins a new report', async (t) => {
   assert.equal((await report()).comparisons, 0)
 })
 
-test('a mode that cannot be set is told, and nothing changes', async (t) => {
+test('a mode that cannot be set is reported, and nothing changes', async (t) => {
   const { admin, url } = await start(t)
   const expected = /expected \{"backend": name, "mode": one of off, shadow, on\}/
   for (const body of [
@@ -251,7 +251,7 @@ test('without leave to write, modes stay and reports are read', async (t) => {
   assert.equal((await reportOf(admin)).mode, 'shadow')
 })
 
-test('an explanation says what shadow mode does, and what would be done without it', async (t) => {
+test('an explanation describes shadow mode, and the decision without it', async (t) => {
   const { admin, url, upstream } = await start(t)
   const explain = async () => {
     const answer = await askPlainly(admin, '/-/explain', {

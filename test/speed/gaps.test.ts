@@ -16,7 +16,7 @@ for (const { name, workload, published } of cases) {
   const isChance = lagMs > 0 && !coalescing
   const costOf = (rule: Rule): Cost => simulate({ ...shorter, ...workload }, rule, 1)
   let prefix: Cost
-  test(`${name}: the prefix rule costs what was published`, () => {
+  test(`${name}: the prefix rule has the published cost`, () => {
     prefix = costOf(rules.prefix)
     for (const what of ['queries', 'buckets'] as const) {
       const tolerance = isChance ? 0.25 * published[what] : Math.max(1, 0.05 * published[what])

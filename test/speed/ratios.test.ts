@@ -47,7 +47,7 @@ test('taking an answer in is quicker than JSON.parse of it (normally four times 
   assert.ok(own < parse, `${own.toFixed(0)} µs against ${parse.toFixed(0)} µs`)
 })
 
-test('a hit over HTTP costs less than four times what a bare server needs for the same bytes (normally 1.3)', async (t) => {
+test('a hit over HTTP costs less than four times as much as the same bytes from a bare server (normally 1.3)', async (t) => {
   const database = await serving(t, (path) => (path.startsWith('/api/v1/status') ? buildInfo : form.body))
   const backend = prometheus({ settledAgeMs: 3_600_000, maxBuckets: 11_001 })
   const proxy = await startWindowpane({ upstream: database, backend, listen: '127.0.0.1:0' })

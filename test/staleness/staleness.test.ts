@@ -22,7 +22,7 @@ for (const several of [false, true]) {
   describe(several ? 'where a query has several intervals' : 'where a query has one interval', () => {
     // Nearly all changes come early, or seldom and at any age. A day has so many of either that 1.2 is no matter of luck.
     for (const model of ['exp', 'const'] as const) {
-      it(`keeps ${100 * budget} % on ${model}, for at most 1.6 times what an oracle pays`, async () => {
+      it(`keeps ${100 * budget} % on ${model}, for at most 1.6 times the cost of an oracle`, async () => {
         const learned = await run(model, { kind: 'learned', budget }, { several })
         const oracle = await run(model, { kind: 'oracle', budget }, { several })
         learnedRuns.push(learned)
@@ -33,7 +33,7 @@ for (const several of [false, true]) {
       })
     }
 
-    it('asks for less than the ladder where data never change after two minutes', async () => {
+    it('fetches less than the ladder where data never change after two minutes', async () => {
       const learned = await run('never', { kind: 'learned', budget }, { several })
       const ladder = await run('never', { kind: 'ladder' }, { several })
       assert.ok(learned.bucketsPerHour < 0.8 * ladder.bucketsPerHour, `${learned.bucketsPerHour}`)
@@ -47,7 +47,7 @@ it('the intervals of the measured staleness cover the truth', () => {
   assert.ok(share >= 0.8, `${share} of ${groups.length}`)
 })
 
-it('the clocks of answers tell which versions are in them', async () => {
+it('the clocks of answers show their versions', async () => {
   const short = { checksText: true, warmUpHours: 2, measuredHours: 1 }
   for (const several of [false, true]) {
     const { requests, cohorts } = await run('burst', { kind: 'learned', budget }, { ...short, several })

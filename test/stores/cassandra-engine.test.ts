@@ -183,7 +183,7 @@ test('a transaction that timed out after it was applied has succeeded', options,
   assert.equal(timeouts, 2)
 })
 
-test('one that timed out before it was applied has not, and says so', options, async () => {
+test('one that timed out before it was applied has not been, and reports it', options, async () => {
   const session = wrapped({
     async execute(statement, given) {
       if (/ IF rev /.test(statement.query)) throw writeTimeout
@@ -196,7 +196,7 @@ test('one that timed out before it was applied has not, and says so', options, a
   assert.equal(await cells.get(id, 1), undefined)
 })
 
-test('tables are created once; what is there is found, and the doctor is content', options, async () => {
+test('tables are created once; existing ones are found, and the doctor is content', options, async () => {
   const config = { ...rig.config, keyspace: 'engine_setup' }
   const names = tableNames.map((name) => `engine_setup.${name}`)
   const { version } = rig
@@ -208,7 +208,7 @@ test('tables are created once; what is there is found, and the doctor is content
   assert.equal((await examineCassandra(config, systemClock)).at(-1)?.status, 'ok')
 })
 
-test('a data centre that the cluster does not have is told, with those that it has', options, async (t) => {
+test('an unknown data centre is reported, with the known ones', options, async (t) => {
   const [, port] = rig.config.hosts.split(':')
   const relay = await tcpRelay(Number(port))
   await relay.open()

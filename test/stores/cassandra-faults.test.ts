@@ -57,7 +57,7 @@ async function recovered(store: OpenedStore): Promise<void> {
 }
 
 test(
-  'without tables the store is degraded and says what to do; with them it works, without a restart',
+  'without tables the store is degraded and names the remedy; with them it works, without a restart',
   options,
   async (t) => {
     const config = configOf(server, 'faults')
@@ -130,7 +130,7 @@ test('a range full of tombstones is a miss, and is written again', options, asyn
   assert.equal(await hasBuckets(store), true)
 })
 
-test('a server that was started anew has what was written before', options, async (t) => {
+test('a restarted server has the earlier writes', options, async (t) => {
   const store = await open(configOf(server, 'faults'))
   t.after(() => store.close())
   await write(store)

@@ -143,7 +143,7 @@ await withDynamoDb('faults', ({ api }) => {
     assert.equal(it.paneRequests.throttled, 3)
   })
 
-  test('keys that a batch leaves unprocessed are asked for again', async () => {
+  test('unprocessed keys of a batch are requested again', async () => {
     const half: Fault = async (_, input) => {
       const { RequestItems } = input as { RequestItems: Record<string, { Keys: [] }> }
       const [table, { Keys }] = Object.entries(RequestItems)[0]!
@@ -214,7 +214,7 @@ await withDynamoDb('faults', ({ api }) => {
     assert.equal(it.cellRequests.throttled, 1)
   })
 
-  test('a write without an answer is not sent again, and its revision says that it was done', async () => {
+  test('a write without an answer is not sent again, and its revision shows that it was done', async () => {
     const it = rig('lost', { putItem: [loseAnswer] })
     await assert.rejects(
       it.cells.commit('p', [{ sk: 'lost', expected: undefined, row: cell('lost') }]),

@@ -46,7 +46,7 @@ await withDynamoDb('opening', ({ api, endpoint, table }) => {
     await opened.close()
   })
 
-  test('creating what is there changes nothing, and completes what is half there', async () => {
+  test('creating existing tables changes nothing, and completes incomplete ones', async () => {
     assert.deepEqual(await setup.create(configured(table), systemClock), { created: [] })
     assert.deepEqual(await dynamoDbKind.inspect(configured(table), systemClock), {
       version: '2012-08-10',
@@ -63,7 +63,7 @@ await withDynamoDb('opening', ({ api, endpoint, table }) => {
     }
   })
 
-  test('what is printed for operators is what CreateTable and UpdateTimeToLive take', async () => {
+  test('the printed definitions are the input of CreateTable and UpdateTimeToLive', async () => {
     const steps = JSON.parse(setup.definition(configured('printed')))
     for (const input of steps.CreateTable) {
       assert.equal(input.BillingMode, 'PAY_PER_REQUEST')
@@ -110,7 +110,7 @@ await withDynamoDb('opening', ({ api, endpoint, table }) => {
       )
   })
 
-  test('the doctor says that tables are missing, do not expire, or are fine', async () => {
+  test('the doctor reports that tables are missing, do not expire, or are fine', async () => {
     const statuses = async (name: string) =>
       (await dynamoDbKind.examine(configured(name), systemClock)).map(({ sentence, remedy }) => [
         sentence,
@@ -169,7 +169,7 @@ test('a server that is down at the start is used once it is up', async (t) => {
   assert.deepEqual(opened.panes.figures().health, { state: 'ok' })
 })
 
-test('without the SDK, or a region, the refusal says what to do', async () => {
+test('without the SDK, or a region, the refusal has a remedy', async () => {
   const options = { clock: systemClock, table: 'any', retentionMs: hourMs }
   const missing = await openDynamoDbStore({
     ...options,
@@ -191,7 +191,7 @@ test('without the SDK, or a region, the refusal says what to do', async () => {
   )
 })
 
-test('DynamoDB Local on loopback needs no credentials; what is configured is left to the SDK', () => {
+test('DynamoDB Local on loopback needs no credentials; configured ones are left to the SDK', () => {
   const connection = { region: undefined, endpoint: 'http://localhost:8000', timeoutMs: 500 }
   const local = configOf(connection, {})
   assert.deepEqual(local.credentials, { accessKeyId: 'local', secretAccessKey: 'local' })

@@ -16,7 +16,7 @@ const interval = { from: 0, to: 8 }
 const id = { pk: 'p', sk: 's' }
 
 await withDynamoDb('expiry', ({ api, endpoint }) => {
-  test('what has expired is absent although it is still there, in tables that never delete', async () => {
+  test('an expired item is absent although it is still there, in tables that never delete', async () => {
     const [clock, keeping] = [fakeClock(systemClock.now()), 'keeping']
     for (const [TableName, AttributeType] of [
       [keeping, 'B'],
@@ -53,7 +53,7 @@ await withDynamoDb('expiry', ({ api, endpoint }) => {
 })
 
 /** A server of its own: one that many test files use has been seen to stop deleting. */
-test('DynamoDB deletes by itself what has expired', async (t) => {
+test('DynamoDB deletes expired items by itself', async (t) => {
   const server = requireServer(t, await startDynamoDb())
   if (server === null) return
   t.after(() => server.stop())

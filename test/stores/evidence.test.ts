@@ -16,7 +16,7 @@ testEvidence({
   },
 })
 
-test('a single node on disk goes on with what it knew, also where it was killed', async () => {
+test('a single node on disk continues with its evidence, also where it was killed', async () => {
   const clock = fakeClock()
   const directory = scratchDirectory()
   let store = await scratchStore({ clock, directory })

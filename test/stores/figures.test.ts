@@ -21,7 +21,7 @@ const hour = { from: 0, to: 60 }
 const memory = (clock: FakeClock, bytes = 64 * 1024 * 1024, maxBucketsPerShape = 100_000): Store =>
   memoryStore({ clock, budget: new Budget(bytes), retentionMs: day, maxBucketsPerShape })
 
-test('memory counts its keys, its bytes, and what left it, by reason', async () => {
+test('memory counts its keys, its bytes, and its evictions, by reason', async () => {
   const clock = fakeClock()
   const budget = new Budget(64 * 1024 * 1024)
   const store = memoryStore({ clock, budget, retentionMs: day, maxBucketsPerShape: 50 })
@@ -40,7 +40,7 @@ test('memory counts its keys, its bytes, and what left it, by reason', async () 
   })
 })
 
-test('the file counts its keys and bytes, and says when it is closed', async () => {
+test('the file counts its keys and bytes, and reports when it is closed', async () => {
   const clock = fakeClock()
   const store = await scratchStore({ clock, retentionMs: day })
   const empty = store.figures!()
@@ -119,7 +119,7 @@ test('tiers are listed apart, memory once, and one that could not be opened is t
   assert.equal(tiers.of('gone'), tiers.of(undefined))
 })
 
-test('a store that cannot be opened is said so, and is there as missing', async () => {
+test('a store that cannot be opened is reported, and is listed as missing', async () => {
   const text = `
 backends: { main: { url: 'http://127.0.0.1:1', store: disk } }
 stores: { disk: { type: lmdb, path: /dev/null/panes } }`

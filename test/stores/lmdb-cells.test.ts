@@ -29,7 +29,7 @@ test('cells know whether another store has the file open, a moment later at the 
   assert.equal(first.cells.isAlone!(), true)
 })
 
-test('cells that nobody reads again are removed once their collection clock has passed', async (t) => {
+test('unread cells are removed once their collection clock has passed', async (t) => {
   const clock = fakeClock()
   const store = await scratchStore({ clock })
   t.after(() => store.close())

@@ -63,7 +63,7 @@ const wait = (ms: number): Promise<void> => new Promise((resolve) => void clock.
 const noShell = spawnSync('bash', ['-c', 'true']).status === 0 ? false : 'needs bash'
 const sharing = { clock, crashLimit: Number.POSITIVE_INFINITY }
 
-test('kill -9, fifty times in the middle of writing: what can be read is right', async (t) => {
+test('kill -9, fifty times in the middle of writing: every readable bucket is right', async (t) => {
   const directory = scratchDirectory()
   const random = seededRandom(4711)
   let most = 0
@@ -98,7 +98,7 @@ test('two processes write and read one file: neither ever sees a wrong bucket', 
   await store.close()
 })
 
-test('a new process reads what the one before wrote, and says so at once', async (t) => {
+test('a new process reads the writes of the one before, and reports them at once', async (t) => {
   const directory = scratchDirectory()
   const store = await scratchStore({ clock, directory })
   const now = clock.now()

@@ -61,7 +61,7 @@ test('a value with a flipped bit is absent; the others are read', async () => {
   await store.close()
 })
 
-test('random bytes anywhere in the file: a process may die of it, but never says a wrong bucket', async (t) => {
+test('random bytes anywhere in the file: a process may die of it, but never returns a wrong bucket', async (t) => {
   const original = scratchDirectory()
   await filled(original)
   const random = seededRandom(99)

@@ -14,7 +14,7 @@ import { checkStore, entryOf, keyNumber, shapeNumber } from './truth.ts'
 const hour = { from: 0, to: 3600 }
 const all = { from: -1e12, to: 1e12 }
 
-test('what was written before a close is there after it, with its record, and the file is only its owner’s', async () => {
+test('buckets written before a close are there after it, with their record, and the file is only its owner’s', async () => {
   const clock = fakeClock()
   const directory = scratchDirectory()
   const first = await scratchStore({ clock, directory })
@@ -22,7 +22,7 @@ test('what was written before a close is there after it, with its record, and th
     first.write(keyNumber(n), entryOf(n, hour, clock.now())),
   )
   await first.close()
-  assert.deepEqual(await Promise.all(pending), Array(5).fill(true), 'closing writes what waits')
+  assert.deepEqual(await Promise.all(pending), Array(5).fill(true), 'closing writes the queue')
   assert.equal(first.health.state, 'closed')
   for (const file of ['panes.mdb', 'panes.mdb-lock'])
     assert.equal(statSync(join(directory, file)).mode & 0o777, 0o600)
@@ -64,7 +64,7 @@ test('panes of another format version are absent, to both sides', async () => {
   await old.close()
 })
 
-test('a network file system, a missing package and a place that cannot be written are said, not thrown', async () => {
+test('a network file system, a missing package and a place that cannot be written are values, not exceptions', async () => {
   const clock = fakeClock()
   const directory = scratchDirectory()
   const open = (outside: NonNullable<Parameters<typeof openLmdbStore>[0]['outside']>, at = directory) =>
@@ -138,7 +138,7 @@ test('two crashes in a row set the file aside; a clean end or a quiet minute bet
   assert.deepEqual(after, { setAside: 'repeated_crashes', buckets: 0 })
 })
 
-test('a file that somebody has open is not set aside', async () => {
+test('a file that another process has open is not set aside', async () => {
   const directory = scratchDirectory()
   const clock = fakeClock()
   const first = await scratchStore({ clock, directory })
@@ -180,7 +180,7 @@ test('a file that is no database, or is cut short, is set aside, and the store b
   await store.close()
 })
 
-test('a full disk: nothing is written, what is there is read, and it passes', async () => {
+test('a full disk: nothing is written, stored buckets are read, and it recovers', async () => {
   const clock = fakeClock()
   let freeBytes = 1e12
   const disk = { ...systemDisk, freeBytes: () => freeBytes }
@@ -201,7 +201,7 @@ test('a full disk: nothing is written, what is there is read, and it passes', as
   await store.close()
 })
 
-test('a flood stays within the bound: the keys used longest ago leave', async () => {
+test('a flood stays within the bound: the least recently used keys are evicted', async () => {
   const clock = fakeClock()
   const maxBytes = 8 * 1024 * 1024
   const directory = scratchDirectory()
@@ -249,7 +249,7 @@ test('a burst that does not fit is refused in part, stays within the bound, and 
   await store.close()
 })
 
-test('buckets of one key are bounded, lapsed ones leave, and so do keys that nobody uses', async () => {
+test('buckets of one key are bounded, expired ones are removed, and so are unused keys', async () => {
   const clock = fakeClock()
   const store = await scratchStore({ clock, maxBucketsPerShape: 1000, retentionMs: 3_600_000 })
   const write = (from: number, to: number) => store.write(keyNumber(0), entryOf(0, { from, to }, clock.now()))
@@ -267,7 +267,7 @@ test('buckets of one key are bounded, lapsed ones leave, and so do keys that nob
   await store.close()
 })
 
-test('a look is no use: what was only looked at leaves as if nobody had asked for it', async () => {
+test('a peek is no use: a key that was only peeked at is evicted like an unused one', async () => {
   const clock = fakeClock()
   const store = await scratchStore({ clock, retentionMs: 3_600_000 })
   for (const n of [0, 1]) await store.write(keyNumber(n), entryOf(n, { from: 0, to: 5 }, clock.now()))

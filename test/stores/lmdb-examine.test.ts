@@ -31,7 +31,7 @@ test('a folder that can be written to and has room is fine, and nothing is left 
   assert.deepEqual(readdirSync(directory), [])
 })
 
-test('want of room and a place that cannot be written to are told with their remedies', async () => {
+test('want of room and a place that cannot be written to are reported with their remedies', async () => {
   const [, tight] = await found(`lmdb:${scratchDirectory()}?size=8000TiB&reserve=0B`)
   assert.deepEqual([tight!.status, tight!.remedy], ['warn', 'Free some space, or lower its size.'])
   const [, full] = await found(`lmdb:${scratchDirectory()}?reserve=4000TiB`)
@@ -43,7 +43,7 @@ test('want of room and a place that cannot be written to are told with their rem
   )
 })
 
-test('memory is told by its own kind; a store that no backend uses is not examined', async () => {
+test('memory is described by its own kind; a store that no backend uses is not examined', async () => {
   assert.deepEqual(await found('lmdb:/dev/null/panes', 'memory'), [
     {
       ...{ check: 'store memory', status: 'ok' },

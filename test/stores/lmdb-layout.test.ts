@@ -69,7 +69,7 @@ test('the layout of the file is that of version 2', { skip: endianness() === 'BE
   assert.deepEqual(found, golden)
 })
 
-test('the settled age is asked for at every write', async () => {
+test('the settled age is read at every write', async () => {
   const rowsWritten = async (atOpening: number, atWriting: number): Promise<string> => {
     const directory = scratchDirectory()
     let settledAgeMs = atOpening

@@ -49,7 +49,7 @@ async function opened(count: number): Promise<LmdbStore[]> {
 const close = (stores: readonly LmdbStore[]): Promise<unknown> =>
   Promise.all(stores.map((store) => store.close()))
 
-test('what has not changed is read as the same bodies, and stays so where only other rows change', async () => {
+test('unchanged rows are read as the same bodies, and stay so where only other rows change', async () => {
   const [store] = await opened(1)
   await store!.write(key, entryOf('a', two))
   const bodies = bodiesOf(store!)
@@ -150,7 +150,7 @@ test('other buckets under the very same row keys, written by another process: th
   await store.close()
 })
 
-test('a transaction that fails leaves what is remembered right', async () => {
+test('a transaction that fails keeps the memoised rows right', async () => {
   const clock = fakeClock()
   const store = await scratchStore({ clock })
   await store.write(key, entryOf('a', two))
@@ -170,7 +170,7 @@ test('a transaction that fails leaves what is remembered right', async () => {
   await store.close()
 })
 
-test('two stores change one file at random: both say what one says that has just opened it', async () => {
+test('two stores change one file at random: both return the content of a freshly opened one', async () => {
   const directory = scratchDirectory()
   const open = () => scratchStore({ clock: fakeClock(), directory, settledAgeMs: 0 })
   const both = [await open(), await open()]
@@ -243,7 +243,7 @@ test('a damaged value is never remembered; one that is damaged later is found wh
   await store.close()
 })
 
-test('what lapsed or is surplus leaves what is remembered, too', async () => {
+test('expired or surplus rows are removed from the memo, too', async () => {
   const clock = fakeClock()
   const store = await scratchStore({ clock, retentionMs: 3_600_000, maxBucketsPerShape: 400 })
   await store.write(key, entryOf('a', two))
@@ -276,7 +276,7 @@ test('a note of use changes the record and nothing else', async () => {
   await store.close()
 })
 
-test('bodies are held weakly: what nobody has is collected, and read anew', async () => {
+test('bodies are held weakly: unreachable ones are collected, and read anew', async () => {
   const collect = garbageCollector()
   const [store] = await opened(1)
   await store!.write(key, entryOf('a', two))

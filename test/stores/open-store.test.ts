@@ -55,7 +55,7 @@ const failure = async (url: string): Promise<WindowpaneError> => {
   return error
 }
 
-test('what cannot be opened is an error with a code, a cause and a remedy', async () => {
+test('a store that cannot be opened is an error with a code, a cause and a remedy', async () => {
   const error = await failure('lmdb:/dev/null/panes')
   assert.equal(error.code, 'WINDOWPANE_STORE_UNAVAILABLE')
   assert.equal((error.cause as NodeJS.ErrnoException).code, 'ENOTDIR')
@@ -63,7 +63,7 @@ test('what cannot be opened is an error with a code, a cause and a remedy', asyn
   assert.match(error.remedy, /a directory it may write to/)
 })
 
-test('a URL that is wrong says what is', async () => {
+test('a wrong URL is refused with its mistake', async () => {
   for (const [url, message, remedy] of [
     ['ldmb:/x', /has the scheme "ldmb:", which no store of this release has/, /^Did you mean "lmdb:"\?$/],
     ['lmdb:', /names no folder/, /^Write it as memory: or lmdb:PATH/],

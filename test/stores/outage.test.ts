@@ -47,7 +47,7 @@ function rig() {
 const bucketsIn = (found: Found | undefined): number =>
   (found?.panes ?? []).reduce((sum, pane) => sum + checkPane(1, pane), 0)
 
-test('down at the start: the proxy starts, says so, and uses the store as soon as it is there', async () => {
+test('down at the start: the proxy starts, reports it, and uses the store as soon as it is there', async () => {
   const { clock, state, inner, tiers, store, status, said } = rig()
   inner.write(key, entryOf(1, hour, clock.now()))
   await tiers.loadMarks()
@@ -65,7 +65,7 @@ test('down at the start: the proxy starts, says so, and uses the store as soon a
   await tiers.close()
 })
 
-test('claims and panes share one breaker: what one of them finds out, the other need not', async () => {
+test('claims and panes share one breaker: a failure of one opens it for both', async () => {
   const { clock, state, tiers, store } = rig()
   state.isCut = false
   await tiers.loadMarks()
@@ -81,7 +81,7 @@ test('claims and panes share one breaker: what one of them finds out, the other 
   await tiers.close()
 })
 
-test('a store that could not be opened is missing, with a sentence that says why', () => {
+test('a store that could not be opened is missing, with a sentence that has the reason', () => {
   const clock = fakeClock()
   const gone: FarStore = { engine: 'lmdb', state: 'missing', trouble: 'busy', detail: 'it is in use' }
   const farStores = new Map([['disk', gone]])

@@ -66,7 +66,7 @@ describe('a cluster', { skip: skipReason(cluster) }, () => {
     }
   })
 
-  test('a cluster that is not there is told', async () => {
+  test('an unreachable cluster is reported', async () => {
     const down = configOf({ hosts: '127.0.0.1:1,127.0.0.1:2', cluster: true })
     const refused = await redisKind.inspect(down, systemClock)
     assert.ok('refused' in refused)
@@ -93,7 +93,7 @@ describe('a cluster', { skip: skipReason(cluster) }, () => {
   })
 
   // The last one: the tests before it log in without a password.
-  test('a wrong password is told, as by one server', async (t) => {
+  test('a wrong password is reported, as by one server', async (t) => {
     for (const node of cluster.nodes) await node.command('CONFIG', 'SET', 'requirepass', 'right')
     const refused = await redisKind.inspect(configOf({ ...of, password: new Secret('wr0ng') }), systemClock)
     assert.ok('refused' in refused)

@@ -95,7 +95,7 @@ describe('one server', { skip: skipReason(server) }, () => {
     )
   })
 
-  test('a server that is full says so, and is well again when there is room', async (t) => {
+  test('a server that is full reports it, and is well again when there is room', async (t) => {
     const store = await redisStore(of, { clock })
     t.after(store.close)
     const write = async () => store.panes.write(...paneFetched('up', { from: 0, to: 3 }, clock.now()))
@@ -139,7 +139,7 @@ describe('sentinels', { skip: skipReason(set) }, () => {
   if (isUnavailable(set)) return
   test.after(() => set.stop())
 
-  test('a primary that the sentinels do not know is told', async () => {
+  test('a primary that the sentinels do not know is reported', async () => {
     const refused = await redisKind.inspect(
       configOf({ hosts: set.sentinel.address, sentinel: 'other' }),
       clock,
@@ -246,7 +246,7 @@ class Stream {
   #check(panes: readonly Pane[]): void {
     const [pane] = panes
     const written = this.#panes.get(clockOf(pane!, 0))
-    if (written === undefined || panes.length !== 1) assert.fail('buckets that nobody wrote')
+    if (written === undefined || panes.length !== 1) assert.fail('buckets that were never written')
     assert.ok(join(panes).body.bytes.equals(join([written]).body.bytes))
     this.read++
   }

@@ -32,7 +32,7 @@ for (const flavour of ['valkey', 'redis'] as const) {
   describe(flavour, { skip: skipReason(server) }, () => {
     if (isUnavailable(server)) return
 
-    test('what nobody writes any more vanishes by itself, with everything that belongs to it', async (t) => {
+    test('keys without writes vanish by themselves, with everything that belongs to them', async (t) => {
       const of = { hosts: server.address, prefix: 'short' }
       const store = await redisStore(of, { clock, retentionMs: 1000 })
       t.after(store.close)
@@ -126,7 +126,7 @@ for (const flavour of ['valkey', 'redis'] as const) {
       )
     })
 
-    test('a server that has forgotten the scripts is told them again', async (t) => {
+    test('a server that has forgotten the scripts gets them again', async (t) => {
       const store = await redisStore({ hosts: server.address }, { clock })
       t.after(store.close)
       const [key, entry] = paneFetched('up', { from: 0, to: 3 }, clock.now())
@@ -202,7 +202,7 @@ for (const flavour of ['valkey', 'redis'] as const) {
       assert.deepEqual(other.panes.figures!().health, { state: 'ok' })
     })
 
-    test('a wrong password is told in a sentence, without the password', async (t) => {
+    test('a wrong password is reported in a sentence, without the password', async (t) => {
       const locked = await startRedis(flavour, { options: ['--requirepass', 'right'] })
       assert.ok(!isUnavailable(locked))
       t.after(() => locked.stop())

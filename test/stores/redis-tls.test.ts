@@ -42,7 +42,7 @@ describe('TLS', { skip: skipReason(encrypted) }, () => {
     assert.ok(await store.panes.write(...paneFetched('up', { from: 0, to: 3 }, clock.now())))
   })
 
-  test('a certificate that nobody trusts is told in a sentence', async (t) => {
+  test('an untrusted certificate is reported in a sentence', async (t) => {
     const store = await redisStore(of, { clock })
     t.after(store.close)
     const { trouble, detail } = store.panes.figures!().health!

@@ -191,7 +191,7 @@ test('members and attributes that a later release has added are no obstacle', as
   })
 })
 
-test('rows of another version are absent, and what cannot be read says nothing', async (t) => {
+test('rows of another version are absent, and unreadable rows are ignored', async (t) => {
   const rows = await fixture()
   await onEngines(t, async (cells, clock) => {
     await put(

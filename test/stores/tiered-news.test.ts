@@ -58,7 +58,7 @@ async function atBoth(clock: FakeClock, nodes: readonly TieredStore[]): Promise<
   return first
 }
 
-test('a key in use shows what another node fetched within twice the time, though its own copy is fresh', async () => {
+test('a key in use shows the fetches of another node within twice the time, though its own copy is fresh', async () => {
   const clock = fakeClock()
   const [a, b] = twoNodes(clock, false)
   const first = await atBoth(clock, [a, b])
@@ -74,7 +74,7 @@ test('a key in use shows what another node fetched within twice the time, though
   assert.equal(await shown(b), second)
 })
 
-test('a key that nobody looked at for long is compared before it is shown', async () => {
+test('a key that was not read for long is compared before it is served', async () => {
   const clock = fakeClock()
   const [a, b] = twoNodes(clock, false)
   await atBoth(clock, [a, b])
@@ -97,7 +97,7 @@ test('where changes are announced, the second look shows them', async () => {
   assert.equal(await shown(b), second)
 })
 
-test('what nobody else has written is not read again', async () => {
+test('a key without writes by others is not read again', async () => {
   const clock = fakeClock()
   const [a, b] = twoNodes(clock, false)
   await atBoth(clock, [a, b])

@@ -53,7 +53,7 @@ const hour = { from: 0, to: 60 }
 const buckets = (n: number, found: Found | undefined): number =>
   (found?.panes ?? []).reduce((sum, pane) => sum + checkPane(n, pane), 0)
 
-test('what memory covers is answered at once; what it does not is asked of the far store and kept', async () => {
+test('buckets in memory are answered at once; others are read from the far store and kept', async () => {
   const { clock, inner, far, store } = rig()
   inner.write(keyNumber(1), entryOf(1, hour, clock.now()))
   const first = store.read(keyNumber(1), hour)
@@ -74,7 +74,7 @@ test('a far store that answers at once keeps a read synchronous', () => {
   assert.equal(buckets(1, found), 60)
 })
 
-test('only the gap is asked of the far store, every time: another node may have filled it', async () => {
+test('only the gap is read from the far store, every time: another node may have filled it', async () => {
   const { clock, inner, far, store } = rig()
   const asked: unknown[] = []
   const { read } = far
@@ -92,7 +92,7 @@ test('only the gap is asked of the far store, every time: another node may have 
   assert.equal(buckets(1, await store.read(keyNumber(1), hour)), 60)
 })
 
-test('where a read says what is stale, newer buckets of the far store replace older ones near', async () => {
+test('where a read names stale buckets, newer buckets of the far store replace older ones near', async () => {
   const { clock, inner, far, store } = rig()
   store.write(keyNumber(1), entryOf(1, hour, clock.now() - 2000))
   inner.write(keyNumber(1), entryOf(1, { from: 50, to: 60 }, clock.now() - 1000))
@@ -127,7 +127,7 @@ test('reading a record is no sighting: one-off questions never reach the far sto
   assert.equal(far.calls.writes, 0)
 })
 
-test('what another node waits for is shared whatever its sightings, and resolves when it is there', async () => {
+test('a pane that another node waits for is shared whatever its sightings, and resolves when it is there', async () => {
   const { clock, inner, store } = rig()
   const key = keyNumber(1)
   await store.read(key, hour)
@@ -138,7 +138,7 @@ test('what another node waits for is shared whatever its sightings, and resolves
   assert.equal(buckets(1, inner.read(key, hour) as Found), 60)
 })
 
-test('a shape goes to the far store from its second sighting on, with what memory has of it', async () => {
+test('a shape is written to the far store from its second sighting on, with its panes in memory', async () => {
   const { clock, inner, far, store } = rig()
   const key = keyNumber(1)
   await store.read(key, hour)
@@ -202,7 +202,7 @@ test('a far store that throws or rejects on everything is not noticed', async ()
   }
 })
 
-test('what waits for the far store is bounded', async () => {
+test('the queue for the far store is bounded', async () => {
   const clock = fakeClock()
   const far = remote(memory(clock))
   let release = (_: boolean): void => {}
@@ -215,7 +215,7 @@ test('what waits for the far store is bounded', async () => {
   await clock.advance(1000)
 })
 
-test('what memory is too small for is answered all the same', async () => {
+test('panes that do not fit into memory are answered all the same', async () => {
   const clock = fakeClock()
   const inner = memory(clock)
   inner.write(keyNumber(1), entryOf(1, hour, clock.now()))
@@ -247,7 +247,7 @@ test('a removal reaches both, counts every bucket once, and is not undone by a r
   assert.equal(await store.read(key, hour), undefined)
 })
 
-test('a removal takes what waits to be written with it', async () => {
+test('a removal also removes queued writes', async () => {
   const { clock, inner, store } = rig()
   const key = keyNumber(1)
   for (let i = 0; i < 2; i++) await store.read(key, hour)

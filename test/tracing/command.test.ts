@@ -35,7 +35,7 @@ test('with an endpoint, spans are sent at the end at the latest, with the header
   assert.doesNotMatch(running.out() + running.err(), /of-the-collector/)
 })
 
-test('a collector that cannot be reached, or headers that cannot be read, are told once, and hold nothing up', async (t) => {
+test('a collector that cannot be reached, or headers that cannot be read, are logged once, and delay nothing', async (t) => {
   const [upstream, collector] = [await startScriptedUpstream(t), await startCollector(t)]
   await collector.close()
   const cases = [

@@ -50,7 +50,7 @@ test("a client's trace goes through Windowpane to the database, and all its span
   assert.deepEqual(names.slice(0, 2), ['plan', 'lookup'])
 })
 
-test('a hit asks nobody, and is a span without a client of its own', async (t) => {
+test('a hit sends no query, and is a span without a client of its own', async (t) => {
   const proxy = await startTracedHouse(t)
   await ask(proxy.url, path, { headers: { traceparent: `00-${traceId}-${clientSpan}-00` } })
   assert.equal(outcomeOf(await ask(proxy.url, path)), 'hit')
@@ -62,7 +62,7 @@ test('a hit asks nobody, and is a span without a client of its own', async (t) =
   assert.equal(spans.filter((span) => kindOf(span) === 'client').length, 0)
 })
 
-test('what a client does not sample is passed on as it came, and told to nobody', async (t) => {
+test('a request that a client does not sample is forwarded unchanged, and not exported', async (t) => {
   const proxy = await startTracedHouse(t)
   const unsampled = `00-${traceId}-${clientSpan}-00`
   await ask(proxy.url, path, { headers: { traceparent: unsampled, tracestate: 'vendor=1' } })
@@ -80,7 +80,7 @@ test('a ratio of nothing traces nothing that clients do not trace', async (t) =>
   assert.ok(proxy.exporter.figures.queued > 0)
 })
 
-test('what is passed on is traced too, and a broken traceparent is replaced', async (t) => {
+test('a forwarded request is traced too, and a broken traceparent is replaced', async (t) => {
   const proxy = await startTracedHouse(t)
   await ask(proxy.url, '/api/v1/labels', { headers: { traceparent: 'garbage', tracestate: 'vendor=1' } })
   await proxy.flush()

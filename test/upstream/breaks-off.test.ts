@@ -38,7 +38,7 @@ async function setUp(t: TestContext) {
   return { url, breakOff }
 }
 
-test('a miss whose response breaks off behind its head is asked for once more', async (t) => {
+test('a miss whose response is truncated behind its head is requested once more', async (t) => {
   const { url, breakOff } = await setUp(t)
   const broken = breakOff(afterHead)
   const answer = await ask(url, path)
@@ -63,7 +63,7 @@ test('a response that breaks off twice is an error', async (t) => {
   assert.equal(broken.queries(), 2)
 })
 
-test('without a response nothing is asked for again', async (t) => {
+test('without a response nothing is requested again', async (t) => {
   const { url, breakOff } = await setUp(t)
   for (const target of [path, '/federate']) {
     const broken = breakOff(beforeHead)
@@ -76,7 +76,7 @@ for (const [when, how] of [
   ['before its head', beforeHead],
   ['behind its head', afterHead],
 ] as const) {
-  test(`what is no query is not asked for again (${when})`, async (t) => {
+  test(`a request that is no query is not sent again (${when})`, async (t) => {
     const { url, breakOff } = await setUp(t)
     const broken = breakOff(how)
     const body = Buffer.from('match[]=up')
@@ -85,7 +85,7 @@ for (const [when, how] of [
   })
 }
 
-test('a query by POST is asked for again', async (t) => {
+test('a query by POST is sent again', async (t) => {
   const { url, breakOff } = await setUp(t)
   const broken = breakOff(afterHead)
   const body = Buffer.from(rangeSearch(range))
@@ -93,7 +93,7 @@ test('a query by POST is asked for again', async (t) => {
   assert.deepEqual([answer.status, outcomeOf(answer), broken.queries()], [200, 'miss/absent', 2])
 })
 
-test('the rest of an answer is asked for again wherever it breaks off: the client has nothing of it', async (t) => {
+test('the rest of an answer is requested again wherever it is truncated: the client has nothing of it', async (t) => {
   const { url, breakOff } = await setUp(t)
   await ask(url, path)
   const broken = breakOff(inBody)

@@ -45,7 +45,7 @@ const cases: [string, Parameters<typeof sent>[1], string | undefined, string[]][
   ['user and password of the URL', { user: 'a%40b:c%25d' }, undefined, [basic('a@b:c%d')]],
   ['a URL that is not percent-encoded text', { user: '100%:x' }, undefined, [basic('100%:x')]],
   [
-    'what is configured before the URL',
+    'the configured ones before the URL’s own',
     { user: 'u:p', auth: { token: hidden('abc') } },
     undefined,
     ['Bearer abc'],
@@ -96,7 +96,7 @@ test('a database that changes its token under load: no request fails', async (t)
   assert.deepEqual(await traffic.stop(), [])
 })
 
-test('a file that cannot be read is a 502 that says so, and nothing is sent', async (t) => {
+test('a file that cannot be read is a 502 with the reason, and nothing is sent', async (t) => {
   const database = await startDatabase(t)
   const tokenFile = join(folder, 'not-there')
   const rig = startUpstream(t, { url: database.url, auth: { tokenFile } })

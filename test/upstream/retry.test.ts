@@ -7,7 +7,7 @@ import { oldRange } from '../proxy/setup.ts'
 import { type Database, pass } from './proxy-rig.ts'
 import { health, startTwo } from './two.ts'
 
-test('what may have been done is not asked twice, and is no trial', async (t) => {
+test('a request that may have been carried out is not sent twice, and is no trial', async (t) => {
   const two = await startTwo(t)
   for (const each of [two.a, two.b]) each.script = (request) => void request.socket.destroy()
   const post = { method: 'POST', path: '/api/v1/admin/tsdb/delete_series', search: 'match[]=x' }
@@ -44,7 +44,7 @@ test('a body that streams is not sent twice; a query is', async (t) => {
   assert.equal(a.seen.length, 1)
 })
 
-test('an answer that has begun is not asked for again', async (t) => {
+test('an answer that has begun is not requested again', async (t) => {
   const two = await startTwo(t)
   const cut: Database['script'] = (_request, response) => {
     response.writeHead(200, { 'Content-Length': '10' })
@@ -59,7 +59,7 @@ test('an answer that has begun is not asked for again', async (t) => {
   assert.equal(health(two).filter((healthy) => !healthy).length, 1)
 })
 
-test('one that says nothing is left alone, but another is not asked for what takes so long', async (t) => {
+test('a silent database is excluded, but another is not queried for a slow query', async (t) => {
   const two = await startTwo(t)
   two.a.script = () => {}
   two.b.script = () => {}

@@ -6,13 +6,13 @@ import { oldRange } from '../proxy/setup.ts'
 import { type Database, load, pass, startDatabase, startProxy, startUpstream } from './proxy-rig.ts'
 import { counts, health, passMany, startTwo } from './two.ts'
 
-test('the first is asked as long as it is well', async (t) => {
+test('the first is queried as long as it is healthy', async (t) => {
   const two = await startTwo(t)
   await passMany(two, 10)
   assert.deepEqual(counts(two), [10, 0])
 })
 
-test('one dies: nobody notices; it is left alone, and one request at a time finds out when it is back', async (t) => {
+test('one dies: no client notices; it is excluded, and one request at a time finds out when it is back', async (t) => {
   const two = await startTwo(t)
   const { a, b, clock, upstream } = two
   await passMany(two, 2)
@@ -104,7 +104,7 @@ test('all down: stale, then a 502 that names them all; the first to come back se
   assert.deepEqual(health(two), [false, true])
 })
 
-test('a single database is asked every time, whatever its state', async (t) => {
+test('a single database is queried every time, whatever its state', async (t) => {
   const database = await startDatabase(t)
   const rig = startUpstream(t, { url: database.url })
   await database.goDown()
@@ -117,7 +117,7 @@ test('a single database is asked every time, whatever its state', async (t) => {
   assert.deepEqual(health(rig), [true])
 })
 
-test('a probe finds out who is down and who is back; clients risk nothing', async (t) => {
+test('a probe finds out which are down and which are back; clients risk nothing', async (t) => {
   const probe = { path: '/api/v1/status/buildinfo', intervalMs: 10_000 }
   const two = await startTwo(t, { probe, auth: { token: { reveal: () => 'abc' } } })
   const { a, b, clock, upstream } = two
@@ -137,7 +137,7 @@ test('a probe finds out who is down and who is back; clients risk nothing', asyn
   assert.equal((await pass(upstream)).status, 200)
 })
 
-test('settings change under load: no request fails, what stays keeps its state', async (t) => {
+test('settings change under load: no request fails, remaining databases keep their state', async (t) => {
   const two = await startTwo(t)
   const { a, b, upstream } = two
   const third = await startDatabase(t)

@@ -31,13 +31,13 @@ async function reasonOf(t: TestContext, given: Given): Promise<string> {
   return broken.detail
 }
 
-test('the authority that is named is believed', needsOpenssl, async (t) => {
+test('the named authority is trusted', needsOpenssl, async (t) => {
   const { url } = await secure(t)
   const { upstream } = startUpstream(t, { url, tls: { ca: ours.cert } })
   assert.deepEqual(await pass(upstream), { status: 200, body: 'fine' })
 })
 
-test('another authority is not: a 502 that says what to change', needsOpenssl, async (t) => {
+test('another authority is not: a 502 with the remedy', needsOpenssl, async (t) => {
   const { url } = await secure(t)
   const proxy = await startProxy(t, startUpstream(t, { url, tls: { ca: theirs.cert } }))
   const answer = await ask(proxy, '/api/v1/labels')
@@ -49,7 +49,7 @@ test('another authority is not: a 502 that says what to change', needsOpenssl, a
   assert.match(header(answer, 'cache-status')!, /database_unreachable/)
 })
 
-test('nor is it without a name, whatever the environment says', needsOpenssl, async (t) => {
+test('nor is it without a name, whatever the environment sets', needsOpenssl, async (t) => {
   const { url } = await secure(t)
   const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED']
   process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
@@ -87,7 +87,7 @@ test('a database that speaks no TLS', needsOpenssl, async (t) => {
   assert.match(await reasonOf(t, { url: new URL(`https://${url.host}`) }), /^it does not speak TLS/)
 })
 
-test('a client certificate is shown to a database that asks for one', needsOpenssl, async (t) => {
+test('a client certificate is sent to a database that requires one', needsOpenssl, async (t) => {
   const tls = { ...pemOf(good), ca: readFileSync(ours.cert), requestCert: true, rejectUnauthorized: true }
   const { url, seen } = await startDatabase(t, { tls })
   const { upstream } = startUpstream(t, { url, tls: { ca: ours.cert, cert: client.cert, key: client.key } })
@@ -99,7 +99,7 @@ test('a client certificate is shown to a database that asks for one', needsOpens
   )
 })
 
-test('files that cannot be used: said, and looked at again', needsOpenssl, async (t) => {
+test('unusable files: reported, and read again', needsOpenssl, async (t) => {
   const { url } = await secure(t)
   const ca = join(folder, 'later.pem')
   const { upstream, clock } = startUpstream(t, { url, tls: { ca } })

@@ -7,7 +7,7 @@ import { ask, outcomeOf } from '../proxy/client.ts'
 import { lines, START } from './dataset.ts'
 import { startDatabase } from './under-test.ts'
 
-test('the command of the guide finds VictoriaMetrics, caches what it says, and passes on what it says', async (t) => {
+test('the command of the guide finds VictoriaMetrics, caches its answers, and forwards the rest', async (t) => {
   const server = await startDatabase(t)
   if (server === null) return
   await server.load(lines())

@@ -36,7 +36,7 @@ test('answers through Windowpane equal direct answers', async (t) => {
   if (size.only === undefined) assertShares([tally])
 })
 
-test('a server is known by what it says of its build, and its own cache would answer on another grid', async (t) => {
+test('a server is known by its build info, and its own cache would answer on another grid', async (t) => {
   const server = await startDatabase(t)
   if (server === null) return
   await server.load(lines())

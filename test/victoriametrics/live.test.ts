@@ -63,7 +63,7 @@ async function watch(t: TestContext, server: Victoriametrics, backend: Backend):
   return seen
 }
 
-test('a window that ends now is answered as the database answers it, mostly from what is stored', async (t) => {
+test('a window that ends now is answered as the database answers it, mostly from stored buckets', async (t) => {
   const server = await startDatabase(t)
   if (server === null) return
   await server.load(recentLines())

@@ -79,7 +79,7 @@ async function isSame(client: ApiClient, query: string, cut: Cut): Promise<boole
   return [...head, ...tail].sort().join() === whole.sort().join()
 }
 
-test('what is passed on changes when it is cut, and what is cached does not', async (t) => {
+test('forwarded queries change when they are cut, and cached ones do not', async (t) => {
   const server = await startDatabase(t)
   if (server === null) return
   await server.load(lines())

@@ -9,7 +9,7 @@ import { startCrew } from './crew.ts'
 const MiB = 1024 * 1024
 const start = Date.UTC(2026, 0, 1)
 
-test('what left memory is given back to the system, whichever thread made it', async (t) => {
+test('evicted memory is returned to the system, whichever thread allocated it', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const answer = bigMatrix('m', MiB, start)
   upstream.script = (_, response) =>

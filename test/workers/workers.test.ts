@@ -58,12 +58,12 @@ async function browse(t: TestContext, workers: number): Promise<number> {
   return fetches(upstream)
 }
 
-test('two workers give the same bytes as one, ask the database no more often, and are counted together', async (t) => {
+test('two workers give the same bytes as one, query the database no more often, and are counted together', async (t) => {
   const [one, two] = [await browse(t, 1), await browse(t, 2)]
   assert.ok(two <= 1.1 * one, `${one} queries by one worker, ${two} by two`)
 })
 
-test('what one worker has fetched is a hit on every connection', async (t) => {
+test('a bucket that one worker has fetched is a hit on every connection', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const { askMany, url } = await startCrew(t, { upstream })
   await ask(url, window(0))
@@ -71,7 +71,7 @@ test('what one worker has fetched is a hit on every connection', async (t) => {
   assert.equal(fetches(upstream), 1)
 })
 
-test('after a purge no worker gives what was stored before it', async (t) => {
+test('after a purge no worker serves earlier buckets', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const { askMany, post } = await startCrew(t, { upstream })
   for (let generation = 1; generation <= 4; generation++) {
@@ -102,7 +102,7 @@ test('a mode that is set is in force on every connection', async (t) => {
   assert.deepEqual(outcomes(await askMany(many(window(0)))), new Set(['hit']))
 })
 
-test('what shadow mode finds out in any worker is in one report', async (t) => {
+test('the findings of shadow mode in any worker are in one report', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const { askMany, post, admin } = await startCrew(t, { upstream })
   await askMany([window(0)])
@@ -117,7 +117,7 @@ test('what shadow mode finds out in any worker is in one report', async (t) => {
   assert.equal(equal, 24)
 })
 
-test('workers send the traces of their requests, and explain sees what they stored', async (t) => {
+test('workers send the traces of their requests, and explain sees their stored buckets', async (t) => {
   const [upstream, collector] = [await startScriptedUpstream(t), await startCollector(t)]
   const flags = [`--telemetry.traces.endpoint=${collector.url}`]
   const { askMany, post, child } = await startCrew(t, { upstream, flags })
@@ -172,7 +172,7 @@ test('a worker that is started again begins with the marks and modes in force', 
   assert.deepEqual(outcomes(await askMany(many(window(0)))), new Set(['bypass/switched_off']))
 })
 
-test('a restart finds what was stored on disk', async (t) => {
+test('a restart finds the buckets on disk', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const directory = scratchDirectory()
   const flags = [
@@ -212,7 +212,7 @@ test('requests under way when the end comes are answered', async (t) => {
   assert.equal(await child.exit, 0)
 })
 
-test('an address that is taken is said, also by whom it could be shared', async (t) => {
+test('an address that is taken is reported, with the programs that may share it', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const { url, child } = await startCrew(t, { upstream })
   const second = startCommand(t, [

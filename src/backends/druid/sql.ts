@@ -128,7 +128,7 @@ function joined(runs: readonly Interval[], next: Interval): readonly Interval[] 
   return [...runs.slice(0, -1), { from: last.from, to: next.to }]
 }
 
-/** A topN is exact if no server drops a bucket: each keeps as many as the limit says, and at least 1,000. */
+/** A topN is exact if no server drops a bucket: each keeps as many as the limit, and at least 1,000. */
 const leastKept = 1_000
 
 function refuseTopN({ order, limit }: SqlQuestion, touched: Touched): Bypass | undefined {

@@ -23,7 +23,7 @@ test('status, headers that clients read and every byte are compared', () => {
   assert.equal(whatDiffers(answer(row, 200, { vary: 'Accept-Encoding' }), answer(row)), 'vary')
 })
 
-test('errors are compared by what went wrong', () => {
+test('errors are compared by their kind', () => {
   const error = (message: string, host: string) =>
     answer(JSON.stringify({ error: 'Unknown exception', errorMessage: message, host }), 500)
   assert.equal(whatDiffers(error('a', 'x'), error('a', 'y')), 'equal')
@@ -52,7 +52,7 @@ test('whole numbers and times are exact, also where digits are forgiven', () => 
   assert.equal(isNearly(row, row.replace('2026-01-01', '2026-01-02'), 'float'), false)
 })
 
-test('another spelling is forgiven only where somebody says that it is one', () => {
+test('another spelling is forgiven only where the form permits it', () => {
   const [one, other] = ['[{"a":1,"b":2}]', '[{"b":2,"a":1}]']
   assert.equal(whatDiffers(answer(one), answer(other)), 'body')
   assert.equal(compareAnswers(answer(one), answer(other), { isSame: () => true }), 'other spelling')

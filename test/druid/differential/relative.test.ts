@@ -46,7 +46,7 @@ const REQUESTS = 9
 const step = (random: Random): number =>
   random.pick([0, 1, 59_000, 600_000, 3_600_000, random.int(1, 4 * 3_600_000)])
 
-test('the clock in SQL is the same for what is known and what is asked', async (t) => {
+test('the clock in SQL is the same for stored and fetched buckets', async (t) => {
   const druid = requireServer(t, await startDruidFixture())
   if (druid === null) return
   t.after(() => druid.stop())

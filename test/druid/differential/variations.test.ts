@@ -16,7 +16,7 @@ const HOUR = 3_600_000
 const interval = (from: number, to: number): string =>
   `${new Date(from).toISOString()}/${new Date(to).toISOString()}`
 
-test('Druid asked directly gives several answers to some questions', async (t) => {
+test('direct queries to Druid have several answers for some forms', async (t) => {
   const druid = requireServer(t, await startDruidFixture())
   if (druid === null) return
   t.after(() => druid.stop())
@@ -46,7 +46,7 @@ test('Druid asked directly gives several answers to some questions', async (t) =
     ['rate', 'double'],
     ['score', 'float'],
   ] as const) {
-    await t.test(`sums of ${name}: the last digits depend on the interval that is asked for`, async (t) => {
+    await t.test(`sums of ${name}: the last digits depend on the requested interval`, async (t) => {
       let [differing, all] = [0, 0]
       for (const day of days) {
         const found = await alone(timeseries('hour', { aggregations: sums(name) }), day, 24)
@@ -54,7 +54,7 @@ test('Druid asked directly gives several answers to some questions', async (t) =
         differing += found.differing
         all += found.whole.length
       }
-      t.diagnostic(`${differing} of ${all} hours have other digits when they are asked for alone`)
+      t.diagnostic(`${differing} of ${all} hours have other digits when they are queried alone`)
       assert.ok(differing > 0)
     })
   }
@@ -78,7 +78,7 @@ test('Druid asked directly gives several answers to some questions', async (t) =
     assert.equal(answers.size, 2)
   })
 
-  await t.test('without vectorize, what is said of empty buckets differs', async () => {
+  await t.test('without vectorize, empty buckets differ', async () => {
     const answers = new Set<string>()
     for (const vectorize of [true, false]) {
       const context = { finalize: false, vectorize }
@@ -98,38 +98,35 @@ test('Druid asked directly gives several answers to some questions', async (t) =
     for (const text of texts) assert.ok(isNearly(text, [...texts][0]!, 'double'))
   })
 
-  await t.test(
-    'the first of several rows of one time depends on the interval that is asked for',
-    async (t) => {
-      const query = timeseries('hour', {
-        aggregations: [{ type: 'stringFirst', name: 'x', fieldName: 'city' }],
-      })
-      const midnight = Date.UTC(2026, 3, 1)
-      const answers = new Set<string>()
-      for (const from of [midnight - 48 * HOUR, midnight - 24 * HOUR, midnight]) {
-        for (const to of [midnight + HOUR, midnight + 12 * HOUR, midnight + 24 * HOUR]) {
-          const rows = await rowsOf(query, from, to)
-          answers.add(rows.find((row) => row.includes('"2026-04-01T00'))!)
-        }
+  await t.test('the first of several rows of one time depends on the requested interval', async (t) => {
+    const query = timeseries('hour', {
+      aggregations: [{ type: 'stringFirst', name: 'x', fieldName: 'city' }],
+    })
+    const midnight = Date.UTC(2026, 3, 1)
+    const answers = new Set<string>()
+    for (const from of [midnight - 48 * HOUR, midnight - 24 * HOUR, midnight]) {
+      for (const to of [midnight + HOUR, midnight + 12 * HOUR, midnight + 24 * HOUR]) {
+        const rows = await rowsOf(query, from, to)
+        answers.add(rows.find((row) => row.includes('"2026-04-01T00'))!)
       }
-      t.diagnostic(`${answers.size} different answers of 9`)
-      const rows = wiki.flatMap((part) => part.rows).filter(({ time }) => time === midnight)
-      assert.ok(rows.length > 1)
-      for (const answer of answers) {
-        assert.ok(
-          rows.some(({ city }) => answer.includes(`"x":${JSON.stringify(city)}`)),
-          answer,
-        )
-      }
-    },
-  )
+    }
+    t.diagnostic(`${answers.size} different answers of 9`)
+    const rows = wiki.flatMap((part) => part.rows).filter(({ time }) => time === midnight)
+    assert.ok(rows.length > 1)
+    for (const answer of answers) {
+      assert.ok(
+        rows.some(({ city }) => answer.includes(`"x":${JSON.stringify(city)}`)),
+        answer,
+      )
+    }
+  })
 
   await t.test(
     'topN that keeps few values of each segment depends on it, too; keeping all, it does not',
     async (t) => {
       const few = topN(period('PT1H'), 'page', { context: { minTopNThreshold: 5 } })
       const { differing, whole } = await alone(few, days[1]!, 24)
-      t.diagnostic(`${differing} of ${whole.length} hours differ when they are asked for alone`)
+      t.diagnostic(`${differing} of ${whole.length} hours differ when they are queried alone`)
       assert.equal((await alone(topN(period('PT1H'), 'page'), days[1]!, 24)).differing, 0)
     },
   )

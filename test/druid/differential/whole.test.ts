@@ -25,7 +25,7 @@ const objects = {
   endpoints: { totals: aDay, topN: aDay, distinct: aDay, timeBoundary: aDay, segmentMetadata: aDay },
 }
 
-test('what cannot be cut is equal to direct answers, and much of it is kept', async (t) => {
+test('answers that cannot be cut equal direct ones, and many of them are cached', async (t) => {
   const druid = requireServer(t, await startDruidFixture())
   if (druid === null) return
   t.after(() => druid.stop())
@@ -42,5 +42,5 @@ test('what cannot be cut is equal to direct answers, and much of it is kept', as
   const shareOf = (outcome: string) => (tally.outcomes.get(outcome) ?? 0) / tally.comparisons
   // Each form has its turn before any comes again: the shares hardly vary.
   assert.ok(shareOf('hit') + shareOf('miss') > 0.5, 'few are kept')
-  assert.ok(shareOf('hit') > 0.05, 'few are asked for again')
+  assert.ok(shareOf('hit') > 0.05, 'few are repeated')
 })

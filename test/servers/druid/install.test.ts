@@ -30,7 +30,7 @@ test('the JVM ends with its standard input and takes its folder along', async (t
   assert.equal(existsSync(folder), false)
 })
 
-test('a machine without Java is told what to install', async (t) => {
+test('a machine without Java gets the name of the package to install', async (t) => {
   const path = process.env['PATH']
   t.after(() => {
     process.env['PATH'] = path

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { isUnavailable } from '../availability.ts'
 import { startDynamoDb } from './dynamodb.ts'
 
-test('a machine without Java is told what to install', async (t) => {
+test('a machine without Java gets the name of the package to install', async (t) => {
   const path = process.env['PATH']
   t.after(() => {
     process.env['PATH'] = path
