@@ -32,7 +32,7 @@ export function createPlanner(options: ThanosOptions) {
     const why = 'which replica a sample is taken from depends on where a request begins'
     return { bypass: 'depends_on_range', detail: `${why}; see assume.replicas` }
   }
-  return { parse: planner.parse, plan }
+  return { ...planner, plan }
 }
 
 function refuse({ question: { pairs } }: RangeQuery): PromqlBypass | undefined {
