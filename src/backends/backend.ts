@@ -66,6 +66,8 @@ export interface Plan {
    * another order). Where it is, equal panes of one key give equal bytes.
    */
   readonly isVerbatim: boolean
+  /** Opt-in exceptions from the database's own answer that this one depends on, by their configuration keys: named in Cache-Status. */
+  readonly exceptions?: readonly string[]
   /** Not verbatim, but equal panes of one key still give equal bytes: the shape contains the limit and the order. */
   readonly isFixedByPanes?: boolean
   readonly request: WireRequest
@@ -162,6 +164,8 @@ export interface Flavour {
    * database, and the known flavour stays.
    */
   readonly isUnreadable?: true
+  /** Its configuration says what it is, and not the server itself. */
+  readonly isAssumed?: true
   /** For people: name and version. */
   readonly label: string
   /** Major, minor, patch, where it is reported. */

@@ -47,8 +47,15 @@ export interface CreatedBackend {
   readonly backend: Backend
   /** Where its segments are to be watched. */
   readonly segments?: SegmentSettings
+  /** Where the configuration says that a server is of this kind: it is only compared at first. */
+  readonly probation?: ProbationSettings
   /** The age from which on data no longer changes, where that is later than policies assume. */
   readonly settledAgeMs?: number
+}
+
+export interface ProbationSettings {
+  /** How many answers that would have come from the cache must have equalled the server's own. */
+  readonly comparisons: number
 }
 
 /** Options that every backend gets, besides its own keys. */

@@ -147,8 +147,9 @@ const segmentsOf = ({ isTrusted, viewAt, ageMs, trouble, ...counts }: SegmentFig
   ...(trouble !== undefined && { trouble }),
 })
 
-const modeOf = ({ mode, configured, isOverridden }: ModeState): object => ({
+const modeOf = ({ mode, configured, isOverridden, heldBack }: ModeState): object => ({
   mode,
+  ...(heldBack !== undefined && { heldBack }),
   ...(isOverridden && { overridden: true, configuredMode: configured }),
 })
 

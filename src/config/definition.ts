@@ -62,6 +62,8 @@ export interface Section<T = unknown> extends Typed<T, ''> {
   readonly checks: readonly Check[]
   /** Keys that people try and that will not be: each with the reason. */
   readonly refused: Readonly<Record<string, string>>
+  /** The key that a single value stands for: `assume: prometheus` is `assume: { server: prometheus }`. */
+  readonly shorthand?: string
 }
 
 /** A map from names that the operator chooses. */
@@ -189,12 +191,13 @@ export const secret = (
 export interface SectionOptions {
   readonly checks?: readonly Check[]
   readonly refused?: Readonly<Record<string, string>>
+  readonly shorthand?: string
 }
 
 export const section = <K extends Keys>(
   keys: K,
-  { checks = [], refused = {} }: SectionOptions = {},
-): Section<SectionValue<K>> => ({ kind: 'section', suffix: '', keys, checks, refused })
+  { checks = [], refused = {}, ...shorthand }: SectionOptions = {},
+): Section<SectionValue<K>> => ({ kind: 'section', suffix: '', keys, checks, refused, ...shorthand })
 
 export const named = <T>(
   entry: (Section | Variants | List) & Typed<T, ''>,

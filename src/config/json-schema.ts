@@ -1,5 +1,5 @@
 /** The definition as JSON Schema (draft 2020-12), for editors. Secrets are not in it: they do not belong into a file. */
-import { type JsonSchema, type Key, type Keys, namePattern, type Type } from './definition.ts'
+import { type JsonSchema, type Key, type Keys, namePattern, type Section, type Type } from './definition.ts'
 import { definition } from './schema.ts'
 
 export const configurationSchema = (): JsonSchema => ({
@@ -14,7 +14,7 @@ function schemaOf(type: Type): JsonSchema {
     case 'scalar':
       return type.json
     case 'section':
-      return objectOf(type.keys)
+      return sectionOf(type)
     case 'variants':
       return {
         oneOf: Object.entries(type.cases).map(([name, one]) =>
@@ -35,6 +35,11 @@ function schemaOf(type: Type): JsonSchema {
     case 'list':
       return listOf(schemaOf(type.item), type.item.kind === 'scalar', type.min)
   }
+}
+
+function sectionOf({ keys, shorthand }: Section): JsonSchema {
+  if (shorthand === undefined) return objectOf(keys)
+  return { anyOf: [schemaOf(keys[shorthand]!.type), objectOf(keys)] }
 }
 
 /** A key whose own keys are all commented out is empty, and that is no mistake. */

@@ -15,7 +15,7 @@ import {
   type Variants,
 } from './definition.ts'
 import { environmentName } from './names.ts'
-import { withImpliedType, withShorthand } from './shorthand.ts'
+import { withImpliedType, withShorthand, withSingleValue } from './shorthand.ts'
 import {
   byDefault,
   isNothing,
@@ -52,7 +52,7 @@ export class Reader {
       case 'scalar':
         return raw === undefined ? undefined : this.#scalar(type, raw, path)
       case 'section':
-        return this.#section(type, this.#mapOf(raw, path), path)
+        return this.#section(type, this.#mapOf(withSingleValue(type, raw), path), path)
       case 'variants':
         return this.#variants(type, this.#mapOf(raw, path), path)
       case 'named':

@@ -1,5 +1,5 @@
-/** A key that sets several others at once: `url: lmdb:/x?size=1GiB` is `type: lmdb`, `path: /x` and `size: 1GiB`. */
-import type { Plain, Type, Variants } from './definition.ts'
+/** Values that stand for several keys, or for a key below: `url: lmdb:/x?size=1GiB` is `type: lmdb`, `path: /x` and `size: 1GiB`. */
+import type { Plain, Section, Type, Variants } from './definition.ts'
 import type { Raw, RawEntry, RawMap, RawScalar } from './source.ts'
 import { shownRaw } from './words.ts'
 
@@ -15,6 +15,13 @@ export function withImpliedType({ implied }: Variants, map: RawMap): RawMap {
   if (implied === undefined || given === undefined || map.entries.has('type')) return map
   const value: RawScalar = { kind: 'scalar', value: implied.type, isText: true, source: given.source }
   return { ...map, entries: new Map([...map.entries, ['type', { keySource: given.source, value }]]) }
+}
+
+/** The map that a single value stands for, in a section that has a shorthand. */
+export function withSingleValue({ shorthand }: Section, raw: Raw | undefined): Raw | undefined {
+  if (shorthand === undefined || raw?.kind !== 'scalar' || raw.value === null) return raw
+  const entry: RawEntry = { keySource: raw.source, value: raw }
+  return { kind: 'map', entries: new Map([[shorthand, entry]]), source: raw.source }
 }
 
 /** The map with the keys that its shorthand sets, each with the shorthand as its source. */

@@ -51,7 +51,7 @@ export interface IntervalCacheOptions {
   /** Hears of every query to the database when it is over, before its result is used. Must not throw. */
   readonly onFetch?: (fetched: FetchOver) => void
   /** The log of shadow mode; its own by default. */
-  readonly shadowLog?: ShadowLog
+  readonly shadowLog?: Pick<ShadowLog, 'equal' | 'mismatch' | 'skip'>
   /** Where other threads or nodes fetch for the same store. */
   readonly claims?: Claims
   /** Shared by all databases of a process; one of its own by default. */

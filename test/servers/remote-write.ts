@@ -66,11 +66,22 @@ export interface TimeSeries {
   readonly samples: readonly Sample[]
 }
 
-/** @throws when Prometheus refuses any of it; its reason is in the message. */
-export async function remoteWrite(baseUrl: string, series: readonly TimeSeries[]): Promise<void> {
-  const response = await request(`${baseUrl}/api/v1/write`, {
+/** Where a server takes samples, and headers that it wants; Prometheus' own unless told. */
+export interface WriteEndpoint {
+  readonly path?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** @throws when the server refuses any of it; its reason is in the message. */
+export async function remoteWrite(
+  baseUrl: string,
+  series: readonly TimeSeries[],
+  { path = '/api/v1/write', headers = {} }: WriteEndpoint = {},
+): Promise<void> {
+  const response = await request(`${baseUrl}${path}`, {
     method: 'POST',
     headers: {
+      ...headers,
       'content-type': 'application/x-protobuf',
       'content-encoding': 'snappy',
       'x-prometheus-remote-write-version': '0.1.0',

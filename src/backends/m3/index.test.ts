@@ -58,14 +58,23 @@ test('a request that ends between two steps has no such part, and one of a singl
   assert.deepEqual([single.whole, single.edges!.buckets], [[], [single.window]])
 })
 
-for (const name of ['m3-returned-data-limited', 'm3-results-limited', 'm3-warnings']) {
-  test(`an answer with ${name} is not stored`, () => {
+// As M3 1.5.0 sends it with every answer.
+const unlimited = '{"Series":1,"Datapoints":5,"TotalSeries":1,"Limited":false}'
+const headers: [name: string, value: string, storable: boolean][] = [
+  ['m3-returned-data-limited', unlimited, true],
+  ['m3-returned-data-limited', unlimited.replace('false', 'true'), false],
+  ['m3-returned-data-limited', '', false],
+  ['m3-results-limited', 'max_fetch_series_limit_applied', false],
+  ['m3-warnings', 'a', false],
+]
+for (const [name, value, storable] of headers) {
+  test(`an answer with ${name}: ${value} is ${storable ? 'stored' : 'not stored'}`, () => {
     const plan = planned(getRange(ending('1600000001')))
     const sink = backend.decompose(plan, [plan.window])
     sink.write(Buffer.from('{"status":"success","data":{"resultType":"matrix","result":[]}}\n'))
-    const decomposed = sink.end(0, { headers: [name, 'x'], trailers: [] })
+    const decomposed = sink.end(0, { headers: [name, value], trailers: [] })
     assert.ok('panes' in decomposed)
-    assert.equal(decomposed.storable, false)
+    assert.equal(decomposed.storable, storable)
   })
 }
 

@@ -4,8 +4,9 @@
  */
 
 import { startOf } from '../../core/grid.ts'
+import { headerOf } from '../../core/headers.ts'
 import type { Interval } from '../../core/interval.ts'
-import type { Backend, Plan } from '../backend.ts'
+import type { Backend, HeaderList, Plan } from '../backend.ts'
 import { errorTypeOf, matrixBackend } from '../matrix/backend.ts'
 import { printSeconds, type Values } from '../matrix/narrow.ts'
 import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
@@ -17,11 +18,13 @@ import { createPlanner, isQuestionHeader } from './plan.ts'
 /** Its encoder ends every answer with a line feed. */
 const ending = '\n'
 
-const wire = {
-  ...plainWire,
-  hasShortInstants: true,
-  ending,
-  partialHeaders: ['m3-returned-data-limited', 'm3-results-limited', 'm3-warnings'],
+const wire = { ...plainWire, hasShortInstants: true, ending, isPartial }
+
+/** It always reports whether it was limited, and warnings only where it has some. */
+function isPartial(headers: HeaderList): boolean {
+  const limited = headerOf(headers, 'm3-returned-data-limited')
+  if (limited !== undefined && !limited.includes('"Limited":false')) return true
+  return ['m3-results-limited', 'm3-warnings'].some((name) => headerOf(headers, name) !== undefined)
 }
 
 export const m3 = (options: PlannerOptions): Backend<RangeQuery, PromqlReason> =>

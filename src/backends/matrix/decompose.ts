@@ -6,7 +6,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { EpochMs } from '../../core/clock.ts'
 import { type Grid, startOf } from '../../core/grid.ts'
-import { headerOf } from '../../core/headers.ts'
 import type { Interval } from '../../core/interval.ts'
 import { PaneBuilder } from '../../core/pane-builder.ts'
 import { ingestScratch } from '../../core/scratch.ts'
@@ -89,12 +88,8 @@ export class MatrixSink implements Sink {
       frame: this.#envelope.frame,
       notes: annotations.notes,
     })
-    const isPartial = this.#envelope.isPartial || this.#saysPartial(headers)
+    const isPartial = this.#envelope.isPartial || this.#wire.isPartial?.(headers) === true
     return { panes: [pane], storable: annotations.storable && !isPartial }
-  }
-
-  #saysPartial(headers: HeaderList): boolean {
-    return this.#wire.partialHeaders?.some((name) => headerOf(headers, name) !== undefined) === true
   }
 
   #scan(): void {

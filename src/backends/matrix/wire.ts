@@ -1,4 +1,5 @@
 /** The bytes of a matrix response around its points, and the differences between databases with Prometheus' API. */
+import type { HeaderList } from '../backend.ts'
 
 /** The differences of a database's answers from those of Prometheus. */
 export interface Wire {
@@ -10,8 +11,8 @@ export interface Wire {
   readonly hasShortInstants: boolean
   /** The bytes behind the last brace; none by default. */
   readonly ending?: string
-  /** Response headers, in lower case, that mark an answer as incomplete. */
-  readonly partialHeaders?: readonly string[]
+  /** Whether response headers report that the answer is not complete; they report nothing unless told. */
+  readonly isPartial?: (headers: HeaderList) => boolean
   /** Turns a rank by the order in which labels are printed into one by the order of the series, or cannot. */
   readonly rankOf?: (rank: Buffer) => Buffer | undefined
 }

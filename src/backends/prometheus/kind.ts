@@ -1,17 +1,27 @@
 /** Prometheus, as far as it is known without its backend. */
 import { matrixKind } from '../matrix/kind.ts'
+import { type MatrixConfig, matrixSection } from '../matrix/section.ts'
 import { shapeText } from '../matrix/shape-text.ts'
 import { flavour } from './flavour.ts'
 
-export const prometheusKind = matrixKind({
+export const prometheusKind = matrixKind<MatrixConfig>({
   label: 'Prometheus',
   known: 'Prometheus 2 and 3',
   ports: [],
   flavour,
+  section: matrixSection,
   shapeText,
   examine: async (subject, database) => (await import('./examine.ts')).examinePrometheus(subject, database),
   load: async () => {
-    const { prometheus } = await import('./index.ts')
-    return { create: (options) => ({ backend: prometheus(options) }) }
+    const [{ prometheus }, { assuming }] = await Promise.all([
+      import('./index.ts'),
+      import('../matrix/assumed.ts'),
+    ])
+    return {
+      create(options, { assume: { server, comparisons } }) {
+        const backend = prometheus(options)
+        return server === undefined ? { backend } : { backend: assuming(backend), probation: { comparisons } }
+      },
+    }
   },
 })

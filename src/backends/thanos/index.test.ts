@@ -55,6 +55,19 @@ test('deduplication is bypassed: which replica a sample comes from depends on wh
   assert.equal(planOf('&partial_response=maybe', plain), 'invalid_parameter')
 })
 
+test('with assume.replicas it is cached, and the answer names that', () => {
+  const assuming = thanos({ settledAgeMs: 86_400_000, maxBuckets: 11_001, replicas: true })
+  const exceptionsOf = (search: string) => {
+    const query = assuming.parse(getRange(`${typicalRange}${search}`))
+    assert.ok(query !== undefined && !('bypass' in query))
+    const known: Flavour = { isKnown: true, label: '', traits: ['picks replicas'] }
+    const planned = assuming.plan(query, 1_800_000_000_000, known)
+    return 'bypass' in planned ? planned.bypass : planned.exceptions
+  }
+  assert.deepEqual(exceptionsOf(''), ['assume.replicas'])
+  assert.equal(exceptionsOf('&dedup=false'), undefined)
+})
+
 const grid = gridThrough('point', 60_000, 1_600_000_000_000)
 const first = bucketAt(grid, 1_600_000_000_000)
 const plan = { text: 'up', grid, request: getRange('') } as Plan

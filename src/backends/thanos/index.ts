@@ -5,16 +5,16 @@
  */
 import type { Backend } from '../backend.ts'
 import { errorTypeOf, matrixBackend } from '../matrix/backend.ts'
-import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
+import type { RangeQuery } from '../matrix/plan.ts'
 import type { PromqlReason } from '../matrix/reasons.ts'
 import { plainWire } from '../matrix/wire.ts'
 import { flavour } from './flavour.ts'
-import { createPlanner, isQuestionHeader } from './plan.ts'
+import { createPlanner, isQuestionHeader, type ThanosOptions } from './plan.ts'
 
 const executionMembers = ['analysis']
 const wire = { ...plainWire, executionMembers }
 
-export const thanos = (options: PlannerOptions): Backend<RangeQuery, PromqlReason> =>
+export const thanos = (options: ThanosOptions): Backend<RangeQuery, PromqlReason> =>
   matrixBackend({
     name: 'thanos',
     ...{ flavour, errorTypeOf, isQuestionHeader },

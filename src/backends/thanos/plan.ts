@@ -15,16 +15,36 @@ export const isQuestionHeader = namedLike(['thanos-*'])
 /** Only complete answers are stored, and those are the same whether the client would take others. */
 const partial = 'partial_response'
 
-const rules: CompatibleRules = { isQuestionHeader, otherTerms: [partial], refuse }
+export interface ThanosOptions extends PlannerOptions {
+  /** Replicas are taken to be equal; they are not unless told. */
+  readonly replicas?: boolean
+}
 
-function refuse({ question: { pairs } }: RangeQuery, flavour: Flavour | undefined): PromqlBypass | undefined {
+const exceptions = ['assume.replicas']
+
+export function createPlanner(options: ThanosOptions) {
+  const rules: CompatibleRules = { isQuestionHeader, otherTerms: [partial], refuse }
+  const planner = createCompatiblePlanner(options, rules)
+  const plan: typeof planner.plan = (query, now, flavour) => {
+    const planned = planner.plan(query, now, flavour)
+    if ('bypass' in planned || !deduplicates(query, flavour)) return planned
+    if (options.replicas === true) return { ...planned, exceptions }
+    const why = 'which replica a sample is taken from depends on where a request begins'
+    return { bypass: 'depends_on_range', detail: `${why}; see assume.replicas` }
+  }
+  return { ...planner, plan }
+}
+
+function refuse({ question: { pairs } }: RangeQuery): PromqlBypass | undefined {
   if (firstValue(pairs, 'analyze') !== undefined) return { bypass: 'stats', detail: 'analyze' }
   if (readBoolean(firstValue(pairs, partial) ?? 'true') === undefined)
     return { bypass: 'invalid_parameter', detail: partial }
+  return undefined
+}
+
+function deduplicates({ question: { pairs } }: RangeQuery, flavour: Flavour | undefined): boolean {
   const picks = flavour?.traits?.includes(picksReplicas) === true || pairs.includes('replicaLabels[]')
-  if (!picks || readBoolean(firstValue(pairs, 'dedup') ?? 'true') === false) return undefined
-  const detail = 'which replica a sample is taken from depends on where a request begins'
-  return { bypass: 'depends_on_range', detail }
+  return picks && readBoolean(firstValue(pairs, 'dedup') ?? 'true') !== false
 }
 
 /** As Go reads it; undefined where it does not. */
@@ -32,5 +52,3 @@ function readBoolean(text: string): boolean | undefined {
   if (/^(?:1|t|T|true|TRUE|True)$/.test(text)) return true
   return /^(?:0|f|F|false|FALSE|False)$/.test(text) ? false : undefined
 }
-
-export const createPlanner = (options: PlannerOptions) => createCompatiblePlanner(options, rules)

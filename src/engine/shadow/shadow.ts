@@ -56,7 +56,7 @@ const maxWaiting = 32
 
 export class Shadow {
   readonly #options: IntervalCacheOptions
-  readonly #log: ShadowLog
+  readonly #log: Pick<ShadowLog, 'equal' | 'mismatch' | 'skip'>
   readonly #ledger: ShadowLedger
   readonly #backlog: Backlog
   #waiting = 0

@@ -26,6 +26,8 @@ export interface ExplainParts {
   readonly whole?: WholeCache | undefined
   readonly settings: () => Settings
   readonly clock: Clock
+  /** Why the mode is shadow although another one is configured. */
+  readonly heldBack?: () => string | undefined
 }
 
 /** The steps of Handler, without their effects. */
@@ -57,7 +59,7 @@ export async function explainWire(parts: ExplainParts, wire: WireRequest): Promi
   const answered = mode === 'on' ? rewritePlan(backend, plan, { terms, now }) : plan
   const request = { plan: answered, identity, partition, demands, policy, maxStaleMs }
   const explanation = await parts.cache.explain(request)
-  return { ...(mode === 'shadow' ? shadowed(explanation, plan) : explanation), ...ruled }
+  return { ...(mode === 'shadow' ? shadowed(explanation, plan, parts.heldBack?.()) : explanation), ...ruled }
 }
 
 /** The steps of WholeRequests, without their effects. */
@@ -87,14 +89,15 @@ async function explainKept(
 }
 
 /** The same, except that the database is queried for everything and that its answer is the client's. */
-function shadowed({ joined: _, ...explanation }: Explanation, plan: Plan): Explanation {
+function shadowed({ joined: _, ...explanation }: Explanation, plan: Plan, heldBack?: string): Explanation {
+  const why = heldBack === undefined ? '' : ` (${heldBack})`
   return {
     ...explanation,
     outcome: 'bypass',
     reason: 'shadow',
     detail: `would be ${explanation.outcome}`,
     ...(explanation.window && { asked: { ...explanation.window, ...shownQuery(plan.request) } }),
-    sentence: `Shadow: the request would be forwarded unchanged, and the client would get the database's answer; ${plan.isVerbatim ? compared : notCompared}. Switched on: ${explanation.sentence}`,
+    sentence: `Shadow${why}: the request would be forwarded unchanged, and the client would get the database's answer; ${plan.isVerbatim ? compared : notCompared}. Switched on: ${explanation.sentence}`,
   }
 }
 

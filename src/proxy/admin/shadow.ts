@@ -192,7 +192,12 @@ async function switchMode(
     return mistake(`there is no backend "${backend}"; there are: ${[...known.keys()].join(', ')}`)
   const { was, isShared } = await found.set(mode)
   const reach = await reachOf(fleet, isShared === true)
-  return json({ backend, mode, was, ...reach, ...(isShared === false && { note: notShared }) })
+  const { heldBack } = found.state
+  const notes = [
+    ...(isShared === false ? [notShared] : []),
+    ...(heldBack === undefined ? [] : [`It stays in shadow mode for now: ${heldBack}.`]),
+  ]
+  return json({ backend, mode, was, ...reach, ...(notes.length > 0 && { note: notes.join(' ') }) })
 }
 
 const notShared =

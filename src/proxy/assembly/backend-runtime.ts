@@ -1,5 +1,6 @@
 /** One database behind the proxy: its connections, its flavour, its cache, and the handling of its requests. */
 import type { Backend, Flavour, SegmentSettings, WireRequest } from '../../backends/backend.ts'
+import type { ProbationSettings } from '../../backends/kind.ts'
 import { WindowpaneError } from '../../core/errors.ts'
 import type { Mark } from '../../core/mark.ts'
 import { withoutCredentials } from '../../core/url.ts'
@@ -22,6 +23,7 @@ import type { QuotaCounts } from '../quotas/counts.ts'
 import type { Limiters } from '../quotas/limiters.ts'
 import { Quota } from '../quotas/quota.ts'
 import { Handler } from '../request/handler.ts'
+import { Probation } from '../request/probation.ts'
 import { ModeSwitch, policiesOf, type Settings } from '../request/settings.ts'
 import type { UpstreamState } from '../upstream/endpoint.ts'
 import type { Concurrency, QueueFigures } from '../upstream/slots.ts'
@@ -74,6 +76,8 @@ export interface BackendRuntimeOptions {
   readonly settings: () => Settings
   /** Where its segments are to be watched. */
   readonly segments?: SegmentSettings | undefined
+  /** Where the server is assumed to be of its kind. */
+  readonly probation?: ProbationSettings | undefined
   /** Marks changed data. */
   readonly mark: (mark: Mark) => unknown
   /** Where another thread has queried the database and watches its segments. */
@@ -107,10 +111,15 @@ export class BackendRuntime {
     const { clock, limits, runtime, budget, scratch, packed, pace, backlog, pieces, via, telemetry } = common
     const { shadowLog, sampleRatio, planning, arrivals, forwardBuffers, shared } = common
     const { onFlavour, onVouched } = common.hooks
-    this.modes = new ModeSwitch(options.settings, (mode) => {
-      // Earlier findings may concern another configuration.
-      if (mode === 'shadow') shadowLog.clear(name)
-      telemetry?.log.line('info', `the mode is now ${mode}`, { backend: name })
+    let flavour: FlavourWatch | undefined
+    const probation = options.probation && new Probation(options.probation.comparisons, shadowLog)
+    this.modes = new ModeSwitch(options.settings, {
+      onChange(mode) {
+        // Earlier findings may concern another configuration.
+        if (mode === 'shadow') shadowLog.clear(name)
+        telemetry?.log.line('info', `the mode is now ${mode}`, { backend: name })
+      },
+      heldBack: () => (flavour?.current.isAssumed === true ? probation?.reason : undefined),
     })
     const settings = () => this.modes.settings
     const { policy } = settings().terms
@@ -128,7 +137,7 @@ export class BackendRuntime {
       { ...address, ...connections, ...probe, url, clock, pace, via, onHeldCut, concurrency },
       tracing,
     )
-    const flavour = new FlavourWatch(backend.flavour, upstream, clock)
+    flavour = new FlavourWatch(backend.flavour, upstream, clock)
     const parts = { backend, store, policy, upstream, clock, budget }
     const { segments: watch, mark, known } = options
     const { segments } = backend
@@ -160,7 +169,7 @@ export class BackendRuntime {
       learning: this.learning.learner,
       mark,
       probes: common.probes,
-      shadowLog,
+      shadowLog: probation ?? shadowLog,
       backlog,
       coalescing: true,
       ...(options.claims && { claims: options.claims }),
@@ -197,7 +206,11 @@ export class BackendRuntime {
     })
     this.#cache = cache
     this.sampling = cache.sampling
-    this.explain = (wire) => explainWire({ backend, flavour, cache, whole, settings, clock }, wire)
+    this.explain = (wire) =>
+      explainWire(
+        { backend, flavour, cache, whole, settings, clock, heldBack: () => this.modes.state.heldBack },
+        wire,
+      )
     this.#flavour = flavour
     this.#upstream = upstream
     flavour.onRecheck = (instead) => logRecheck(telemetry?.log, { name, instead, flavour: flavour.current })

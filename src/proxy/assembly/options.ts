@@ -1,5 +1,6 @@
 /** The options of a server. */
 import type { Backend, SegmentSettings } from '../../backends/backend.ts'
+import type { ProbationSettings } from '../../backends/kind.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { RuntimeSwitches } from '../../core/runtime.ts'
 import type { MemoryStoreOptions } from '../../stores/memory/index.ts'
@@ -48,4 +49,6 @@ export interface DatabaseOptions {
   readonly settings: () => Settings
   /** Where its segments are to be watched. */
   readonly segments?: SegmentSettings
+  /** Where the server is assumed to be of its kind. */
+  readonly probation?: ProbationSettings
 }

@@ -13,10 +13,7 @@ const settingsOf = (mode: Mode, rule?: Mode): Settings => ({
 test('a mode that is set holds until the configuration is replaced', () => {
   let configured = settingsOf('on')
   const changes: Mode[] = []
-  const modeSwitch = new ModeSwitch(
-    () => configured,
-    (mode) => changes.push(mode),
-  )
+  const modeSwitch = new ModeSwitch(() => configured, { onChange: (mode) => changes.push(mode) })
   assert.equal(modeSwitch.settings, configured)
   assert.equal(modeSwitch.set('shadow'), 'on')
   assert.deepEqual(modeSwitch.state, { mode: 'shadow', configured: 'on', isOverridden: true })

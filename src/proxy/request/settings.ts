@@ -98,19 +98,29 @@ export interface ModeState {
   readonly mode: Mode
   readonly configured: Mode
   readonly isOverridden: boolean
+  /** Why it is shadow although another one is configured or set. */
+  readonly heldBack?: string
+}
+
+export interface ModeRules {
+  readonly onChange?: (mode: Mode) => void
+  /** Why the mode may not be `on`; undefined where it may. */
+  readonly heldBack?: () => string | undefined
 }
 
 /** The settings of one database as configured, with a mode that may be set while running, until they are replaced. */
 export class ModeSwitch {
   readonly #configured: () => Settings
-  readonly #onChange: (mode: Mode) => void
+  readonly #rules: ModeRules
   /** The configured settings when `#inForce` was made. */
   #seen: Settings
   #inForce: Settings
+  /** `#inForce` as it is while it is held back. */
+  #limited: Settings | undefined
 
-  constructor(configured: () => Settings, onChange: (mode: Mode) => void = () => {}) {
+  constructor(configured: () => Settings, rules: ModeRules = {}) {
     this.#configured = configured
-    this.#onChange = onChange
+    this.#rules = rules
     this.#seen = configured()
     this.#inForce = this.#seen
   }
@@ -123,15 +133,20 @@ export class ModeSwitch {
       this.#seen = configured
       this.#apply(configured)
     }
-    return this.#inForce
+    if (this.#rules.heldBack?.() === undefined) return this.#inForce
+    this.#limited ??= shadowedAtMost(this.#inForce)
+    return this.#limited
   }
 
   get state(): ModeState {
-    const { terms, override } = this.settings
+    const { mode } = this.settings.terms
+    const { terms, override } = this.#inForce
+    const heldBack = terms.mode === mode ? undefined : this.#rules.heldBack?.()
     return {
-      mode: terms.mode,
+      mode,
       configured: this.#seen.terms.mode,
       isOverridden: override !== undefined,
+      ...(heldBack !== undefined && { heldBack }),
     }
   }
 
@@ -145,6 +160,13 @@ export class ModeSwitch {
   #apply(settings: Settings): void {
     const was = this.#inForce.terms.mode
     this.#inForce = settings
-    if (settings.terms.mode !== was) this.#onChange(settings.terms.mode)
+    this.#limited = undefined
+    if (settings.terms.mode !== was) this.#rules.onChange?.(settings.terms.mode)
   }
+}
+
+function shadowedAtMost(settings: Settings): Settings {
+  const { terms, override = 'shadow' } = settings
+  const atMost = (mode: Mode): Mode => moreCareful(mode, 'shadow')
+  return { ...settings, terms: { ...terms, mode: atMost(terms.mode) }, override: atMost(override) }
 }

@@ -1,0 +1,37 @@
+/** The keys of `backends.<name>` that databases have that speak Prometheus' HTTP API. */
+import { key, nested, optional, section, type TypeValue } from '../../config/definition.ts'
+import { bool, choice, count } from '../../config/scalars.ts'
+
+const assume = section(
+  {
+    server: optional(
+      choice('prometheus'),
+      'what the server is, where it does not report a database that is known: its answers are then cut as those of Prometheus. `assume: prometheus` is short for it. It stays in shadow mode until `comparisons` are done',
+      { apply: 'restart' },
+    ),
+    replicas: key(bool, false, {
+      meaning:
+        "Thanos: cache deduplicated answers too. Which replica a sample is taken from depends on where a request begins, so that a value may be the other replica's",
+      apply: 'restart',
+    }),
+    comparisons: key(count({ min: 1 }), 200, {
+      meaning:
+        'how many answers that would have come from the cache must have equalled those of the assumed server, in each worker, before the mode can be `on`; one that differs without a known cause starts the count anew',
+      apply: 'restart',
+    }),
+  },
+  { shorthand: 'server' },
+)
+
+/** The keys of Prometheus; Thanos has them too. */
+export const matrixKeys = {
+  assume: nested(
+    assume,
+    'what is taken for granted about the server; answers that depend on it name it in `Cache-Status`',
+    { apply: 'restart' },
+  ),
+}
+
+export const matrixSection = section(matrixKeys)
+
+export type MatrixConfig = TypeValue<typeof matrixSection>
