@@ -52,7 +52,7 @@ export function createCompatiblePlanner(
 }
 
 /** Parameters that truncate an answer as a whole, or add execution data to it. */
-export function refuseExecution(pairs: Pairs): PromqlBypass | undefined {
+function refuseExecution(pairs: Pairs): PromqlBypass | undefined {
   const limit = firstValue(pairs, 'limit')
   if (limit !== undefined && limit !== '0') return { bypass: 'limit' }
   return firstValue(pairs, 'stats') === undefined ? undefined : { bypass: 'stats' }
