@@ -1,4 +1,4 @@
-/** The servers of PromQL's family, built from their Go modules: a quarter of an hour each, once per machine. */
+/** Servers of PromQL's family, built from their Go modules: a quarter of an hour each, once per machine. */
 import type { GoProgram } from '../go.ts'
 
 /** Without the tag it builds, starts, and answers 200 with an empty result. */
@@ -19,25 +19,3 @@ export const m3: GoProgram = {
   release: '1.5.0',
   linkerFlags: '-checklinkname=0',
 }
-
-/** The module has no release tags that match its releases. */
-export const mimir: GoProgram = {
-  module: 'github.com/grafana/mimir',
-  version: 'v1.3.1-0.20260423142704-aced80d74930',
-  package: './cmd/mimir',
-  release: '3.1.0-2026-04-23',
-  releaseVariable: 'github.com/grafana/mimir/pkg/util/version.Version',
-  tags: 'netgo,stringlabels',
-}
-
-export const cortex: GoProgram = {
-  module: 'github.com/cortexproject/cortex',
-  version: 'v1.20.1',
-  package: './cmd/cortex',
-  release: '1.20.1',
-  releaseVariable: 'main.Version',
-  tags: 'netgo,slicelabels',
-}
-
-/** The quickest first. */
-export const familyPrograms: readonly GoProgram[] = [m3, thanos, mimir, cortex]
