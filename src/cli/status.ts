@@ -25,7 +25,7 @@ async function run(given: Given, io: CommandIo): Promise<number> {
   if ('code' in status) return complain(io, status)
   const { version } = status.data
   if (typeof version !== 'string')
-    return complain(io, unreachable(address.url, new Error('what answers there is no Windowpane')))
+    return complain(io, unreachable(address.url, new Error('the server there is no Windowpane')))
   io.out(
     given.has('json') ? json(status.data) : `${statusLines({ ...status.data, version }, io).join('\n')}\n`,
   )

@@ -73,7 +73,7 @@ test('status and reload of something else fail with a sentence', async (t) => {
   for (const command of ['status', 'reload']) {
     const { code, err } = await runToEnd(t, [command, '--admin', other.url])
     assert.equal(code, 3)
-    assert.match(err, /what answers there is no Windowpane/)
+    assert.match(err, /the server there is no Windowpane/)
   }
 })
 
@@ -100,10 +100,12 @@ test('bash completes commands, flags and actions', async (t) => {
   assert.deepEqual(await offered(script, ['windowpane', 'top', '--b']), ['--by', '--backend'])
   assert.deepEqual(await offered(script, ['windowpane', 'check', '--config', '']), [])
   assert.deepEqual(await offered(script, ['windowpane', 'help', 'rel']), ['reload'])
-  for (const { name, flags } of allWords) {
-    const all = await offered(script, ['windowpane', name, '--'])
-    assert.deepEqual(all, [...flags.map((flag) => `--${flag.name}`), '--help'], name)
-  }
+  await Promise.all(
+    allWords.map(async ({ name, flags }) => {
+      const all = await offered(script, ['windowpane', name, '--'])
+      assert.deepEqual(all, [...flags.map((flag) => `--${flag.name}`), '--help'], name)
+    }),
+  )
   const { code, err } = await runToEnd(t, ['completion', 'csh'])
   assert.equal(code, 2)
   assert.match(err, /expected one of bash, zsh, fish/)

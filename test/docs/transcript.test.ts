@@ -84,7 +84,7 @@ test('the first hour goes as the page says', async (t) => {
     const done = isBackground
       ? `while kill -0 $! && ! grep -q 'Look inside' log; do sleep 0.05; done; cat log`
       : `{ ${here(command)}\n} 2>&1`
-    const line = isBackground ? `${here(command).replace(/&$/, '> log 2>&1 &')} ${done}` : done
+    const line = isBackground ? `: > log; ${here(command).replace(/&$/, '> log 2>&1 &')} ${done}` : done
     shell.stdin.write(`${line}\necho '<END>'\n`)
     const text = shown(await until('<END>\n'))
     assert.equal(masked(text), masked(output), command)
