@@ -205,6 +205,8 @@ export interface Decision {
   detail?: string
   /** The exception through which the answer is that to another request (`edges=whole`); see engine/rewrites.ts. */
   rewritten?: string | undefined
+  /** Opt-in exceptions that the answer depends on, by their configuration keys. */
+  exceptions?: readonly string[]
   /** Buckets in the window, and how many of them this request fetched from the database. */
   buckets?: number
   asked?: number
@@ -229,11 +231,13 @@ export interface Decision {
   readonly timings: { plan: number; lookup: number; fetch: number }
 }
 
-/** Clears the notes of an earlier attempt; only the key, the exception and the durations stay. */
+/** Members that belong to the question, not to one attempt. */
+const lasting: ReadonlySet<string> = new Set(['timings', 'key', 'rewritten', 'exceptions'])
+
+/** Clears the notes of an earlier attempt. */
 export function resetDecision(decision: Decision): void {
   for (const name of Object.keys(decision)) {
-    if (name !== 'timings' && name !== 'key' && name !== 'rewritten')
-      delete (decision as Partial<Decision>)[name as keyof Decision]
+    if (!lasting.has(name)) delete (decision as Partial<Decision>)[name as keyof Decision]
   }
   decision.outcome = 'error'
 }

@@ -131,6 +131,7 @@ export class IntervalCache {
 
   #tripOf(request: CacheRequest, decision: Decision): Trip {
     const { plan, identity } = request
+    if (plan.exceptions !== undefined) decision.exceptions = plan.exceptions
     const key = this.#keys.keyOf(plan.shape, plan.grid, identity)
     const policy = policyOver(this.#options, request, key)
     const maxStaleMs = request.maxStaleMs ?? this.#options.maxStaleMs

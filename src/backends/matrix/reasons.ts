@@ -18,8 +18,10 @@ export const promqlReasons = {
     remedy: 'Let @ point to data that no longer changes, or do without it.',
   },
   sorting: {
-    meaning: 'sort functions warn by range and never order a range answer',
-    remedy: 'Take sort functions out of range queries: they never order a range answer.',
+    meaning:
+      'sort functions inside of another expression, where the order of series can change sums and ties',
+    remedy:
+      'Take sort functions out of range queries, or put them outermost: they never order a range answer.',
   },
   unnamed_range_selector: {
     meaning: 'a range function over several metric names: its whole-range error cannot be reproduced',

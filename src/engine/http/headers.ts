@@ -111,6 +111,7 @@ function detailOf(decision: Decision): string {
   if (decision.missing !== undefined) text += ` missing=${decision.missing}`
   if (decision.rewritten !== undefined && decision.outcome !== 'bypass') text += ` ${decision.rewritten}`
   if (decision.unstored !== undefined) text += ` unstored=${decision.unstored}`
+  if (decision.exceptions !== undefined) text += ` exceptions=${decision.exceptions.join(',')}`
   if (decision.detail !== undefined) text += ` (${printable(decision.detail)})`
   return text
 }

@@ -1,15 +1,19 @@
 /** Queries that must be forwarded unchanged, queries that must fail, and queries where only the bytes are asserted. */
-import { bypassed, eitherWay, eligibleSince, type Form, failing, type Param, type Version } from '../form.ts'
+import {
+  bypassed,
+  eitherWay,
+  eligible,
+  eligibleSince,
+  empty,
+  type Form,
+  failing,
+  type Param,
+  type Version,
+} from '../form.ts'
 import { atHour } from './instants.ts'
 
 const bypasses: Form[] = [
-  ...bypassed(
-    'sorting',
-    'sort(up)',
-    'sort_desc(queue_depth)',
-    'sort_by_label(up, "instance")',
-    'sum(sort(up)) by (job)',
-  ),
+  ...bypassed('sorting', 'sum(sort(up)) by (job)', 'sort(up) or sort_desc(queue_depth)'),
   ...bypassed(
     'depends_on_range',
     'ramp_seconds @ start()',
@@ -149,6 +153,33 @@ export const wholeRangeForms: readonly Form[] = [
   ),
 ]
 
+/** Outermost, sort functions have no effect over a range. */
+const sorted = [
+  // Histograms have no order, and are left out.
+  ...empty('sort(rpc_duration_seconds)'),
+  ...eligible(
+    'sort(up)',
+    'sort_desc(queue_depth)',
+    '(sort_desc(sum by (job, code) (rate(http_requests_total[5m]))))',
+    'sort_desc(topk(3, http_requests_total))',
+    'sort_by_label(up, "instance")',
+    'sort_by_label_desc(http_requests_total, "code", "job")',
+  ),
+]
+
+/** Labels that no series of the argument can have: no two series can become equal. */
+const newlyLabelled = eligible(
+  'label_replace(sum by (instance) (up), "short", "$1", "instance", "(.*):.*")',
+  'label_replace(sum by (job) (rate(http_requests_total[5m])), "kind", "all", "", "")',
+  'label_join(count by (job, instance) (up), "target", "/", "job", "instance")',
+  'label_replace(label_replace(max by (version) (build_info), "a", "$1", "version", "(.).*"), "b", "$1", "a", "(.*)")',
+  'label_replace(count(build_info), "version", "any", "", "")',
+  'histogram_quantile(0.9, label_replace(sum by (le) (rate(http_request_duration_seconds_bucket[5m])), "job", "any", "", ""))',
+)
+
+/** A carriage return is white space. */
+const returns = eligible('up\r', 'sum by\r(job)\r\n(up) # a comment\r\n')
+
 /** Where that never happens in this data, but the text alone does not show it. */
 const relabelled = eligibleSince(
   labelsCheckedPerStep,
@@ -187,6 +218,9 @@ export const specialForms: readonly Form[] = [
   ...errors,
   ...largest,
   ...wholeRangeForms,
+  ...sorted,
+  ...newlyLabelled,
+  ...returns,
   ...relabelled,
   ...signed,
   ...treacherousSteps,
