@@ -66,6 +66,7 @@ export async function writeBack(
     sources: plan.sources,
     knowsAllSources: plan.knowsAllSources,
     lookbackMs: plan.lookbackMs,
+    ...(plan.lookaheadMs !== undefined && { lookaheadMs: plan.lookaheadMs }),
     grid: plan.grid,
     identity: request.identity,
     headers: keptHeaders(fetched.headers, options.backend.capabilities),

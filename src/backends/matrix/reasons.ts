@@ -10,8 +10,8 @@ export const promqlReasons = {
     remedy: 'Rewrite the query; docs/reference/promql.md lists the functions that can be cut into buckets.',
   },
   unsafe_offset: {
-    meaning: 'a negative or computed offset reads data newer than its step',
-    remedy: 'Do without negative or computed offsets where you can.',
+    meaning: 'a computed offset, or a negative one on a database whose negative offsets are not cached',
+    remedy: 'Write offsets as plain durations.',
   },
   recent_at_modifier: {
     meaning: 'an @ modifier that points to data which may still change',

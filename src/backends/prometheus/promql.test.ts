@@ -70,11 +70,17 @@ each(
 )
 
 each(
-  'unsafe_offset',
+  'eligible',
   split(`
   x offset -5m; x offset - 5m; x OFFSET -5m; rate(x[5m] offset -1m); max_over_time(x[1h:] offset -1h)
-  x offset (5m - 10m); x offset (5m) - 10m; x offset (5m); x offset +5m; x offset -(5m); x offset inf
-  x offset step(); x offset range(); x offset -step(); x offset max_of(5m, 1h); a + b offset -5m`),
+  x offset +5m; a + b offset -5m; increase(x[1m:] offset -1m); x @ 100 offset -5m; x offset -300; x offset -0s`),
+)
+each(
+  'unsafe_offset',
+  split(`
+  x offset (5m - 10m); x offset (5m) - 10m; x offset (5m); x offset -(5m); x offset inf; x offset -inf
+  x offset step(); x offset range(); x offset -step(); x offset max_of(5m, 1h); x offset -0x1f; x offset -0.0001
+  x offset - -5m; x offset -(5m - 10m)`),
 )
 
 each(

@@ -54,7 +54,7 @@ export function observeRefetch(options: Options, trip: Observed, fetched: readon
 }
 
 interface Context {
-  readonly plan: Pick<Plan, 'grid' | 'sources'>
+  readonly plan: Pick<Plan, 'grid' | 'sources' | 'lookaheadMs'>
   /** Buckets under a mark do not teach: the mark reports a change, whose cause is not their age. */
   readonly marks: readonly BucketMark[]
   /** Except marks that the learner itself made. */
@@ -87,7 +87,7 @@ class RefetchRows {
   }
 
   /** `old` lies within `pane`. */
-  add(old: Pane, pane: Pane, { plan: { grid }, marks, isOwn }: Context): void {
+  add(old: Pane, pane: Pane, { plan: { grid, lookaheadMs = 0 }, marks, isOwn }: Context): void {
     let differing: readonly number[] | undefined
     let next = 0
     for (let bucket = old.from; bucket < old.to; bucket++) {
@@ -100,7 +100,7 @@ class RefetchRows {
       if (mark !== undefined) this.markedAt = mark.at
       differing ??= compare(old, pane)
       while (next < differing.length && differing[next]! < bucket) next++
-      const end = endOf(grid, bucket)
+      const end = endOf(grid, bucket) + lookaheadMs
       this.#oldAges[this.count] = oldAt - end
       this.#newAges[this.count] = newAt - end
       this.#changed[this.count] = differing[next] === bucket ? 1 : 0

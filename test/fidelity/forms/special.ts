@@ -32,13 +32,7 @@ const bypasses: Form[] = [
     'limitk by (job) (2, http_requests_total)',
     'limitk(1, rpc_duration_seconds)',
   ),
-  ...bypassed(
-    'unsafe_offset',
-    'ramp_seconds offset -5m',
-    'rate(http_requests_total[5m] offset -1m)',
-    'max_over_time(queue_depth[10m:1m] offset -10m)',
-    'up and up offset -15s',
-  ),
+  ...bypassed('unsafe_offset', 'up offset -0x1f'),
   ...bypassed(
     'unnamed_range_selector',
     'rate({__name__=~"http_requests_total|node_cpu_seconds_total"}[5m])',
@@ -167,6 +161,18 @@ const sorted = [
   ),
 ]
 
+/** Values that are computed from data after their step. */
+const aheadOfTheirSteps = eligible(
+  'ramp_seconds offset -5m',
+  'rate(http_requests_total[5m] offset -1m)',
+  'max_over_time(queue_depth[10m:1m] offset -10m)',
+  'up and up offset -15s',
+  'increase(http_requests_total[1m:15s] offset -1m)',
+  'sum by (job) (increase(http_requests_total[5m:] offset -5m)) > 0',
+  'max_over_time((queue_depth offset -20m)[10m:1m] offset 10m)',
+  'queue_depth offset +5m - queue_depth offset - 5m',
+)
+
 /** Labels that no series of the argument can have: no two series can become equal. */
 const newlyLabelled = eligible(
   'label_replace(sum by (instance) (up), "short", "$1", "instance", "(.*):.*")',
@@ -219,6 +225,7 @@ export const specialForms: readonly Form[] = [
   ...largest,
   ...wholeRangeForms,
   ...sorted,
+  ...aheadOfTheirSteps,
   ...newlyLabelled,
   ...returns,
   ...relabelled,
