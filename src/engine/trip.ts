@@ -94,9 +94,14 @@ export interface CacheRequest {
   /** Instead of the cache's own, for this request. */
   readonly policy?: TtlPolicy
   readonly maxStaleMs?: number
+  /** `floor` unless given. */
+  readonly trailingEmpty?: TrailingEmpty | undefined
   /** Charged for the query that this request sends; without one, queries cost nothing. */
   readonly meter?: CostMeter | undefined
 }
+
+/** Empty buckets at the end of an answer that are not settled, whose data may only be late: cached for the floor, or not at all. */
+export type TrailingEmpty = 'floor' | 'off'
 
 /** The client that waits for the answer. */
 export interface Client {
@@ -177,11 +182,11 @@ export function policyOver(
 
 /** The trip of a query that no client waits for, for the same question, with the headers of the request that led to it. */
 export function backgroundTrip(
-  { key, plan, policy, maxStaleMs, request: { identity, partition } }: Trip,
+  { key, plan, policy, maxStaleMs, request: { identity, partition, trailingEmpty } }: Trip,
   learning: Trip['learning'],
 ): Trip {
   const demands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false }
-  const request = { plan, identity, partition, demands, client: nobody }
+  const request = { plan, identity, partition, demands, trailingEmpty, client: nobody }
   return { request, plan, key, decision: newDecision(), policy, maxStaleMs, learning }
 }
 

@@ -33,10 +33,7 @@ test('sentences distinguish whole and partial buckets', async () => {
     'Miss: only parts of 2 buckets are wanted; they are not fresh and would be fetched.',
     [11.5, 12.5],
   )
-  await says(
-    'Miss: only a part of 1 bucket is wanted; it is not fresh and would be fetched.',
-    [11.5, 11.75],
-  )
+  await says('Miss: only a part of 1 bucket is wanted; it is not fresh and would be fetched.', [11.5, 11.75])
   await says(
     'Partial: 8 of 13 buckets are fresh; the last 5 were never fetched, evicted or purged, and would be fetched, with a part of 1 other.',
     [10.5, 24],

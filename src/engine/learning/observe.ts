@@ -4,13 +4,13 @@
  * learned TTLs: it observes refetches, refreshes settled buckets before they lapse, and fetches samples again;
  * ttl/learned computes TTLs from it.
  *
- * Only whole buckets that are written back are observed. Trailing empty buckets that are not settled are not stored, so
- * they are not observed either.
+ * Only whole buckets that are written back are observed. Trailing empty buckets that are not settled have the floor whatever
+ * is known, so they teach nothing: they are not observed.
  */
 import type { Plan } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { endOf } from '../../core/grid.ts'
-import { fetchedAtOf } from '../../core/lifetime.ts'
+import { fetchedAtOf, hasFloorTtl } from '../../core/lifetime.ts'
 import { type BucketMark, markedRun } from '../../core/mark.ts'
 import { clockOf, type Pane } from '../../core/pane.ts'
 import { compare } from '../../core/pane-compare.ts'
@@ -92,9 +92,10 @@ class RefetchRows {
     let next = 0
     for (let bucket = old.from; bucket < old.to; bucket++) {
       const clock = clockOf(old, bucket)
-      const [oldAt, newAt] = [fetchedAtOf(clock), fetchedAtOf(clockOf(pane, bucket))]
+      const newClock = clockOf(pane, bucket)
+      const [oldAt, newAt] = [fetchedAtOf(clock), fetchedAtOf(newClock)]
       // False also where one of them is absent.
-      if (!(oldAt < newAt)) continue
+      if (!(oldAt < newAt) || hasFloorTtl(clock) || hasFloorTtl(newClock)) continue
       const mark = marks.length === 0 ? undefined : markedRun(bucket, clock, marks).mark
       if (mark !== undefined && !isOwn(mark)) continue
       if (mark !== undefined) this.markedAt = mark.at
