@@ -96,7 +96,7 @@ export function keepParts(
   const { plan, policy } = trip
   if (!fetched.storable || plan.edges === undefined) return false
   const headers = keptHeaders(fetched.headers, backend.capabilities)
-  const worthKeeping = untilUnsettledEnd(fetched.panes, plan, policy.settledAgeMs)
+  const worthKeeping = subtractAll(fetched.panes, unsettledEnd(fetched.panes, plan, policy.settledAgeMs))
   return memory.keep(trip, { panes: fetched.panes, headers }, worthKeeping)
 }
 

@@ -148,7 +148,7 @@ export const wholeRangeForms: readonly Form[] = [
 ]
 
 /** Outermost, sort functions have no effect over a range. */
-const sorted = [
+export const sorted = [
   // Histograms have no order, and are left out.
   ...empty('sort(rpc_duration_seconds)'),
   ...eligible(
@@ -162,7 +162,7 @@ const sorted = [
 ]
 
 /** Values that are computed from data after their step. */
-const aheadOfTheirSteps = eligible(
+export const aheadOfTheirSteps = eligible(
   'ramp_seconds offset -5m',
   'rate(http_requests_total[5m] offset -1m)',
   'max_over_time(queue_depth[10m:1m] offset -10m)',
@@ -174,7 +174,7 @@ const aheadOfTheirSteps = eligible(
 )
 
 /** Labels that no series of the argument can have: no two series can become equal. */
-const newlyLabelled = eligible(
+export const newlyLabelled = eligible(
   'label_replace(sum by (instance) (up), "short", "$1", "instance", "(.*):.*")',
   'label_replace(sum by (job) (rate(http_requests_total[5m])), "kind", "all", "", "")',
   'label_join(count by (job, instance) (up), "target", "/", "job", "instance")',
@@ -184,10 +184,10 @@ const newlyLabelled = eligible(
 )
 
 /** A carriage return is white space. */
-const returns = eligible('up\r', 'sum by\r(job)\r\n(up) # a comment\r\n')
+export const returns = eligible('up\r', 'sum by\r(job)\r\n(up) # a comment\r\n')
 
 /** Where that never happens in this data, but the text alone does not show it. */
-const relabelled = eligibleSince(
+export const relabelled = eligibleSince(
   labelsCheckedPerStep,
   ...bypassed(
     'unsafe_function',
