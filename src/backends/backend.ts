@@ -54,9 +54,14 @@ export interface Plan {
   readonly knowsAllSources: boolean
   /**
    * How far before its beginning (an instant is its own) the data lies that a bucket is computed from. Infinite where
-   * that is not bounded, or where a bucket may be computed from later data.
+   * that is not bounded, or where a bucket may be computed from data of a fixed time.
    */
   readonly lookbackMs: number
+  /**
+   * How far after its end the data lies that a bucket is computed from; 0 unless given, as nearly always. The age of a bucket
+   * counts from there: until then it is not over.
+   */
+  readonly lookaheadMs?: number
   /** Parameters outside the shape that can make one execution fail (a timeout), as text. */
   readonly terms: string
   /** By which the client can cancel the query, and find it in the database's own records; narrowed requests keep it. */
@@ -66,10 +71,10 @@ export interface Plan {
    * another order). Where it is, equal panes of one key give equal bytes.
    */
   readonly isVerbatim: boolean
-  /** Opt-in exceptions from the database's own answer that this one depends on, by their configuration keys: named in Cache-Status. */
-  readonly exceptions?: readonly string[]
   /** Not verbatim, but equal panes of one key still give equal bytes: the shape contains the limit and the order. */
   readonly isFixedByPanes?: boolean
+  /** Opt-in exceptions from the database's own answer that this one depends on, by their configuration keys: named in Cache-Status. */
+  readonly exceptions?: readonly string[]
   readonly request: WireRequest
 }
 

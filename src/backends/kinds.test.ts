@@ -11,7 +11,7 @@ const segments = { watch: false, everyMs: 1, patienceMs: 2, maxAgeMs: 3 }
 /** With the defaults of its section. */
 async function created(name: KindName): Promise<Backend> {
   const kind: DatabaseKind = kinds[name]
-  const assume = { replicas: false, comparisons: 1 }
+  const assume = { mergedLabels: false, replicas: false, comparisons: 1 }
   const own = { ignoreContext: [], sqlTimeZone: 'UTC', segments, assume, settledAgeMs: 0 }
   return (await kind.load()).create({ settledAgeMs: 1, maxBuckets: 1 }, own).backend
 }

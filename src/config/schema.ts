@@ -94,6 +94,13 @@ const route = section({
   path: optional(urlPath, 'requests below this path; the prefix is removed before they are forwarded'),
 })
 
+const negative = section({
+  trailing: key(choice('floor', 'off'), 'floor', {
+    meaning:
+      'empty buckets at the end of an answer that are not settled, whose data may only be late. `floor`: they are cached for the shortest TTL of the policy, whatever their age; `off`: they are not cached',
+  }),
+})
+
 const backend = section(
   {
     type: key(choice('auto', ...kindNames), 'auto', {
@@ -134,6 +141,7 @@ const backend = section(
       'limits.maxStale',
       'how long after its TTL a bucket may be served in an outage',
     ),
+    negative: nested(negative, 'empty buckets'),
     concurrency: nested(concurrencySection, 'how many queries the database is given at once'),
     objects: nested(objectsSection(kinds), 'answers that are cached as a whole'),
     instant: nested(instantSection, 'queries that are evaluated at one instant'),

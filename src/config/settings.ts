@@ -78,7 +78,7 @@ export function settingsOf(config: Config): ReadonlyMap<string, Settings> {
 function termsOf(config: Config, backend: BackendConfig): Terms {
   const { mode, maxStaleMs, edges, align } = backend
   return {
-    ...{ mode, maxStaleMs, edges, align },
+    ...{ mode, maxStaleMs, edges, align, trailingEmpty: backend.negative.trailing },
     identity: identityOf(backend),
     policy: policyOf(config.policies[backend.policy]!),
   }

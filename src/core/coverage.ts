@@ -4,10 +4,10 @@
  */
 import type { EpochMs } from './clock.ts'
 import { append, type CoverageRun, type GrowingRun } from './coverage-runs.ts'
-import { type ExpiryRules, expiryOf, lapseOf } from './expiry.ts'
+import { type ExpiryRules, expiryOf, lapseOf, limitOf } from './expiry.ts'
 import { endOf, firstYoungerThan } from './grid.ts'
 import { type Interval, type Intervals, intersect, isEmpty } from './interval.ts'
-import { fetchedAtOf, lifetimeMsOf } from './lifetime.ts'
+import { fetchedAtOf, hasFloorTtl, lifetimeMsOf } from './lifetime.ts'
 import { type BucketMark, markedRun } from './mark.ts'
 import type { Pane } from './pane.ts'
 import { type VouchedBuckets, vouchedUntil } from './witness.ts'
@@ -101,7 +101,9 @@ class Judge implements Coverage {
       return
     }
     const fetchedAt = fetchedAtOf(clock)
-    const settledTo = firstYoungerThan(grid, policy.settledAgeMs, fetchedAt)
+    const isLimited = fetchedAt !== clock
+    const settledTo =
+      isLimited && hasFloorTtl(clock) ? run.from : firstYoungerThan(grid, policy.settledAgeMs, fetchedAt)
     if (mark !== undefined || fetchedAt < notBefore) {
       this.#stale(run, settledTo, mark)
     } else if (policy.isMonotone && policy.plateaus === undefined) {
@@ -147,7 +149,7 @@ class Judge implements Coverage {
     const isAwaited = this.#wasAwaited(clock)
     const oldestMs = fetchedAt - endOf(grid, run.from)
     // `expiryOf` for each plateau would look at the clock's limits again and again.
-    const latest = fetchedAt === clock ? Number.POSITIVE_INFINITY : fetchedAt + lifetimeMsOf(clock)
+    const latest = fetchedAt === clock ? Number.POSITIVE_INFINITY : limitOf(clock, policy)
     let first = Number.POSITIVE_INFINITY
     let firstSettled = Number.POSITIVE_INFINITY
     let turns: number[] | undefined

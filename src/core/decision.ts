@@ -231,8 +231,8 @@ export interface Decision {
   readonly timings: { plan: number; lookup: number; fetch: number }
 }
 
-/** What a question has, however often it is tried. */
-const lasting: ReadonlySet<string> = new Set(['timings', 'key', 'exceptions', 'rewritten'])
+/** Members that belong to the question, not to one attempt. */
+const lasting: ReadonlySet<string> = new Set(['timings', 'key', 'rewritten', 'exceptions'])
 
 /** Clears the notes of an earlier attempt. */
 export function resetDecision(decision: Decision): void {

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { clockWith, fetchedAtOf, lifetimeMsOf, mustRevalidate, noLimits } from './lifetime.ts'
+import {
+  clockWith,
+  fetchedAtOf,
+  hasFloorTtl,
+  lifetimeMsOf,
+  mustRevalidate,
+  noLimits,
+  withFloorTtl,
+} from './lifetime.ts'
 
 const instants = [1, 1_234_567, Date.UTC(2026, 0, 1), Date.UTC(2108, 0, 1)]
 
@@ -54,4 +62,45 @@ test('order against whole instants and between fetches does not change', () => {
       for (const other of limits) assert.ok(clock < clockWith(fetchedAt + 1, other))
     }
   }
+})
+
+test('the floor travels in a clock as limits do, and is no limit of the database', () => {
+  const at = 1_767_222_060_000
+  const clock = withFloorTtl(at, 5000)
+  assert.deepEqual(
+    [hasFloorTtl(clock), fetchedAtOf(clock), lifetimeMsOf(clock), mustRevalidate(clock)],
+    [true, at, Number.POSITIVE_INFINITY, false],
+  )
+  assert.ok(clock < at && clock > at - 1)
+  const strict = withFloorTtl(
+    clockWith(at, { seconds: Number.POSITIVE_INFINITY, mustRevalidate: true }),
+    5000,
+  )
+  assert.deepEqual([hasFloorTtl(strict), mustRevalidate(strict)], [true, true])
+})
+
+test('of a floor and a limit of the database the shorter is kept', () => {
+  const at = 1_767_222_060_000
+  for (const [seconds, floorMs, keptMs] of [
+    [2, 5000, 2000],
+    [60, 5000, 5000],
+    [60, 500, 1000],
+    [10_000_000, 5000, 5000],
+  ] as const) {
+    const clock = withFloorTtl(clockWith(at, { seconds, mustRevalidate: true }), floorMs)
+    assert.deepEqual(
+      [hasFloorTtl(clock), lifetimeMsOf(clock), fetchedAtOf(clock), mustRevalidate(clock)],
+      [false, keptMs, at, true],
+    )
+  }
+})
+
+test('no limit of the database is taken for the floor', () => {
+  for (const seconds of [1, 127, 128, 2_000_000, 2_064_384, 2_080_768, 1e9]) {
+    const clock = clockWith(1_767_222_060_000, { seconds, mustRevalidate: false })
+    assert.equal(hasFloorTtl(clock), false, `${seconds}`)
+    assert.ok(lifetimeMsOf(clock) <= 1000 * seconds)
+  }
+  assert.equal(hasFloorTtl(1_767_222_060_000), false)
+  assert.equal(hasFloorTtl(Number.NaN), false)
 })

@@ -1,6 +1,6 @@
 /**
- * How long the database itself permits to cache a response (RFC 9111), carried in the clock of each of its buckets.
- * Clocks are whole milliseconds. Limits are a fraction of a millisecond that is subtracted, so they travel with the
+ * How long the database itself permits to cache a response (RFC 9111), or that a bucket has the TTL of one that is not over
+ * yet, carried in the clock of each bucket. Clocks are whole milliseconds. Limits are a fraction of a millisecond that is subtracted, so they travel with the
  * bucket's clock through joins, stores, tiers and nodes, and no format has a field for them. A clock without a fraction
  * has no limits.
  *
@@ -36,8 +36,22 @@ export const fetchedAtOf = (clock: EpochMs): EpochMs => Math.ceil(clock)
 /** Infinite where the database set no limit. */
 export function lifetimeMsOf(clock: EpochMs): number {
   const level = codeOf(clock) >> 1
-  return level === 0 ? Number.POSITIVE_INFINITY : 1000 * secondsOf(level)
+  return level === 0 || level === floorLevel ? Number.POSITIVE_INFINITY : 1000 * secondsOf(level)
 }
+
+/**
+ * The clock of a bucket that has the floor of the policy for its TTL, whatever its age: an empty one at the end of an answer,
+ * whose data may only be late. Where the database set a limit too, the shorter of both is kept as a limit, for the floor of now.
+ */
+export function withFloorTtl(clock: EpochMs, floorMs: number): EpochMs {
+  const [fetchedAt, lifetimeMs] = [fetchedAtOf(clock), lifetimeMsOf(clock)]
+  if (lifetimeMs <= floorMs) return clock
+  const limits = { seconds: Math.max(1, Math.floor(floorMs / 1000)), mustRevalidate: mustRevalidate(clock) }
+  if (lifetimeMs < Number.POSITIVE_INFINITY) return clockWith(fetchedAt, limits)
+  return fetchedAt - (2 * floorLevel + (limits.mustRevalidate ? 1 : 0)) / steps
+}
+
+export const hasFloorTtl = (clock: EpochMs): boolean => codeOf(clock) >> 1 === floorLevel
 
 export const mustRevalidate = (clock: EpochMs): boolean => (codeOf(clock) & 1) === 1
 
@@ -45,7 +59,7 @@ const codeOf = (clock: EpochMs): number => (Math.ceil(clock) - clock) * steps
 
 /**
  * Seconds in ten bits: seven digits and an exponent. Exact up to 127 s; above that rounded down by less than 1/64, because a
- * limit may be kept too well, but not exceeded. More than 24 days count as 24 days.
+ * limit may be kept too well, but not exceeded. More than 23 days count as 23 days.
  */
 function levelOf(seconds: number): number {
   const bounded = Math.min(seconds, maxSeconds)
@@ -58,4 +72,6 @@ function secondsOf(level: number): number {
   return (level - 64 * exponent) << exponent
 }
 
-const maxSeconds = 127 << 14
+const maxSeconds = 126 << 14
+/** Not a number of seconds: see `withFloorTtl`. */
+const floorLevel = 1023

@@ -49,9 +49,9 @@ test('a question that may read anything is touched by every source', () => {
 })
 
 /** The rule in words, bucket by bucket. */
-function isComputedFrom(grid: Grid, bucket: number, { from, to, lookbackMs }: Span): boolean {
+function isComputedFrom(grid: Grid, bucket: number, { from, to, lookbackMs, lookaheadMs }: Span): boolean {
   const earliest = startOf(grid, bucket) - lookbackMs
-  const end = endOf(grid, bucket)
+  const end = endOf(grid, bucket) + lookaheadMs
   const reachesFrom = grid.kind === 'point' ? end >= from : end > from
   return lookbackMs === infinity || (reachesFrom && earliest < to)
 }
@@ -60,6 +60,7 @@ interface Span {
   readonly from: number
   readonly to: number
   readonly lookbackMs: number
+  readonly lookaheadMs: number
 }
 
 test('a bucket is touched where its data may lie in the interval', () => {
@@ -70,15 +71,20 @@ test('a bucket is touched where its data may lie in the interval', () => {
     from: fc.oneof(fc.integer({ min: -500, max: 500 }), fc.constant(-infinity)),
     length: fc.oneof(fc.integer({ min: 1, max: 300 }), fc.constant(infinity)),
     lookbackMs: fc.oneof(fc.integer({ min: 0, max: 200 }), fc.constant(infinity)),
+    lookaheadMs: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 200 })),
   })
   fc.assert(
-    fc.property(cases, ({ kind, step, phase, from, length, lookbackMs }) => {
+    fc.property(cases, ({ kind, step, phase, from, length, lookbackMs, lookaheadMs }) => {
       const grid = { kind, step, origin: phase % step }
       const to = from === -infinity ? length : from + length
-      const touched = touchedBuckets({ from, to }, { grid, lookbackMs })
+      const touched = touchedBuckets({ from, to }, { grid, lookbackMs, lookaheadMs })
       for (let bucket = -800; bucket <= 800; bucket += 1) {
         const isIn = touched.from <= bucket && bucket < touched.to
-        assert.equal(isIn, isComputedFrom(grid, bucket, { from, to, lookbackMs }), `bucket ${bucket}`)
+        assert.equal(
+          isIn,
+          isComputedFrom(grid, bucket, { from, to, lookbackMs, lookaheadMs }),
+          `bucket ${bucket}`,
+        )
       }
     }),
     { numRuns: 300 },
@@ -93,16 +99,17 @@ test('days that clocks made longer or shorter are touched where their data lies'
     from: fc.integer({ min: -100, max: 100 }).map((hours) => startOf(grid, spring) + hours * hour),
     hours: fc.oneof(fc.integer({ min: 1, max: 100 }), fc.constant(infinity)),
     lookbackMs: fc.integer({ min: 0, max: 50 }).map((hours) => hours * hour),
+    lookaheadMs: fc.integer({ min: 0, max: 50 }).map((hours) => hours * hour),
   })
   fc.assert(
-    fc.property(spans, ({ from, hours, lookbackMs }) => {
+    fc.property(spans, ({ from, hours, lookbackMs, lookaheadMs }) => {
       const to = from + hours * hour
-      const touched = touchedBuckets({ from, to }, { grid, lookbackMs })
+      const touched = touchedBuckets({ from, to }, { grid, lookbackMs, lookaheadMs })
       for (let bucket = spring - 12; bucket <= spring + 12; bucket++) {
         const isIn = touched.from <= bucket && bucket < touched.to
         assert.equal(
           isIn,
-          isComputedFrom(grid, bucket, { from, to, lookbackMs }),
+          isComputedFrom(grid, bucket, { from, to, lookbackMs, lookaheadMs }),
           `bucket ${bucket - spring}`,
         )
       }

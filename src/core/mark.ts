@@ -41,6 +41,8 @@ export interface MarkedShape extends MarkedQuestion {
   readonly backend: string
   readonly grid: Grid
   readonly lookbackMs: number
+  /** 0 unless given. */
+  readonly lookaheadMs?: number
 }
 
 /** A mark on one grid: the buckets that it touches. */
@@ -64,17 +66,18 @@ const mayRead = ({ sources, knowsAllSources }: MarkedQuestion, source: string): 
   !knowsAllSources || sources.includes(source)
 
 /**
- * The buckets that are computed from data in the mark's interval: an instant t from data in [t - lookback, t], a cell
- * from data in [start - lookback, end). Without a bound to the lookback any bucket may be, also an earlier one: a fixed
+ * The buckets that are computed from data in the mark's interval: an instant t from data in [t - lookback, t + lookahead], a cell
+ * from data in [start - lookback, end + lookahead). Without a bound to the lookback any bucket may be, also an earlier one: a fixed
  * instant can lie after the bucket.
  */
 export function touchedBuckets(
   mark: Pick<Mark, 'from' | 'to'>,
-  { grid, lookbackMs }: Pick<MarkedShape, 'grid' | 'lookbackMs'>,
+  { grid, lookbackMs, lookaheadMs = 0 }: Pick<MarkedShape, 'grid' | 'lookbackMs' | 'lookaheadMs'>,
 ): Interval {
   if (lookbackMs === Number.POSITIVE_INFINITY) return always
+  const first = mark.from - lookaheadMs
   return {
-    from: grid.kind === 'point' ? bucketFrom(grid, mark.from) : bucketAt(grid, mark.from),
+    from: grid.kind === 'point' ? bucketFrom(grid, first) : bucketAt(grid, first),
     to: bucketFrom(grid, mark.to + lookbackMs),
   }
 }

@@ -160,6 +160,7 @@ test('there is no statement about shapes whose data is not known to be that of t
   for (const other of [
     { knowsAllSources: false },
     { lookbackMs: 1 },
+    { lookaheadMs: 1 },
     { lookbackMs: Number.POSITIVE_INFINITY },
     { sources: [] },
     { sources: ['b'] },

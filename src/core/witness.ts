@@ -100,12 +100,13 @@ export interface VouchedQuestion {
   readonly sources: readonly string[]
   readonly knowsAllSources: boolean
   readonly lookbackMs: number
+  readonly lookaheadMs?: number
 }
 
 /** Undefined without a statement: only cells count that are computed solely from known data of their own time. */
 export function vouchedBuckets(vouched: Vouched, question: VouchedQuestion): VouchedBuckets | undefined {
-  const { grid, window, sources, knowsAllSources, lookbackMs } = question
-  if (!knowsAllSources || lookbackMs !== 0 || grid.kind !== 'cell') return undefined
+  const { grid, window, sources, knowsAllSources, lookbackMs, lookaheadMs = 0 } = question
+  if (!knowsAllSources || lookbackMs !== 0 || lookaheadMs !== 0 || grid.kind !== 'cell') return undefined
   const [first, ...others] = sources.map((source) => vouched.still.get(source) ?? [])
   if (first === undefined) return undefined
   const { verifiedAt, patienceMs, maxAgeMs } = vouched

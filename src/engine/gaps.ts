@@ -2,6 +2,7 @@
 import type { BackendCapabilities, Edges, Plan } from '../backends/backend.ts'
 import { cover, type LookupRules } from '../core/coverage.ts'
 import { type CoverageRun, gapOf, gapsOf } from '../core/coverage-runs.ts'
+import { notOver } from '../core/expiry.ts'
 import { hullOf, type Intervals, intersectAll, nothing, uniteAll } from '../core/interval.ts'
 import type { Pane } from '../core/pane.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
@@ -56,9 +57,6 @@ export function lapsingIn(
  * as short, because buckets that lapse late would then be fetched early for nothing.
  */
 const horizonOf = (policy: TtlPolicy): number => Math.min(0.8 * policy.ttl(notOver), policy.capMs / 50)
-
-/** The age of a bucket that is not over yet. */
-const notOver = -1
 
 const isFresh = ({ state }: CoverageRun): boolean => state === 'fresh'
 

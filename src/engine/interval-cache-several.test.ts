@@ -128,9 +128,9 @@ const raise = (error: Error): never => {
   throw error
 }
 
-test('empty buckets between gaps are known to be empty, unsettled ones at the end are not', async () => {
+test('empty buckets between gaps are known to be empty, unsettled ones at the end are not where that is off', async () => {
   // Nothing from 1432 to 1434, and nothing from 1437 on.
-  const rig = await newRig({ valueAt: (start) => valueUntil(rig, start) })
+  const rig = await newRig({ trailingEmpty: 'off', valueAt: (start) => valueUntil(rig, start) })
   const valueUntil = ({ start: zero }: RangesRig, start: number) => {
     const minute = (start - zero) / minuteMs
     return minute >= 1437 || (minute >= 1432 && minute < 1434) ? undefined : minute
@@ -194,10 +194,17 @@ test('a full miss is streamed, edges included; where the answer is made from it,
   assert.equal((await asksTruly(rig, [50, 60])).decision.outcome, 'hit')
 })
 
+interface Fetched {
+  readonly hasData: (minute: number) => boolean
+  readonly keepsLate: boolean
+}
+
 /** The expected content of the store, bucket by bucket, and the expected queries: computed without runs. */
 class Model {
   readonly #rig: RangesRig
   readonly #clocks = new Map<number, number>()
+  /** Empty buckets at the end of a fetch, which have the floor whatever their age. */
+  readonly #late = new Set<number>()
 
   constructor(rig: RangesRig) {
     this.#rig = rig
@@ -220,19 +227,23 @@ class Model {
     const isFresh = (minute: number) => {
       const clock = this.#clocks.get(minute) ?? Number.NaN
       const { policy } = this.#rig
-      const ttl = policy.ttl(clock - this.#endOf(minute))
+      const ttl = policy.ttl(this.#late.has(minute) ? -1 : clock - this.#endOf(minute))
       return at < (policy.plateaus?.lapseOf(clock, ttl) ?? clock + ttl)
     }
     return touched.filter((minute) => !whole.has(minute) || !isFresh(minute))
   }
 
-  fetched(minutes: readonly number[], ranges: readonly Range[], hasData: (minute: number) => boolean): void {
+  fetched(minutes: readonly number[], ranges: readonly Range[], { hasData, keepsLate }: Fetched): void {
     const now = this.#rig.clock.now()
     const { whole } = minutesOf(ranges)
     const lastFilled = minutes.findLast(hasData) ?? -1
     for (const minute of minutes) {
       const isSettled = now - this.#endOf(minute) >= this.#rig.policy.settledAgeMs
-      if (whole.has(minute) && (minute <= lastFilled || isSettled)) this.#clocks.set(minute, now)
+      const isLate = minute > lastFilled && !isSettled
+      if (!whole.has(minute) || (isLate && !keepsLate)) continue
+      this.#clocks.set(minute, now)
+      if (isLate) this.#late.add(minute)
+      else this.#late.delete(minute)
     }
   }
 
@@ -292,8 +303,10 @@ test('random requests: the database’s own answer, by one query for exactly the
   const sequence = async (seed: number, looks: readonly Look[]) => {
     const density = [1, 0.6, 0.1][seed % 3]!
     const hasData = (minute: number) => seededRandom(mixSeeds(seed, minute))() < density
+    const keepsLate = seed % 5 > 1
     const rig = await newRig({
       refreshesAhead: false,
+      trailingEmpty: keepsLate ? 'floor' : 'off',
       valueAt: (start) => {
         const minute = (start - rig.start) / minuteMs
         return hasData(minute) ? minute : undefined
@@ -317,7 +330,7 @@ test('random requests: the database’s own answer, by one query for exactly the
       assert.deepEqual(minutesOf(asked).touched, expected)
       assert.equal(queries.length, expected.length > 0 ? 1 : 0)
       assert.equal(decision.asked ?? 0, expected.length)
-      model.fetched(expected, ranges, hasData)
+      model.fetched(expected, ranges, { hasData, keepsLate })
       const stored = await rig.stored()
       assert.deepEqual([...stored.keys()], model.stored)
       for (const [minute, row] of stored) {

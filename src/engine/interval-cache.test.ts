@@ -106,9 +106,9 @@ test('empty cells between others are known to be empty', async () => {
   isTrue(again, rig.truth(30, to))
 })
 
-test('empty cells at the end are stored only once they are settled', async () => {
+test('where that is off, empty cells at the end are stored only once they are settled', async () => {
   let lastCell = 0
-  const rig = await newRig({ valueAt: (start) => (start <= lastCell ? 1 : undefined) })
+  const rig = await newRig({ trailingEmpty: 'off', valueAt: (start) => (start <= lastCell ? 1 : undefined) })
   // No data from seven minutes ago on, and one hole before.
   lastCell = rig.openCell - 7 * minuteMs
   await rig.ask(60)
@@ -120,8 +120,8 @@ test('empty cells at the end are stored only once they are settled', async () =>
   assert.deepEqual(askedCells(rig), [60, 7, 7])
 })
 
-test('a panel that is always empty fetches only unsettled buckets, after its first load', async () => {
-  const rig = await newRig({ valueAt: () => undefined })
+test('where that is off, a panel that is always empty asks only for what is not settled, after its first load', async () => {
+  const rig = await newRig({ trailingEmpty: 'off', valueAt: () => undefined })
   await rig.ask(180)
   const again = await rig.ask(180)
   assert.equal(again.text, '{"rows":[]}')

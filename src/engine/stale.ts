@@ -7,7 +7,7 @@ import { type Decision, resetDecision, type StaleReason } from '../core/decision
 import { expiryOf, type Freshness } from '../core/expiry.ts'
 import { endOf, type Grid, startOf } from '../core/grid.ts'
 import { countOf, hullOf, type Interval, type Intervals, intersectAll } from '../core/interval.ts'
-import { fetchedAtOf, mustRevalidate } from '../core/lifetime.ts'
+import { fetchedAtOf, hasFloorTtl, mustRevalidate } from '../core/lifetime.ts'
 import { type BucketMark, markedRun } from '../core/mark.ts'
 import { clockOf, type Pane } from '../core/pane.ts'
 import { runVouchingFor, type VouchedBuckets, vouchedUntil } from '../core/witness.ts'
@@ -196,7 +196,7 @@ function latenessOf(clock: EpochMs, bucket: number, rules: StaleRules): number {
 /** A bucket that a witness vouched for until the outage was fresh until then. */
 function freshUntil(clock: EpochMs, bucket: number, { grid, policy, vouched }: StaleRules): EpochMs {
   const expiry = expiryOf(clock, bucket, { grid, policy })
-  const isSettled = fetchedAtOf(clock) - endOf(grid, bucket) >= policy.settledAgeMs
+  const isSettled = !hasFloorTtl(clock) && fetchedAtOf(clock) - endOf(grid, bucket) >= policy.settledAgeMs
   const isVouchedFor =
     vouched !== undefined && isSettled && runVouchingFor(vouched, bucket, clock) !== undefined
   return isVouchedFor ? Math.max(expiry, vouchedUntil(vouched, clock)) : expiry

@@ -10,6 +10,7 @@ import type { Mark } from '../core/mark.ts'
 import type { Pane } from '../core/pane.ts'
 import type { Refusal } from '../limits/limit.ts'
 import type { Store } from '../stores/store.ts'
+import { delayed } from '../ttl/delayed.ts'
 import type { LearnedEvent, Learning } from '../ttl/learned/learning.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 import type { Backlog } from './backlog.ts'
@@ -93,9 +94,14 @@ export interface CacheRequest {
   /** Instead of the cache's own, for this request. */
   readonly policy?: TtlPolicy
   readonly maxStaleMs?: number
+  /** `floor` unless given. */
+  readonly trailingEmpty?: TrailingEmpty | undefined
   /** Charged for the query that this request sends; without one, queries cost nothing. */
   readonly meter?: CostMeter | undefined
 }
+
+/** Empty buckets at the end of an answer that are not settled, whose data may only be late: cached for the floor, or not at all. */
+export type TrailingEmpty = 'floor' | 'off'
 
 /** The client that waits for the answer. */
 export interface Client {
@@ -163,23 +169,24 @@ export interface RefetchObserver {
   hasMarked?(at: EpochMs): boolean
 }
 
-/** The policy of one question: a policy that learns has one for each shape. */
+/** The policy of one question: a policy that learns has one for each shape, and ages count from the newest data that is read. */
 export function policyOver(
-  { policy: own, learning }: Pick<IntervalCacheOptions, 'policy' | 'learning'>,
-  { policy = own, plan }: Pick<CacheRequest, 'policy' | 'plan'>,
+  { policy: usual, learning }: Pick<IntervalCacheOptions, 'policy' | 'learning'>,
+  { policy = usual, plan }: Pick<CacheRequest, 'policy' | 'plan'>,
   key: Key,
 ): TtlPolicy {
-  if (policy.learns === undefined || learning === undefined) return policy
-  return learning.policyFor(policy.learns, { key, sources: plan.sources })
+  const isLearned = policy.learns !== undefined && learning !== undefined
+  const own = isLearned ? learning.policyFor(policy.learns, { key, sources: plan.sources }) : policy
+  return plan.lookaheadMs === undefined ? own : delayed(own, plan.lookaheadMs)
 }
 
 /** The trip of a query that no client waits for, for the same question, with the headers of the request that led to it. */
 export function backgroundTrip(
-  { key, plan, policy, maxStaleMs, request: { identity, partition } }: Trip,
+  { key, plan, policy, maxStaleMs, request: { identity, partition, trailingEmpty } }: Trip,
   learning: Trip['learning'],
 ): Trip {
   const demands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false }
-  const request = { plan, identity, partition, demands, client: nobody }
+  const request = { plan, identity, partition, demands, trailingEmpty, client: nobody }
   return { request, plan, key, decision: newDecision(), policy, maxStaleMs, learning }
 }
 

@@ -3,13 +3,15 @@
 import type { Backend, HeaderList, Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { inTime } from '../core/deadline.ts'
+import { notOver } from '../core/expiry.ts'
 import { firstYoungerThan } from '../core/grid.ts'
 import { type Intervals, intersectAll, nothing, subtractAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
-import { fetchedAtOf } from '../core/lifetime.ts'
+import { fetchedAtOf, withFloorTtl } from '../core/lifetime.ts'
 import { type BucketMark, markedRun } from '../core/mark.ts'
-import { clockOf, filledUntil, type Pane, slice } from '../core/pane.ts'
+import { clockOf, filledUntil, type Pane, setClocks, slice } from '../core/pane.ts'
 import type { EmptyEnd, MaybePromise, ShapeRecord } from '../stores/store.ts'
+import type { TtlPolicy } from '../ttl/policy.ts'
 import type { FetchedPanes } from './fetch.ts'
 import { type AnswerTerms, termsOf } from './http/answer-terms.ts'
 import { keptHeaders } from './kept-headers.ts'
@@ -45,7 +47,10 @@ export async function writeBack(
   const { key, plan, request, policy } = trip
   const whole = intersectAll(plan.whole, fetched.panes)
   if (!fetched.storable || whole.length === 0) return false
-  const worthKeeping = intersectAll(whole, untilUnsettledEnd(fetched.panes, plan, policy.settledAgeMs))
+  const end = unsettledEnd(fetched.panes, plan, policy.settledAgeMs)
+  const isEndKept = request.trailingEmpty !== 'off'
+  if (isEndKept) limitToFloor(fetched.panes, end, policy)
+  const worthKeeping = isEndKept ? whole : subtractAll(whole, end)
   const marks = marksOver(options, key, plan)
   const parts = partsOf(fetched.panes, worthKeeping).flatMap((pane) => withoutPurged(pane, marks))
   observeRefetch(options, trip, parts)
@@ -66,6 +71,7 @@ export async function writeBack(
     sources: plan.sources,
     knowsAllSources: plan.knowsAllSources,
     lookbackMs: plan.lookbackMs,
+    ...(plan.lookaheadMs !== undefined && { lookaheadMs: plan.lookaheadMs }),
     grid: plan.grid,
     identity: request.identity,
     headers: keptHeaders(fetched.headers, options.backend.capabilities),
@@ -90,7 +96,7 @@ export function keepParts(
   const { plan, policy } = trip
   if (!fetched.storable || plan.edges === undefined) return false
   const headers = keptHeaders(fetched.headers, backend.capabilities)
-  const worthKeeping = untilUnsettledEnd(fetched.panes, plan, policy.settledAgeMs)
+  const worthKeeping = subtractAll(fetched.panes, unsettledEnd(fetched.panes, plan, policy.settledAgeMs))
   return memory.keep(trip, { panes: fetched.panes, headers }, worthKeeping)
 }
 
@@ -135,14 +141,17 @@ function withoutPurged(pane: Pane, marks: readonly BucketMark[]): readonly Pane[
   return parts
 }
 
-/** Trailing empty buckets that are not settled may only be late: they are not stored. */
-function untilUnsettledEnd(panes: readonly Pane[], { grid }: Plan, settledAgeMs: number): Intervals {
+/** Trailing empty buckets that are not settled: their data may only be late. */
+function unsettledEnd(panes: readonly Pane[], { grid }: Plan, settledAgeMs: number): Intervals {
   const [first, last] = [panes[0]!, panes.at(-1)!]
   const settledUntil = firstYoungerThan(grid, settledAgeMs, fetchedAtOf(clockOf(first, first.from)))
   const filled = panes.findLast((pane) => filledUntil(pane) > pane.from)
-  const to = Math.min(
-    last.to,
-    Math.max(settledUntil, filled === undefined ? first.from : filledUntil(filled)),
-  )
-  return to > first.from ? [{ from: first.from, to }] : nothing
+  const from = Math.max(settledUntil, filled === undefined ? first.from : filledUntil(filled))
+  return from < last.to ? [{ from, to: last.to }] : nothing
+}
+
+/** Before anybody else has the panes. */
+function limitToFloor(panes: readonly Pane[], end: Intervals, policy: TtlPolicy): void {
+  const floorMs = policy.ttl(notOver)
+  for (const part of partsOf(panes, end)) setClocks(part, part, (clock) => withFloorTtl(clock, floorMs))
 }

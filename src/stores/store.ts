@@ -22,6 +22,8 @@ export interface ShapeRecord {
   readonly knowsAllSources: boolean
   /** How far before a bucket the data lies that it is computed from; infinite where that is not bounded. */
   readonly lookbackMs: number
+  /** How far after its end the data lies; 0 unless given. */
+  readonly lookaheadMs?: number
   readonly grid: Grid
   /** A label of the identity partition, never the credentials themselves. */
   readonly identity: string

@@ -15,7 +15,14 @@ import { Marks } from '../engine/marks.ts'
 import type { Upstream } from '../engine/ports.ts'
 import { Purge } from '../engine/purge/purge.ts'
 import { ShadowLog } from '../engine/shadow/log.ts'
-import type { Answer, Client, Demands, IntervalCacheOptions, ProbeOptions } from '../engine/trip.ts'
+import type {
+  Answer,
+  Client,
+  Demands,
+  IntervalCacheOptions,
+  ProbeOptions,
+  TrailingEmpty,
+} from '../engine/trip.ts'
 import type { Cells } from '../stores/cells.ts'
 import { guardedCells, StoreGuard } from '../stores/guard.ts'
 import { memoryCells } from '../stores/memory/cells.ts'
@@ -57,6 +64,7 @@ export interface RigOptions {
   readonly learning?: Learning
   readonly refreshesAhead?: boolean
   readonly probes?: ProbeOptions
+  readonly trailingEmpty?: TrailingEmpty
 }
 
 /** The far tier of every rig without one of its own: whole suites run again over a far tier. */
@@ -96,12 +104,14 @@ export class EngineRig {
   readonly options: IntervalCacheOptions
   readonly #backend: Backend<CellQuery>
   readonly #cache: IntervalCache
+  readonly #trailingEmpty: TrailingEmpty | undefined
 
   constructor(options: RigOptions = {}) {
     const { clock = fakeClock(), cells, several = false, keepsParts = false } = options
     const { budget } = this
     this.#backend = cellBackend({ several, keepsParts })
     this.clock = clock
+    this.#trailingEmpty = options.trailingEmpty
     this.shadowLog = new ShadowLog({ clock, budget })
     const memory = memoryStore({ clock, budget, retentionMs, maxBucketsPerShape: 100_000 })
     const far = options.far ?? (options.wrap || cells ? undefined : rigDefaults.far?.(clock))
@@ -163,7 +173,8 @@ export class EngineRig {
   async serve(plan: Plan, how: AskOptions = {}): Promise<Served> {
     const decision = newDecision()
     const { client = patientClient, target, meter } = how
-    const request = { ...askedAs(plan, how), client, meter, ...(target && { target }) }
+    const trailingEmpty = this.#trailingEmpty
+    const request = { ...askedAs(plan, how), client, meter, trailingEmpty, ...(target && { target }) }
     const answer = await this.#cache.serve(request, decision)
     return { answer, decision, text: textOf(answer) }
   }
@@ -176,7 +187,8 @@ export class EngineRig {
   async shadowPlan(plan: Plan, how: AskOptions = {}): Promise<Served> {
     const decision = newDecision()
     const target = how.target ?? new ListeningTarget()
-    const request = { ...askedAs(plan, how), client: how.client ?? patientClient, target }
+    const asked = { ...askedAs(plan, how), trailingEmpty: this.#trailingEmpty }
+    const request = { ...asked, client: how.client ?? patientClient, target }
     const answer = await this.#cache.shadow(request, decision)
     await this.clock.advance(0)
     return { answer, decision, text: target.text }

@@ -79,7 +79,7 @@ test('requests that were answered show in the list, the shapes and the metrics',
   await clock.advance(20_000)
   await ask(url, `/api/v1/query_range?${form(30, NOW)}`)
   await ask(url, '/api/v1/labels')
-  await ask(url, `/api/v1/query_range?${form(30, NOW, 'sort(up)')}`)
+  await ask(url, `/api/v1/query_range?${form(30, NOW, 'abs(sort(up))')}`)
   const list = json(await askPlainly(admin, '/-/requests'))
   assert.deepEqual(
     list.map(({ outcome, reason }: Record<string, string>) => `${outcome} ${reason ?? ''}`.trim()),

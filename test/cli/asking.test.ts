@@ -60,7 +60,7 @@ test('explain: a query, a form, a URL, a request, from an argument, a file or th
     runToEnd(t, ['explain', `${url}${path}`, ...to, '--run']),
     runToEnd(t, ['explain', '-', ...to], { input: JSON.stringify({ search, path: '/api/v1/query_range' }) }),
     runToEnd(t, ['explain', 'panel', ...to], { cwd: folder }),
-    runToEnd(t, ['explain', '--start', '-2h', '--step', '60', ...to, '--', 'sort(up)']),
+    runToEnd(t, ['explain', '--start', '-2h', '--step', '60', ...to, '--', 'abs(sort(up))']),
     runToEnd(t, [
       'explain',
       'up',
@@ -112,7 +112,7 @@ test('explain: an impossible request is reported', async (t) => {
 test('top: a table without a terminal, in every order; --json has everything', async (t) => {
   const { url, admin } = await startProxy(t)
   for (let i = 0; i < 3; i++) await ask(url, path)
-  await ask(url, rangePath({ query: 'sort(up)', start, end: start + 600_000 }))
+  await ask(url, rangePath({ query: 'abs(sort(up))', start, end: start + 600_000 }))
   await ask(url, rangePath({ query: 'a\u001b[2J', start, end: start + 600_000 }))
   const run = (...argv: string[]) => runToEnd(t, ['top', '--admin', admin, ...argv])
   const [plain, asked, asData] = await Promise.all([
@@ -123,7 +123,7 @@ test('top: a table without a terminal, in every order; --json has everything', a
   assert.match(plain.out, /^windowpane \S+, up [\d.]+ s · 5 requests of 3 shapes · any hit 40 % · saved /)
   assert.match(plain.out, /\nrequests +hit +partial +miss +other +saved +bytes +not cached +shape\n/)
   assert.match(plain.out, /\n +3 +67% +33% .* @60s up\n/)
-  assert.match(plain.out, /\n +1 +100% .* sorting +\/api\/v1\/query_range sort\(up\)\n/)
+  assert.match(plain.out, /\n +1 +100% .* sorting +\/api\/v1\/query_range abs\(sort\(up\)\)\n/)
   assert.match(asked.out, /Load that still reaches the database/)
   assert.match(asked.out, /\n +1 +\S+ s +33% +\S.*@60s up\n/)
   assert.ok(![plain, asked].some(({ out }) => out.includes('\u001b')))

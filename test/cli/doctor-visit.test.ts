@@ -36,7 +36,8 @@ test('doctor: every problem has its remedy', async (t) => {
     await ask(url, rangePath({ start: start + i * 1000, end: start + 600_000 + i * 1000 }))
     await ask(url, path, { headers: { Authorization: `Bearer ${i}` } })
   }
-  for (let i = 0; i < 45; i++) await ask(url, rangePath({ query: 'sort(up)', start, end: start + 600_000 }))
+  for (let i = 0; i < 45; i++)
+    await ask(url, rangePath({ query: 'abs(sort(up))', start, end: start + 600_000 }))
   upstream.buildInfo = (request, response) => {
     response.setHeader('Date', new Date(start).toUTCString())
     json(200, { status: 'success', data: { version: '0.0.0' } })(request, response)

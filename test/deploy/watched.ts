@@ -86,7 +86,7 @@ async function runTraffic(url: string): Promise<string[]> {
   const ranges = [4, 4, 4, 3, 3, 2].map((hours) => ({ start: END - 5 * HOUR, end: END - hours * HOUR }))
   const paths = [
     ...ranges.map((range) => rangePath({ query: 'sum(ramp_seconds)', stepMs: 60_000, ...range })),
-    rangePath({ query: 'sort(ramp_seconds)', stepMs: 60_000, ...ranges[0]! }),
+    rangePath({ query: 'abs(sort(ramp_seconds))', stepMs: 60_000, ...ranges[0]! }),
     '/api/v1/labels',
     `/gone${rangePath({ query: 'up', stepMs: 60_000, ...ranges[0]! })}`,
   ]

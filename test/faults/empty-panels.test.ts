@@ -81,7 +81,7 @@ scene('in the first seconds of an outage the database is queried once per reques
     if (++asked > 20) proxy.upstream.script = nothing
     request.socket.destroy()
   }
-  await proxy.clock.advance(1_000)
+  await proxy.clock.advance(6_000)
   assertStale(await askLast(proxy, 3))
   assert.equal(asked, 1)
 })

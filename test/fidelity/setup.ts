@@ -27,14 +27,15 @@ export async function startDatabase(
 /** Clients of a database and of a proxy in front of it, or null after a skip. */
 export async function startBoth(
   t: TestContext,
-): Promise<{ readonly direct: ApiClient; readonly proxied: ApiClient } | null> {
+  more: Parameters<typeof startUnderTest>[1] = {},
+): Promise<{ readonly direct: ApiClient; readonly proxied: ApiClient; readonly version: string } | null> {
   const database = await startDatabase(t)
   if (database === null) return null
-  const proxy = await startUnderTest(database.url)
+  const proxy = await startUnderTest(database.url, more)
   t.after(() => proxy.close())
   const [direct, proxied] = [new ApiClient(database.url, 1), new ApiClient(proxy.url, 1)]
   t.after(() => Promise.all([direct.close(), proxied.close()]))
-  return { direct, proxied }
+  return { direct, proxied, version: database.version }
 }
 
 /** A run of one test file over all forms, as they are with this version of Prometheus. */

@@ -6,7 +6,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compareAnswers } from './compare.ts'
 import { atHour } from './forms/instants.ts'
-import { wholeRangeForms } from './forms/special.ts'
+import { relabelled, wholeRangeForms } from './forms/special.ts'
+import { isAtLeast } from './queries.ts'
 import { startBoth } from './setup.ts'
 import type { Ask } from './spelling.ts'
 
@@ -43,3 +44,42 @@ test('parts that succeed do not hide an error of the whole', async (t) => {
     })
   }
 })
+
+test('with assume.mergedLabels label functions are answered from parts, and Cache-Status says so', async (t) => {
+  const clients = await startBoth(t, { assume: { mergedLabels: true } })
+  if (clients === null) return
+  const { direct, proxied } = clients
+  const isNeeded = !isAtLeast(clients.version, [3, 9])
+
+  for (const { query } of relabelled) {
+    await t.test(query, async () => {
+      for (const [hours, outcome] of [
+        [12, 'miss'],
+        [24, 'partial'],
+        [24, 'hit'],
+      ] as const) {
+        const request = ask(query, 0, hours)
+        const [expected, got] = [await direct.queryRange(request), await proxied.queryRange(request)]
+        const status = String(got.headers['cache-status'])
+        assert.equal(compareAnswers(expected, got), undefined, status)
+        assert.match(status, new RegExp(`detail="${outcome}`))
+        assert.equal(status.includes('exceptions=assume.mergedLabels'), isNeeded, status)
+      }
+    })
+  }
+
+  await t.test('series that never meet become one, as 3.9 has them', async () => {
+    const query = 'label_replace(build_info, "version", "any", "", "")'
+    for (const [from, to] of parts) await proxied.queryRange(ask(query, from, to))
+    const whole = await proxied.queryRange(ask(query, 0, 24))
+    assert.equal(whole.status, 200)
+    assert.match(String(whole.headers['cache-status']), /detail="hit/)
+    const { result } = (JSON.parse(whole.body.toString()) as Matrix).data
+    const labels = result.map(({ metric }) => JSON.stringify(metric))
+    assert.deepEqual(labels, [...new Set(labels)])
+  })
+})
+
+interface Matrix {
+  readonly data: { readonly result: readonly { readonly metric: Readonly<Record<string, string>> }[] }
+}

@@ -53,7 +53,7 @@ test('a token in the query string is in no shape, log, trace, admin answer or st
     await ask(url, `/api/v1/query?query=up&${pair}`)
     await ask(url, `/api/v1/labels?${pair}`)
   }
-  await ask(url, `${rangePath({ ...range, query: 'sort(up)' })}&${all[0]}`)
+  await ask(url, `${rangePath({ ...range, query: 'abs(sort(up))' })}&${all[0]}`)
   const seen: string[] = []
   for (const path of [
     '/-/requests?limit=1000',

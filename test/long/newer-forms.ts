@@ -115,6 +115,14 @@ const relabelled = eligible(
   'label_replace(label_join({__name__=~"constant_one|custom_bucket_seconds"}, "service", ""), "__name__", "both", "", "")',
 )
 
+/** They warn over a range, but not over a single step. */
+const sorted = eligible(
+  'sort(up)',
+  'sort_desc(rate(http_requests_total[5m]))',
+  'sort_by_label(up, "instance")',
+  '(sort_by_label_desc(up, "job", "instance"))',
+)
+
 const refused: Form[] = [
   ...bypassed(
     'unsafe_function',
@@ -130,14 +138,7 @@ const refused: Form[] = [
     'info(rate(node_network_receive_bytes_total[5m]), {__name__="build_info", version=~".+"})',
     'sum by (version) (info(memory_bytes{state="free"}, {__name__="build_info"}))',
   ),
-  ...bypassed(
-    'sorting',
-    'sort(up)',
-    'sort_desc(up)',
-    'sort_by_label(up, "instance")',
-    'sort_by_label_desc(up, "job", "instance")',
-    'sum(sort_by_label(up, "instance")) by (job)',
-  ),
+  ...bypassed('sorting', 'sum(sort_by_label(up, "instance")) by (job)'),
   // Not in the grammar yet.
   ...bypassed('unparseable_query', 'vector(max_of(1, 2))', 'clamp_min(up, min_of(scalar(constant_one), 0))'),
 ]
@@ -161,6 +162,7 @@ const errors = failing(
 export const newerForms: readonly Form[] = [
   ...durations,
   ...ofTheRange,
+  ...sorted,
   ...words,
   ...fills,
   ...unnamedFills,

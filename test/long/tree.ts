@@ -22,39 +22,59 @@ export interface Findings {
   readonly atTimes: readonly number[]
   /** Metric names that selectors are bound to, sorted. */
   readonly names: readonly string[]
+  /** How far after a step the data lies that any selector reads there, in milliseconds. */
+  readonly aheadMs: number
 }
 
-const forbiddenCalls = /^(start|end|range|step|info|sort(_desc|_by_label|_by_label_desc)?)$/
+const forbiddenCalls = /^(start|end|range|step|info)$/
+const sortingCalls = /^sort(_desc|_by_label|_by_label_desc)?$/
 const labelWriters = /^(label_replace|label_join|histogram_quantiles)$/
 const literal = /^(number|string)Literal$/
 
 export function examineTree(tree: unknown): Findings {
   const examination = new Examination()
-  examination.visit(tree as Node, false)
+  examination.visit(withoutSort(tree as Node), { agree: false, shiftMs: 0 })
   return {
     objections: [...examination.objections],
     atTimes: [...examination.atTimes].sort((a, b) => a - b),
     names: [...examination.names].sort(),
+    aheadMs: examination.aheadMs,
   }
+}
+
+/** What an outermost sort function is given: the order of a range answer is the same without it. */
+function withoutSort(tree: Node): Node {
+  let node = tree
+  while (node.type === 'parenExpr') node = node['expr'] as Node
+  const isSorted = node.type === 'call' && sortingCalls.test(nameOfOperation(node))
+  return isSorted ? (node['args'] as Node[])[0]! : tree
+}
+
+interface Surroundings {
+  /** The result loses its metric name further up, so that all series must have the same one. */
+  readonly agree: boolean
+  /** How much later than the step its expressions are evaluated, at most. */
+  readonly shiftMs: number
 }
 
 class Examination {
   readonly objections = new Set<string>()
   readonly atTimes = new Set<number>()
   readonly names = new Set<string>()
+  aheadMs = 0
 
-  /** `agree`: the result loses its metric name further up, so that all series must have the same one. */
-  visit(node: Node, agree: boolean): void {
+  visit(node: Node, { agree, shiftMs: around }: Surroundings): void {
+    const shiftMs = around - Number(node['offset'] ?? 0)
     this.#modifiers(node)
     this.#operation(node, agree)
     if (node.type === 'matrixSelector') this.#selector(node, true)
     if (node.type === 'vectorSelector') this.#selector(node, agree)
+    if (node.type.endsWith('Selector')) this.aheadMs = Math.max(this.aheadMs, shiftMs)
     const inner = agree || node.type === 'subquery' || (node.type === 'unaryExpr' && node['op'] === '-')
-    for (const child of childrenOf(node)) this.visit(child, inner)
+    for (const child of childrenOf(node)) this.visit(child, { agree: inner, shiftMs })
   }
 
   #modifiers(node: Node): void {
-    this.#objectIf(Number(node['offset'] ?? 0) < 0, 'a negative offset')
     for (const field of ['offsetExpr', 'rangeExpr', 'stepExpr', 'startOrEnd', 'anchored', 'smoothed']) {
       this.#objectIf(Boolean(node[field]), field)
     }
@@ -64,7 +84,7 @@ class Examination {
   #operation(node: Node, agree: boolean): void {
     const name = nameOfOperation(node)
     if (node.type === 'call') {
-      this.#objectIf(forbiddenCalls.test(name), `${name}()`)
+      this.#objectIf(forbiddenCalls.test(name) || sortingCalls.test(name), `${name}()`)
       this.#objectIf(agree && labelWriters.test(name), `${name}() where names must agree`)
     }
     if (node.type === 'binaryExpr') {

@@ -10,6 +10,7 @@ import { isRangeQuery } from './paths.ts'
 import type { RangeQuery } from './plan.ts'
 import { type PromqlReason, promqlReasons } from './reasons.ts'
 import { recompose } from './recompose.ts'
+import { askedInterval, CuttingSink } from './single-step.ts'
 import { type RefusedParameters, wholeAnswers } from './whole.ts'
 import { plainWire, type Wire } from './wire.ts'
 
@@ -42,8 +43,15 @@ export function matrixBackend(database: MatrixDatabase): Backend<RangeQuery, Pro
     parse: database.planner.parse,
     plan: database.planner.plan,
     over: database.planner.over,
-    narrow: (plan, [interval]) => narrow(plan, interval!, parameters(plan, interval!)),
-    decompose: (plan, [interval]) => new MatrixSink(plan.grid, interval!, wireOf(plan)),
+    narrow(plan, [interval]) {
+      const asked = askedInterval(plan, interval!)
+      return narrow(plan, asked, parameters(plan, asked))
+    },
+    decompose(plan, [interval]) {
+      const asked = askedInterval(plan, interval!)
+      const sink = new MatrixSink(plan.grid, asked, wireOf(plan))
+      return asked === interval ? sink : new CuttingSink(sink, interval!)
+    },
     recompose: (_plan, panes, options) => recompose(panes, options, database.ending),
     presentation: {
       reasons: promqlReasons,

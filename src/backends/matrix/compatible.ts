@@ -39,7 +39,7 @@ export function createCompatiblePlanner(
     plan(query, now, flavour) {
       const layout = planner.layOut(query, now)
       if ('bypass' in layout) return layout
-      if (layout.examined.rewritesLabels && rules.checksLabelsPerStep?.(query, flavour) !== true)
+      if (layout.examined.mayMergeSeries && rules.checksLabelsPerStep?.(query, flavour) !== true)
         return { bypass: 'unsafe_function', detail: 'label functions' }
       const refusal = rules.refuse?.(query, flavour)
       return refusal ?? adjust({ ...layout.plan, request: query.request })

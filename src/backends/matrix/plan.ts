@@ -13,6 +13,7 @@ import { type Examine, type Examined, maxTextLength } from './promql.ts'
 import { questionHeaders } from './question-headers.ts'
 import { lookbackOf } from './reach.ts'
 import type { PromqlBypass } from './reasons.ts'
+import type { MatrixPlan } from './single-step.ts'
 import { parseStep, readRange, refuseLength, type TimeRange } from './time.ts'
 
 export interface RangeQuery {
@@ -31,7 +32,7 @@ export interface ParsedRange extends TimeRange {
 
 export interface Layout {
   readonly examined: Examined
-  readonly plan: Omit<Plan, 'request'>
+  readonly plan: Omit<MatrixPlan, 'request'>
 }
 
 export interface PlannerOptions {
@@ -82,14 +83,16 @@ export function createPlanner(options: PlannerOptions, rules: Rules): Planner {
       question.layout ??= layout.of(question)
       if ('bypass' in question.layout) return question.layout
       const settledBefore = now - options.settledAgeMs
-      const isRecent = question.layout.examined.atTimes.some((at) => at > settledBefore)
+      const { atTimes, reach } = question.layout.examined
+      // An offset may make an expression read data after the time of its @.
+      const isRecent = atTimes.some((at) => at + reach.aheadMs > settledBefore)
       return isRecent ? { bypass: 'recent_at_modifier' } : withHeaders(question.layout, request, rules)
     },
-    over({ edges: _, ...plan }, [asked]) {
+    over({ edges: _, ...plan }: MatrixPlan, [asked]) {
       const { from: start, to: end } = asked!
       const range = { start, end, stepMs: plan.grid.step }
       const place = refuseLength(range) ?? placeOf(range, options.maxBuckets)
-      return 'bypass' in place ? place : { ...plan, ...place }
+      return 'bypass' in place ? place : { ...plan, ...place, isVerbatim: isVerbatim(plan, place) }
     },
   }
 }
@@ -117,6 +120,12 @@ function read(pairs: Pairs | PromqlBypass): ParsedRange | PromqlBypass {
 }
 
 type Place = Pick<Plan, 'grid' | 'window' | 'whole' | 'asked'>
+
+/** Of a sorted answer a single step is asked for with a neighbour. */
+const isVerbatim = (
+  { isSorted }: { readonly isSorted?: boolean },
+  { window }: Pick<MatrixPlan, 'window'>,
+): boolean => isSorted !== true || lengthOf(window) > 1
 
 /** Where a range lies on its grid. */
 function placeOf({ start, end, stepMs }: TimeRange, maxBuckets: number): Place | PromqlBypass {
@@ -152,8 +161,10 @@ class LayoutRules {
       sources: examined.metrics,
       knowsAllSources: examined.namesAll,
       lookbackMs: lookbackOf(examined.reach, firstValue(pairs, 'lookback_delta')),
+      ...(examined.reach.aheadMs > 0 && { lookaheadMs: examined.reach.aheadMs }),
       terms: firstValue(pairs, 'timeout') ?? '',
-      isVerbatim: true,
+      isVerbatim: isVerbatim(examined, place),
+      ...(examined.isSorted && { isSorted: true }),
     }
     return { examined, plan }
   }

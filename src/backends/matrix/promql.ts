@@ -7,7 +7,9 @@ import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common'
 import { parser } from '@prometheus-io/lezer-promql'
 import type { EpochMs } from '../../core/clock.ts'
 import { Memo } from '../../core/memo.ts'
-import { Reach, type Reached } from './reach.ts'
+import { writesNewLabel } from './labels.ts'
+import { unquote, unreadable } from './quotes.ts'
+import { bindsLoosely, Reach, type Reached } from './reach.ts'
 import type { PromqlBypass } from './reasons.ts'
 
 export interface Examined {
@@ -15,12 +17,14 @@ export interface Examined {
   readonly metrics: readonly string[]
   /** Every selector has its name written out. */
   readonly namesAll: boolean
-  /** How far before a step the data lies that its selectors read. */
+  /** How far before and after a step the data lies that its selectors read. */
   readonly reach: Reached
   /** The times of literal @ modifiers: the answer is stable only if the data there is. */
   readonly atTimes: readonly EpochMs[]
-  /** A function in the query rewrites labels; older servers check its result over the whole range. */
-  readonly rewritesLabels: boolean
+  /** A function in the query may give two series the same labels; older servers check its result over the whole range. */
+  readonly mayMergeSeries: boolean
+  /** The outermost function sorts: that has no effect over a range, but servers may warn of it, unless the range is one step. */
+  readonly isSorted: boolean
 }
 
 export type Examine = (text: string) => Examined | PromqlBypass
@@ -41,6 +45,10 @@ export interface Dialect {
   readonly aggregations: ReadonlySet<string>
   /** Their first argument is a parameter, and only a literal one is accepted. */
   readonly parametricAggregations: ReadonlySet<string>
+  /** Accepts offsets that look at data newer than their step. */
+  readonly negativeOffsets?: boolean
+  /** Range answers are ordered by labels, also where the outermost function sorts. */
+  readonly ordersByLabels?: boolean
   /** Why a piece of syntax makes a value depend on the whole range, where it does in this database. */
   refuses?(node: SyntaxNodeRef, text: string): string | undefined
 }
@@ -53,7 +61,7 @@ const labelWriters = words('label_join label_replace histogram_quantiles count_v
 const harmlessNodes = words(`
   PromQL LineComment AggregateExpr AggregateModifier By Without LabelName QuotedLabelName StringLiteral BinaryExpr Pow
   Mul Div Mod Add Sub Eql Gte Gtr TrimUpper TrimLower Lte Lss Neq Atan2 And Unless BoolModifier Bool
-  MatchingModifierClause Ignoring On GroupLeft GroupRight FunctionCall OffsetExpr Offset ParenExpr UnaryOp StepInvariantExpr`)
+  MatchingModifierClause Ignoring On GroupLeft GroupRight FunctionCall Offset ParenExpr UnaryOp`)
 
 /**
  * Their results lose the metric name, and equal label sets are then an error over the whole range (for unary minus in
@@ -76,7 +84,7 @@ export function createExaminer(
 export function examineAs(dialect: Dialect, text: string): Examined | PromqlBypass {
   if (text.length > maxTextLength) return refuse('unparseable_query', 'the query is too long')
   // Prometheus ends a comment at a carriage return, the grammar only at a line feed.
-  if (/\r(?!\n)/.test(text)) return refuse('unparseable_query', 'a carriage return without a line feed')
+  if (hasReturnInComment(text)) return refuse('unparseable_query', 'a carriage return in a comment')
   if (bracketDepth(text) > maxBrackets) return refuse('unparseable_query', 'brackets nested too deeply')
   const examination = new Examination(dialect, text)
   try {
@@ -98,6 +106,9 @@ class Examination {
   readonly #reach = new Reach()
   readonly #atTimes: EpochMs[] = []
   #rewritesLabels = false
+  #mayMergeSeries = false
+  #isSorted = false
+  #hasLooseModifier = false
   #refusal: PromqlBypass | undefined
   #depth = 0
   #nameDroppers = 0
@@ -124,13 +135,18 @@ class Examination {
   }
 
   result(): Examined | PromqlBypass {
+    const reach = this.#reach.reached
+    if (reach.aheadMs === Number.POSITIVE_INFINITY)
+      this.#refusal ??= refuse('unsafe_offset', 'a negative offset whose length is not read here')
     return (
       this.#refusal ?? {
         metrics: [...this.#metrics].sort(),
         namesAll: this.#namesAll,
-        reach: this.#reach.reached,
+        reach,
         atTimes: this.#atTimes,
-        rewritesLabels: this.#rewritesLabels,
+        // Where a modifier wraps more than it belongs to, the tree is not to be trusted with the rest.
+        mayMergeSeries: this.#mayMergeSeries || (this.#rewritesLabels && this.#hasLooseModifier),
+        isSorted: this.#isSorted,
       }
     )
   }
@@ -147,7 +163,7 @@ class Examination {
       case 'VectorSelector':
         return this.#selector(node.node)
       case 'FunctionIdentifier':
-        return this.#function(this.#read(node))
+        return this.#function(node.node)
       case 'AggregateOp':
         return this.#aggregation(this.#read(node).toLowerCase())
       case 'FunctionCallBody':
@@ -164,8 +180,12 @@ class Examination {
         return this.#number(this.#read(node))
       case 'AtModifierPreprocessors':
         return refuse('depends_on_range', '@ start() or @ end()')
+      case 'OffsetExpr':
+      case 'StepInvariantExpr':
+        this.#hasLooseModifier ||= bindsLoosely(node.node)
+        return undefined
       case 'OffsetDurationExpr':
-        return this.#isLiteral(node.node) ? false : refuse('unsafe_offset', this.#read(node))
+        return this.#isOffset(node.node) ? false : refuse('unsafe_offset', this.#read(node))
       case 'DurationExpr':
         return this.#isLiteral(node.node) ? false : refuse('depends_on_range', `[${this.#read(node)}]`)
       default:
@@ -197,12 +217,22 @@ class Examination {
     return undefined
   }
 
-  #function(name: string): Verdict {
+  #function(identifier: SyntaxNode): Verdict {
+    const name = this.#read(identifier)
     if (rangeDependentFunctions.has(name)) return refuse('depends_on_range', `${name}()`)
-    if (sortingFunctions.has(name)) return refuse('sorting', `${name}()`)
+    if (sortingFunctions.has(name)) return this.#sorting(identifier)
     if (!this.#dialect.functions.has(name)) return refuse('unsafe_function', `${name}()`)
-    this.#rewritesLabels ||= labelRewriters.has(name)
+    if (labelRewriters.has(name)) {
+      this.#rewritesLabels = true
+      this.#mayMergeSeries ||= !writesNewLabel(identifier.parent!, this.#text)
+    }
     return labelWriters.has(name) && this.#refuseIfNamesMustAgree(name)
+  }
+
+  /** Within other expressions the order of series can change sums and ties. */
+  #sorting(identifier: SyntaxNode): Verdict {
+    this.#isSorted = this.#dialect.ordersByLabels === true && isOutermost(identifier.parent!)
+    return this.#isSorted ? false : refuse('sorting', `${this.#read(identifier)}()`)
   }
 
   #aggregation(name: string): Verdict {
@@ -239,6 +269,12 @@ class Examination {
     return false
   }
 
+  /** A literal, where the database permits it also with a sign. */
+  #isOffset(node: SyntaxNode): boolean {
+    const isSigned = this.#dialect.negativeOffsets === true && node.firstChild?.name === 'UnaryOp'
+    return this.#isLiteral(isSigned ? node.lastChild! : node)
+  }
+
   /** True for `5m` or `300`; false for signs, parentheses, arithmetic, functions, inf and nan. */
   #isLiteral(node: SyntaxNode): boolean {
     const child = node.firstChild
@@ -263,10 +299,12 @@ function bracketDepth(text: string): number {
 const refuse = (bypass: PromqlBypass['bypass'], detail: string): PromqlBypass => ({ bypass, detail })
 const mayBeName = (label: string): boolean => label === '__name__' || label === unreadable
 
-/** Stands for text with escapes, which are Go's and not ours to read. It is no valid metric or label name. */
-const unreadable = ''
+/** At the end of a line a carriage return changes nothing. */
+const hasReturnInComment = (text: string): boolean =>
+  text.includes('\r') && (text.match(skipped) ?? []).some((part) => part[0] === '#' && /\r[^\r]/.test(part))
 
-function unquote(name: string): string {
-  if (!/^["'`]/.test(name)) return name
-  return name.startsWith('`') || !name.includes('\\') ? name.slice(1, -1) : unreadable
+function isOutermost(call: SyntaxNode): boolean {
+  let around = call.parent
+  while (around?.name === 'ParenExpr') around = around.parent
+  return around?.name === 'PromQL'
 }

@@ -1,17 +1,19 @@
 /**
- * How far before a step the data lies that a PromQL expression reads there: the lookback of a selector, and the offsets
- * and subqueries around it. The grammar lets modifiers wrap more than they belong to (`a + b offset 5m`): the result
- * may be too far, never too near.
+ * From when to when the data lies that a PromQL expression reads at a step: what a selector looks back, and the offsets and
+ * subqueries around it. The grammar lets modifiers wrap more than they belong to (`a + b offset 5m`): what is found may be
+ * too far, never too near.
  */
 import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common'
 import { parseStep } from './time.ts'
 
 /** Milliseconds; infinite where a fixed time or an unreadable duration is in the way, negatively where there is no selector. */
 export interface Reached {
-  /** Of the selectors without a range, without the lookback delta that they have instead. */
+  /** How far back the selectors without a range reach, without the lookback delta that they have instead. Below 0: after the step. */
   readonly instantMs: number
-  /** Of the selectors with a range. */
+  /** How far back the selectors with a range reach. */
   readonly rangeMs: number
+  /** How far after the step any of them reaches; 0 where none does. */
+  readonly aheadMs: number
 }
 
 /** Prometheus' own default. */
@@ -20,7 +22,7 @@ const defaultDeltaMs = 300_000
 /** `delta` is the lookback_delta parameter of the request; the server's own setting is not known. */
 export function lookbackOf({ instantMs, rangeMs }: Reached, delta: string | undefined): number {
   const deltaMs = delta === undefined || delta === '' ? 0 : readDuration(delta)
-  const looksBack = instantMs >= 0
+  const looksBack = instantMs > Number.NEGATIVE_INFINITY
   return Math.max(0, rangeMs, looksBack ? instantMs + Math.max(defaultDeltaMs, deltaMs) : 0)
 }
 
@@ -34,17 +36,32 @@ const wrappers: ReadonlySet<string> = new Set([
   'StepInvariantExpr',
 ])
 
+/** What a modifier can belong to. */
+const modified: ReadonlySet<string> = new Set(['VectorSelector', ...wrappers])
+
+/** Whether a modifier wraps more than it belongs to. */
+export const bindsLoosely = (modifier: SyntaxNode): boolean => !modified.has(modifier.firstChild!.name)
+
+/** How much further back, and how much less far back, than what is around it something makes its selectors reach. */
+interface Shift {
+  readonly most: number
+  readonly least: number
+}
+
 /** Follows a walk over the tree. */
 export class Reach {
-  /** One entry per wrapper around the node that is being visited: how far back it and those around it reach. */
-  readonly #around: number[] = [0]
+  /** One entry per wrapper around the node that is being visited: what it and those around it add up to. */
+  readonly #around: Shift[] = [{ most: 0, least: 0 }]
   #instantMs = Number.NEGATIVE_INFINITY
   #rangeMs = Number.NEGATIVE_INFINITY
+  #aheadMs = 0
 
   enter(node: SyntaxNodeRef, text: string): void {
     const around = this.#around.at(-1)!
-    if (wrappers.has(node.name)) this.#around.push(around + lengthOf(node.node, text))
-    else if (node.name === 'VectorSelector') this.#select(node.node, around)
+    if (wrappers.has(node.name)) {
+      const { most, least } = shiftOf(node.node, text)
+      this.#around.push({ most: around.most + most, least: around.least + least })
+    } else if (node.name === 'VectorSelector') this.#select(node.node, around)
   }
 
   /** Only of nodes whose children were visited. */
@@ -53,20 +70,29 @@ export class Reach {
   }
 
   get reached(): Reached {
-    return { instantMs: this.#instantMs, rangeMs: this.#rangeMs }
+    return { instantMs: this.#instantMs, rangeMs: this.#rangeMs, aheadMs: this.#aheadMs }
   }
 
-  #select(selector: SyntaxNode, around: number): void {
-    if (selector.parent?.name === 'MatrixSelector') this.#rangeMs = Math.max(this.#rangeMs, around)
-    else this.#instantMs = Math.max(this.#instantMs, around)
+  #select(selector: SyntaxNode, { most, least }: Shift): void {
+    this.#aheadMs = Math.max(this.#aheadMs, -least)
+    if (selector.parent?.name === 'MatrixSelector') this.#rangeMs = Math.max(this.#rangeMs, most)
+    else this.#instantMs = Math.max(this.#instantMs, most)
   }
 }
 
-/** How much further back a wrapper makes its selectors reach. */
-function lengthOf(node: SyntaxNode, text: string): number {
-  // The time after @ may be any, also one after the step.
-  if (node.name === 'StepInvariantExpr') return Number.POSITIVE_INFINITY
-  // Of a subquery the first is its range; its resolution only selects instants within it.
+function shiftOf(node: SyntaxNode, text: string): Shift {
+  // The time after @ may be any, also one after the step; whether it is old enough is judged by the time itself.
+  if (node.name === 'StepInvariantExpr') return { most: Number.POSITIVE_INFINITY, least: 0 }
+  // Of a subquery the first is its range; its resolution only says where within it.
   const duration = node.getChild(node.name === 'OffsetExpr' ? 'OffsetDurationExpr' : 'DurationExpr')
-  return duration === null ? Number.POSITIVE_INFINITY : readDuration(text.slice(duration.from, duration.to))
+  const [, sign, length] = /^([-+]?)\s*(.*)$/s.exec(
+    duration === null ? '' : text.slice(duration.from, duration.to),
+  )!
+  const isNegative = sign === '-'
+  const ms = (isNegative ? -1 : 1) * readDuration(length!)
+  if (!Number.isFinite(ms)) return { most: Number.POSITIVE_INFINITY, least: isNegative ? ms : 0 }
+  // A range reaches from its beginning to the step itself.
+  if (node.name !== 'OffsetExpr') return { most: ms, least: 0 }
+  // What a modifier does not belong to is not shifted.
+  return bindsLoosely(node) ? { most: Math.max(0, ms), least: Math.min(0, ms) } : { most: ms, least: ms }
 }

@@ -10,16 +10,18 @@ export const promqlReasons = {
     remedy: 'Rewrite the query; docs/reference/promql.md lists the functions that can be cut into buckets.',
   },
   unsafe_offset: {
-    meaning: 'a negative or computed offset reads data newer than its step',
-    remedy: 'Do without negative or computed offsets where you can.',
+    meaning: 'a computed offset, or a negative one on a database whose negative offsets are not cached',
+    remedy: 'Write offsets as plain durations.',
   },
   recent_at_modifier: {
     meaning: 'an @ modifier that points to data which may still change',
     remedy: 'Let @ point to data that no longer changes, or do without it.',
   },
   sorting: {
-    meaning: 'sort functions warn by range and never order a range answer',
-    remedy: 'Take sort functions out of range queries: they never order a range answer.',
+    meaning:
+      'sort functions inside of another expression, where the order of series can change sums and ties',
+    remedy:
+      'Take sort functions out of range queries, or put them outermost: they never order a range answer.',
   },
   unnamed_range_selector: {
     meaning: 'a range function over several metric names: its whole-range error cannot be reproduced',

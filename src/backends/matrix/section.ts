@@ -7,17 +7,22 @@ const assume = section(
     server: optional(
       choice('prometheus'),
       'what the server is, where it does not report a database that is known: its answers are then cut as those of Prometheus. `assume: prometheus` is short for it. It stays in shadow mode until `comparisons` are done',
-      { apply: 'restart' },
+      { apply: 'reopen' },
     ),
+    mergedLabels: key(bool, false, {
+      meaning:
+        'Prometheus before 3.9: cache `label_replace` and `label_join` also where they may make two series equal that have no step in common. Such a query fails in these versions; it is answered from parts as 3.9 answers it',
+      apply: 'reopen',
+    }),
     replicas: key(bool, false, {
       meaning:
         "Thanos: cache deduplicated answers too. Which replica a sample is taken from depends on where a request begins, so that a value may be the other replica's",
-      apply: 'restart',
+      apply: 'reopen',
     }),
     comparisons: key(count({ min: 1 }), 200, {
       meaning:
         'how many answers that would have come from the cache must have equalled those of the assumed server, in each worker, before the mode can be `on`; one that differs without a known cause starts the count anew',
-      apply: 'restart',
+      apply: 'reopen',
     }),
   },
   { shorthand: 'server' },
@@ -28,10 +33,13 @@ export const matrixKeys = {
   assume: nested(
     assume,
     'what is taken for granted about the server; answers that depend on it name it in `Cache-Status`',
-    { apply: 'restart' },
+    { apply: 'reopen' },
   ),
 }
 
 export const matrixSection = section(matrixKeys)
 
 export type MatrixConfig = TypeValue<typeof matrixSection>
+
+/** Opt-in exceptions from answering as the server does, where planning depends on them. */
+export type Assumptions = Pick<MatrixConfig['assume'], 'mergedLabels'>

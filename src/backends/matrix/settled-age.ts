@@ -11,7 +11,7 @@ export const settledAgeKeys = {
   settledAge: key(duration({ min: 0 }), usualMs, {
     meaning:
       'Mimir, Cortex, Thanos, M3: from which age on data no longer changes; set it above the out-of-order window and the ingest delay. Policies that reach their cap earlier are stretched to reach it at this age; learned ones are not',
-    apply: 'restart',
+    apply: 'reopen',
   }),
 }
 

@@ -18,8 +18,15 @@ export const prometheusKind = matrixKind<MatrixConfig>({
       import('../matrix/assumed.ts'),
     ])
     return {
-      create(options, { assume: { server, comparisons } }) {
-        const backend = prometheus(options)
+      create(options, { assume }) {
+        const backend = prometheus({
+          get settledAgeMs() {
+            return options.settledAgeMs
+          },
+          maxBuckets: options.maxBuckets,
+          assume,
+        })
+        const { server, comparisons } = assume
         return server === undefined ? { backend } : { backend: assuming(backend), probation: { comparisons } }
       },
     }

@@ -229,3 +229,20 @@ test('label functions are eligible from 3.9 on, where label sets are checked ste
   assert.equal(reasonIn([3, 9]), undefined)
   assert.equal(reasonIn([4, 0]), undefined)
 })
+
+test('before 3.9 they are eligible where they cannot make series equal, or where the operator says so', () => {
+  const planIn = (planned: string, assume?: { readonly mergedLabels: boolean }) => {
+    const planning = createPlanner({ settledAgeMs: 1, maxBuckets: 11_001, ...(assume && { assume }) })
+    const query = planning.parse(ask({ query: planned }))
+    assert.ok(query !== undefined && !('bypass' in query))
+    return planning.plan(query, now, { isKnown: true, label: 'Prometheus', version: [3, 5] })
+  }
+  const any = 'label_replace(up, "a", "$1", "b", "(.*)")'
+  const closed = 'label_replace(sum by (b) (up), "a", "$1", "b", "(.*)")'
+  const named = (plan: ReturnType<typeof planIn>) => ('bypass' in plan ? plan.bypass : plan.exceptions)
+  assert.equal(named(planIn(any)), 'unsafe_function')
+  assert.equal(named(planIn(any, { mergedLabels: false })), 'unsafe_function')
+  assert.deepEqual(named(planIn(any, { mergedLabels: true })), ['assume.mergedLabels'])
+  assert.equal(named(planIn(closed)), undefined)
+  assert.equal(named(planIn(closed, { mergedLabels: true })), undefined, 'nothing was assumed')
+})

@@ -3,11 +3,19 @@ import type { Backend, Flavour } from '../backend.ts'
 import { firstValue, type Pairs } from '../matrix/form.ts'
 import * as matrix from '../matrix/plan.ts'
 import type { PromqlBypass, PromqlReason } from '../matrix/reasons.ts'
+import type { Assumptions } from '../matrix/section.ts'
 import { createExaminer } from './promql.ts'
 
 type Planner = Required<Pick<Backend<matrix.RangeQuery, PromqlReason>, 'parse' | 'plan' | 'over'>>
 
-export function createPlanner(options: matrix.PlannerOptions): Planner {
+export interface PrometheusOptions extends matrix.PlannerOptions {
+  /** Opt-in exceptions; none unless given. */
+  readonly assume?: Assumptions
+}
+
+const mergedLabels = ['assume.mergedLabels'] as const
+
+export function createPlanner(options: PrometheusOptions): Planner {
   const rules = { examine: createExaminer(), otherTerms: ['limit', 'stats'], refuse }
   const planner = matrix.createPlanner(options, rules)
   return {
@@ -16,10 +24,16 @@ export function createPlanner(options: matrix.PlannerOptions): Planner {
     plan(query, now, flavour) {
       const layout = planner.layOut(query, now)
       if ('bypass' in layout) return layout
-      if (layout.examined.rewritesLabels && !checksLabelsPerStep(flavour)) {
-        return { bypass: 'unsafe_function', detail: 'label functions need Prometheus 3.9 or later' }
+      if (!layout.examined.mayMergeSeries || checksLabelsPerStep(flavour)) {
+        return { ...layout.plan, request: query.request }
       }
-      return { ...layout.plan, request: query.request }
+      if (options.assume?.mergedLabels === true) {
+        return { ...layout.plan, exceptions: mergedLabels, request: query.request }
+      }
+      return {
+        bypass: 'unsafe_function',
+        detail: 'label functions over any labels need Prometheus 3.9 or later, or assume.mergedLabels',
+      }
     },
   }
 }

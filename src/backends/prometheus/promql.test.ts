@@ -33,7 +33,14 @@ each(
   rate({__name__="x",job="y"}[5m]); rate({"x"}[5m]); rate({'my.metric', job='y'}[5m]); rate({"__name__"="x"}[5m])
   quantile_over_time(0.9, x[5m]); quantile_over_time(scalar(a), x[5m]); start_timestamp(x)`),
 )
-each('eligible', ['x # a comment\r\n + y', 'rate({`x`}[5m])'])
+each('eligible', [
+  'x # a comment\r\n + y',
+  'rate({`x`}[5m])',
+  'x\r',
+  'x\r+\ry',
+  'x{a="#\r"}',
+  'x # comment\r',
+])
 
 // Sub-queries whose inner expression has one metric name, or none.
 each(
@@ -50,7 +57,7 @@ each(
   sum(; x{; rate(x[$__interval]); x[5m; a b; foo(x); holt_winters(x[5m], 0.5, 0.5); ); min_of(1, 2)`),
 )
 // Prometheus ends a comment at \r and sees the offset; the grammar does not.
-each('unparseable_query', ['', '  ', 'x\r', 'x # comment\r offset -5m'])
+each('unparseable_query', ['', '  ', 'x # comment\r offset -5m', 'x # \r\r offset -5m', '"#" # \r5'])
 
 each(
   'depends_on_range',
@@ -63,17 +70,37 @@ each(
 )
 
 each(
-  'unsafe_offset',
+  'eligible',
   split(`
   x offset -5m; x offset - 5m; x OFFSET -5m; rate(x[5m] offset -1m); max_over_time(x[1h:] offset -1h)
-  x offset (5m - 10m); x offset (5m) - 10m; x offset (5m); x offset +5m; x offset -(5m); x offset inf
-  x offset step(); x offset range(); x offset -step(); x offset max_of(5m, 1h); a + b offset -5m`),
+  x offset +5m; a + b offset -5m; increase(x[1m:] offset -1m); x @ 100 offset -5m; x offset -300; x offset -0s`),
+)
+each(
+  'unsafe_offset',
+  split(`
+  x offset (5m - 10m); x offset (5m) - 10m; x offset (5m); x offset -(5m); x offset inf; x offset -inf
+  x offset step(); x offset range(); x offset -step(); x offset max_of(5m, 1h); x offset -0x1f; x offset -0.0001
+  x offset - -5m; x offset -(5m - 10m)`),
 )
 
 each(
-  'sorting',
-  split('sort(x); sort_desc(x); sort_by_label(x, "a"); sort_by_label_desc(x, "a"); 1 + sort(x)'),
+  'eligible',
+  split(
+    'sort(x); sort_desc(x); sort_by_label(x, "a"); sort_by_label_desc(x, "a", "b"); ((sort(sum by (a) (x))))',
+  ),
 )
+each(
+  'sorting',
+  split(
+    '1 + sort(x); sum(sort(x)); sort(sort_desc(x)); -sort(x); abs(sort(x)); sort(x) or y; sort(x) offset 5m',
+  ),
+)
+
+test('says whether the outermost function sorts', () => {
+  const isSorted = (text: string): unknown => (examine(text) as { isSorted?: boolean }).isSorted
+  for (const text of ['sort(x)', '(sort_desc(x))']) assert.equal(isSorted(text), true, text)
+  for (const text of ['x', 'topk(5, x)', 'x{a="sort(x)"}']) assert.equal(isSorted(text), false, text)
+})
 
 each(
   'unnamed_range_selector',
@@ -108,9 +135,10 @@ test('collects metric names, sorted and once', () => {
   assert.deepEqual(examine(text), {
     metrics: ['a', 'b', 'c.d', 'e', 'h'],
     namesAll: false,
-    reach: { instantMs: 0, rangeMs: 300_000 },
+    reach: { instantMs: 0, rangeMs: 300_000, aheadMs: 0 },
     atTimes: [],
-    rewritesLabels: false,
+    mayMergeSeries: false,
+    isSorted: false,
   })
 })
 
@@ -133,9 +161,10 @@ test('collects the times of @ modifiers in milliseconds', () => {
   assert.deepEqual(examine('x @ 1609746000 + 3 * rate(y[5m] @ 100.5005) + 7'), {
     metrics: ['x', 'y'],
     namesAll: true,
-    reach: { instantMs: Number.POSITIVE_INFINITY, rangeMs: Number.POSITIVE_INFINITY },
+    reach: { instantMs: Number.POSITIVE_INFINITY, rangeMs: Number.POSITIVE_INFINITY, aheadMs: 0 },
     atTimes: [1609746000000, 100501],
-    rewritesLabels: false,
+    mayMergeSeries: false,
+    isSorted: false,
   })
 })
 
@@ -227,7 +256,7 @@ test('never throws', () => {
 
 test('an examiner returns the result of examine, and repeats it from memory', () => {
   const remembering = createExaminer()
-  for (const text of ['rate(x[5m])', 'sort(x)', 'x{']) {
+  for (const text of ['rate(x[5m])', '1 + sort(x)', 'x{']) {
     assert.deepEqual(remembering(text), examine(text))
     assert.equal(remembering(text), remembering(text))
   }

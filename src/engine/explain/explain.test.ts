@@ -216,7 +216,7 @@ test('a bypass has its reason', () => {
   const { sentence } = explainBypass({ bypass: 'sorting', detail: 'sort_desc' }, 0, promqlReasons)
   assert.equal(
     sentence,
-    'Bypass: sort functions warn by range and never order a range answer (sort_desc); the request would be forwarded unchanged.',
+    'Bypass: sort functions inside of another expression, where the order of series can change sums and ties (sort_desc); the request would be forwarded unchanged.',
   )
 })
 

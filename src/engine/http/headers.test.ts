@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { newDecision } from '../../core/decision.ts'
+import { newDecision, resetDecision } from '../../core/decision.ts'
 import { headerOf } from '../../core/headers.ts'
 import { cacheStatus, endToEnd, serverTiming } from './headers.ts'
 
@@ -63,4 +63,11 @@ for (const [outcome, reason, fwd] of [
 test('timings are rounded to microseconds and never in exponents', () => {
   const decision = { ...newDecision(), timings: { plan: 1e-9, lookup: 0.12345, fetch: 1234.5 } }
   assert.equal(serverTiming(decision, 2), 'plan;dur=0, lookup;dur=0.123, fetch;dur=1234.500, total;dur=2')
+})
+
+test('opt-in exceptions are named, also after another try', () => {
+  const decision = { ...newDecision(), exceptions: ['assume.mergedLabels', 'align'] }
+  resetDecision(decision)
+  const text = cacheStatus({ ...decision, outcome: 'hit', ttlSeconds: 5, buckets: 2 })
+  assert.equal(text, 'windowpane; hit; ttl=5; detail="hit buckets=2 exceptions=assume.mergedLabels,align"')
 })

@@ -109,9 +109,9 @@ export class Corrections {
   }
 }
 
-/** From this age on a bucket can be part of a correction. */
-export const settledAgeOf = ({ policy }: Pick<Trip, 'policy'>): number =>
-  Math.max(minAgeMs, policy.settledAgeMs)
+/** From this age on data can be part of a correction. */
+export const settledAgeOf = ({ policy, plan }: Pick<Trip, 'policy' | 'plan'>): number =>
+  Math.max(minAgeMs, policy.settledAgeMs - (plan.lookaheadMs ?? 0))
 
 /** Blocks of settled neighbours: how many there are, were rewritten, and were left alone. */
 interface Blocks {

@@ -4,13 +4,13 @@
  * learned TTLs: it observes refetches, refreshes settled buckets before they lapse, and fetches samples again;
  * ttl/learned computes TTLs from it.
  *
- * Only whole buckets that are written back are observed. Trailing empty buckets that are not settled are not stored, so
- * they are not observed either.
+ * Only whole buckets that are written back are observed. Trailing empty buckets that are not settled have the floor whatever
+ * is known, so they teach nothing: they are not observed.
  */
 import type { Plan } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { endOf } from '../../core/grid.ts'
-import { fetchedAtOf } from '../../core/lifetime.ts'
+import { fetchedAtOf, hasFloorTtl } from '../../core/lifetime.ts'
 import { type BucketMark, markedRun } from '../../core/mark.ts'
 import { clockOf, type Pane } from '../../core/pane.ts'
 import { compare } from '../../core/pane-compare.ts'
@@ -54,7 +54,7 @@ export function observeRefetch(options: Options, trip: Observed, fetched: readon
 }
 
 interface Context {
-  readonly plan: Pick<Plan, 'grid' | 'sources'>
+  readonly plan: Pick<Plan, 'grid' | 'sources' | 'lookaheadMs'>
   /** Buckets under a mark do not teach: the mark reports a change, whose cause is not their age. */
   readonly marks: readonly BucketMark[]
   /** Except marks that the learner itself made. */
@@ -87,20 +87,21 @@ class RefetchRows {
   }
 
   /** `old` lies within `pane`. */
-  add(old: Pane, pane: Pane, { plan: { grid }, marks, isOwn }: Context): void {
+  add(old: Pane, pane: Pane, { plan: { grid, lookaheadMs = 0 }, marks, isOwn }: Context): void {
     let differing: readonly number[] | undefined
     let next = 0
     for (let bucket = old.from; bucket < old.to; bucket++) {
       const clock = clockOf(old, bucket)
-      const [oldAt, newAt] = [fetchedAtOf(clock), fetchedAtOf(clockOf(pane, bucket))]
+      const newClock = clockOf(pane, bucket)
+      const [oldAt, newAt] = [fetchedAtOf(clock), fetchedAtOf(newClock)]
       // False also where one of them is absent.
-      if (!(oldAt < newAt)) continue
+      if (!(oldAt < newAt) || hasFloorTtl(clock) || hasFloorTtl(newClock)) continue
       const mark = marks.length === 0 ? undefined : markedRun(bucket, clock, marks).mark
       if (mark !== undefined && !isOwn(mark)) continue
       if (mark !== undefined) this.markedAt = mark.at
       differing ??= compare(old, pane)
       while (next < differing.length && differing[next]! < bucket) next++
-      const end = endOf(grid, bucket)
+      const end = endOf(grid, bucket) + lookaheadMs
       this.#oldAges[this.count] = oldAt - end
       this.#newAges[this.count] = newAt - end
       this.#changed[this.count] = differing[next] === bucket ? 1 : 0

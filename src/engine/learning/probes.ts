@@ -100,13 +100,15 @@ export class Prober {
   #sample(trip: Trip, shown: Shown, now: EpochMs): void {
     this.#planSample(easeOf(trip))
     const { plan } = trip
-    const bucket = this.#drawn(this.#nextGroup(plan.whole, plan.grid, now))
+    // Ages count from the newest data that a bucket is computed from.
+    const readUntil = now - (plan.lookaheadMs ?? 0)
+    const bucket = this.#drawn(this.#nextGroup(plan.whole, plan.grid, readUntil))
     if (bucket === undefined) return
     const interval = { from: bucket, to: bucket + 1 }
     const about = {
       kind: 'sample',
       at: now,
-      ageMs: now - endOf(plan.grid, bucket),
+      ageMs: readUntil - endOf(plan.grid, bucket),
       ...budgetOf(trip),
     } as const
     const tell = (error: ShownError): void => trip.learning!.observe({ ...about, ...error }, trip)
@@ -152,7 +154,7 @@ export class Prober {
   #sentinel(trip: Trip, shown: Shown, now: EpochMs): void {
     if (!this.#isItsTurn(trip.key, now)) return
     const { plan } = trip
-    const settledTo = firstYoungerThan(plan.grid, settledAgeOf(trip), now)
+    const settledTo = firstYoungerThan(plan.grid, settledAgeOf(trip), now - (plan.lookaheadMs ?? 0))
     const settled = intersectAll(plan.whole, [{ from: Number.NEGATIVE_INFINITY, to: settledTo }])
     const starts = subtractAll(settled, shown.fetched)
       .map(({ from, to }) => ({ from, to: to - sentinelBuckets + 1 }))

@@ -15,7 +15,7 @@ import { expiryOf } from '../../core/expiry.ts'
 import { endOf } from '../../core/grid.ts'
 import { countOf, hullOf, type Interval, type Intervals, nothing } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
-import { fetchedAtOf, lifetimeMsOf } from '../../core/lifetime.ts'
+import { fetchedAtOf, hasFloorTtl, lifetimeMsOf } from '../../core/lifetime.ts'
 import { markedRun } from '../../core/mark.ts'
 import { clockOf, type Pane } from '../../core/pane.ts'
 import { readNear } from '../../stores/peek.ts'
@@ -180,7 +180,7 @@ function lapseIfSoon(pane: Pane, bucket: number, rules: LapsingRules): EpochMs |
   const clock = clockOf(pane, bucket)
   const fetchedAt = fetchedAtOf(clock)
   const ageMs = fetchedAt - endOf(grid, bucket)
-  if (!(clock <= now) || ageMs < policy.settledAgeMs) return undefined
+  if (!(clock <= now) || ageMs < policy.settledAgeMs || hasFloorTtl(clock)) return undefined
   if (Math.min(policy.ttl(ageMs), lifetimeMsOf(clock)) < minTtlMs) return undefined
   if (marks.length > 0 && markedRun(bucket, clock, marks).mark !== undefined) return undefined
   const lapsesAt = expiryOf(clock, bucket, rules)

@@ -42,6 +42,7 @@ const recordOf = (dice: Dice, identity = ''): ShapeRecord => {
     sources: names.slice(0, dice(0, 2)),
     knowsAllSources: dice(0, 3) > 0,
     lookbackMs: dice(0, 4) === 0 ? infinity : dice(0, 6) * 500,
+    ...(dice(0, 2) === 0 && { lookaheadMs: dice(1, 6) * 500 }),
     grid: { kind: dice(0, 1) === 0 ? 'point' : 'cell', step: 1000, origin: dice(0, 9) * 100 },
     identity,
     headers: [],
@@ -98,17 +99,17 @@ function isMeant(selection: Selection, key: Key, record: ShapeRecord): (bucket: 
   const { backend = record.backend, shape = key, source, from = -infinity, to = infinity } = selection
   const isNamed = backend === record.backend && [key, record.text, record.query].includes(shape)
   const isRead = source === undefined || !record.knowsAllSources || record.sources.includes(source)
-  const { grid, lookbackMs } = record
-  return (bucket) =>
-    isNamed && isRead && (lookbackMs === infinity || isComputedFrom(grid, bucket, { from, to, lookbackMs }))
+  const { grid, lookbackMs, lookaheadMs = 0 } = record
+  const data = { from, to, lookbackMs, lookaheadMs }
+  return (bucket) => isNamed && isRead && (lookbackMs === infinity || isComputedFrom(grid, bucket, data))
 }
 
 function isComputedFrom(
   grid: Grid,
   bucket: number,
-  data: { from: number; to: number; lookbackMs: number },
+  data: { from: number; to: number; lookbackMs: number; lookaheadMs: number },
 ): boolean {
-  const end = endOf(grid, bucket)
+  const end = endOf(grid, bucket) + data.lookaheadMs
   const isBehind = grid.kind === 'point' ? end >= data.from : end > data.from
   return isBehind && startOf(grid, bucket) - data.lookbackMs < data.to
 }

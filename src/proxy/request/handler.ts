@@ -236,7 +236,7 @@ export class Handler {
     outgoing.plan = mode === 'on' ? this.#rewritten(outgoing, plan, terms) : plan
     this.#cancels.note(outgoing, terms.identity)
     if (mode === 'off') return this.#renderer.forwardQuery(outgoing, wire, { bypass: 'switched_off' })
-    const { identity: partition, policy, maxStaleMs } = terms
+    const { identity: partition, policy, maxStaleMs, trailingEmpty } = terms
     const identity = identityOf(wire.headers, partition)
     const request = {
       plan: outgoing.plan,
@@ -245,6 +245,7 @@ export class Handler {
       demands,
       policy,
       maxStaleMs,
+      trailingEmpty,
       target: outgoing,
       client: outgoing,
       meter: outgoing.ticket,

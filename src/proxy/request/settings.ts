@@ -6,6 +6,7 @@ import type { HeaderList } from '../../backends/backend.ts'
 import type { Identity } from '../../engine/http/identity.ts'
 import type { WholeSettings } from '../../engine/objects/whole-terms.ts'
 import type { RewriteTerms } from '../../engine/rewrites.ts'
+import type { TrailingEmpty } from '../../engine/trip.ts'
 import type { TtlPolicy } from '../../ttl/policy.ts'
 import type { QuotaTerms } from '../quotas/terms.ts'
 import type { Concurrency } from '../upstream/slots.ts'
@@ -22,6 +23,7 @@ export interface Terms extends RewriteTerms {
   readonly identity: Identity
   readonly policy: TtlPolicy
   readonly maxStaleMs: number
+  readonly trailingEmpty?: TrailingEmpty
   /** False: nothing is cached as a whole. */
   readonly objects?: boolean
 }

@@ -1,15 +1,19 @@
 /** Queries that must be forwarded unchanged, queries that must fail, and queries where only the bytes are asserted. */
-import { bypassed, eitherWay, eligibleSince, type Form, failing, type Param, type Version } from '../form.ts'
+import {
+  bypassed,
+  eitherWay,
+  eligible,
+  eligibleSince,
+  empty,
+  type Form,
+  failing,
+  type Param,
+  type Version,
+} from '../form.ts'
 import { atHour } from './instants.ts'
 
 const bypasses: Form[] = [
-  ...bypassed(
-    'sorting',
-    'sort(up)',
-    'sort_desc(queue_depth)',
-    'sort_by_label(up, "instance")',
-    'sum(sort(up)) by (job)',
-  ),
+  ...bypassed('sorting', 'sum(sort(up)) by (job)', 'sort(up) or sort_desc(queue_depth)'),
   ...bypassed(
     'depends_on_range',
     'ramp_seconds @ start()',
@@ -28,13 +32,7 @@ const bypasses: Form[] = [
     'limitk by (job) (2, http_requests_total)',
     'limitk(1, rpc_duration_seconds)',
   ),
-  ...bypassed(
-    'unsafe_offset',
-    'ramp_seconds offset -5m',
-    'rate(http_requests_total[5m] offset -1m)',
-    'max_over_time(queue_depth[10m:1m] offset -10m)',
-    'up and up offset -15s',
-  ),
+  ...bypassed('unsafe_offset', 'up offset -0x1f'),
   ...bypassed(
     'unnamed_range_selector',
     'rate({__name__=~"http_requests_total|node_cpu_seconds_total"}[5m])',
@@ -149,8 +147,47 @@ export const wholeRangeForms: readonly Form[] = [
   ),
 ]
 
+/** Outermost, sort functions have no effect over a range. */
+export const sorted = [
+  // Histograms have no order, and are left out.
+  ...empty('sort(rpc_duration_seconds)'),
+  ...eligible(
+    'sort(up)',
+    'sort_desc(queue_depth)',
+    '(sort_desc(sum by (job, code) (rate(http_requests_total[5m]))))',
+    'sort_desc(topk(3, http_requests_total))',
+    'sort_by_label(up, "instance")',
+    'sort_by_label_desc(http_requests_total, "code", "job")',
+  ),
+]
+
+/** Values that are computed from data after their step. */
+export const aheadOfTheirSteps = eligible(
+  'ramp_seconds offset -5m',
+  'rate(http_requests_total[5m] offset -1m)',
+  'max_over_time(queue_depth[10m:1m] offset -10m)',
+  'up and up offset -15s',
+  'increase(http_requests_total[1m:15s] offset -1m)',
+  'sum by (job) (increase(http_requests_total[5m:] offset -5m)) > 0',
+  'max_over_time((queue_depth offset -20m)[10m:1m] offset 10m)',
+  'queue_depth offset +5m - queue_depth offset - 5m',
+)
+
+/** Labels that no series of the argument can have: no two series can become equal. */
+export const newlyLabelled = eligible(
+  'label_replace(sum by (instance) (up), "short", "$1", "instance", "(.*):.*")',
+  'label_replace(sum by (job) (rate(http_requests_total[5m])), "kind", "all", "", "")',
+  'label_join(count by (job, instance) (up), "target", "/", "job", "instance")',
+  'label_replace(label_replace(max by (version) (build_info), "a", "$1", "version", "(.).*"), "b", "$1", "a", "(.*)")',
+  'label_replace(count(build_info), "version", "any", "", "")',
+  'histogram_quantile(0.9, label_replace(sum by (le) (rate(http_request_duration_seconds_bucket[5m])), "job", "any", "", ""))',
+)
+
+/** A carriage return is white space. */
+export const returns = eligible('up\r', 'sum by\r(job)\r\n(up) # a comment\r\n')
+
 /** Where that never happens in this data, but the text alone does not show it. */
-const relabelled = eligibleSince(
+export const relabelled = eligibleSince(
   labelsCheckedPerStep,
   ...bypassed(
     'unsafe_function',
@@ -187,6 +224,10 @@ export const specialForms: readonly Form[] = [
   ...errors,
   ...largest,
   ...wholeRangeForms,
+  ...sorted,
+  ...aheadOfTheirSteps,
+  ...newlyLabelled,
+  ...returns,
   ...relabelled,
   ...signed,
   ...treacherousSteps,
