@@ -11,7 +11,7 @@ import { captured, clientNames, fileOf, readForms } from '../druid/clients/forms
 import { replay } from '../druid/clients/replay.ts'
 import { startUnderTest } from '../druid/differential/under-test.ts'
 import { startDruidFixture } from '../druid/fixture.ts'
-import { startRelay } from '../druid/relay.ts'
+import { type Relay, startRelay } from '../druid/relay.ts'
 import { isUnavailable } from '../servers/availability.ts'
 import { type DruidClient, listen, type Subject } from './client.ts'
 import { installClients } from './install.ts'
@@ -49,23 +49,27 @@ async function main(options: ReadonlySet<string>): Promise<number> {
     ]
     for (const client of clients) cleanup.after(() => client.stop())
     let problems = 0
-    for (const client of clients) {
-      const [own, first, again] = [
-        await listen(client, direct),
-        await listen(client, through),
-        await listen(client, through),
-      ]
-      const verdict = new Verdict(client.name, { own, first, again })
-      say(verdict.table())
-      if (options.has('--write')) await writeForms(client.name, verdict.forms)
-      const found = options.has('--write') ? verdict.differences : verdict.problems(readForms(client.name))
-      for (const problem of found) say(`WRONG: ${problem}`)
-      problems += found.length
-    }
+    for (const client of clients) problems += await judge(client, { direct, through }, options)
     return problems === 0 ? 0 : 1
   } finally {
     for (const ending of endings) await ending()
   }
+}
+
+/** Lets a client ask Druid once and Windowpane twice; returns how much is wrong. */
+async function judge(
+  client: DruidClient,
+  { direct, through }: Readonly<Record<'direct' | 'through', Relay>>,
+  options: ReadonlySet<string>,
+): Promise<number> {
+  const own = await listen(client, direct)
+  const first = await listen(client, through)
+  const verdict = new Verdict(client.name, { own, first, again: await listen(client, through) })
+  say(verdict.table())
+  if (options.has('--write')) await writeForms(client.name, verdict.forms)
+  const found = options.has('--write') ? verdict.differences : verdict.problems(readForms(client.name))
+  for (const problem of found) say(`WRONG: ${problem}`)
+  return found.length
 }
 
 async function keepOutcomes(druidUrl: string): Promise<number> {

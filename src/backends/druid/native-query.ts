@@ -26,6 +26,8 @@ export interface NativeQuery {
 export interface LimitPlace {
   readonly node: JsonNode
   readonly none: string
+  /** A bucket has many rows: without the limit there may be far more of them. */
+  readonly isOfRows: boolean
 }
 
 type Members = ReadonlyMap<string, JsonNode>
@@ -104,7 +106,9 @@ function readLimit(node: JsonNode | undefined, none: string): Limited | Bypass {
   const limit = wholeNumber(node)
   if (limit === undefined || limit > maxLimit) return invalid('limit: not a whole number that Druid takes')
   // The largest number is none everywhere.
-  return limit === maxLimit || String(limit) === none ? unlimited : { limit, limitAt: { node, none } }
+  return limit === maxLimit || String(limit) === none
+    ? unlimited
+    : { limit, limitAt: { node, none, isOfRows: none === 'null' } }
 }
 
 function readGroupBy(members: Members, { kept }: ContextReading): Order | Bypass {

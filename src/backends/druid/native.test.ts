@@ -69,6 +69,7 @@ test('a plan has a readable shape, the grid, the window, the sources and how row
     terms: 'timeout=100',
     isVerbatim: true,
     isAsSent: true,
+    isUnlimited: false,
     spans: [{ from: noon + hourMs / 2, to: noon + 3 * hourMs }],
     format: { container: 'list', row: 'object', time: 'timestamp', headerRows: 0, end: '' },
     isDescending: false,
@@ -231,7 +232,7 @@ test('the limit of a groupBy is taken out too: rows come in time order, and the 
     JSON.stringify({ limitSpec: { ...limitSpec, limit: '1000' }, ...groups }),
   ]) {
     const layout = planned(text)
-    assert.deepEqual([layout.limit, layout.isVerbatim], [1000, false])
+    assert.deepEqual([layout.limit, layout.isVerbatim, layout.isUnlimited], [1000, false, true])
     assert.equal(rewritten(layout), text.replace(/"?1000"?/, 'null').replace(/"intervals":\[.*?\]/, epoch))
   }
   const largest = { ...groups, limitSpec: { ...limitSpec, limit: 2 ** 31 - 1 } }

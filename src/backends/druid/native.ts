@@ -113,7 +113,8 @@ function layOver(question: NativeQuestion, spans: readonly Span[], maxBuckets: n
   const { text, shape, sources, format, isDescending, limit, queryId, terms, rewrite } = question
   const reads = { sources, knowsAllSources: true, lookbackMs: 0 }
   const isVerbatim = limit === Number.POSITIVE_INFINITY
-  const answer = { format, isDescending, limit, isVerbatim, isAsSent: isVerbatim }
+  const isUnlimited = question.limitAt?.isOfRows === true
+  const answer = { format, isDescending, limit, isVerbatim, isUnlimited, isAsSent: isVerbatim }
   return {
     ...{ text, shape, grid, ...buckets, ...reads, terms, ...answer, spans, asked: spans, queryId, rewrite },
     layOver: (asked) => layOver(question, asked, maxBuckets),
