@@ -231,7 +231,7 @@ export interface Decision {
   readonly timings: { plan: number; lookup: number; fetch: number }
 }
 
-/** What a question has, however often it is tried. */
+/** The members that a request keeps over all its attempts. */
 const lasting: ReadonlySet<string> = new Set(['timings', 'key', 'exceptions', 'rewritten'])
 
 /** Clears the notes of an earlier attempt. */
