@@ -169,7 +169,7 @@ export interface Flavour {
    * database, and the known flavour stays.
    */
   readonly isUnreadable?: true
-  /** Its configuration says what it is, and not the server itself. */
+  /** Declared by the configuration, not by the server itself. */
   readonly isAssumed?: true
   /** For people: name and version. */
   readonly label: string

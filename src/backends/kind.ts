@@ -47,7 +47,7 @@ export interface CreatedBackend {
   readonly backend: Backend
   /** Where its segments are to be watched. */
   readonly segments?: SegmentSettings
-  /** Where the configuration says that a server is of this kind: it is only compared at first. */
+  /** Where the configuration declares a server as of this kind: it is only compared at first. */
   readonly probation?: ProbationSettings
   /** The age from which on data no longer changes, where that is later than policies assume. */
   readonly settledAgeMs?: number

@@ -109,7 +109,7 @@ async function adminConfig(given: Given, io: CommandIo): Promise<LoadedConfig | 
   const isFound = configFileName(split, io) !== undefined
   const isNamed = configFileName(withoutFile, io) !== undefined
   const first = await readConfig(isFound ? split : withoutFile, io)
-  // A broken file of the current folder that nobody named does not keep commands from the usual address.
+  // A broken file of the current folder that was not named does not keep commands from the usual address.
   const loaded = 'problems' in first && !isNamed ? await readConfig(withoutFile, io) : first
   return 'config' in loaded ? loaded : { code: exitCode.misused, sentence: problemsIn(loaded) }
 }

@@ -44,7 +44,7 @@ const listed: readonly CommandWords[] = [
 /** Needed less often: the main help names them only. */
 const more: readonly CommandWords[] = ['mode', 'limits', 'store', 'completion', 'version'].map(wordsOf)
 
-/** What the reference page and completion list. */
+/** The commands on the reference page and in completions. */
 export const allWords: readonly CommandWords[] = [...listed, ...more]
 
 /** Fits a terminal of 80 by 24. */

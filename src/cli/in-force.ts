@@ -25,9 +25,9 @@ interface Running {
 export class InForce {
   readonly #parts: InForceParts
   loaded: ReadConfig
-  /** Asked once per request: a reload takes effect with the next one. */
+  /** Called once per request: a reload takes effect with the next one. */
   settings: ReadonlyMap<string, Settings>
-  /** What the databases are. */
+  /** The kinds of the databases. */
   kinds: DetectedKinds = new Map()
 
   constructor(loaded: ReadConfig, parts: InForceParts) {
@@ -68,7 +68,10 @@ export class InForce {
     return new Map(all)
   }
 
-  /** Those that are needed and not open. A store that cannot be opened is no reason not to start, but one not to change. */
+  /**
+   * Stores that are needed and not open. A store that cannot be opened is no reason not to start, but one not to
+   * change.
+   */
   async #openStores({ config }: ReadConfig, server: ProxyServer): Promise<ReadonlyMap<string, FarStore>> {
     const opened = await openFarStores(config, {
       ...{ settings: () => this.settings, config: () => this.loaded.config, log: this.#parts.log },

@@ -3,7 +3,7 @@ import type { CommandIo } from './command.ts'
 import type { ProxyIdentity, UpstreamStatus } from './proxy-identity.ts'
 import { bytesText, counted, oneLine, painter, secondsText } from './text.ts'
 
-/** What `/-/status` says. Proxies of other versions may say less. */
+/** The content of `/-/status`. Proxies of other versions may lack members. */
 export interface ProxyStatus extends Omit<ProxyIdentity, 'backends' | 'configuration'> {
   readonly uptimeSeconds?: number
   readonly configuration?: {

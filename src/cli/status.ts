@@ -1,4 +1,4 @@
-/** `windowpane status`: what a running proxy is doing, in a few lines. */
+/** `windowpane status`: the state of a running proxy, in a few lines. */
 import { adminFlags, fetchJson, findAdmin, nodeFlag, unreachable } from './admin-client.ts'
 import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
 import { exitCode } from './exit-codes.ts'

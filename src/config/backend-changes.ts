@@ -8,7 +8,7 @@ export interface BackendChanges {
   /** Opened anew: a key changed that a running backend cannot follow. */
   readonly changed: readonly string[]
   readonly removed: readonly string[]
-  /** Of those that changed: they may hold other data now, so cached buckets must not be used. */
+  /** Of changed backends: they may hold other data now, so cached buckets must not be used. */
   readonly replaced: readonly string[]
 }
 
@@ -31,13 +31,13 @@ export function backendChanges(before: Config, after: Config): BackendChanges {
   }
 }
 
-/** Several URLs are equal databases: one that stays vouches for those that are new. */
+/** Several URLs are equal databases: one that stays vouches for the new ones. */
 function isOtherDatabase(before: BackendConfig, after: BackendConfig): boolean {
   const isMoved = before.socket !== after.socket || !after.url.some((url) => before.url.includes(url))
   return isMoved || before.type !== after.type || !isSameLogin(before.auth, after.auth)
 }
 
-/** What the database shows may depend on who asks. The content of a file is not looked at. */
+/** The answers of the database may depend on the client. The content of a file is not compared. */
 const isSameLogin = (a: BackendConfig['auth'], b: BackendConfig['auth']): boolean =>
   (Object.keys({ ...a, ...b }) as (keyof typeof a)[]).every((key) => {
     const [before, after] = [a[key], b[key]]

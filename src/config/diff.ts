@@ -1,4 +1,4 @@
-/** What a reload would change, and whether it can be applied while running. */
+/** The changes of a reload, and whether they can be applied while running. */
 import type { Apply, Plain, Type } from './definition.ts'
 import { type Config, definition } from './schema.ts'
 import { Secret } from './secret.ts'
@@ -42,7 +42,7 @@ function compare(pair: Pair): Change[] {
     const at = join(path, name)
     if (a === undefined || b === undefined) {
       const kind = a === undefined ? 'added' : 'removed'
-      // Named entries can come and go while the process runs: who uses them is told by other keys.
+      // Named entries can come and go while the process runs: other keys show which of them are used.
       return [
         { path: at, kind, before: null, after: null, apply: type.kind === 'named' ? 'live' : apply } as const,
       ]

@@ -231,8 +231,8 @@ export interface Decision {
   readonly timings: { plan: number; lookup: number; fetch: number }
 }
 
-/** Members that belong to the question, not to one attempt. */
-const lasting: ReadonlySet<string> = new Set(['timings', 'key', 'rewritten', 'exceptions'])
+/** The members that a request keeps over all its attempts. */
+const lasting: ReadonlySet<string> = new Set(['timings', 'key', 'exceptions', 'rewritten'])
 
 /** Clears the notes of an earlier attempt. */
 export function resetDecision(decision: Decision): void {

@@ -1,4 +1,4 @@
-/** The thread of the demo database: answers queries, counts what was asked, and compares responses with the truth. */
+/** The thread of the demo database: answers and counts queries, and compares responses with the truth. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock as clock } from '../core/clock.ts'
 import { ladder } from '../ttl/ladder.ts'

@@ -1,10 +1,10 @@
-/** What the processes and threads of the demo tell each other. */
+/** The messages between the processes and threads of the demo. */
 import type { Visit } from './crowd.ts'
 import type { Picture } from './tally.ts'
 
 /** From the demo to the process of its database and viewers. */
 export type ToWorld =
-  /** Viewers begin to ask. If the demo ends without telling, the proxy is ended, too. */
+  /** Viewers start. If the demo ends without a message, the proxy is ended, too. */
   | { readonly kind: 'begin'; readonly proxyUrl: string; readonly proxyPid: number }
   | { readonly kind: 'picture'; readonly id: number }
   | { readonly kind: 'end' }
@@ -15,7 +15,7 @@ export type FromWorld = FromDatabase
 export type ToDatabase =
   /** The body is there where it is to be compared. */
   | { readonly kind: 'visited'; readonly visit: Visit; readonly isAudited: boolean }
-  /** The database was asked without the proxy. */
+  /** The database was queried without the proxy. */
   | { readonly kind: 'direct'; readonly tookMs: number }
   | { readonly kind: 'picture'; readonly id: number }
 

@@ -39,11 +39,11 @@ export async function startProduct(databaseUrl: string, listen: string | undefin
   }
 }
 
-/** The configuration of somebody's proxy is not that of the demo. */
+/** The configuration of another proxy is not that of the demo. */
 const withoutSettings = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('WINDOWPANE_')))
 
-/** The address itself where nobody listens there; else any free port. */
+/** The address itself where no process listens there; else any free port. */
 function freeAddress(address: string): Promise<string> {
   const [host, port] = address.split(':') as [string, string]
   return new Promise((resolve) => {

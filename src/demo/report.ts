@@ -40,7 +40,7 @@ export function summary({ total, bucketSeconds, outcomes, direct, staleness, ...
   ].join('\n')
 }
 
-/** At first everything is fetched, and the cache cannot show what it is for. */
+/** At first everything is fetched, and the cache shows no effect. */
 export const isWarm = ({ outcomes, bucketSeconds }: Pick<Picture, 'outcomes' | 'bucketSeconds'>): boolean =>
   outcomes.some(({ outcome }) => outcome === 'hit' || outcome === 'partial') &&
   bucketSeconds.withoutCache > 1.5 * bucketSeconds.asked

@@ -33,7 +33,7 @@ const inkOf: Readonly<Record<Outcome, Ink>> = {
   error: 'red',
 }
 
-/** What the words for outcomes mean. */
+/** The meaning of the words for outcomes. */
 const meanings: Readonly<Record<Outcome, string>> = {
   hit: 'all from cache',
   partial: 'tail fetched',

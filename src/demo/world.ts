@@ -36,7 +36,8 @@ process.on('message', (message: ToWorld) => {
   else begin(message.proxyUrl, message.proxyPid)
 })
 
-// Ctrl-C reaches all processes of a terminal: viewers stop asking, and the demo ends this process when it has the last picture.
+// Ctrl-C reaches all processes of a terminal: viewers stop, and the demo ends this process when it has the last
+// picture.
 process.on('SIGINT', () => void crowd?.stop())
 process.on('SIGTERM', () => void crowd?.stop())
 process.on('disconnect', () => {
@@ -55,7 +56,7 @@ function begin(proxyUrl: string, pid: number): void {
   crowd = new Crowd({ clock, url: proxyUrl, seed, visited })
 }
 
-/** Asks the database itself, as a viewer without Windowpane would. */
+/** Queries the database itself, as a viewer without Windowpane would. */
 async function probe(direct: Pool, question: DemoQuery): Promise<void> {
   const started = clock.elapsed()
   const path = `/api/v1/query_range?${formOf(question)}`

@@ -45,13 +45,13 @@ export interface WorkerInit {
   readonly meter: MeterCells
 }
 
-/** What a worker needs for another configuration. */
+/** The state that a worker needs for another configuration. */
 export type PreparedState = Pick<
   WorkerInit,
   'given' | 'kinds' | 'addresses' | 'farStores' | 'cells' | 'marks' | 'known'
 >
 
-/** What came of it: the URLs of the addresses that were opened, or why it failed. */
+/** The result: the URLs of the addresses that were opened, or why it failed. */
 export type Readiness = { readonly urls: ReadonlyMap<string, string> } | WorkerFailure
 
 export interface WorkerFailure {
@@ -67,9 +67,9 @@ export type WorkerCommand =
   | { readonly is: 'limits'; readonly target: LimitTarget }
   /** Make another configuration ready, without serving it. */
   | (PreparedState & { readonly is: 'prepare' })
-  /** Serve what was made ready. */
+  /** Serve the prepared state. */
   | { readonly is: 'commit' }
-  /** Take back what was made ready. */
+  /** Discard the prepared state. */
   | { readonly is: 'discard' }
   | { readonly is: 'flavour'; readonly backend: string; readonly flavour: Flavour }
   | { readonly is: 'vouched'; readonly backend: string; readonly vouched: Vouched }

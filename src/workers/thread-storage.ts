@@ -17,7 +17,7 @@ export interface ThreadStorageOptions {
   readonly retentionMs: number
 }
 
-/** What the main thread tells about its stores. */
+/** The main thread's description of its stores. */
 export interface KnownStores {
   /** By the names of the far stores that have some. */
   readonly cells: ReadonlyMap<string, Cells>

@@ -35,9 +35,9 @@ import { serverStateOf } from './worker-init.ts'
 /** A configuration, as workers need it. */
 export interface ServedConfig {
   readonly config: Config
-  /** What the databases are. */
+  /** The kinds of the databases. */
   readonly kinds: DetectedKinds
-  /** What the configuration is made of. */
+  /** The sources of the configuration. */
   readonly given: LoadOptions
 }
 
@@ -322,7 +322,7 @@ export class WorkerPool {
   }
 }
 
-/** What is listened on instead of the configured addresses, which may say "a free port". */
+/** The actual addresses instead of the configured ones, which may mean "a free port". */
 const addressesOf = (urls: ReadonlyMap<string, string>): ReadonlyMap<string, string> =>
   new Map([...urls].map(([address, url]) => [address, url.replace(/^https?:\/\//, '')]))
 

@@ -114,8 +114,8 @@ test('mistakes are answered with a sentence', async (t) => {
   const { ask } = await start(t)
   const fine = { limits: ['requests:5'] }
   for (const [method, path, body, sentence] of [
-    ['PUT', '/-/limits', fine, /say whose limits/],
-    ['PUT', '/-/limits?system=1&entity=a', fine, /say whose limits/],
+    ['PUT', '/-/limits', fine, /name the owner of the limits/],
+    ['PUT', '/-/limits?system=1&entity=a', fine, /name the owner of the limits/],
     ['PUT', '/-/limits?entity=a%23b', fine, /no name of an entity/],
     ['PUT', '/-/limits?entity=a', {}, /give "limits" or "parent"/],
     ['PUT', '/-/limits?entity=a', { limits: 5 }, /expected a list/],
@@ -123,7 +123,7 @@ test('mistakes are answered with a sentence', async (t) => {
     ['PUT', '/-/limits?entity=a', { limit: 5 }, /"limit" is not known/],
     ['PUT', '/-/limits?entity=a&by=%1b', fine, /control characters/],
     ['PUT', '/-/limits?entity=a&by=', fine, /1 to 128 characters/],
-    ['DELETE', '/-/limits', undefined, /say whose limits/],
+    ['DELETE', '/-/limits', undefined, /name the owner of the limits/],
     ['GET', '/-/limits?entity=a%23b', undefined, /no name of an entity/],
     ['GET', '/-/limits?entity=a&resource=_default_', undefined, /no name of a resource/],
     ['GET', '/-/limits/usage?window=week', undefined, /window is hour or day/],

@@ -51,7 +51,7 @@ const line = (name: string, { url }: ScriptedUpstream, more = ''): string =>
 
 const reloaded = { status: 200, message: 'the configuration was reloaded\n' }
 
-/** Clients that ask without a pause until they are stopped; every response must be 200. */
+/** Clients that send requests without a pause until they are stopped; every response must be 200. */
 function traffic(url: string, paths: readonly string[]) {
   let isOver = false
   let count = 0
@@ -87,7 +87,7 @@ for (const workers of [1, 2]) {
     assert.deepEqual(await reload(main + line('other', two!, 'route: { path: /other }')), reloaded)
     assert.match(await bodyOf(url, `/other${path}`), /,"2"\]/)
 
-    // Another URL is another database: what is cached of the old one is not served.
+    // Another URL is another database: cached buckets of the old one are not served.
     assert.deepEqual(await reload(main + line('other', three!, 'route: { path: /other }')), reloaded)
     for (let i = 0; i < 4; i++) assert.match(await bodyOf(url, `/other${path}`), /,"3"\]/)
 
@@ -113,7 +113,7 @@ for (const workers of [1, 2]) {
     assert.match(await bodyOf(url, `/moved${path}`), /,"1"\]/)
     const storesOf = async () =>
       ((await (await fetch(`${admin}/-/status`)).json()) as { stores: { name: string }[] }).stores
-    // The store is closed when nobody uses it any more.
+    // The store is closed when it is no longer used.
     await eventually(storesOf, (open) => open.length === 1)
 
     assert.ok((await running.stop()) > 0)
@@ -140,7 +140,7 @@ for (const workers of [1, 2]) {
     const answer = await slow
     assert.equal(answer.status, 200)
     assert.match(answer.body.toString(), /,"1"\]/)
-    // What it fetched from the old database is not served.
+    // Buckets of the old database are not served.
     assert.match(await bodyOf(url, path), /,"2"\]/)
   })
 

@@ -84,7 +84,7 @@ test('localhost:9090 is taken as http', async (t) => {
   await child.says(new RegExp(`→ ${upstream.url}/ `))
 })
 
-/** What a shell would offer for a line, the last word being completed. */
+/** The completions of a shell for a line, the last word being completed. */
 async function offered(script: string, line: readonly string[]): Promise<string[]> {
   const words = line.map((word) => `'${word}'`).join(' ')
   const program = `${script}\nCOMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _windowpane; printf '%s\\n' "\${COMPREPLY[@]}"`

@@ -12,7 +12,7 @@ import { masked, stepsIn } from './transcript.ts'
 
 const main = join(import.meta.dirname, '../../src/cli/main.ts')
 
-/** Below the ports that systems give to whoever asks for any: nobody takes it before it is used. */
+/** Below the range of ephemeral ports: no other program takes it before it is used. */
 async function freePort(from: number): Promise<number> {
   const server = createServer()
   const isFree = await new Promise<boolean>((resolve) => {
@@ -80,7 +80,7 @@ test('the first hour goes as the page says', async (t) => {
   assert.ok(steps.length >= 10, `${steps.length} commands`)
   for (const { command, output } of steps) {
     const isBackground = command.endsWith('&')
-    // A proxy in the background has said everything when it says where to look.
+    // A proxy in the background has printed everything when it prints the admin address.
     const done = isBackground
       ? `while kill -0 $! && ! grep -q 'Look inside' log; do sleep 0.05; done; cat log`
       : `{ ${here(command)}\n} 2>&1`

@@ -1,8 +1,8 @@
-/** Transcripts in the documentation: ```console blocks with commands behind `$ ` and what they print. */
+/** Transcripts in the documentation: ```console blocks with commands behind `$ ` and their output. */
 
 export interface Step {
   readonly command: string
-  /** What the page says that it prints. */
+  /** The output on the page. */
   readonly output: string
 }
 
@@ -19,10 +19,10 @@ export function stepsIn(page: string): Step[] {
   )
 }
 
-/** What differs from run to run and from machine to machine. Columns are as wide as their widest value. */
+/** Parts that differ from run to run and from machine to machine. Columns are as wide as their widest value. */
 const volatile: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME'],
-  // A change of the file may be in force before the command asks for it.
+  // A change of the file may be in force before the command reads it.
   [/\(pid \d+, .*\)/g, '(…)'],
   [/\bpid \d+/g, 'pid N'],
   [/(?<=Prometheus )\d[\w.+~-]*/g, 'VERSION'],

@@ -13,7 +13,7 @@ export const spanBefore = (now: number): Span => {
 
 const hosts = ['a', 'b', 'c'] as const
 
-/** Labels with what trips encoders, samples exactly at whole seconds and between them, series that come and go. */
+/** Labels that trip encoders, samples exactly at whole seconds and between them, series that come and go. */
 export function seriesOver({ from, to }: Span): TimeSeries[] {
   const between = (start: number, end: number, everyMs: number, value: (i: number) => number) => {
     const samples = []

@@ -1,6 +1,7 @@
 /**
- * Asks a server and the Windowpane in front of it the same: forms × steps × phases × windows that repeat, roll, grow, shrink and
- * end between steps, by GET and POST. Every answer is compared byte by byte; what became of each form is counted.
+ * Sends the same requests to a server and to the Windowpane in front of it: forms × steps × phases × windows that
+ * repeat, roll, grow, shrink and end between steps, by GET and POST. Every answer is compared byte by byte; the results
+ * of each form are counted.
  */
 import assert from 'node:assert/strict'
 import { request } from 'undici'

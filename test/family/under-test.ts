@@ -1,4 +1,4 @@
-/** What the suites of the family share: a proxy whose stored buckets stay fresh, and what must have become of each form. */
+/** Tools of the family's suites: a proxy whose stored buckets stay fresh, and the expected results of each form. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Backend } from '../../src/backends/backend.ts'
@@ -7,7 +7,7 @@ import { defaultLimits } from '../../src/proxy/limits.ts'
 import { fixed } from '../../src/ttl/fixed.ts'
 import type { Counts } from './differential.ts'
 
-/** The samples are minutes old: settled is what is older than none. */
+/** The samples are minutes old: every bucket is settled. */
 export const options = { settledAgeMs: 0, maxBuckets: defaultLimits.maxBuckets }
 
 export async function startUnderTest(

@@ -104,7 +104,7 @@ const wrong: readonly (readonly [body: unknown, sentence: RegExp])[] = [
   ['null', /expected an object/],
   ['7', /expected an object/],
   [{}, /name the data to purge: one or more of backend, shape, source, from, to, or "all": true/],
-  [{ all: false }, /say what to purge/],
+  [{ all: false }, /name the data to purge/],
   [{ all: 1 }, /"all" is true or false/],
   [{ all: true, source: 'up' }, /"all" means everything: give it alone/],
   [{ metric: 'up' }, /"metric" is not known; expected an object with backend, shape, source/],

@@ -66,7 +66,7 @@ export interface TimeSeries {
   readonly samples: readonly Sample[]
 }
 
-/** Where a server takes samples, and headers that it wants; Prometheus' own unless told. */
+/** The endpoint for samples, and its headers; Prometheus' own by default. */
 export interface WriteEndpoint {
   readonly path?: string
   readonly headers?: Readonly<Record<string, string>>

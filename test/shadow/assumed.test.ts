@@ -1,4 +1,4 @@
-/** A compatible server that nobody knows: it is compared first, although the configuration says that the cache is on. */
+/** An unknown compatible server: it is compared first, although the configuration switches the cache on. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -13,7 +13,7 @@ import { eventually } from '../wait.ts'
 
 const needed = 3
 
-/** Says that it is something else, and answers every range query with the same two points. */
+/** Reports to be something else, and answers every range query with the same two points. */
 async function startCompatible(): Promise<{ readonly url: string; close(): void }> {
   const points = '[1600000000,"1"],[1600000060,"2"]'
   const matrix = `{"status":"success","data":{"resultType":"matrix","result":[{"metric":{},"values":[${points}]}]}}`

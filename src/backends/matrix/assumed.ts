@@ -1,7 +1,7 @@
-/** A server that does not report to be of a kind, and of which the configuration says that it is. */
+/** A server that does not report to be of a kind, but is declared as one by the configuration. */
 import type { Backend, Flavour, FlavourProbe } from '../backend.ts'
 
-/** A login page or an error reports nothing about the server; a missing page is what servers without build info have. */
+/** A login page or an error reports nothing about the server; servers without build info have a missing page there. */
 function assumedBy(probe: FlavourProbe): FlavourProbe {
   return {
     path: probe.path,

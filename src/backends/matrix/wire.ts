@@ -11,7 +11,7 @@ export interface Wire {
   readonly hasShortInstants: boolean
   /** The bytes behind the last brace; none by default. */
   readonly ending?: string
-  /** Whether response headers report that the answer is not complete; they report nothing unless told. */
+  /** Whether response headers report that the answer is incomplete; by default they report nothing. */
   readonly isPartial?: (headers: HeaderList) => boolean
   /** Turns a rank by the order in which labels are printed into one by the order of the series, or cannot. */
   readonly rankOf?: (rank: Buffer) => Buffer | undefined

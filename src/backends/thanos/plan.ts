@@ -16,7 +16,7 @@ export const isQuestionHeader = namedLike(['thanos-*'])
 const partial = 'partial_response'
 
 export interface ThanosOptions extends PlannerOptions {
-  /** Replicas are taken to be equal; they are not unless told. */
+  /** Replicas are taken to be equal; by default they are not. */
   readonly replicas?: boolean
 }
 

@@ -55,7 +55,7 @@ export class Purge {
   readonly #resting = new Set<() => void>()
   #isClosed = false
 
-  /** `targets`: asked every time, where they may change. */
+  /** `targets`: called every time, where they may change. */
   constructor(clock: Clock, targets: readonly PurgeTarget[] | (() => readonly PurgeTarget[])) {
     this.#clock = clock
     this.#targets = typeof targets === 'function' ? targets : () => targets

@@ -82,7 +82,7 @@ export interface BackendRuntimeOptions {
   readonly mark: (mark: Mark) => unknown
   /** Where another thread has queried the database and watches its segments. */
   readonly known?: KnownDatabase | undefined
-  /** What was learned about it before it was opened anew. */
+  /** The evidence learned about it before it was opened anew. */
   readonly evidence?: Evidence | undefined
 }
 

@@ -1,4 +1,4 @@
-/** What others may see and do of one database of a running server. */
+/** The state and the operations of one database of a running server, for other modules. */
 import type { Flavour } from '../../backends/backend.ts'
 import type { NotSampled, Sampled, SamplingOrder } from '../../engine/learning/sampling.ts'
 import { shapesNamed } from '../../engine/shapes-named.ts'
@@ -22,7 +22,7 @@ export interface DatabaseState {
   /** How the watcher of its segments fares; undefined where there is none. */
   readonly segments: SegmentFigures | undefined
   learning(): LearningFigures
-  /** Fetches buckets of shapes that were asked for lately twice, and learns from what differs. */
+  /** Fetches buckets of recently requested shapes twice, and learns from the differences. */
   sample(order: SamplingOrder): Promise<Sampled | NotSampled>
 }
 

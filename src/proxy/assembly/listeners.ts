@@ -24,7 +24,7 @@ export interface PreparedChange {
 export interface Listeners {
   /** The URL of a configured address. */
   urlOf(address: string): string
-  /** Opens what is not open yet. @throws WindowpaneError where an address cannot be had; nothing has changed then. */
+  /** Opens the missing listeners. @throws WindowpaneError where an address is unavailable; nothing has changed then. */
   prepare(databases: readonly ServedDatabase[]): Promise<PreparedChange>
   close(): Promise<void>
 }
@@ -40,7 +40,7 @@ export class OwnListeners implements Listeners {
   readonly #options: ProxyServerOptions
   readonly #arrivals: Arrivals
   #open: ReadonlyMap<string, OpenAddress> = new Map()
-  /** Those that are being drained. */
+  /** Listeners that are being drained. */
   readonly #closing = new Set<Promise<void>>()
 
   constructor(options: ProxyServerOptions, arrivals: Arrivals) {

@@ -1,4 +1,4 @@
-/** The stores of a server that shares them with no other thread, and how long they keep what they have. */
+/** The stores of a server that shares them with no other thread, and their retention. */
 import type { Budget } from '../../core/budget.ts'
 import { WholeRules } from '../../engine/objects/whole-terms.ts'
 import { memoryStore } from '../../stores/memory/index.ts'
@@ -19,8 +19,9 @@ export function ownStorage(options: ProxyServerOptions, budget: Budget): Storage
 }
 
 /**
- * Stale serving needs the old bytes: nothing is collected before it is of no use to anybody. Settled at start, because marks
- * are kept for as long: where a reload makes TTLs longer than that, buckets are collected before their TTL is over, and fetched again.
+ * Stale serving needs the old bytes: nothing is collected while it is of use. Fixed at start, because marks are kept
+ * for as long: where a reload makes TTLs longer than that, buckets are collected before their TTL is over, and fetched
+ * again.
  */
 export function retentionOf({ limits, databases }: Pick<ProxyServerOptions, 'limits' | 'databases'>): number {
   const caps = databases.flatMap(({ settings, segments, backend }) => {

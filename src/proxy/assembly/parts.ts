@@ -33,7 +33,7 @@ export interface ServerParts {
   readonly reusePort?: boolean
   /** False: another thread opens the unix sockets, which threads cannot share. */
   readonly opensSockets?: boolean
-  /** Instead of listeners of its own. `inside`: what the server will have when they are open. */
+  /** Instead of listeners of its own. `inside`: the parts of the server once they are open. */
   readonly listeners?: (inside: () => Inside) => Listeners
   /** The figures of a database, where others serve its requests too. */
   readonly figures?: (backend: string) => BackendRuntimeFigures

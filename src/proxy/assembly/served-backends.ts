@@ -1,5 +1,5 @@
 /**
- * The backends that a server serves. After a change of the configuration, those that were changed or removed answer the requests
+ * The backends that a server serves. After a change of the configuration, changed or removed ones answer the requests
  * that they have begun, and are closed when they are idle.
  */
 import type { Mark } from '../../core/mark.ts'
@@ -18,7 +18,7 @@ import type { Storage } from './tiers.ts'
 export interface ServedBackend extends DatabaseOptions {
   readonly store: Store
   readonly marks: Marks
-  /** Marks what has changed, in all threads. */
+  /** Marks changed data, in all threads. */
   readonly mark: (mark: Mark) => unknown
   readonly backendRuntime: BackendRuntime
 }
@@ -31,9 +31,9 @@ export interface ServedBackendsOptions {
 }
 
 interface Opening {
-  /** Where somebody else has asked the database and watches its segments. */
+  /** Where another thread has queried the database and watches its segments. */
   readonly known?: KnownDatabase | undefined
-  /** What was learned about it before it was opened anew. */
+  /** The evidence learned about it before it was opened anew. */
   readonly evidence?: Evidence | undefined
 }
 
@@ -45,7 +45,7 @@ export const objectShare = 1 / 16
 
 export class ServedBackends {
   readonly #options: ServedBackendsOptions
-  /** One for each store: who shares a store shares its objects. */
+  /** One for each store: backends that share a store share its objects. */
   readonly #objects = new WeakMap<Store, ObjectCache>()
   readonly #retired = new Set<ServedBackend>()
   #isClosed = false
@@ -92,7 +92,7 @@ export class ServedBackends {
     return [...this.list, ...this.#retired].some((backend) => backend.store === store)
   }
 
-  /** Connections first; what was learned while the stores are open. */
+  /** Connections first; then the evidence, while the stores are open. */
   async close(): Promise<void> {
     this.#isClosed = true
     const all = [...this.list, ...this.#retired]

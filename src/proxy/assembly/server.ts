@@ -23,11 +23,11 @@ export interface ProxyServer {
   readonly url: string
   readonly databases: readonly DatabaseState[]
   readonly memory: { readonly used: number; readonly limit: number }
-  /** Memory first, then the far stores, also those that could not be opened. */
+  /** Memory first, then the far stores, including failed ones. */
   stores(): readonly NamedStore[]
   leases(): Readonly<ClaimCounters>
   readonly purge: Purge
-  /** What shadow mode has found out about any of them. */
+  /** The findings of shadow mode about all of them. */
   readonly shadowLog: ShadowLog
   readonly limiters: Limiters
   /** The far stores that other nodes may share. */
@@ -44,11 +44,11 @@ export interface ProxyServer {
 export interface ServerChange {
   /** All that are to be served. */
   readonly names: readonly string[]
-  /** Those that are new, or are opened anew. All others stay as they are. */
+  /** Databases that are new, or are opened anew. All others stay as they are. */
   readonly opened: readonly DatabaseOptions[]
   /** Stores that they need and that are not open. */
   readonly farStores?: ReadonlyMap<string, FarStore>
-  /** What is known about the databases that are opened. */
+  /** The known state of the databases that are opened. */
   readonly known?: ReadonlyMap<string, KnownDatabase>
   /** Databases that hold other data than before under their names: their cached buckets are purged. */
   readonly replaced?: readonly string[]
@@ -71,7 +71,7 @@ class RunningServer implements ProxyServer {
   readonly #backends: ServedBackends
   readonly #modes: StoreModes
   readonly #listeners: Listeners
-  /** What will be served when the listeners are ready. */
+  /** The backends to serve when the listeners are ready. */
   #next: readonly ServedBackend[] = []
   #databases: readonly DatabaseState[] = []
 
@@ -282,7 +282,7 @@ class RunningServer implements ProxyServer {
   }
 }
 
-/** Resolves when it is known what the database is, and what was learned about it. */
+/** Resolves when the kind of the database is known, and its evidence is read. */
 const readied = ({ backendRuntime }: ServedBackend): Promise<void>[] => [
   backendRuntime.ask(),
   backendRuntime.learning.load(),

@@ -73,7 +73,7 @@ export interface Storage {
   loadMarks(): Promise<void>
   /** Adds far stores that were opened while running. Resolves when their marks are known. */
   add(farStores: ReadonlyMap<string, FarStore>): Promise<void>
-  /** Closes a far store that nobody uses any more. */
+  /** Closes a far store that is no longer used. */
   remove(name: string): Promise<void>
   /** Memory first. */
   figures(): NamedStore[]

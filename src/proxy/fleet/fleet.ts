@@ -18,7 +18,7 @@ export interface SharedStore {
 
 export interface FleetOptions {
   readonly clock: Clock
-  /** Those that are open now; read every time. */
+  /** The stores that are open now; read every time. */
   readonly stores: readonly SharedStore[]
   readonly facts: () => NodeFacts
   readonly summary: () => NodeSummary

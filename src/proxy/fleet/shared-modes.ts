@@ -23,7 +23,7 @@ export interface ModeHolder {
 export interface SharedModesOptions {
   readonly clock: Clock
   readonly row: ModeRow
-  /** Those that use the store now. */
+  /** The backends that use the store now. */
   readonly backends: () => readonly ModeHolder[]
   /** Whether no other node runs. */
   readonly isFirst: () => Promise<boolean>

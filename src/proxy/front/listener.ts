@@ -198,7 +198,7 @@ type AnyServer = Server | SecureListener['server']
 
 interface Bound {
   readonly url: string
-  /** Removes what closing the server leaves behind. */
+  /** Removes the files that closing the server does not remove. */
   release(): Promise<void>
 }
 

@@ -8,7 +8,10 @@ import { connect, type Server } from 'node:net'
 /** For the owner and the group: a reverse proxy on the machine joins the group. */
 const permissions = 0o660
 
-/** Resolves, when the server listens, to what removes the file. @throws with the reason where it cannot listen. */
+/**
+ * Resolves, when the server listens, to the function that removes the file. @throws with the reason where it cannot
+ * listen.
+ */
 export async function openSocket(server: Server, path: string): Promise<() => Promise<void>> {
   await refuseTaken(path)
   // The name that clients know appears by renaming, which replaces a stale file in one step.
@@ -49,7 +52,7 @@ const isListening = (path: string): Promise<boolean> =>
     })
     socket.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false)
-      // EACCES, for one: whether somebody listens cannot be known, so the file stays.
+      // EACCES, for one: whether a process listens cannot be known, so the file stays.
       else reject(error)
     })
   })

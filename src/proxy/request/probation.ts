@@ -1,6 +1,6 @@
 /**
- * A server that is assumed to be of a kind proves it: its answers are only compared, until enough of those that would have come from
- * the cache were equal. An answer that differs for no known cause starts the count anew.
+ * A server that is assumed to be of a kind proves it: its answers are only compared, until enough of the answers that
+ * would have come from the cache were equal. An answer that differs for no known cause starts the count anew.
  */
 import type { ShadowLog } from '../../engine/shadow/log.ts'
 

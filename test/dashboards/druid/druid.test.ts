@@ -1,4 +1,7 @@
-/** Which share of what dashboards ask of Druid is cached in buckets: Superset's SQL, with the parts of charts put together at random. */
+/**
+ * The share of dashboard queries to Druid that is cached in buckets: Superset's SQL, with the parts of charts combined
+ * at random.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createPlanner } from '../../../src/backends/druid/plan.ts'

@@ -1,6 +1,6 @@
 /**
- * SQL as Superset generates it for charts over time: each part of a chart's settings is drawn by a weight. The forms are those that
- * Superset sends (test/druid/clients/superset.json); how often each is used is our estimate.
+ * SQL as Superset generates it for charts over time: each part of a chart's settings is drawn by a weight. The forms
+ * are the ones of Superset (test/druid/clients/superset.json); how often each is used is our estimate.
  */
 import type { Random } from '../../fidelity/random.ts'
 
@@ -9,7 +9,7 @@ type Choices<T> = readonly (readonly [weight: number, choice: T])[]
 
 interface Metric {
   readonly sql: string
-  /** Whether the statement alone tells its type: Druid's order of other values is not known. */
+  /** Whether the statement alone shows its type: Druid's order of other values is not known. */
   readonly isTyped: boolean
 }
 

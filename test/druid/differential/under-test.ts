@@ -39,7 +39,10 @@ const ofNothing = {
   intervals: '2026-01-01T00/PT1H',
 }
 
-/** On a busy machine Druid may not say in time what it is. It is asked again with the queries of clients, which are forwarded meanwhile. */
+/**
+ * On a busy machine the kind of Druid may not be detected in time. It is queried again with the queries of clients,
+ * which are forwarded meanwhile.
+ */
 async function untilKnown(proxy: Windowpane): Promise<void> {
   const options = {
     ...{ method: 'POST', body: JSON.stringify(ofNothing) },

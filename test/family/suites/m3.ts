@@ -42,7 +42,7 @@ test('M3', async (t) => {
   await t.test('answers through Windowpane equal direct ones', async (t) => {
     const counts = await compareForms(subjects, eligibleForms, span)
     report(t, counts)
-    // Windows that end at a step ask for that step each time.
+    // Windows that end at a step fetch that step each time.
     assertCached(counts, { hits: 6, partials: 24 })
   })
 

@@ -1,4 +1,6 @@
-/** Thanos: the same answer through Windowpane, its analysis aside; what a missing store leaves out is never stored. */
+/**
+ * Thanos: the same answer through Windowpane, its analysis aside; an answer without a missing store is never stored.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { request } from 'undici'
