@@ -20,7 +20,7 @@ export async function startUnderTest(
   return proxy
 }
 
-export const countOf = (counts: Counts, query: string, outcome: string): number => {
+const countOf = (counts: Counts, query: string, outcome: string): number => {
   let sum = 0
   for (const [name, count] of counts.get(query)!) if (name.split('/')[0] === outcome) sum += count
   return sum
