@@ -117,10 +117,31 @@ test('viewers of one window at the same time cause one query, whoever comes late
   assert.deepEqual(rig.asked(), ['10.5-19.25'])
 })
 
-test('an empty part at the end that is not settled may only be late', async () => {
+/** The data ends before bucket 1435: its parts behind that are empty, and not settled. */
+async function newLateRig(options?: RigOptions): Promise<RangesRig> {
   const rig: RangesRig = await newRig({
+    ...options,
     valueAt: (start) => ((start - rig.start) / minuteMs < 1435 ? 1 : undefined),
   })
+  return rig
+}
+
+test('an empty part at the end that is not settled is cached for the floor', async () => {
+  const rig = await newLateRig()
+  const ranges: readonly Range[] = [[1420.5, 1436.5]]
+  await asksTruly(rig, ranges)
+  rig.asked()
+  assert.equal(await asksTruly(rig, ranges), 'hit/ 0 of 17')
+  await rig.clock.advance(4_999)
+  assert.equal(await asksTruly(rig, ranges), 'hit/ 0 of 17')
+  assert.deepEqual(rig.asked(), [])
+  await rig.clock.advance(1)
+  await asksTruly(rig, ranges)
+  assert.deepEqual(rig.asked(), ['1435-1436.5'])
+})
+
+test('with trailing: off, an empty part at the end that is not settled is not cached', async () => {
+  const rig = await newLateRig({ trailingEmpty: 'off' })
   const ranges: readonly Range[] = [[1420.5, 1436.5]]
   await asksTruly(rig, ranges)
   rig.asked()

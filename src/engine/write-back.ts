@@ -44,13 +44,10 @@ export async function writeBack(
   fetched: FetchedPanes,
 ): Promise<boolean> {
   const { store, name, clock, storeTimeoutMs } = options
-  const { key, plan, request, policy } = trip
+  const { key, plan, request } = trip
   const whole = intersectAll(plan.whole, fetched.panes)
   if (!fetched.storable || whole.length === 0) return false
-  const end = unsettledEnd(fetched.panes, plan, policy.settledAgeMs)
-  const isEndKept = request.trailingEmpty !== 'off'
-  if (isEndKept) limitToFloor(fetched.panes, end, policy)
-  const worthKeeping = isEndKept ? whole : subtractAll(whole, end)
+  const worthKeeping = intersectAll(whole, keptBuckets(trip, fetched.panes))
   const marks = marksOver(options, key, plan)
   const parts = partsOf(fetched.panes, worthKeeping).flatMap((pane) => withoutPurged(pane, marks))
   observeRefetch(options, trip, parts)
@@ -87,17 +84,15 @@ export async function writeBack(
   }
 }
 
-/** Keeps parts of buckets, apart from unsettled trailing empty ones. Returns whether it kept any. */
+/** Keeps parts of buckets. Returns whether it kept any. */
 export function keepParts(
   { backend }: Pick<IntervalCacheOptions, 'backend'>,
   trip: Trip,
   { memory, fetched }: { readonly memory: PartMemory; readonly fetched: FetchedPanes },
 ): boolean {
-  const { plan, policy } = trip
-  if (!fetched.storable || plan.edges === undefined) return false
+  if (!fetched.storable || trip.plan.edges === undefined) return false
   const headers = keptHeaders(fetched.headers, backend.capabilities)
-  const worthKeeping = subtractAll(fetched.panes, unsettledEnd(fetched.panes, plan, policy.settledAgeMs))
-  return memory.keep(trip, { panes: fetched.panes, headers }, worthKeeping)
+  return memory.keep(trip, { panes: fetched.panes, headers }, keptBuckets(trip, fetched.panes))
 }
 
 /** A store that fails or is late costs the knowledge of empty buckets. */
@@ -150,7 +145,18 @@ function unsettledEnd(panes: readonly Pane[], { grid }: Plan, settledAgeMs: numb
   return from < last.to ? [{ from, to: last.to }] : nothing
 }
 
-/** Before anybody else has the panes. */
+/**
+ * Returns the buckets to keep. Trailing empty buckets that are not settled get the floor as their TTL, or are left out: their
+ * data may only be late.
+ */
+function keptBuckets({ plan, policy, request }: Trip, panes: readonly Pane[]): Intervals {
+  const end = unsettledEnd(panes, plan, policy.settledAgeMs)
+  if (request.trailingEmpty === 'off') return subtractAll(panes, end)
+  limitToFloor(panes, end, policy)
+  return panes
+}
+
+/** Call before another reader has the panes. */
 function limitToFloor(panes: readonly Pane[], end: Intervals, policy: TtlPolicy): void {
   const floorMs = policy.ttl(notOver)
   for (const part of partsOf(panes, end)) setClocks(part, part, (clock) => withFloorTtl(clock, floorMs))
