@@ -3,8 +3,9 @@
  * clock with a fake Druid; the number of fetched buckets, and the share of served buckets that are out of date. Exits
  * with 1 where a mark is missed.
  */
-import type { SegmentView } from '../src/backends/backend.ts'
+
 import { segments } from '../src/backends/druid/segments.ts'
+import type { SegmentView } from '../src/backends/segment-watch.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { seededRandom, wholeNumber } from '../src/testing/random.ts'
 import { type Panel, SegmentRig, type SegmentRigOptions, usualSegments } from '../src/testing/segment-rig.ts'

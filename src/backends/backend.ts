@@ -8,6 +8,8 @@ import type { Grid } from '../core/grid.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Pane, PaneBody } from '../core/pane.ts'
 import type { TimeSpan } from '../core/witness.ts'
+import type { SegmentWatch } from './segment-watch.ts'
+import type { WholeAnswers } from './whole-answers.ts'
 
 /** name, value, name, value … in the order they came. Names of requests are in lower case. */
 export type HeaderList = readonly string[]
@@ -186,65 +188,6 @@ export interface ErrorAnswer {
   readonly body: string
 }
 
-/** Looking at the segments that answers are made of. Another set of segments is other data, and equal sets are equal data. */
-export interface SegmentWatch {
-  /** Queries the server that answers queries for the segments it answers them from. */
-  readonly request: WireRequest
-  /** The permission that its account needs, as a part of a sentence. */
-  readonly permission: string
-  /** For one answer to it. */
-  reader(): SegmentReader
-  /**
-   * The differences between two views: exactly the intervals whose answers may differ now, as far as they were at rest
-   * before.
-   */
-  changes(before: SegmentView, after: SegmentView): readonly SourceSpans[]
-  /** Where only finished segments serve, by data source: nothing is being written there, and nothing is still to come. */
-  atRest(view: SegmentView): ReadonlyMap<string, readonly TimeSpan[]>
-}
-
-/** How segments are watched. */
-export interface SegmentSettings {
-  /** From the end of a look to the next. */
-  readonly everyMs: number
-  /** How old the last good view may be and still be trusted. */
-  readonly patienceMs: number
-  /** A bucket fetched longer ago is not fresh, whatever is seen. */
-  readonly maxAgeMs: number
-}
-
-/** Reads the response as it arrives; only the needed parts are kept. */
-export interface SegmentReader {
-  write(chunk: Uint8Array): void
-  end(status: number): SegmentView | Unreadable
-}
-
-export interface Unreadable {
-  /** For people: the problem. */
-  readonly unreadable: string
-}
-
-/** The segments that answers are made of at one moment. */
-export interface SegmentView {
-  readonly count: number
-  /** By data source, then by their interval as text. */
-  readonly sources: ReadonlyMap<string, ReadonlyMap<string, SegmentGroup>>
-}
-
-/** The segments of one data source that have the same interval. */
-export interface SegmentGroup extends TimeSpan {
-  /** Sorted, without the common part of the group. */
-  readonly published: readonly string[]
-  /** The segments that are still being written. */
-  readonly realtime: readonly string[]
-}
-
-export interface SourceSpans {
-  readonly source: string
-  /** In time order, disjoint. */
-  readonly spans: readonly TimeSpan[]
-}
-
 /** The request that detects the server behind the API, and the reader of its response. */
 export interface FlavourProbe {
   readonly path: string
@@ -297,53 +240,6 @@ export interface Presentation<Own extends string = string> {
    * Without this method every other byte is a difference.
    */
   differenceFrom?(direct: Uint8Array, answer: Uint8Array): AnswerDifference
-}
-
-/** A request whose answer is cached as a whole, because it cannot be cut into buckets. */
-export interface WholePlan {
-  /** Which of `WholeAnswers.endpoints` it is. */
-  readonly endpoint: string
-  /** The question, with everything that the answer depends on but `at`. Equal texts have equal answers. */
-  readonly text: string
-  /** Metric names or data sources the question reads, where known. */
-  readonly sources: readonly string[]
-  readonly knowsAllSources: boolean
-  /** The data that it reads, where that is bounded: a witness can vouch for it. */
-  readonly span?: TimeSpan
-  /** The query as it was written, where there is one. */
-  readonly query?: string
-  /** The instant that it is evaluated at, where clients give one that never repeats. Not part of the text. */
-  readonly at?: EpochMs
-  /**
-   * Where clients give bounds that move with the clock: the question without them. While the database fails, an answer between
-   * other bounds may be served.
-   */
-  readonly moving?: { readonly text: string; readonly from: EpochMs; readonly to: EpochMs }
-  /** By which the client can cancel the query, and find it in the database's own records. */
-  readonly queryId?: string | undefined
-  readonly request: WireRequest
-}
-
-/** The default caching of an endpoint's answers. Seconds. */
-export interface EndpointTerms {
-  /** Its description, for the configuration reference. */
-  readonly meaning: string
-  /** 0: concurrent equal requests share one answer, and nothing is kept. */
-  readonly revalidateSeconds: number
-  readonly staleWhileRevalidateSeconds: number
-  /** `maxStale`: as long as buckets. Where `maxStale` is 0, nothing is served stale, whatever this value is. */
-  readonly staleIfErrorSeconds: number | 'maxStale'
-}
-
-/** Which requests have answers that are cached as a whole. */
-export interface WholeAnswers {
-  readonly endpoints: Readonly<Record<string, EndpointTerms>>
-  /** Whether `plan` may return a plan for such a request: called before its body is read. */
-  claims(method: string, path: string): boolean
-  /** Undefined where it is not known to be a pure read whose answer may be kept. Never throws. */
-  plan(request: WireRequest, now: EpochMs): WholePlan | undefined
-  /** Whether the body of a successful answer, free of content encoding, is complete: others are not stored. */
-  isComplete?(body: Uint8Array, plan: WholePlan, response: ResponseEnds): boolean
 }
 
 /**

@@ -5,7 +5,9 @@
 import type { Section } from '../config/definition.ts'
 import type { ReasonWords } from '../core/decision.ts'
 import type { Finding } from '../core/finding.ts'
-import type { Backend, EndpointTerms, FlavourProbe, SegmentSettings } from './backend.ts'
+import type { Backend, FlavourProbe } from './backend.ts'
+import type { SegmentSettings } from './segment-watch.ts'
+import type { EndpointTerms } from './whole-answers.ts'
 
 /** `Reason`: the bypass reasons that this kind declares. `Own`: the values of its own configuration keys. */
 export interface DatabaseKind<Reason extends string = string, Own = unknown> {

@@ -1,6 +1,7 @@
 /** The sections `backends.<name>.objects` and `instant`: which answers are cached as a whole, and for how long. */
-import type { EndpointTerms } from '../backends/backend.ts'
+
 import type { DatabaseKind } from '../backends/kind.ts'
+import type { EndpointTerms } from '../backends/whole-answers.ts'
 import type { EndpointSettings, WholeSettings } from '../engine/objects/whole-terms.ts'
 import {
   type Key,

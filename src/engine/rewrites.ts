@@ -4,6 +4,7 @@
  */
 import type { Backend, Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
+import { notOver } from '../core/expiry.ts'
 import { bucketAt, endOf, type Grid, isSameGrid, startOf } from '../core/grid.ts'
 import { uniteAll } from '../core/interval.ts'
 import type { TimeSpan } from '../core/witness.ts'
@@ -63,8 +64,6 @@ function exceptionFor(plan: Plan, terms: RewriteTerms, now: EpochMs): Exception 
   return isLive ? { asked: widened(asked, grid, floorMs), rewritten: 'edges=now' } : undefined
 }
 
-/** The age of a bucket that is not over yet. */
-const notOver = -1
 const noLimit = Number.POSITIVE_INFINITY
 
 const floorTo = (instant: EpochMs, step: number): EpochMs => Math.floor(instant / step) * step

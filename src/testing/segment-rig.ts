@@ -1,7 +1,8 @@
 /** An interval cache in front of a fake Druid whose segments are watched, or not. For tests and simulations. */
 import assert from 'node:assert/strict'
-import type { Plan, SegmentSettings } from '../backends/backend.ts'
+import type { Plan } from '../backends/backend.ts'
 import { druid } from '../backends/druid/index.ts'
+import type { SegmentSettings } from '../backends/segment-watch.ts'
 import { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision } from '../core/decision.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import type { SegmentView, Unreadable } from '../backend.ts'
+import type { SegmentView, Unreadable } from '../segment-watch.ts'
 import { segments } from './segments.ts'
 
 interface Segment {

@@ -5,6 +5,7 @@
 import type { EpochMs } from '../../core/clock.ts'
 import { type Intervals, intersectAll, nothing, subtractAll, uniteAll } from '../../core/interval.ts'
 import type { TimeSpan } from '../../core/witness.ts'
+import type { WireRequest } from '../backend.ts'
 import type {
   SegmentGroup,
   SegmentReader,
@@ -12,8 +13,7 @@ import type {
   SegmentWatch,
   SourceSpans,
   Unreadable,
-  WireRequest,
-} from '../backend.ts'
+} from '../segment-watch.ts'
 import { parseInstant } from './interval-text.ts'
 import { sqlPath } from './paths.ts'
 

@@ -1,5 +1,5 @@
 /** The requests to Druid that are cached as a whole, and their default TTLs. */
-import type { EndpointTerms } from '../backend.ts'
+import type { EndpointTerms } from '../whole-answers.ts'
 
 /** Numbers go with the data, which arrives all the time. */
 const figures = {

@@ -1,6 +1,6 @@
 /** The meaning of a request whose answer is cached as a whole, apart from client and time. */
 import type { TimeSpan } from '../../core/witness.ts'
-import type { WholePlan } from '../backend.ts'
+import type { WholePlan } from '../whole-answers.ts'
 import type { RowFormat, Span } from './druid-plan.ts'
 import type { WholeEndpoint } from './whole-endpoints.ts'
 

@@ -1,6 +1,7 @@
 /** The requests to Druid that are cached as a whole: read-only ones that cannot be cut into buckets of time. */
 import { BytesMemo, Memo } from '../../core/memo.ts'
-import type { WholeAnswers, WholePlan, WireRequest } from '../backend.ts'
+import type { WireRequest } from '../backend.ts'
+import type { WholeAnswers, WholePlan } from '../whole-answers.ts'
 import { nativePath } from './paths.ts'
 import { type DruidOptions, isDruidQuery, type Planner } from './plan.ts'
 import type { Bypass } from './reasons.ts'

@@ -1,5 +1,5 @@
 /** The endpoints of Prometheus' API whose answers are cached as a whole, and for how long unless configured otherwise. */
-import type { EndpointTerms } from '../backend.ts'
+import type { EndpointTerms } from '../whole-answers.ts'
 
 const halfDay = 43_200
 

@@ -3,7 +3,7 @@
  * While the database fails, the last answer to the same request between other bounds is served instead, marked stale.
  * Only this process knows which one that is.
  */
-import type { WholePlan } from '../../backends/backend.ts'
+import type { WholePlan } from '../../backends/whole-answers.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import type { Key } from '../../core/key.ts'

@@ -1,12 +1,6 @@
 /** Queries the database for an answer that is cached as a whole. The result is a value, also on failure. */
-import type {
-  Backend,
-  Decomposed,
-  HeaderList,
-  ResponseEnds,
-  Sink,
-  WholePlan,
-} from '../../backends/backend.ts'
+import type { Backend, Decomposed, HeaderList, ResponseEnds, Sink } from '../../backends/backend.ts'
+import type { WholePlan } from '../../backends/whole-answers.ts'
 import type { Budget } from '../../core/budget.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import { gridThrough } from '../../core/grid.ts'

@@ -1,5 +1,5 @@
 /** The effect of purges and changes on an answer that is cached as a whole. */
-import type { WholePlan } from '../../backends/backend.ts'
+import type { WholePlan } from '../../backends/whole-answers.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import type { Key } from '../../core/key.ts'
 import { type Mark, touches } from '../../core/mark.ts'

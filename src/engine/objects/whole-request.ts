@@ -1,5 +1,6 @@
 /** A request for an answer that is cached as a whole: its content, its demands, and the notes about its result. */
-import type { Backend, WholePlan } from '../../backends/backend.ts'
+import type { Backend } from '../../backends/backend.ts'
+import type { WholePlan } from '../../backends/whole-answers.ts'
 import type { Budget } from '../../core/budget.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import { type Decision, type MissReason, resetDecision, type StaleReason } from '../../core/decision.ts'

@@ -1,5 +1,6 @@
 /** How long answers that are cached as a whole may be used: from a backend's endpoints, and from the configuration. */
-import type { EndpointTerms, WholeAnswers, WholePlan, WireRequest } from '../../backends/backend.ts'
+import type { WireRequest } from '../../backends/backend.ts'
+import type { EndpointTerms, WholeAnswers, WholePlan } from '../../backends/whole-answers.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
 import type { ObjectTerms } from './objects.ts'

@@ -1,6 +1,7 @@
 /** `POST /-/explain`: reads the request to explain, explains it and, where requested, runs it. */
 import type { IncomingMessage } from 'node:http'
-import type { Backend, Flavour, Plan, WholePlan, WireRequest } from '../../backends/backend.ts'
+import type { Backend, Flavour, Plan, WireRequest } from '../../backends/backend.ts'
+import type { WholePlan } from '../../backends/whole-answers.ts'
 import type { Clock } from '../../core/clock.ts'
 import { validateHeaderName, validateHeaderValue } from '../../core/node-http.ts'
 import { type Explanation, explainBypass } from '../../engine/explain/explain.ts'

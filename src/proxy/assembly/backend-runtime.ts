@@ -1,6 +1,7 @@
 /** One database behind the proxy: its connections, its flavour, its cache, and the handling of its requests. */
-import type { Backend, Flavour, SegmentSettings, WireRequest } from '../../backends/backend.ts'
+import type { Backend, Flavour, WireRequest } from '../../backends/backend.ts'
 import type { ProbationSettings } from '../../backends/kind.ts'
+import type { SegmentSettings } from '../../backends/segment-watch.ts'
 import { WindowpaneError } from '../../core/errors.ts'
 import type { Mark } from '../../core/mark.ts'
 import { withoutCredentials } from '../../core/url.ts'

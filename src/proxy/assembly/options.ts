@@ -1,6 +1,7 @@
 /** The options of a server. */
-import type { Backend, SegmentSettings } from '../../backends/backend.ts'
+import type { Backend } from '../../backends/backend.ts'
 import type { ProbationSettings } from '../../backends/kind.ts'
+import type { SegmentSettings } from '../../backends/segment-watch.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { RuntimeSwitches } from '../../core/runtime.ts'
 import type { MemoryStoreOptions } from '../../stores/memory/index.ts'

@@ -2,7 +2,8 @@
  * One request, from the socket to its answer: limits → parse → plan → cache (or forward) → answer.
  * Read `handle` from top to bottom; renderer.ts has the last step.
  */
-import type { Backend, Bypass, Plan, WholePlan, WireRequest } from '../../backends/backend.ts'
+import type { Backend, Bypass, Plan, WireRequest } from '../../backends/backend.ts'
+import type { WholePlan } from '../../backends/whole-answers.ts'
 import type { Clock } from '../../core/clock.ts'
 import { headerOf } from '../../core/headers.ts'
 import { climbingRefused, climbs } from '../../core/url.ts'

@@ -1,12 +1,6 @@
 /** Everything that is written to a client: head with the decision in it, and body. */
-import type {
-  ErrorAnswer,
-  HeaderList,
-  Plan,
-  Recomposed,
-  WholePlan,
-  WireRequest,
-} from '../../backends/backend.ts'
+import type { ErrorAnswer, HeaderList, Plan, Recomposed, WireRequest } from '../../backends/backend.ts'
+import type { WholePlan } from '../../backends/whole-answers.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { type Decision, newDecision, resetDecision } from '../../core/decision.ts'
 import type { Pane } from '../../core/pane.ts'

@@ -1,5 +1,6 @@
 /** Requests whose answers are cached as a whole: which they are, and how each is answered. */
-import type { Backend, Bypass, WholePlan, WireRequest } from '../../backends/backend.ts'
+import type { Backend, Bypass, WireRequest } from '../../backends/backend.ts'
+import type { WholePlan } from '../../backends/whole-answers.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { FlavourWatch } from '../../engine/http/flavour.ts'
 import { identityOf } from '../../engine/http/identity.ts'

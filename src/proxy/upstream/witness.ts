@@ -9,7 +9,7 @@ import type {
   SegmentWatch,
   SourceSpans,
   Unreadable,
-} from '../../backends/backend.ts'
+} from '../../backends/segment-watch.ts'
 import type { Clock, EpochMs, Timer } from '../../core/clock.ts'
 import { hullOf, type Intervals, nothing } from '../../core/interval.ts'
 import type { Mark } from '../../core/mark.ts'
