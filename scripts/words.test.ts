@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { brokenRules, count, proseOf } from './words.ts'
 
 /** The most lines that may break a word rule, in percent of all. Lower a limit after a rewrite; never raise one. */
-const most = { comments: 2, texts: 2, docs: 16 }
+const most = { comments: 2, texts: 2, docs: 4 }
 
 const breaking = [
   'Who has an answer and asks again finds it stored.',
