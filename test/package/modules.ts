@@ -18,11 +18,16 @@ export function entriesOf({ manifest, files }: Package, condition: 'types' | 'de
     const path = typeof target === 'string' ? target : target[condition]!
     return path.endsWith('.json') ? [] : matching(path.replace(/^\.\//, ''), files)
   })
-  return condition === 'default' ? [...entries, manifest.bin.windowpane, ...threadEntries] : entries
+  return condition === 'default'
+    ? [...entries, manifest.bin.windowpane, ...threadEntries, ...demoEntries]
+    : entries
 }
 
 /** Nothing imports them: threads are started with them. */
 export const threadEntries = ['dist/workers/worker.js', 'dist/proxy/compression/pieces-worker.js']
+
+/** The process of the demo's viewers, and the thread of its database. */
+const demoEntries = ['dist/demo/world.js', 'dist/demo/database-thread.js']
 
 function matching(path: string, files: Package['files']): string[] {
   const [before, after] = path.split('*')
