@@ -17,6 +17,7 @@ export interface Visit {
   readonly body: string
   readonly sentAt: EpochMs
   readonly receivedAt: EpochMs
+  /** Until the response began. */
   readonly tookMs: number
 }
 
@@ -106,14 +107,16 @@ export class Crowd {
     const [sentAt, started] = [clock.now(), clock.elapsed()]
     const answer = await this.#send(question, isPost, id)
     if (this.#isStopped) return
-    visited({ id, question, ...answer, sentAt, receivedAt: clock.now(), tookMs: clock.elapsed() - started })
+    const { servedMs, ...response } = answer
+    const tookMs = servedMs ?? clock.elapsed() - started
+    visited({ id, question, ...response, sentAt, receivedAt: clock.now(), tookMs })
   }
 
   async #send(
     question: DemoQuery,
     isPost: boolean,
     id: string,
-  ): Promise<Pick<Visit, 'status' | 'cacheStatus' | 'body'>> {
+  ): Promise<Pick<Visit, 'status' | 'cacheStatus' | 'body'> & { readonly servedMs?: number | undefined }> {
     const form = formOf(question)
     const path = '/api/v1/query_range'
     try {
@@ -127,11 +130,21 @@ export class Crowd {
         body: isPost ? form : null,
       })
       const text = await body.text()
-      return { status: statusCode, cacheStatus: String(headers['cache-status'] ?? ''), body: text }
+      const cacheStatus = String(headers['cache-status'] ?? '')
+      return { status: statusCode, cacheStatus, body: text, servedMs: totalMsIn(headers['server-timing']) }
     } catch {
       return { status: 0, cacheStatus: '', body: '' }
     }
   }
+}
+
+/**
+ * The time that the proxy took until its response began. The viewers' own clock would count their work too: they read and
+ * check every response in one thread.
+ */
+function totalMsIn(serverTiming: string | string[] | undefined): number | undefined {
+  const found = /total;dur=([\d.]+)/.exec(String(serverTiming ?? ''))
+  return found === null ? undefined : Number(found[1])
 }
 
 export const formOf = ({ query, start, end, stepMs }: DemoQuery): string =>

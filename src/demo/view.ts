@@ -125,7 +125,7 @@ class Drawing {
     const { direct } = this.#picture
     const cells = ['', duration(direct.p50Ms), duration(direct.p99Ms)]
     const without = direct.p50Ms > 0 ? [this.#ink('dim', line('database alone', cells, 'no cache'))] : []
-    return [this.#ink('dim', line('latency', ['queries', 'p50', 'p99'], '')), ...rows, ...without]
+    return [this.#ink('dim', line('first byte', ['queries', 'p50', 'p99'], '')), ...rows, ...without]
   }
 
   /** Points that the database would have returned with another value, and since when. */

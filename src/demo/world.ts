@@ -62,6 +62,7 @@ async function probe(direct: Pool, question: DemoQuery): Promise<void> {
   const path = `/api/v1/query_range?${formOf(question)}`
   const headers = { [probeHeader]: '1' }
   const answer = await direct.request({ method: 'GET', path, headers }).catch(() => undefined)
+  const tookMs = clock.elapsed() - started
   const text = await answer?.body.text().catch(() => undefined)
-  if (text !== undefined) tell({ kind: 'direct', tookMs: clock.elapsed() - started })
+  if (text !== undefined) tell({ kind: 'direct', tookMs })
 }

@@ -46,7 +46,7 @@ const small = `
  queries with a hit   █████████████     100.0 %      99.5 %
  data from cache      ████████████▉      98.6 %      98.2 %
  database load saved  ████████████▉      98.6 %      98.2 %
- latency              queries    p50    p99
+ first byte           queries    p50    p99
  hit                       95 0.9 ms 0.9 ms  all from cache
  partial                   97  12 ms  63 ms  tail fetched
  miss                       1 141 ms 141 ms  all fetched
@@ -72,7 +72,7 @@ const narrow = `
  database load saved  ████████████████████████████████▌      98.6 %      98.2 %
                       3 h of data queried instead of 194 h: 55.6× less
 
- latency                  queries        p50        p99
+ first byte               queries        p50        p99
  hit                           95     0.9 ms     0.9 ms  all from cache
  partial                       97      12 ms      63 ms  tail fetched
  miss                           1     141 ms     141 ms  all fetched
@@ -104,7 +104,7 @@ const wide = `
  database load saved  ████████████████████████████████████████████████████████████████████████·      98.6 %      98.2 %
                       3 h of data queried instead of 194 h: 55.6× less
 
- latency                  queries        p50        p99
+ first byte               queries        p50        p99
  hit                           95     0.9 ms     0.9 ms  all from cache
  partial                       97      12 ms      63 ms  tail fetched
  miss                           1     141 ms     141 ms  all fetched
