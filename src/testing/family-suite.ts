@@ -1,7 +1,7 @@
 /** The laws of a backend of PromQL's family, with the differences that all of them must keep apart. */
 
 import type { Backend, WireRequest } from '../backends/backend.ts'
-import { canonicalMatrix, printMatrix } from './matrix.ts'
+import { canonicalMatrix, type LabelOrder, printWorld, worldOf } from './matrix.ts'
 import { type Random, wholeNumber } from './random.ts'
 import { getRange as get, postRange as post, someRange } from './range-requests.ts'
 import { testBackend } from './test-backend.ts'
@@ -36,16 +36,19 @@ interface FamilyMember {
   readonly refuses?: readonly string[]
   /** The bytes that it puts behind an answer. */
   readonly ending?: string
+  /** The order of its series; that of Prometheus by default. */
+  readonly order?: LabelOrder
 }
 
-export function testFamilyMember({ backend, headers, refuses = [], ending = '' }: FamilyMember): void {
+export function testFamilyMember(member: FamilyMember): void {
+  const { backend, headers, refuses = [], ending = '', order } = member
   const planned = parameters.filter((each) => !refuses.some((name) => each.startsWith(name)))
   testBackend({
     backend,
     now: 1_800_000_000_000,
     request,
     answer: (world, { grid }, [interval]) =>
-      Buffer.concat([printMatrix(world, grid, interval!), Buffer.from(ending)]),
+      Buffer.concat([printWorld(worldOf(world, order), grid, interval!), Buffer.from(ending)]),
     canonical: (answer) =>
       answer.toString('latin1').endsWith(ending)
         ? canonicalMatrix(answer.subarray(0, answer.length - ending.length))

@@ -115,6 +115,7 @@ interface Series {
 }
 
 interface World {
+  readonly number: number
   readonly series: readonly Series[]
   readonly warnings: readonly string[]
   readonly infos: readonly string[]
@@ -130,7 +131,9 @@ const infoTexts = [
   'PromQL info: input to histogram_quantile needed to be fixed, \\u2028 (1:1)',
 ]
 
-export function worldOf(number: number): World {
+export type LabelOrder = (a: LabelSet, b: LabelSet) => number
+
+export function worldOf(number: number, order: LabelOrder = compareLabels): World {
   const random = seededRandom(mixSeeds(number, 7))
   const spelling = pick<Spelling>(random, ['plain', 'plain', 'ascii'])
   const sets = new Map<string, LabelSet>()
@@ -139,7 +142,7 @@ export function worldOf(number: number): World {
     const labels = labelSet(random)
     sets.set(JSON.stringify(labels), labels)
   }
-  const series = [...sets.values()].sort(compareLabels).map((labels) => ({
+  const series = [...sets.values()].sort(order).map((labels) => ({
     head: `{"metric":${printLabels(labels, spelling)}`,
     kind: pick<Kind>(random, ['floats', 'floats', 'histograms', 'both']),
     density: pick(random, [0.2, 0.7, 1]),
@@ -147,7 +150,7 @@ export function worldOf(number: number): World {
   }))
   const isNoted = random() < 0.4
   return {
-    series,
+    ...{ number, series },
     warnings: isNoted ? some(random, warningTexts) : [],
     infos: isNoted ? some(random, infoTexts) : [],
   }
@@ -156,8 +159,11 @@ export function worldOf(number: number): World {
 const some = <T>(random: Random, choices: readonly T[]): T[] => choices.filter(() => random() < 0.5)
 
 /** Prometheus' response for an interval. The order of the annotations is another one in every response. */
-export function printMatrix(number: number, grid: Grid, interval: Interval): Buffer {
-  const { series, warnings, infos } = worldOf(number)
+export const printMatrix = (number: number, grid: Grid, interval: Interval): Buffer =>
+  printWorld(worldOf(number), grid, interval)
+
+export function printWorld(world: World, grid: Grid, interval: Interval): Buffer {
+  const { number, series, warnings, infos } = world
   const printed = series.map((each) => printSeries(each, grid, interval)).filter((text) => text !== '')
   const random = seededRandom(mixSeeds(number, interval.from, interval.to))
   const lists = printList('warnings', shuffle(random, warnings)) + printList('infos', shuffle(random, infos))

@@ -11,14 +11,11 @@ import { errorTypeOf, matrixBackend } from '../matrix/backend.ts'
 import { printSeconds, type Values } from '../matrix/narrow.ts'
 import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
 import type { PromqlReason } from '../matrix/reasons.ts'
-import { plainWire } from '../matrix/wire.ts'
+import { plainWire, type Wire } from '../matrix/wire.ts'
 import { flavour } from './flavour.ts'
 import { createPlanner, isQuestionHeader } from './plan.ts'
 
-/** Its encoder ends every answer with a line feed. */
-const ending = '\n'
-
-const wire = { ...plainWire, hasShortInstants: true, ending, isPartial }
+const wire: Wire = { ...plainWire, hasShortInstants: true, lineFeed: 'always', isPartial }
 
 /** It always reports whether it was limited, and warnings only where it has some. */
 function isPartial(headers: HeaderList): boolean {
@@ -33,7 +30,6 @@ export const m3 = (options: PlannerOptions): Backend<RangeQuery, PromqlReason> =
     ...{ flavour, errorTypeOf, isQuestionHeader },
     planner: createPlanner(options),
     wireOf: () => wire,
-    ending,
     parameters: endOf,
     wholeRefuses: ['stats'],
   })

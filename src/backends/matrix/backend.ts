@@ -1,6 +1,5 @@
 /** A backend of PromQL over Prometheus' HTTP API, from the differences of one database. */
 import type { Interval } from '../../core/interval.ts'
-import type { IsNamed } from '../../core/name-pattern.ts'
 import type { Backend, BackendCapabilities, FlavourProbe, Plan } from '../backend.ts'
 import { MatrixSink } from './decompose.ts'
 import { differenceFrom } from './difference.ts'
@@ -8,6 +7,7 @@ import { errorAnswerAs } from './error-answer.ts'
 import { narrow, type Values } from './narrow.ts'
 import { isRangeQuery } from './paths.ts'
 import type { RangeQuery } from './plan.ts'
+import type { IsQuestionHeader } from './question-headers.ts'
 import { type PromqlReason, promqlReasons } from './reasons.ts'
 import { recompose } from './recompose.ts'
 import { askedInterval, CuttingSink } from './single-step.ts'
@@ -20,15 +20,13 @@ export interface MatrixDatabase {
   readonly planner: Required<Pick<Backend<RangeQuery, PromqlReason>, 'parse' | 'plan' | 'over'>>
   /** The form of the answers to narrowed requests; that of Prometheus by default. */
   readonly wireOf?: (plan: Plan) => Wire
-  /** The bytes behind the last brace of an answer; none by default. */
-  readonly ending?: string
   /** Parameters that narrowed requests have besides, or instead of the client's. */
   readonly parameters?: (plan: Plan, interval: Interval) => Values
   readonly errorTypeOf: (status: number) => string
   /** Parameters with which no answer is cached as a whole. */
   readonly wholeRefuses: RefusedParameters
   /** Which request headers, in lower case, are part of the shape; none by default. */
-  readonly isQuestionHeader?: IsNamed
+  readonly isQuestionHeader?: IsQuestionHeader
   readonly capabilities?: Partial<BackendCapabilities>
 }
 
@@ -52,7 +50,7 @@ export function matrixBackend(database: MatrixDatabase): Backend<RangeQuery, Pro
       const sink = new MatrixSink(plan.grid, asked, wireOf(plan))
       return asked === interval ? sink : new CuttingSink(sink, interval!)
     },
-    recompose: (_plan, panes, options) => recompose(panes, options, database.ending),
+    recompose: (_plan, panes, options) => recompose(panes, options),
     presentation: {
       reasons: promqlReasons,
       errorAnswer: errorAnswerAs(database.errorTypeOf),

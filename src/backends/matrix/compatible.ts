@@ -3,17 +3,17 @@
  * with one that follows it. Accepts only rules that hold for every version: by default no negative offsets, no sorting,
  * no label functions.
  */
-import type { IsNamed } from '../../core/name-pattern.ts'
 import type { Backend, Flavour, Plan } from '../backend.ts'
 import { promqlDialect } from './dialect.ts'
 import { firstValue, type Pairs } from './form.ts'
 import { createPlanner, type PlannerOptions, type RangeQuery } from './plan.ts'
 import { createExaminer } from './promql.ts'
+import type { IsQuestionHeader } from './question-headers.ts'
 import type { PromqlBypass, PromqlReason } from './reasons.ts'
 
 export interface CompatibleRules {
   /** Which request headers, in lower case, are part of the question. */
-  readonly isQuestionHeader: IsNamed
+  readonly isQuestionHeader: IsQuestionHeader
   /** Parameters that are never part of the question, besides those of Prometheus. */
   readonly otherTerms?: readonly string[]
   /** Requests that the database reads in its own way, besides `limit` and `stats`. */

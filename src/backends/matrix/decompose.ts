@@ -13,7 +13,7 @@ import type { Decomposed, HeaderList, ResponseEnds, Sink, Unusable } from '../ba
 import { readAnnotations } from './annotations.ts'
 import { RankWriter } from './rank.ts'
 import { endOfValue, incomplete, malformed, readInstant } from './scan.ts'
-import { envelopes, openings, plainEnvelope, plainWire, seriesOpening, type Wire } from './wire.ts'
+import { envelopes, lineFeed, openings, plainEnvelope, plainWire, seriesOpening, type Wire } from './wire.ts'
 
 const noBytes = Buffer.alloc(0)
 
@@ -74,18 +74,21 @@ export class MatrixSink implements Sink {
 
   #decomposed(fetchedAt: EpochMs, headers: HeaderList): Decomposed | Unusable {
     if (this.#failure === undefined && this.#state !== 'trailer') this.#failure = 'the answer is cut short'
+    const endsLine = this.#wire.lineFeed !== undefined && this.#bytes[this.#length - 1] === lineFeed
+    if (this.#wire.lineFeed === 'always' && !endsLine) this.#failure ??= 'the answer is cut short'
     if (this.#failure !== undefined) return { unusable: this.#failure }
-    const trailer = this.#bytes.subarray(this.#position, this.#length)
+    const end = endsLine ? this.#length - 1 : this.#length
+    const trailer = this.#bytes.subarray(this.#position, end)
     // Bytes that are not UTF-8 could not be printed unchanged.
     const annotations = isUtf8(trailer)
-      ? readAnnotations(withoutEnding(trailer.toString(), this.#wire.ending), this.#wire.executionMembers)
+      ? readAnnotations(trailer.toString(), this.#wire.executionMembers)
       : undefined
     if (annotations === undefined) return { unusable: 'unexpected fields behind the result' }
     const pane = this.#builder.finish({
       interval: this.#interval,
       fetchedAt,
       slab: this.#builder.columns === 0 ? noBytes : this.#bytes.subarray(0, this.#position),
-      frame: this.#envelope.frame,
+      frame: endsLine ? Buffer.of(...this.#envelope.frame, lineFeed) : this.#envelope.frame,
       notes: annotations.notes,
     })
     const isPartial = this.#envelope.isPartial || this.#wire.isPartial?.(headers) === true
@@ -298,7 +301,3 @@ export class MatrixSink implements Sink {
     this.#bytes = ingestScratch.grow(this.#bytes, this.#length, atLeast)
   }
 }
-
-/** Nothing where it does not end so: it is cut short. */
-const withoutEnding = (trailer: string, ending = ''): string =>
-  trailer.endsWith(ending) ? trailer.slice(0, trailer.length - ending.length) : ''

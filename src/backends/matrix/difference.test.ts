@@ -15,6 +15,7 @@ const forced = (by: string): string =>
 
 const cases: readonly [name: string, direct: Buffer, answer: Buffer, difference: string][] = [
   ['equal bytes', answer(), answer(), 'none'],
+  ['notes and a line feed', answer(`${warnings(a, b)}}\n`).subarray(0, -1), answer(warnings(b, a)), 'none'],
   ['another value', answer(), answer('', data.replace('"2"', '"3"')), 'data'],
   ['notes in another order', answer(warnings(a, b)), answer(warnings(b, a)), 'none'],
   ['more notes than the database has', answer(warnings(a)), answer(warnings(b, a) + infos(a)), 'none'],

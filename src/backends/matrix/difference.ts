@@ -4,6 +4,7 @@
  */
 import type { AnswerDifference } from '../backend.ts'
 import { comparable, isCount, readAnnotations } from './annotations.ts'
+import { lineFeed } from './wire.ts'
 
 interface Split {
   /** Everything up to the notes. */
@@ -32,7 +33,9 @@ function split(body: Buffer, executionMembers: readonly string[]): Split {
   const cuts = openings.map((opening) => body.indexOf(opening)).filter((at) => at >= 0)
   // The bracket behind the last series: members of one execution may stand inside `data`, or behind it.
   const end = body.lastIndexOf(']', cuts.length === 0 ? body.length : Math.min(...cuts) - 1)
-  const notes = end < 0 ? undefined : readAnnotations(body.toString('utf8', end), executionMembers)?.notes
+  const last = body.at(-1) === lineFeed ? body.length - 1 : body.length
+  const notes =
+    end < 0 ? undefined : readAnnotations(body.toString('utf8', end, last), executionMembers)?.notes
   // Text that is not notes is data.
   return notes === undefined ? { data: body, notes: [] } : { data: body.subarray(0, end), notes }
 }

@@ -3,14 +3,13 @@ import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt, gridThrough } from '../../core/grid.ts'
 import { lengthOf } from '../../core/interval.ts'
 import { Memo } from '../../core/memo.ts'
-import type { IsNamed } from '../../core/name-pattern.ts'
 import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
 import type { TimeSpan } from '../../core/witness.ts'
 import type { Plan, WireRequest } from '../backend.ts'
 import { firstValue, onlyForm, type Pairs, readForm, readPairs } from './form.ts'
 import { isRangeQuery, rangeQueryPath } from './paths.ts'
 import { type Examine, type Examined, maxTextLength } from './promql.ts'
-import { questionHeaders } from './question-headers.ts'
+import { type IsQuestionHeader, questionHeaders } from './question-headers.ts'
 import { lookbackOf } from './reach.ts'
 import type { PromqlBypass } from './reasons.ts'
 import type { MatrixPlan } from './single-step.ts'
@@ -50,7 +49,7 @@ export interface Rules {
   /** Which parameters, or spellings of them, the database reads in a way that is not known here. */
   refuse(pairs: Pairs): PromqlBypass | undefined
   /** Which request headers, in lower case, are part of the shape; none by default. */
-  readonly isQuestionHeader?: IsNamed
+  readonly isQuestionHeader?: IsQuestionHeader
 }
 
 export interface Planner {

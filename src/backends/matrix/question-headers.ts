@@ -4,16 +4,18 @@
  * answers over them.
  */
 
-import type { IsNamed } from '../../core/name-pattern.ts'
 import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
 import type { HeaderList } from '../backend.ts'
 
+/** The name is in lower case. */
+export type IsQuestionHeader = (name: string, value: string) => boolean
+
 /** By name, then in the order sent. Shapes are shown and stored: of a credential only a fingerprint is part of them. */
-export function questionHeaders(headers: HeaderList, isQuestionHeader: IsNamed): [string, string][] {
+export function questionHeaders(headers: HeaderList, isQuestionHeader: IsQuestionHeader): [string, string][] {
   const found: [string, string][] = []
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!
-    if (!isQuestionHeader(name)) continue
+    if (!isQuestionHeader(name, headers[i + 1]!)) continue
     const value = isSecretName(name) ? fingerprintOf(headers[i + 1]!) : headers[i + 1]!
     const before = found.find(([known]) => known === name)
     if (before === undefined) found.push([name, value])

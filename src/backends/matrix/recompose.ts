@@ -5,20 +5,14 @@ import { type ColumnMerge, columnIn, mergeColumns } from '../../core/pane-merge.
 import type { AnswerListener, Recomposed, RecomposeOptions } from '../backend.ts'
 import { distinct, writeAnnotations } from './annotations.ts'
 import { walkRows } from './walk.ts'
-import { envelope, envelopeWith, openings } from './wire.ts'
+import { envelope, envelopeWith, lineFeed, openings } from './wire.ts'
 
 const comma = 0x2c
 const closingBracket = 0x5d
 const closingBrace = 0x7d
 
-/** `ending`: the bytes that the database puts behind the last brace. */
-export function recompose(panes: readonly Pane[], options?: RecomposeOptions, ending = ''): Recomposed {
-  return new MatrixAnswer(panes, { warnings: options?.warnings ?? [], ending })
-}
-
-interface Trailer {
-  readonly warnings: readonly string[]
-  readonly ending: string
+export function recompose(panes: readonly Pane[], options?: RecomposeOptions): Recomposed {
+  return new MatrixAnswer(panes, options?.warnings ?? [])
 }
 
 class MatrixAnswer implements Recomposed {
@@ -29,12 +23,13 @@ class MatrixAnswer implements Recomposed {
   readonly #trailer: Buffer
   readonly #lanes: readonly number[]
 
-  constructor(panes: readonly Pane[], trailer: Trailer) {
+  constructor(panes: readonly Pane[], warnings: readonly string[]) {
     this.#panes = panes
     this.#merge = mergeColumns(panes)
     this.#lanes = usedLanes(panes)
-    this.#envelope = envelopeOf(panes)
-    this.#trailer = trailerOf(panes, trailer)
+    const { flag, endsLine } = frameOf(panes[0]?.body)
+    this.#envelope = flag === '' ? envelope : envelopeWith(flag)
+    this.#trailer = trailerOf(panes, warnings, endsLine)
     this.length = this.#measure()
   }
 
@@ -141,7 +136,9 @@ function isLedInto(
 
 const listEnd = Buffer.from(']}')
 const objectEnd = Buffer.from('}')
+const lineEnd = Buffer.from('}\n')
 const bareTrailer = Buffer.from(']}}')
+const bareLine = Buffer.from(']}}\n')
 
 /** Most answers have one lane: nothing is made for them. */
 function usedLanes(panes: readonly Pane[]): readonly number[] {
@@ -154,19 +151,29 @@ function usedLanes(panes: readonly Pane[]): readonly number[] {
 
 const lanesByUse = [[], [0], [1], [0, 1]] as const
 
-/** All panes of an answer have one frame: the flag that a cluster's answers have. */
-function envelopeOf(panes: readonly Pane[]): Buffer {
-  const body = panes[0]?.body
-  if (body === undefined || body.frameAt === body.notesAt) return envelope
-  return envelopeWith(body.frame.toString('latin1'))
+interface Frame {
+  /** The flag that a cluster's answers have. */
+  readonly flag: string
+  /** Whether there is a line feed behind the last brace. */
+  readonly endsLine: boolean
 }
 
-function trailerOf(panes: readonly Pane[], { warnings, ending }: Trailer): Buffer {
+const bareFrame: Frame = { flag: '', endsLine: false }
+
+/** All panes of an answer have one frame. */
+function frameOf(body: PaneBody | undefined): Frame {
+  if (body === undefined || body.frameAt === body.notesAt) return bareFrame
+  const endsLine = body.bytes[body.notesAt - 1] === lineFeed
+  const flag = body.bytes.toString('latin1', body.frameAt, body.notesAt - (endsLine ? 1 : 0))
+  return { flag, endsLine }
+}
+
+function trailerOf(panes: readonly Pane[], warnings: readonly string[], endsLine: boolean): Buffer {
   let hasNotes = false
   for (let i = 0; i < panes.length; i++) if (panes[i]!.body.noteIndexAt > 0) hasNotes = true
-  if (!hasNotes && warnings.length === 0 && ending === '') return bareTrailer
+  if (!hasNotes && warnings.length === 0) return endsLine ? bareLine : bareTrailer
   const annotations = writeAnnotations(distinct(notesOf(panes)), warnings)
-  return Buffer.concat([listEnd, annotations, objectEnd, Buffer.from(ending)])
+  return Buffer.concat([listEnd, annotations, endsLine ? lineEnd : objectEnd])
 }
 
 function notesOf(panes: readonly Pane[]): Set<string> {

@@ -3,12 +3,11 @@
  * reads whose answer depends on nothing but the data and the parameters; everything else is forwarded.
  */
 import type { EpochMs } from '../../core/clock.ts'
-import type { IsNamed } from '../../core/name-pattern.ts'
 import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
 import type { WireRequest } from '../backend.ts'
 import type { WholeAnswers, WholePlan } from '../whole-answers.ts'
 import { firstValue, type Pairs, readForm } from './form.ts'
-import { questionHeaders } from './question-headers.ts'
+import { type IsQuestionHeader, questionHeaders } from './question-headers.ts'
 import { parseTime } from './time.ts'
 import { endpoints } from './whole-endpoints.ts'
 
@@ -45,7 +44,7 @@ const longestForm = 64 * 1024
 export interface WholeRules {
   readonly refused: RefusedParameters
   /** Which request headers, in lower case, are part of the shape; none by default. */
-  readonly isQuestionHeader?: IsNamed | undefined
+  readonly isQuestionHeader?: IsQuestionHeader | undefined
 }
 
 export function wholeAnswers({ refused, isQuestionHeader = () => false }: WholeRules): WholeAnswers {

@@ -9,8 +9,8 @@ export interface Wire {
   readonly hasPartialFlag: boolean
   /** Whether an instant has as many decimals as needed, and not always three. */
   readonly hasShortInstants: boolean
-  /** The bytes behind the last brace; none by default. */
-  readonly ending?: string
+  /** Which answers have a line feed behind the last brace, which panes keep in their frame; none by default. */
+  readonly lineFeed?: 'always' | 'by version'
   /** Whether response headers report that the answer is incomplete; by default they report nothing. */
   readonly isPartial?: (headers: HeaderList) => boolean
   /** Turns a rank by the order in which labels are printed into one by the order of the series, or cannot. */
@@ -19,7 +19,9 @@ export interface Wire {
 
 export const plainWire: Wire = { executionMembers: [], hasPartialFlag: false, hasShortInstants: false }
 
-/** The text before the first series, with the flag of a cluster; panes keep the flag as their frame. */
+export const lineFeed = 0x0a
+
+/** The text before the first series, with the flag of a cluster; panes keep the flag in their frame. */
 export const envelopeWith = (flag: string): Buffer =>
   Buffer.from(`{"status":"success"${flag},"data":{"resultType":"matrix","result":[`)
 export const envelopes = ['', ',"isPartial":false', ',"isPartial":true'].map((flag) => ({

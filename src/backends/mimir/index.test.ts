@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testFamilyMember, typicalRange, withHeaders } from '../../testing/family-suite.ts'
+import type { LabelSet } from '../../testing/matrix.ts'
 import { getRange } from '../../testing/range-requests.ts'
-import type { Flavour } from '../backend.ts'
+import type { Flavour, Plan, WireRequest } from '../backend.ts'
 import { flavour } from './flavour.ts'
 import { mimir } from './index.ts'
 
 const backend = mimir({ settledAgeMs: 86_400_000, maxBuckets: 11_001 })
 const now = 1_800_000_000_000
 
+/** By the text that its front end sorts by. */
+const byMergedKey = (a: LabelSet, b: LabelSet): number => Buffer.compare(mergedKey(a), mergedKey(b))
+const mergedKey = (labels: LabelSet): Buffer =>
+  Buffer.concat(labels.flat().flatMap((text) => [Buffer.of(0xff), Buffer.from(text)]))
+
 testFamilyMember({
-  backend,
+  ...{ backend, order: byMergedKey },
   headers: ['x-scope-orgid', 'x-mimir-force-prometheus-engine', 'x-read-consistency'],
 })
 
@@ -46,6 +52,54 @@ test('label functions are cached where both its engines check labels at each ste
 test('requests that its own cache refuses are not cached here either', () => {
   const negative = `query=${encodeURIComponent('up offset -5m')}&${typicalRange.slice(9)}`
   assert.equal(bypassOf(getRange(negative)), 'unsafe_offset')
+})
+
+function planned(request: WireRequest): Plan {
+  const query = backend.parse(request)
+  assert.ok(query !== undefined && !('bypass' in query))
+  const plan = backend.plan(query, now)
+  assert.ok(!('bypass' in plan))
+  return plan
+}
+
+function composed(answer: string): string {
+  const plan = planned(getRange(typicalRange))
+  const sink = backend.decompose(plan, [plan.window])
+  sink.write(Buffer.from(answer))
+  const parts = sink.end(now, { headers: [], trailers: [] })
+  assert.ok('panes' in parts, JSON.stringify(parts))
+  const recomposed = backend.recompose(plan, parts.panes)
+  const target = Buffer.alloc(recomposed.length)
+  recomposed.write(target)
+  return target.toString()
+}
+
+const matrix = (...series: string[]): string =>
+  `{"status":"success","data":{"resultType":"matrix","result":[${series.join(',')}]}}`
+const oneSeries = (api: string): string =>
+  `{"metric":{"__name__":"m","api":"${api}","x":"y"},"values":[[1600000000,"1"]]}`
+
+test('a line feed behind an answer, which newer versions have, is kept', () => {
+  for (const answer of [matrix(oneSeries('a')), `${matrix(oneSeries('a'))}\n`, `${matrix()}\n`])
+    assert.equal(composed(answer), answer)
+})
+
+test('series are in the order of its front end: a value behind those that begin with it', () => {
+  const answer = matrix(oneSeries('api-readonly'), oneSeries('api'), oneSeries('b'))
+  assert.equal(composed(answer), answer)
+})
+
+const shapeOf = (...headers: string[]): string => planned(withHeaders(...headers)).shape
+
+test('clients that get JSON share; a client that does not gets an answer of its own', () => {
+  for (const accepted of ['', '*/*', 'application/json, text/plain, */*', 'text/html;q=0.9,*/*;q=0.8'])
+    assert.equal(shapeOf('accept', accepted), shapeOf(), accepted)
+  for (const accepted of [
+    'text/html',
+    'application/vnd.mimir.queryresponse+protobuf, */*',
+    'application/json5',
+  ])
+    assert.notEqual(shapeOf('accept', accepted), shapeOf(), accepted)
 })
 
 test('answers that are kept as a whole are apart by tenant, too', () => {

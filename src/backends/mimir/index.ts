@@ -3,13 +3,19 @@ import type { Backend } from '../backend.ts'
 import { errorTypeOf, matrixBackend } from '../matrix/backend.ts'
 import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
 import type { PromqlReason } from '../matrix/reasons.ts'
+import { plainWire, type Wire } from '../matrix/wire.ts'
 import { flavour } from './flavour.ts'
 import { createPlanner, isQuestionHeader } from './plan.ts'
+import { mergedRank } from './series-order.ts'
+
+/** Versions since 3.1 end an answer with a line feed. */
+const wire: Wire = { ...plainWire, lineFeed: 'by version', rankOf: mergedRank }
 
 export const mimir = (options: PlannerOptions): Backend<RangeQuery, PromqlReason> =>
   matrixBackend({
     name: 'mimir',
     ...{ flavour, errorTypeOf, isQuestionHeader },
     planner: createPlanner(options),
+    wireOf: () => wire,
     wholeRefuses: ['stats'],
   })

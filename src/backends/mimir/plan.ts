@@ -4,8 +4,18 @@ import { namedLike } from '../../core/name-pattern.ts'
 import type { Flavour } from '../backend.ts'
 import { type CompatibleRules, createCompatiblePlanner } from '../matrix/compatible.ts'
 import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
+import type { IsQuestionHeader } from '../matrix/question-headers.ts'
 
-export const isQuestionHeader = namedLike(['x-scope-orgid', 'x-mimir-*', 'x-read-consistency*'])
+const selectsData = namedLike(['x-scope-orgid', 'x-mimir-*', 'x-read-consistency*'])
+
+/** It refuses clients that do not take JSON (406), and has a format of its own for those that name it. */
+export const isQuestionHeader: IsQuestionHeader = (name, value) =>
+  selectsData(name) || (name === 'accept' && !getsJson(value))
+
+const json = /(?:application\/json|application\/\*|\*\/\*)(?:[\s;,]|$)/
+
+const getsJson = (accepted: string): boolean =>
+  accepted === '' || (json.test(accepted) && !accepted.includes('protobuf'))
 
 const rules: CompatibleRules = { isQuestionHeader, checksLabelsPerStep }
 
