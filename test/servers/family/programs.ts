@@ -19,3 +19,13 @@ export const m3: GoProgram = {
   release: '1.5.0',
   linkerFlags: '-checklinkname=0',
 }
+
+/** Its module has no release tags: a commit of its main branch, which calls itself 3.0.5. */
+export const mimir: GoProgram = {
+  module: 'github.com/grafana/mimir',
+  version: 'v1.3.1-0.20260423142704-aced80d74930',
+  package: './cmd/mimir',
+  release: '3.0.5',
+  releaseVariable: 'github.com/grafana/mimir/pkg/util/version.Version',
+  tags: 'netgo,stringlabels',
+}
