@@ -18,6 +18,8 @@ export interface DatabaseKind<Reason extends string = string, Own = unknown> {
   /** The ports by which an unreachable database is classified. The default kind has none. */
   readonly ports: readonly number[]
   readonly flavour: FlavourProbe
+  /** The probe of a server that the configuration declares to be of this kind; undefined where it does not. */
+  assumedFlavour?(own: Own): FlavourProbe | undefined
   /** Its own keys below `backends.<name>`; the keys of every kind are in config/schema.ts. */
   readonly section: Section<Own>
   /** Its bypass reasons, besides the common ones. Two kinds share a word only by one declaration. */

@@ -19,7 +19,14 @@ export interface ProxyIdentity {
     readonly source?: string
     readonly lastReload?: { readonly ok: boolean; readonly message: string }
   }
-  readonly backends?: readonly { readonly name: string; readonly upstreams: readonly UpstreamStatus[] }[]
+  readonly backends?: readonly BackendStatus[]
+}
+
+interface BackendStatus {
+  readonly name: string
+  readonly upstreams: readonly UpstreamStatus[]
+  /** Why it stays in shadow mode although another mode is set. */
+  readonly heldBack?: string
 }
 
 /** `Windowpane 0.1.0 at http://127.0.0.1:9192 (pid 4711, configuration windowpane.yaml, main → http://prometheus:9090/)`. */

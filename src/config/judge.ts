@@ -6,7 +6,7 @@ import { connectTo, type Recognised, recognise } from './probe.ts'
 import type { BackendConfig } from './schema.ts'
 
 /**
- * `known`: it is cached. `uncached`: it has the API of a database, but is not known to be one whose answers can be cut.
+ * `known`: it is cached, or will be once comparisons have shown that it can be. `uncached`: it has the API of a database, but is not known to be one whose answers can be cut.
  * `closed`: it needs other credentials. `other`: it is no database.
  */
 export type Verdict = 'known' | 'uncached' | 'closed' | 'other'
@@ -46,8 +46,7 @@ export async function judge(
   if (flavour.isKnown) return { verdict: 'known', recognised, found: flavour.label }
   if (status === 401 || status === 403) return { verdict: 'closed', recognised, ...closed(backend, status) }
   const candidates = backend.type === 'auto' ? kindNames : [backend.type]
-  if (await isSpoken(candidates, database))
-    return { verdict: 'uncached', recognised, found: uncached(recognised) }
+  if (await isSpoken(candidates, database)) return judgeUnknown(recognised, backend)
   const mistaken = backend.type === 'auto' ? undefined : await mistakenType(database, backend.type, url)
   if (mistaken !== undefined) return { verdict: 'other', recognised, ...mistaken }
   const meant = backend.type === 'auto' ? 'a database' : kinds[backend.type].label
@@ -73,6 +72,16 @@ function closed({ auth }: BackendConfig, status: number): Pick<Judgement, 'found
     return { found: `requires credentials (status ${status})`, remedy }
   }
   return { found: `refuses the credentials (status ${status})`, remedy: 'Check the auth of this backend.' }
+}
+
+/** It is cut into buckets only if the configuration says what it is. */
+function judgeUnknown(recognised: Recognised, backend: BackendConfig): Judgement {
+  const { status, text } = recognised.answer
+  const kind: DatabaseKind = kinds[recognised.kind]
+  const assumed = kind.assumedFlavour?.(backend)?.read(status, text)
+  if (assumed?.isAssumed !== true) return { verdict: 'uncached', recognised, found: uncached(recognised) }
+  const found = `${assumed.label}; it stays in shadow mode until enough answers were compared`
+  return { verdict: 'known', recognised, found }
 }
 
 const uncached = ({ flavour, kind, isGuessed }: Recognised): string => {

@@ -130,13 +130,17 @@ interface Figures {
   readonly metrics?: string
   readonly memory?: object
   readonly configuration?: object
+  readonly backends?: readonly object[]
 }
 
 async function examine(t: Parameters<typeof startFakeAdmin>[0], given: Figures): Promise<Finding[]> {
   const text = (body: string) => (_: unknown, response: { end(text: string): void }) => response.end(body)
   const memory = given.memory ?? { used: 1, limit: 100 }
   const admin = await startFakeAdmin(t, {
-    '/-/status': { version, uptimeSeconds: 5, memory, configuration: given.configuration },
+    '/-/status': {
+      ...{ version, uptimeSeconds: 5, memory },
+      ...{ configuration: given.configuration, backends: given.backends },
+    },
     '/-/ready': text('ready\n'),
     '/-/shapes': [],
     '/-/metrics': text(given.metrics ?? ''),
@@ -173,6 +177,19 @@ test('a mode that was left on, a store in trouble, memory that is full and a ref
     'store disk',
     'segments druid',
   ])
+})
+
+test('an assumed server that is still compared is reported with its count, and not to be switched on', async (t) => {
+  const heldBack =
+    'the server is assumed to be Prometheus: 7 of 200 answers from the cache were equal to its own'
+  const findings = await examine(t, {
+    shadow: { backends: [{ backend: 'main', mode: 'shadow', verdict: 'safe' }] },
+    backends: [{ name: 'main', upstreams: [], heldBack }],
+  })
+  const [mode] = findings.filter(({ check }) => check === 'mode main')
+  assert.deepEqual(mode, {
+    ...{ check: 'mode main', status: 'ok', sentence: `It stays in shadow mode for now: ${heldBack}.` },
+  })
 })
 
 test('a reload that was refused is reported with its reason, which check may not find', async (t) => {

@@ -2,7 +2,7 @@
 import type { Backend, Flavour, FlavourProbe } from '../backend.ts'
 
 /** A login page or an error reports nothing about the server; servers without build info have a missing page there. */
-function assumedBy(probe: FlavourProbe): FlavourProbe {
+export function assumedBy(probe: FlavourProbe): FlavourProbe {
   return {
     path: probe.path,
     read(status, body): Flavour {

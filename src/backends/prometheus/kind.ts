@@ -1,4 +1,5 @@
 /** Prometheus, as far as it is known without its backend. */
+import { assumedBy, assuming } from '../matrix/assumed.ts'
 import { matrixKind } from '../matrix/kind.ts'
 import { type MatrixConfig, matrixSection } from '../matrix/section.ts'
 import { shapeText } from '../matrix/shape-text.ts'
@@ -9,14 +10,12 @@ export const prometheusKind = matrixKind<MatrixConfig>({
   known: 'Prometheus 2 and 3',
   ports: [],
   flavour,
+  assumedFlavour: ({ assume }) => (assume.server === undefined ? undefined : assumedBy(flavour)),
   section: matrixSection,
   shapeText,
   examine: async (subject, database) => (await import('./examine.ts')).examinePrometheus(subject, database),
   load: async () => {
-    const [{ prometheus }, { assuming }] = await Promise.all([
-      import('./index.ts'),
-      import('../matrix/assumed.ts'),
-    ])
+    const { prometheus } = await import('./index.ts')
     return {
       create(options, { assume }) {
         const backend = prometheus({

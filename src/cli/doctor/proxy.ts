@@ -42,7 +42,7 @@ export async function checkProxy(address: AdminAddress, io: CommandIo): Promise<
     ...pressureFindings(status.data, samples),
     ...storeFindings(samples),
     ...segmentFindings(samples),
-    ...('code' in shadow ? [] : modeFindings(shadow.data.backends, io.clock.now())),
+    ...('code' in shadow ? [] : modeFindings(shadow.data.backends, status.data, io.clock.now())),
     hitFinding(samples),
     bypassFinding(samples),
     ...phaseFindings(rows),
@@ -142,9 +142,11 @@ function segmentFindings(samples: readonly Sample[]): Finding[] {
 const dayMs = 86_400_000
 
 /** Shadow mode is a trial: left on, it has the costs of a cache without its use. */
-function modeFindings(backends: readonly ShadowBackend[], now: number): Finding[] {
+function modeFindings(backends: readonly ShadowBackend[], status: ProxyStatus, now: number): Finding[] {
   return backends.flatMap(({ backend, mode, since, verdict }) => {
     const about = found(`mode ${backend}`)
+    const heldBack = status.backends?.find(({ name }) => name === backend)?.heldBack
+    if (heldBack !== undefined) return [about.ok(`It stays in shadow mode for now: ${oneLine(heldBack)}.`)]
     if (mode === 'off') {
       return [
         about.warn('Caching is switched off.', `windowpane mode ${backend} on, or backends.${backend}.mode.`),
