@@ -62,6 +62,42 @@ test('Mimir', async (t) => {
     assertCached(counts, { hits: 20, partials: 10 })
   })
 
+  await t.test('ranges over midnight, which it splits, equal direct ones', async (t) => {
+    const midnight = Math.floor((span.from - 600_000) / 86_400_000) * 86_400_000
+    const night = { from: midnight - 120_000, to: midnight + 420_000 }
+    const headers = tenant('night')
+    await remoteWrite(server.url, seriesOver(night), { path: '/api/v1/push', headers })
+    const stats = { ...headers, 'x-mimir-response-query-stats': 'true' }
+    const form = rangeForm('odd', { start: midnight - 60_000, end: midnight + 60_000, step: 5000 })
+    const { headers: told, body } = await request(`${direct}/api/v1/query_range?${form}`, { headers: stats })
+    await body.dump()
+    assert.match(String(told['server-timing']), /split_queries;val=2/)
+    const counts = await compareForms({ ...subjects, headers }, eligibleForms, night)
+    report(t, counts)
+    assertCached(counts, { hits: 20, partials: 10 })
+  })
+
+  await t.test('answers that are kept as a whole equal direct ones', async () => {
+    const paths = [
+      'labels',
+      'label/host/values',
+      'series?match[]=odd',
+      'query?query=odd',
+      'metadata',
+      'rules',
+    ]
+    const within = `start=${span.from / 1000}&end=${span.to / 1000}&time=${span.to / 1000}`
+    for (const path of paths) {
+      const search = `/api/v1/${path}${path.includes('?') ? '&' : '?'}${within}`
+      for (let i = 0; i < 2; i++) {
+        const [own, other] = await Promise.all(
+          [direct, proxy.url].map((url) => request(`${url}${search}`, { headers: a })),
+        )
+        assert.deepEqual([other!.statusCode, await other!.body.text()], [200, await own!.body.text()], search)
+      }
+    }
+  })
+
   await t.test('tenants are apart, also where clients share the cache', async (t) => {
     const policy = fixed(3_600_000)
     const shared = await startWindowpane({
