@@ -1,12 +1,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testFamilyMember } from '../../testing/family-suite.ts'
+import { getRange } from '../../testing/range-requests.ts'
 import { flavour } from './flavour.ts'
 import { cortex } from './index.ts'
 
+const backend = cortex({ settledAgeMs: 86_400_000, maxBuckets: 11_001 })
+
 testFamilyMember({
-  backend: cortex({ settledAgeMs: 86_400_000, maxBuckets: 11_001 }),
+  backend,
   headers: ['x-scope-orgid', 'x-promql-enginetype'],
+})
+
+test('instants have as many decimals as they need', () => {
+  const query = backend.parse(getRange('query=up&start=1600000000.5&end=1600000001.5&step=0.5'))
+  assert.ok(query !== undefined && !('bypass' in query))
+  const plan = backend.plan(query, 1_800_000_000_000)
+  assert.ok(!('bypass' in plan))
+  const sink = backend.decompose(plan, [plan.window])
+  const points = '[1600000000.5,"1"],[1600000001,"2"],[1600000001.5,"3"]'
+  const series = `{"metric":{"a":"b"},"values":[${points}]}`
+  sink.write(Buffer.from(`{"status":"success","data":{"resultType":"matrix","result":[${series}]}}`))
+  assert.ok('panes' in sink.end(1_800_000_000_000, { headers: [], trailers: [] }))
 })
 
 const info = (data: unknown): string => JSON.stringify({ status: 'success', data })

@@ -3,13 +3,17 @@ import type { Backend } from '../backend.ts'
 import { errorTypeOf, matrixBackend } from '../matrix/backend.ts'
 import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
 import type { PromqlReason } from '../matrix/reasons.ts'
+import { plainWire, type Wire } from '../matrix/wire.ts'
 import { flavour } from './flavour.ts'
 import { createPlanner, isQuestionHeader } from './plan.ts'
+
+const wire: Wire = { ...plainWire, hasShortInstants: true }
 
 export const cortex = (options: PlannerOptions): Backend<RangeQuery, PromqlReason> =>
   matrixBackend({
     name: 'cortex',
     ...{ flavour, errorTypeOf, isQuestionHeader },
     planner: createPlanner(options),
+    wireOf: () => wire,
     wholeRefuses: ['stats'],
   })
