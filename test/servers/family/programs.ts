@@ -29,3 +29,12 @@ export const mimir: GoProgram = {
   releaseVariable: 'github.com/grafana/mimir/pkg/util/version.Version',
   tags: 'netgo,stringlabels',
 }
+
+export const cortex: GoProgram = {
+  module: 'github.com/cortexproject/cortex',
+  version: 'v1.20.1',
+  package: './cmd/cortex',
+  release: '1.20.1',
+  releaseVariable: 'main.Version',
+  tags: 'netgo,slicelabels',
+}
