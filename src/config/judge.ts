@@ -74,7 +74,7 @@ function closed({ auth }: BackendConfig, status: number): Pick<Judgement, 'found
   return { found: `refuses the credentials (status ${status})`, remedy: 'Check the auth of this backend.' }
 }
 
-/** It is cut into buckets only if the configuration says what it is. */
+/** It is cut into buckets only if the configuration names its kind. */
 function judgeUnknown(recognised: Recognised, backend: BackendConfig): Judgement {
   const { status, text } = recognised.answer
   const kind: DatabaseKind = kinds[recognised.kind]

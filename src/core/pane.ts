@@ -243,7 +243,7 @@ export const measure = (pane: Pane): number => pane.body.bytes.byteLength + obje
 export const clockOf = (pane: Pane, bucket: number): EpochMs =>
   pane.body.f64[pane.body.clocksAt + bucket - pane.body.from]!
 
-/** Gives buckets of a pane another clock. Only for a pane that was made just now, and that nobody else has yet. */
+/** Gives buckets of a pane another clock. Call it only before another reader has the pane. */
 export function setClocks(
   { body }: Pane,
   { from, to }: Interval,

@@ -29,10 +29,10 @@ export function summary({ total, bucketSeconds, outcomes, direct, staleness, ...
       `  ${outcome.padEnd(9)}${compact(count).padStart(8)}  p50 ${duration(p50Ms)}, p99 ${duration(p99Ms)}`,
   )
   return [
-    `In ${clock(picture.elapsedMs)} the viewers asked ${compact(picture.queries)} queries.`,
+    `In ${clock(picture.elapsedMs)} the viewers sent ${compact(picture.queries)} queries.`,
     `  queries with any hit  ${percent(total.anyHit)}`,
     `  data from cache       ${percent(total.fromCache)}`,
-    `  backend load avoided  ${percent(total.loadAvoided)} (${duration(1000 * asked)} of data asked for instead of ${duration(1000 * withoutCache)})`,
+    `  backend load avoided  ${percent(total.loadAvoided)} (${duration(1000 * asked)} of data fetched instead of ${duration(1000 * withoutCache)})`,
     ...rows,
     `  asked directly     p50 ${duration(direct.p50Ms)}, p99 ${duration(direct.p99Ms)}`,
     `  out of date        ${outOfDate} of ${compact(staleness.points)} points compared, at most ${duration(staleness.maxMs)}; beyond TTL: ${staleness.violations}`,

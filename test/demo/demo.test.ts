@@ -66,7 +66,7 @@ test('without a terminal: a line within two seconds, no control codes, and a sum
   )
   running.process.kill('SIGTERM')
   assert.equal(await running.exit, 0)
-  assert.match(running.out(), /\nIn 0:\d\d the viewers asked \d+ queries\.\n/)
+  assert.match(running.out(), /\nIn 0:\d\d the viewers sent \d+ queries\.\n/)
   assert.ok(!running.out().includes('\u001b'))
   t.diagnostic(`first line after ${Math.round(firstMs)} ms`)
 })

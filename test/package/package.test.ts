@@ -218,7 +218,7 @@ test('installed, the demo runs without a terminal', async () => {
   const command = join(it.app, 'node_modules/.bin/windowpane')
   const demo = await run(command, ['demo', '--seconds', '2', '--listen', '127.0.0.1:0'], { cwd: it.app })
   assert.deepEqual([demo.code, demo.err], [0, ''])
-  assert.match(demo.out, /the viewers asked \d+ queries/)
+  assert.match(demo.out, /the viewers sent \d+ queries/)
   assert.ok(!demo.out.includes('\u001b'))
 })
 

@@ -1,5 +1,5 @@
 /**
- * Which labels the series of a PromQL expression can have, where the expression alone says it: an aggregation `by (a, b)`
+ * Which labels the series of a PromQL expression can have, where the expression alone determines it: an aggregation `by (a, b)`
  * has no others. Used to prove that a function that writes a label cannot make two series equal.
  */
 import type { SyntaxNode } from '@lezer/common'

@@ -120,7 +120,7 @@ function read(pairs: Pairs | PromqlBypass): ParsedRange | PromqlBypass {
 
 type Place = Pick<Plan, 'grid' | 'window' | 'whole' | 'asked'>
 
-/** Of a sorted answer a single step is asked for with a neighbour. */
+/** A single step of a sorted answer is fetched with a neighbour. */
 const isVerbatim = (
   { isSorted }: { readonly isSorted?: boolean },
   { window }: Pick<MatrixPlan, 'window'>,

@@ -1,6 +1,6 @@
 /**
- * From when to when the data lies that a PromQL expression reads at a step: what a selector looks back, and the offsets and
- * subqueries around it. The grammar lets modifiers wrap more than they belong to (`a + b offset 5m`): what is found may be
+ * The interval of data that a PromQL expression reads at a step: the lookback of its selectors, and the offsets and
+ * subqueries around it. The grammar lets modifiers wrap more than they belong to (`a + b offset 5m`): the result may be
  * too far, never too near.
  */
 import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common'
@@ -36,13 +36,13 @@ const wrappers: ReadonlySet<string> = new Set([
   'StepInvariantExpr',
 ])
 
-/** What a modifier can belong to. */
+/** The nodes that a modifier can belong to. */
 const modified: ReadonlySet<string> = new Set(['VectorSelector', ...wrappers])
 
 /** Whether a modifier wraps more than it belongs to. */
 export const bindsLoosely = (modifier: SyntaxNode): boolean => !modified.has(modifier.firstChild!.name)
 
-/** How much further back, and how much less far back, than what is around it something makes its selectors reach. */
+/** The shift that a node adds to the reach of its selectors: at most, and at least. */
 interface Shift {
   readonly most: number
   readonly least: number
@@ -50,7 +50,7 @@ interface Shift {
 
 /** Follows a walk over the tree. */
 export class Reach {
-  /** One entry per wrapper around the node that is being visited: what it and those around it add up to. */
+  /** One entry per wrapper around the visited node: the sum of the wrapper and all wrappers around it. */
   readonly #around: Shift[] = [{ most: 0, least: 0 }]
   #instantMs = Number.NEGATIVE_INFINITY
   #rangeMs = Number.NEGATIVE_INFINITY
@@ -83,7 +83,7 @@ export class Reach {
 function shiftOf(node: SyntaxNode, text: string): Shift {
   // The time after @ may be any, also one after the step; whether it is old enough is judged by the time itself.
   if (node.name === 'StepInvariantExpr') return { most: Number.POSITIVE_INFINITY, least: 0 }
-  // Of a subquery the first is its range; its resolution only says where within it.
+  // Of a subquery the first is its range; its resolution only selects instants within it.
   const duration = node.getChild(node.name === 'OffsetExpr' ? 'OffsetDurationExpr' : 'DurationExpr')
   const [, sign, length] = /^([-+]?)\s*(.*)$/s.exec(
     duration === null ? '' : text.slice(duration.from, duration.to),
@@ -93,6 +93,6 @@ function shiftOf(node: SyntaxNode, text: string): Shift {
   if (!Number.isFinite(ms)) return { most: Number.POSITIVE_INFINITY, least: isNegative ? ms : 0 }
   // A range reaches from its beginning to the step itself.
   if (node.name !== 'OffsetExpr') return { most: ms, least: 0 }
-  // What a modifier does not belong to is not shifted.
+  // A node that the modifier does not belong to is not shifted.
   return bindsLoosely(node) ? { most: Math.max(0, ms), least: Math.min(0, ms) } : { most: ms, least: ms }
 }

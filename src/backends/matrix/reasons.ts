@@ -29,7 +29,7 @@ export const promqlReasons = {
   },
   ...sharedReasons,
   other_engine: {
-    meaning: 'a query engine is asked for whose answers have another form (M3: engine=m3query)',
+    meaning: 'the request selects a query engine whose responses have another form (M3: engine=m3query)',
     remedy: 'Let the engine of Prometheus answer: take the engine parameter or the M3-Engine header out.',
   },
   stats: {

@@ -6,7 +6,7 @@ const assume = section(
   {
     server: optional(
       choice('prometheus'),
-      'what the server is, where it does not report a database that is known: its answers are then cut as those of Prometheus. `assume: prometheus` is short for it. It stays in shadow mode until `comparisons` are done',
+      'the database that an unknown server is compatible with: its responses are then cut as those of Prometheus. `assume: prometheus` is short for it. The backend stays in shadow mode until `comparisons` are done',
       { apply: 'reopen' },
     ),
     mergedLabels: key(bool, false, {
@@ -32,7 +32,7 @@ const assume = section(
 export const matrixKeys = {
   assume: nested(
     assume,
-    'what is taken for granted about the server; answers that depend on it name it in `Cache-Status`',
+    'assumptions about the server; `Cache-Status` names them on responses that depend on them',
     { apply: 'reopen' },
   ),
 }

@@ -1,6 +1,6 @@
 /**
  * Sort functions over a range. They have no effect, because range answers are ordered by labels, but from 3.12 on Prometheus
- * warns of them unless the range is a single step. So a single step is never asked for alone: its answer would lack the
+ * warns of them unless the range is a single step. So a single step is never fetched alone: its answer would lack the
  * warning that the whole answer has.
  */
 import type { EpochMs } from '../../core/clock.ts'
@@ -13,7 +13,7 @@ export interface MatrixPlan extends Plan {
   readonly isSorted?: boolean
 }
 
-/** The buckets to ask for in order to get those of `interval`. */
+/** The buckets to fetch in order to get the buckets of `interval`. */
 export function askedInterval({ isSorted, window }: MatrixPlan, interval: Interval): Interval {
   if (isSorted !== true || lengthOf(interval) > 1) return interval
   const { from, to } = interval
