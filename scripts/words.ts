@@ -73,6 +73,7 @@ const roots = [
   'README.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
+  'SECURITY.md',
 ]
 /** Rows of the table; a longer path counts before a shorter one. */
 const split = ['src', 'src/engine', 'src/proxy', 'docs']

@@ -4,7 +4,7 @@ import type { ConnectedDatabase } from '../backends/kind.ts'
 import { judge } from './judge.ts'
 import { loadConfig } from './load.ts'
 
-/** Speaks Prometheus' API, and does not say what it is. */
+/** A server with Prometheus' API that does not report its kind. */
 const unnamed = (status: number): ConnectedDatabase => ({
   async get(path) {
     const isBuildInfo = path.endsWith('/buildinfo')

@@ -120,7 +120,7 @@ test('another node finds them in the far tier, and waits for a fetch of them', a
   await clock.advance(1000)
   const found = await other.ask(60)
   assert.equal(found.decision.outcome, 'hit')
-  // One node is slower than the floor; the other waits for it and accepts what it brings.
+  // One node is slower than the floor; the other waits for it and accepts its buckets.
   await clock.advance(5_000)
   one.database.lagMs = 8_000
   other.database.lagMs = 8_000

@@ -56,7 +56,7 @@ async function main(options: ReadonlySet<string>): Promise<number> {
   }
 }
 
-/** Lets a client ask Druid once and Windowpane twice; returns how much is wrong. */
+/** Lets a client query Druid once and Windowpane twice; returns the number of faults. */
 async function judge(
   client: DruidClient,
   { direct, through }: Readonly<Record<'direct' | 'through', Relay>>,

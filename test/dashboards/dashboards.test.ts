@@ -1,4 +1,4 @@
-/** Which share of what published dashboards ask is cached, by the version of Prometheus. */
+/** The share of the queries of published dashboards that is cached, by the version of Prometheus. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'

@@ -6,7 +6,7 @@
  */
 
 export interface Idiom {
-  /** What it is called in tables. */
+  /** The name in printed tables. */
   readonly name: string
   /** Of a hundred thousand expressions. */
   readonly weight: number

@@ -42,7 +42,7 @@ export function examineTree(tree: unknown): Findings {
   }
 }
 
-/** What an outermost sort function is given: the order of a range answer is the same without it. */
+/** The argument of an outermost sort function: the order of a range answer is the same without the function. */
 function withoutSort(tree: Node): Node {
   let node = tree
   while (node.type === 'parenExpr') node = node['expr'] as Node

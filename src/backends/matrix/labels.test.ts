@@ -60,7 +60,7 @@ const open = [
   'absent(x{new="y"})',
   'sum by ("\\x61") (x)',
   'x / ignoring (b) y',
-  // The grammar says that the first two are shifted, and multiplied by the third.
+  // The grammar shifts `x unless y`, and multiplies it by `z`.
   'x unless y offset 5m * on (a) z',
 ]
 for (const argument of open) {

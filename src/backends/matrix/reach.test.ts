@@ -74,7 +74,7 @@ const aheadCases: readonly (readonly [text: string, aheadMs: number, lookbackMs:
   ['x offset -5m + y offset 1h', 5 * minute, hour + 5 * minute],
   ['(x offset -5m) + (y offset 1h)', 5 * minute, hour + 5 * minute],
   ['x @ 100 offset -5m', 5 * minute, infinity],
-  // The grammar says that the sum is shifted: `a` may be or not.
+  // The grammar shifts the sum: `a` may be shifted or not.
   ['a + b offset -1h', hour, 5 * minute],
   ['rate(a[1d]) + b offset -1h', hour, 24 * hour],
 ]

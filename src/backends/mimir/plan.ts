@@ -8,7 +8,7 @@ import type { IsQuestionHeader } from '../matrix/question-headers.ts'
 
 const selectsData = namedLike(['x-scope-orgid', 'x-mimir-*', 'x-read-consistency*'])
 
-/** It refuses clients that do not take JSON (406), and has a format of its own for those that name it. */
+/** Mimir refuses clients that do not accept JSON (406), and has a format of its own for clients that name it. */
 export const isQuestionHeader: IsQuestionHeader = (name, value) =>
   selectsData(name) || (name === 'accept' && !getsJson(value))
 

@@ -34,7 +34,7 @@ test('Mimir', async (t) => {
   const subjects = { direct, proxied: proxy.url, backend, headers: a }
   const window = { start: span.from, end: span.from + 120_000, step: 5000 }
 
-  /** The answers of both, which are the same, and what Windowpane's came from. */
+  /** The answer of both, and the outcome at Windowpane. */
   const both = async (form: string, headers: Readonly<Record<string, string>> = a) => {
     const [own, other] = [await ask(direct, form, 0, headers), await ask(proxy.url, form, 0, headers)]
     assertSame(backend, own, other, form)
