@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { requireServer } from '../data/fixture.ts'
+import { anchorsIn } from '../docs/anchors.ts'
 import { findProgram } from '../servers/debian.ts'
 import { readRules, rulesFile } from './dashboard.ts'
 
@@ -38,14 +39,6 @@ test('every alert has a severity, a summary and a link', () => {
 test('the guide has a section for every alert', async (t) => {
   const text = await readFile(guide, 'utf8').catch(() => undefined)
   if (text === undefined) return t.skip('docs/guide/trouble.md is not written yet')
-  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map((found) => slug(found[1]!))
-  for (const { alert } of rules) assert.ok(headings.includes(kebab(alert)), `no section ${kebab(alert)}`)
+  const anchors = anchorsIn(text)
+  for (const { alert } of rules) assert.ok(anchors.has(kebab(alert)), `no section ${kebab(alert)}`)
 })
-
-/** As Markdown viewers make anchors of headings. */
-const slug = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replaceAll(/[^\w\s-]/g, '')
-    .trim()
-    .replaceAll(/\s/g, '-')

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { basename, join } from 'node:path'
 import test, { after, before } from 'node:test'
 import { startFixture } from '../data/fixture.ts'
+import { anchorsIn } from '../docs/anchors.ts'
 import { ask, outcomeOf } from '../proxy/client.ts'
 import { rangePath } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
@@ -52,24 +53,12 @@ test('every link of a page leads to a page, a heading or a folder of the package
       const [target, heading] = link.split('#') as [string, string | undefined]
       const path = target === '' ? page : join(page, '..', target).replace(/\/$/, '')
       const isThere = paths.includes(path) || paths.some((each) => each.startsWith(`${path}/`))
-      if (!isThere || !(heading === undefined || headingsIn(await it.text(path)).has(heading)))
+      if (!isThere || !(heading === undefined || anchorsIn(await it.text(path)).has(heading)))
         dead.push(`${page}: ${link}`)
     }
   }
   assert.deepEqual(dead, [])
 })
-
-/** As Markdown viewers make anchors of headings. */
-const headingsIn = (text: string): ReadonlySet<string> =>
-  new Set(
-    [...text.matchAll(/^#+ (.+)$/gm)].map((found) =>
-      found[1]!
-        .toLowerCase()
-        .replaceAll(/[^\w\s-]/g, '')
-        .trim()
-        .replaceAll(/\s/g, '-'),
-    ),
-  )
 
 test('it is small', () => {
   const unpacked = it.files.reduce((sum, { size }) => sum + size, 0)
