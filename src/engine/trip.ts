@@ -176,7 +176,8 @@ export function policyOver(
   key: Key,
 ): TtlPolicy {
   const isLearned = policy.learns !== undefined && learning !== undefined
-  const own = isLearned ? learning.policyFor(policy.learns, { key, sources: plan.sources }) : policy
+  const { sources, grid } = plan
+  const own = isLearned ? learning.policyFor(policy.learns, { key, sources, grid }) : policy
   return plan.lookaheadMs === undefined ? own : delayed(own, plan.lookaheadMs)
 }
 

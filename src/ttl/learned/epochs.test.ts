@@ -21,7 +21,9 @@ test('buckets lapse at the end of their period', () => {
 
 const instants = fc.integer({ min: 1.7e12, max: 1.8e12 })
 const ttls = fc.integer({ min: 1, max: 100 * 86_400_000 })
-const phases = fc.string().map(phaseOf)
+const steps = fc.integer({ min: 1, max: 400 * 86_400_000 })
+const grids = steps.chain((step) => fc.nat({ max: step - 1 }).map((origin) => ({ step, origin })))
+const phases = fc.tuple(fc.string(), grids).map(([key, grid]) => phaseOf(key, grid))
 
 test('a bucket lapses after its fetch and not after its TTL', () => {
   fc.assert(
@@ -41,6 +43,26 @@ test('whenever a long period ends, all shorter ones end too', () => {
       assert.equal(lapseAt(end - 1, short, epochs), end)
     }),
   )
+})
+
+test('a period that divides the step ends where buckets begin', () => {
+  fc.assert(
+    fc.property(instants, fc.string(), fc.nat({ max: 59_999 }), (fetchedAt, key, origin) => {
+      const phaseMs = phaseOf(key, { step: 60_000, origin })
+      const begin = Math.ceil((fetchedAt + 1 - origin) / 60_000) * 60_000 + origin
+      assert.equal(lapseAt(begin - 1, 20_000, { quantumMs: 10_000, phaseMs }), begin)
+    }),
+  )
+})
+
+test('the phases of shapes on one grid are spread over the longest periods', () => {
+  for (const step of [1000, 60_000, 3_600_000]) {
+    const slots = new Set<number>()
+    for (let i = 0; i < 1000; i++) {
+      slots.add(Math.floor((phaseOf(`shape ${i}`, { step, origin: 0 }) % 81_920_000) / 8_192_000))
+    }
+    assert.equal(slots.size, 10, `step ${step}`)
+  }
 })
 
 test('a period is the largest multiple by a power of two that fits', () => {

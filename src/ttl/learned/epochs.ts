@@ -4,6 +4,7 @@
  * ends together with all shorter ones, and all buckets that are due by then are fetched at once.
  */
 import type { EpochMs } from '../../core/clock.ts'
+import type { Grid } from '../../core/grid.ts'
 
 export interface Epochs {
   /** The shortest period. TTLs below two of them are not rounded. */
@@ -43,9 +44,21 @@ export function lapseAt(fetchedAt: EpochMs, ttlMs: number, { quantumMs, phaseMs 
   return (Math.floor((fetchedAt - phaseMs) / period) + 1) * period + phaseMs
 }
 
-/** Every node and thread finds the same phase for a shape (FNV-1a). */
-export function phaseOf(shapeKey: string): number {
+/** Phases are below this, which is longer than any period that matters. */
+const phases = 2 ** 32
+
+/**
+ * Every node and thread finds the same phase for a shape. Where buckets begin, one has to be fetched in any case: the
+ * periods that divide the step end there too, and need no query of their own.
+ */
+export function phaseOf(shapeKey: string, { step, origin }: Pick<Grid, 'step' | 'origin'>): number {
+  const steps = Math.max(1, Math.floor(phases / step))
+  return origin + step * (hashOf(shapeKey) % steps)
+}
+
+/** FNV-1a. */
+function hashOf(text: string): number {
   let hash = 0x811c9dc5
-  for (let i = 0; i < shapeKey.length; i++) hash = Math.imul(hash ^ shapeKey.charCodeAt(i), 0x01000193)
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
   return hash >>> 0
 }

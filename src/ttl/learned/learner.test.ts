@@ -6,12 +6,13 @@ import { seededRandom } from '../../testing/random.ts'
 import { ladder } from '../ladder.ts'
 import { ageBorders } from './age-classes.ts'
 import { type EvidenceRow, Learner, type LearnerOptions } from './learner.ts'
-import type { LearnedEvent, LearnedShape, LearnedTerms, Refetch } from './learning.ts'
+import type { LearnedEvent, LearnedShape, LearnedTerms, Refetch, ServedShape } from './learning.ts'
 
 const minute = 60_000
 const hour = 60 * minute
 const terms: LearnedTerms = { budget: 0.05, floorMs: 5_000, capMs: 24 * hour, settledAgeMs: 11 * minute }
-const shapeOf = (key: string, ...sources: string[]): LearnedShape => ({ key, sources })
+const grid = { step: minute, origin: 0 }
+const shapeOf = (key: string, ...sources: string[]): ServedShape => ({ key, sources, grid })
 
 function rig(options: Partial<LearnerOptions> = {}) {
   const clock = fakeClock()

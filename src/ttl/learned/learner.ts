@@ -15,6 +15,7 @@ import type {
   LearnedTerms,
   Learning,
   RateSource,
+  ServedShape,
 } from './learning.ts'
 import { type Belief, type Level, priorBelief } from './level.ts'
 import { type GroupStaleness, StalenessMeter, stalenessGroups } from './staleness-meter.ts'
@@ -80,7 +81,7 @@ export class Learner implements Learning {
     this.#hierarchy = new Hierarchy(this.#options)
   }
 
-  policyFor(terms: LearnedTerms, shape: LearnedShape): TtlPolicy {
+  policyFor(terms: LearnedTerms, shape: ServedShape): TtlPolicy {
     const agreement = this.#agreements.get(terms) ?? this.#agree(terms)
     const bound = agreement.policies.get(shape.key)
     if (bound?.generation === this.#hierarchy.generation()) return bound.policy
@@ -188,7 +189,7 @@ export class Learner implements Learning {
   }
 
   /** A policy stays the same object as long as its TTLs are the same. */
-  #bind(agreement: Agreement, shape: LearnedShape): TtlPolicy {
+  #bind(agreement: Agreement, shape: ServedShape): TtlPolicy {
     const generation = this.#hierarchy.generation()
     const chain = this.#hierarchy.chain(shape)
     const table =
@@ -198,7 +199,7 @@ export class Learner implements Learning {
       before.generation = generation
       return before.policy
     }
-    const phaseMs = this.#options.lapsesOnEpochs ? phaseOf(shape.key) : undefined
+    const phaseMs = this.#options.lapsesOnEpochs ? phaseOf(shape.key, shape.grid) : undefined
     const policy = tablePolicy(table, agreement.terms, phaseMs)
     agreement.policies.set(shape.key, { policy, table, generation })
     return policy

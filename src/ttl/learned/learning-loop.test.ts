@@ -22,7 +22,7 @@ class Loop {
   readonly #start = Date.UTC(2026, 0, 1)
   #now = this.#start
   readonly #learner = new Learner({ clock: { now: () => this.#now }, lapsesOnEpochs: false })
-  readonly #shape = { key: 'a', sources: ['up'] }
+  readonly #shape = { key: 'a', sources: ['up'], grid: { step: minute, origin: 0 } }
   readonly #changedAt = new Map<number, number>()
   readonly #fetchedAt = new Map<number, number>()
   fetched = 0

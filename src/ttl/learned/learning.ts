@@ -4,6 +4,7 @@
  * and nodes add theirs. Everything here is plain values, so that threads can send them to each other.
  */
 import type { EpochMs } from '../../core/clock.ts'
+import type { Grid } from '../../core/grid.ts'
 import type { TtlPolicy } from '../policy.ts'
 
 /** The terms of the operator. */
@@ -21,6 +22,11 @@ export interface LearnedShape {
   readonly key: string
   /** Metrics or data sources: shapes of the same ones learn from each other. */
   readonly sources: readonly string[]
+}
+
+/** A shape that needs TTLs, and where its buckets begin. */
+export interface ServedShape extends LearnedShape {
+  readonly grid: Pick<Grid, 'step' | 'origin'>
 }
 
 /** Observations from one answer of the database, of buckets that were stored before. Flat arrays, one entry per bucket. */
@@ -91,7 +97,7 @@ export interface ClassReport {
 /** The learner of one backend. */
 export interface Learning {
   /** The policy of a shape at this moment. The same object until something was learned. */
-  policyFor(terms: LearnedTerms, shape: LearnedShape): TtlPolicy
+  policyFor(terms: LearnedTerms, shape: ServedShape): TtlPolicy
   /** Counts an event of this thread and forwards it to the others. */
   observe(event: LearnedEvent): void
   /** The curve of a shape, or of the backend as a whole. */
