@@ -140,3 +140,59 @@ test('where nothing can be marked, everything teaches', () => {
   )
   assert.equal(taught.length, 2)
 })
+
+const minutesLater = (count: number): number => day + count * minute
+
+test('changes of a few settled buckets teach ten minutes later, and changes of young ones at once', () => {
+  const { observe, taught } = newCorrections()
+  const [held, calm] = [refetchOf(day, 20, everySecond), refetchOf(minutesLater(9), 20, () => false)]
+  observe(held)
+  observe(calm)
+  assert.deepEqual(taught, [calm])
+  const young = { ...refetchOf(minutesLater(9), 5, () => true), oldAges: new Float64Array(5).fill(minute) }
+  observe(young)
+  assert.deepEqual(taught, [calm, young])
+  const late = refetchOf(minutesLater(11), 1, () => false)
+  observe(late)
+  assert.deepEqual(taught, [calm, young, held, late])
+})
+
+test('changes from shortly before a correction was found do not teach', () => {
+  const { observe, sentinel, marks, taught } = newCorrections()
+  observe(refetchOf(day, 20, everySecond))
+  sentinel(minutesLater(5), 4)
+  assert.equal(marks.length, 2)
+  const later = refetchOf(minutesLater(30), 1, () => false)
+  observe(later)
+  assert.deepEqual(taught, [later])
+})
+
+test('changes of other sources teach, whatever is marked', () => {
+  const { corrections, sentinel, taught } = newCorrections()
+  const refetch = { ...refetchOf(day, 20, everySecond), shape: { key: 'other', sources: ['visits'] } }
+  const visits = { ...plan, sources: ['visits'] }
+  corrections.observe(refetch, { ...asked, key: 'other', plan: visits })
+  sentinel(minutesLater(5), 4)
+  corrections.observe(
+    refetchOf(minutesLater(30), 1, () => false),
+    asked,
+  )
+  assert.equal(taught[0], refetch)
+})
+
+test('what is held back is bounded: the oldest teaches then', () => {
+  const { observe, taught } = newCorrections()
+  for (let i = 0; i < 301; i++) observe(refetchOf(day + i, 20, everySecond))
+  assert.deepEqual(
+    taught.map(({ at }) => at),
+    [day],
+  )
+})
+
+test('soon after a mark, changes teach at once: they may be a new regime', () => {
+  const { observe, sentinel, taught } = newCorrections()
+  sentinel(day, 4)
+  const refetch = refetchOf(minutesLater(30), 20, everySecond)
+  observe(refetch)
+  assert.deepEqual(taught, [refetch])
+})

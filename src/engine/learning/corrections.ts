@@ -7,6 +7,9 @@
  * part of its settled buckets was rewritten and another was not: data that has begun to change faster changes
  * everywhere.
  *
+ * Until a sentinel has found a correction, ordinary refetches bring some of its changes. So changes of settled buckets
+ * teach only after a while, and not at all if their source or shape was marked by then.
+ *
  * A sentinel cannot distinguish a correction from such data. The refetch that its mark causes can: it teaches where
  * hardly any part of it was unchanged. It also teaches where a sentinel finds changes again soon, because no correction
  * is repeated so often.
@@ -27,6 +30,10 @@ const minAgeMs = 10 * 60_000
 const pauseMs = 10 * 60_000
 /** Changes found again within this time after a mark are no single correction: the data changes all the time. */
 const regimeMs = 2 * 3_600_000
+/** Changes of settled buckets teach after this time, in which a sentinel finds most corrections. */
+const holdMs = 10 * 60_000
+/** Refetches; each has less than `minBlocks` blocks. */
+const maxHeld = 300
 const maxShapes = 1000
 const maxMarks = 100
 
@@ -45,6 +52,8 @@ export class Corrections {
   readonly #markedAt = new BoundedMap<Key, EpochMs>({ maxEntries: maxShapes })
   /** By the instant of a mark: whether its refetch teaches in any case. */
   readonly #teaching = new BoundedMap<EpochMs, boolean>({ maxEntries: maxMarks })
+  /** Refetches that do not teach yet, in the order of their time. */
+  #held: Refetch[] = []
 
   constructor(options: Pick<IntervalCacheOptions, 'name' | 'mark'>, learning: Pick<Learning, 'observe'>) {
     this.#options = options
@@ -56,7 +65,11 @@ export class Corrections {
    * marks.
    */
   observe(event: LearnedEvent, asked: Asked, markedAt?: EpochMs): void {
-    if (event.kind === 'refetch' && this.#isCorrected(event, asked, markedAt)) return
+    this.#release(event.at - holdMs)
+    if (event.kind === 'refetch') {
+      if (this.#isCorrected(event, asked, markedAt)) return
+      if (markedAt === undefined && this.#isHeld(event, asked)) return
+    }
     this.#learning.observe(event)
   }
 
@@ -86,6 +99,21 @@ export class Corrections {
     return true
   }
 
+  /** Holds a refetch that shows changes of settled buckets, and has too few of them to be judged by itself. */
+  #isHeld(refetch: Refetch, asked: Asked): boolean {
+    if (refetch.changed.length >= minBlocks * block.buckets) return false
+    if (this.#sinceMark(refetch, asked) < regimeMs || !hasSettledChange(refetch, settledAgeOf(asked)))
+      return false
+    if (this.#held.length >= maxHeld) this.#learning.observe(this.#held.shift()!)
+    this.#held.push(refetch)
+    return true
+  }
+
+  /** Refetches from before then teach. */
+  #release(before: EpochMs): void {
+    while (this.#held.length > 0 && this.#held[0]!.at < before) this.#learning.observe(this.#held.shift()!)
+  }
+
   /** 0 where nothing can be marked, infinite where nothing was. */
   #sinceMark({ at }: Refetch, { key }: Asked): number {
     if (this.#options.mark === undefined) return 0
@@ -102,11 +130,21 @@ export class Corrections {
     const times = { from: Number.NEGATIVE_INFINITY, to: refetch.at - settledAgeOf(asked), at }
     const about = { kind: 'stale', backend: name, ...times } as const
     const isKnown = plan.knowsAllSources && plan.sources.length > 0
+    const isMarked = ({ shape }: Refetch): boolean =>
+      shape.key === key || (isKnown && shape.sources.some((source) => plan.sources.includes(source)))
+    this.#held = this.#held.filter((held) => isTeaching || !isMarked(held))
     const marks: readonly Mark[] = isKnown
       ? plan.sources.map((source) => ({ ...about, source }))
       : [{ ...about, shape: key }]
     for (const each of marks) void Promise.resolve(mark?.(each)).catch(() => {})
   }
+}
+
+function hasSettledChange({ oldAges, changed }: Refetch, settledAgeMs: number): boolean {
+  for (let i = 0; i < changed.length; i++) {
+    if (changed[i] === 1 && oldAges[i]! >= settledAgeMs) return true
+  }
+  return false
 }
 
 /** From this age on data can be part of a correction. */

@@ -56,6 +56,7 @@ interface Choice {
 
 export class Sampling {
   readonly #clock: Clock
+  readonly #learning: IntervalCacheOptions['learning']
   readonly #hasSeveral: boolean
   readonly #filler: Pick<GapFiller, 'inBackground'>
   /** The headers of clients must not stay in memory where no further request comes. */
@@ -64,8 +65,10 @@ export class Sampling {
   readonly #recent = new BoundedMap<Key, Recent>({ maxEntries: maxShapes })
   #isBusy = false
 
-  constructor({ clock, backend }: IntervalCacheOptions, filler: Pick<GapFiller, 'inBackground'>) {
+  constructor(options: IntervalCacheOptions, filler: Pick<GapFiller, 'inBackground'>) {
+    const { clock, backend, learning } = options
     this.#clock = clock
+    this.#learning = learning
     this.#hasSeveral = backend.capabilities.severalIntervals
     this.#filler = filler
     this.#dropTimer = new SingleTimer(clock, () => this.#dropOld())
@@ -146,9 +149,10 @@ export class Sampling {
 
   async #fetch({ trip, intervals }: Choice, tally: Tally): Promise<void> {
     if (intervals.length === 0) return
+    // They teach at once: whoever orders samples wants to see their effect, and they are too few to show a correction.
     const observe = (event: LearnedEvent): void => {
       tally.add(event)
-      trip.learning?.observe(event, trip)
+      this.#learning?.observe(event)
     }
     await this.#filler.inBackground(backgroundTrip(trip, { observe }), intervals)
   }
