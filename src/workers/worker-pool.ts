@@ -9,27 +9,21 @@ import type { LoadOptions } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../core/clock.ts'
 import type { NotSampled, Sampled, SamplingOrder } from '../engine/learning/sampling.ts'
-import type { BackendRuntime, BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
+import type { BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
 import type { PreparedChange } from '../proxy/assembly/listeners.ts'
 import type { Inside } from '../proxy/assembly/parts.ts'
-import type { StoreParts } from '../proxy/assembly/tiers.ts'
-import { ThreadMaker } from '../proxy/compression/pieces-maker.ts'
 import type { Store } from '../stores/store.ts'
 import type { ThreadFigures } from '../telemetry/process-figures.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
-import { Directory } from './cache/directory.ts'
-import { runOnCells } from './cells.ts'
-import { ClaimTable } from './claims.ts'
 import { addUp } from './figures.ts'
-import type { LearnedBatch, NamedEvent } from './learned-relay.ts'
-import type { FromWorker, ToWorker, WorkerCommand, WorkerFigures, WorkerInit } from './messages.ts'
-import { makePieces } from './pieces.ts'
-import { observeBatch } from './relay.ts'
+import type { NamedEvent } from './learned-relay.ts'
+import type { WorkerCommand, WorkerFigures, WorkerInit } from './messages.ts'
 import { RestartBackoff } from './restart-backoff.ts'
 import { sampleInWorkers } from './sampling.ts'
 import { emptyCell, type MeterCells } from './shared-meter.ts'
 import { heapOfOne } from './shares.ts'
-import { errorOf, WorkerHandle, type WorkerMessage } from './worker-handle.ts'
+import { errorOf, WorkerHandle } from './worker-handle.ts'
+import { WorkerInbox } from './worker-inbox.ts'
 import { serverStateOf } from './worker-init.ts'
 
 /** A configuration, as workers need it. */
@@ -61,11 +55,8 @@ export class WorkerPool {
   readonly #urls = new Map<string, string>()
   #served: ServedConfig
   readonly #backoff = new RestartBackoff()
-  /** Makes the pieces of all workers. */
-  readonly #pieceMaker = new ThreadMaker()
   #inside!: () => Inside
-  #directory!: Directory
-  #claims!: ClaimTable
+  #inbox!: WorkerInbox
   /** Timers do not keep the process alive; an open port does, while every worker waits to be started again. */
   readonly #keepAlive = new MessageChannel().port1
   #closing: Promise<void> | undefined
@@ -78,15 +69,8 @@ export class WorkerPool {
 
   /** The first alone: it finds out which port is taken where any will do. */
   async start(inside: () => Inside, memory: Store): Promise<void> {
-    const { storage } = inside()
     this.#inside = inside
-    const { onBytes } = this.#options
-    this.#directory = new Directory({ memory, storeOf: (name) => storage.of(name), onBytes })
-    this.#claims = new ClaimTable({
-      send: (thread, message) => this.#sendTo(thread, message),
-      isNews: (key, seen) => this.#directory.isNews(key, seen),
-      outer: (store) => this.#partsOf(store).claims,
-    })
+    this.#inbox = new WorkerInbox({ ...this.#options, inside, memory, workers: this.#workers })
     try {
       this.#noteUrls(await this.#spawn(1))
       await Promise.all(Array.from({ length: this.#options.workers - 1 }, (_, i) => this.#spawn(i + 2)))
@@ -153,7 +137,7 @@ export class WorkerPool {
   /** Memory has another thing of a key than before. */
   changed(key: string): void {
     // Before the threads are started none of them holds a key.
-    this.#directory?.changed(key)
+    this.#inbox?.changed(key)
   }
 
   /** Resolves when every worker has carried it out, or is no more: one that is started later begins with it. */
@@ -161,10 +145,9 @@ export class WorkerPool {
     await Promise.all([...this.#workers.values()].map((worker) => worker.command(command)))
   }
 
-  /** Observations of the main thread or of one worker are evidence for all other workers. */
-  tellLearned(events: readonly NamedEvent[], from?: WorkerHandle): void {
-    if (events.length === 0) return
-    for (const worker of this.#workers.values()) if (worker !== from) worker.send({ kind: 'learned', events })
+  /** Observations of the main thread are evidence for all workers. */
+  tellLearned(events: readonly NamedEvent[]): void {
+    this.#inbox?.tellLearned(events)
   }
 
   sample(backend: string, order: SamplingOrder): Promise<Sampled | NotSampled> {
@@ -194,7 +177,7 @@ export class WorkerPool {
 
   async #end(): Promise<void> {
     this.#keepAlive.close()
-    this.#pieceMaker.close()
+    this.#inbox?.close()
     await Promise.all([...this.#workers.values()].map((worker) => worker.close()))
   }
 
@@ -208,11 +191,10 @@ export class WorkerPool {
     const { clock } = this.#options
     const start = { startedAt: clock.elapsed(), heap: heapOfOne(this.#served.config.limits) }
     const worker = new WorkerHandle(this.#init(place), start)
-    const { threadId } = worker
-    this.#workers.set(threadId, worker)
-    this.#directory.open(threadId, (message) => worker.send(message))
+    this.#workers.set(worker.threadId, worker)
+    this.#inbox.open(worker)
     return worker.start({
-      onMessage: (message) => this.#receive(worker, message),
+      onMessage: (message) => this.#inbox.receive(worker, message),
       onExit: () => this.#lost(worker),
     })
   }
@@ -224,85 +206,11 @@ export class WorkerPool {
     return { place, workers, kinds, given, addresses, meter, ...serverStateOf(this.#inside()) }
   }
 
-  #partsOf(store: string): StoreParts {
-    const { storage } = this.#inside()
-    return storage.partsOf(storage.of(store))
-  }
-
-  #receive(worker: WorkerHandle, message: WorkerMessage): void {
-    const { telemetry } = this.#options
-    switch (message.kind) {
-      case 'claim':
-      case 'release':
-        this.#claims.receive(worker.threadId, message)
-        break
-      case 'cells':
-        void runOnCells(this.#partsOf(message.store).cells, message).then((reply) =>
-          this.#sendTo(worker.threadId, reply),
-        )
-        break
-      case 'pieces':
-        makePieces(this.#pieceMaker, message, (reply, moved) => this.#sendTo(worker.threadId, reply, moved))
-        break
-      case 'batch':
-        observeBatch(telemetry, message)
-        worker.send({ kind: 'taken' })
-        break
-      case 'learned':
-        this.#learned(worker, message)
-        break
-      case 'topic':
-        telemetry.log.change(message.topic, message.state, message.fields)
-        break
-      case 'shadow':
-        this.#inside().shadowLog[message.call](...(message.given as [never, never]))
-        break
-      case 'figures':
-        worker.figures = message.figures
-        break
-      case 'flavour':
-        this.#learn(worker, message)
-        break
-      case 'mark':
-        void this.#partsOf(message.store).marks.add(message.mark)
-        break
-      case 'tight':
-        this.#options.relieve()
-        break
-      default:
-        this.#directory.receive(worker.threadId, message)
-    }
-  }
-
-  #learned(from: WorkerHandle, { events, dropped }: LearnedBatch): void {
-    for (const { backend, event } of events) this.#runtimeOf(backend)?.learning.apply(event)
-    for (const [backend, count] of dropped) this.#runtimeOf(backend)?.learning.noteDropped(count)
-    from.send({ kind: 'learned-taken' })
-    this.tellLearned(events, from)
-  }
-
-  /** Forwards one worker's detection of a database, so that the others need not query it. */
-  #learn(from: WorkerHandle, { backend, flavour }: FromWorker & { kind: 'flavour' }): void {
-    this.#runtimeOf(backend)?.adoptFlavour(flavour)
-    for (const worker of this.#workers.values()) {
-      if (worker !== from) void worker.command({ is: 'flavour', backend, flavour })
-    }
-  }
-
-  #runtimeOf(backend: string): BackendRuntime | undefined {
-    return this.#inside().backendRuntimes.find(({ name }) => name === backend)
-  }
-
-  #sendTo(threadId: number, message: ToWorker, moved: readonly ArrayBuffer[] = []): void {
-    this.#workers.get(threadId)?.send(message, moved)
-  }
-
   /** Releases its memory, lets its waiters continue, and starts a replacement. */
   #lost(worker: WorkerHandle): void {
     const { threadId, place } = worker
     this.#workers.delete(threadId)
-    this.#directory.close(threadId)
-    this.#claims.close(threadId)
+    this.#inbox.lost(threadId)
     emptyCell(this.#options.meter, place)
     if (this.#closing === undefined && this.#urls.size > 0) this.#startAgain(worker)
   }
