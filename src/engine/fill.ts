@@ -86,7 +86,7 @@ export class GapFiller {
   /**
    * Fetches buckets that no client waits for; see `backgroundTrip`. Clients that need them meanwhile join the flight, and it
    * lands like any other. `abandoned` where nothing was sent: enough queries are in the background already, the database is
-   * down, its answer could not be stored, or another thread or node is fetching the same.
+   * down, its answer could not be stored, or another thread or node is fetching the same and this is no probe.
    */
   async inBackground(trip: Trip, intervals: Intervals): Promise<FetchResult> {
     const isPointless = this.#isDatabaseDown || this.#forbidden.has(trip.key)
@@ -219,7 +219,7 @@ export class GapFiller {
       ...this.#wishOf(trip),
       along: 0,
       newestSeen: trip.newestSeen ?? Number.NEGATIVE_INFINITY,
-      isImpatient: looks >= maxLooks,
+      isImpatient: trip.isProbe === true || looks >= maxLooks,
     })
     void claim.verdict.then((verdict) => {
       if (fetch.isOver) return

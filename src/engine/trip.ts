@@ -153,6 +153,8 @@ export interface Trip {
   frame?: Pane
   /** How often it has looked again because another thread or node was fetching. */
   looks?: number
+  /** It needs an answer of the database of its own, whatever other threads or nodes fetch or have fetched. */
+  readonly isProbe?: boolean
   /** It waited for buckets fetched from then on, and accepts them even if their TTL expired meanwhile. */
   acceptFrom?: EpochMs
   /** Set where the client has no quota for the query of this request. */
@@ -190,5 +192,11 @@ export function backgroundTrip(
   const request = { plan, identity, partition, demands, trailingEmpty, client: nobody }
   return { request, plan, key, decision: newDecision(), policy, maxStaleMs, learning }
 }
+
+/** The trip of a background query whose answer is compared with the stored one. */
+export const probeTrip = (trip: Trip, learning: Trip['learning']): Trip => ({
+  ...backgroundTrip(trip, learning),
+  isProbe: true,
+})
 
 const nobody: Client = { isGone: false, onGone() {} }

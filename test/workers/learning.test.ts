@@ -13,6 +13,8 @@ import { many, startCrew } from './crew.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const window = rangePath({ start, end: start + 30 * 60_000 })
+/** So many buckets that a refetch teaches at once: changes of a few could be part of a correction. */
+const longWindow = rangePath({ start, end: start + 4 * 3_600_000 })
 
 interface LearningStatus {
   readonly events: number
@@ -29,7 +31,7 @@ async function refresh(url: string, times: number, before: () => void): Promise<
   for (let i = 0; i < times; i++) {
     before()
     await new Promise<void>((resolve, reject) => {
-      const request = get(`${url}${window}`, { agent, headers }, (response) => {
+      const request = get(`${url}${longWindow}`, { agent, headers }, (response) => {
         response.resume().on('end', resolve)
       })
       request.on('error', reject)
@@ -61,10 +63,12 @@ test('the observations of one worker decide the TTLs of all', async (t) => {
   /** Whether any answer comes from buckets that stay fresh for a while, on connections to all workers. */
   const areFresh = async ({ askMany }: typeof first) =>
     new Set(
-      (await askMany(many(window))).map((answer) => Number(statusOf(answer).parameters.get('ttl') ?? 0) > 5),
+      (await askMany(many(longWindow))).map(
+        (answer) => Number(statusOf(answer).parameters.get('ttl') ?? 0) > 5,
+      ),
     )
 
-  await first.askMany([window])
+  await first.askMany([longWindow])
   // Until then the TTL is that of the ladder. For a moment it is not, where an epoch of the shape is about to end.
   await eventually(
     () => areFresh(first),
@@ -89,7 +93,7 @@ test('the observations of one worker decide the TTLs of all', async (t) => {
   first.child.process.kill('SIGTERM')
   assert.equal(await first.child.exit, 0)
   const second = await startCrew(t, { flags })
-  await second.askMany([window])
+  await second.askMany([longWindow])
   assert.deepEqual(await areFresh(second), new Set([false]), 'and so does the next process')
   await eventually(
     () => learning(second.admin),
@@ -105,10 +109,18 @@ test('a correction that one worker finds is fetched by all', async (t) => {
   upstream.generation++
   const direct = await askPlainly(upstream.url, window)
   assert.notDeepEqual(direct.body, before!.body)
-  // Buckets of this age are fresh for an hour: all of them are fetched again only where they are marked as changed.
+  const details: string[] = []
   await eventually(
     () => askMany(many(window)),
-    (answers) => answers.every(({ body }) => body.equals(direct.body)),
+    (answers) => {
+      for (const answer of answers) details.push(String(statusOf(answer).parameters.get('detail')))
+      return answers.every(({ body }) => body.equals(direct.body))
+    },
+  )
+  // Buckets also lapse once such changes have been learned: these are fetched because they were marked.
+  assert.ok(
+    details.some((detail) => detail.includes('purged')),
+    [...new Set(details)].join(),
   )
   assert.ok((await askMany([window]))[0]!.body.equals(direct.body))
 })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EpochMs } from '../../core/clock.ts'
-import { EngineRig, minuteMs, type RigOptions } from '../../testing/engine-rig.ts'
+import { asynchronous } from '../../testing/asynchronous.ts'
+import { EngineRig, minuteMs, type RigOptions, sharedStore } from '../../testing/engine-rig.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { FakeDatabase } from '../../testing/fake-database.ts'
 import { learned, RememberingLearner } from '../../testing/learning-rig.ts'
@@ -22,14 +23,15 @@ interface ProbedRig {
 /** Buckets younger than 10 minutes live for 5 s, others for a day. */
 const policy = steps({ floorMs: 5000, steps: [{ ageMs: 10 * minuteMs, ttlMs: 24 * hourMs }] })
 
-function newRig(options: RigOptions = {}): ProbedRig {
+function newRig({ isShared = false, ...options }: RigOptions & { isShared?: boolean } = {}): ProbedRig {
   const random = seededRandom(7)
   const clock = { ...fakeClock(), random }
   const learner = new RememberingLearner(policy)
   const probed = { factor: (_start: EpochMs) => 1 }
   const valueAt = (start: EpochMs) => 100 * probed.factor(start)
   const database = new FakeDatabase({ clock, isChanging: true, valueAt })
-  const rig = new EngineRig({ clock, database, learning: learner, refreshesAhead: false, ...options })
+  const far = isShared ? { far: asynchronous(sharedStore(clock), { clock }) } : {}
+  const rig = new EngineRig({ clock, database, learning: learner, refreshesAhead: false, ...far, ...options })
   rig.policy = learned(policy)
   return Object.assign(probed, { rig, learner })
 }
@@ -144,6 +146,15 @@ test('a correction of many settled buckets is seen within minutes, and does not 
       [...changed].filter((flag, i) => flag === 1 && oldAges[i]! > 12 * minuteMs),
     )
   assert.deepEqual(old, [])
+})
+
+test('a correction is found where other nodes share the store', async () => {
+  const probed = newRig({ probes: sentinels, isShared: true })
+  const { rig } = probed
+  await watch(rig, 180, 20 * minuteMs)
+  probed.factor = () => 3
+  await watch(rig, 180, 8 * minuteMs)
+  assert.equal(rig.marks.list().length, 1)
 })
 
 test('data that goes on changing after it was marked is learned', async () => {

@@ -20,7 +20,7 @@ import { stalenessGroups } from '../../ttl/learned/staleness-meter.ts'
 import type { FetchResult } from '../fetch.ts'
 import type { GapFiller } from '../fill.ts'
 import { partsOf } from '../stored.ts'
-import { backgroundTrip, type IntervalCacheOptions, type Trip, usualProbes } from '../trip.ts'
+import { type IntervalCacheOptions, probeTrip, type Trip, usualProbes } from '../trip.ts'
 import { type Corrections, settledAgeOf } from './corrections.ts'
 import { noProbes, type ProbeCounts } from './counts.ts'
 import { type ShownError, shownError } from './shown-error.ts'
@@ -120,7 +120,7 @@ export class Prober {
     const [pane] = partsOf(shown.panes, [interval])
     if (pane === undefined) return
     this.#afterwards(async () => {
-      const result = await this.#filler.inBackground(backgroundTrip(trip, trip.learning), [interval])
+      const result = await this.#filler.inBackground(probeTrip(trip, trip.learning), [interval])
       if (result.kind === 'abandoned') return
       const error = errorIn(pane, result)
       this.samples[error === undefined ? 'failed' : error.isStale ? 'changed' : 'same']++
@@ -192,7 +192,7 @@ export class Prober {
     const observe = (event: LearnedEvent): void => {
       if (event.kind === 'refetch') revealed = event
     }
-    const result = await this.#filler.inBackground(backgroundTrip(trip, { observe }), [interval])
+    const result = await this.#filler.inBackground(probeTrip(trip, { observe }), [interval])
     if (result.kind !== 'panes' && result.kind !== 'abandoned') this.sentinels.failed++
     return revealed
   }

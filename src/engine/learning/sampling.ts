@@ -19,7 +19,7 @@ import type { Key } from '../../core/key.ts'
 import { SingleTimer } from '../../core/single-timer.ts'
 import { countChanged, type LearnedEvent } from '../../ttl/learned/learning.ts'
 import type { GapFiller } from '../fill.ts'
-import { backgroundTrip, type IntervalCacheOptions, type Trip } from '../trip.ts'
+import { backgroundTrip, type IntervalCacheOptions, probeTrip, type Trip } from '../trip.ts'
 
 export interface SamplingOrder {
   readonly gapMs: number
@@ -154,7 +154,7 @@ export class Sampling {
       tally.add(event)
       this.#learning?.observe(event)
     }
-    await this.#filler.inBackground(backgroundTrip(trip, { observe }), intervals)
+    await this.#filler.inBackground(probeTrip(trip, { observe }), intervals)
   }
 }
 
