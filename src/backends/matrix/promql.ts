@@ -8,6 +8,7 @@ import { parser } from '@prometheus-io/lezer-promql'
 import type { EpochMs } from '../../core/clock.ts'
 import { Memo } from '../../core/memo.ts'
 import { writesNewLabel } from './labels.ts'
+import { maxTextLength, unfitText } from './query-text.ts'
 import { unquote, unreadable } from './quotes.ts'
 import { bindsLoosely, Reach, type Reached } from './reach.ts'
 import type { PromqlBypass } from './reasons.ts'
@@ -29,13 +30,8 @@ export interface Examined {
 
 export type Examine = (text: string) => Examined | PromqlBypass
 
-/** The parser needs up to a tenth of a second for hostile text of this length. */
-export const maxTextLength = 32 * 1024
 /** From about 2500 levels on the parser leaves nodes out of its tree. */
 const maxDepth = 1000
-/** Deep nesting makes the parser slow; no query that a person or a dashboard writes comes near. */
-const maxBrackets = 100
-
 /** The words of a space-separated list. */
 export const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/))
 
@@ -82,10 +78,8 @@ export function createExaminer(
 }
 
 export function examineAs(dialect: Dialect, text: string): Examined | PromqlBypass {
-  if (text.length > maxTextLength) return refuse('unparseable_query', 'the query is too long')
-  // Prometheus ends a comment at a carriage return, the grammar only at a line feed.
-  if (hasReturnInComment(text)) return refuse('unparseable_query', 'a carriage return in a comment')
-  if (bracketDepth(text) > maxBrackets) return refuse('unparseable_query', 'brackets nested too deeply')
+  const unfit = unfitText(text)
+  if (unfit !== undefined) return refuse('unparseable_query', unfit)
   const examination = new Examination(dialect, text)
   try {
     strictParser.parse(text).cursor().iterate(examination.enter, examination.leave)
@@ -283,25 +277,8 @@ class Examination {
   }
 }
 
-/** Strings and comments are skipped: their brackets would hide real ones. An unclosed one reaches to the end. */
-const skipped = /"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\]|\\[\s\S])*'?|`[^`]*`?|#[^\n]*/g
-
-function bracketDepth(text: string): number {
-  let depth = 0
-  let deepest = 0
-  for (const bracket of text.replace(skipped, '').match(/[()[\]{}]/g) ?? []) {
-    depth += '([{'.includes(bracket) ? 1 : -1
-    deepest = Math.max(deepest, depth)
-  }
-  return deepest
-}
-
 const refuse = (bypass: PromqlBypass['bypass'], detail: string): PromqlBypass => ({ bypass, detail })
 const mayBeName = (label: string): boolean => label === '__name__' || label === unreadable
-
-/** At the end of a line a carriage return changes nothing. */
-const hasReturnInComment = (text: string): boolean =>
-  text.includes('\r') && (text.match(skipped) ?? []).some((part) => part[0] === '#' && /\r[^\r]/.test(part))
 
 function isOutermost(call: SyntaxNode): boolean {
   let around = call.parent

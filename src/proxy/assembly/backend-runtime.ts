@@ -2,9 +2,7 @@
 import type { Backend, Flavour, WireRequest } from '../../backends/backend.ts'
 import type { ProbationSettings } from '../../backends/kind.ts'
 import type { SegmentSettings } from '../../backends/segment-watch.ts'
-import { WindowpaneError } from '../../core/errors.ts'
 import type { Mark } from '../../core/mark.ts'
-import { withoutCredentials } from '../../core/url.ts'
 import type { Vouched } from '../../core/witness.ts'
 import type { Claims } from '../../engine/claims.ts'
 import type { Explanation } from '../../engine/explain/explain.ts'
@@ -14,10 +12,9 @@ import type { BackgroundCounts } from '../../engine/learning/counts.ts'
 import type { BackendMarks } from '../../engine/marks.ts'
 import type { ObjectCache } from '../../engine/objects/objects.ts'
 import { WholeCache } from '../../engine/objects/whole-cache.ts'
-import { Witness } from '../../engine/witness.ts'
+import type { Witness } from '../../engine/witness.ts'
 import type { Cells } from '../../stores/cells.ts'
 import type { Store } from '../../stores/store.ts'
-import { Tracing } from '../../telemetry/tracing.ts'
 import { type StalenessReport, stalenessReport } from '../../ttl/staleness-report.ts'
 import { explainWire } from '../admin/explain.ts'
 import type { QuotaCounts } from '../quotas/counts.ts'
@@ -27,11 +24,11 @@ import { Handler } from '../request/handler.ts'
 import { Probation } from '../request/probation.ts'
 import { ModeSwitch, policiesOf, type Settings } from '../request/settings.ts'
 import type { UpstreamState } from '../upstream/endpoint.ts'
-import type { Concurrency, QueueFigures } from '../upstream/slots.ts'
-import { onlyServer, TracedUpstream } from '../upstream/traced.ts'
+import type { QueueFigures } from '../upstream/slots.ts'
 import type { HttpUpstream, UpstreamSettings } from '../upstream/upstream.ts'
-import { type SegmentFigures, SegmentWatcher } from '../upstream/witness.ts'
+import type { SegmentFigures, SegmentWatcher } from '../upstream/witness.ts'
 import { BackendLearning, type Evidence } from './backend-learning.ts'
+import { segmentsOf, upstreamOf } from './backend-upstream.ts'
 import type { Common } from './common.ts'
 import { logFlavour, logRecheck } from './flavour-log.ts'
 import type { KnownDatabase } from './parts.ts'
@@ -87,8 +84,6 @@ export interface BackendRuntimeOptions {
   readonly evidence?: Evidence | undefined
 }
 
-const probeMs = 10_000
-
 export class BackendRuntime {
   readonly name: string
   readonly handler: Handler
@@ -108,10 +103,11 @@ export class BackendRuntime {
   readonly #witness: Witness | undefined
   readonly #watcher: SegmentWatcher | undefined
 
-  constructor(common: Common, { name, backend, store, marks, ...options }: BackendRuntimeOptions) {
-    const { clock, limits, runtime, budget, scratch, packed, pace, backlog, pieces, via, telemetry } = common
-    const { shadowLog, sampleRatio, planning, arrivals, forwardBuffers, shared } = common
-    const { onFlavour, onVouched } = common.hooks
+  constructor(common: Common, options: BackendRuntimeOptions) {
+    const { name, backend, store, marks } = options
+    const { clock, limits, runtime, budget, scratch, packed, backlog, pieces, via, telemetry } = common
+    const { shadowLog, planning, arrivals, forwardBuffers, shared } = common
+    const { onFlavour } = common.hooks
     let flavour: FlavourWatch | undefined
     const probation = options.probation && new Probation(options.probation.comparisons, shadowLog)
     this.modes = new ModeSwitch(options.settings, {
@@ -124,38 +120,12 @@ export class BackendRuntime {
     })
     const settings = () => this.modes.settings
     const { policy } = settings().terms
-    const { urls, ...address } = options.upstream
-    const url = urls.map(upstreamUrl)
-    const tracing = new Tracing({ clock, backend: name, server: onlyServer(url), sampleRatio })
-    const hooks = tracing.around(telemetry?.hooks(name))
-    const connections = { connections: limits.upstreamConnections, idleTimeoutMs: limits.upstreamTimeoutMs }
-    const onHeldCut = () => telemetry?.metrics.observeCut('held_connection')
+    const { upstream, hooks } = upstreamOf(common, options, settings)
     const onSlowReader = () => telemetry?.metrics.observeCut('slow_reader')
-    const concurrency = () => partOf(settings().concurrency, common.threads)
-    // With one database there is nothing to choose: querying it is the probe.
-    const probe = urls.length > 1 && { probe: { path: backend.flavour.path, intervalMs: probeMs } }
-    const upstream = new TracedUpstream(
-      { ...address, ...connections, ...probe, url, clock, pace, via, onHeldCut, concurrency },
-      tracing,
-    )
     flavour = new FlavourWatch(backend.flavour, upstream, clock)
     const parts = { backend, store, policy, upstream, clock, budget }
-    const { segments: watch, mark, known } = options
-    const { segments } = backend
-    const isWatched = watch !== undefined && segments !== undefined
-    const witness = isWatched ? new Witness() : undefined
-    if (isWatched && witness !== undefined && known === undefined) {
-      const watched = { backend: name, segments, settings: watch, upstream, clock, witness }
-      this.#watcher = new SegmentWatcher({
-        ...watched,
-        mark,
-        onVouched: (vouched) => onVouched?.(name, vouched),
-        log: telemetry?.log,
-      })
-    }
-    if (watch !== undefined && segments === undefined) {
-      telemetry?.log.line('warn', 'segments are not watched: this database exposes none', { backend: name })
-    }
+    const { mark, known } = options
+    const { witness, watcher } = segmentsOf(common, options, upstream)
     this.learning = new BackendLearning({
       ...{ name, backend, clock, hooks: common.hooks },
       ...{ cells: options.evidenceCells, evidence: known?.evidence ?? options.evidence },
@@ -217,11 +187,13 @@ export class BackendRuntime {
     flavour.onRecheck = (instead) => logRecheck(telemetry?.log, { name, instead, flavour: flavour.current })
     flavour.onChange = (found) => {
       onFlavour?.(name, found)
-      if (telemetry !== undefined) logFlavour(flavour, { name, url: urls[0]!, log: telemetry.log })
+      const [url] = options.upstream.urls
+      if (telemetry !== undefined) logFlavour(flavour, { name, url: url!, log: telemetry.log })
     }
     this.#known = known?.flavour
     if (this.#known !== undefined) flavour.adopt(this.#known)
     this.#witness = witness
+    this.#watcher = watcher
     if (known?.vouched !== undefined) witness?.follow(known.vouched)
   }
 
@@ -297,21 +269,4 @@ export class BackendRuntime {
     this.#watcher?.close()
     return this.#upstream.close()
   }
-}
-
-/** Each thread may send its part of the queries; at least one, or it could not serve. */
-const partOf = (all: Concurrency | undefined, threads: number): Concurrency | undefined =>
-  all && {
-    ...all,
-    limit: Math.max(1, Math.floor(all.limit / threads)),
-    queue: Math.ceil(all.queue / threads),
-  }
-
-function upstreamUrl(text: string): URL {
-  const url = URL.parse(text)
-  if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return url
-  const shown = withoutCredentials(text)
-  throw new WindowpaneError('WINDOWPANE_BAD_OPTION', `"${shown}" is not the URL of a database`, {
-    remedy: 'Give a URL such as http://prometheus:9090.',
-  })
 }

@@ -1,20 +1,11 @@
 /**
- * One request, from the socket to its answer: limits → parse → plan → cache (or forward) → answer.
- * Read `handle` from top to bottom; renderer.ts has the last step.
+ * One request, from the socket to its answer: limits → body → admission → query (or forward).
+ * Read `handle` from top to bottom; queries.ts has the rest of the way.
  */
-import type { Backend, Bypass, Plan, WireRequest } from '../../backends/backend.ts'
-import type { WholePlan } from '../../backends/whole-answers.ts'
+import type { WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
 import { headerOf } from '../../core/headers.ts'
 import { climbingRefused, climbs } from '../../core/url.ts'
-import { readDemands } from '../../engine/http/demands.ts'
-import type { FlavourWatch } from '../../engine/http/flavour.ts'
-import { identityOf } from '../../engine/http/identity.ts'
-import { planRequest } from '../../engine/http/plan-request.ts'
-import type { IntervalCache } from '../../engine/interval-cache.ts'
-import type { WholeCache } from '../../engine/objects/whole-cache.ts'
-import { rewritePlan } from '../../engine/rewrites.ts'
-import type { Answer, Demands } from '../../engine/trip.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import type { Visit } from '../../telemetry/record.ts'
 import type { Arrivals } from '../front/arrivals.ts'
@@ -22,32 +13,22 @@ import { type Body, type ForwardBody, hasBody, smallBodyOf } from '../front/body
 import type { Asked, Reply } from '../front/exchange.ts'
 import type { Quota } from '../quotas/quota.ts'
 import type { HttpUpstream } from '../upstream/upstream.ts'
-import { chargeWhole, whenAdmitted } from './admission.ts'
+import { whenAdmitted } from './admission.ts'
 import { Cancels } from './cancels.ts'
 import { type Incoming, readTarget } from './incoming.ts'
 import { Outgoing, type OutgoingOptions } from './outgoing.ts'
 import { OwnAnswers } from './own-answers.ts'
-import { isLong, type Planning, queryBytes } from './planning.ts'
+import { Queries, type QueriesOptions } from './queries.ts'
 import { Renderer } from './renderer.ts'
-import { type RuledTerms, type Settings, termsFor } from './settings.ts'
-import { notARangeQuery, WholeRequests } from './whole.ts'
+import { notARangeQuery } from './whole.ts'
 
-export interface HandlerOptions extends OutgoingOptions {
+export interface HandlerOptions extends OutgoingOptions, QueriesOptions {
   readonly clock: Clock
-  readonly backend: Backend
-  readonly cache: IntervalCache
-  /** Answers that are kept as a whole. */
-  readonly whole?: WholeCache | undefined
   readonly upstream: HttpUpstream
-  readonly flavour: FlavourWatch
-  /** Read once per request. */
-  readonly settings: () => Settings
   readonly quota?: Quota | undefined
   readonly maxRequestBytes: number
   /** Complete requests under way. */
   readonly maxRequests: number
-  /** Shared by all databases of a thread. */
-  readonly planning: Planning
   /** Counts bodies until they are complete. */
   readonly arrivals: Arrivals
   /** Called once per request, when its answer is over; the visit is not valid afterwards. */
@@ -59,7 +40,7 @@ export class Handler {
   readonly #cancels: Cancels
   readonly #own: OwnAnswers
   readonly #renderer: Renderer
-  readonly #whole: WholeRequests
+  readonly #queries: Queries
   #inFlight = 0
   #unfinished = 0
 
@@ -68,7 +49,7 @@ export class Handler {
     this.#cancels = new Cancels(options.backend, options.cache)
     this.#own = new OwnAnswers(options.backend)
     this.#renderer = new Renderer(options, this.#own)
-    this.#whole = new WholeRequests(options)
+    this.#queries = new Queries(options, { own: this.#own, renderer: this.#renderer, cancels: this.#cancels })
   }
 
   /** Complete requests that are being answered. */
@@ -132,13 +113,13 @@ export class Handler {
       )
     }
     const { method, path } = incoming
-    const isQuery = this.#options.backend.claims(method, path) || this.#whole.claims(method, path)
+    const isQuery = this.#queries.claims(method, path)
     if (!isQuery && this.#cancels.isSettledHere(incoming)) return this.#own.cancelled(outgoing)
     if (hasBody(request)) return this.#gather(request, outgoing, { incoming, isQuery })
     if (this.#isOneTooMany(outgoing)) return this.#overloaded(outgoing)
     return this.#admitted(outgoing, incoming, () =>
       isQuery
-        ? this.#query(outgoing, withBody(incoming, noBytes))
+        ? this.#queries.serve(outgoing, withBody(incoming, noBytes))
         : this.#renderer.forward(outgoing, { ...incoming, body: null }, notARangeQuery),
     )
   }
@@ -188,7 +169,7 @@ export class Handler {
   #queryWithBody(outgoing: Outgoing, incoming: Incoming, body: Body): MaybePromise<void> {
     if (body instanceof Buffer) {
       if (this.#isOneTooMany(outgoing)) return this.#overloaded(outgoing)
-      return this.#admitted(outgoing, incoming, () => this.#query(outgoing, withBody(incoming, body)))
+      return this.#admitted(outgoing, incoming, () => this.#queries.serve(outgoing, withBody(incoming, body)))
     }
     if (body === 'gone') return this.#own.clientGone(outgoing)
     if (body === 'no room') return this.#noRoom(outgoing)
@@ -214,87 +195,6 @@ export class Handler {
   #noRoom(outgoing: Outgoing): void {
     outgoing.closeAfterResponse()
     this.#own.refuse(outgoing, 'overloaded', 'no memory is left for the request; raise limits.memory')
-  }
-
-  #query(outgoing: Outgoing, wire: WireRequest): MaybePromise<void> {
-    const began = this.#options.clock.elapsed()
-    outgoing.wire = wire
-    const demands = readDemands(wire.headers, this.#options.clock.now())
-    const plan = demands.noStore ? { bypass: 'no_store' as const } : this.#plan(outgoing, wire)
-    outgoing.decision.timings.plan = this.#options.clock.elapsed() - began
-    if ('endpoint' in plan) return this.#kept(outgoing, plan, demands)
-    if ('bypass' in plan) {
-      outgoing.question = this.#options.backend.presentation?.requestText?.(wire)
-      if (demands.onlyIfCached) return this.#own.refuse(outgoing, 'only_if_cached', 'this is never stored')
-      return this.#renderer.forwardQuery(outgoing, wire, plan)
-    }
-    const terms = termsFor(this.#options.settings(), {
-      path: wire.path,
-      headers: wire.headers,
-      query: plan.text,
-    })
-    const { mode } = terms
-    outgoing.plan = mode === 'on' ? this.#rewritten(outgoing, plan, terms) : plan
-    this.#cancels.note(outgoing, terms.identity)
-    if (mode === 'off') return this.#renderer.forwardQuery(outgoing, wire, { bypass: 'switched_off' })
-    const { identity: partition, policy, maxStaleMs, trailingEmpty } = terms
-    const identity = identityOf(wire.headers, partition)
-    const request = {
-      plan: outgoing.plan,
-      identity,
-      partition,
-      demands,
-      policy,
-      maxStaleMs,
-      trailingEmpty,
-      target: outgoing,
-      client: outgoing,
-      meter: outgoing.ticket,
-    }
-    const { cache } = this.#options
-    if (mode === 'shadow') {
-      outgoing.isForwarded = true
-      return this.#renderer.charged(outgoing, async () =>
-        this.#renderer.render(outgoing, wire, await cache.shadow(request, outgoing.decision)),
-      )
-    }
-    const answer = cache.serve(request, outgoing.decision)
-    return answer instanceof Promise
-      ? answer.then((late) => this.#renderer.render(outgoing, wire, late))
-      : this.#renderer.render(outgoing, wire, answer)
-  }
-
-  /** Not called in shadow mode, which compares answers to the client's own request. */
-  #rewritten(outgoing: Outgoing, own: Plan, terms: RuledTerms): Plan {
-    const { backend, clock } = this.#options
-    const plan = rewritePlan(backend, own, { terms, now: clock.now() })
-    if (plan.rewritten !== undefined) outgoing.decision.rewritten = plan.rewritten
-    return plan
-  }
-
-  /** A query over a time range, or one whose answer is kept as a whole, or why it is neither. */
-  #plan(outgoing: Outgoing, wire: WireRequest): Plan | WholePlan | Bypass<string> {
-    const { backend, flavour, clock, planning } = this.#options
-    const context = { backend, now: clock.now(), flavour: () => flavour.noteRequest(wire.headers) }
-    const plan = () => {
-      const ranged = planRequest(context, wire)
-      return 'bypass' in ranged ? (this.#whole.plan(wire) ?? ranged) : ranged
-    }
-    const bytes = queryBytes(wire)
-    return isLong(bytes) ? planning.run({ bytes, address: outgoing.clientAddress }, plan) : plan()
-  }
-
-  #kept(outgoing: Outgoing, plan: WholePlan, demands: Demands): MaybePromise<void> {
-    outgoing.kept = plan
-    outgoing.question = this.#options.backend.presentation?.requestText?.(plan.request) ?? plan.text
-    const answer = this.#whole.serve(outgoing, plan, demands)
-    if (!('bypass' in answer)) outgoing.endpoint = plan.endpoint
-    const render = (given: Answer | Bypass<string>) =>
-      'bypass' in given
-        ? this.#renderer.forwardQuery(outgoing, plan.request, given)
-        : this.#renderer.render(outgoing, plan.request, given)
-    const pending = answer instanceof Promise ? answer.then(render) : render(answer)
-    return pending instanceof Promise ? pending.then(() => chargeWhole(outgoing)) : pending
   }
 }
 

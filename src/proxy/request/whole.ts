@@ -15,6 +15,7 @@ export interface WholeOptions {
   readonly clock: Clock
   readonly backend: Backend
   readonly flavour: FlavourWatch
+  /** Read once per request. */
   readonly settings: () => Settings
   /** Without it, nothing is cached as a whole. */
   readonly whole?: WholeCache | undefined
