@@ -63,7 +63,10 @@ export interface IntervalCacheOptions {
   readonly refreshesAhead?: boolean
 }
 
-/** Mean times between two probes of one backend and thread: where there are N threads, N times as long in each. */
+/**
+ * Mean times between two probes of one backend and thread, for a budget of 1 % and less: they are longer for larger
+ * ones. Where there are N threads, N times as long in each.
+ */
 export interface ProbeOptions {
   /** Single buckets, which measure the share of served buckets that is out of date. */
   readonly sampleEveryMs: number
@@ -71,7 +74,7 @@ export interface ProbeOptions {
   readonly sentinelEveryMs: number
 }
 
-export const usualProbes: ProbeOptions = { sampleEveryMs: 40_000, sentinelEveryMs: 75_000 }
+export const usualProbes: ProbeOptions = { sampleEveryMs: 40_000, sentinelEveryMs: 50_000 }
 
 export interface FetchOver {
   readonly result: FetchResult

@@ -34,7 +34,7 @@ interface Shown {
 }
 
 const sentinelBuckets = 4
-const maxEase = 3
+const maxEase = { sample: 3, sentinel: 1.5 }
 /** Shapes that had their turn; beyond so many the turns begin again. */
 const maxTurns = 1000
 
@@ -86,8 +86,8 @@ export class Prober {
     this.#dueAt = Math.min(this.#sampleAt, this.#sentinelAt)
   }
 
-  #planSentinel(): void {
-    this.#sentinelAt = this.#later((this.#options.probes ?? usualProbes).sentinelEveryMs)
+  #planSentinel(ease = 1): void {
+    this.#sentinelAt = this.#later(ease * (this.#options.probes ?? usualProbes).sentinelEveryMs)
     this.#dueAt = Math.min(this.#sampleAt, this.#sentinelAt)
   }
 
@@ -98,7 +98,7 @@ export class Prober {
   }
 
   #sample(trip: Trip, shown: Shown, now: EpochMs): void {
-    this.#planSample(easeOf(trip))
+    this.#planSample(easeOf(trip, maxEase.sample))
     const { plan } = trip
     // Ages count from the newest data that a bucket is computed from.
     const readUntil = now - (plan.lookaheadMs ?? 0)
@@ -161,7 +161,7 @@ export class Prober {
       .filter(({ from, to }) => from < to)
     const from = this.#drawn(starts)
     if (from === undefined) return
-    this.#planSentinel()
+    this.#planSentinel(easeOf(trip, maxEase.sentinel))
     this.#hadTurn.add(trip.key)
     this.#afterwards(() => this.#sendSentinel(trip, { from, to: from + sentinelBuckets }))
   }
@@ -211,9 +211,12 @@ const joined = (one: Refetch, other: Refetch): Refetch => ({
   changed: Uint8Array.of(...one.changed, ...other.changed),
 })
 
-/** How much rarer samples may be than for a budget of 1 %: a larger share takes fewer of them to measure. */
-const easeOf = ({ policy: { learns } }: Trip): number =>
-  Math.min(maxEase, Math.max(1, (learns?.budget ?? 0) / 0.01))
+/**
+ * How much rarer probes are than for a budget of 1 %: a larger share takes fewer samples to measure, and leaves more time
+ * to find a correction.
+ */
+const easeOf = ({ policy: { learns } }: Trip, max: number): number =>
+  Math.min(max, Math.max(1, (learns?.budget ?? 0) / 0.01))
 
 const budgetOf = ({ policy: { learns } }: Trip): Pick<StalenessSample, 'budget'> =>
   learns === undefined ? {} : { budget: learns.budget }
