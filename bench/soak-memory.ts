@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util'
 import { Pool } from 'undici'
 import { systemClock } from '../src/core/clock.ts'
 import { seededRandom } from '../src/testing/random.ts'
+import { containerEnvironment } from '../test/deploy/environment.ts'
 import { cpuSecondsOf, startNode } from './node-process.ts'
 
 const { values: options } = parseArgs({
@@ -163,9 +164,7 @@ async function soak(database: string, { memoryMiB, workers, isDurable }: Setup):
 
 spawnSync(process.execPath, ['scripts/build.ts'], { stdio: 'inherit' })
 // As the container and the systemd unit start it.
-process.env['MALLOC_ARENA_MAX'] = '1'
-process.env['MALLOC_MMAP_THRESHOLD_'] = '131072'
-process.env['NODE_OPTIONS'] = '--max-semi-space-size=4'
+Object.assign(process.env, containerEnvironment())
 const database = await startNode('0,1', ['bench/stub-database.ts'])
 let isMet = true
 for (const setup of setups) {

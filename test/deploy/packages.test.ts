@@ -14,6 +14,7 @@ import { requireServer } from '../data/fixture.ts'
 import type { Program } from '../servers/debian.ts'
 import { findWheelProgram } from '../servers/wheel.ts'
 import { deployFolder } from './dashboard.ts'
+import { containerEnvironment, environmentIn } from './environment.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
@@ -131,6 +132,12 @@ test('the compose file mounts existing files', async () => {
 test('every shipped configuration can be used', async () => {
   for (const path of ['deploy/compose/windowpane.yaml', 'deploy/systemd/windowpane.yaml'])
     assertUsable(path, await read(path))
+})
+
+test('the container and the unit set the same for allocator and runtime', () => {
+  const container = containerEnvironment()
+  assert.deepEqual(environmentIn('systemd/windowpane.service'), container)
+  assert.equal(Object.keys(container).length, 4)
 })
 
 test('systemd accepts the unit and finds little exposed', async (t) => {

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../../src/core/clock.ts'
 import { seededRandom } from '../../../src/testing/random.ts'
 import { adminAddress, type Cleanup, readyAddress, startCommand } from '../../cli/child.ts'
+import { containerEnvironment } from '../../deploy/environment.ts'
 import { eventually } from '../../wait.ts'
 import { load, type Tally } from './clients.ts'
 import { startSoakDatabase } from './database.ts'
@@ -64,7 +65,7 @@ export async function soak(cleanup: Cleanup, options: SoakOptions): Promise<Soak
   })
   const child = startCommand(cleanup, [relay.url, ...flagsOf(options, directory)], {
     // As the container and the systemd unit start it.
-    env: { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072', NODE_OPTIONS: '--max-semi-space-size=4' },
+    env: containerEnvironment(),
     ...(options.main !== undefined && { main: options.main }),
   })
   const [url, admin] = [await readyAddress(child), await adminAddress(child)]
