@@ -14,7 +14,17 @@ import {
   unite,
 } from '../testing/pane-model.ts'
 import type { Interval } from './interval.ts'
-import { clockOf, filledUntil, measure, type Pane, PaneBody, paneOf, paneVersion, slice } from './pane.ts'
+import {
+  clockOf,
+  countBodies,
+  filledUntil,
+  measure,
+  type Pane,
+  PaneBody,
+  paneOf,
+  paneVersion,
+  slice,
+} from './pane.ts'
 import { PaneBuilder } from './pane-builder.ts'
 import { haveSameFrame, join } from './pane-join.ts'
 
@@ -225,4 +235,19 @@ test('a builder knows whether a rank follows the last one', () => {
   for (const rank of ['b\xff', 'b', 'a', '']) {
     assert.ok(!builder.followsLast(Buffer.from(rank, 'latin1')), rank)
   }
+})
+
+test('the memory of every new body is counted, of a joined one too', (t) => {
+  let counted = 0
+  t.after(() => countBodies(undefined))
+  countBodies((length) => (counted += length))
+  const build = (from: number): Pane => {
+    const builder = new PaneBuilder(1)
+    const slab = Buffer.alloc(0)
+    return builder.finish({ interval: { from, to: from + 4 }, fetchedAt: 1, slab, frame: slab, notes: [] })
+  }
+  const [one, other] = [build(0), build(4)]
+  assert.equal(counted, one.body.bytes.length + other.body.bytes.length)
+  const joined = join([one, other])
+  assert.equal(counted, one.body.bytes.length + other.body.bytes.length + joined.body.bytes.length)
 })

@@ -70,8 +70,21 @@ export function takeBodiesFrom(source: (length: number) => Buffer): void {
   isAnyMemoryRight = false
 }
 
+let onBody: ((length: number) => void) | undefined
+
+/**
+ * From now on `count` is called before the memory of each body is taken. Small answers that are joined with large
+ * stored ones leave large bodies behind, which nothing else counts.
+ */
+export function countBodies(count: ((length: number) => void) | undefined): void {
+  onBody = count
+}
+
 /** Memory for the bytes of a body: of unknown content, and owned from offset 0. */
-export const bodyMemory = (length: number): Buffer => memory(length)
+export function bodyMemory(length: number): Buffer {
+  onBody?.(length)
+  return memory(length)
+}
 
 /** Whether bytes that were made elsewhere can become a body without a copy. */
 export const adoptable = (bytes: Buffer): boolean =>
@@ -197,7 +210,7 @@ export function allocateBody(sizes: PaneSizes): PaneBody {
     (notes.length > 0 ? sizes.buckets : 0)
   const total = 4 * words + sizes.rankBytes + sizes.frame.length + notes.length + sizes.slabBytes
   // Padded to whole f64, because the f64 view must reach over all clocks.
-  const bytes = memory(8 * Math.ceil(total / 8))
+  const bytes = bodyMemory(8 * Math.ceil(total / 8))
   const header = new Uint32Array(bytes.buffer, 0, headerWords)
   header.fill(0)
   // The padding is written too: equal panes have equal bytes, and no store sees the former content of this memory.

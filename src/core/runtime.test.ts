@@ -17,7 +17,9 @@ import {
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { scheduler } from 'node:timers/promises'
+import { getHeapStatistics } from 'node:v8'
 import {
+  bufferCollector,
   closeWaiting,
   garbageCollector,
   hasKnownHeapFlags,
@@ -187,6 +189,20 @@ test('gc collects unreachable buffers', async () => {
     await scheduler.yield()
     collect()
   }
+})
+
+test('buffers are freed before a collection of them returns', () => {
+  const collect = bufferCollector()
+  collect()
+  const before = getHeapStatistics().external_memory
+  const make = (): void => {
+    for (let i = 0; i < 64; i++) Buffer.allocUnsafeSlow(2 ** 20).fill(1)
+  }
+  make()
+  collect()
+  const left = getHeapStatistics().external_memory - before
+  // The stack may still hold one.
+  assert.ok(left <= 4 * 2 ** 20, String(left))
 })
 
 test('no other file relies on internals', () => {

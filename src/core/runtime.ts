@@ -118,8 +118,20 @@ export function heedYoungLimits(): void {
 }
 
 export interface GarbageCollector {
-  (): void
+  (how?: { readonly type: 'minor' }): void
   (how: { readonly type: 'major'; readonly execution: 'async' }): Promise<void>
+}
+
+/**
+ * Frees unreachable buffers before it returns. V8 frees them on another thread after a collection, and later ones come on
+ * top until that is done; the next collection waits for it, however short it is.
+ */
+export function bufferCollector(): () => void {
+  const collect = garbageCollector()
+  return () => {
+    collect()
+    collect({ type: 'minor' })
+  }
 }
 
 /** V8's own `gc`, which a process has otherwise only if it was started with a flag. */

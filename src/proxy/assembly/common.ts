@@ -3,7 +3,8 @@ import { getHeapStatistics } from 'node:v8'
 import { Budget, BudgetShare, largeLimit, spareOf } from '../../core/budget.ts'
 import type { Clock } from '../../core/clock.ts'
 import { GarbageWatch } from '../../core/garbage.ts'
-import { allOn, garbageCollector, type RuntimeSwitches } from '../../core/runtime.ts'
+import { countBodies } from '../../core/pane.ts'
+import { allOn, bufferCollector, type RuntimeSwitches } from '../../core/runtime.ts'
 import { ingestScratch, ScratchPool } from '../../core/scratch.ts'
 import { Backlog } from '../../engine/backlog.ts'
 import { ShadowLog, type VerifyResult } from '../../engine/shadow/log.ts'
@@ -66,6 +67,8 @@ export function commonOf(options: CommonOptions): Common {
     telemetry?.metrics.observeVerify(backend, result)
   const onBuffer = collectingInTime(limits.memoryBytes, threads, runtime)
   ingestScratch.configure(Math.min(ingestBytes, unusedBytes), onBuffer)
+  // Several threads have bodies in memory that they share, and count them there.
+  countBodies(threads === 1 ? onBuffer : undefined)
   return {
     ...{ clock, limits, runtime, budget, telemetry, sampleRatio },
     arrivals: new Arrivals(budget, limits.maxRequestBytes + limits.maxHeaderBytes, ofThread),
@@ -107,11 +110,12 @@ function collectingInTime(
   { gcOnDemand }: RuntimeSwitches,
 ): ((bytes: number) => void) | undefined {
   if (!gcOnDemand || memoryBytes >= largeLimit) return undefined
-  const collect = garbageCollector()
+  const spare = spareOf(memoryBytes)
   const watch = new GarbageWatch({
-    maxBytes: Math.min(spareOf(memoryBytes) / 4, Math.max(4 * 2 ** 20, spareOf(memoryBytes) / (4 * threads))),
+    // With several threads, each has some, and the bodies that they share come on top.
+    maxBytes: threads === 1 ? spare / 2 : Math.min(spare / 4, Math.max(4 * 2 ** 20, spare / (4 * threads))),
     bufferBytes: () => getHeapStatistics().external_memory,
-    collect: () => collect(),
+    collect: bufferCollector(),
   })
   return (bytes) => watch.count(bytes)
 }
