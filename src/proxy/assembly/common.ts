@@ -112,8 +112,7 @@ function collectingInTime(
   if (!gcOnDemand || memoryBytes >= largeLimit) return undefined
   const spare = spareOf(memoryBytes)
   const watch = new GarbageWatch({
-    // With several threads, each has some, and the bodies that they share come on top.
-    maxBytes: threads === 1 ? spare / 2 : Math.min(spare / 4, Math.max(4 * 2 ** 20, spare / (4 * threads))),
+    maxBytes: Math.min(spare / 4, Math.max(4 * 2 ** 20, spare / (4 * threads))),
     bufferBytes: () => getHeapStatistics().external_memory,
     collect: bufferCollector(),
   })
