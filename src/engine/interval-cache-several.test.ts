@@ -226,8 +226,8 @@ class Model {
     const { whole, touched } = minutesOf(ranges)
     const isFresh = (minute: number) => {
       const clock = this.#clocks.get(minute) ?? Number.NaN
-      const lapsesLate = !this.#late.has(minute) || at < this.#lapseOf(clock, -1)
-      return lapsesLate && at < this.#lapseOf(clock, clock - this.#endOf(minute))
+      const isWithinFloor = !this.#late.has(minute) || at < this.#lapseOf(clock, -1)
+      return isWithinFloor && at < this.#lapseOf(clock, clock - this.#endOf(minute))
     }
     return touched.filter((minute) => !whole.has(minute) || !isFresh(minute))
   }

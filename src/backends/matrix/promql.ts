@@ -32,6 +32,7 @@ export type Examine = (text: string) => Examined | PromqlBypass
 
 /** From about 2500 levels on the parser leaves nodes out of its tree. */
 const maxDepth = 1000
+
 /** The words of a space-separated list. */
 export const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/))
 

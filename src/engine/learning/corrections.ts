@@ -68,7 +68,7 @@ export class Corrections {
     this.#release(event.at - holdMs)
     if (event.kind === 'refetch') {
       if (this.#isCorrected(event, asked, markedAt)) return
-      if (markedAt === undefined && this.#isHeld(event, asked)) return
+      if (markedAt === undefined && this.#hold(event, asked)) return
     }
     this.#learning.observe(event)
   }
@@ -99,8 +99,8 @@ export class Corrections {
     return true
   }
 
-  /** Holds a refetch that shows changes of settled buckets, and has too few of them to be judged by itself. */
-  #isHeld(refetch: Refetch, asked: Asked): boolean {
+  /** Holds a refetch that shows changes of settled buckets, and has too few of them to be judged by itself; true if it did. */
+  #hold(refetch: Refetch, asked: Asked): boolean {
     if (refetch.changed.length >= minBlocks * block.buckets) return false
     if (this.#sinceMark(refetch, asked) < regimeMs || !hasSettledChange(refetch, settledAgeOf(asked)))
       return false
