@@ -27,11 +27,16 @@ export interface StandOptions extends Partial<Omit<WindowpaneOptions, 'clock' | 
   readonly clock?: FakeClock
 }
 
-/** The proxy tests run a second time with this variable set: see switched-off.test.ts. */
+/** The proxy tests run again with this variable set to the name of a switch, or to `all`: see switched-off.test.ts. */
 export const switchedOff = 'WINDOWPANE_TEST_SWITCHED_OFF'
 
 /** The switches of tests of the proxy, unless they are about one of them. */
-export const runtime: RuntimeSwitches = process.env[switchedOff] === undefined ? allOn : allOff
+export const runtime: RuntimeSwitches = switchesWithout(process.env[switchedOff])
+
+function switchesWithout(off: string | undefined): RuntimeSwitches {
+  if (off === 'all') return allOff
+  return off === undefined ? allOn : { ...allOn, [off]: false }
+}
 
 const minute = 60_000
 const settledAgeMs = 60 * minute
