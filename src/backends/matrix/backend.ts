@@ -6,7 +6,7 @@ import { differenceFrom } from './difference.ts'
 import { errorAnswerAs } from './error-answer.ts'
 import { narrow, type Values } from './narrow.ts'
 import { isRangeQuery } from './paths.ts'
-import type { RangeQuery } from './plan.ts'
+import type { Planner, RangeQuery } from './plan.ts'
 import type { IsQuestionHeader } from './question-headers.ts'
 import { type PromqlReason, promqlReasons } from './reasons.ts'
 import { recompose } from './recompose.ts'
@@ -17,7 +17,7 @@ import { plainWire, type Wire } from './wire.ts'
 export interface MatrixDatabase {
   readonly name: string
   readonly flavour: FlavourProbe
-  readonly planner: Required<Pick<Backend<RangeQuery, PromqlReason>, 'parse' | 'plan' | 'over'>>
+  readonly planner: Planner
   /** The form of the answers to narrowed requests; that of Prometheus by default. */
   readonly wireOf?: (plan: Plan) => Wire
   /** Parameters that narrowed requests have besides, or instead of the client's. */
