@@ -8,7 +8,7 @@ import { headerOf } from '../../core/headers.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Backend, HeaderList, Plan } from '../backend.ts'
 import type { BackendOptions } from '../kind.ts'
-import { errorTypeOf, matrixBackend } from '../matrix/backend.ts'
+import { matrixBackend } from '../matrix/backend.ts'
 import { printSeconds, type Values } from '../matrix/narrow.ts'
 import type { RangeQuery } from '../matrix/plan.ts'
 import type { PromqlReason } from '../matrix/reasons.ts'
@@ -28,11 +28,10 @@ function isPartial(headers: HeaderList): boolean {
 export const m3 = (options: BackendOptions): Backend<RangeQuery, PromqlReason> =>
   matrixBackend({
     name: 'm3',
-    ...{ flavour, errorTypeOf, isQuestionHeader },
+    ...{ flavour, isQuestionHeader },
     planner: createPlanner(options),
     wireOf: () => wire,
     parameters: endOf,
-    wholeRefuses: ['stats'],
   })
 
 function endOf({ grid, window, edges }: Plan, { to }: Interval): Values {

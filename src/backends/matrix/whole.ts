@@ -35,14 +35,12 @@ function endpointOf(method: string, path: string): Endpoint | undefined {
   return method === 'GET' && labelValues.test(path) ? 'labels' : undefined
 }
 
-/** Parameters that add execution data to an answer (`stats`, `trace`) or whose meaning is unknown here. */
-export type RefusedParameters = readonly string[]
-
 /** Longer ones are unlike any question of a dashboard. */
 const longestForm = 64 * 1024
 
 export interface WholeRules {
-  readonly refused: RefusedParameters
+  /** Parameters that add execution data to an answer (`stats`, `trace`) or whose meaning is unknown here. */
+  readonly refused: readonly string[]
   /** Which request headers, in lower case, are part of the shape; none by default. */
   readonly isQuestionHeader?: IsQuestionHeader | undefined
 }

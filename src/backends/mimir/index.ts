@@ -1,7 +1,7 @@
 /** Grafana Mimir: range queries below `/prometheus`, which is a part of the URL of the database. */
 import type { Backend } from '../backend.ts'
 import type { BackendOptions } from '../kind.ts'
-import { errorTypeOf, matrixBackend } from '../matrix/backend.ts'
+import { matrixBackend } from '../matrix/backend.ts'
 import type { RangeQuery } from '../matrix/plan.ts'
 import type { PromqlReason } from '../matrix/reasons.ts'
 import { plainWire, type Wire } from '../matrix/wire.ts'
@@ -15,8 +15,7 @@ const wire: Wire = { ...plainWire, lineFeed: 'by version', rankOf: mergedRank }
 export const mimir = (options: BackendOptions): Backend<RangeQuery, PromqlReason> =>
   matrixBackend({
     name: 'mimir',
-    ...{ flavour, errorTypeOf, isQuestionHeader },
+    ...{ flavour, isQuestionHeader },
     planner: createPlanner(options),
     wireOf: () => wire,
-    wholeRefuses: ['stats'],
   })

@@ -24,6 +24,6 @@ export const victoriametrics = (options: BackendOptions): Backend<RangeQuery, Pr
     wireOf: ({ text }) => (orderOf(text) === 'index' ? byIndex : byNames),
     parameters: () => [['nocache', '1']],
     errorTypeOf: String,
-    wholeRefuses: ['stats', 'trace', 'latency_offset'],
+    wholeRefuses: ['trace', 'latency_offset'],
     capabilities: { executionMembers },
   })
