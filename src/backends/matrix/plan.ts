@@ -3,10 +3,9 @@ import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt, gridThrough } from '../../core/grid.ts'
 import { lengthOf } from '../../core/interval.ts'
 import { Memo } from '../../core/memo.ts'
-import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
 import type { Backend, Flavour, Plan, WireRequest } from '../backend.ts'
 import type { BackendOptions } from '../kind.ts'
-import { firstValue, onlyForm, type Pairs, readForm, readPairs } from './form.ts'
+import { firstValue, onlyForm, type Pairs, readForm, readPairs, valuesByName } from './form.ts'
 import { isRangeQuery, rangeQueryPath } from './paths.ts'
 import type { Examine, Examined } from './promql.ts'
 import { maxTextLength } from './query-text.ts'
@@ -181,22 +180,15 @@ class LayoutRules {
     return JSON.stringify([rangeQueryPath, text, stepMs, ...this.#otherParameters(pairs)])
   }
 
-  /**
-   * Name and values of every parameter that may change the answer, by name, however the request was written. Shapes are
-   * shown and stored: of an access token only a fingerprint is part of them.
-   */
+  /** Every parameter that may change the answer, however the request was written. */
   #otherParameters(pairs: Pairs): readonly (readonly string[])[] {
-    const others = new Map<string, string[]>()
-    for (let i = 0; i < pairs.length; i += 2) {
-      const name = pairs[i]!
-      if (this.#outsideTheQuestion.has(name)) continue
-      const value = isSecretName(name) ? fingerprintOf(pairs[i + 1]!) : pairs[i + 1]!
-      const entry = others.get(name)
-      if (entry === undefined) others.set(name, [name, value])
-      else if (name !== 'lookback_delta') entry.push(value)
-    }
-    if (others.get('lookback_delta')?.[1] === '') others.delete('lookback_delta')
-    return [...others.values()].sort((a, b) => (a[0]! < b[0]! ? -1 : 1))
+    const others = valuesByName(pairs).filter(([name]) => !this.#outsideTheQuestion.has(name!))
+    return others.flatMap((entry) => {
+      const [name, value] = entry
+      if (name !== 'lookback_delta') return [entry]
+      // Of several the first counts, and an empty one is as good as none.
+      return value === '' ? [] : [[name, value!]]
+    })
   }
 }
 
