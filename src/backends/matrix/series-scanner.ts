@@ -11,6 +11,8 @@ import { RankWriter } from './rank.ts'
 import { endOfValue, incomplete, malformed, readInstant } from './scan.ts'
 import { envelopes, openings, plainEnvelope, seriesOpening, type Wire } from './wire.ts'
 
+const noBytes: Buffer = Buffer.alloc(0)
+
 /** `more`: the element is not complete yet; scanning goes on there when more bytes are in. */
 type Step = 'next' | 'more' | 'failed'
 
@@ -29,7 +31,7 @@ export class SeriesScanner {
   readonly #step: number
   readonly #buckets: number
   readonly #rank = new RankWriter()
-  #bytes: Buffer = Buffer.alloc(0)
+  #bytes = noBytes
   #length = 0
   #state: 'envelope' | 'series' | 'points' | 'lane' | 'trailer' = 'envelope'
   #lane = 0
