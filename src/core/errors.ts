@@ -23,3 +23,8 @@ export class WindowpaneError extends Error {
     this.remedy = options.remedy
   }
 }
+
+/** Throws unless an option can be used. */
+export function requireOption(isUsable: boolean, message: string, remedy: string): void {
+  if (!isUsable) throw new WindowpaneError('WINDOWPANE_BAD_OPTION', message, { remedy })
+}

@@ -3,14 +3,30 @@ import type { EpochMs } from './clock.ts'
 import { endOf, type Grid } from './grid.ts'
 import { fetchedAtOf, hasFloorTtl, lifetimeMsOf } from './lifetime.ts'
 
-/** The part of a TTL policy that a lookup needs; its contract is in ttl/policy.ts. */
+/** The part of a TTL policy that a lookup needs. */
 export interface Freshness {
+  /**
+   * The TTL in milliseconds of a bucket that was `ageMs` old when it was fetched, counted from its end. A bucket
+   * that was not over yet has a negative age and gets the floor.
+   */
   ttl(ageMs: number): number
+  /**
+   * Buckets at least this old when fetched are settled: their TTL has reached its cap, or the policy defines them as
+   * settled.
+   */
   readonly settledAgeMs: number
+  /** Whether the TTL never decreases with age: a lookup then searches, instead of judging every bucket. */
   readonly isMonotone: boolean
-  readonly plateaus?:
-    | { endOf(ageMs: number): number; lapseOf(fetchedAt: EpochMs, ttlMs: number): EpochMs }
-    | undefined
+  /** How the TTL goes up and down, where it is not monotone. */
+  readonly plateaus?: Plateaus | undefined
+}
+
+/** A TTL that may fall with age: it is constant between one age and the next, and may let buckets lapse earlier. */
+interface Plateaus {
+  /** The lowest age above `ageMs` from which the TTL may be another one; infinite behind the last. */
+  endOf(ageMs: number): number
+  /** When a bucket with this TTL lapses: at `fetchedAt + ttlMs`, or earlier, so that neighbours lapse together. */
+  lapseOf(fetchedAt: EpochMs, ttlMs: number): EpochMs
 }
 
 export interface ExpiryRules {

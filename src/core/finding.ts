@@ -17,13 +17,9 @@ export const found = (check: string) => ({
   skip: (sentence: string, remedy?: string): Finding => ({
     check,
     status: 'skip',
-    ...told(sentence, remedy),
+    sentence,
+    ...(remedy !== undefined && { remedy }),
   }),
   warn: (sentence: string, remedy: string): Finding => ({ check, status: 'warn', sentence, remedy }),
   fail: (sentence: string, remedy: string): Finding => ({ check, status: 'fail', sentence, remedy }),
-})
-
-const told = (sentence: string, remedy: string | undefined): Pick<Finding, 'sentence' | 'remedy'> => ({
-  sentence,
-  ...(remedy !== undefined && { remedy }),
 })

@@ -1,6 +1,18 @@
-/** JSON texts of which each must be one object with known fields: bodies of requests, lines of files. */
+/** JSON texts that are one object: bodies of requests and of answers, lines of files. */
 
 export type Fields = Readonly<Record<string, unknown>>
+
+export const hasFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null
+
+/** The fields of the object that a text is JSON of; none where it is anything else. */
+export function fieldsIn(text: string): Fields {
+  try {
+    const given: unknown = JSON.parse(text)
+    return hasFields(given) ? given : {}
+  } catch {
+    return {}
+  }
+}
 
 type JsonObject =
   | { readonly kind: 'object'; readonly fields: Fields }
@@ -17,7 +29,7 @@ export function readJsonObject(text: string, known: readonly string[]): JsonObje
   } catch {
     return { kind: 'not_json' }
   }
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return { kind: 'not_object' }
+  if (!hasFields(given) || Array.isArray(given)) return { kind: 'not_object' }
   const name = Object.keys(given).find((each) => !known.includes(each))
-  return name === undefined ? { kind: 'object', fields: given as Fields } : { kind: 'unknown_field', name }
+  return name === undefined ? { kind: 'object', fields: given } : { kind: 'unknown_field', name }
 }

@@ -4,12 +4,12 @@
  */
 import type * as Http from 'node:http'
 
-const http = process.getBuiltinModule('node:http')
-
+export const {
+  IncomingMessage,
+  STATUS_CODES,
+  createServer,
+  request,
+  validateHeaderName,
+  validateHeaderValue,
+} = process.getBuiltinModule('node:http')
 export type IncomingMessage = Http.IncomingMessage
-export const IncomingMessage: typeof Http.IncomingMessage = http.IncomingMessage
-export const STATUS_CODES: typeof Http.STATUS_CODES = http.STATUS_CODES
-export const createServer: typeof Http.createServer = http.createServer
-export const request: typeof Http.request = http.request
-export const validateHeaderName: typeof Http.validateHeaderName = http.validateHeaderName
-export const validateHeaderValue: typeof Http.validateHeaderValue = http.validateHeaderValue

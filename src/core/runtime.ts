@@ -8,17 +8,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { IncomingMessage } from './node-http.ts'
 
-/** The pieces of this file that are in use; each can be switched off by itself. */
-export interface RuntimeSwitches {
-  readonly shortcut: boolean
-  readonly pushedBodies: boolean
-  readonly writeQueue: boolean
-  readonly gcTuning: boolean
-  readonly gcOnDemand: boolean
-}
-
 /** Also the rows of the reference page. */
-export const switchDescriptions: Readonly<Record<keyof RuntimeSwitches, string>> = {
+export const switchDescriptions = {
   shortcut:
     'plain requests are read and answered on the socket, in front of the reader of node:http; without it, a small hit takes two to three times as long',
   pushedBodies:
@@ -29,7 +20,10 @@ export const switchDescriptions: Readonly<Record<keyof RuntimeSwitches, string>>
     'V8 flags that let the heap grow by the unused part of `limits.memory` before it is collected; without it, large answers cost more CPU time',
   gcOnDemand:
     'garbage collections are triggered: below a memory limit of 512 MiB earlier than V8 would, and with several workers because V8 does not count the memory that they share; without it, the process may take much more than `limits.memory`',
-}
+} as const
+
+/** The pieces of this file that are in use; each can be switched off by itself. */
+export type RuntimeSwitches = Readonly<Record<keyof typeof switchDescriptions, boolean>>
 
 const allSwitches = (isOn: boolean): RuntimeSwitches =>
   Object.freeze({

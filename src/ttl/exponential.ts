@@ -3,7 +3,7 @@
  * TTL(age) = clamp(floor · 2^(age / doubling − 1), floor, cap). Keeps staleness constant where the rate of late
  * changes halves with every `doublingMs` of age.
  */
-import { WindowpaneError } from '../core/errors.ts'
+import { requireOption } from '../core/errors.ts'
 import type { TtlPolicy } from './policy.ts'
 
 export interface ExponentialOptions {
@@ -13,15 +13,11 @@ export interface ExponentialOptions {
 }
 
 export function exponential({ floorMs, doublingMs, capMs }: ExponentialOptions): TtlPolicy {
-  if (!(floorMs > 0 && doublingMs > 0 && capMs >= floorMs && capMs < Number.POSITIVE_INFINITY)) {
-    throw new WindowpaneError(
-      'WINDOWPANE_BAD_OPTION',
-      'an exponential policy needs 0 < floor ≤ cap < ∞ and a doubling period',
-      {
-        remedy: 'Give a floor and a doubling period above 0, and a cap that is not below the floor.',
-      },
-    )
-  }
+  requireOption(
+    floorMs > 0 && doublingMs > 0 && capMs >= floorMs && capMs < Number.POSITIVE_INFINITY,
+    'an exponential policy needs 0 < floor ≤ cap < ∞ and a doubling period',
+    'Give a floor and a doubling period above 0, and a cap that is not below the floor.',
+  )
   const settledAgeMs = floorMs >= capMs ? 0 : Math.ceil(doublingMs * (1 + Math.log2(capMs / floorMs)))
   return {
     name: 'exponential',

@@ -2,7 +2,7 @@
  * The published ladder: the TTL doubles with every further `doublingMs` of age, from a floor up to a cap.
  * TTL(age) = clamp(floor · 2^(whole doublings of age − 1), floor, cap).
  */
-import { WindowpaneError } from '../core/errors.ts'
+import { requireOption } from '../core/errors.ts'
 import type { TtlPolicy } from './policy.ts'
 
 export interface LadderOptions {
@@ -17,15 +17,11 @@ export const publishedLadder: LadderOptions = { floorMs: 5_000, doublingMs: 60_0
 
 export function ladder(options: LadderOptions = publishedLadder): TtlPolicy {
   const { floorMs, doublingMs, capMs } = options
-  if (!(floorMs > 0 && doublingMs > 0 && capMs >= floorMs && capMs < Number.POSITIVE_INFINITY)) {
-    throw new WindowpaneError(
-      'WINDOWPANE_BAD_OPTION',
-      'a ladder needs 0 < floor ≤ cap < ∞ and a doubling period',
-      {
-        remedy: 'Give a floor and a doubling period above 0, and a cap that is not below the floor.',
-      },
-    )
-  }
+  requireOption(
+    floorMs > 0 && doublingMs > 0 && capMs >= floorMs && capMs < Number.POSITIVE_INFINITY,
+    'a ladder needs 0 < floor ≤ cap < ∞ and a doubling period',
+    'Give a floor and a doubling period above 0, and a cap that is not below the floor.',
+  )
   // One entry per rung up to the cap: a lookup divides and indexes, it does not exponentiate.
   const rungs: number[] = [floorMs, floorMs]
   while (rungs[rungs.length - 1]! < capMs) rungs.push(Math.min(capMs, rungs[rungs.length - 1]! * 2))

@@ -2,7 +2,7 @@
  * A TTL that is a share of the age: TTL(age) = clamp(slope · age, floor, cap). Keeps staleness constant where lateness
  * has a heavy tail (rate of late changes k / age): the slope is then about 2ε / k for a staleness budget ε.
  */
-import { WindowpaneError } from '../core/errors.ts'
+import { requireOption } from '../core/errors.ts'
 import type { TtlPolicy } from './policy.ts'
 
 export interface LinearOptions {
@@ -13,15 +13,11 @@ export interface LinearOptions {
 }
 
 export function linear({ floorMs, slope, capMs }: LinearOptions): TtlPolicy {
-  if (!(floorMs > 0 && slope > 0 && capMs >= floorMs && capMs < Number.POSITIVE_INFINITY)) {
-    throw new WindowpaneError(
-      'WINDOWPANE_BAD_OPTION',
-      'a linear policy needs 0 < floor ≤ cap < ∞ and a slope',
-      {
-        remedy: 'Give a floor and a slope above 0, and a cap that is not below the floor.',
-      },
-    )
-  }
+  requireOption(
+    floorMs > 0 && slope > 0 && capMs >= floorMs && capMs < Number.POSITIVE_INFINITY,
+    'a linear policy needs 0 < floor ≤ cap < ∞ and a slope',
+    'Give a floor and a slope above 0, and a cap that is not below the floor.',
+  )
   const settledAgeMs = floorMs >= capMs ? 0 : Math.ceil(capMs / slope)
   return {
     name: 'linear',

@@ -2,7 +2,7 @@
  * A TTL that gains `riseMs` with every doubling of age: TTL(age) = min(cap, floor + rise · log2(1 + age / unit)).
  * The careful one: a bucket never stops being looked at again, however old, before the cap is reached.
  */
-import { WindowpaneError } from '../core/errors.ts'
+import { requireOption } from '../core/errors.ts'
 import type { TtlPolicy } from './policy.ts'
 
 export interface LogarithmicOptions {
@@ -14,15 +14,11 @@ export interface LogarithmicOptions {
 }
 
 export function logarithmic({ floorMs, riseMs, unitMs, capMs }: LogarithmicOptions): TtlPolicy {
-  if (!(floorMs > 0 && riseMs > 0 && unitMs > 0 && capMs >= floorMs && capMs < Number.POSITIVE_INFINITY)) {
-    throw new WindowpaneError(
-      'WINDOWPANE_BAD_OPTION',
-      'a logarithmic policy needs 0 < floor ≤ cap < ∞, a rise and a unit',
-      {
-        remedy: 'Give a floor, a rise and a unit above 0, and a cap that is not below the floor.',
-      },
-    )
-  }
+  requireOption(
+    floorMs > 0 && riseMs > 0 && unitMs > 0 && capMs >= floorMs && capMs < Number.POSITIVE_INFINITY,
+    'a logarithmic policy needs 0 < floor ≤ cap < ∞, a rise and a unit',
+    'Give a floor, a rise and a unit above 0, and a cap that is not below the floor.',
+  )
   const settledAgeMs = floorMs >= capMs ? 0 : settledAge((capMs - floorMs) / riseMs, unitMs)
   return {
     name: 'logarithmic',

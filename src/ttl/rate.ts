@@ -2,7 +2,7 @@
  * For data that changes at the same rate however old it is: the longest TTL that keeps a staleness budget. One TTL for every
  * bucket that is over; a bucket that is not over yet still fills, and gets the floor.
  */
-import { WindowpaneError } from '../core/errors.ts'
+import { requireOption } from '../core/errors.ts'
 import { publishedLadder } from './ladder.ts'
 import type { TtlPolicy } from './policy.ts'
 import { normalizedTtl } from './staleness-budget.ts'
@@ -25,16 +25,11 @@ export function rate({ changesEveryMs, budget, floorMs, capMs }: RateOptions): T
   const [shortest, longest] = [floorMs ?? 1, capMs ?? Number.MAX_SAFE_INTEGER]
   const isRate = changesEveryMs > 0 && changesEveryMs < Number.POSITIVE_INFINITY
   const isRange = shortest > 0 && longest >= shortest && longest < Number.POSITIVE_INFINITY
-  if (!(isRate && budget > 0 && budget < 1 && isRange)) {
-    throw new WindowpaneError(
-      'WINDOWPANE_BAD_OPTION',
-      'a rate policy needs a time between changes, 0 < budget < 1 and 0 < floor ≤ cap < ∞',
-      {
-        remedy:
-          'Give the mean time between changes, a budget above 0 and below 1, and a cap that is not below the floor.',
-      },
-    )
-  }
+  requireOption(
+    isRate && budget > 0 && budget < 1 && isRange,
+    'a rate policy needs a time between changes, 0 < budget < 1 and 0 < floor ≤ cap < ∞',
+    'Give the mean time between changes, a budget above 0 and below 1, and a cap that is not below the floor.',
+  )
   const ttlMs = Math.min(longest, Math.max(shortest, Math.floor(normalizedTtl(budget) * changesEveryMs)))
   const openMs = Math.min(ttlMs, floorMs ?? publishedLadder.floorMs)
   return {

@@ -1,5 +1,5 @@
 /** A schedule written out: from each age on, its TTL; before the first, the floor. */
-import { WindowpaneError } from '../core/errors.ts'
+import { requireOption } from '../core/errors.ts'
 import type { TtlPolicy } from './policy.ts'
 
 export interface Step {
@@ -26,15 +26,11 @@ export function stepsMistake({ floorMs, steps }: StepsOptions): { at: number; wh
 export type StepMistake = 'age_does_not_rise' | 'ttl_falls'
 
 export function steps(options: StepsOptions): TtlPolicy {
-  if (!(options.floorMs > 0 && options.steps.length > 0 && stepsMistake(options) === undefined)) {
-    throw new WindowpaneError(
-      'WINDOWPANE_BAD_OPTION',
-      'a schedule needs a floor above 0 and steps whose ages rise and whose TTLs do not fall',
-      {
-        remedy: 'Sort the steps by age, and let no TTL be below the one before.',
-      },
-    )
-  }
+  requireOption(
+    options.floorMs > 0 && options.steps.length > 0 && stepsMistake(options) === undefined,
+    'a schedule needs a floor above 0 and steps whose ages rise and whose TTLs do not fall',
+    'Sort the steps by age, and let no TTL be below the one before.',
+  )
   const ages = options.steps.map((step) => step.ageMs)
   const ttls = options.steps.map((step) => step.ttlMs)
   const capMs = ttls.at(-1)!

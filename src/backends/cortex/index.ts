@@ -1,7 +1,8 @@
 /** Cortex: range queries below `/prometheus`, which is a part of the URL of the database. */
 import type { Backend } from '../backend.ts'
-import { errorTypeOf, matrixBackend } from '../matrix/backend.ts'
-import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
+import type { BackendOptions } from '../kind.ts'
+import { matrixBackend } from '../matrix/backend.ts'
+import type { RangeQuery } from '../matrix/plan.ts'
 import type { PromqlReason } from '../matrix/reasons.ts'
 import { plainWire, type Wire } from '../matrix/wire.ts'
 import { flavour } from './flavour.ts'
@@ -9,11 +10,10 @@ import { createPlanner, isQuestionHeader } from './plan.ts'
 
 const wire: Wire = { ...plainWire, hasShortInstants: true }
 
-export const cortex = (options: PlannerOptions): Backend<RangeQuery, PromqlReason> =>
+export const cortex = (options: BackendOptions): Backend<RangeQuery, PromqlReason> =>
   matrixBackend({
     name: 'cortex',
-    ...{ flavour, errorTypeOf, isQuestionHeader },
+    ...{ flavour, isQuestionHeader },
     planner: createPlanner(options),
     wireOf: () => wire,
-    wholeRefuses: ['stats'],
   })

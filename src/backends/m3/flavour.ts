@@ -3,26 +3,16 @@
  * several namespaces answers, and so at which resolution, depends on how far back a request reaches: only M3 with one
  * is known.
  */
+import { fieldsIn, hasFields } from '../../core/json-object.ts'
 import type { Flavour, FlavourProbe } from '../backend.ts'
 
 export const flavour: FlavourProbe = { path: '/api/v1/services/m3db/namespace', read }
 
 function read(status: number, body: string): Flavour {
-  const namespaces = status === 200 ? readNamespaces(body) : undefined
-  if (namespaces === undefined)
+  const { registry } = status === 200 ? fieldsIn(body) : {}
+  if (!hasFields(registry) || !hasFields(registry['namespaces']))
     return { isKnown: false, isUnreadable: true, label: `no namespaces of M3 (status ${status})` }
-  if (namespaces.length === 1) return { isKnown: true, label: 'M3' }
-  const why = 'which of them answers depends on the range'
-  return { isKnown: false, label: `M3 with ${namespaces.length} namespaces: ${why}` }
-}
-
-function readNamespaces(body: string): readonly string[] | undefined {
-  try {
-    const { registry } = JSON.parse(body) as { registry?: { namespaces?: object | null } | null }
-    return typeof registry?.namespaces === 'object' && registry.namespaces !== null
-      ? Object.keys(registry.namespaces)
-      : undefined
-  } catch {
-    return undefined
-  }
+  const count = Object.keys(registry['namespaces']).length
+  if (count === 1) return { isKnown: true, label: 'M3' }
+  return { isKnown: false, label: `M3 with ${count} namespaces: which of them answers depends on the range` }
 }

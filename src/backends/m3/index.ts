@@ -7,9 +7,10 @@ import { startOf } from '../../core/grid.ts'
 import { headerOf } from '../../core/headers.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Backend, HeaderList, Plan } from '../backend.ts'
-import { errorTypeOf, matrixBackend } from '../matrix/backend.ts'
+import type { BackendOptions } from '../kind.ts'
+import { matrixBackend } from '../matrix/backend.ts'
 import { printSeconds, type Values } from '../matrix/narrow.ts'
-import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
+import type { RangeQuery } from '../matrix/plan.ts'
 import type { PromqlReason } from '../matrix/reasons.ts'
 import { plainWire, type Wire } from '../matrix/wire.ts'
 import { flavour } from './flavour.ts'
@@ -24,14 +25,13 @@ function isPartial(headers: HeaderList): boolean {
   return ['m3-results-limited', 'm3-warnings'].some((name) => headerOf(headers, name) !== undefined)
 }
 
-export const m3 = (options: PlannerOptions): Backend<RangeQuery, PromqlReason> =>
+export const m3 = (options: BackendOptions): Backend<RangeQuery, PromqlReason> =>
   matrixBackend({
     name: 'm3',
-    ...{ flavour, errorTypeOf, isQuestionHeader },
+    ...{ flavour, isQuestionHeader },
     planner: createPlanner(options),
     wireOf: () => wire,
     parameters: endOf,
-    wholeRefuses: ['stats'],
   })
 
 function endOf({ grid, window, edges }: Plan, { to }: Interval): Values {

@@ -2,17 +2,18 @@
 import { startOf } from '../../core/grid.ts'
 import { headerOf } from '../../core/headers.ts'
 import { namedLike } from '../../core/name-pattern.ts'
-import type { Plan } from '../backend.ts'
-import { type CompatibleRules, createCompatiblePlanner } from '../matrix/compatible.ts'
+import type { BackendOptions } from '../kind.ts'
+import { createCompatiblePlanner } from '../matrix/compatible.ts'
 import { firstValue } from '../matrix/form.ts'
-import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
+import type { Place, Planner, RangeQuery, Split } from '../matrix/plan.ts'
 import type { PromqlBypass } from '../matrix/reasons.ts'
 
 export const isQuestionHeader = namedLike(['m3-*'])
 
-const rules: CompatibleRules = { isQuestionHeader, refuse, adjust }
+export const createPlanner = (options: BackendOptions): Planner =>
+  createCompatiblePlanner(options, { isQuestionHeader, exceptionsFor, split })
 
-function refuse({ request, question: { pairs, stepMs } }: RangeQuery): PromqlBypass | undefined {
+function exceptionsFor({ request, question: { pairs, stepMs } }: RangeQuery): PromqlBypass | undefined {
   const engine = firstValue(pairs, 'engine') ?? headerOf(request.headers, 'm3-engine')
   if (engine !== undefined && engine !== 'prometheus')
     return { bypass: 'other_engine', detail: engine.slice(0, 60) }
@@ -23,12 +24,9 @@ function refuse({ request, question: { pairs, stepMs } }: RangeQuery): PromqlByp
  * M3 does not read a sample that lies exactly at the end of a request. So a step at the end may have another value than the same
  * step inside of a longer request: it is a part of a bucket, which only requests with the same end can share.
  */
-function adjust(plan: Plan): Plan {
-  const { grid, window, asked } = plan
+function split({ grid, window, asked }: Place): Split | undefined {
   const last = { from: window.to - 1, to: window.to }
-  if (startOf(grid, last.from) !== asked?.[0]?.to) return plan
+  if (startOf(grid, last.from) !== asked?.[0]?.to) return undefined
   const whole = window.from === last.from ? [] : [{ from: window.from, to: last.from }]
-  return { ...plan, whole, edges: { buckets: [last], parts: `${last.from}` } }
+  return { whole, edges: { buckets: [last], parts: `${last.from}` } }
 }
-
-export const createPlanner = (options: PlannerOptions) => createCompatiblePlanner(options, rules)

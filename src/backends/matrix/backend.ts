@@ -3,28 +3,28 @@ import type { Interval } from '../../core/interval.ts'
 import type { Backend, BackendCapabilities, FlavourProbe, Plan } from '../backend.ts'
 import { MatrixSink } from './decompose.ts'
 import { differenceFrom } from './difference.ts'
-import { errorAnswerAs } from './error-answer.ts'
 import { narrow, type Values } from './narrow.ts'
 import { isRangeQuery } from './paths.ts'
-import type { RangeQuery } from './plan.ts'
+import type { Planner, RangeQuery } from './plan.ts'
 import type { IsQuestionHeader } from './question-headers.ts'
 import { type PromqlReason, promqlReasons } from './reasons.ts'
 import { recompose } from './recompose.ts'
-import { askedInterval, CuttingSink } from './single-step.ts'
-import { type RefusedParameters, wholeAnswers } from './whole.ts'
+import { askedInterval, cuttingSink } from './single-step.ts'
+import { wholeAnswers } from './whole.ts'
 import { plainWire, type Wire } from './wire.ts'
 
 export interface MatrixDatabase {
   readonly name: string
   readonly flavour: FlavourProbe
-  readonly planner: Required<Pick<Backend<RangeQuery, PromqlReason>, 'parse' | 'plan' | 'over'>>
+  readonly planner: Planner
   /** The form of the answers to narrowed requests; that of Prometheus by default. */
   readonly wireOf?: (plan: Plan) => Wire
   /** Parameters that narrowed requests have besides, or instead of the client's. */
   readonly parameters?: (plan: Plan, interval: Interval) => Values
-  readonly errorTypeOf: (status: number) => string
-  /** Parameters with which no answer is cached as a whole. */
-  readonly wholeRefuses: RefusedParameters
+  /** Its name of an error; that of Prometheus by default. */
+  readonly errorTypeOf?: (status: number) => string
+  /** Parameters with which no answer is cached as a whole, besides `stats`. */
+  readonly wholeRefuses?: readonly string[]
   /** Which request headers, in lower case, are part of the shape; none by default. */
   readonly isQuestionHeader?: IsQuestionHeader
   readonly capabilities?: Partial<BackendCapabilities>
@@ -33,6 +33,7 @@ export interface MatrixDatabase {
 export function matrixBackend(database: MatrixDatabase): Backend<RangeQuery, PromqlReason> {
   const { wireOf = () => plainWire, parameters = () => [], capabilities = {} } = database
   const { executionMembers = [] } = capabilities
+  const { errorTypeOf = prometheusErrorType, wholeRefuses = [], isQuestionHeader } = database
   return {
     name: database.name,
     capabilities: { severalIntervals: false, keptHeaders: [], ...capabilities },
@@ -48,15 +49,18 @@ export function matrixBackend(database: MatrixDatabase): Backend<RangeQuery, Pro
     decompose(plan, [interval]) {
       const asked = askedInterval(plan, interval!)
       const sink = new MatrixSink(plan.grid, asked, wireOf(plan))
-      return asked === interval ? sink : new CuttingSink(sink, interval!)
+      return asked === interval ? sink : cuttingSink(sink, interval!)
     },
     recompose: (_plan, panes, options) => recompose(panes, options),
     presentation: {
       reasons: promqlReasons,
-      errorAnswer: errorAnswerAs(database.errorTypeOf),
+      errorAnswer: (status, error) => ({
+        contentType: 'application/json',
+        body: JSON.stringify({ status: 'error', errorType: errorTypeOf(status), error }),
+      }),
       differenceFrom: (direct, answer) => differenceFrom(direct, answer, executionMembers),
     },
-    whole: wholeAnswers({ refused: database.wholeRefuses, isQuestionHeader: database.isQuestionHeader }),
+    whole: wholeAnswers({ refused: ['stats', ...wholeRefuses], isQuestionHeader }),
   }
 }
 
@@ -67,5 +71,4 @@ const errorTypes = new Map([
   [504, 'timeout'],
 ])
 
-/** Prometheus' name of an error. */
-export const errorTypeOf = (status: number): string => errorTypes.get(status) ?? 'unavailable'
+const prometheusErrorType = (status: number): string => errorTypes.get(status) ?? 'unavailable'

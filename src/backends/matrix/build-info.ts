@@ -1,29 +1,23 @@
 /** The build information of a server behind Prometheus' API. */
-import type { Flavour } from '../backend.ts'
-
-export const buildInfoPath = '/api/v1/status/buildinfo'
+import { fieldsIn, hasFields } from '../../core/json-object.ts'
+import type { Flavour, FlavourProbe } from '../backend.ts'
 
 export interface BuildInfo {
-  readonly version?: unknown
+  readonly version: string
   readonly revision?: unknown
   readonly goVersion?: unknown
   readonly application?: unknown
 }
 
-/** For a response without build info, such as an error or a login page. */
-export const noBuildInfo = (status: number): Flavour => ({
-  isKnown: false,
-  isUnreadable: true,
-  label: `no build info (status ${status})`,
+/** Detects a server by its build info. A response without it is an error, or a login page. */
+export const buildInfoProbe = (read: (info: BuildInfo) => Flavour): FlavourProbe => ({
+  path: '/api/v1/status/buildinfo',
+  read(status, body) {
+    const { data } = status === 200 ? fieldsIn(body) : {}
+    if (isBuildInfo(data)) return read(data)
+    return { isKnown: false, isUnreadable: true, label: `no build info (status ${status})` }
+  },
 })
 
-/** Undefined where it cannot be read. */
-export function readBuildInfo(status: number, body: string): BuildInfo | undefined {
-  if (status !== 200) return undefined
-  try {
-    const { data } = JSON.parse(body) as { data?: BuildInfo | null }
-    return typeof data?.version === 'string' ? data : undefined
-  } catch {
-    return undefined
-  }
-}
+const isBuildInfo = (data: unknown): data is BuildInfo =>
+  hasFields(data) && typeof data['version'] === 'string'

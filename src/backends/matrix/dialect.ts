@@ -1,7 +1,8 @@
 /**
  * The functions that the query engine of Prometheus computes from one step alone: its own, and engines that follow it.
  */
-import { type Dialect, words } from './promql.ts'
+import { words } from './names.ts'
+import type { Dialect } from './promql.ts'
 
 /** Not in the list: info(), which looks for its labels over the whole range. */
 const functions = words(`

@@ -2,8 +2,10 @@
  * The parameters of a query request, read as Go's net/http FormValue reads them: body parameters come before URL
  * parameters and the first value counts. Whatever Go may read differently from us is refused, never guessed.
  */
+import { headerOf } from '../../core/headers.ts'
+import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
 import { percentDecoded } from '../../core/url.ts'
-import type { Bypass, HeaderList, WireRequest } from '../backend.ts'
+import type { Bypass, WireRequest } from '../backend.ts'
 
 /** Decoded name, value, name, value …: body pairs first, then URL pairs, each in the order sent. */
 export type Pairs = readonly string[]
@@ -49,6 +51,22 @@ export function firstValue(pairs: Pairs, name: string): string | undefined {
   return undefined
 }
 
+/**
+ * Each name with its values in the order sent, by name. For texts that are shown and stored: of an access token only a
+ * fingerprint is part of them.
+ */
+export function valuesByName(pairs: Pairs): readonly (readonly string[])[] {
+  const found = new Map<string, string[]>()
+  for (let i = 0; i < pairs.length; i += 2) {
+    const name = pairs[i]!
+    const value = isSecretName(name) ? fingerprintOf(pairs[i + 1]!) : pairs[i + 1]!
+    const entry = found.get(name)
+    if (entry === undefined) found.set(name, [name, value])
+    else entry.push(value)
+  }
+  return [...found.values()].sort((a, b) => (a[0]! < b[0]! ? -1 : 1))
+}
+
 /** Returns `raw` with the value of every occurrence of the named parameters replaced; other bytes stay as they came. */
 export function replaceValues(raw: string, values: ReadonlyMap<string, string>): string {
   return raw
@@ -74,28 +92,11 @@ function refuseGet(request: WireRequest): Bypass | undefined {
 
 function refusePost(request: WireRequest): Bypass | undefined {
   if (request.body.length > maxBodyBytes) return malformed('the body is larger than a form may be')
-  if (hasHeader(request.headers, 'content-encoding')) return malformed('an encoded request body')
-  const type = onlyValue(request.headers, 'content-type')
+  if (headerOf(request.headers, 'content-encoding') !== undefined) return malformed('an encoded request body')
+  // Two of them are a list, which is no form either.
+  const type = headerOf(request.headers, 'content-type')
   if (type === formType || (type !== undefined && formTypeWithCharset.test(type))) return undefined
   return malformed('a POST whose content type is not exactly one urlencoded form')
-}
-
-function hasHeader(headers: HeaderList, name: string): boolean {
-  for (let i = 0; i < headers.length; i += 2) {
-    if (headers[i] === name) return true
-  }
-  return false
-}
-
-/** Returns the value of a header that came exactly once. */
-function onlyValue(headers: HeaderList, name: string): string | undefined {
-  let value: string | undefined
-  for (let i = 0; i < headers.length; i += 2) {
-    if (headers[i] !== name) continue
-    if (value !== undefined) return undefined
-    value = headers[i + 1]
-  }
-  return value
 }
 
 /** Appends the decoded pairs of `raw`. Returns its mistake, if any. */

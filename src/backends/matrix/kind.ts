@@ -1,10 +1,9 @@
 /** A kind of database with Prometheus' HTTP API, from its differences. */
 import { type Section, section } from '../../config/definition.ts'
-import type { DatabaseKind } from '../kind.ts'
-import { explainRanges } from './explain.ts'
+import { fieldsIn } from '../../core/json-object.ts'
+import type { ConnectedDatabase, DatabaseKind, ExplainReader, QueryBody } from '../kind.ts'
 import { rangeQueryPath } from './paths.ts'
 import { type PromqlReason, promqlReasons } from './reasons.ts'
-import { speaksPrometheus } from './spoken.ts'
 import { endpoints } from './whole-endpoints.ts'
 
 type Own<Keys> = Pick<DatabaseKind<PromqlReason, Keys>, 'label' | 'known' | 'ports' | 'flavour' | 'load'> &
@@ -15,13 +14,31 @@ export const matrixKind = <Keys = unknown>(own: Own<Keys>): DatabaseKind<PromqlR
   reasons: promqlReasons,
   endpoints,
   exceptions: ['align'],
-  explain: explainRanges(rangeQueryPath),
+  explain,
   clientLines: ({ url, which }) => [
     `In Grafana, set the URL of the Prometheus data source${which} to ${url}`,
   ],
   // A shape is the same as one of Prometheus, whose kind reads it.
   shapeText: () => undefined,
-  isSpokenBy: speaksPrometheus,
+  isSpokenBy,
   examine: async () => [],
   ...own,
 })
+
+const asForm = (body: string): QueryBody => ({ body, contentType: 'application/x-www-form-urlencoded' })
+
+const explain: ExplainReader = {
+  queryPath: () => rangeQueryPath,
+  read: (text) => (/^(?:\S+&)?query=\S+$/.test(text) ? asForm(text) : undefined),
+  overRange: (query, range) => asForm(new URLSearchParams({ query, ...range }).toString()),
+}
+
+/** Any other web server has no such answer to a query. */
+async function isSpokenBy(database: ConnectedDatabase): Promise<boolean> {
+  try {
+    const { status } = fieldsIn((await database.get('/api/v1/query?query=1')).text)
+    return status === 'success' || status === 'error'
+  } catch {
+    return false
+  }
+}

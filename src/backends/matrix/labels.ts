@@ -3,7 +3,7 @@
  * has no others. Used to prove that a function that writes a label cannot make two series equal.
  */
 import type { SyntaxNode } from '@lezer/common'
-import { unquote, unreadable } from './quotes.ts'
+import { unquote, unreadable, words } from './names.ts'
 
 /** At least the labels that a series can have; undefined where it can have any. */
 export type LabelBound = ReadonlySet<string> | undefined
@@ -15,12 +15,7 @@ const maxDepth = 50
 /** Aggregations whose results keep the labels of their argument. */
 const keepsLabels = /^(?:topk|bottomk|limitk|limit_ratio)$/i
 /** They have the labels of their matchers, or write one that is not read here. */
-const writesOthers: ReadonlySet<string> = new Set([
-  'absent',
-  'absent_over_time',
-  'histogram_quantiles',
-  'info',
-])
+const writesOthers = words('absent absent_over_time histogram_quantiles info')
 
 /** Whether `label_replace` or `label_join` gives every series of its argument a label that it cannot have had before. */
 export function writesNewLabel(call: SyntaxNode, text: string): boolean {

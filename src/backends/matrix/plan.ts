@@ -3,16 +3,15 @@ import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt, gridThrough } from '../../core/grid.ts'
 import { lengthOf } from '../../core/interval.ts'
 import { Memo } from '../../core/memo.ts'
-import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
-import type { TimeSpan } from '../../core/witness.ts'
-import type { Plan, WireRequest } from '../backend.ts'
-import { firstValue, onlyForm, type Pairs, readForm, readPairs } from './form.ts'
+import type { Backend, Flavour, Plan, WireRequest } from '../backend.ts'
+import type { BackendOptions } from '../kind.ts'
+import { firstValue, onlyForm, type Pairs, readForm, readPairs, valuesByName } from './form.ts'
 import { isRangeQuery, rangeQueryPath } from './paths.ts'
 import type { Examine, Examined } from './promql.ts'
 import { maxTextLength } from './query-text.ts'
 import { type IsQuestionHeader, questionHeaders } from './question-headers.ts'
 import { lookbackOf } from './reach.ts'
-import type { PromqlBypass } from './reasons.ts'
+import type { PromqlBypass, PromqlReason } from './reasons.ts'
 import type { MatrixPlan } from './single-step.ts'
 import { parseStep, readRange, refuseLength, type TimeRange } from './time.ts'
 
@@ -30,16 +29,9 @@ export interface ParsedRange extends TimeRange {
   layout?: Layout | PromqlBypass
 }
 
-export interface Layout {
+interface Layout {
   readonly examined: Examined
   readonly plan: Omit<MatrixPlan, 'request'>
-}
-
-export interface PlannerOptions {
-  /** Data of this age no longer changes: an @ modifier may point to it. Read for every request: a reload may change it. */
-  readonly settledAgeMs: number
-  /** The most buckets that one request may have. */
-  readonly maxBuckets: number
 }
 
 /** The rules in which databases differ. */
@@ -51,14 +43,19 @@ export interface Rules {
   refuse(pairs: Pairs): PromqlBypass | undefined
   /** Which request headers, in lower case, are part of the shape; none by default. */
   readonly isQuestionHeader?: IsQuestionHeader
+  /** The exceptions that the plan of an examined query depends on, or why this server's answer to it cannot be cut. */
+  exceptionsFor?(
+    query: RangeQuery,
+    examined: Examined,
+    flavour: Flavour | undefined,
+  ): Plan['exceptions'] | PromqlBypass
+  /** Which of the requested buckets are whole; by default all are. */
+  split?(place: Place, now: EpochMs): Split | undefined
 }
 
-export interface Planner {
-  parse(request: WireRequest): RangeQuery | PromqlBypass | undefined
-  layOut(query: RangeQuery, now: EpochMs): Layout | PromqlBypass
-  /** The plan of the same request with another start and end; see `Backend.over`. */
-  over(plan: Plan, asked: readonly TimeSpan[]): Plan | PromqlBypass
-}
+export type Place = Pick<Plan, 'grid' | 'window' | 'whole' | 'asked'>
+export type Split = Pick<Plan, 'whole' | 'edges'>
+export type Planner = Required<Pick<Backend<RangeQuery, PromqlReason>, 'parse' | 'plan' | 'over'>>
 
 /** Forms that are memoised: many viewers request the same panel. */
 const remembered = { maxTexts: 4_000, maxCharacters: 2 << 20 }
@@ -67,9 +64,9 @@ const longestRemembered = 8 << 10
 const maxFormBytes = 2 * 3 * maxTextLength
 const tooLong: PromqlBypass = { bypass: 'unparseable_query', detail: 'the query is too long' }
 
-export function createPlanner(options: PlannerOptions, rules: Rules): Planner {
+export function createPlanner(options: BackendOptions, rules: Rules): Planner {
   const questions = new Memo(remembered, (form) => read(readPairs(form)))
-  const layout = new LayoutRules(options, rules)
+  const layouts = new LayoutRules(options, rules)
   return {
     parse(request) {
       if (!isRangeQuery(request.method, request.path)) return undefined
@@ -79,30 +76,41 @@ export function createPlanner(options: PlannerOptions, rules: Rules): Planner {
       const question = isRemembered ? questions.get(form) : read(readForm(request))
       return 'bypass' in question ? question : { request, question }
     },
-    layOut({ question, request }, now) {
-      question.layout ??= layout.of(question)
+    plan(query, now, flavour) {
+      const { question, request } = query
+      question.layout ??= layouts.of(question)
       if ('bypass' in question.layout) return question.layout
+      const { examined, plan } = question.layout
       const settledBefore = now - options.settledAgeMs
-      const { atTimes, reach } = question.layout.examined
       // An offset may make an expression read data after the time of its @.
-      const isRecent = atTimes.some((at) => at + reach.aheadMs > settledBefore)
-      return isRecent ? { bypass: 'recent_at_modifier' } : withHeaders(question.layout, request, rules)
+      if (examined.atTimes.some((at) => at + examined.reach.aheadMs > settledBefore))
+        return { bypass: 'recent_at_modifier' }
+      const exceptions = rules.exceptionsFor?.(query, examined, flavour)
+      if (exceptions !== undefined && 'bypass' in exceptions) return exceptions
+      const planned = { ...withHeaders(plan, request, rules), request }
+      const split = rules.split?.(plan, now)
+      const own = split === undefined ? planned : { ...planned, ...split }
+      return exceptions === undefined ? own : { ...own, exceptions }
     },
-    over({ edges: _, ...plan }: MatrixPlan, [asked]) {
+    over({ edges: _, ...plan }: MatrixPlan, [asked], now) {
       const { from: start, to: end } = asked!
       const range = { start, end, stepMs: plan.grid.step }
       const place = refuseLength(range) ?? placeOf(range, options.maxBuckets)
-      return 'bypass' in place ? place : { ...plan, ...place, isVerbatim: isVerbatim(plan, place) }
+      if ('bypass' in place) return place
+      return { ...plan, ...place, ...rules.split?.(place, now), isVerbatim: isVerbatim(plan, place) }
     },
   }
 }
 
 /** Headers follow as an object: a parameter of any name is an array. */
-function withHeaders(layout: Layout, { headers }: WireRequest, { isQuestionHeader }: Rules): Layout {
+function withHeaders(
+  plan: Layout['plan'],
+  { headers }: WireRequest,
+  { isQuestionHeader }: Rules,
+): Layout['plan'] {
   const asked = isQuestionHeader === undefined ? [] : questionHeaders(headers, isQuestionHeader)
-  if (asked.length === 0) return layout
-  const shape = `${layout.plan.shape.slice(0, -1)},${JSON.stringify(Object.fromEntries(asked))}]`
-  return { ...layout, plan: { ...layout.plan, shape } }
+  if (asked.length === 0) return plan
+  return { ...plan, shape: `${plan.shape.slice(0, -1)},${JSON.stringify(Object.fromEntries(asked))}]` }
 }
 
 function read(pairs: Pairs | PromqlBypass): ParsedRange | PromqlBypass {
@@ -118,8 +126,6 @@ function read(pairs: Pairs | PromqlBypass): ParsedRange | PromqlBypass {
   if ('bypass' in range) return range
   return { text, pairs, start: range.start, end: range.end, stepMs: range.stepMs }
 }
-
-type Place = Pick<Plan, 'grid' | 'window' | 'whole' | 'asked'>
 
 /** A single step of a sorted answer is fetched with a neighbour. */
 const isVerbatim = (
@@ -140,7 +146,7 @@ class LayoutRules {
   readonly #maxBuckets: number
   readonly #outsideTheQuestion: ReadonlySet<string>
 
-  constructor({ maxBuckets }: PlannerOptions, rules: Rules) {
+  constructor({ maxBuckets }: BackendOptions, rules: Rules) {
     this.#rules = rules
     this.#maxBuckets = maxBuckets
     this.#outsideTheQuestion = new Set(['query', 'start', 'end', 'step', 'timeout', ...rules.otherTerms])
@@ -174,22 +180,15 @@ class LayoutRules {
     return JSON.stringify([rangeQueryPath, text, stepMs, ...this.#otherParameters(pairs)])
   }
 
-  /**
-   * Name and values of every parameter that may change the answer, by name, however the request was written. Shapes are
-   * shown and stored: of an access token only a fingerprint is part of them.
-   */
+  /** Every parameter that may change the answer, however the request was written. */
   #otherParameters(pairs: Pairs): readonly (readonly string[])[] {
-    const others = new Map<string, string[]>()
-    for (let i = 0; i < pairs.length; i += 2) {
-      const name = pairs[i]!
-      if (this.#outsideTheQuestion.has(name)) continue
-      const value = isSecretName(name) ? fingerprintOf(pairs[i + 1]!) : pairs[i + 1]!
-      const entry = others.get(name)
-      if (entry === undefined) others.set(name, [name, value])
-      else if (name !== 'lookback_delta') entry.push(value)
-    }
-    if (others.get('lookback_delta')?.[1] === '') others.delete('lookback_delta')
-    return [...others.values()].sort((a, b) => (a[0]! < b[0]! ? -1 : 1))
+    const others = valuesByName(pairs).filter(([name]) => !this.#outsideTheQuestion.has(name!))
+    return others.flatMap((entry) => {
+      const [name, value] = entry
+      if (name !== 'lookback_delta') return [entry]
+      // Of several the first counts, and an empty one is as good as none.
+      return value === '' ? [] : [[name, value!]]
+    })
   }
 }
 

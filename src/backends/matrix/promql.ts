@@ -8,8 +8,8 @@ import { parser } from '@prometheus-io/lezer-promql'
 import type { EpochMs } from '../../core/clock.ts'
 import { Memo } from '../../core/memo.ts'
 import { writesNewLabel } from './labels.ts'
+import { unquote, unreadable, words } from './names.ts'
 import { maxTextLength, unfitText } from './query-text.ts'
-import { unquote, unreadable } from './quotes.ts'
 import { bindsLoosely, Reach, type Reached } from './reach.ts'
 import type { PromqlBypass } from './reasons.ts'
 
@@ -32,9 +32,6 @@ export type Examine = (text: string) => Examined | PromqlBypass
 
 /** From about 2500 levels on the parser leaves nodes out of its tree. */
 const maxDepth = 1000
-
-/** The words of a space-separated list. */
-export const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/))
 
 /** The functions and aggregations that a database computes from one step alone. Anything in no list is refused. */
 export interface Dialect {

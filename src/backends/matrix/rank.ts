@@ -20,6 +20,27 @@ export class RankWriter {
   }
 
   /**
+   * Writes the rank of the label pairs from `text[start]` to a closing brace. Returns the position behind the brace, or
+   * -1 where they cannot be read.
+   */
+  readLabels(text: Uint8Array, start: number): number {
+    let at = start
+    this.reset()
+    if (text[at] === 0x7d) return at + 1
+    for (;;) {
+      if (text[at] !== 0x22) return -1
+      at = this.appendString(text, at)
+      if (at < 0 || text[at] !== 0x3a || text[at + 1] !== 0x22) return -1
+      at = this.appendString(text, at + 1)
+      if (at < 0) return -1
+      const byte = text[at]!
+      if (byte === 0x7d /* } */) return at + 1
+      if (byte !== 0x2c /* , */) return -1
+      at++
+    }
+  }
+
+  /**
    * Appends the JSON string whose opening quote is at `text[at]`, unescaped and terminated. Returns the position
    * behind its closing quote, or -1 where it cannot be read or the text ends first (`text` has a zero byte behind
    * its last one).

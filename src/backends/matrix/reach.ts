@@ -4,6 +4,7 @@
  * too far, never too near.
  */
 import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common'
+import { words } from './names.ts'
 import { parseStep } from './time.ts'
 
 /** Milliseconds; infinite where a fixed time or an unreadable duration is in the way, negatively where there is no selector. */
@@ -29,12 +30,7 @@ export function lookbackOf({ instantMs, rangeMs }: Reached, delta: string | unde
 /** An unreadable duration may be of any length. */
 const readDuration = (text: string): number => parseStep(text) ?? Number.POSITIVE_INFINITY
 
-const wrappers: ReadonlySet<string> = new Set([
-  'MatrixSelector',
-  'SubqueryExpr',
-  'OffsetExpr',
-  'StepInvariantExpr',
-])
+const wrappers = words('MatrixSelector SubqueryExpr OffsetExpr StepInvariantExpr')
 
 /** The nodes that a modifier can belong to. */
 const modified: ReadonlySet<string> = new Set(['VectorSelector', ...wrappers])

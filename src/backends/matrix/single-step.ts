@@ -3,10 +3,9 @@
  * warns of them unless the range is a single step. So a single step is never fetched alone: its answer would lack the
  * warning that the whole answer has.
  */
-import type { EpochMs } from '../../core/clock.ts'
 import { type Interval, lengthOf } from '../../core/interval.ts'
 import { slice } from '../../core/pane.ts'
-import type { Decomposed, Plan, ResponseEnds, Sink, Unusable } from '../backend.ts'
+import type { Plan, Sink } from '../backend.ts'
 
 export interface MatrixPlan extends Plan {
   /** The outermost function sorts. */
@@ -21,26 +20,14 @@ export function askedInterval({ isSorted, window }: MatrixPlan, interval: Interv
 }
 
 /** A sink for the answer to the request for `askedInterval`, of which only `interval` is wanted. */
-export class CuttingSink implements Sink {
-  readonly #sink: Sink
-  readonly #interval: Interval
-
-  constructor(sink: Sink, interval: Interval) {
-    this.#sink = sink
-    this.#interval = interval
-  }
-
-  get held(): number {
-    return this.#sink.held
-  }
-
-  write(chunk: Uint8Array): void {
-    this.#sink.write(chunk)
-  }
-
-  end(fetchedAt: EpochMs, ends: ResponseEnds): Decomposed | Unusable {
-    const decomposed = this.#sink.end(fetchedAt, ends)
+export const cuttingSink = (sink: Sink, interval: Interval): Sink => ({
+  get held() {
+    return sink.held
+  },
+  write: (chunk) => sink.write(chunk),
+  end(fetchedAt, ends) {
+    const decomposed = sink.end(fetchedAt, ends)
     if ('unusable' in decomposed) return decomposed
-    return { ...decomposed, panes: decomposed.panes.map((pane) => slice(pane, this.#interval)) }
-  }
-}
+    return { ...decomposed, panes: decomposed.panes.map((pane) => slice(pane, interval)) }
+  },
+})

@@ -3,10 +3,9 @@
  * reads whose answer depends on nothing but the data and the parameters; everything else is forwarded.
  */
 import type { EpochMs } from '../../core/clock.ts'
-import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
 import type { WireRequest } from '../backend.ts'
 import type { WholeAnswers, WholePlan } from '../whole-answers.ts'
-import { firstValue, type Pairs, readForm } from './form.ts'
+import { firstValue, type Pairs, readForm, valuesByName } from './form.ts'
 import { type IsQuestionHeader, questionHeaders } from './question-headers.ts'
 import { parseTime } from './time.ts'
 import { endpoints } from './whole-endpoints.ts'
@@ -35,14 +34,12 @@ function endpointOf(method: string, path: string): Endpoint | undefined {
   return method === 'GET' && labelValues.test(path) ? 'labels' : undefined
 }
 
-/** Parameters that add execution data to an answer (`stats`, `trace`) or whose meaning is unknown here. */
-export type RefusedParameters = readonly string[]
-
 /** Longer ones are unlike any question of a dashboard. */
 const longestForm = 64 * 1024
 
 export interface WholeRules {
-  readonly refused: RefusedParameters
+  /** Parameters that add execution data to an answer (`stats`, `trace`) or whose meaning is unknown here. */
+  readonly refused: readonly string[]
   /** Which request headers, in lower case, are part of the shape; none by default. */
   readonly isQuestionHeader?: IsQuestionHeader | undefined
 }
@@ -110,21 +107,12 @@ function instantPlan(request: WireRequest, question: Question, now: EpochMs): Wh
 }
 
 /**
- * JSON of the path and, by name, of every parameter with its values in the order sent: that of `match[]` can show in the order of
- * series. Headers follow as an object. Texts are shown and stored: of an access token only a fingerprint is part of them.
+ * JSON of the path and of every parameter with its values: the order of `match[]` can show in the order of series. Headers
+ * follow as an object.
  */
 function textOf({ path, pairs, headers }: Question): string {
-  const values = new Map<string, string[]>()
-  for (let i = 0; i < pairs.length; i += 2) {
-    const name = pairs[i]!
-    const value = isSecretName(name) ? fingerprintOf(pairs[i + 1]!) : pairs[i + 1]!
-    const entry = values.get(name)
-    if (entry === undefined) values.set(name, [name, value])
-    else entry.push(value)
-  }
-  const parameters = [...values.values()].sort((a, b) => (a[0]! < b[0]! ? -1 : 1))
   const asked = headers.length === 0 ? [] : [Object.fromEntries(headers)]
-  return JSON.stringify([path, ...parameters, ...asked])
+  return JSON.stringify([path, ...valuesByName(pairs), ...asked])
 }
 
 const success = Buffer.from('{"status":"success"')

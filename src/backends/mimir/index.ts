@@ -1,7 +1,8 @@
 /** Grafana Mimir: range queries below `/prometheus`, which is a part of the URL of the database. */
 import type { Backend } from '../backend.ts'
-import { errorTypeOf, matrixBackend } from '../matrix/backend.ts'
-import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
+import type { BackendOptions } from '../kind.ts'
+import { matrixBackend } from '../matrix/backend.ts'
+import type { RangeQuery } from '../matrix/plan.ts'
 import type { PromqlReason } from '../matrix/reasons.ts'
 import { plainWire, type Wire } from '../matrix/wire.ts'
 import { flavour } from './flavour.ts'
@@ -11,11 +12,10 @@ import { mergedRank } from './series-order.ts'
 /** Versions since 3.1 end an answer with a line feed. */
 const wire: Wire = { ...plainWire, lineFeed: 'by version', rankOf: mergedRank }
 
-export const mimir = (options: PlannerOptions): Backend<RangeQuery, PromqlReason> =>
+export const mimir = (options: BackendOptions): Backend<RangeQuery, PromqlReason> =>
   matrixBackend({
     name: 'mimir',
-    ...{ flavour, errorTypeOf, isQuestionHeader },
+    ...{ flavour, isQuestionHeader },
     planner: createPlanner(options),
     wireOf: () => wire,
-    wholeRefuses: ['stats'],
   })

@@ -2,8 +2,9 @@
 import { headerOf } from '../../core/headers.ts'
 import { namedLike } from '../../core/name-pattern.ts'
 import type { Flavour } from '../backend.ts'
-import { type CompatibleRules, createCompatiblePlanner } from '../matrix/compatible.ts'
-import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
+import type { BackendOptions } from '../kind.ts'
+import { createCompatiblePlanner } from '../matrix/compatible.ts'
+import type { Planner, RangeQuery } from '../matrix/plan.ts'
 import type { IsQuestionHeader } from '../matrix/question-headers.ts'
 
 const selectsData = namedLike(['x-scope-orgid', 'x-mimir-*', 'x-read-consistency*'])
@@ -17,7 +18,8 @@ const json = /(?:application\/json|application\/\*|\*\/\*)(?:[\s;,]|$)/
 const getsJson = (accepted: string): boolean =>
   accepted === '' || (json.test(accepted) && !accepted.includes('protobuf'))
 
-const rules: CompatibleRules = { isQuestionHeader, checksLabelsPerStep }
+export const createPlanner = (options: BackendOptions): Planner =>
+  createCompatiblePlanner(options, { isQuestionHeader, checksLabelsPerStep })
 
 /** Its own engine does since it has these functions; the one of Prometheus, which a header can choose, later. */
 function checksLabelsPerStep({ request }: RangeQuery, flavour: Flavour | undefined): boolean {
@@ -25,5 +27,3 @@ function checksLabelsPerStep({ request }: RangeQuery, flavour: Flavour | undefin
   const isOwnEngine = headerOf(request.headers, 'x-mimir-force-prometheus-engine') === undefined
   return isOwnEngine && (major > 3 || (major === 3 && minor >= 1))
 }
-
-export const createPlanner = (options: PlannerOptions) => createCompatiblePlanner(options, rules)

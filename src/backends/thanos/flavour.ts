@@ -2,6 +2,7 @@
  * Distinguishes Thanos from other servers with Prometheus' API: by its flags. Its build info may be empty, and the
  * flags show whether replicas are deduplicated. A query-frontend forwards the request to the querier behind it.
  */
+import { fieldsIn, hasFields } from '../../core/json-object.ts'
 import type { Flavour, FlavourProbe } from '../backend.ts'
 
 export const flavour: FlavourProbe = { path: '/api/v1/status/flags', read }
@@ -10,8 +11,8 @@ export const flavour: FlavourProbe = { path: '/api/v1/status/flags', read }
 export const picksReplicas = 'picks replicas'
 
 function read(status: number, body: string): Flavour {
-  const flags = status === 200 ? readFlags(body) : undefined
-  if (flags === undefined) return { isKnown: false, isUnreadable: true, label: `no flags (status ${status})` }
+  const { data: flags } = status === 200 ? fieldsIn(body) : {}
+  if (!hasFields(flags)) return { isKnown: false, isUnreadable: true, label: `no flags (status ${status})` }
   const isIt = 'query.partial-response' in flags && 'query.replica-label' in flags
   if (!isIt) return { isKnown: false, label: 'not Thanos' }
   // The other way is `chain`: all samples of all replicas.
@@ -19,13 +20,4 @@ function read(status: number, body: string): Flavour {
     !/^(?:\[\])?$/.test(String(flags['query.replica-label'])) && flags['deduplication.func'] !== 'chain'
   const label = `Thanos (${picks ? 'deduplicating' : 'not deduplicating'})`
   return { isKnown: true, label, ...(picks && { traits: [picksReplicas] }) }
-}
-
-function readFlags(body: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const { data } = JSON.parse(body) as { data?: Record<string, unknown> | null }
-    return typeof data === 'object' && data !== null ? data : undefined
-  } catch {
-    return undefined
-  }
 }

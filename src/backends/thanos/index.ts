@@ -4,7 +4,7 @@
  * (`partial_response=false`).
  */
 import type { Backend } from '../backend.ts'
-import { errorTypeOf, matrixBackend } from '../matrix/backend.ts'
+import { matrixBackend } from '../matrix/backend.ts'
 import type { RangeQuery } from '../matrix/plan.ts'
 import type { PromqlReason } from '../matrix/reasons.ts'
 import { plainWire } from '../matrix/wire.ts'
@@ -17,11 +17,11 @@ const wire = { ...plainWire, executionMembers }
 export const thanos = (options: ThanosOptions): Backend<RangeQuery, PromqlReason> =>
   matrixBackend({
     name: 'thanos',
-    ...{ flavour, errorTypeOf, isQuestionHeader },
+    ...{ flavour, isQuestionHeader },
     planner: createPlanner(options),
     wireOf: () => wire,
     parameters: () => [['partial_response', 'false']],
-    wholeRefuses: ['stats', 'analyze'],
+    wholeRefuses: ['analyze'],
     // A missing store is an error of execution.
     capabilities: { executionMembers, strictStatuses: [422] },
   })

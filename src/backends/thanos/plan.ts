@@ -4,9 +4,10 @@
  */
 import { namedLike } from '../../core/name-pattern.ts'
 import type { Flavour } from '../backend.ts'
-import { type CompatibleRules, createCompatiblePlanner } from '../matrix/compatible.ts'
+import type { BackendOptions } from '../kind.ts'
+import { createCompatiblePlanner } from '../matrix/compatible.ts'
 import { firstValue } from '../matrix/form.ts'
-import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
+import type { Planner, RangeQuery } from '../matrix/plan.ts'
 import type { PromqlBypass } from '../matrix/reasons.ts'
 import { picksReplicas } from './flavour.ts'
 
@@ -15,25 +16,25 @@ export const isQuestionHeader = namedLike(['thanos-*'])
 /** Only complete answers are stored, and those are the same whether the client would take others. */
 const partial = 'partial_response'
 
-export interface ThanosOptions extends PlannerOptions {
+export interface ThanosOptions extends BackendOptions {
   /** Replicas are taken to be equal; by default they are not. */
   readonly replicas?: boolean
 }
 
 const exceptions = ['assume.replicas']
 
-export function createPlanner(options: ThanosOptions) {
-  const rules: CompatibleRules = { isQuestionHeader, otherTerms: [partial], refuse }
-  const planner = createCompatiblePlanner(options, rules)
-  const plan: typeof planner.plan = (query, now, flavour) => {
-    const planned = planner.plan(query, now, flavour)
-    if ('bypass' in planned || !deduplicates(query, flavour)) return planned
-    if (options.replicas === true) return { ...planned, exceptions }
-    const why = 'which replica a sample is taken from depends on where a request begins'
-    return { bypass: 'depends_on_range', detail: `${why}; see assume.replicas` }
-  }
-  return { ...planner, plan }
-}
+export const createPlanner = (options: ThanosOptions): Planner =>
+  createCompatiblePlanner(options, {
+    isQuestionHeader,
+    otherTerms: [partial],
+    exceptionsFor(query, _examined, flavour) {
+      const refusal = refuse(query)
+      if (refusal !== undefined || !deduplicates(query, flavour)) return refusal
+      if (options.replicas === true) return exceptions
+      const why = 'which replica a sample is taken from depends on where a request begins'
+      return { bypass: 'depends_on_range', detail: `${why}; see assume.replicas` }
+    },
+  })
 
 function refuse({ question: { pairs } }: RangeQuery): PromqlBypass | undefined {
   if (firstValue(pairs, 'analyze') !== undefined) return { bypass: 'stats', detail: 'analyze' }

@@ -3,8 +3,9 @@
  * points and more are aligned to the step, and parts would lie on another grid than the whole.
  */
 import type { Backend } from '../backend.ts'
+import type { BackendOptions } from '../kind.ts'
 import { matrixBackend } from '../matrix/backend.ts'
-import type { PlannerOptions, RangeQuery } from '../matrix/plan.ts'
+import type { RangeQuery } from '../matrix/plan.ts'
 import type { PromqlReason } from '../matrix/reasons.ts'
 import { plainWire } from '../matrix/wire.ts'
 import { flavour } from './flavour.ts'
@@ -15,7 +16,7 @@ const executionMembers = ['stats']
 const byNames = { ...plainWire, executionMembers, hasPartialFlag: true, hasShortInstants: true }
 const byIndex = { ...byNames, rankOf: indexRank }
 
-export const victoriametrics = (options: PlannerOptions): Backend<RangeQuery, PromqlReason> =>
+export const victoriametrics = (options: BackendOptions): Backend<RangeQuery, PromqlReason> =>
   matrixBackend({
     name: 'victoriametrics',
     flavour,
@@ -23,6 +24,6 @@ export const victoriametrics = (options: PlannerOptions): Backend<RangeQuery, Pr
     wireOf: ({ text }) => (orderOf(text) === 'index' ? byIndex : byNames),
     parameters: () => [['nocache', '1']],
     errorTypeOf: String,
-    wholeRefuses: ['stats', 'trace', 'latency_offset'],
+    wholeRefuses: ['trace', 'latency_offset'],
     capabilities: { executionMembers },
   })

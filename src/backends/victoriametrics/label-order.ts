@@ -4,7 +4,7 @@
  */
 import type { SyntaxNode } from '@lezer/common'
 import { parser } from '@prometheus-io/lezer-promql'
-import { words } from '../matrix/promql.ts'
+import { words } from '../matrix/names.ts'
 
 /** `single`: there is one series at most. */
 export type LabelOrder = 'names' | 'index' | 'single'

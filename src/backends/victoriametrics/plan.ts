@@ -1,46 +1,28 @@
 /** VictoriaMetrics' additions to the planning of range queries: its reading of parameters, and its last points. */
 import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt } from '../../core/grid.ts'
-import type { Backend, Plan } from '../backend.ts'
+import type { BackendOptions } from '../kind.ts'
 import { firstValue, type Pairs } from '../matrix/form.ts'
 import * as matrix from '../matrix/plan.ts'
-import type { PromqlBypass, PromqlReason } from '../matrix/reasons.ts'
+import type { PromqlBypass } from '../matrix/reasons.ts'
 import { parseStep } from '../matrix/time.ts'
 import { createExaminer } from './promql.ts'
-
-type Planner = Required<Pick<Backend<matrix.RangeQuery, PromqlReason>, 'parse' | 'plan' | 'over'>>
 
 /** `-search.latencyOffset`, and as much again for a server whose clock is late and whose setting is a bit longer. */
 const unsettledMs = 30_000 + 30_000
 /** `-search.maxStepForPointsAdjustment`. */
 const adjustedBelowMs = 60_000
 
-export function createPlanner(options: matrix.PlannerOptions): Planner {
-  const rules = { examine: createExaminer(), otherTerms: ['nocache'], refuse }
-  const planner = matrix.createPlanner(options, rules)
-  return {
-    parse: planner.parse,
-    plan(query, now) {
-      const layout = planner.layOut(query, now)
-      if ('bypass' in layout) return layout
-      return { ...layout.plan, ...splitLive(layout.plan, now), request: query.request }
-    },
-    over(plan, asked, now) {
-      const other = planner.over(plan, asked)
-      return 'bypass' in other ? other : { ...other, ...splitLive(other, now) }
-    },
-  }
-}
-
-type Split = Pick<Plan, 'whole' | 'edges'>
+export const createPlanner = (options: BackendOptions): matrix.Planner =>
+  matrix.createPlanner(options, { examine: createExaminer(), otherTerms: ['nocache'], refuse, split })
 
 /**
  * Points younger than the latency offset repeat the last older point of the same answer, so they belong to one request
  * and are not stored. They are fetched together with at least one older point: alone they would be left out.
  */
-function splitLive({ grid, window, whole }: Pick<Plan, 'grid' | 'window' | 'whole'>, now: EpochMs): Split {
+function split({ grid, window }: matrix.Place, now: EpochMs): matrix.Split | undefined {
   const firstLive = bucketAt(grid, now - unsettledMs - grid.step) + 1
-  if (grid.step >= adjustedBelowMs || !(firstLive < window.to)) return { whole }
+  if (grid.step >= adjustedBelowMs || !(firstLive < window.to)) return undefined
   const isAllLive = window.from >= firstLive
   const live = { from: isAllLive ? window.from : firstLive, to: window.to }
   return {

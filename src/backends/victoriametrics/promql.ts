@@ -11,6 +11,7 @@
  * that turn NaN into a number depend on the range, too.
  */
 import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common'
+import { words } from '../matrix/names.ts'
 import * as matrix from '../matrix/promql.ts'
 import type { PromqlBypass } from '../matrix/reasons.ts'
 import { argumentsOf, orderOf } from './label-order.ts'
@@ -19,14 +20,14 @@ const dialect: matrix.Dialect = {
   // Not in the list either: scalar, which counts the series of the whole range; histogram_quantile, which takes the highest
   // bound of the whole range; sgn, which is 0 for NaN; label_replace and label_join, because two series that they make
   // equal are an error even where they never coexist.
-  functions: matrix.words(`
+  functions: words(`
     abs absent absent_over_time acos acosh asin asinh atan atanh avg_over_time ceil clamp clamp_max clamp_min cos cosh
     count_over_time day_of_month day_of_week day_of_year days_in_month deg exp first_over_time floor hour last_over_time
     ln log10 log2 mad_over_time max_over_time min_over_time minute month pi predict_linear present_over_time
     quantile_over_time rad round sin sinh sqrt stddev_over_time stdvar_over_time sum_over_time tan tanh time vector year`),
-  aggregations: matrix.words('avg count group max min stddev stdvar sum'),
+  aggregations: words('avg count group max min stddev stdvar sum'),
   // Not in the list: topk and bottomk, which put the answer into an order of their own.
-  parametricAggregations: matrix.words('quantile'),
+  parametricAggregations: words('quantile'),
   refuses,
 }
 

@@ -93,7 +93,7 @@ export class Hierarchy {
     for (const source of sourcesOf(shape)) this.#create('source', source)
     const { sources, shape: own } = this.chain(shape, this.#create('shape', shape.key))
     for (const level of [this.#backend, ...sources, own!]) {
-      if (level.observe(refetch)) this.#isAlarmed = true
+      if (level.evidence.observe(refetch)) this.#isAlarmed = true
     }
     if (refetch.isHistory) this.tick()
   }

@@ -1,5 +1,5 @@
 /** Policies that learn: as configured by the operator, and as computed for a shape with observations. */
-import { WindowpaneError } from '../../core/errors.ts'
+import { requireOption } from '../../core/errors.ts'
 import { ladder, publishedLadder } from '../ladder.ts'
 import type { TtlPolicy } from '../policy.ts'
 import { lapseAt, quantumMs } from './epochs.ts'
@@ -26,18 +26,16 @@ const published = ladder()
 export function learned(options: LearnedOptions): TtlPolicy {
   const { staleness: budget, floorMs = publishedLadder.floorMs, capMs = 24 * 3_600_000 } = options
   const { settledAgeMs = published.settledAgeMs } = options
-  if (!(budget > 0 && budget < 1)) {
-    throw new WindowpaneError('WINDOWPANE_BAD_OPTION', 'a learned policy needs a staleness between 0 and 1', {
-      remedy: 'Give the share of buckets that may be out of date, like 0.01 for one in a hundred.',
-    })
-  }
-  if (!(floorMs > 0 && capMs >= floorMs && capMs < Number.POSITIVE_INFINITY && settledAgeMs >= 0)) {
-    throw new WindowpaneError(
-      'WINDOWPANE_BAD_OPTION',
-      'a learned policy needs 0 < floor ≤ cap < ∞ and a settled age that is not negative',
-      { remedy: 'Give a floor above 0, and a cap that is not below the floor.' },
-    )
-  }
+  requireOption(
+    budget > 0 && budget < 1,
+    'a learned policy needs a staleness between 0 and 1',
+    'Give the share of buckets that may be out of date, like 0.01 for one in a hundred.',
+  )
+  requireOption(
+    floorMs > 0 && capMs >= floorMs && capMs < Number.POSITIVE_INFINITY && settledAgeMs >= 0,
+    'a learned policy needs 0 < floor ≤ cap < ∞ and a settled age that is not negative',
+    'Give a floor above 0, and a cap that is not below the floor.',
+  )
   const longest = Math.max(floorMs, Math.min(capMs, published.capMs))
   return {
     name: 'learned',

@@ -18,7 +18,7 @@ import type {
   ServedShape,
 } from './learning.ts'
 import { type Belief, type Level, priorBelief } from './level.ts'
-import { type GroupStaleness, StalenessMeter, stalenessGroups } from './staleness-meter.ts'
+import { type GroupStaleness, halfLifeMs, StalenessMeter, stalenessGroups } from './staleness-meter.ts'
 import { isSameTable, type TableRules, type TtlTable, tableOf } from './ttl-table.ts'
 
 export interface LearnerOptions {
@@ -60,8 +60,6 @@ interface BoundPolicy {
 
 /** Threads and nodes read their clocks one after the other. Events from further ahead are rejected. */
 const toleranceMs = 60_000
-
-const stalenessHalfLifeMs = 24 * 3_600_000
 
 /** Different terms on one backend: its own, and some for matching shapes. */
 const maxAgreements = 100
@@ -116,7 +114,7 @@ export class Learner implements Learning {
     this.#meter.decay(at)
     const rows: EvidenceRow[] = [{ level: 'staleness', name: '', at, sums: this.#meter.sums() }]
     for (const level of this.#hierarchy.levels()) {
-      rows.push({ level: level.kind, name: level.name, at, sums: level.sums() })
+      rows.push({ level: level.kind, name: level.name, at, sums: level.evidence.sums() })
     }
     // A level may be known from other nodes only.
     return rows.filter(({ sums }) => sums.some((sum) => sum > 0))
@@ -158,7 +156,7 @@ export class Learner implements Learning {
     const total = this.#meter.sums().fill(0)
     for (const { level, at, sums } of rows) {
       if (level !== 'staleness' || sums.length !== total.length || !areFinite(sums)) continue
-      const kept = 0.5 ** (Math.max(0, now - at) / stalenessHalfLifeMs) || 0
+      const kept = 0.5 ** (Math.max(0, now - at) / halfLifeMs) || 0
       for (let i = 0; i < total.length; i++) total[i]! += kept * sums[i]!
     }
     return total

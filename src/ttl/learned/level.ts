@@ -4,7 +4,7 @@ import { ladder } from '../ladder.ts'
 import { normalizedTtl } from '../staleness-budget.ts'
 import { ageBorders } from './age-classes.ts'
 import { invert } from './age-curve.ts'
-import { decaySums, Evidence, enoughChanges, type Gaps } from './evidence.ts'
+import { decaySums, Evidence, enoughChanges } from './evidence.ts'
 import type { LearnedTerms, RateSource } from './learning.ts'
 
 /** TTLs come from this one-sided 80 % bound: point estimates exceed the budget, and 95 % costs twice as much for little. */
@@ -58,7 +58,8 @@ export class Level {
   readonly name: string
   /** Its belief when it was last refreshed. */
   belief: Belief
-  readonly #evidence: Evidence
+  /** Its sums are decayed up to the last refresh. */
+  readonly evidence: Evidence
   readonly #halfLives = halfLives.slice()
   #at: EpochMs
 
@@ -71,25 +72,20 @@ export class Level {
     this.name = name
     this.#at = at
     this.belief = parent
-    this.#evidence = new Evidence(ageBorders, parent.rates)
-  }
-
-  /** Takes in a refetch; true if it raised an alarm. */
-  observe(gaps: Gaps): boolean {
-    return this.#evidence.observe(gaps)
+    this.evidence = new Evidence(ageBorders, parent.rates)
   }
 
   believe(parent: Belief, z = oneSided80): Belief {
-    const bounds = Array.from(parent.uppers, (_, at) => this.#evidence.bound(at, z))
+    const bounds = Array.from(parent.uppers, (_, at) => this.evidence.bound(at, z))
     const isOwn = bounds.map(
       ({ upper, changes }, at) => changes >= enoughChanges || upper <= parent.uppers[at]!,
     )
     return {
       uppers: parent.uppers.map((upper, at) => (isOwn[at] ? bounds[at]!.upper : upper)),
-      rates: parent.rates.map((rate, at) => (isOwn[at] ? this.#evidence.rates[at]! : rate)),
+      rates: parent.rates.map((rate, at) => (isOwn[at] ? this.evidence.rates[at]! : rate)),
       origins: parent.origins.map((origin, at) => (isOwn[at] ? this.kind : origin)),
       observations: parent.observations.map((count, at) =>
-        isOwn[at] ? this.#evidence.observations(at) : count,
+        isOwn[at] ? this.evidence.observations(at) : count,
       ),
     }
   }
@@ -101,7 +97,7 @@ export class Level {
     { budget, capMs: cap }: Pick<LearnedTerms, 'budget' | 'capMs'>,
   ): void {
     this.decay(now)
-    this.#evidence.fit(parent.rates)
+    this.evidence.fit(parent.rates)
     this.belief = this.believe(parent)
     const curve = { borders: ageBorders, rates: this.belief.uppers }
     for (let at = 0; at < ageBorders.length; at++) {
@@ -112,27 +108,22 @@ export class Level {
 
   decay(now: EpochMs): void {
     // A clock that was set back makes nothing younger.
-    if (now > this.#at) this.#evidence.decay(now - this.#at, this.#halfLives)
+    if (now > this.#at) this.evidence.decay(now - this.#at, this.#halfLives)
     this.#at = now
-  }
-
-  /** This node's sums, decayed up to the last refresh. */
-  sums(): Float64Array {
-    return this.#evidence.sums()
   }
 
   /** Adds sums to this node's own. */
   adopt(sums: Float64Array, at: EpochMs): void {
-    this.#evidence.add(this.#decayed(sums, at))
+    this.evidence.add(this.#decayed(sums, at))
   }
 
   /** Takes sums out of this node's own. */
   disown(sums: Float64Array, at: EpochMs): void {
-    this.#evidence.subtract(this.#decayed(sums, at))
+    this.evidence.subtract(this.#decayed(sums, at))
   }
 
   setForeign(rows: readonly { readonly sums: Float64Array; readonly at: EpochMs }[]): void {
-    this.#evidence.setForeign(rows.map(({ sums, at }) => this.#decayed(sums, at)))
+    this.evidence.setForeign(rows.map(({ sums, at }) => this.#decayed(sums, at)))
   }
 
   #decayed(sums: Float64Array, at: EpochMs): Float64Array {

@@ -28,7 +28,7 @@ export interface GroupStaleness extends MeasuredStaleness {
   readonly toMs: number
 }
 
-const halfLifeMs = 24 * hour
+export const halfLifeMs = 24 * hour
 
 /** Samples of the same ten seconds were answered from mostly the same copies: they are one cluster. */
 const clusterMs = 10_000
