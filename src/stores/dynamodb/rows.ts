@@ -33,7 +33,7 @@ import {
   slicesOf,
   stampKey,
 } from './keys.ts'
-import type { Item } from './library.ts'
+import type { DynamoDbApi, Item } from './library.ts'
 import type { Requests } from './requests.ts'
 
 export interface DynamoDbRowsOptions {
@@ -47,7 +47,12 @@ export interface DynamoDbRowsOptions {
 /** Slices that this process knows to be listed, over all keys. */
 const maxKnownSlices = 50_000
 const noBytes = Buffer.alloc(0)
-const notNewer = 'attribute_not_exists(c) OR c <= :clock'
+
+const notNewer = (TableName: string, clock: EpochMs) => ({
+  TableName,
+  ConditionExpression: 'attribute_not_exists(c) OR c <= :clock',
+  ExpressionAttributeValues: { ':clock': numeral(clock) },
+})
 
 /** An item that is put under a condition on its clock. */
 interface Put extends Dated {
@@ -166,35 +171,23 @@ export class DynamoDbRows implements RowEngine {
   async #put({ pk, sk, clock, value }: Put, retentionMs: number): Promise<void> {
     const ttl = Math.ceil((clock + retentionMs) / 1000)
     const attributes = await storeValue(this.#requests, { pk, value, ttl })
-    await this.#unlessNewer(
-      this.#requests.send((api) =>
-        api.putItem({
-          TableName: this.#requests.table,
-          Item: { pk: { S: pk }, sk: { B: sk }, c: numeral(clock), ttl: numeral(ttl), ...attributes },
-          ConditionExpression: notNewer,
-          ExpressionAttributeValues: { ':clock': numeral(clock) },
-        }),
-      ),
-    )
+    const Item = { pk: { S: pk }, sk: { B: sk }, c: numeral(clock), ttl: numeral(ttl), ...attributes }
+    await this.#send((api, condition) => api.putItem({ ...condition, Item }), clock)
   }
 
   async #drop({ pk, sk, clock }: Omit<Put, 'value'>): Promise<void> {
-    await this.#unlessNewer(
-      this.#requests.send((api) =>
-        api.deleteItem({
-          TableName: this.#requests.table,
-          Key: { pk: { S: pk }, sk: { B: sk } },
-          ConditionExpression: notNewer,
-          ExpressionAttributeValues: { ':clock': numeral(clock) },
-        }),
-      ),
-    )
+    const Key = { pk: { S: pk }, sk: { B: sk } }
+    await this.#send((api, condition) => api.deleteItem({ ...condition, Key }), clock)
   }
 
-  /** That something newer is stored is how races between nodes end, and no failure. */
-  async #unlessNewer(request: Promise<unknown>): Promise<void> {
+  /** Under the condition that nothing newer is stored: that something is, is how races between nodes end, and no failure. */
+  async #send(
+    request: (api: DynamoDbApi, condition: ReturnType<typeof notNewer>) => Promise<unknown>,
+    clock: EpochMs,
+  ): Promise<void> {
+    const condition = notNewer(this.#requests.table, clock)
     try {
-      await request
+      await this.#requests.send((api) => request(api, condition))
     } catch (error) {
       if (!isCondition(error)) throw error
     }

@@ -73,8 +73,6 @@ export async function createTables(
       await enableExpiry(api, definition.TableName)
     }
     return created
-  } catch (error) {
-    return refusalOf(error)
   } finally {
     port1.close()
   }
@@ -112,25 +110,20 @@ async function untilActive(
   }
 }
 
+type Keys = NonNullable<CreateTableCommandInput['AttributeDefinitions']>
+
+const keyTexts = (keys: Keys): string[] =>
+  keys.map(({ AttributeName, AttributeType }) => `${AttributeName} (${AttributeType})`).sort()
+
 function otherKeys(
   { TableName, AttributeDefinitions = [] }: TableDefinition,
-  found: NonNullable<CreateTableCommandInput['AttributeDefinitions']>,
+  found: Keys,
 ): Refused | undefined {
-  const text = (keys: typeof found): string =>
-    keys
-      .map(({ AttributeName, AttributeType }) => `${AttributeName} (${AttributeType})`)
-      .sort()
-      .join(', ')
-  const missing = AttributeDefinitions.filter(
-    (key) =>
-      !found.some(
-        (one) => one.AttributeName === key.AttributeName && one.AttributeType === key.AttributeType,
-      ),
-  )
-  if (missing.length === 0) return undefined
+  const [expected, actual] = [keyTexts(AttributeDefinitions), keyTexts(found)]
+  if (expected.every((key) => actual.includes(key))) return undefined
   return {
     refused: 'other_table',
-    detail: `the table ${TableName} has the keys ${text(found)} instead of ${text(AttributeDefinitions)}`,
+    detail: `the table ${TableName} has the keys ${actual.join(', ')} instead of ${expected.join(', ')}`,
     remedy: 'choose another name: this table belongs to something else',
   }
 }
@@ -155,7 +148,7 @@ export async function missingTables(api: DynamoDbApi, tables: Tables): Promise<s
       const refused = otherKeys(definition, Table?.AttributeDefinitions ?? [])
       if (refused !== undefined) return refused
     } catch (error) {
-      if (meaningOf(error) !== 'not_set_up') return refusalOf(error)
+      if (meaningOf(error) !== 'not_set_up') throw error
       missing.push(TableName)
     }
   }
