@@ -6,9 +6,9 @@
  */
 import type { EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
-import { clockOf, type Pane, slice } from '../../core/pane.ts'
+import { type Pane, slice } from '../../core/pane.ts'
 import { join } from '../../core/pane-join.ts'
-import { layOver } from '../tile.ts'
+import { layOver, newestClock } from '../tile.ts'
 import type { RowRef } from './row-key.ts'
 
 export const blockBuckets = 128
@@ -115,16 +115,6 @@ const newRow =
       bytes: pane.body.bytes.byteLength,
     },
   })
-
-/** Of the buckets that are there: an absent one has the clock NaN, which is newer than nothing. */
-export function newestClock(pane: Pane): number {
-  let newest = Number.NEGATIVE_INFINITY
-  for (let bucket = pane.from; bucket < pane.to; bucket++) {
-    const clock = clockOf(pane, bucket)
-    if (clock > newest) newest = clock
-  }
-  return newest
-}
 
 interface Piece {
   readonly ref: RowRef
