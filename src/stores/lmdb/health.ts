@@ -89,6 +89,28 @@ export class Health {
     return this.isReadable && (this.#trouble === undefined || this.#clock.now() >= this.#retryAt)
   }
 
+  /** The result of an action on the file; undefined where it fails, or the file cannot be used. */
+  attempt<T>(action: () => T): T | undefined {
+    if (!this.isReadable) return undefined
+    try {
+      return action()
+    } catch (error) {
+      this.fail(error)
+      return undefined
+    }
+  }
+
+  /** As `attempt`, for a change of the file. */
+  async attemptChange<T>(change: () => Promise<T>): Promise<T | undefined> {
+    if (!this.isReadable) return undefined
+    try {
+      return await change()
+    } catch (error) {
+      this.fail(error)
+      return undefined
+    }
+  }
+
   fail(error: unknown): void {
     this.counters.failures++
     const detail = nameOfError(error)

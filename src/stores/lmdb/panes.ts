@@ -4,6 +4,7 @@ import { endOf } from '../../core/grid.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import { clockOf, type Pane, PaneBody, paneOf, paneVersion, slice } from '../../core/pane.ts'
+import type { StoreRules } from '../kind.ts'
 import { blocksAround, overlaps, planRows, type RowSource, tiled } from '../rows/plan.ts'
 import { frameOf } from '../rows/record.ts'
 import type { RowRef } from '../rows/row-key.ts'
@@ -15,23 +16,26 @@ import type { Keys } from './keys.ts'
 import { minuteOf, type Records } from './records.ts'
 import { type KnownKey, type KnownRow, knownRows, newRemembered } from './remembered.ts'
 
-export interface PaneRules {
-  readonly retentionMs: number
-  readonly maxBucketsPerShape: number
-  /** From this age at fetch on a bucket is taken for settled. */
-  readonly settledAgeMs: number
+type PaneRules = Pick<StoreRules, 'retentionMs' | 'maxBucketsPerShape' | 'settledAgeMs'>
+
+export interface PaneParts {
+  readonly tables: Tables
+  readonly keys: Keys
+  readonly records: Records
   /** Called for every value whose checksum is wrong. */
-  onDamaged(): void
+  readonly onDamaged: () => void
 }
 
 export class Panes {
   readonly #tables: Tables
   readonly #keys: Keys
   readonly #records: Records
+  readonly #onDamaged: () => void
   readonly #rules: PaneRules
   readonly #remembered = newRemembered()
 
-  constructor(parts: { tables: Tables; keys: Keys; records: Records }, rules: PaneRules) {
+  constructor(parts: PaneParts, rules: PaneRules) {
+    this.#onDamaged = parts.onDamaged
     this.#tables = parts.tables
     this.#keys = parts.keys
     this.#records = parts.records
@@ -146,7 +150,7 @@ export class Panes {
     const pane = body && paneOf(body)
     const isWhole = pane?.body.version === paneVersion && pane.from === row.from && pane.to === row.to
     if (isWhole) return pane
-    this.#rules.onDamaged()
+    this.#onDamaged()
     return undefined
   }
 

@@ -1,7 +1,6 @@
 /** A store in Redis or Valkey, shared by all nodes that name the same servers and prefix. */
-import type { Clock } from '../../core/clock.ts'
 import type { Cells } from '../cells.ts'
-import type { OpenedStore, Refused } from '../kind.ts'
+import type { OpenedStore, Refused, StoreRules } from '../kind.ts'
 import { RowCells } from '../rows/row-cells.ts'
 import { RowStore } from '../rows/row-store.ts'
 import { RedisCells } from './cells.ts'
@@ -13,13 +12,8 @@ import { RedisRows } from './rows.ts'
 
 export type { RedisConfig } from './config.ts'
 
-export interface RedisStoreOptions {
+export interface RedisStoreOptions extends Pick<StoreRules, 'clock' | 'retentionMs' | 'timeoutMs'> {
   readonly config: RedisConfig
-  readonly clock: Clock
-  /** Buckets are dropped this long after they were fetched. */
-  readonly retentionMs: number
-  /** A command that takes longer fails. */
-  readonly timeoutMs: number
 }
 
 export interface RedisStore extends OpenedStore {
