@@ -3,9 +3,9 @@ import { bytesText } from '../../config/units.ts'
 import type { Clock } from '../../core/clock.ts'
 import { capital, fail, ok, warn } from '../findings.ts'
 import type { Inspected, Refused, StoreFinding } from '../kind.ts'
-import type { RedisConfig } from './config.ts'
 import type { Connection } from './connection.ts'
 import { connect } from './index.ts'
+import type { RedisConfig } from './kind.ts'
 import { troubleOf } from './trouble.ts'
 
 /** For people who wait: longer than a request would. */

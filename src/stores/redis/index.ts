@@ -5,12 +5,12 @@ import { RowCells } from '../rows/row-cells.ts'
 import { RowStore } from '../rows/row-store.ts'
 import { RedisCells } from './cells.ts'
 import { clientMaker } from './clients.ts'
-import type { RedisConfig } from './config.ts'
 import { Connection } from './connection.ts'
+import type { RedisConfig } from './kind.ts'
 import { loadLibrary } from './library.ts'
 import { RedisRows } from './rows.ts'
 
-export type { RedisConfig } from './config.ts'
+export type { RedisConfig } from './kind.ts'
 
 export interface RedisStoreOptions extends Pick<StoreRules, 'clock' | 'retentionMs' | 'timeoutMs'> {
   readonly config: RedisConfig
