@@ -6,8 +6,8 @@
 import { hash } from 'node:crypto'
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb'
 import { levelsIn, levelsText } from '../bucket-text.ts'
-import { clockEntries, reservedNames } from '../cell-names.ts'
-import type { Cell, CellAttributes, CellCapabilities, CellClocks, Revision } from '../cells.ts'
+import { clocksFrom, namedClocks, reservedNames } from '../cell-names.ts'
+import type { Cell, CellAttributes, CellCapabilities, Revision } from '../cells.ts'
 import type { CellCommit, CellEngine } from '../rows/cell-engine.ts'
 import { isCondition, throttledError } from './errors.ts'
 import { bytesIn, itemsIn, numberIn, numeral } from './items.ts'
@@ -134,10 +134,7 @@ function itemOf({ kind, v, rev, value, levels, collectAt, clocks, attributes = {
   const item: Item = { kind: { S: kind }, v: numeral(v), rev: { S: rev }, value: { B: value } }
   if (levels !== undefined) item['levels'] = { S: levelsText(levels) }
   if (collectAt !== 'never') item['ttl'] = numeral(collectAt)
-  for (const [name, attribute] of clockEntries) {
-    const at = clocks[name]
-    if (at !== undefined) item[attribute] = numeral(at)
-  }
+  for (const [name, at] of namedClocks(clocks)) item[name] = numeral(at)
   for (const [name, value] of Object.entries(attributes))
     item[name] = typeof value === 'string' ? { S: value } : numeral(value)
   return item
@@ -153,21 +150,12 @@ function cellOf(item: Item | undefined): Cell | undefined {
     kind: item['kind']?.S ?? '',
     v,
     rev,
-    clocks: clocksOf(item),
+    clocks: clocksFrom((name) => numberIn(item, name)),
     collectAt: numberIn(item, 'ttl') ?? 'never',
     value: Uint8Array.from(bytesIn(item, 'value') ?? []),
     ...(levels !== undefined && { levels: levelsIn(levels) }),
     ...(attributes !== undefined && { attributes }),
   }
-}
-
-function clocksOf(item: Item): CellClocks {
-  const clocks: { -readonly [N in keyof CellClocks]: CellClocks[N] } = {}
-  for (const [name, attribute] of clockEntries) {
-    const at = numberIn(item, attribute)
-    if (at !== undefined) clocks[name] = at
-  }
-  return clocks
 }
 
 function attributesOf(item: Item): CellAttributes | undefined {
