@@ -65,18 +65,13 @@ export class DynamoDbCells implements CellEngine {
     this.#options.close()
   }
 
-  #partition(pk: string): { S: string } {
-    return { S: this.#options.prefix + pk }
+  #keyOf(pk: string, sk: string): Item {
+    return { pk: { S: this.#options.prefix + pk }, sk: { S: sk } }
   }
 
   async #item(pk: string, sk: string): Promise<Item | undefined> {
-    const found = await this.#requests.send((api) =>
-      api.getItem({
-        TableName: this.#requests.table,
-        Key: { pk: this.#partition(pk), sk: { S: sk } },
-        ConsistentRead: true,
-      }),
-    )
+    const request = { TableName: this.#requests.table, Key: this.#keyOf(pk, sk), ConsistentRead: true }
+    const found = await this.#requests.send((api) => api.getItem(request))
     return found.Item
   }
 
@@ -84,7 +79,7 @@ export class DynamoDbCells implements CellEngine {
     const { table } = this.#requests
     const items: Item[] = []
     for (let i = 0; i < sks.length; i += maxKeys) {
-      let open: Item[] = sks.slice(i, i + maxKeys).map((sk) => ({ pk: this.#partition(pk), sk: { S: sk } }))
+      let open: Item[] = sks.slice(i, i + maxKeys).map((sk) => this.#keyOf(pk, sk))
       await this.#requests.send(async (api) => {
         const answer = await api.batchGetItem({
           RequestItems: { [table]: { Keys: open, ConsistentRead: true } },
@@ -98,7 +93,7 @@ export class DynamoDbCells implements CellEngine {
   }
 
   #writeOf(pk: string, { sk, expected, row }: CellCommit): TransactWriteItem {
-    const key = { pk: this.#partition(pk), sk: { S: sk } }
+    const key = this.#keyOf(pk, sk)
     const write = { TableName: this.#requests.table, ...conditionOn(expected) }
     return row === undefined
       ? { Delete: { ...write, Key: key } }

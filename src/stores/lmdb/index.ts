@@ -13,7 +13,7 @@ import type { StoreFigures } from '../figures.ts'
 import type { Refused, StoreRules } from '../kind.ts'
 import { versionBytes } from '../rows/row-key.ts'
 import type { Entry, Found, ShapeRecord, Store } from '../store.ts'
-import { CellCollection } from './cell-collection.ts'
+import { cellCollection } from './cell-collection.ts'
 import { LmdbCells } from './cells.ts'
 import type { StoreFile } from './file.ts'
 import { Health, type StoreCounters, type StoreHealth } from './health.ts'
@@ -92,7 +92,7 @@ class FileStore implements LmdbStore {
   readonly #records: Records
   readonly #panes: Panes
   readonly #room: Room
-  readonly #collection: CellCollection
+  readonly #collectCells: () => Promise<void>
   /** Keys that were read, until their use is noted in the file. */
   readonly #used = new Set<Key>()
   #closing: Promise<void> | undefined
@@ -119,7 +119,7 @@ class FileStore implements LmdbStore {
       ...{ file: this.#file, health: this.#health, clock, markers: this.#markers },
       admits: (bytes) => this.#health.isWritable && this.#room.admitsCells(bytes),
     })
-    this.#collection = new CellCollection(this.#file, clock)
+    this.#collectCells = cellCollection(this.#file, clock)
     this.#schedule()
   }
 
@@ -201,7 +201,7 @@ class FileStore implements LmdbStore {
     await this.#change(0, () => this.#noteUses(used))
     try {
       await this.#room.expire()
-      await this.#collection.collect()
+      await this.#collectCells()
     } catch (error) {
       this.#health.fail(error)
     }

@@ -2,7 +2,7 @@
 import { key, required, section, type TypeValue } from '../../config/definition.ts'
 import { size } from '../../config/scalars.ts'
 import { path } from '../../config/text-scalars.ts'
-import type { OpenedStore, Refused, RefusedUrl, StoreKind, StoreRules, StoreUrl, UrlKeys } from '../kind.ts'
+import type { RefusedUrl, StoreKind, StoreUrl, UrlKeys } from '../kind.ts'
 
 const GiB = 2 ** 30
 const MiB = 2 ** 20
@@ -33,7 +33,27 @@ export const lmdbKind: StoreKind<LmdbConfig> = {
   distrust: async (config) => (await import('./place.ts')).distrust(config.path),
   examine: async (config, clock) => (await import('./examine.ts')).examineLmdb(config, clock),
   inspect: async (config, clock) => (await import('./examine.ts')).inspectLmdb(config, clock),
-  open: openLmdb,
+  async open(config, rules) {
+    const { openLmdbStore } = await import('./index.ts')
+    const { clock, retentionMs, maxBucketsPerShape } = rules
+    const store = await openLmdbStore({
+      directory: config.path,
+      maxBytes: config.sizeBytes,
+      reserveBytes: config.reserveBytes,
+      ...{ clock, retentionMs, maxBucketsPerShape },
+      get settledAgeMs() {
+        return rules.settledAgeMs
+      },
+    })
+    if ('refused' in store) return store
+    const { setAside } = store.health
+    return {
+      panes: store,
+      cells: store.cells,
+      ...(setAside !== undefined && { notice: noticeOf(setAside) }),
+      close: async () => store.close(),
+    }
+  },
 }
 
 /** `lmdb:/var/lib/x`, `lmdb:x` and `lmdb:///var/lib/x`, percent-encoded where a path has `?` or `%`. */
@@ -48,28 +68,6 @@ function folderOf({ place }: StoreUrl): UrlKeys | RefusedUrl {
     return { path: decodeURIComponent(folder) }
   } catch {
     return { refused: 'is not percent-encoded text: write % as %25' }
-  }
-}
-
-async function openLmdb(config: LmdbConfig, rules: StoreRules): Promise<OpenedStore | Refused> {
-  const { openLmdbStore } = await import('./index.ts')
-  const { clock, retentionMs, maxBucketsPerShape } = rules
-  const store = await openLmdbStore({
-    directory: config.path,
-    maxBytes: config.sizeBytes,
-    reserveBytes: config.reserveBytes,
-    ...{ clock, retentionMs, maxBucketsPerShape },
-    get settledAgeMs() {
-      return rules.settledAgeMs
-    },
-  })
-  if ('refused' in store) return store
-  const { setAside } = store.health
-  return {
-    panes: store,
-    cells: store.cells,
-    ...(setAside !== undefined && { notice: noticeOf(setAside) }),
-    close: async () => store.close(),
   }
 }
 

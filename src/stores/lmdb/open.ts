@@ -66,20 +66,22 @@ async function lock(markers: Markers, clock: Clock): Promise<boolean> {
 
 async function openLocked(library: LmdbLibrary, markers: Markers, options: OpenOptions): Promise<Opened> {
   const { setAside, isAlone } = markers.enter()
+  const open = (): StoreFile => new StoreFile(library, options.directory, options.maxBytes)
+  const beginAnew = (): Opened => {
+    markers.setAside()
+    return { file: open(), markers, setAside: 'damaged' }
+  }
   if (!looksWhole(dataFile(options.directory))) {
     if (!isAlone) throw new Error('the file is damaged, and another process has it open')
-    markers.setAside()
-    return { file: new StoreFile(library, options.directory, options.maxBytes), markers, setAside: 'damaged' }
+    return beginAnew()
   }
-  const open = (): StoreFile => new StoreFile(library, options.directory, options.maxBytes)
   try {
     const file = open()
     return { file: isAlone ? await compacted(file, options, open) : file, markers, setAside }
   } catch (error) {
     // A file that does not open is useless; a file that another process has open is not touched.
     if (!isAlone || !existsSync(dataFile(options.directory))) throw error
-    markers.setAside()
-    return { file: open(), markers, setAside: 'damaged' }
+    return beginAnew()
   }
 }
 

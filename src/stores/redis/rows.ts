@@ -13,6 +13,7 @@
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import type { StoreFigures } from '../figures.ts'
+import { batchesOf } from '../rows/batches.ts'
 import { rowLengths } from '../rows/pieces.ts'
 import type { RowEngine, RowId, RowWrite, StoredKey, StoredRow } from '../rows/row-engine.ts'
 import type { Connection } from './connection.ts'
@@ -200,7 +201,7 @@ function callsOf({ drop, put }: RowWrite): Call[] {
     args: [rows.length, ...rows.flatMap((row) => [idOf(row, slice), row.clock])],
   }))
   const puts = [...Map.groupBy(put, ({ from }) => sliceOf(from))].flatMap(([slice, rows]) =>
-    batches(rows).map((batch) => ({
+    batchesOf(rows, maxCallBytes, ({ value }) => value.length).map((batch) => ({
       slice,
       args: [0, ...batch.flatMap((row) => [idOf(row, slice), storedValue(row)])],
     })),
@@ -215,18 +216,4 @@ function storedValue({ clock, value }: StoredRow): Buffer {
   stored.writeDoubleBE(clock, 0)
   stored.set(value, clockBytes)
   return stored
-}
-
-function batches(rows: readonly StoredRow[]): StoredRow[][] {
-  const found: StoredRow[][] = [[]]
-  let bytes = 0
-  for (const row of rows) {
-    bytes += row.value.length
-    if (bytes > maxCallBytes && found.at(-1)!.length > 0) {
-      found.push([])
-      bytes = row.value.length
-    }
-    found.at(-1)!.push(row)
-  }
-  return found
 }

@@ -1,5 +1,7 @@
 /** How much goes into one request. */
-import type { Row, Statement } from './library.ts'
+import { batchesOf } from '../rows/batches.ts'
+import type { Session } from './connection.ts'
+import type { QueryOptions, Row, Statement } from './library.ts'
 
 /** Far below the 16 MiB that a request may have, and small enough not to hold up others on the same connection. */
 const maxBatchBytes = 768 * 1024
@@ -12,23 +14,26 @@ const bytesIn = (values: readonly unknown[]): number =>
   values.reduce<number>((sum, value) => sum + (value instanceof Uint8Array ? value.byteLength : 0), 0)
 
 /** The statements of one partition, in order, in batches of bounded size. */
-export function batchesOf(statements: readonly Statement[]): Statement[][] {
-  const batches: Statement[][] = []
-  let left = 0
-  for (const statement of statements) {
-    const bytes = statementBytes + bytesIn(statement.params)
-    if (bytes > left) {
-      batches.push([])
-      left = maxBatchBytes
-    }
-    batches.at(-1)!.push(statement)
-    left -= bytes
+export const statementBatches = (statements: readonly Statement[]): Statement[][] =>
+  batchesOf(statements, maxBatchBytes, ({ params }) => statementBytes + bytesIn(params))
+
+/** The rows of all pages, which are as large as the rows of the page before allow. */
+export async function* pagesOf(
+  session: Session,
+  statement: Statement,
+  options: QueryOptions,
+): AsyncIterable<readonly Row[]> {
+  let asked = options
+  for (;;) {
+    const { rows = [], pageState } = await session.execute(statement, asked)
+    yield rows
+    if (pageState === null) return
+    asked = { ...options, fetchSize: rowsPerPage(rows), pageState }
   }
-  return batches
 }
 
 /** How many rows make a page of a sensible size, if they are as large as these. */
-export function rowsPerPage(rows: readonly Row[]): number {
+function rowsPerPage(rows: readonly Row[]): number {
   const bytes = rows.reduce((sum, row) => sum + bytesIn(Object.values(row)), statementBytes)
   const fitting = Math.floor(pageBytes / (bytes / Math.max(1, rows.length)))
   return Math.min(Math.max(minPageRows, fitting), maxPageRows)
