@@ -119,11 +119,8 @@ function partsWhere(pane: Pane, holds: (bucket: number) => boolean): Pane[] {
   return parts
 }
 
-function subtract(pane: Pane, holes: readonly Interval[]): Pane[] {
-  let parts: Pane[] = [pane]
-  for (const hole of holes) parts = cutOut(parts, hole)
-  return parts
-}
+const subtract = (pane: Pane, holes: readonly Interval[]): Pane[] =>
+  holes.reduce<Pane[]>((parts, hole) => cutOut(parts, hole), [pane])
 
 /** Joins adjacent panes while they are short, and copies the rest of a body of which most is no longer wanted. */
 export function consolidate(panes: readonly Pane[]): Pane[] {

@@ -1,9 +1,8 @@
 /** The two tables: how they are defined, created and found to be there. */
-
-import { MessageChannel } from 'node:worker_threads'
 import type { CreateTableCommandInput, ScalarAttributeType } from '@aws-sdk/client-dynamodb'
 import type { Clock } from '../../core/clock.ts'
 import type { Refused } from '../kind.ts'
+import { keepingAlive, pause } from '../waiting.ts'
 import { meaningOf, textOf } from './errors.ts'
 import type { DynamoDbApi } from './library.ts'
 
@@ -56,15 +55,8 @@ export function definitionText(tables: Tables): string {
 }
 
 /** Creates missing tables and turns expiry on. @returns the tables that were created. */
-export async function createTables(
-  api: DynamoDbApi,
-  tables: Tables,
-  clock: Clock,
-): Promise<string[] | Refused> {
-  // Timers of the clock do not keep a process alive, and a command that waits for a table has nothing else that does.
-  const { port1 } = new MessageChannel()
-  port1.ref()
-  try {
+export const createTables = (api: DynamoDbApi, tables: Tables, clock: Clock): Promise<string[] | Refused> =>
+  keepingAlive(async () => {
     const created: string[] = []
     for (const definition of definitionsOf(tables)) {
       if (await createTable(api, definition)) created.push(definition.TableName)
@@ -73,10 +65,7 @@ export async function createTables(
       await enableExpiry(api, definition.TableName)
     }
     return created
-  } finally {
-    port1.close()
-  }
-}
+  })
 
 /** @returns false where the table is there already. */
 async function createTable(api: DynamoDbApi, definition: TableDefinition): Promise<boolean> {
@@ -101,7 +90,7 @@ async function untilActive(
     const { Table } = await api.describeTable({ TableName: definition.TableName })
     if (Table?.TableStatus === 'ACTIVE' || Table?.TableStatus === 'UPDATING')
       return otherKeys(definition, Table.AttributeDefinitions ?? [])
-    await new Promise<void>((resolve) => void clock.after(pollMs, resolve))
+    await pause(clock, pollMs)
   }
   return {
     refused: 'not_active',

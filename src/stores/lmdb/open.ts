@@ -1,8 +1,8 @@
 /** From a directory to an open file: is it a good place, how was the file left, does it open, is it worth compacting. */
 import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
-import { MessageChannel } from 'node:worker_threads'
 import type { Clock } from '../../core/clock.ts'
 import type { Refused } from '../kind.ts'
+import { keepingAlive, pause } from '../waiting.ts'
 import { StoreFile } from './file.ts'
 import { looksWhole } from './inspect.ts'
 import { type LmdbLibrary, loadLibrary, nameOfError } from './library.ts'
@@ -49,20 +49,14 @@ export async function openFile(options: OpenOptions): Promise<Opened | Refused> 
   }
 }
 
-async function lock(markers: Markers, clock: Clock): Promise<boolean> {
-  // Timers of the clock do not keep a process alive, and one that is starting may have nothing else that does.
-  const { port1 } = new MessageChannel()
-  port1.ref()
-  try {
+const lock = (markers: Markers, clock: Clock): Promise<boolean> =>
+  keepingAlive(async () => {
     for (let attempt = 0; attempt < lockAttempts; attempt++) {
       if (markers.tryLock()) return true
-      await new Promise<void>((resolve) => void clock.after(lockPauseMs, resolve))
+      await pause(clock, lockPauseMs)
     }
     return false
-  } finally {
-    port1.close()
-  }
-}
+  })
 
 async function openLocked(library: LmdbLibrary, markers: Markers, options: OpenOptions): Promise<Opened> {
   const { setAside, isAlone } = markers.enter()

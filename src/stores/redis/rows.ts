@@ -17,7 +17,7 @@ import { batchesOf } from '../rows/batches.ts'
 import { rowLengths } from '../rows/pieces.ts'
 import type { RowEngine, RowId, RowWrite, StoredKey, StoredRow } from '../rows/row-engine.ts'
 import type { Connection } from './connection.ts'
-import type { Argument, RedisClient } from './library.ts'
+import type { RedisClient } from './library.ts'
 import { type RowNames, rowNames } from './names.ts'
 
 const sliceBuckets = 1024
@@ -189,13 +189,8 @@ function rowOf(id: string, start: number, stored: Buffer): StoredRow {
   }
 }
 
-interface Call {
-  readonly slice: number
-  readonly args: readonly Argument[]
-}
-
-/** The rows of a write, by slices. All drops come before all puts. */
-function callsOf({ drop, put }: RowWrite): Call[] {
+/** The rows of a write as arguments, by slices. All drops come before all puts. */
+function callsOf({ drop, put }: RowWrite) {
   const drops = [...Map.groupBy(drop, ({ from }) => sliceOf(from))].map(([slice, rows]) => ({
     slice,
     args: [rows.length, ...rows.flatMap((row) => [idOf(row, slice), row.clock])],
