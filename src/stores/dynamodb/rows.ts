@@ -140,7 +140,7 @@ export class DynamoDbRows implements RowEngine {
   }
 
   /** Record, stamp and, as far as requested, slices: they are one partition, and so one request. */
-  async #head(pk: string, to: Buffer): Promise<StoredHead> {
+  async #head(pk: string, to: Buffer) {
     const items = await itemsIn(this.#requests, { pk, between: [recordKey, to] })
     const at = (sk: Buffer): Item | undefined => items.find((item) => bytesIn(item, 'sk')!.equals(sk))
     const [record, stamp] = [at(recordKey), at(stampKey)]
@@ -202,7 +202,7 @@ export class DynamoDbRows implements RowEngine {
    * Entries for reads of everything, of slices that this process has not listed yet. An entry outlives the rows by a retention, so
    * that a process writes it once in that time.
    */
-  #slicesToList(pk: string, { put, retentionMs }: RowWrite): readonly SliceEntry[] {
+  #slicesToList(pk: string, { put, retentionMs }: RowWrite) {
     const newest = new Map<number, EpochMs>()
     for (const { from, clock } of put)
       newest.set(sliceOf(from), Math.max(clock, newest.get(sliceOf(from)) ?? Number.NEGATIVE_INFINITY))
@@ -215,16 +215,6 @@ export class DynamoDbRows implements RowEngine {
         ...{ slice, until: clock + 2 * retentionMs, retentionMs: 2 * retentionMs },
       }))
   }
-}
-
-interface SliceEntry extends Put {
-  readonly slice: number
-  readonly until: EpochMs
-  readonly retentionMs: number
-}
-
-interface StoredHead extends Omit<StoredKey, 'rows'> {
-  readonly slices: readonly number[]
 }
 
 /** The keys of the rows that begin in a range and belong to a slice. */

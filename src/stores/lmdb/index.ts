@@ -152,17 +152,15 @@ class FileStore implements LmdbStore {
   }
 
   read(key: Key, interval: Interval): Found | undefined {
-    const found = this.#find(key, interval)
-    if (found === undefined) return undefined
-    const { panes, shape, used } = found
-    if (used + useGrain <= minuteOf(this.#options.clock.now()) && this.#used.size < maxUsesNoted)
+    const known = this.#find(key, interval)
+    if (known === undefined) return undefined
+    if (known.used + useGrain <= minuteOf(this.#options.clock.now()) && this.#used.size < maxUsesNoted)
       this.#used.add(key)
-    return { panes, shape }
+    return known.found
   }
 
   peek(key: Key, interval: Interval): Found | undefined {
-    const found = this.#find(key, interval)
-    return found && { panes: found.panes, shape: found.shape }
+    return this.#find(key, interval)?.found
   }
 
   async write(key: Key, entry: Entry): Promise<boolean> {

@@ -43,15 +43,15 @@ export class Panes {
   }
 
   /** `used` is the minute of last use that the file knows. */
-  read(key: Key, interval: Interval): (Found & { readonly used: number }) | undefined {
+  read(key: Key, interval: Interval): { readonly found: Found; readonly used: number } | undefined {
     const known = this.#know(key, interval)
     if (known === undefined) return undefined
     const { record } = known
     const rows = interval.from < interval.to ? known.rows.filter(({ ref }) => overlaps(ref, interval)) : []
-    const panes = tiled(rows.map((row) => this.#paneIn(key, row)).filter(isPresent))
+    const panes = tiled(rows.map((row) => this.#paneIn(key, row)).filter((pane) => pane !== undefined))
       .filter((pane) => frameOf(pane) === record.frame)
       .map((pane) => slice(pane, interval))
-    return { panes, shape: record.shape, used: record.used }
+    return { found: { panes, shape: record.shape }, used: record.used }
   }
 
   /** Returns false where a newer answer of another frame stands in the way. */
@@ -136,7 +136,7 @@ export class Panes {
   }
 
   #panesOf(key: Key, rows: readonly RowRef[]): readonly Pane[] {
-    return tiled(rows.map((row) => this.#load(key, row)).filter(isPresent))
+    return tiled(rows.map((row) => this.#load(key, row)).filter((pane) => pane !== undefined))
   }
 
   /** `known` is a body that was found right at this row before: where the file has its bytes it is not made again. */
@@ -181,5 +181,3 @@ export class Panes {
 
 const covers = (known: Interval, interval: Interval): boolean =>
   known.from <= interval.from && interval.to <= known.to
-
-const isPresent = (pane: Pane | undefined): pane is Pane => pane !== undefined
