@@ -1,8 +1,7 @@
 /** Two tables of DynamoDB as a store: panes in one, cells in the other. */
-import type { Clock } from '../../core/clock.ts'
 import { inTime } from '../../core/deadline.ts'
 import type { StoreCondition, StoreFigures } from '../figures.ts'
-import type { OpenedStore, Refused } from '../kind.ts'
+import type { OpenedStore, Refused, StoreRules } from '../kind.ts'
 import { RowCells } from '../rows/row-cells.ts'
 import { RowStore } from '../rows/row-store.ts'
 import { DynamoDbCells } from './cells.ts'
@@ -13,8 +12,7 @@ import { DynamoDbRows } from './rows.ts'
 import { tablesOf } from './tables.ts'
 
 /** Written out, so that a program that compiles against this needs no types of the SDK. */
-export interface DynamoDbOptions {
-  readonly clock: Clock
+export interface DynamoDbOptions extends Pick<StoreRules, 'clock' | 'retentionMs'> {
   /** Of panes; that of cells is called the same with `-cells` behind. */
   readonly table: string
   /** Where not given, the environment or a profile names it. */
@@ -23,8 +21,6 @@ export interface DynamoDbOptions {
   readonly endpoint?: string | undefined
   /** The timeout of one request; 500 ms by default. */
   readonly timeoutMs?: number
-  /** Buckets are dropped this long after they were fetched. */
-  readonly retentionMs: number
   /** Before every partition key: stores with unequal prefixes share the tables and nothing else. */
   readonly prefix?: string
   /** The SDK, where it is not the installed package. */
