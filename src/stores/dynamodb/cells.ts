@@ -14,12 +14,6 @@ import { bytesIn, itemsIn, numberIn, numeral } from './items.ts'
 import type { Item } from './library.ts'
 import type { Requests } from './requests.ts'
 
-export interface DynamoDbCellsOptions {
-  readonly requests: Requests
-  readonly prefix: string
-  readonly close: () => void
-}
-
 /** The limit of one BatchGetItem. */
 const maxKeys = 100
 const maxTokenLength = 36
@@ -27,12 +21,13 @@ const maxTokenLength = 36
 export class DynamoDbCells implements CellEngine {
   readonly name = 'dynamodb'
   readonly capabilities: CellCapabilities = { shared: true, durable: true, maxValueBytes: 64 * 1024 }
-  readonly #options: DynamoDbCellsOptions
   readonly #requests: Requests
+  /** Before every partition key: stores that share a table keep apart by it. */
+  readonly #prefix: string
 
-  constructor(options: DynamoDbCellsOptions) {
-    this.#options = options
-    this.#requests = options.requests
+  constructor(requests: Requests, prefix: string) {
+    this.#requests = requests
+    this.#prefix = prefix
   }
 
   async load(pk: string, sks: readonly string[]): Promise<readonly (Cell | undefined)[]> {
@@ -42,7 +37,7 @@ export class DynamoDbCells implements CellEngine {
   }
 
   async list(pk: string): Promise<readonly (readonly [string, Cell])[]> {
-    const range = { pk: this.#options.prefix + pk, isConsistent: true }
+    const range = { pk: this.#prefix + pk, isConsistent: true }
     const items = await itemsIn(this.#requests, range)
     return items.flatMap((item) => {
       const cell = cellOf(item)
@@ -61,12 +56,11 @@ export class DynamoDbCells implements CellEngine {
     }
   }
 
-  async close(): Promise<void> {
-    this.#options.close()
-  }
+  /** The client is closed with the rows. */
+  async close(): Promise<void> {}
 
   #keyOf(pk: string, sk: string): Item {
-    return { pk: { S: this.#options.prefix + pk }, sk: { S: sk } }
+    return { pk: { S: this.#prefix + pk }, sk: { S: sk } }
   }
 
   async #item(pk: string, sk: string): Promise<Item | undefined> {
@@ -110,7 +104,7 @@ export class DynamoDbCells implements CellEngine {
   /** The token makes the service recognise a transaction that is sent again. Revisions are unique, and so is their hash. */
   async #transaction(pk: string, changes: readonly CellCommit[], writes: TransactWriteItem[]): Promise<void> {
     const revisions = changes.map(({ sk, expected, row }) => [sk, expected, row?.rev])
-    const text = JSON.stringify([this.#requests.table, this.#options.prefix, pk, revisions])
+    const text = JSON.stringify([this.#requests.table, this.#prefix, pk, revisions])
     const ClientRequestToken = hash('sha256', text, 'hex').slice(0, maxTokenLength)
     await this.#requests.send((api) => api.transactWriteItems({ TransactItems: writes, ClientRequestToken }))
   }

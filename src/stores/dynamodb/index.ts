@@ -45,10 +45,9 @@ export async function openDynamoDbStore(options: DynamoDbOptions): Promise<Dynam
   const [paneRequests, cellRequests] = [tables.panes, tables.cells].map(
     (name) => new Requests({ api, table: name, clock, timeoutMs }),
   ) as [Requests, Requests]
-  const close = (): void => api.destroy()
   const figures = (): StoreFigures => figuresOf([paneRequests, cellRequests])
-  const rows = new DynamoDbRows({ requests: paneRequests, prefix, figures, close })
-  const cells = new RowCells(new DynamoDbCells({ requests: cellRequests, prefix, close }), clock)
+  const rows = new DynamoDbRows({ requests: paneRequests, prefix, figures, close: () => api.destroy() })
+  const cells = new RowCells(new DynamoDbCells(cellRequests, prefix), clock)
   const panes = new RowStore({ engine: rows, cells, clock, retentionMs: options.retentionMs })
   await inTime(probe(paneRequests, cellRequests), clock, timeoutMs).catch(() => {})
   const { health } = figures()
@@ -56,10 +55,7 @@ export async function openDynamoDbStore(options: DynamoDbOptions): Promise<Dynam
     panes,
     cells,
     ...(health?.state === 'degraded' && { notice: `it cannot be used yet: ${health.detail}` }),
-    async close() {
-      await panes.close()
-      await cells.close()
-    },
+    close: () => panes.close(),
   }
 }
 

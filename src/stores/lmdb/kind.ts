@@ -2,6 +2,7 @@
 import { key, required, section, type TypeValue } from '../../config/definition.ts'
 import { size } from '../../config/scalars.ts'
 import { path } from '../../config/text-scalars.ts'
+import { percentDecoded } from '../../core/url.ts'
 import type { RefusedUrl, StoreKind, StoreUrl, UrlKeys } from '../kind.ts'
 
 const GiB = 2 ** 30
@@ -47,10 +48,11 @@ export const lmdbKind: StoreKind<LmdbConfig> = {
     })
     if ('refused' in store) return store
     const { setAside } = store.health
+    const notice = `its file could not be trusted (${setAside}) and was set aside; a new one was begun, and nothing has to be done`
     return {
       panes: store,
       cells: store.cells,
-      ...(setAside !== undefined && { notice: noticeOf(setAside) }),
+      ...(setAside !== undefined && { notice }),
       close: async () => store.close(),
     }
   },
@@ -64,12 +66,8 @@ function folderOf({ place }: StoreUrl): UrlKeys | RefusedUrl {
     return /^\w+$/.test(host) ? { refused, suggestion: `lmdb:/${host}${folder}` } : { refused }
   }
   if (folder === '') return { refused: 'names no folder: expected lmdb:PATH' }
-  try {
-    return { path: decodeURIComponent(folder) }
-  } catch {
-    return { refused: 'is not percent-encoded text: write % as %25' }
-  }
+  const decoded = percentDecoded(folder)
+  return decoded === undefined
+    ? { refused: 'is not percent-encoded text: write % as %25' }
+    : { path: decoded }
 }
-
-const noticeOf = (reason: string): string =>
-  `its file could not be trusted (${reason}) and was set aside; a new one was begun, and nothing has to be done`
