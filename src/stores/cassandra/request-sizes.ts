@@ -1,4 +1,4 @@
-/** How much goes into one request. */
+/** How much goes into one request, and how many rows come back at once. */
 import { batchesOf } from '../rows/batches.ts'
 import type { Session } from './connection.ts'
 import type { QueryOptions, Row, Statement } from './library.ts'

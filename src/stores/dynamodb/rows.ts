@@ -172,16 +172,16 @@ export class DynamoDbRows implements RowEngine {
     const ttl = Math.ceil((clock + retentionMs) / 1000)
     const attributes = await storeValue(this.#requests, { pk, value, ttl })
     const Item = { pk: { S: pk }, sk: { B: sk }, c: numeral(clock), ttl: numeral(ttl), ...attributes }
-    await this.#send((api, condition) => api.putItem({ ...condition, Item }), clock)
+    await this.#unlessNewer((api, condition) => api.putItem({ ...condition, Item }), clock)
   }
 
   async #drop({ pk, sk, clock }: Omit<Put, 'value'>): Promise<void> {
     const Key = { pk: { S: pk }, sk: { B: sk } }
-    await this.#send((api, condition) => api.deleteItem({ ...condition, Key }), clock)
+    await this.#unlessNewer((api, condition) => api.deleteItem({ ...condition, Key }), clock)
   }
 
-  /** Under the condition that nothing newer is stored: that something is, is how races between nodes end, and no failure. */
-  async #send(
+  /** That something newer is stored is how races between nodes end, and no failure. */
+  async #unlessNewer(
     request: (api: DynamoDbApi, condition: ReturnType<typeof notNewer>) => Promise<unknown>,
     clock: EpochMs,
   ): Promise<void> {
