@@ -109,12 +109,9 @@ class FileStore implements LmdbStore {
     this.#keys = new Keys(versionBytes(outside?.paneVersion ?? paneVersion))
     const { tables } = this.#file
     this.#records = new Records(tables, this.#keys)
-    const onDamaged = (): void => void this.#health.counters.damagedValues++
-    this.#panes = new Panes({ tables, keys: this.#keys, records: this.#records, onDamaged }, options)
-    this.#room = new Room(
-      { clock, disk, directory, maxBytes, reserveBytes, retentionMs },
-      { file: this.#file, records: this.#records, health: this.#health },
-    )
+    const parts = { file: this.#file, tables, keys: this.#keys, records: this.#records, health: this.#health }
+    this.#panes = new Panes(parts, options)
+    this.#room = new Room({ clock, disk, directory, maxBytes, reserveBytes, retentionMs }, parts)
     this.cells = new LmdbCells({
       ...{ file: this.#file, health: this.#health, clock, markers: this.#markers },
       admits: (bytes) => this.#health.isWritable && this.#room.admitsCells(bytes),

@@ -12,6 +12,7 @@ import { copied, isSame, payloadIn, seal, unseal } from '../rows/seal.ts'
 import type { Entry, Found } from '../store.ts'
 import { countBuckets, cutOut, everything, newestClock } from '../tile.ts'
 import type { Tables } from './file.ts'
+import type { Health } from './health.ts'
 import type { Keys } from './keys.ts'
 import { minuteOf, type Records } from './records.ts'
 import { type KnownKey, type KnownRow, knownRows, newRemembered } from './remembered.ts'
@@ -22,20 +23,19 @@ export interface PaneParts {
   readonly tables: Tables
   readonly keys: Keys
   readonly records: Records
-  /** Called for every value whose checksum is wrong. */
-  readonly onDamaged: () => void
+  readonly health: Health
 }
 
 export class Panes {
   readonly #tables: Tables
   readonly #keys: Keys
   readonly #records: Records
-  readonly #onDamaged: () => void
+  readonly #health: Health
   readonly #rules: PaneRules
   readonly #remembered = newRemembered()
 
   constructor(parts: PaneParts, rules: PaneRules) {
-    this.#onDamaged = parts.onDamaged
+    this.#health = parts.health
     this.#tables = parts.tables
     this.#keys = parts.keys
     this.#records = parts.records
@@ -150,7 +150,7 @@ export class Panes {
     const pane = body && paneOf(body)
     const isWhole = pane?.body.version === paneVersion && pane.from === row.from && pane.to === row.to
     if (isWhole) return pane
-    this.#onDamaged()
+    this.#health.counters.damagedValues++
     return undefined
   }
 
