@@ -4,7 +4,7 @@ import { capital, fail, fastestOf, speedFinding, warn } from '../findings.ts'
 import type { Inspected, Refused, StoreFinding } from '../kind.ts'
 import { recordKey } from './keys.ts'
 import type { DynamoDbConfig } from './kind.ts'
-import { connect, type DynamoDbApi, loadLibrary } from './library.ts'
+import { connect, type DynamoDbApi } from './library.ts'
 import { apiVersion, createTables, expires, missingTables, refusalOf, tablesOf } from './tables.ts'
 
 /** Creating a table, or finding credentials, takes longer than a read. */
@@ -15,9 +15,7 @@ async function withApi<T>(
   { region, endpoint }: DynamoDbConfig,
   action: (api: DynamoDbApi) => Promise<T | Refused>,
 ): Promise<T | Refused> {
-  const library = await loadLibrary()
-  if ('refused' in library) return library
-  const api = await connect(library, { region, endpoint, timeoutMs })
+  const api = await connect({ region, endpoint, timeoutMs })
   if ('refused' in api) return api
   try {
     return await action(api)

@@ -6,7 +6,7 @@ import { RowCells } from '../rows/row-cells.ts'
 import { RowStore } from '../rows/row-store.ts'
 import { DynamoDbCells } from './cells.ts'
 import { recordKey } from './keys.ts'
-import { connect, loadLibrary } from './library.ts'
+import { connect } from './library.ts'
 import { Requests } from './requests.ts'
 import { DynamoDbRows } from './rows.ts'
 import { tablesOf } from './tables.ts'
@@ -37,9 +37,7 @@ const defaultTimeoutMs = 500
 /** Refuses only unusable options. Tables that are missing or do not answer are used as soon as they do. */
 export async function openDynamoDbStore(options: DynamoDbOptions): Promise<DynamoDbStore | Refused> {
   const { clock, table, region, endpoint, timeoutMs = defaultTimeoutMs, prefix = '' } = options
-  const library = await loadLibrary(options.library)
-  if ('refused' in library) return library
-  const api = await connect(library, { region, endpoint, timeoutMs })
+  const api = await connect({ region, endpoint, timeoutMs }, options.library)
   if ('refused' in api) return api
   const tables = tablesOf(table)
   const [paneRequests, cellRequests] = [tables.panes, tables.cells].map(

@@ -21,16 +21,12 @@ export interface DynamoDbApi extends Pick<DynamoDB, Method | 'destroy'> {
   readonly config: { region(): Promise<string> }
 }
 
-export interface DynamoDbLibrary {
+interface DynamoDbLibrary {
   readonly DynamoDB: new (config: DynamoDBClientConfig) => DynamoDbApi
 }
 
 /** The version that package.json requires. */
 const libraryVersion = '3.1162.0'
-
-export const loadLibrary = (
-  load: () => Promise<unknown> = () => import('@aws-sdk/client-dynamodb'),
-): Promise<DynamoDbLibrary | Refused> => loadClient('@aws-sdk/client-dynamodb', libraryVersion, load)
 
 export interface Connection {
   /** Undefined where the environment or a profile names it. */
@@ -44,11 +40,13 @@ export interface Connection {
 /** Of one process, over both tables. */
 const maxSockets = 64
 
-/** @returns a client, or the reason why there is none: no region is configured. */
+/** @returns a client, or the reason why there is none: no SDK is installed, or no region is configured. */
 export async function connect(
-  library: DynamoDbLibrary,
   connection: Connection,
+  load: () => Promise<unknown> = () => import('@aws-sdk/client-dynamodb'),
 ): Promise<DynamoDbApi | Refused> {
+  const library = await loadClient<DynamoDbLibrary>('@aws-sdk/client-dynamodb', libraryVersion, load)
+  if ('refused' in library) return library
   const api = new library.DynamoDB(configOf(connection, process.env))
   try {
     await api.config.region()
