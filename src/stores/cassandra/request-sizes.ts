@@ -17,7 +17,7 @@ const bytesIn = (values: readonly unknown[]): number =>
 export const statementBatches = (statements: readonly Statement[]): Statement[][] =>
   batchesOf(statements, maxBatchBytes, ({ params }) => statementBytes + bytesIn(params))
 
-/** The rows of all pages, which are as large as the rows of the page before allow. */
+/** The rows of all pages. Where the first page has a size, the next are as large as its rows allow. */
 export async function* pagesOf(
   session: Session,
   statement: Statement,
@@ -28,7 +28,8 @@ export async function* pagesOf(
     const { rows = [], pageState } = await session.execute(statement, asked)
     yield rows
     if (pageState === null) return
-    asked = { ...options, fetchSize: rowsPerPage(rows), pageState }
+    const size = options.fetchSize === undefined ? {} : { fetchSize: rowsPerPage(rows) }
+    asked = { ...options, ...size, pageState }
   }
 }
 
