@@ -86,13 +86,8 @@ export class Breaker {
     this.#inARow = isOk ? 0 : this.#inARow + 1
     this.#window.push(!isOk)
     if (this.#window.length > windowLength) this.#window.shift()
-    if (this.#inARow >= failuresInARow || this.#failedInWindow() >= failuresInWindow) this.#enter('open')
-  }
-
-  #failedInWindow(): number {
-    let failed = 0
-    for (const isFailure of this.#window) if (isFailure) failed++
-    return failed
+    const failed = this.#window.filter((isFailure) => isFailure).length
+    if (this.#inARow >= failuresInARow || failed >= failuresInWindow) this.#enter('open')
   }
 
   #enter(state: BreakerState): void {

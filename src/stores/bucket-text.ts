@@ -19,14 +19,9 @@ export function levelsIn(text: string): readonly BucketLevel[] {
 
 function levelIn(text: string): BucketLevel | undefined {
   const [name = '', ...figures] = text.split(':')
-  const [level, capacity, unitsPerToken, creditPerMs] = figures.map(Number)
-  const isWhole = figures.length === 4 && figures.every((figure) => Number.isSafeInteger(Number(figure)))
+  const numbers = figures.map(Number)
+  const isWhole = numbers.length === 4 && numbers.every((number) => Number.isSafeInteger(number))
   if (name === '' || !isWhole) return undefined
-  return {
-    name,
-    level: level!,
-    capacity: capacity!,
-    unitsPerToken: unitsPerToken!,
-    creditPerMs: creditPerMs!,
-  }
+  const [level, capacity, unitsPerToken, creditPerMs] = numbers as [number, number, number, number]
+  return { name, level, capacity, unitsPerToken, creditPerMs }
 }

@@ -22,7 +22,6 @@ export interface StoreGuardOptions {
 
 export class StoreGuard {
   readonly breaker: Breaker
-  readonly timeoutMs: number
   /** Operations that failed or exceeded the budget. */
   failures = 0
   readonly #options: StoreGuardOptions
@@ -31,7 +30,6 @@ export class StoreGuard {
 
   constructor(options: StoreGuardOptions) {
     this.#options = options
-    this.timeoutMs = options.timeoutMs
     this.breaker = new Breaker(options.clock)
   }
 
@@ -41,7 +39,7 @@ export class StoreGuard {
     if (breaker.state === 'closed') return undefined
     const next =
       breaker.state === 'open' ? `in ${(breaker.opensForMs / 1000).toFixed(1)} s` : 'with the next operation'
-    const detail = `The store failed or took longer than ${this.timeoutMs} ms (${this.#lastFailure}). Requests go on without it; it is tried again ${next}.`
+    const detail = `The store failed or took longer than ${this.#options.timeoutMs} ms (${this.#lastFailure}). Requests go on without it; it is tried again ${next}.`
     return { state: 'open', trouble: 'failing', detail }
   }
 
@@ -49,7 +47,7 @@ export class StoreGuard {
   run<T>(
     kind: StoreOperation,
     operation: () => MaybePromise<T>,
-    timeoutMs = this.timeoutMs,
+    timeoutMs = this.#options.timeoutMs,
   ): MaybePromise<T> {
     const admission = this.breaker.admit()
     if (admission === undefined) throw new Error('the breaker of the store is open')

@@ -83,8 +83,9 @@ export interface StoreRules {
   readonly clock: Clock
   /** The limit of a store in the memory of this process. */
   readonly memoryBytes: number
-  /** Buckets are dropped this long after they were fetched. */
+  /** Buckets are dropped this long after they were fetched; earlier only where room is needed. */
   readonly retentionMs: number
+  /** The most buckets of one key; beyond it the oldest are evicted. */
   readonly maxBucketsPerShape: number
   /** From this age at fetch on a bucket counts as settled. Read at every write: a reload may change it. */
   readonly settledAgeMs: number

@@ -31,12 +31,13 @@ export const refusedTlsKeys = {
   verify: insecure,
 }
 
-export const passwordIsOne: Check = {
-  run(value: { readonly password?: unknown; readonly passwordFile?: string }, report) {
-    if (value.password !== undefined && value.passwordFile !== undefined)
-      report('passwordFile', 'is set as well as the password itself: set one of them')
+/** A password is a value or in a file, and not both. */
+export const onePassword = (key: string): Check => ({
+  run(value: Readonly<Record<string, unknown>>, report) {
+    if (value[key] !== undefined && value[`${key}File`] !== undefined)
+      report(`${key}File`, 'is set as well as the password itself: set one of them')
   },
-}
+})
 
 /** `user:password` of a URL, percent-encoded; undefined where it is not. */
 export function loginIn(userInfo: string): { username?: string; password?: string } | undefined {

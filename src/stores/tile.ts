@@ -17,9 +17,10 @@ const maxJoinedBytes = 4 * 1024 * 1024
  * back) is none: it would win for as long as it takes time to catch up.
  */
 export function layOver(stored: readonly Pane[], incoming: Pane, now = Number.POSITIVE_INFINITY): Pane[] {
-  const other = stored.find((pane) => !haveSameFrame(pane, incoming))
-  if (other !== undefined)
-    return newestClock(stored) > newestClock([incoming]) ? [...stored] : presentParts(incoming)
+  if (stored.some((pane) => !haveSameFrame(pane, incoming))) {
+    const newest = newestClock(incoming)
+    return stored.some((pane) => newestClock(pane) > newest) ? [...stored] : presentParts(incoming)
+  }
   const tiled = presentParts(incoming).reduce((panes, part) => tile(panes, part, now), [...stored])
   return consolidate(tiled)
 }
@@ -75,14 +76,12 @@ export function cutOut(
 const fetchedAfter = (pane: Pane, instant: EpochMs): Pane[] =>
   instant === Number.POSITIVE_INFINITY ? [] : partsWhere(pane, (bucket) => clockOf(pane, bucket) > instant)
 
-/** The latest clock of any bucket; absent ones have none. */
-function newestClock(panes: readonly Pane[]): EpochMs {
+/** Of the buckets that are there: an absent one has the clock NaN, which is newer than nothing. */
+export function newestClock(pane: Pane): EpochMs {
   let newest = Number.NEGATIVE_INFINITY
-  for (const pane of panes) {
-    for (let bucket = pane.from; bucket < pane.to; bucket++) {
-      const clock = clockOf(pane, bucket)
-      if (clock > newest) newest = clock
-    }
+  for (let bucket = pane.from; bucket < pane.to; bucket++) {
+    const clock = clockOf(pane, bucket)
+    if (clock > newest) newest = clock
   }
   return newest
 }
@@ -120,11 +119,8 @@ function partsWhere(pane: Pane, holds: (bucket: number) => boolean): Pane[] {
   return parts
 }
 
-function subtract(pane: Pane, holes: readonly Interval[]): Pane[] {
-  let parts: Pane[] = [pane]
-  for (const hole of holes) parts = cutOut(parts, hole)
-  return parts
-}
+const subtract = (pane: Pane, holes: readonly Interval[]): Pane[] =>
+  holes.reduce<Pane[]>((parts, hole) => cutOut(parts, hole), [pane])
 
 /** Joins adjacent panes while they are short, and copies the rest of a body of which most is no longer wanted. */
 export function consolidate(panes: readonly Pane[]): Pane[] {

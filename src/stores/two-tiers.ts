@@ -1,8 +1,8 @@
 /** Combines the panes that two tiers have of a key. Pure. */
 import type { Interval, Intervals } from '../core/interval.ts'
-import { clockOf, type Pane, slice } from '../core/pane.ts'
+import { clockOf, type Pane } from '../core/pane.ts'
 import type { Found } from './store.ts'
-import { gapIn, layOver } from './tile.ts'
+import { clip, gapIn, layOver } from './tile.ts'
 
 export function absentIn(near: Found | undefined, interval: Interval): Intervals {
   const gap = gapIn(near?.panes ?? [], interval)
@@ -29,8 +29,7 @@ function hasNewer(pane: Pane, near: readonly Pane[]): boolean {
 
 export function united(interval: Interval, { near, far }: { near: Found | undefined; far: Found }): Found {
   const panes = far.panes.reduce<Pane[]>((stored, pane) => layOver(stored, pane), [...(near?.panes ?? [])])
-  const inside = panes.map((pane) => slice(pane, interval)).filter((pane) => pane.from < pane.to)
-  return { panes: inside, shape: near?.shape ?? far.shape }
+  return { panes: clip(panes, interval), shape: near?.shape ?? far.shape }
 }
 
 /** Buckets that were fetched at or before an instant, each once. */

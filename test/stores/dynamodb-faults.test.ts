@@ -41,7 +41,7 @@ function faulty(
       method,
       (input: never) => {
         calls.push(method)
-        const send = (): Promise<unknown> => api[method](input)
+        const send = (): Promise<unknown> => (api[method] as (input: never) => Promise<unknown>)(input)
         const fault = faults[method]!.shift()
         return fault === undefined ? send() : fault(send, input)
       },

@@ -73,7 +73,7 @@ export function enginesOn(
     paneRequests,
     cellRequests,
     rows: new DynamoDbRows({ requests: paneRequests, prefix, figures, close }),
-    cells: new DynamoDbCells({ requests: cellRequests, prefix, close }),
+    cells: new DynamoDbCells(cellRequests, prefix),
   }
 }
 

@@ -1,6 +1,6 @@
 /** A cell as columns of its table, and back. */
 import { levelsIn, levelsText } from '../bucket-text.ts'
-import { clockEntries } from '../cell-names.ts'
+import { clocksFrom, namedClocks } from '../cell-names.ts'
 import type { Cell } from '../cells.ts'
 import type { Row } from './library.ts'
 
@@ -21,16 +21,14 @@ const never = 0n
 
 /** The values of `writtenColumns`. */
 export function columnsOf(cell: Cell): unknown[] {
-  const { rev, kind, v, collectAt, attributes = {}, levels, value } = cell
+  const { rev, kind, v, collectAt, clocks, attributes = {}, levels, value } = cell
   const collection = collectAt === 'never' ? never : BigInt(collectAt)
-  const figures = clockEntries.map(([member, name]) => [name, cell.clocks[member]] as const)
-  const known = figures.filter(([, figure]) => figure !== undefined)
   const texts = Object.entries(attributes).filter(([, text]) => typeof text === 'string')
   if (levels !== undefined) texts.push(['levels', levelsText(levels)])
   const integers = Object.entries(attributes).flatMap(([name, number]) =>
     typeof number === 'number' ? [[name, BigInt(number)] as const] : [],
   )
-  const maps = [known, texts, integers].map((entries) => Object.fromEntries<unknown>(entries))
+  const maps = [namedClocks(clocks), texts, integers].map((entries) => Object.fromEntries<unknown>(entries))
   return [rev, kind, v, collection, ...maps, Buffer.from(value)]
 }
 
@@ -40,13 +38,12 @@ export function cellIn(row: Row): Cell {
   const { levels, ...texts } = (row['texts'] ?? {}) as Readonly<Record<string, string>>
   const integers = Object.entries((row['integers'] ?? {}) as Readonly<Record<string, bigint>>)
   const attributes = { ...texts, ...Object.fromEntries(integers.map(([name, n]) => [name, Number(n)])) }
-  const known = clockEntries.filter(([, name]) => figures[name] !== undefined)
   const collection = row['collect_at'] as bigint
   return {
     rev: row['rev'] as string,
     kind: row['kind'] as string,
     v: row['v'] as number,
-    clocks: Object.fromEntries(known.map(([member, name]) => [member, figures[name]])),
+    clocks: clocksFrom((name) => figures[name]),
     collectAt: collection === never ? 'never' : Number(collection),
     value: row['value'] as Buffer,
     ...(levels !== undefined && { levels: levelsIn(levels) }),

@@ -9,6 +9,7 @@ import type { CellCommit, CellEngine } from '../rows/cell-engine.ts'
 import { cellIn, columnsOf, writtenColumns } from './cell-columns.ts'
 import type { Session } from './connection.ts'
 import { consistencies, type QueryOptions, type Statement } from './library.ts'
+import { pagesOf } from './request-sizes.ts'
 import { tableIn } from './tables.ts'
 import { ttlSeconds } from './time.ts'
 
@@ -68,12 +69,9 @@ export class CassandraCells implements CellEngine {
 
   async #select(statement: Statement): Promise<(readonly [string, Cell])[]> {
     const cells: (readonly [string, Cell])[] = []
-    for (let page: { pageState?: string } = {}; ; ) {
-      const result = await this.#options.session.execute(statement, { ...this.#reading, ...page })
-      for (const row of result.rows ?? []) cells.push([row['sk'] as string, cellIn(row)])
-      if (result.pageState === null) return cells
-      page = { pageState: result.pageState }
-    }
+    for await (const rows of pagesOf(this.#options.session, statement, this.#reading))
+      for (const row of rows) cells.push([row['sk'] as string, cellIn(row)])
+    return cells
   }
 
   #statementOf(pk: string, { sk, expected, row }: CellCommit): Statement {

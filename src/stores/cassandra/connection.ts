@@ -162,15 +162,11 @@ export class Connection implements Session {
       this.#trouble = undefined
       return result
     } catch (error) {
-      this.#note(error)
+      // Errors that an operator has to act on are kept; timeouts and the like are only counted.
+      const is = troubleOf(error)
+      if (is !== undefined) this.#setTrouble(is, messageOf(error))
       throw error
     }
-  }
-
-  /** Keeps errors that an operator has to act on; timeouts and the like are only counted. */
-  #note(error: unknown): void {
-    const is = troubleOf(error)
-    if (is !== undefined) this.#setTrouble(is, messageOf(error))
   }
 
   #setTrouble(is: TroubleName, message: string): void {

@@ -8,14 +8,12 @@ import type { CassandraConfig } from './kind.ts'
 import { consistencies } from './library.ts'
 import { CassandraRows } from './rows.ts'
 
-interface CassandraTimeouts {
+const defaultTimeouts = {
   /** Of an operation on cells: a transaction takes four round trips between replicas, and more where others compete. */
-  readonly cellMs: number
+  cellMs: 2000,
   /** How long opening waits for the cluster; after that the store is there, and fails until the cluster is. */
-  readonly openMs: number
+  openMs: 5000,
 }
-
-const defaultTimeouts: CassandraTimeouts = { cellMs: 2000, openMs: 5000 }
 
 export async function openCassandraStore(
   config: CassandraConfig,

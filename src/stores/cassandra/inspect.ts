@@ -1,5 +1,6 @@
 /** Inspection of a cluster for operators, and the creation of the tables. Each opens a connection of its own. */
 import type { Clock } from '../../core/clock.ts'
+import { fail, fastestOf, ok, speedFinding } from '../findings.ts'
 import type { Inspected, Refused, StoreFinding } from '../kind.ts'
 import { connectionTo } from './client.ts'
 import type { Connection } from './connection.ts'
@@ -30,36 +31,25 @@ export function createTables(
   })
 }
 
-const slowMs = 50
-const tries = 5
+const attempts = 5
 
 export async function examineCassandra(config: CassandraConfig, clock: Clock): Promise<StoreFinding[]> {
   const findings = await connected(config, clock, async (connection) => {
     const version = await versionOf(connection)
     const missing = namesOf(config.keyspace, await missingTables(connection, config.keyspace))
-    return [await speedFinding(connection, version, clock), tableFinding(missing)]
+    const ms = await fastestOf(attempts, clock, () => versionOf(connection))
+    const text = `It answers as version ${version}; a read`
+    return [speedFinding(text, ms, 'Use a cluster that is nearer.'), tableFinding(missing)]
   })
   if (!('refused' in findings)) return findings
   const { detail, remedy } = findings
-  return [{ status: 'fail', sentence: `${detail}: buckets are kept in memory only.`, remedy }]
+  return [fail(`${detail}: buckets are kept in memory only.`, remedy)]
 }
 
 function tableFinding(missing: readonly string[]): StoreFinding {
-  if (missing.length === 0) return { status: 'ok', sentence: 'All tables are there.' }
+  if (missing.length === 0) return ok('All tables are there.')
   const remedy = 'Create them with `windowpane store init --url URL`.'
-  return { status: 'fail', sentence: `Tables are missing: ${missing.join(', ')}.`, remedy }
-}
-
-async function speedFinding(connection: Connection, version: string, clock: Clock): Promise<StoreFinding> {
-  let fastest = Number.POSITIVE_INFINITY
-  for (let i = 0; i < tries; i++) {
-    const began = clock.elapsed()
-    await versionOf(connection)
-    fastest = Math.min(fastest, clock.elapsed() - began)
-  }
-  const sentence = `It answers as version ${version}; a read takes ${fastest.toFixed(1)} ms`
-  if (fastest <= slowMs) return { status: 'ok', sentence: `${sentence}.` }
-  return { status: 'warn', sentence: `${sentence}: slow.`, remedy: 'Use a cluster that is nearer.' }
+  return fail(`Tables are missing: ${missing.join(', ')}.`, remedy)
 }
 
 async function versionOf(connection: Connection): Promise<string> {

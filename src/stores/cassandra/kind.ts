@@ -8,7 +8,7 @@ import {
   loginIn,
   loginKeys,
   notPercentEncoded,
-  passwordIsOne,
+  onePassword,
   refusedTlsKeys,
   restart,
   tlsKeys,
@@ -64,7 +64,7 @@ const cassandraSection = section(
     ...loginKeys,
     ...tlsKeys,
   },
-  { checks: [certificateIsWhole, passwordIsOne, passwordBelongsToUser], refused: refusedTlsKeys },
+  { checks: [certificateIsWhole, onePassword('password'), passwordBelongsToUser], refused: refusedTlsKeys },
 )
 
 export type CassandraConfig = TypeValue<typeof cassandraSection>

@@ -87,13 +87,9 @@ export function codeOf(error: unknown): number | undefined {
   return typeof code === 'number' ? code : undefined
 }
 
-/** The driver's error when all hosts have failed: the reason by host. */
-interface NoHostError extends Error {
-  readonly innerErrors?: Readonly<Record<string, unknown>> | null
-}
-
+/** The reasons by host, of the driver's error when all hosts have failed. */
 export const innerErrorsOf = (error: unknown): readonly (readonly [host: string, error: unknown])[] =>
-  Object.entries((error as NoHostError).innerErrors ?? {})
+  Object.entries((error as { innerErrors?: object | null }).innerErrors ?? {})
 
 /** The message of the server or the driver, in one line. */
 export function messageOf(error: unknown): string {

@@ -2,7 +2,7 @@
 import type { EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
-import type { Dated, DatedRowId, RowWrite, StoredRow } from '../rows/row-engine.ts'
+import type { DatedRowId, RowWrite, StoredRow } from '../rows/row-engine.ts'
 import type { Statement } from './library.ts'
 import { tableIn } from './tables.ts'
 import { microsOf, ttlSeconds } from './time.ts'
@@ -75,24 +75,14 @@ export class RowStatements {
     }
   }
 
-  putRecord(key: Key, record: Dated, lifetime: Lifetime): Statement | undefined {
-    return this.#putHead(key, 'record', { ...record, lifetime })
-  }
-
-  putStamp(key: Key, stamp: Dated, lifetime: Lifetime): Statement | undefined {
-    return this.#putHead(key, 'stamp', { ...stamp, lifetime })
-  }
-
-  #putHead(
-    key: Key,
-    column: 'record' | 'stamp',
-    { value, clock, lifetime: { now, retentionMs } }: Dated & { readonly lifetime: Lifetime },
-  ): Statement | undefined {
-    const ttl = ttlSeconds(clock + recordLifetimes * retentionMs, now)
-    if (ttl === undefined) return undefined
+  /** Undefined where nothing of the kind is written, or it has already expired. */
+  putHead(key: Key, column: 'record' | 'stamp', changes: RowWrite): Statement | undefined {
+    const dated = changes[column]
+    const ttl = dated && ttlSeconds(dated.clock + recordLifetimes * changes.retentionMs, changes.now)
+    if (dated === undefined || ttl === undefined) return undefined
     return {
       query: `INSERT INTO ${this.#records} (key, ${column}) VALUES (?, ?) USING TTL ? AND TIMESTAMP ?`,
-      params: [key, value, ttl, microsOf(clock)],
+      params: [key, dated.value, ttl, microsOf(dated.clock)],
     }
   }
 

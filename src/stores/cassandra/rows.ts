@@ -8,9 +8,9 @@ import type { Key } from '../../core/key.ts'
 import type { StoreCondition, StoreFigures } from '../figures.ts'
 import { inParallel } from '../rows/in-parallel.ts'
 import type { RowEngine, RowWrite, StoredKey, StoredRow } from '../rows/row-engine.ts'
-import { batchesOf, rowsPerPage } from './batches.ts'
 import type { Session } from './connection.ts'
 import { codeOf, errorCodes, type QueryOptions, type Row, type Statement } from './library.ts'
+import { pagesOf, statementBatches } from './request-sizes.ts'
 import { RowStatements, sliceOf } from './row-statements.ts'
 import { msOf } from './time.ts'
 
@@ -83,29 +83,18 @@ export class CassandraRows implements RowEngine {
 
   async #all(statement: Statement): Promise<readonly Row[]> {
     const all: Row[] = []
-    for await (const rows of this.#pages(statement, firstPageRows)) all.push(...rows)
+    const options = { ...this.#options, fetchSize: firstPageRows }
+    for await (const rows of pagesOf(this.#session, statement, options)) all.push(...rows)
     return all
-  }
-
-  async *#pages(statement: Statement, firstRows: number): AsyncIterable<readonly Row[]> {
-    let [fetchSize, page]: [number, { pageState?: string }] = [firstRows, {}]
-    for (;;) {
-      const options = { ...this.#options, fetchSize, ...page }
-      const { rows = [], pageState } = await this.#session.execute(statement, options)
-      yield rows
-      if (pageState === null) return
-      page = { pageState }
-      fetchSize = rowsPerPage(rows)
-    }
   }
 
   async write(key: Key, changes: RowWrite): Promise<void> {
     const partitions = [this.#changesOfHead(key, changes), ...this.#changesOfRows(key, changes)]
-    await inParallel(partitions.flatMap(batchesOf), (batch) => this.#send(batch))
+    await inParallel(partitions.flatMap(statementBatches), (batch) => this.#send(batch))
   }
 
   #changesOfHead(key: Key, changes: RowWrite): Statement[] {
-    const { record, stamp, put, dropRecord } = changes
+    const { put, dropRecord } = changes
     const youngest = new Map<number, number>()
     for (const { from, clock } of put) {
       const slice = sliceOf(from)
@@ -113,8 +102,8 @@ export class CassandraRows implements RowEngine {
     }
     const statements = [
       dropRecord === undefined ? undefined : this.#statements.dropHead(key, dropRecord),
-      record && this.#statements.putRecord(key, record, changes),
-      stamp && this.#statements.putStamp(key, stamp, changes),
+      this.#statements.putHead(key, 'record', changes),
+      this.#statements.putHead(key, 'stamp', changes),
       ...[...youngest].map(([slice, clock]) => this.#statements.putSlice(key, { slice, clock }, changes)),
     ]
     return statements.filter((statement) => statement !== undefined)
@@ -140,7 +129,8 @@ export class CassandraRows implements RowEngine {
   }
 
   async *records(): AsyncIterable<readonly [Key, Buffer]> {
-    for await (const rows of this.#pages(this.#statements.records(), recordsPerPage)) {
+    const options = { ...this.#options, fetchSize: recordsPerPage }
+    for await (const rows of pagesOf(this.#session, this.#statements.records(), options)) {
       for (const { key, record } of rows) if (record !== null) yield [key as Key, record as Buffer]
     }
   }

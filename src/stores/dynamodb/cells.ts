@@ -6,19 +6,13 @@
 import { hash } from 'node:crypto'
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb'
 import { levelsIn, levelsText } from '../bucket-text.ts'
-import { clockEntries, reservedNames } from '../cell-names.ts'
-import type { Cell, CellAttributes, CellCapabilities, CellClocks, Revision } from '../cells.ts'
+import { clocksFrom, namedClocks, reservedNames } from '../cell-names.ts'
+import type { Cell, CellAttributes, CellCapabilities, Revision } from '../cells.ts'
 import type { CellCommit, CellEngine } from '../rows/cell-engine.ts'
 import { isCondition, throttledError } from './errors.ts'
 import { bytesIn, itemsIn, numberIn, numeral } from './items.ts'
 import type { Item } from './library.ts'
 import type { Requests } from './requests.ts'
-
-export interface DynamoDbCellsOptions {
-  readonly requests: Requests
-  readonly prefix: string
-  readonly close: () => void
-}
 
 /** The limit of one BatchGetItem. */
 const maxKeys = 100
@@ -27,12 +21,13 @@ const maxTokenLength = 36
 export class DynamoDbCells implements CellEngine {
   readonly name = 'dynamodb'
   readonly capabilities: CellCapabilities = { shared: true, durable: true, maxValueBytes: 64 * 1024 }
-  readonly #options: DynamoDbCellsOptions
   readonly #requests: Requests
+  /** Before every partition key: stores that share a table keep apart by it. */
+  readonly #prefix: string
 
-  constructor(options: DynamoDbCellsOptions) {
-    this.#options = options
-    this.#requests = options.requests
+  constructor(requests: Requests, prefix: string) {
+    this.#requests = requests
+    this.#prefix = prefix
   }
 
   async load(pk: string, sks: readonly string[]): Promise<readonly (Cell | undefined)[]> {
@@ -42,7 +37,7 @@ export class DynamoDbCells implements CellEngine {
   }
 
   async list(pk: string): Promise<readonly (readonly [string, Cell])[]> {
-    const range = { pk: this.#options.prefix + pk, isConsistent: true }
+    const range = { pk: this.#prefix + pk, isConsistent: true }
     const items = await itemsIn(this.#requests, range)
     return items.flatMap((item) => {
       const cell = cellOf(item)
@@ -61,22 +56,16 @@ export class DynamoDbCells implements CellEngine {
     }
   }
 
-  async close(): Promise<void> {
-    this.#options.close()
-  }
+  /** The client is closed with the rows. */
+  async close(): Promise<void> {}
 
-  #partition(pk: string): { S: string } {
-    return { S: this.#options.prefix + pk }
+  #keyOf(pk: string, sk: string): Item {
+    return { pk: { S: this.#prefix + pk }, sk: { S: sk } }
   }
 
   async #item(pk: string, sk: string): Promise<Item | undefined> {
-    const found = await this.#requests.send((api) =>
-      api.getItem({
-        TableName: this.#requests.table,
-        Key: { pk: this.#partition(pk), sk: { S: sk } },
-        ConsistentRead: true,
-      }),
-    )
+    const request = { TableName: this.#requests.table, Key: this.#keyOf(pk, sk), ConsistentRead: true }
+    const found = await this.#requests.send((api) => api.getItem(request))
     return found.Item
   }
 
@@ -84,7 +73,7 @@ export class DynamoDbCells implements CellEngine {
     const { table } = this.#requests
     const items: Item[] = []
     for (let i = 0; i < sks.length; i += maxKeys) {
-      let open: Item[] = sks.slice(i, i + maxKeys).map((sk) => ({ pk: this.#partition(pk), sk: { S: sk } }))
+      let open: Item[] = sks.slice(i, i + maxKeys).map((sk) => this.#keyOf(pk, sk))
       await this.#requests.send(async (api) => {
         const answer = await api.batchGetItem({
           RequestItems: { [table]: { Keys: open, ConsistentRead: true } },
@@ -98,7 +87,7 @@ export class DynamoDbCells implements CellEngine {
   }
 
   #writeOf(pk: string, { sk, expected, row }: CellCommit): TransactWriteItem {
-    const key = { pk: this.#partition(pk), sk: { S: sk } }
+    const key = this.#keyOf(pk, sk)
     const write = { TableName: this.#requests.table, ...conditionOn(expected) }
     return row === undefined
       ? { Delete: { ...write, Key: key } }
@@ -115,7 +104,7 @@ export class DynamoDbCells implements CellEngine {
   /** The token makes the service recognise a transaction that is sent again. Revisions are unique, and so is their hash. */
   async #transaction(pk: string, changes: readonly CellCommit[], writes: TransactWriteItem[]): Promise<void> {
     const revisions = changes.map(({ sk, expected, row }) => [sk, expected, row?.rev])
-    const text = JSON.stringify([this.#requests.table, this.#options.prefix, pk, revisions])
+    const text = JSON.stringify([this.#requests.table, this.#prefix, pk, revisions])
     const ClientRequestToken = hash('sha256', text, 'hex').slice(0, maxTokenLength)
     await this.#requests.send((api) => api.transactWriteItems({ TransactItems: writes, ClientRequestToken }))
   }
@@ -134,10 +123,7 @@ function itemOf({ kind, v, rev, value, levels, collectAt, clocks, attributes = {
   const item: Item = { kind: { S: kind }, v: numeral(v), rev: { S: rev }, value: { B: value } }
   if (levels !== undefined) item['levels'] = { S: levelsText(levels) }
   if (collectAt !== 'never') item['ttl'] = numeral(collectAt)
-  for (const [name, attribute] of clockEntries) {
-    const at = clocks[name]
-    if (at !== undefined) item[attribute] = numeral(at)
-  }
+  for (const [name, at] of namedClocks(clocks)) item[name] = numeral(at)
   for (const [name, value] of Object.entries(attributes))
     item[name] = typeof value === 'string' ? { S: value } : numeral(value)
   return item
@@ -153,21 +139,12 @@ function cellOf(item: Item | undefined): Cell | undefined {
     kind: item['kind']?.S ?? '',
     v,
     rev,
-    clocks: clocksOf(item),
+    clocks: clocksFrom((name) => numberIn(item, name)),
     collectAt: numberIn(item, 'ttl') ?? 'never',
     value: Uint8Array.from(bytesIn(item, 'value') ?? []),
     ...(levels !== undefined && { levels: levelsIn(levels) }),
     ...(attributes !== undefined && { attributes }),
   }
-}
-
-function clocksOf(item: Item): CellClocks {
-  const clocks: { -readonly [N in keyof CellClocks]: CellClocks[N] } = {}
-  for (const [name, attribute] of clockEntries) {
-    const at = numberIn(item, attribute)
-    if (at !== undefined) clocks[name] = at
-  }
-  return clocks
 }
 
 function attributesOf(item: Item): CellAttributes | undefined {

@@ -1,9 +1,10 @@
 /** The checks of `doctor` and `store` for DynamoDB, and the tables that `store init` creates. */
 import type { Clock } from '../../core/clock.ts'
+import { capital, fail, fastestOf, speedFinding, warn } from '../findings.ts'
 import type { Inspected, Refused, StoreFinding } from '../kind.ts'
 import { recordKey } from './keys.ts'
 import type { DynamoDbConfig } from './kind.ts'
-import { connect, type DynamoDbApi, loadLibrary } from './library.ts'
+import { connect, type DynamoDbApi } from './library.ts'
 import { apiVersion, createTables, expires, missingTables, refusalOf, tablesOf } from './tables.ts'
 
 /** Creating a table, or finding credentials, takes longer than a read. */
@@ -14,9 +15,7 @@ async function withApi<T>(
   { region, endpoint }: DynamoDbConfig,
   action: (api: DynamoDbApi) => Promise<T | Refused>,
 ): Promise<T | Refused> {
-  const library = await loadLibrary()
-  if ('refused' in library) return library
-  const api = await connect(library, { region, endpoint, timeoutMs })
+  const api = await connect({ region, endpoint, timeoutMs })
   if ('refused' in api) return api
   try {
     return await action(api)
@@ -51,31 +50,21 @@ export async function examineDynamoDb(config: DynamoDbConfig, clock: Clock): Pro
   })
   if (!('refused' in findings)) return findings
   const { detail, remedy } = findings
-  return [{ status: 'fail', sentence: `DynamoDB cannot be used: ${detail}.`, remedy: sentence(remedy) }]
+  return [fail(`DynamoDB cannot be used: ${detail}.`, `${capital(remedy)}.`)]
 }
 
-const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}.`
+const missingFinding = (missing: readonly string[]): StoreFinding =>
+  fail(
+    `DynamoDB answers, but has no table ${missing.join(' and no table ')}.`,
+    'Create them: windowpane store init.',
+  )
 
-const missingFinding = (missing: readonly string[]): StoreFinding => ({
-  status: 'fail',
-  sentence: `DynamoDB answers, but has no table ${missing.join(' and no table ')}.`,
-  remedy: 'Create them: windowpane store init.',
-})
+const attempts = 3
 
-const slowMs = 50
-const tries = 3
-
-/** The first read pays for the connection and the credentials: the fastest of several counts. */
 async function readFinding(api: DynamoDbApi, { table }: DynamoDbConfig, clock: Clock): Promise<StoreFinding> {
-  let fastest = Number.POSITIVE_INFINITY
-  for (let i = 0; i < tries; i++) {
-    const began = clock.elapsed()
-    await api.getItem({ TableName: table, Key: { pk: { S: 'doctor' }, sk: { B: recordKey } } })
-    fastest = Math.min(fastest, clock.elapsed() - began)
-  }
-  const text = `The tables are there; a read takes ${fastest.toFixed(1)} ms`
-  if (fastest <= slowMs) return { status: 'ok', sentence: `${text}.` }
-  return { status: 'warn', sentence: `${text}: slow.`, remedy: 'Use a table in the region of this machine.' }
+  const Key = { pk: { S: 'doctor' }, sk: { B: recordKey } }
+  const ms = await fastestOf(attempts, clock, () => api.getItem({ TableName: table, Key }))
+  return speedFinding('The tables are there; a read', ms, 'Use a table in the region of this machine.')
 }
 
 async function expiryFindings(api: DynamoDbApi, { table }: DynamoDbConfig): Promise<StoreFinding[]> {
@@ -83,7 +72,7 @@ async function expiryFindings(api: DynamoDbApi, { table }: DynamoDbConfig): Prom
   for (const name of Object.values(tablesOf(table))) {
     if (await expires(api, name)) continue
     const text = `The table ${name} does not expire its items: answers stay right, and it grows without end.`
-    findings.push({ status: 'warn', sentence: text, remedy: 'Turn its TTL on: windowpane store init.' })
+    findings.push(warn(text, 'Turn its TTL on: windowpane store init.'))
   }
   return findings
 }

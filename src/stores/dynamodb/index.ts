@@ -1,20 +1,18 @@
 /** Two tables of DynamoDB as a store: panes in one, cells in the other. */
-import type { Clock } from '../../core/clock.ts'
 import { inTime } from '../../core/deadline.ts'
 import type { StoreCondition, StoreFigures } from '../figures.ts'
-import type { OpenedStore, Refused } from '../kind.ts'
+import type { OpenedStore, Refused, StoreRules } from '../kind.ts'
 import { RowCells } from '../rows/row-cells.ts'
 import { RowStore } from '../rows/row-store.ts'
 import { DynamoDbCells } from './cells.ts'
 import { recordKey } from './keys.ts'
-import { connect, loadLibrary } from './library.ts'
+import { connect } from './library.ts'
 import { Requests } from './requests.ts'
 import { DynamoDbRows } from './rows.ts'
 import { tablesOf } from './tables.ts'
 
 /** Written out, so that a program that compiles against this needs no types of the SDK. */
-export interface DynamoDbOptions {
-  readonly clock: Clock
+export interface DynamoDbOptions extends Pick<StoreRules, 'clock' | 'retentionMs'> {
   /** Of panes; that of cells is called the same with `-cells` behind. */
   readonly table: string
   /** Where not given, the environment or a profile names it. */
@@ -23,8 +21,6 @@ export interface DynamoDbOptions {
   readonly endpoint?: string | undefined
   /** The timeout of one request; 500 ms by default. */
   readonly timeoutMs?: number
-  /** Buckets are dropped this long after they were fetched. */
-  readonly retentionMs: number
   /** Before every partition key: stores with unequal prefixes share the tables and nothing else. */
   readonly prefix?: string
   /** The SDK, where it is not the installed package. */
@@ -41,18 +37,15 @@ const defaultTimeoutMs = 500
 /** Refuses only unusable options. Tables that are missing or do not answer are used as soon as they do. */
 export async function openDynamoDbStore(options: DynamoDbOptions): Promise<DynamoDbStore | Refused> {
   const { clock, table, region, endpoint, timeoutMs = defaultTimeoutMs, prefix = '' } = options
-  const library = await loadLibrary(options.library)
-  if ('refused' in library) return library
-  const api = await connect(library, { region, endpoint, timeoutMs })
+  const api = await connect({ region, endpoint, timeoutMs }, options.library)
   if ('refused' in api) return api
   const tables = tablesOf(table)
   const [paneRequests, cellRequests] = [tables.panes, tables.cells].map(
     (name) => new Requests({ api, table: name, clock, timeoutMs }),
   ) as [Requests, Requests]
-  const close = (): void => api.destroy()
   const figures = (): StoreFigures => figuresOf([paneRequests, cellRequests])
-  const rows = new DynamoDbRows({ requests: paneRequests, prefix, figures, close })
-  const cells = new RowCells(new DynamoDbCells({ requests: cellRequests, prefix, close }), clock)
+  const rows = new DynamoDbRows({ requests: paneRequests, prefix, figures, close: () => api.destroy() })
+  const cells = new RowCells(new DynamoDbCells(cellRequests, prefix), clock)
   const panes = new RowStore({ engine: rows, cells, clock, retentionMs: options.retentionMs })
   await inTime(probe(paneRequests, cellRequests), clock, timeoutMs).catch(() => {})
   const { health } = figures()
@@ -60,10 +53,7 @@ export async function openDynamoDbStore(options: DynamoDbOptions): Promise<Dynam
     panes,
     cells,
     ...(health?.state === 'degraded' && { notice: `it cannot be used yet: ${health.detail}` }),
-    async close() {
-      await panes.close()
-      await cells.close()
-    },
+    close: () => panes.close(),
   }
 }
 

@@ -1,7 +1,8 @@
 /** DynamoDB as a kind of store. */
 import { optional, required, section, type TypeValue } from '../../config/definition.ts'
 import { textual, url } from '../../config/text-scalars.ts'
-import type { OpenedStore, Refused, RefusedUrl, StoreKind, StoreRules, StoreUrl, UrlKeys } from '../kind.ts'
+import type { RefusedUrl, StoreKind, StoreUrl, UrlKeys } from '../kind.ts'
+import { restart } from '../server-keys.ts'
 import { definitionText, tablesOf } from './tables.ts'
 
 /** DynamoDB takes 255 characters, of which the table of cells needs six more. */
@@ -18,15 +19,13 @@ const regionName = textual({
 const endpointUrl = { ...url, expected: 'the URL of a DynamoDB, such as http://127.0.0.1:8000' }
 
 const dynamoDbSection = section({
-  table: required(tableName, 'the table of panes; that of cells is called the same with `-cells` behind', {
-    apply: 'restart',
-  }),
-  region: optional(regionName, 'the AWS region; else that of the environment or of the profile', {
-    apply: 'restart',
-  }),
-  endpoint: optional(endpointUrl, 'the URL of DynamoDB, if not the address of the region', {
-    apply: 'restart',
-  }),
+  table: required(
+    tableName,
+    'the table of panes; that of cells is called the same with `-cells` behind',
+    restart,
+  ),
+  region: optional(regionName, 'the AWS region; else that of the environment or of the profile', restart),
+  endpoint: optional(endpointUrl, 'the URL of DynamoDB, if not the address of the region', restart),
 })
 
 export type DynamoDbConfig = TypeValue<typeof dynamoDbSection>
@@ -50,7 +49,10 @@ export const dynamoDbKind: StoreKind<DynamoDbConfig> = {
     definition: ({ table }) => definitionText(tablesOf(table)),
     create: async (config, clock) => (await import('./examine.ts')).createDynamoDb(config, clock),
   },
-  open: openDynamoDb,
+  async open({ table, region, endpoint }, { clock, retentionMs, timeoutMs }) {
+    const { openDynamoDbStore } = await import('./index.ts')
+    return openDynamoDbStore({ table, region, endpoint, clock, retentionMs, timeoutMs })
+  },
 }
 
 /** `dynamodb://table` or `dynamodb:table`. */
@@ -59,11 +61,4 @@ function tableOf({ place }: StoreUrl): UrlKeys | RefusedUrl {
   if (table === '') return { refused: 'names no table: expected dynamodb://TABLE?region=REGION' }
   if (table.includes('@')) return { refused: 'must not hold credentials: the AWS SDK finds them by itself' }
   return { table }
-}
-
-async function openDynamoDb(config: DynamoDbConfig, rules: StoreRules): Promise<OpenedStore | Refused> {
-  const { openDynamoDbStore } = await import('./index.ts')
-  const { table, region, endpoint } = config
-  const { clock, retentionMs, timeoutMs } = rules
-  return openDynamoDbStore({ table, region, endpoint, clock, retentionMs, timeoutMs })
 }

@@ -1,62 +1,32 @@
 /** The part of the AWS SDK that is used here, how it is loaded (it is an optional peer), and how it is configured. */
-import type {
-  AttributeValue,
-  BatchGetItemCommandInput,
-  BatchGetItemCommandOutput,
-  BatchWriteItemCommandInput,
-  BatchWriteItemCommandOutput,
-  CreateTableCommandInput,
-  CreateTableCommandOutput,
-  DeleteItemCommandInput,
-  DeleteItemCommandOutput,
-  DescribeTableCommandInput,
-  DescribeTableCommandOutput,
-  DescribeTimeToLiveCommandInput,
-  DescribeTimeToLiveCommandOutput,
-  DynamoDBClientConfig,
-  GetItemCommandInput,
-  GetItemCommandOutput,
-  PutItemCommandInput,
-  PutItemCommandOutput,
-  QueryCommandInput,
-  QueryCommandOutput,
-  TransactWriteItemsCommandInput,
-  TransactWriteItemsCommandOutput,
-  UpdateTimeToLiveCommandInput,
-  UpdateTimeToLiveCommandOutput,
-} from '@aws-sdk/client-dynamodb'
+import type { AttributeValue, DynamoDB, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb'
 import { loadClient, type Refused } from '../kind.ts'
 
 export type Item = Record<string, AttributeValue>
 
-type Call<Input, Output> = (input: Input) => Promise<Output>
+type Method =
+  | 'getItem'
+  | 'putItem'
+  | 'deleteItem'
+  | 'query'
+  | 'batchGetItem'
+  | 'batchWriteItem'
+  | 'transactWriteItems'
+  | 'createTable'
+  | 'describeTable'
+  | 'describeTimeToLive'
+  | 'updateTimeToLive'
 
-export interface DynamoDbApi {
+export interface DynamoDbApi extends Pick<DynamoDB, Method | 'destroy'> {
   readonly config: { region(): Promise<string> }
-  readonly getItem: Call<GetItemCommandInput, GetItemCommandOutput>
-  readonly putItem: Call<PutItemCommandInput, PutItemCommandOutput>
-  readonly deleteItem: Call<DeleteItemCommandInput, DeleteItemCommandOutput>
-  readonly query: Call<QueryCommandInput, QueryCommandOutput>
-  readonly batchGetItem: Call<BatchGetItemCommandInput, BatchGetItemCommandOutput>
-  readonly batchWriteItem: Call<BatchWriteItemCommandInput, BatchWriteItemCommandOutput>
-  readonly transactWriteItems: Call<TransactWriteItemsCommandInput, TransactWriteItemsCommandOutput>
-  readonly createTable: Call<CreateTableCommandInput, CreateTableCommandOutput>
-  readonly describeTable: Call<DescribeTableCommandInput, DescribeTableCommandOutput>
-  readonly describeTimeToLive: Call<DescribeTimeToLiveCommandInput, DescribeTimeToLiveCommandOutput>
-  readonly updateTimeToLive: Call<UpdateTimeToLiveCommandInput, UpdateTimeToLiveCommandOutput>
-  destroy(): void
 }
 
-export interface DynamoDbLibrary {
+interface DynamoDbLibrary {
   readonly DynamoDB: new (config: DynamoDBClientConfig) => DynamoDbApi
 }
 
 /** The version that package.json requires. */
 const libraryVersion = '3.1162.0'
-
-export const loadLibrary = (
-  load: () => Promise<unknown> = () => import('@aws-sdk/client-dynamodb'),
-): Promise<DynamoDbLibrary | Refused> => loadClient('@aws-sdk/client-dynamodb', libraryVersion, load)
 
 export interface Connection {
   /** Undefined where the environment or a profile names it. */
@@ -70,11 +40,13 @@ export interface Connection {
 /** Of one process, over both tables. */
 const maxSockets = 64
 
-/** @returns a client, or the reason why there is none: no region is configured. */
+/** @returns a client, or the reason why there is none: no SDK is installed, or no region is configured. */
 export async function connect(
-  library: DynamoDbLibrary,
   connection: Connection,
+  load: () => Promise<unknown> = () => import('@aws-sdk/client-dynamodb'),
 ): Promise<DynamoDbApi | Refused> {
+  const library = await loadClient<DynamoDbLibrary>('@aws-sdk/client-dynamodb', libraryVersion, load)
+  if ('refused' in library) return library
   const api = new library.DynamoDB(configOf(connection, process.env))
   try {
     await api.config.region()

@@ -4,6 +4,7 @@
  */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import type { StoreCondition } from '../figures.ts'
+import { pause } from '../waiting.ts'
 import { type ErrorMeaning, meaningOf, textOf } from './errors.ts'
 import type { DynamoDbApi } from './library.ts'
 
@@ -85,7 +86,7 @@ export class Requests {
     const { clock } = this.#options
     const pauseMs = firstPauseMs * 2 ** attempt * (0.5 + clock.random() / 2)
     if (!this.#hasTime(began, pauseMs)) return false
-    await new Promise<void>((resolve) => void clock.after(pauseMs, resolve))
+    await pause(clock, pauseMs)
     return true
   }
 

@@ -33,7 +33,7 @@ import {
   slicesOf,
   stampKey,
 } from './keys.ts'
-import type { Item } from './library.ts'
+import type { DynamoDbApi, Item } from './library.ts'
 import type { Requests } from './requests.ts'
 
 export interface DynamoDbRowsOptions {
@@ -47,7 +47,12 @@ export interface DynamoDbRowsOptions {
 /** Slices that this process knows to be listed, over all keys. */
 const maxKnownSlices = 50_000
 const noBytes = Buffer.alloc(0)
-const notNewer = 'attribute_not_exists(c) OR c <= :clock'
+
+const notNewer = (TableName: string, clock: EpochMs) => ({
+  TableName,
+  ConditionExpression: 'attribute_not_exists(c) OR c <= :clock',
+  ExpressionAttributeValues: { ':clock': numeral(clock) },
+})
 
 /** An item that is put under a condition on its clock. */
 interface Put extends Dated {
@@ -135,7 +140,7 @@ export class DynamoDbRows implements RowEngine {
   }
 
   /** Record, stamp and, as far as requested, slices: they are one partition, and so one request. */
-  async #head(pk: string, to: Buffer): Promise<StoredHead> {
+  async #head(pk: string, to: Buffer) {
     const items = await itemsIn(this.#requests, { pk, between: [recordKey, to] })
     const at = (sk: Buffer): Item | undefined => items.find((item) => bytesIn(item, 'sk')!.equals(sk))
     const [record, stamp] = [at(recordKey), at(stampKey)]
@@ -166,35 +171,23 @@ export class DynamoDbRows implements RowEngine {
   async #put({ pk, sk, clock, value }: Put, retentionMs: number): Promise<void> {
     const ttl = Math.ceil((clock + retentionMs) / 1000)
     const attributes = await storeValue(this.#requests, { pk, value, ttl })
-    await this.#unlessNewer(
-      this.#requests.send((api) =>
-        api.putItem({
-          TableName: this.#requests.table,
-          Item: { pk: { S: pk }, sk: { B: sk }, c: numeral(clock), ttl: numeral(ttl), ...attributes },
-          ConditionExpression: notNewer,
-          ExpressionAttributeValues: { ':clock': numeral(clock) },
-        }),
-      ),
-    )
+    const Item = { pk: { S: pk }, sk: { B: sk }, c: numeral(clock), ttl: numeral(ttl), ...attributes }
+    await this.#unlessNewer((api, condition) => api.putItem({ ...condition, Item }), clock)
   }
 
   async #drop({ pk, sk, clock }: Omit<Put, 'value'>): Promise<void> {
-    await this.#unlessNewer(
-      this.#requests.send((api) =>
-        api.deleteItem({
-          TableName: this.#requests.table,
-          Key: { pk: { S: pk }, sk: { B: sk } },
-          ConditionExpression: notNewer,
-          ExpressionAttributeValues: { ':clock': numeral(clock) },
-        }),
-      ),
-    )
+    const Key = { pk: { S: pk }, sk: { B: sk } }
+    await this.#unlessNewer((api, condition) => api.deleteItem({ ...condition, Key }), clock)
   }
 
   /** That something newer is stored is how races between nodes end, and no failure. */
-  async #unlessNewer(request: Promise<unknown>): Promise<void> {
+  async #unlessNewer(
+    request: (api: DynamoDbApi, condition: ReturnType<typeof notNewer>) => Promise<unknown>,
+    clock: EpochMs,
+  ): Promise<void> {
+    const condition = notNewer(this.#requests.table, clock)
     try {
-      await request
+      await this.#requests.send((api) => request(api, condition))
     } catch (error) {
       if (!isCondition(error)) throw error
     }
@@ -209,7 +202,7 @@ export class DynamoDbRows implements RowEngine {
    * Entries for reads of everything, of slices that this process has not listed yet. An entry outlives the rows by a retention, so
    * that a process writes it once in that time.
    */
-  #slicesToList(pk: string, { put, retentionMs }: RowWrite): readonly SliceEntry[] {
+  #slicesToList(pk: string, { put, retentionMs }: RowWrite) {
     const newest = new Map<number, EpochMs>()
     for (const { from, clock } of put)
       newest.set(sliceOf(from), Math.max(clock, newest.get(sliceOf(from)) ?? Number.NEGATIVE_INFINITY))
@@ -222,16 +215,6 @@ export class DynamoDbRows implements RowEngine {
         ...{ slice, until: clock + 2 * retentionMs, retentionMs: 2 * retentionMs },
       }))
   }
-}
-
-interface SliceEntry extends Put {
-  readonly slice: number
-  readonly until: EpochMs
-  readonly retentionMs: number
-}
-
-interface StoredHead extends Omit<StoredKey, 'rows'> {
-  readonly slices: readonly number[]
 }
 
 /** The keys of the rows that begin in a range and belong to a slice. */

@@ -1,9 +1,8 @@
 /** The two tables: how they are defined, created and found to be there. */
-
-import { MessageChannel } from 'node:worker_threads'
 import type { CreateTableCommandInput, ScalarAttributeType } from '@aws-sdk/client-dynamodb'
 import type { Clock } from '../../core/clock.ts'
 import type { Refused } from '../kind.ts'
+import { keepingAlive, pause } from '../waiting.ts'
 import { meaningOf, textOf } from './errors.ts'
 import type { DynamoDbApi } from './library.ts'
 
@@ -56,15 +55,8 @@ export function definitionText(tables: Tables): string {
 }
 
 /** Creates missing tables and turns expiry on. @returns the tables that were created. */
-export async function createTables(
-  api: DynamoDbApi,
-  tables: Tables,
-  clock: Clock,
-): Promise<string[] | Refused> {
-  // Timers of the clock do not keep a process alive, and a command that waits for a table has nothing else that does.
-  const { port1 } = new MessageChannel()
-  port1.ref()
-  try {
+export const createTables = (api: DynamoDbApi, tables: Tables, clock: Clock): Promise<string[] | Refused> =>
+  keepingAlive(async () => {
     const created: string[] = []
     for (const definition of definitionsOf(tables)) {
       if (await createTable(api, definition)) created.push(definition.TableName)
@@ -73,12 +65,7 @@ export async function createTables(
       await enableExpiry(api, definition.TableName)
     }
     return created
-  } catch (error) {
-    return refusalOf(error)
-  } finally {
-    port1.close()
-  }
-}
+  })
 
 /** @returns false where the table is there already. */
 async function createTable(api: DynamoDbApi, definition: TableDefinition): Promise<boolean> {
@@ -103,7 +90,7 @@ async function untilActive(
     const { Table } = await api.describeTable({ TableName: definition.TableName })
     if (Table?.TableStatus === 'ACTIVE' || Table?.TableStatus === 'UPDATING')
       return otherKeys(definition, Table.AttributeDefinitions ?? [])
-    await new Promise<void>((resolve) => void clock.after(pollMs, resolve))
+    await pause(clock, pollMs)
   }
   return {
     refused: 'not_active',
@@ -112,25 +99,20 @@ async function untilActive(
   }
 }
 
+type Keys = NonNullable<CreateTableCommandInput['AttributeDefinitions']>
+
+const keyTexts = (keys: Keys): string[] =>
+  keys.map(({ AttributeName, AttributeType }) => `${AttributeName} (${AttributeType})`).sort()
+
 function otherKeys(
   { TableName, AttributeDefinitions = [] }: TableDefinition,
-  found: NonNullable<CreateTableCommandInput['AttributeDefinitions']>,
+  found: Keys,
 ): Refused | undefined {
-  const text = (keys: typeof found): string =>
-    keys
-      .map(({ AttributeName, AttributeType }) => `${AttributeName} (${AttributeType})`)
-      .sort()
-      .join(', ')
-  const missing = AttributeDefinitions.filter(
-    (key) =>
-      !found.some(
-        (one) => one.AttributeName === key.AttributeName && one.AttributeType === key.AttributeType,
-      ),
-  )
-  if (missing.length === 0) return undefined
+  const [expected, actual] = [keyTexts(AttributeDefinitions), keyTexts(found)]
+  if (expected.every((key) => actual.includes(key))) return undefined
   return {
     refused: 'other_table',
-    detail: `the table ${TableName} has the keys ${text(found)} instead of ${text(AttributeDefinitions)}`,
+    detail: `the table ${TableName} has the keys ${actual.join(', ')} instead of ${expected.join(', ')}`,
     remedy: 'choose another name: this table belongs to something else',
   }
 }
@@ -155,7 +137,7 @@ export async function missingTables(api: DynamoDbApi, tables: Tables): Promise<s
       const refused = otherKeys(definition, Table?.AttributeDefinitions ?? [])
       if (refused !== undefined) return refused
     } catch (error) {
-      if (meaningOf(error) !== 'not_set_up') return refusalOf(error)
+      if (meaningOf(error) !== 'not_set_up') throw error
       missing.push(TableName)
     }
   }

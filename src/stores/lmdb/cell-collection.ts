@@ -10,36 +10,27 @@ const rowsPerRound = 4096
 /** Behind every row: no UTF-8 text begins with it. */
 const end = Buffer.of(0xff)
 
-export class CellCollection {
-  readonly #file: StoreFile
-  readonly #clock: Clock
-  /** The last row that was looked at; this one is before all others. */
-  #last: Buffer = revisionAt
-
-  constructor(file: StoreFile, clock: Clock) {
-    this.#file = file
-    this.#clock = clock
-  }
-
-  /** Goes on where the round before ended. Rejects where the file cannot be written. */
-  async collect(): Promise<void> {
-    for (let looked = 0; looked < rowsPerRound; looked += rowsAtOnce) {
-      const rows = await this.#file.change(0, () => this.#collectSome())
-      const isEnd = rows.length < rowsAtOnce
-      this.#last = isEnd ? revisionAt : rows.at(-1)!
-      if (isEnd) break
-    }
-  }
-
-  #collectSome(): readonly Buffer[] {
-    const { cells } = this.#file.tables
-    const now = this.#clock.now()
-    const behind = Buffer.concat([this.#last, Buffer.of(0)])
+/** Each call goes on where the one before ended. Rejects where the file cannot be written. */
+export function cellCollection(file: StoreFile, clock: Clock): () => Promise<void> {
+  // The last row that was looked at; this one is before all others.
+  let last: Buffer = revisionAt
+  const collectSome = (): readonly Buffer[] => {
+    const { cells } = file.tables
+    const now = clock.now()
+    const behind = Buffer.concat([last, Buffer.of(0)])
     const rows = [...cells.getKeys({ start: behind, end, limit: rowsAtOnce })]
     for (const at of rows) {
-      const cell = storedAt(this.#file, at)
+      const cell = storedAt(file, at)
       if (cell !== undefined && isCollected(cell, now)) cells.remove(at)
     }
     return rows
+  }
+  return async () => {
+    for (let looked = 0; looked < rowsPerRound; looked += rowsAtOnce) {
+      const rows = await file.change(0, collectSome)
+      const isEnd = rows.length < rowsAtOnce
+      last = isEnd ? revisionAt : rows.at(-1)!
+      if (isEnd) break
+    }
   }
 }

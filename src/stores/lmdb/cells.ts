@@ -18,6 +18,7 @@ import { seal, unseal } from '../rows/seal.ts'
 import type { MaybePromise } from '../store.ts'
 import type { StoreFile } from './file.ts'
 import type { Health } from './health.ts'
+import { endOfPrefix } from './keys.ts'
 import type { Markers } from './marker.ts'
 
 export interface LmdbCellsParts {
@@ -26,7 +27,7 @@ export interface LmdbCellsParts {
   readonly clock: Clock
   readonly markers: Pick<Markers, 'isAlone'>
   /** Whether so many bytes may be written now. */
-  admits(bytes: number): boolean
+  readonly admits: (bytes: number) => boolean
 }
 
 /** Leases, marks and token buckets are written even where the store is full; bodies of objects are not. */
@@ -34,123 +35,102 @@ const alwaysWrittenBytes = 4096
 /** Of a row beside its value. */
 const overheadBytes = 1024
 
+const unavailable = { ok: false, reason: 'unavailable' } as const
+
 /** How late it may be noticed that another process has opened the file. */
 const lookAgainMs = 1000
 
 export class LmdbCells implements Cells {
   readonly name = 'lmdb'
   readonly capabilities = { shared: true, durable: true, maxValueBytes: 64 * 1024 }
-  readonly #file: StoreFile
-  readonly #health: Health
+  readonly #parts: LmdbCellsParts
   readonly #rows: Rows
-  readonly #clock: Clock
-  readonly #markers: Pick<Markers, 'isAlone'>
-  readonly #admits: LmdbCellsParts['admits']
   #alone: { readonly is: boolean; readonly until: EpochMs } = { is: false, until: Number.NEGATIVE_INFINITY }
 
-  constructor({ file, health, clock, markers, admits }: LmdbCellsParts) {
-    this.#admits = admits
-    this.#file = file
-    this.#health = health
-    this.#clock = clock
-    this.#markers = markers
-    this.#rows = rowsOn(file, clock, this.capabilities.maxValueBytes)
+  constructor(parts: LmdbCellsParts) {
+    this.#parts = parts
+    this.#rows = rowsOn(parts.file, parts.clock, this.capabilities.maxValueBytes)
   }
 
   isAlone(): boolean {
-    const now = this.#clock.now()
-    if (!(now < this.#alone.until)) this.#alone = { is: this.#markers.isAlone(), until: now + lookAgainMs }
+    const { clock, markers } = this.#parts
+    const now = clock.now()
+    if (!(now < this.#alone.until)) this.#alone = { is: markers.isAlone(), until: now + lookAgainMs }
     return this.#alone.is
   }
 
   get(id: CellId, v: number): MaybePromise<Cell | undefined> {
-    if (refusalOfId(id) !== undefined || !this.#health.isReadable) return undefined
-    return this.#guarded(() => {
-      this.#file.renew()
-      const cell = storedAt(this.#file, idBytes(id))
-      const now = this.#clock.now()
+    if (refusalOfId(id) !== undefined) return undefined
+    const { file, health, clock } = this.#parts
+    return health.attempt(() => {
+      file.renew()
+      const cell = storedAt(file, idBytes(id))
+      const now = clock.now()
       // A row seen collected is gone for good, even if the clock goes back.
       if (cell !== undefined && cell.levels === undefined && isCollected(cell, now))
         return this.#collect(id, cell)
       return visible(cell, v, now)
-    }, undefined)
+    })
   }
 
   list(pk: string, v: number): readonly (readonly [string, Cell])[] {
-    const start = idBytes({ pk, sk: '' })
-    if (refusalOfId({ pk, sk: '-' }) !== undefined || !this.#health.isReadable) return []
-    return this.#guarded(() => {
-      this.#file.renew()
-      const end = Buffer.from(start)
-      end[end.length - 1] = 1
-      const found: [string, Cell][] = []
-      for (const at of [...this.#file.tables.cells.getKeys({ start, end })]) {
-        const cell = visible(storedAt(this.#file, at), v, this.#clock.now())
-        if (cell !== undefined) found.push([at.toString('utf8', start.length), cell])
-      }
-      return found
-    }, [])
+    if (refusalOfId({ pk, sk: '-' }) !== undefined) return []
+    const { file, health, clock } = this.#parts
+    const found = health.attempt(() => {
+      file.renew()
+      const start = idBytes({ pk, sk: '' })
+      const keys = [...file.tables.cells.getKeys({ start, end: endOfPrefix(start) })]
+      return keys.flatMap((at) => {
+        const cell = visible(storedAt(file, at), v, clock.now())
+        return cell === undefined ? [] : [[at.toString('utf8', start.length), cell] as const]
+      })
+    })
+    return found ?? []
   }
 
   put(id: CellId, draft: CellDraft, condition: Condition): Promise<PutOutcome> {
     const change: Change = { id, put: draft, if: condition }
-    const refused: PutOutcome = { ok: false, reason: 'unavailable' }
-    return this.#write([change], () => putOn(this.#rows, change), refused)
+    return this.#write<PutOutcome>([change], () => putOn(this.#rows, change), unavailable)
   }
 
-  take(id: CellId, take: Take): Promise<TakeOutcome> {
-    return this.#change<TakeOutcome>(() => takeFrom(this.#rows, id, take), {
-      ok: false,
-      reason: 'unavailable',
-    })
+  async take(id: CellId, take: Take): Promise<TakeOutcome> {
+    return (await this.#change(0, () => takeFrom(this.#rows, id, take))) ?? unavailable
   }
 
-  remove(id: CellId, condition: Condition): Promise<boolean> {
-    return this.#change(() => removeFrom(this.#rows, id, condition), false)
+  async remove(id: CellId, condition: Condition): Promise<boolean> {
+    return (await this.#change(0, () => removeFrom(this.#rows, id, condition))) ?? false
   }
 
   publish(changes: readonly Change[]): Promise<PublishOutcome> {
-    const refused: PublishOutcome = { ok: false, reason: 'unavailable', failed: 0 }
-    return this.#write(changes, () => publishOn(this.#rows, changes), refused)
+    const otherwise = { ...unavailable, failed: 0 }
+    return this.#write<PublishOutcome>(changes, () => publishOn(this.#rows, changes), otherwise)
   }
 
   /** The file belongs to the store that these cells came from. */
   close(): void {}
 
   #collect(id: CellId, cell: Cell): Promise<undefined> {
-    return this.#change(() => {
+    const { file } = this.#parts
+    return this.#change(0, () => {
       const at = idBytes(id)
-      if (storedAt(this.#file, at)?.rev === cell.rev) this.#file.tables.cells.remove(at)
+      if (storedAt(file, at)?.rev === cell.rev) file.tables.cells.remove(at)
       return undefined
-    }, undefined)
-  }
-
-  #guarded<T>(action: () => T, otherwise: T): T {
-    try {
-      return action()
-    } catch (error) {
-      this.#health.fail(error)
-      return otherwise
-    }
+    })
   }
 
   async #write<T>(changes: readonly Change[], action: () => T, otherwise: T): Promise<T> {
+    const { health, admits } = this.#parts
     const bytes = changes.reduce(
       (sum, change) => sum + ('put' in change ? change.put.value.byteLength : 0),
       0,
     )
-    const isAdmitted = bytes <= alwaysWrittenBytes || this.#guarded(() => this.#admits(bytes), false)
-    return isAdmitted ? this.#change(action, otherwise, bytes) : otherwise
+    const isAdmitted = bytes <= alwaysWrittenBytes || health.attempt(() => admits(bytes)) === true
+    return (isAdmitted ? await this.#change(bytes, action) : undefined) ?? otherwise
   }
 
-  async #change<T>(action: () => T, otherwise: T, bytes = 0): Promise<T> {
-    if (!this.#health.isReadable) return otherwise
-    try {
-      return await this.#file.change(bytes + overheadBytes, action)
-    } catch (error) {
-      this.#health.fail(error)
-      return otherwise
-    }
+  #change<T>(bytes: number, action: () => T): Promise<T | undefined> {
+    const { file, health } = this.#parts
+    return health.attemptChange(() => file.change(bytes + overheadBytes, action))
   }
 }
 

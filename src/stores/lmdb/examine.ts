@@ -4,6 +4,7 @@ import { open, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { bytesText } from '../../config/units.ts'
 import type { Clock } from '../../core/clock.ts'
+import { capital, fail, fastestOf, ok, speedFinding, warn } from '../findings.ts'
 import type { Inspected, Refused, StoreFinding } from '../kind.ts'
 import type { LmdbConfig } from './kind.ts'
 import { libraryVersion, loadLibrary } from './library.ts'
@@ -13,11 +14,11 @@ export async function examineLmdb(config: LmdbConfig, clock: Clock): Promise<Sto
   const library = await loadLibrary()
   if ('refused' in library) {
     const { detail, remedy } = library
-    return [fail(`${sentence(detail)}: buckets are kept in memory only.`, remedy)]
+    return [fail(`${capital(detail)}: buckets are kept in memory only.`, remedy)]
   }
   const distrusted = distrust(config.path)
   if (distrusted !== undefined)
-    return [fail(`${distrusted.detail}: the store is refused.`, sentence(distrusted.remedy))]
+    return [fail(`${distrusted.detail}: the store is refused.`, capital(distrusted.remedy))]
   const directory = nearestExisting(config.path)
   const network = networkFileSystemOf(directory, systemDisk)
   if (network !== undefined) {
@@ -35,12 +36,6 @@ export async function inspectLmdb(config: LmdbConfig, clock: Clock): Promise<Ins
   return { refused: 'unusable', detail: failed.sentence, remedy: failed.remedy ?? '' }
 }
 
-const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}`
-
-const ok = (text: string): StoreFinding => ({ status: 'ok', sentence: text })
-const warn = (text: string, remedy: string): StoreFinding => ({ status: 'warn', sentence: text, remedy })
-const fail = (text: string, remedy: string): StoreFinding => ({ status: 'fail', sentence: text, remedy })
-
 /** The folder itself is made when the store is opened: the doctor leaves nothing behind. */
 function nearestExisting(path: string): string {
   let directory = resolve(path)
@@ -48,18 +43,13 @@ function nearestExisting(path: string): string {
   return directory
 }
 
-const slowMs = 50
-const tries = 3
+const attempts = 3
 
 async function writeFinding(directory: string, clock: Clock): Promise<StoreFinding> {
   try {
     const ms = await fastestWrite(directory, clock)
-    const text = `${directory} can be written to; a small write and read takes ${ms.toFixed(1)} ms`
-    if (ms <= slowMs) return ok(`${text}.`)
-    return warn(
-      `${text}: slow.`,
-      'Choose a folder on a faster disk; requests do not wait for it, but it may lag.',
-    )
+    const remedy = 'Choose a folder on a faster disk; requests do not wait for it, but it may lag.'
+    return speedFinding(`${directory} can be written to; a small write and read`, ms, remedy)
   } catch (error) {
     const text = `${directory} cannot be written to: ${(error as Error).message}.`
     return fail(text, 'Give this user a folder it may write to.')
@@ -71,16 +61,12 @@ async function fastestWrite(directory: string, clock: Clock): Promise<number> {
   const path = join(directory, `.windowpane-doctor-${process.pid}-${Math.floor(clock.random() * 1e9)}`)
   const bytes = Buffer.alloc(4096, 'windowpane')
   const file = await open(path, 'wx+', 0o600)
-  let fastest = Number.POSITIVE_INFINITY
   try {
-    for (let i = 0; i < tries; i++) {
-      const began = clock.elapsed()
+    return await fastestOf(attempts, clock, async () => {
       await file.write(bytes, 0, bytes.length, 0)
       await file.sync()
       await file.read(Buffer.alloc(bytes.length), 0, bytes.length, 0)
-      fastest = Math.min(fastest, clock.elapsed() - began)
-    }
-    return fastest
+    })
   } finally {
     await file.close()
     await rm(path, { force: true })

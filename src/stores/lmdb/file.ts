@@ -20,7 +20,8 @@ export interface Tables {
 interface Job {
   readonly bytes: number
   run(): void
-  resolve(isDone: boolean, error?: unknown): void
+  resolve(): void
+  reject(error: unknown): void
 }
 
 /** The limit of one transaction: its changed pages stay in memory until it is committed. */
@@ -85,18 +86,15 @@ export class StoreFile {
    * other process writes meanwhile. Rejects where the transaction failed; then none of its batch happened.
    */
   change<T>(bytes: number, action: () => T): Promise<T> {
-    return new Promise((resolve, reject) => {
-      let result: T
-      this.#queuedBytes += bytes
-      this.#queue.push({
-        bytes,
-        run: () => {
-          result = action()
-        },
-        resolve: (isDone, error) => (isDone ? resolve(result) : reject(error)),
-      })
-      this.#pumping ??= this.#pump()
-    })
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    let result: T
+    const run = (): void => {
+      result = action()
+    }
+    this.#queuedBytes += bytes
+    this.#queue.push({ bytes, run, resolve: () => resolve(result), reject })
+    this.#pumping ??= this.#pump()
+    return promise
   }
 
   /** Reads after this are at least as new as any commit of any process before it. */
@@ -154,17 +152,17 @@ export class StoreFile {
   }
 
   async #commit(batch: readonly Job[]): Promise<void> {
-    let failure: { readonly error: unknown } | undefined
     try {
       if (this.isCut) throw new Error(cutShort)
       await this.#environment.childTransaction(() => {
         for (const job of batch) job.run()
       })
+      for (const job of batch) job.resolve()
     } catch (error) {
-      failure = { error: await commitErrorOf(error) }
+      const reason = await commitErrorOf(error)
+      for (const job of batch) job.reject(reason)
     }
     for (const job of batch) this.#queuedBytes -= job.bytes
-    for (const job of batch) job.resolve(failure === undefined, failure?.error)
   }
 }
 

@@ -1,5 +1,6 @@
 /** The health of the store: for operators, and for the decision whether queries still use it. */
 import type { Clock, EpochMs } from '../../core/clock.ts'
+import type { StoreCondition } from '../figures.ts'
 import { cutShort } from './file.ts'
 import { nameOfError } from './library.ts'
 import type { SetAsideReason } from './marker.ts'
@@ -7,12 +8,9 @@ import type { SetAsideReason } from './marker.ts'
 /** `damaged` lasts until the next start, which begins with a new file; the others pass. */
 export type Trouble = 'disk_full' | 'store_full' | 'damaged' | 'failing'
 
-export interface StoreHealth {
+export interface StoreHealth extends StoreCondition {
   readonly state: 'ok' | 'degraded' | 'closed'
   readonly trouble?: Trouble
-  readonly since?: EpochMs
-  /** The last message of the engine. */
-  readonly detail?: string
   /** The file was set aside when the store was opened. */
   readonly setAside?: SetAsideReason
 }
@@ -87,6 +85,28 @@ export class Health {
   /** While something is wrong, one write every now and then finds out whether it still is. */
   get isWritable(): boolean {
     return this.isReadable && (this.#trouble === undefined || this.#clock.now() >= this.#retryAt)
+  }
+
+  /** The result of an action on the file; undefined where it fails, or the file cannot be used. */
+  attempt<T>(action: () => T): T | undefined {
+    if (!this.isReadable) return undefined
+    try {
+      return action()
+    } catch (error) {
+      this.fail(error)
+      return undefined
+    }
+  }
+
+  /** As `attempt`, for a change of the file. */
+  async attemptChange<T>(change: () => Promise<T>): Promise<T | undefined> {
+    if (!this.isReadable) return undefined
+    try {
+      return await change()
+    } catch (error) {
+      this.fail(error)
+      return undefined
+    }
   }
 
   fail(error: unknown): void {

@@ -4,22 +4,22 @@
  * bounded, checked value by value, and never trusted further than its checksums: damaged data reads as absent and shows
  * in `health`. Several processes of one machine may share it.
  */
-import type { Clock, EpochMs } from '../../core/clock.ts'
+import type { EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import { paneVersion } from '../../core/pane.ts'
 import type { Cells } from '../cells.ts'
 import type { StoreFigures } from '../figures.ts'
-import type { Refused } from '../kind.ts'
+import type { Refused, StoreRules } from '../kind.ts'
 import { versionBytes } from '../rows/row-key.ts'
 import type { Entry, Found, ShapeRecord, Store } from '../store.ts'
-import { CellCollection } from './cell-collection.ts'
+import { cellCollection } from './cell-collection.ts'
 import { LmdbCells } from './cells.ts'
 import type { StoreFile } from './file.ts'
 import { Health, type StoreCounters, type StoreHealth } from './health.ts'
 import { Keys } from './keys.ts'
 import { type Host, type Markers, systemHost } from './marker.ts'
-import { openFile } from './open.ts'
+import { type Opened, openFile } from './open.ts'
 import { Panes } from './panes.ts'
 import { type Disk, systemDisk } from './place.ts'
 import { minuteOf, Records } from './records.ts'
@@ -28,19 +28,15 @@ import { Room } from './room.ts'
 export type { Refused } from '../kind.ts'
 export type { StoreCounters, StoreHealth } from './health.ts'
 
-export interface LmdbStoreOptions {
-  readonly clock: Clock
+type Rules = Pick<StoreRules, 'clock' | 'retentionMs' | 'maxBucketsPerShape' | 'settledAgeMs'>
+
+export interface LmdbStoreOptions extends Rules {
   /** A directory of the store's own, on a local disk. */
   readonly directory: string
   /** The largest size of the file; beyond it the least recently used keys are evicted. */
   readonly maxBytes: number
   /** Disk space that is kept free for other programs; 256 MiB by default. */
   readonly reserveBytes?: number
-  /** Buckets are dropped this long after they were fetched. */
-  readonly retentionMs: number
-  readonly maxBucketsPerShape: number
-  /** From this age at fetch on a bucket is taken for settled and lies in a block: the policy's figure. Read at every write. */
-  readonly settledAgeMs: number
   /** Bytes that may be queued for writing; more are dropped. 64 MiB by default. */
   readonly maxQueuedBytes?: number
   /** After this many crashes in a row the file is set aside; 2 by default. */
@@ -96,16 +92,13 @@ class FileStore implements LmdbStore {
   readonly #records: Records
   readonly #panes: Panes
   readonly #room: Room
-  readonly #collection: CellCollection
+  readonly #collectCells: () => Promise<void>
   /** Keys that were read, until their use is noted in the file. */
   readonly #used = new Set<Key>()
   #closing: Promise<void> | undefined
   #timer = { cancel(): void {} }
 
-  constructor(
-    options: LmdbStoreOptions,
-    opened: { file: StoreFile; markers: Markers; setAside: StoreHealth['setAside'] | undefined },
-  ) {
+  constructor(options: LmdbStoreOptions, opened: Opened) {
     const { clock, directory, maxBytes, retentionMs, reserveBytes = 256 * 1024 * 1024, outside } = options
     this.#options = options
     this.#file = opened.file
@@ -116,25 +109,14 @@ class FileStore implements LmdbStore {
     this.#keys = new Keys(versionBytes(outside?.paneVersion ?? paneVersion))
     const { tables } = this.#file
     this.#records = new Records(tables, this.#keys)
-    const onDamaged = (): void => void this.#health.counters.damagedValues++
-    this.#panes = new Panes(
-      { tables, keys: this.#keys, records: this.#records },
-      {
-        ...{ retentionMs, maxBucketsPerShape: options.maxBucketsPerShape, onDamaged },
-        get settledAgeMs() {
-          return options.settledAgeMs
-        },
-      },
-    )
-    this.#room = new Room(
-      { clock, disk, directory, maxBytes, reserveBytes, retentionMs },
-      { file: this.#file, records: this.#records, health: this.#health },
-    )
+    const parts = { file: this.#file, tables, keys: this.#keys, records: this.#records, health: this.#health }
+    this.#panes = new Panes(parts, options)
+    this.#room = new Room({ clock, disk, directory, maxBytes, reserveBytes, retentionMs }, parts)
     this.cells = new LmdbCells({
       ...{ file: this.#file, health: this.#health, clock, markers: this.#markers },
       admits: (bytes) => this.#health.isWritable && this.#room.admitsCells(bytes),
     })
-    this.#collection = new CellCollection(this.#file, clock)
+    this.#collectCells = cellCollection(this.#file, clock)
     this.#schedule()
   }
 
@@ -147,13 +129,13 @@ class FileStore implements LmdbStore {
   }
 
   room(): { readonly liveBytes: number; readonly fileBytes: number } {
-    return this.#guarded(() => this.#file.room()) ?? { liveBytes: 0, fileBytes: 0 }
+    return this.#health.attempt(() => this.#file.room()) ?? { liveBytes: 0, fileBytes: 0 }
   }
 
   figures(): StoreFigures {
     const { evictedKeys, expiredKeys, failures, damagedValues } = this.counters
     const { liveBytes, fileBytes } = this.room()
-    const entries = this.#guarded(() => this.#file.tables.records.getStats().entryCount)
+    const entries = this.#health.attempt(() => this.#file.tables.records.getStats().entryCount)
     return {
       ...(entries !== undefined && { entries }),
       ...{ bytes: liveBytes, fileBytes, limitBytes: this.#options.maxBytes },
@@ -163,21 +145,19 @@ class FileStore implements LmdbStore {
   }
 
   record(key: Key): ShapeRecord | undefined {
-    return this.#keys.isUsable(key) ? this.#guarded(() => this.#records.read(key)?.shape) : undefined
+    return this.#keys.isUsable(key) ? this.#health.attempt(() => this.#records.read(key)?.shape) : undefined
   }
 
   read(key: Key, interval: Interval): Found | undefined {
-    const found = this.#find(key, interval)
-    if (found === undefined) return undefined
-    const { panes, shape, used } = found
-    if (used + useGrain <= minuteOf(this.#options.clock.now()) && this.#used.size < maxUsesNoted)
+    const known = this.#find(key, interval)
+    if (known === undefined) return undefined
+    if (known.used + useGrain <= minuteOf(this.#options.clock.now()) && this.#used.size < maxUsesNoted)
       this.#used.add(key)
-    return { panes, shape }
+    return known.found
   }
 
   peek(key: Key, interval: Interval): Found | undefined {
-    const found = this.#find(key, interval)
-    return found && { panes: found.panes, shape: found.shape }
+    return this.#find(key, interval)?.found
   }
 
   async write(key: Key, entry: Entry): Promise<boolean> {
@@ -208,7 +188,7 @@ class FileStore implements LmdbStore {
 
   async maintain(): Promise<void> {
     if (!this.#health.isReadable) return
-    this.#guarded(() => {
+    this.#health.attempt(() => {
       this.#health.counters.deadReaders += this.#file.checkReaders()
     })
     const used = [...this.#used]
@@ -216,12 +196,12 @@ class FileStore implements LmdbStore {
     await this.#change(0, () => this.#noteUses(used))
     try {
       await this.#room.expire()
-      await this.#collection.collect()
+      await this.#collectCells()
     } catch (error) {
       this.#health.fail(error)
     }
     // It has run for a while: the file did not cause the earlier crash.
-    this.#guarded(() => this.#markers.forgive())
+    this.#health.attempt(() => this.#markers.forgive())
   }
 
   close(): Promise<void> {
@@ -238,11 +218,11 @@ class FileStore implements LmdbStore {
   }
 
   #find(key: Key, interval: Interval): ReturnType<Panes['read']> {
-    return this.#keys.isUsable(key) ? this.#guarded(() => this.#panes.read(key, interval)) : undefined
+    return this.#keys.isUsable(key) ? this.#health.attempt(() => this.#panes.read(key, interval)) : undefined
   }
 
   #shapesBehind(key: Key | undefined): ReturnType<Records['page']> {
-    return this.#guarded(() => this.#records.page(key, shapesAtOnce)) ?? []
+    return this.#health.attempt(() => this.#records.page(key, shapesAtOnce)) ?? []
   }
 
   #mayWrite(key: Key, bytes: number): boolean {
@@ -251,7 +231,7 @@ class FileStore implements LmdbStore {
     if (bytes > this.#options.maxBytes / 8) return false
     const { maxQueuedBytes = 64 * 1024 * 1024 } = this.#options
     if (this.#file.queuedBytes + bytes > maxQueuedBytes) return false
-    return this.#guarded(() => this.#room.admits(bytes)) ?? false
+    return this.#health.attempt(() => this.#room.admits(bytes)) ?? false
   }
 
   #noteUses(keys: readonly Key[]): void {
@@ -270,23 +250,7 @@ class FileStore implements LmdbStore {
     })
   }
 
-  #guarded<T>(action: () => T): T | undefined {
-    if (!this.#health.isReadable) return undefined
-    try {
-      return action()
-    } catch (error) {
-      this.#health.fail(error)
-      return undefined
-    }
-  }
-
-  async #change<T>(bytes: number, action: () => T): Promise<T | undefined> {
-    if (!this.#health.isReadable) return undefined
-    try {
-      return await this.#file.change(bytes, action)
-    } catch (error) {
-      this.#health.fail(error)
-      return undefined
-    }
+  #change<T>(bytes: number, action: () => T): Promise<T | undefined> {
+    return this.#health.attemptChange(() => this.#file.change(bytes, action))
   }
 }

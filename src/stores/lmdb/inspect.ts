@@ -20,13 +20,6 @@ const metaBytes = 160
 /** Pages at the end that were given back in the transaction that took them are never written. */
 const unwrittenBytes = 1024 * 1024
 
-interface Meta {
-  readonly pageSize: number
-  readonly roots: readonly bigint[]
-  readonly lastPage: bigint
-  readonly transaction: bigint
-}
-
 /** Whether LMDB can open the file; one that is not there or empty it makes anew. */
 export function looksWhole(path: string): boolean {
   let file: number
@@ -57,7 +50,8 @@ function isWhole(file: number, size: number): boolean {
   return hasRoots && size + unwrittenBytes >= Number(lastPage + 1n) * pageSize
 }
 
-function metaAt(file: number, position: number): Meta | undefined {
+/** The meta page at a position; undefined where there is none. */
+function metaAt(file: number, position: number) {
   const page = Buffer.alloc(metaBytes)
   if (readSync(file, page, 0, metaBytes, position) < metaBytes) return undefined
   const pageSize = page.readUInt32LE(at.pageSize)

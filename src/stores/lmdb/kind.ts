@@ -2,7 +2,8 @@
 import { key, required, section, type TypeValue } from '../../config/definition.ts'
 import { size } from '../../config/scalars.ts'
 import { path } from '../../config/text-scalars.ts'
-import type { OpenedStore, Refused, RefusedUrl, StoreKind, StoreRules, StoreUrl, UrlKeys } from '../kind.ts'
+import { percentDecoded } from '../../core/url.ts'
+import type { RefusedUrl, StoreKind, StoreUrl, UrlKeys } from '../kind.ts'
 
 const GiB = 2 ** 30
 const MiB = 2 ** 20
@@ -33,7 +34,28 @@ export const lmdbKind: StoreKind<LmdbConfig> = {
   distrust: async (config) => (await import('./place.ts')).distrust(config.path),
   examine: async (config, clock) => (await import('./examine.ts')).examineLmdb(config, clock),
   inspect: async (config, clock) => (await import('./examine.ts')).inspectLmdb(config, clock),
-  open: openLmdb,
+  async open(config, rules) {
+    const { openLmdbStore } = await import('./index.ts')
+    const { clock, retentionMs, maxBucketsPerShape } = rules
+    const store = await openLmdbStore({
+      directory: config.path,
+      maxBytes: config.sizeBytes,
+      reserveBytes: config.reserveBytes,
+      ...{ clock, retentionMs, maxBucketsPerShape },
+      get settledAgeMs() {
+        return rules.settledAgeMs
+      },
+    })
+    if ('refused' in store) return store
+    const { setAside } = store.health
+    const notice = `its file could not be trusted (${setAside}) and was set aside; a new one was begun, and nothing has to be done`
+    return {
+      panes: store,
+      cells: store.cells,
+      ...(setAside !== undefined && { notice }),
+      close: async () => store.close(),
+    }
+  },
 }
 
 /** `lmdb:/var/lib/x`, `lmdb:x` and `lmdb:///var/lib/x`, percent-encoded where a path has `?` or `%`. */
@@ -44,34 +66,8 @@ function folderOf({ place }: StoreUrl): UrlKeys | RefusedUrl {
     return /^\w+$/.test(host) ? { refused, suggestion: `lmdb:/${host}${folder}` } : { refused }
   }
   if (folder === '') return { refused: 'names no folder: expected lmdb:PATH' }
-  try {
-    return { path: decodeURIComponent(folder) }
-  } catch {
-    return { refused: 'is not percent-encoded text: write % as %25' }
-  }
+  const decoded = percentDecoded(folder)
+  return decoded === undefined
+    ? { refused: 'is not percent-encoded text: write % as %25' }
+    : { path: decoded }
 }
-
-async function openLmdb(config: LmdbConfig, rules: StoreRules): Promise<OpenedStore | Refused> {
-  const { openLmdbStore } = await import('./index.ts')
-  const { clock, retentionMs, maxBucketsPerShape } = rules
-  const store = await openLmdbStore({
-    directory: config.path,
-    maxBytes: config.sizeBytes,
-    reserveBytes: config.reserveBytes,
-    ...{ clock, retentionMs, maxBucketsPerShape },
-    get settledAgeMs() {
-      return rules.settledAgeMs
-    },
-  })
-  if ('refused' in store) return store
-  const { setAside } = store.health
-  return {
-    panes: store,
-    cells: store.cells,
-    ...(setAside !== undefined && { notice: noticeOf(setAside) }),
-    close: async () => store.close(),
-  }
-}
-
-const noticeOf = (reason: string): string =>
-  `its file could not be trusted (${reason}) and was set aside; a new one was begun, and nothing has to be done`

@@ -16,7 +16,6 @@ export interface Environment extends Database {
   openDB(options: Record<string, unknown>): Database
   /** Runs `action` in the write transaction of a worker thread; thrown errors undo it. */
   childTransaction<T>(action: () => T): Promise<T>
-  transactionSync<T>(action: () => T): T
   resetReadTxn(): void
   readerCheck(): number
   backup(path: string, compact: boolean): Promise<void>

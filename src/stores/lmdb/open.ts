@@ -1,8 +1,8 @@
 /** From a directory to an open file: is it a good place, how was the file left, does it open, is it worth compacting. */
 import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
-import { MessageChannel } from 'node:worker_threads'
 import type { Clock } from '../../core/clock.ts'
 import type { Refused } from '../kind.ts'
+import { keepingAlive, pause } from '../waiting.ts'
 import { StoreFile } from './file.ts'
 import { looksWhole } from './inspect.ts'
 import { type LmdbLibrary, loadLibrary, nameOfError } from './library.ts'
@@ -49,37 +49,33 @@ export async function openFile(options: OpenOptions): Promise<Opened | Refused> 
   }
 }
 
-async function lock(markers: Markers, clock: Clock): Promise<boolean> {
-  // Timers of the clock do not keep a process alive, and one that is starting may have nothing else that does.
-  const { port1 } = new MessageChannel()
-  port1.ref()
-  try {
+const lock = (markers: Markers, clock: Clock): Promise<boolean> =>
+  keepingAlive(async () => {
     for (let attempt = 0; attempt < lockAttempts; attempt++) {
       if (markers.tryLock()) return true
-      await new Promise<void>((resolve) => void clock.after(lockPauseMs, resolve))
+      await pause(clock, lockPauseMs)
     }
     return false
-  } finally {
-    port1.close()
-  }
-}
+  })
 
 async function openLocked(library: LmdbLibrary, markers: Markers, options: OpenOptions): Promise<Opened> {
   const { setAside, isAlone } = markers.enter()
+  const open = (): StoreFile => new StoreFile(library, options.directory, options.maxBytes)
+  const beginAnew = (): Opened => {
+    markers.setAside()
+    return { file: open(), markers, setAside: 'damaged' }
+  }
   if (!looksWhole(dataFile(options.directory))) {
     if (!isAlone) throw new Error('the file is damaged, and another process has it open')
-    markers.setAside()
-    return { file: new StoreFile(library, options.directory, options.maxBytes), markers, setAside: 'damaged' }
+    return beginAnew()
   }
-  const open = (): StoreFile => new StoreFile(library, options.directory, options.maxBytes)
   try {
     const file = open()
     return { file: isAlone ? await compacted(file, options, open) : file, markers, setAside }
   } catch (error) {
     // A file that does not open is useless; a file that another process has open is not touched.
     if (!isAlone || !existsSync(dataFile(options.directory))) throw error
-    markers.setAside()
-    return { file: open(), markers, setAside: 'damaged' }
+    return beginAnew()
   }
 }
 

@@ -4,34 +4,38 @@ import { endOf } from '../../core/grid.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import { clockOf, type Pane, PaneBody, paneOf, paneVersion, slice } from '../../core/pane.ts'
-import { blocksAround, newestClock, overlaps, planRows, type RowSource, tiled } from '../rows/plan.ts'
+import type { StoreRules } from '../kind.ts'
+import { blocksAround, overlaps, planRows, type RowSource, tiled } from '../rows/plan.ts'
 import { frameOf } from '../rows/record.ts'
 import type { RowRef } from '../rows/row-key.ts'
 import { copied, isSame, payloadIn, seal, unseal } from '../rows/seal.ts'
 import type { Entry, Found } from '../store.ts'
-import { countBuckets, cutOut, everything } from '../tile.ts'
+import { countBuckets, cutOut, everything, newestClock } from '../tile.ts'
 import type { Tables } from './file.ts'
+import type { Health } from './health.ts'
 import type { Keys } from './keys.ts'
 import { minuteOf, type Records } from './records.ts'
 import { type KnownKey, type KnownRow, knownRows, newRemembered } from './remembered.ts'
 
-export interface PaneRules {
-  readonly retentionMs: number
-  readonly maxBucketsPerShape: number
-  /** From this age at fetch on a bucket is taken for settled. */
-  readonly settledAgeMs: number
-  /** Called for every value whose checksum is wrong. */
-  onDamaged(): void
+type PaneRules = Pick<StoreRules, 'retentionMs' | 'maxBucketsPerShape' | 'settledAgeMs'>
+
+export interface PaneParts {
+  readonly tables: Tables
+  readonly keys: Keys
+  readonly records: Records
+  readonly health: Health
 }
 
 export class Panes {
   readonly #tables: Tables
   readonly #keys: Keys
   readonly #records: Records
+  readonly #health: Health
   readonly #rules: PaneRules
   readonly #remembered = newRemembered()
 
-  constructor(parts: { tables: Tables; keys: Keys; records: Records }, rules: PaneRules) {
+  constructor(parts: PaneParts, rules: PaneRules) {
+    this.#health = parts.health
     this.#tables = parts.tables
     this.#keys = parts.keys
     this.#records = parts.records
@@ -39,15 +43,15 @@ export class Panes {
   }
 
   /** `used` is the minute of last use that the file knows. */
-  read(key: Key, interval: Interval): (Found & { readonly used: number }) | undefined {
+  read(key: Key, interval: Interval): { readonly found: Found; readonly used: number } | undefined {
     const known = this.#know(key, interval)
     if (known === undefined) return undefined
     const { record } = known
     const rows = interval.from < interval.to ? known.rows.filter(({ ref }) => overlaps(ref, interval)) : []
-    const panes = tiled(rows.map((row) => this.#paneIn(key, row)).filter(isPresent))
+    const panes = tiled(rows.map((row) => this.#paneIn(key, row)).filter((pane) => pane !== undefined))
       .filter((pane) => frameOf(pane) === record.frame)
       .map((pane) => slice(pane, interval))
-    return { panes, shape: record.shape, used: record.used }
+    return { found: { panes, shape: record.shape }, used: record.used }
   }
 
   /** Returns false where a newer answer of another frame stands in the way. */
@@ -132,7 +136,7 @@ export class Panes {
   }
 
   #panesOf(key: Key, rows: readonly RowRef[]): readonly Pane[] {
-    return tiled(rows.map((row) => this.#load(key, row)).filter(isPresent))
+    return tiled(rows.map((row) => this.#load(key, row)).filter((pane) => pane !== undefined))
   }
 
   /** `known` is a body that was found right at this row before: where the file has its bytes it is not made again. */
@@ -146,7 +150,7 @@ export class Panes {
     const pane = body && paneOf(body)
     const isWhole = pane?.body.version === paneVersion && pane.from === row.from && pane.to === row.to
     if (isWhole) return pane
-    this.#rules.onDamaged()
+    this.#health.counters.damagedValues++
     return undefined
   }
 
@@ -177,5 +181,3 @@ export class Panes {
 
 const covers = (known: Interval, interval: Interval): boolean =>
   known.from <= interval.from && interval.to <= known.to
-
-const isPresent = (pane: Pane | undefined): pane is Pane => pane !== undefined

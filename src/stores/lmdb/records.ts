@@ -6,7 +6,7 @@ import { type RowRef, readRowKey } from '../rows/row-key.ts'
 import { checked, copied, seal } from '../rows/seal.ts'
 import type { ShapeRecord } from '../store.ts'
 import type { Tables } from './file.ts'
-import { endOfPrefix, type Keys, minuteOfUse, recordOfUse } from './keys.ts'
+import { endOfPrefix, type Keys, recordOfUse } from './keys.ts'
 
 /** The unit of `KeyRecord.used`. */
 export const minuteOf = (now: EpochMs): number => Math.max(0, Math.floor(now / 60_000)) >>> 0
@@ -65,20 +65,15 @@ export class Records {
     this.#dropAt(this.#keys.record(key))
   }
 
-  /** Keys that were used longest ago, of any version, with the minute of their last use. */
-  oldest(limit: number): { readonly at: Buffer; readonly minute: number; readonly use: Buffer }[] {
-    const range = { start: Buffer.from([0]), end: Buffer.alloc(4, 0xff), limit }
-    return [...this.#tables.uses.getKeys(range)].map((use) => ({
-      use,
-      minute: minuteOfUse(use),
-      at: recordOfUse(use),
-    }))
+  /** The entries in the index of use of the keys that were used longest ago, of any version. */
+  oldest(limit: number): Buffer[] {
+    return [...this.#tables.uses.getKeys({ start: Buffer.from([0]), end: Buffer.alloc(4, 0xff), limit })]
   }
 
-  /** Forgets a key found by `oldest`. Returns the bytes of its rows. */
-  evict({ at, use }: { readonly at: Buffer; readonly use: Buffer }): number {
+  /** Forgets the key of an entry that `oldest` found. Returns the bytes of its rows. */
+  evict(use: Buffer): number {
     this.#tables.uses.remove(use)
-    return this.#dropAt(at)
+    return this.#dropAt(recordOfUse(use))
   }
 
   #dropAt(at: Buffer): number {

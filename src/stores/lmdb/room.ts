@@ -5,6 +5,7 @@
 import type { Clock } from '../../core/clock.ts'
 import type { StoreFile } from './file.ts'
 import type { Health } from './health.ts'
+import { minuteOfUse } from './keys.ts'
 import type { Disk } from './place.ts'
 import type { Records } from './records.ts'
 
@@ -83,11 +84,10 @@ export class Room {
   /** Removes keys of which every bucket has expired; keys used later are known to be younger. */
   async expire(): Promise<void> {
     const { clock, retentionMs } = this.#options
-    const isLapsed = ({ minute }: { minute: number }): boolean =>
-      (minute + 1) * 60_000 + retentionMs <= clock.now()
+    const isLapsed = (use: Buffer): boolean => (minuteOfUse(use) + 1) * 60_000 + retentionMs <= clock.now()
     const lapsed = await this.#file.change(0, () => {
       const oldest = this.#records.oldest(keysAtOnce).filter(isLapsed)
-      for (const key of oldest) this.#records.evict(key)
+      for (const use of oldest) this.#records.evict(use)
       return oldest.length
     })
     this.#health.counters.expiredKeys += lapsed
@@ -107,9 +107,9 @@ export class Room {
     const evicted = await this.#file.change(0, () => {
       let surplus = this.#file.room().liveBytes - target
       let count = 0
-      for (const key of this.#records.oldest(keysAtOnce)) {
+      for (const use of this.#records.oldest(keysAtOnce)) {
         if (surplus <= 0) break
-        surplus -= this.#records.evict(key)
+        surplus -= this.#records.evict(use)
         count++
       }
       return count

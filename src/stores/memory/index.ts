@@ -3,11 +3,12 @@
  * that were read before, but not lately, are compressed once memory is half full, see cooling.ts and thawing.ts.
  */
 import type { Budget } from '../../core/budget.ts'
-import type { Clock, EpochMs } from '../../core/clock.ts'
+import type { EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import type { Pane } from '../../core/pane.ts'
 import type { EvictionReason, StoreFigures } from '../figures.ts'
+import type { StoreRules } from '../kind.ts'
 import type { Entry, Found, MaybePromise, ShapeRecord, Store } from '../store.ts'
 import { countBuckets, cutOut, everything, layOver } from '../tile.ts'
 import { type ColdPanes, cutCold, type Packer, zstd } from './cold.ts'
@@ -16,14 +17,11 @@ import { bounded, type Slot, slotOf, within } from './slot.ts'
 import { type Thawed, Thawing } from './thawing.ts'
 import { type Standing, Turnover } from './turnover.ts'
 
-export interface MemoryStoreOptions {
-  readonly clock: Clock
+type Rules = Pick<StoreRules, 'clock' | 'retentionMs' | 'maxBucketsPerShape'>
+
+export interface MemoryStoreOptions extends Rules {
   /** The memory that the store may use, shared with all other holders of the budget. */
   readonly budget: Budget
-  /** Buckets are dropped this long after they were fetched; never earlier, unless memory is needed. */
-  readonly retentionMs: number
-  /** The most buckets of one key; beyond it the oldest are evicted. */
-  readonly maxBucketsPerShape: number
   /** Threads that hold objects of their own around the same bytes; 1 by default. */
   readonly threads?: number
   /** Fired after a key's content changed. Must not re-enter the store. */

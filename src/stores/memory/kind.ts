@@ -1,14 +1,12 @@
 /** The memory of this process as a kind of store. */
 import { section } from '../../config/definition.ts'
 import { Budget } from '../../core/budget.ts'
-import type { OpenedStore, StoreKind, StoreRules } from '../kind.ts'
-
-const memorySection = section({})
+import type { StoreKind } from '../kind.ts'
 
 export const memoryKind: StoreKind = {
   schemes: ['memory'],
   urlForm: 'memory:',
-  section: memorySection,
+  section: section({}),
   readUrl: ({ place }) =>
     /^(\/\/)?$/.test(place)
       ? {}
@@ -20,19 +18,17 @@ export const memoryKind: StoreKind = {
     { status: 'ok', sentence: 'Buckets are kept in memory only: a restart begins without them.' },
   ],
   inspect: async () => ({ version: process.version, missing: [] }),
-  open: async (_, rules) => openMemory(rules),
-}
-
-async function openMemory({ clock, memoryBytes, ...rules }: StoreRules): Promise<OpenedStore> {
-  const [{ memoryStore }, { memoryCells }] = await Promise.all([import('./index.ts'), import('./cells.ts')])
-  const panes = memoryStore({ clock, budget: new Budget(memoryBytes), ...rules })
-  const cells = memoryCells({ clock })
-  return {
-    panes,
-    cells,
-    async close() {
-      await panes.close()
-      await cells.close()
-    },
-  }
+  async open(_, { clock, memoryBytes, ...rules }) {
+    const [{ memoryStore }, { memoryCells }] = await Promise.all([import('./index.ts'), import('./cells.ts')])
+    const panes = memoryStore({ clock, budget: new Budget(memoryBytes), ...rules })
+    const cells = memoryCells({ clock })
+    return {
+      panes,
+      cells,
+      async close() {
+        await panes.close()
+        await cells.close()
+      },
+    }
+  },
 }

@@ -3,6 +3,7 @@ import type { EpochMs } from '../../core/clock.ts'
 import { type Interval, lengthOf } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import { clockOf, measure, objectOverhead, type Pane, slice } from '../../core/pane.ts'
+import type { StoreRules } from '../kind.ts'
 import type { Found, ShapeRecord } from '../store.ts'
 import { clip, countBuckets } from '../tile.ts'
 import { type ColdPanes, coldBytes } from './cold.ts'
@@ -38,10 +39,7 @@ export const within = ({ panes, shape }: Slot, interval: Interval): Found => ({
   shape,
 })
 
-interface Bounds {
-  readonly retentionMs: number
-  readonly maxBucketsPerShape: number
-}
+type Bounds = Pick<StoreRules, 'retentionMs' | 'maxBucketsPerShape'>
 
 /** Without panes that are older than the retention, and without the oldest buckets where there are too many. */
 export function bounded(

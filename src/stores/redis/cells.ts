@@ -8,8 +8,8 @@
  * server removes it a little later. All other times are milliseconds.
  */
 import { levelsIn, levelsText } from '../bucket-text.ts'
-import { clockEntries, clockNames, reservedNames } from '../cell-names.ts'
-import type { Cell, CellAttributes, CellClocks } from '../cells.ts'
+import { clocksFrom, namedClocks, reservedNames } from '../cell-names.ts'
+import type { Cell, CellAttributes } from '../cells.ts'
 import type { CellCommit, CellEngine } from '../rows/cell-engine.ts'
 import type { Connection } from './connection.ts'
 import type { Argument, RedisClient } from './library.ts'
@@ -78,9 +78,6 @@ const endOf = ({ collectAt }: Cell): Argument => (collectAt === 'never' ? '' : c
 
 function fieldsOf(cell: Cell): Argument[] {
   const { kind, v, rev, value, levels, collectAt, clocks, attributes = {} } = cell
-  const times = Object.entries(clocks).map(
-    ([name, at]) => [clockNames[name as keyof CellClocks], at] as const,
-  )
   const integers = Object.keys(attributes).filter((name) => typeof attributes[name] === 'number')
   const fields: readonly (readonly [string, Argument | undefined])[] = [
     ['kind', kind],
@@ -89,7 +86,7 @@ function fieldsOf(cell: Cell): Argument[] {
     ['value', Buffer.from(value.buffer, value.byteOffset, value.byteLength)],
     ['levels', levels && levelsText(levels)],
     ['ttl', collectAt === 'never' ? undefined : collectAt],
-    ...times,
+    ...namedClocks(clocks),
     ...Object.entries(attributes),
     [integersField, attributes === cell.attributes ? integers.join(' ') : undefined],
   ]
@@ -100,16 +97,13 @@ function fieldsOf(cell: Cell): Argument[] {
 function cellOf(fields: Readonly<Record<string, Buffer>>): Cell | undefined {
   const { kind, v, rev, value, levels, ttl, [integersField]: integers } = fields
   if (kind === undefined || v === undefined || rev === undefined || value === undefined) return undefined
-  const clocks = clockEntries.flatMap(([name, field]) =>
-    fields[field] === undefined ? [] : [[name, Number(fields[field])] as const],
-  )
   return {
     kind: String(kind),
     v: Number(v),
     rev: String(rev),
     value: Uint8Array.from(value),
     collectAt: ttl === undefined ? 'never' : Number(ttl),
-    clocks: Object.fromEntries(clocks) as CellClocks,
+    clocks: clocksFrom((name) => (fields[name] === undefined ? undefined : Number(fields[name]))),
     ...(levels !== undefined && { levels: levelsIn(String(levels)) }),
     ...(integers !== undefined && { attributes: attributesOf(fields, String(integers).split(' ')) }),
   }

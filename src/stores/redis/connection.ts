@@ -1,7 +1,7 @@
 /** The connections of one store, and how they are: commands fail at once while there is none. */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import type { StoreCondition } from '../figures.ts'
-import type { RedisConfig } from './config.ts'
+import type { RedisConfig } from './kind.ts'
 import type { RedisClient } from './library.ts'
 import { type Trouble, troubleOf } from './trouble.ts'
 

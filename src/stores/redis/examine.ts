@@ -1,10 +1,11 @@
 /** The checks of `doctor` and `store check` for a Redis or Valkey server. They only read. */
 import { bytesText } from '../../config/units.ts'
 import type { Clock } from '../../core/clock.ts'
+import { capital, fail, ok, warn } from '../findings.ts'
 import type { Inspected, Refused, StoreFinding } from '../kind.ts'
-import type { RedisConfig } from './config.ts'
 import type { Connection } from './connection.ts'
 import { connect } from './index.ts'
+import type { RedisConfig } from './kind.ts'
 import { troubleOf } from './trouble.ts'
 
 /** For people who wait: longer than a request would. */
@@ -97,8 +98,3 @@ function memoryFindings(info: Info): StoreFinding[] {
     ]
   return [ok(`${text}.`)]
 }
-
-const capital = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}`
-const ok = (sentence: string): StoreFinding => ({ status: 'ok', sentence })
-const warn = (sentence: string, remedy: string): StoreFinding => ({ status: 'warn', sentence, remedy })
-const fail = (sentence: string, remedy: string): StoreFinding => ({ status: 'fail', sentence, remedy })

@@ -1,25 +1,19 @@
 /** A store in Redis or Valkey, shared by all nodes that name the same servers and prefix. */
-import type { Clock } from '../../core/clock.ts'
 import type { Cells } from '../cells.ts'
-import type { OpenedStore, Refused } from '../kind.ts'
+import type { OpenedStore, Refused, StoreRules } from '../kind.ts'
 import { RowCells } from '../rows/row-cells.ts'
 import { RowStore } from '../rows/row-store.ts'
 import { RedisCells } from './cells.ts'
 import { clientMaker } from './clients.ts'
-import type { RedisConfig } from './config.ts'
 import { Connection } from './connection.ts'
+import type { RedisConfig } from './kind.ts'
 import { loadLibrary } from './library.ts'
 import { RedisRows } from './rows.ts'
 
-export type { RedisConfig } from './config.ts'
+export type { RedisConfig } from './kind.ts'
 
-export interface RedisStoreOptions {
+export interface RedisStoreOptions extends Pick<StoreRules, 'clock' | 'retentionMs' | 'timeoutMs'> {
   readonly config: RedisConfig
-  readonly clock: Clock
-  /** Buckets are dropped this long after they were fetched. */
-  readonly retentionMs: number
-  /** A command that takes longer fails. */
-  readonly timeoutMs: number
 }
 
 export interface RedisStore extends OpenedStore {

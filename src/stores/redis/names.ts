@@ -4,38 +4,29 @@ import type { Key } from '../../core/key.ts'
 /** Of the layout that rows.ts and cells.ts describe. */
 const layoutVersion = 1
 
-export interface RowNames {
-  key(key: Key): string
-  slice(key: Key, slice: number): string
-  clocks(key: Key, slice: number): string
-  /** For SCAN: the names that `key` returns. */
-  readonly keyPattern: string
-  /** The key in a name that `key` returned. */
-  readonly keyIn: (name: string) => Key | undefined
-}
+export type RowNames = ReturnType<typeof rowNames>
 
-export function rowNames(prefix: string): RowNames {
+export function rowNames(prefix: string) {
   const start = `${prefix}:${layoutVersion}:{`
   return {
-    key: (key) => `${start}${key}}`,
-    slice: (key, slice) => `${start}${key}}:${slice}`,
-    clocks: (key, slice) => `${start}${key}}:${slice}:clocks`,
+    key: (key: Key) => `${start}${key}}`,
+    slice: (key: Key, slice: number) => `${start}${key}}:${slice}`,
+    clocks: (key: Key, slice: number) => `${start}${key}}:${slice}:clocks`,
+    /** For SCAN: the names that `key` returns. */
     keyPattern: `${start}*}`,
-    keyIn: (name) =>
+    /** The key in a name that `key` returned. */
+    keyIn: (name: string): Key | undefined =>
       name.startsWith(start) && name.endsWith('}') ? name.slice(start.length, -1) : undefined,
   }
 }
 
-export interface CellNames {
-  list(pk: string): string
-  cell(pk: string, sk: string): string
-}
+export type CellNames = ReturnType<typeof cellNames>
 
-export function cellNames(prefix: string): CellNames {
+export function cellNames(prefix: string) {
   const start = `${prefix}:cells:${layoutVersion}:{`
   return {
-    list: (pk) => `${start}${braceless(pk)}}`,
-    cell: (pk, sk) => `${start}${braceless(pk)}}:${sk}`,
+    list: (pk: string) => `${start}${braceless(pk)}}`,
+    cell: (pk: string, sk: string) => `${start}${braceless(pk)}}:${sk}`,
   }
 }
 

@@ -13,10 +13,11 @@
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import type { StoreFigures } from '../figures.ts'
+import { batchesOf } from '../rows/batches.ts'
 import { rowLengths } from '../rows/pieces.ts'
 import type { RowEngine, RowId, RowWrite, StoredKey, StoredRow } from '../rows/row-engine.ts'
 import type { Connection } from './connection.ts'
-import type { Argument, RedisClient } from './library.ts'
+import type { RedisClient } from './library.ts'
 import { type RowNames, rowNames } from './names.ts'
 
 const sliceBuckets = 1024
@@ -188,19 +189,14 @@ function rowOf(id: string, start: number, stored: Buffer): StoredRow {
   }
 }
 
-interface Call {
-  readonly slice: number
-  readonly args: readonly Argument[]
-}
-
-/** The rows of a write, by slices. All drops come before all puts. */
-function callsOf({ drop, put }: RowWrite): Call[] {
+/** The rows of a write as arguments, by slices. All drops come before all puts. */
+function callsOf({ drop, put }: RowWrite) {
   const drops = [...Map.groupBy(drop, ({ from }) => sliceOf(from))].map(([slice, rows]) => ({
     slice,
     args: [rows.length, ...rows.flatMap((row) => [idOf(row, slice), row.clock])],
   }))
   const puts = [...Map.groupBy(put, ({ from }) => sliceOf(from))].flatMap(([slice, rows]) =>
-    batches(rows).map((batch) => ({
+    batchesOf(rows, maxCallBytes, ({ value }) => value.length).map((batch) => ({
       slice,
       args: [0, ...batch.flatMap((row) => [idOf(row, slice), storedValue(row)])],
     })),
@@ -215,18 +211,4 @@ function storedValue({ clock, value }: StoredRow): Buffer {
   stored.writeDoubleBE(clock, 0)
   stored.set(value, clockBytes)
   return stored
-}
-
-function batches(rows: readonly StoredRow[]): StoredRow[][] {
-  const found: StoredRow[][] = [[]]
-  let bytes = 0
-  for (const row of rows) {
-    bytes += row.value.length
-    if (bytes > maxCallBytes && found.at(-1)!.length > 0) {
-      found.push([])
-      bytes = row.value.length
-    }
-    found.at(-1)!.push(row)
-  }
-  return found
 }

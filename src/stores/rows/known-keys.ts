@@ -16,6 +16,7 @@ interface KnownKey {
   readonly isBehind: boolean
 }
 
+const unknown: KnownKey = { recordedAt: Number.NEGATIVE_INFINITY, isBehind: false }
 const maxKnown = 10_000
 
 export class KnownKeys {
@@ -28,9 +29,9 @@ export class KnownKeys {
   }
 
   wrote(key: Key, stamp: Buffer, record?: { readonly text: string; readonly at: EpochMs }): void {
-    const { isBehind = false, ...known } = this.#keys.get(key) ?? { recordedAt: Number.NEGATIVE_INFINITY }
-    const written = record === undefined ? known : { record: record.text, recordedAt: record.at }
-    this.#keys.set(key, { ...written, stamp, isBehind })
+    const known = this.#keys.get(key) ?? unknown
+    const written = record && { record: record.text, recordedAt: record.at }
+    this.#keys.set(key, { ...known, ...written, stamp })
   }
 
   /** A read found this stamp; undefined where the key is gone, so that its record has to be written again. */
@@ -46,7 +47,7 @@ export class KnownKeys {
     const known = this.#keys.get(key)
     if (stamp === undefined) return false
     const isBehind = known?.stamp === undefined || known.isBehind || !known.stamp.equals(stamp)
-    this.#keys.set(key, { recordedAt: Number.NEGATIVE_INFINITY, ...known, stamp, isBehind: false })
+    this.#keys.set(key, { ...(known ?? unknown), stamp, isBehind: false })
     return isBehind
   }
 

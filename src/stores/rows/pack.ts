@@ -23,24 +23,21 @@ const decompress = promisify<Uint8Array, { maxOutputLength: number }, Buffer>(zs
 
 /** `place` names the row: a value that is found elsewhere counts as damaged. */
 export async function pack(place: Buffer, bytes: Uint8Array): Promise<Buffer> {
-  if (bytes.byteLength < minCompressed) return sealed(place, bytes, { encoding: 'plain', bytes })
-  const small =
-    bytes.byteLength <= maxAtOnce ? zstdCompressSync(bytes, options) : await compress(bytes, options)
-  return small.length < bytes.byteLength
-    ? sealed(place, bytes, { encoding: 'zstd', bytes: small })
-    : sealed(place, bytes, { encoding: 'plain', bytes })
+  const shorter = await compressed(bytes)
+  const encoded = shorter ?? bytes
+  const payload = Buffer.allocUnsafe(headBytes + encoded.byteLength)
+  payload.writeUInt8(shorter === undefined ? encodings.plain : encodings.zstd)
+  payload.writeUInt32LE(bytes.byteLength, 1)
+  payload.set(encoded, headBytes)
+  return seal(place, payload)
 }
 
-function sealed(
-  place: Buffer,
-  { byteLength }: Uint8Array,
-  encoded: { readonly encoding: keyof typeof encodings; readonly bytes: Uint8Array },
-): Buffer {
-  const payload = Buffer.allocUnsafe(headBytes + encoded.bytes.byteLength)
-  payload.writeUInt8(encodings[encoded.encoding])
-  payload.writeUInt32LE(byteLength, 1)
-  payload.set(encoded.bytes, headBytes)
-  return seal(place, payload)
+/** Undefined where that makes the bytes no shorter. */
+async function compressed(bytes: Uint8Array): Promise<Buffer | undefined> {
+  if (bytes.byteLength < minCompressed) return undefined
+  const packed =
+    bytes.byteLength <= maxAtOnce ? zstdCompressSync(bytes, options) : await compress(bytes, options)
+  return packed.length < bytes.byteLength ? packed : undefined
 }
 
 /** Undefined where the value is damaged, belongs elsewhere, or has an encoding that this release does not know. */

@@ -5,7 +5,7 @@
 import type { Interval } from '../../core/interval.ts'
 import { clockOf, type Pane, slice } from '../../core/pane.ts'
 import { join } from '../../core/pane-join.ts'
-import { consolidate } from '../tile.ts'
+import { clip, consolidate } from '../tile.ts'
 import type { DatedRowId } from './row-engine.ts'
 
 /** Engines may derive from it which rows can begin where. */
@@ -56,8 +56,7 @@ export const rowsAround = ({ from, to }: Interval): Interval => ({ from: blockOf
 export function mergePieces(rows: readonly Pane[], interval: Interval): Pane[] {
   const blocks = Map.groupBy(rows, ({ from }) => blockOf(from))
   const parts = [...blocks].flatMap(([block, panes]) => mergeBlock(panes, block * longestRow))
-  const inside = parts.map((part) => slice(part, interval)).filter(({ from, to }) => from < to)
-  return consolidate(inside)
+  return consolidate(clip(parts, interval))
 }
 
 function mergeBlock(panes: readonly Pane[], start: number): Pane[] {

@@ -6,9 +6,9 @@
  */
 import type { EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
-import { clockOf, type Pane, slice } from '../../core/pane.ts'
+import { type Pane, slice } from '../../core/pane.ts'
 import { join } from '../../core/pane-join.ts'
-import { layOver } from '../tile.ts'
+import { layOver, newestClock } from '../tile.ts'
 import type { RowRef } from './row-key.ts'
 
 export const blockBuckets = 128
@@ -73,8 +73,8 @@ function planBlock(rows: readonly RowRef[], part: Pane, source: RowSource): RowC
   const below = touched.map((row) => source.load(row)).filter((pane) => pane !== undefined)
   const pieces = layOver(tiled(below), part, source.now).flatMap((pane) => piecesOf(pane, source))
   const resting = rows.filter((row) => !touched.includes(row))
-  const { gathered, put } = gather(resting, pieces.map(newRow(source)), source)
-  return { remove: [...touched, ...gathered], put }
+  const { remove, put } = gather(resting, pieces.map(newRow(source)), source)
+  return { remove: [...touched, ...remove], put }
 }
 
 /** Runs of settled and of unsettled buckets, each no longer than a row should be. */
@@ -116,44 +116,29 @@ const newRow =
     },
   })
 
-/** Of the buckets that are there: an absent one has the clock NaN, which is newer than nothing. */
-export function newestClock(pane: Pane): number {
-  let newest = Number.NEGATIVE_INFINITY
-  for (let bucket = pane.from; bucket < pane.to; bucket++) {
-    const clock = clockOf(pane, bucket)
-    if (clock > newest) newest = clock
-  }
-  return newest
-}
-
 interface Piece {
   readonly ref: RowRef
   /** Undefined for a row that is stored already. */
   readonly pane?: Pane
 }
 
-interface Gathering {
-  /** Stored rows whose buckets went into new ones. */
-  readonly gathered: readonly RowRef[]
-  readonly put: readonly NewRow[]
-}
-
-function gather(resting: readonly RowRef[], fresh: readonly NewRow[], source: RowSource): Gathering {
+/** Puts the fresh rows, and removes those of the resting ones whose buckets went into a new row. */
+function gather(resting: readonly RowRef[], fresh: readonly NewRow[], source: RowSource): RowChanges {
   const all: Piece[] = [...resting.map((ref) => ({ ref })), ...fresh].sort((a, b) => a.ref.from - b.ref.from)
-  const gathered: RowRef[] = []
+  const remove: RowRef[] = []
   const put: NewRow[] = []
   for (const run of runsOf(all)) {
     const panes = isWorthGathering(run)
       ? run.map((piece) => piece.pane ?? source.load(piece.ref))
       : [undefined]
     if (panes.every((pane) => pane !== undefined)) {
-      gathered.push(...run.filter((piece) => piece.pane === undefined).map(({ ref }) => ref))
+      remove.push(...run.filter((piece) => piece.pane === undefined).map(({ ref }) => ref))
       put.push(newRow(source)(join(panes)))
     } else {
       put.push(...run.filter((piece): piece is NewRow => piece.pane !== undefined))
     }
   }
-  return { gathered, put }
+  return { remove, put }
 }
 
 /** Adjacent rows of one kind that fit into one value. */

@@ -19,7 +19,6 @@ import type {
   Condition,
   PublishOutcome,
   PutOutcome,
-  Revision,
   Take,
   TakeOutcome,
 } from '../cells.ts'
@@ -77,22 +76,14 @@ export class RowCells implements Cells {
   }
 
   async put(id: CellId, draft: CellDraft, condition: Condition): Promise<PutOutcome> {
-    const change = { id, put: draft, if: condition }
-    const seen = condition.is === 'revision' ? this.#seen.get(nameOf(id)) : undefined
-    if (seen !== undefined && condition.is === 'revision' && seen.rev === condition.rev) {
-      const outcome = await this.#inTurn(id.pk, () => this.#putOnSeen(change, seen))
-      if (outcome !== undefined) return outcome
+    const put = (rows: Rows): PutOutcome => putOn(rows, { id, put: draft, if: condition })
+    const seen = this.#seen.get(nameOf(id))
+    if (condition.is === 'revision' && seen?.rev === condition.rev) {
+      const stored = new Map([[id.sk, seen]])
+      const made = await this.#inTurn(id.pk, () => this.#attempt(id.pk, stored, put))
+      if (made !== undefined) return made.outcome
     }
-    return this.#transact<PutOutcome>([id], (rows) => putOn(rows, change), unavailable)
-  }
-
-  /** Undefined where the row has changed since it was seen. */
-  async #putOnSeen(change: Put, seen: Cell): Promise<PutOutcome | undefined> {
-    const { id } = change
-    const rows = new LoadedRows(new Map([[id.sk, seen]]), this)
-    const outcome = putOn(rows, change)
-    if (rows.commits.length > 0 && !(await this.#commit(id.pk, rows.commits))) return undefined
-    return outcome
+    return this.#transact([id], put, unavailable)
   }
 
   /** Takes from one row that wait for its turn are done together: one read and one write for all of them. */
@@ -149,12 +140,41 @@ export class RowCells implements Cells {
     return this.#inTurn(pk, async () => {
       for (let attempt = 0; attempt < attempts; attempt++) {
         const stored = sks.length === 0 ? [] : await this.#engine.load(pk, sks)
-        const rows = new LoadedRows(new Map(sks.map((sk, i) => [sk, stored[i]])), this)
-        const outcome = action(rows)
-        if (rows.commits.length === 0 || (await this.#commit(pk, rows.commits))) return outcome
+        const made = await this.#attempt(pk, new Map(sks.map((sk, i) => [sk, stored[i]])), action)
+        if (made !== undefined) return made.outcome
       }
       return otherwise
     })
+  }
+
+  /** Undefined where a row has changed since it was loaded. */
+  async #attempt<T>(
+    pk: string,
+    stored: ReadonlyMap<string, Cell | undefined>,
+    action: (rows: Rows) => T,
+  ): Promise<{ readonly outcome: T } | undefined> {
+    const commits = new Map<string, CellCommit>()
+    const outcome = action(this.#rowsOf(stored, commits))
+    const isMade = commits.size === 0 || (await this.#commit(pk, [...commits.values()]))
+    return isMade ? { outcome } : undefined
+  }
+
+  /** Rows of one partition as they were loaded; changes of an operation go to `commits`. */
+  #rowsOf(stored: ReadonlyMap<string, Cell | undefined>, commits: Map<string, CellCommit>): Rows {
+    return {
+      now: this.#clock.now(),
+      maxValueBytes: this.capabilities.maxValueBytes,
+      stored: ({ sk }) => (commits.has(sk) ? commits.get(sk)!.row : stored.get(sk)),
+      store: ({ sk }, row) => {
+        const rev = newUuid(this.#clock.random)
+        commits.set(sk, { sk, expected: stored.get(sk)?.rev, row: { ...row, rev } })
+        return rev
+      },
+      drop({ sk }) {
+        const expected = stored.get(sk)?.rev
+        if (expected !== undefined) commits.set(sk, { sk, expected, row: undefined })
+      },
+    }
   }
 
   /** Where the engine's result is unknown, the revisions decide: they are unique. */
@@ -192,14 +212,6 @@ export class RowCells implements Cells {
   async #after(before: Promise<unknown>): Promise<void> {
     await inTime(before, this.#clock, maxTurnMs).catch(() => {})
   }
-
-  get now(): number {
-    return this.#clock.now()
-  }
-
-  newRevision(): Revision {
-    return newUuid(this.#clock.random)
-  }
 }
 
 interface TakeBatch {
@@ -208,45 +220,5 @@ interface TakeBatch {
   readonly outcomes: Promise<readonly TakeOutcome[] | undefined>
 }
 
-type Put = Extract<Change, { readonly put: CellDraft }>
-
 /** NUL is in no id. */
 const nameOf = ({ pk, sk }: CellId): string => `${pk}\0${sk}`
-
-/** Rows of one partition as they were loaded, and their changes by an operation. */
-class LoadedRows implements Rows {
-  readonly #stored: ReadonlyMap<string, Cell | undefined>
-  readonly #cells: RowCells
-  readonly #commits = new Map<string, CellCommit>()
-  readonly now: number
-
-  constructor(stored: ReadonlyMap<string, Cell | undefined>, cells: RowCells) {
-    this.#stored = stored
-    this.#cells = cells
-    this.now = cells.now
-  }
-
-  get maxValueBytes(): number {
-    return this.#cells.capabilities.maxValueBytes
-  }
-
-  get commits(): readonly CellCommit[] {
-    return [...this.#commits.values()]
-  }
-
-  stored({ sk }: CellId): Cell | undefined {
-    const changed = this.#commits.get(sk)
-    return changed === undefined ? this.#stored.get(sk) : changed.row
-  }
-
-  store({ sk }: CellId, row: Omit<Cell, 'rev'>): Revision {
-    const rev = this.#cells.newRevision()
-    this.#commits.set(sk, { sk, expected: this.#stored.get(sk)?.rev, row: { ...row, rev } })
-    return rev
-  }
-
-  drop({ sk }: CellId): void {
-    const expected = this.#stored.get(sk)?.rev
-    if (expected !== undefined) this.#commits.set(sk, { sk, expected, row: undefined })
-  }
-}

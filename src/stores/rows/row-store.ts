@@ -3,13 +3,14 @@
  * read, compressed and sealed; reads merge the rows that they find. Rows that are damaged, belong to another frame or
  * are older than the retention are absent, whatever the engine returns.
  */
-import type { Clock, EpochMs } from '../../core/clock.ts'
+import type { EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import { measure, type Pane, PaneBody, paneOf, paneVersion } from '../../core/pane.ts'
 import { newUuid } from '../../core/uuid.ts'
 import type { Cells } from '../cells.ts'
 import type { StoreFigures } from '../figures.ts'
+import type { StoreRules } from '../kind.ts'
 import type { Entry, Found, NewsListener, ShapeRecord, Store } from '../store.ts'
 import { countBuckets, cutOut, everything } from '../tile.ts'
 import { KnownKeys } from './known-keys.ts'
@@ -20,12 +21,9 @@ import { decodeRecord, encodeRecord, frameOf, type KeyRecord } from './record.ts
 import type { RowEngine, RowId, RowWrite, StoredRow } from './row-engine.ts'
 import { bucketKey, versionBytes } from './row-key.ts'
 
-export interface RowStoreOptions {
+export interface RowStoreOptions extends Pick<StoreRules, 'clock' | 'retentionMs'> {
   readonly engine: RowEngine
   readonly cells?: Cells
-  readonly clock: Clock
-  /** Buckets are dropped this long after they were fetched. */
-  readonly retentionMs: number
   /** Larger panes are not stored; 32 MiB by default. */
   readonly maxPaneBytes?: number
 }
