@@ -6,9 +6,9 @@ import type { Key } from '../core/key.ts'
 import { Backlog } from './backlog.ts'
 import { overQuotaAnswer, type PendingQuery, sendWhenPaid } from './cost.ts'
 import type { FetchResult, UnusableAnswer } from './fetch.ts'
-import { type Filled, filledBy, type JoinedFlight } from './flight-results.ts'
+import { type Filled, filledBy } from './flight-results.ts'
 import { waitForFlights } from './flight-wait.ts'
-import { type Flight, type FlightSpec, Flights, type Wish, wholeIn } from './flights.ts'
+import { type Flight, type FlightSpec, Flights, type JoinedFlight, type Wish, wholeIn } from './flights.ts'
 import { askedBy } from './gaps.ts'
 import type { Forbidden } from './http/answer-terms.ts'
 import { Intake } from './intake.ts'
@@ -20,7 +20,7 @@ import { keepParts, termsFor, writeBack } from './write-back.ts'
 
 /** The queries and flights that filling gaps would need. */
 export interface Preview {
-  readonly joined: readonly { readonly intervals: Intervals; readonly startedAt: EpochMs }[]
+  readonly joined: readonly Flight[]
   /** The intervals of a query of its own. */
   readonly asked: Intervals
 }
@@ -44,8 +44,9 @@ const maxLooks = 3
 export class GapFiller {
   /** Parts of buckets that were fetched. */
   readonly parts: PartMemory
+  /** Fetches under way. */
+  readonly flights = new Flights()
   readonly #options: IntervalCacheOptions
-  readonly #flights = new Flights()
   readonly #backlog: Backlog
   /** Responses that their clients have and that are not stored yet. */
   readonly #unstored = new Map<Intake, Key>()
@@ -115,19 +116,9 @@ export class GapFiller {
     return this.#forbidden.get(key)
   }
 
-  /** Fetches under way. */
-  get flights(): number {
-    return this.#flights.count
-  }
-
-  /** Whether a query with this id of a client is in progress. */
-  isAsking(queryId: string): boolean {
-    return this.#flights.has(queryId)
-  }
-
   /** Whether flights under way bring all of the gaps. */
   brings(trip: Trip, { gaps, lapsing }: { gaps: Intervals; lapsing: Intervals }): boolean {
-    return this.#flights.count > 0 && this.preview(trip, gaps, lapsing).asked.length === 0
+    return this.flights.count > 0 && this.preview(trip, gaps, lapsing).asked.length === 0
   }
 
   /**
@@ -149,10 +140,10 @@ export class GapFiller {
     const along = countOf(subtractAll(lapsing, gaps))
     const wish = { ...this.#wishOf({ key, request }), along }
     const mayJoin = this.#options.coalescing && !this.#forbidden.has(key)
-    const first = mayJoin ? this.#flights.join(key, gaps, wish) : undefined
+    const first = mayJoin ? this.flights.join(key, gaps, wish) : undefined
     if (first === undefined) return { joined: [], rest: gaps }
     const { rest } = first
-    const second = rest.length === 0 ? undefined : this.#flights.joinForRest(key, rest, wish)
+    const second = rest.length === 0 ? undefined : this.flights.joinForRest(key, rest, wish)
     if (second === undefined) return { joined: [first], rest }
     return { joined: [first, { flight: second, brings: rest }], rest: [] }
   }
@@ -191,18 +182,14 @@ export class GapFiller {
     })
     const { edges, terms, queryId } = plan
     const spec = { key: trip.key, intervals, edges, startedAt: fetchedAt, terms, queryId }
-    const flight = this.#flights.open(spec, (onCancel) => {
-      onCancel(() => fetch.cancel())
-      const send = () => {
-        sentAt = clock.elapsed()
-        const accept = target?.encoding ?? upstream.preferredEncoding
-        fetch.sent(upstream.send(backend.narrow(plan, intervals), accept, fetch))
-      }
-      const sendPaid = () => sendWhenPaid(trip, intervals, { fetch, send })
-      this.#whenClaimed(trip, spec, { fetch, send: sendPaid })
-      return fetch.result
-    })
-    return { flight, fetch }
+    const send = () => {
+      sentAt = clock.elapsed()
+      const accept = target?.encoding ?? upstream.preferredEncoding
+      fetch.sent(upstream.send(backend.narrow(plan, intervals), accept, fetch))
+    }
+    const sendPaid = () => sendWhenPaid(trip, intervals, { fetch, send })
+    this.#whenClaimed(trip, spec, { fetch, send: sendPaid })
+    return { flight: this.flights.open(spec, fetch), fetch }
   }
 
   /** Where other threads or nodes fetch too, one of them fetches; the others look again once that has landed. */

@@ -111,7 +111,7 @@ export class IntervalCache {
 
   /** Fetches under way. */
   get flights(): number {
-    return this.#filler.flights
+    return this.#filler.flights.count
   }
 
   /** How queries ended that no client waited for. */
@@ -121,7 +121,7 @@ export class IntervalCache {
 
   /** Whether a query with this id of a client is in progress, for any client. */
   isAsking(queryId: string): boolean {
-    return this.#filler.isAsking(queryId)
+    return this.#filler.flights.has(queryId)
   }
 
   /** The decision of `serve`, without any effect. */
