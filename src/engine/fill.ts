@@ -15,7 +15,7 @@ import { Intake } from './intake.ts'
 import { marksOver } from './marks.ts'
 import { PartMemory } from './parts.ts'
 import type { BrokenReason } from './ports.ts'
-import type { IntervalCacheOptions, Trip } from './trip.ts'
+import type { CacheRequest, IntervalCacheOptions, Trip } from './trip.ts'
 import { keepParts, termsFor, writeBack } from './write-back.ts'
 
 /** The queries and flights that filling gaps would need. */
@@ -23,6 +23,11 @@ export interface Preview {
   readonly joined: readonly Flight[]
   /** The intervals of a query of its own. */
   readonly asked: Intervals
+}
+
+interface Question {
+  readonly key: Key
+  readonly request: Pick<CacheRequest, 'plan' | 'demands'>
 }
 
 const maxForbidden = 1_000
@@ -125,15 +130,15 @@ export class GapFiller {
    * The flights that `fill` would join and the query that it would send now. A membership that is released at once has
    * no effect.
    */
-  preview(trip: Pick<Trip, 'key' | 'request'>, gaps: Intervals, lapsing: Intervals): Preview {
-    const { joined, rest } = this.#join(trip, gaps, lapsing)
+  preview(question: Question, gaps: Intervals, lapsing: Intervals): Preview {
+    const { joined, rest } = this.#join(question, gaps, lapsing)
     for (const { flight } of joined) flight.leave()
     return { joined: joined.map(({ flight }) => flight), asked: askedFor(rest, lapsing, joined) }
   }
 
   /** The flights that bring some of the gaps, and the rest of the gaps. */
   #join(
-    { key, request }: Pick<Trip, 'key' | 'request'>,
+    { key, request }: Question,
     gaps: Intervals,
     lapsing: Intervals,
   ): { joined: readonly JoinedFlight[]; rest: Intervals } {
@@ -148,7 +153,7 @@ export class GapFiller {
     return { joined: [first, { flight: second, brings: rest }], rest: [] }
   }
 
-  #wishOf({ key, request }: Pick<Trip, 'key' | 'request'>): Omit<Wish, 'along'> {
+  #wishOf({ key, request }: Question): Omit<Wish, 'along'> {
     return {
       notBefore: request.demands.notBefore,
       marks: marksOver(this.#options, key, request.plan),
