@@ -37,22 +37,15 @@ export class FetchUpstream implements Upstream {
   }
 
   send(request: WireRequest, accept: Encoding, handler: ResponseHandler): UpstreamCall {
-    const headers = [...endToEnd(request.headers, conditionalHeaders), 'accept-encoding', accept]
-    const call = new FetchCall(
-      (signal) => this.#fetch({ ...request, headers }, accept, signal),
-      handler,
-      this.#options,
-    )
+    const unconditional = { ...request, headers: endToEnd(request.headers, conditionalHeaders) }
+    const query = (signal: AbortSignal) => this.forward(unconditional, signal, accept)
+    const call = new FetchCall(query, handler, this.#options)
     void call.run()
     return call
   }
 
   /** Passes a request on as it came. Rejects where the database cannot be reached, or the signal is aborted. */
-  forward(request: ForwardedRequest, signal: AbortSignal): Promise<Response> {
-    return this.#fetch(request, undefined, signal)
-  }
-
-  #fetch(request: ForwardedRequest, accept: Encoding | undefined, signal: AbortSignal): Promise<Response> {
+  forward(request: ForwardedRequest, signal: AbortSignal, accept?: Encoding): Promise<Response> {
     const { method, path, search, body } = request
     const headers = headersOf(endToEnd(request.headers, setByFetch))
     if (accept !== undefined) headers.set('accept-encoding', accept)
