@@ -12,7 +12,6 @@ import { type Flight, type FlightSpec, Flights, type JoinedFlight, type Wish, wh
 import { askedBy } from './gaps.ts'
 import type { Forbidden } from './http/answer-terms.ts'
 import { Intake } from './intake.ts'
-import { marksOver } from './marks.ts'
 import { PartMemory } from './parts.ts'
 import type { BrokenReason } from './ports.ts'
 import type { CacheRequest, IntervalCacheOptions, Trip } from './trip.ts'
@@ -156,7 +155,7 @@ export class GapFiller {
   #wishOf({ key, request }: Question): Omit<Wish, 'along'> {
     return {
       notBefore: request.demands.notBefore,
-      marks: marksOver(this.#options, key, request.plan),
+      marks: this.#options.marks.marksFor(key, request.plan),
       edges: request.plan.edges,
       takesSeveral: this.#options.backend.capabilities.severalIntervals,
     }

@@ -26,7 +26,6 @@ import type { BackgroundCounts } from './learning/counts.ts'
 import { Prober } from './learning/probes.ts'
 import { Refresher } from './learning/refresh.ts'
 import { Sampling } from './learning/sampling.ts'
-import { marksOver } from './marks.ts'
 import { missOf } from './miss.ts'
 import { coverParts } from './parts.ts'
 import { Shadow, type ShadowRequest } from './shadow/shadow.ts'
@@ -190,7 +189,7 @@ export class IntervalCache {
   #judge({ key, plan, request, policy, frame, acceptFrom }: Trip, read: Found | undefined): Lookup {
     const found = read && withOneFrame(read, frame)
     const now = this.#options.clock.now()
-    const marks = marksOver(this.#options, key, plan)
+    const marks = this.#options.marks.marksFor(key, plan)
     const vouched = vouchedOver(this.#options, plan)
     const { notBefore } = request.demands
     const rules = { grid: plan.grid, policy, now, notBefore, acceptFrom, marks, vouched }

@@ -217,13 +217,6 @@ export class Marks {
   }
 }
 
-/** The marks on the buckets of a plan. */
-export const marksOver = (
-  { marks }: { readonly marks?: Pick<BackendMarks, 'marksFor'> },
-  key: Key,
-  plan: Plan,
-): readonly BucketMark[] => (marks === undefined ? noMarks : marks.marksFor(key, plan))
-
 const none: readonly Mark[] = []
 
 /** The marks of one backend, for lookups. */

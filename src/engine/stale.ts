@@ -14,7 +14,6 @@ import { runVouchingFor, type VouchedBuckets, vouchedUntil } from '../core/witne
 import { readNear } from '../stores/peek.ts'
 import type { EmptyEnd, Found, MaybePromise } from '../stores/store.ts'
 import { askedBy } from './gaps.ts'
-import { marksOver } from './marks.ts'
 import { partsOf, readRuns, withOneFrame } from './stored.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
 
@@ -57,8 +56,9 @@ async function usableOf(
   if (found === undefined) return undefined
   const panes = partsOf(withOneFrame(found).panes, whole)
   const { emptyEnds = [], headers } = found.shape
-  const said = { emptyEnds, marks: marksOver(options, key, plan), vouched: options.witness?.vouchedFor(plan) }
-  const rules = { grid: plan.grid, policy, now: clock.now(), maxStaleMs, ...said }
+  const marks = options.marks.marksFor(key, plan)
+  const vouched = options.witness?.vouchedFor(plan)
+  const rules = { grid: plan.grid, policy, now: clock.now(), maxStaleMs, emptyEnds, marks, vouched }
   const stale = usableBeginning(whole, panes, rules)
   return stale && { panes, headers, stale }
 }

@@ -16,7 +16,6 @@ import type { FetchedPanes } from './fetch.ts'
 import { type AnswerTerms, termsOf } from './http/answer-terms.ts'
 import { keptHeaders } from './kept-headers.ts'
 import { observeRefetch } from './learning/observe.ts'
-import { marksOver } from './marks.ts'
 import type { PartMemory } from './parts.ts'
 import { partsOf } from './stored.ts'
 import type { IntervalCacheOptions, Trip } from './trip.ts'
@@ -48,7 +47,7 @@ export async function writeBack(
   const whole = intersectAll(plan.whole, fetched.panes)
   if (!fetched.storable || whole.length === 0) return false
   const worthKeeping = intersectAll(whole, keptBuckets(trip, fetched.panes))
-  const marks = marksOver(options, key, plan)
+  const marks = options.marks.marksFor(key, plan)
   const parts = partsOf(fetched.panes, worthKeeping).flatMap((pane) => withoutPurged(pane, marks))
   observeRefetch(options, trip, parts)
   const first = fetched.panes[0]!

@@ -28,7 +28,6 @@ import type { GapFiller } from '../fill.ts'
 import { wholeIn } from '../flights.ts'
 import { askedBy, gapsIn, lapsingIn } from '../gaps.ts'
 import type { Forbidden } from '../http/answer-terms.ts'
-import { marksOver } from '../marks.ts'
 import { missOf } from '../miss.ts'
 import { coverParts } from '../parts.ts'
 import { readRuns, withOneFrame } from '../stored.ts'
@@ -191,7 +190,7 @@ function explain(question: Question, found: Found | undefined): Explanation {
   const { options, request, key, filler } = question
   const { plan, demands } = request
   const panes = found === undefined ? [] : withOneFrame(found).panes
-  const marks = marksOver(options, key, plan)
+  const marks = options.marks.marksFor(key, plan)
   const rules = { ...question.rules, notBefore: demands.notBefore, marks }
   const { runs } = cover(plan.whole, panes, rules)
   const { capabilities } = options.backend

@@ -18,7 +18,6 @@ import { haveSameFrame } from '../../core/pane-join.ts'
 import { readNear } from '../../stores/peek.ts'
 import type { Found, MaybePromise } from '../../stores/store.ts'
 import type { Refetch } from '../../ttl/learned/learning.ts'
-import { marksOver } from '../marks.ts'
 import { partsOf, readRuns } from '../stored.ts'
 import type { IntervalCacheOptions, Trip } from '../trip.ts'
 
@@ -34,7 +33,7 @@ export function observeRefetch(options: Options, trip: Observed, fetched: readon
   if (learning === undefined || fetched.length === 0) return
   const first = fetched[0]!
   const at = fetchedAtOf(clockOf(first, first.from))
-  const marks = marksOver(options, key, plan)
+  const marks = options.marks.marksFor(key, plan)
   const isOwn = (mark: BucketMark): boolean => learning.hasMarked?.(mark.at) === true
   const tell = (found: Found | undefined): void => {
     const rows = found && rowsOf(found.panes, fetched, { plan, marks, isOwn })
