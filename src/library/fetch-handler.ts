@@ -65,7 +65,12 @@ interface Visit {
   readonly decision: Decision
 }
 
-type Pass = Bypass<string> & { readonly body?: ReadableStream<Uint8Array> | null }
+/** Why a request is passed on, and its body where that has not been read. */
+interface Pass {
+  readonly reason: string
+  readonly detail?: string | undefined
+  readonly body?: ReadableStream<Uint8Array> | null
+}
 
 class Handler {
   readonly #backend: Backend
@@ -110,7 +115,7 @@ class Handler {
     if (this.#upstream.hasPrefix && climbs(visit.wire.path))
       return this.#refuse(visit, 'bad_request', climbingRefused)
     if (!this.#backend.claims(visit.wire.method, visit.wire.path)) {
-      return this.#passOn(visit, { bypass: 'not_a_range_query', body: request.body })
+      return this.#passOn(visit, { reason: 'not_a_range_query', body: request.body })
     }
     const body = await readBody(request.body, this.#maxRequestBytes)
     if (body === 'too long') {
@@ -125,7 +130,7 @@ class Handler {
     const plan = demands.noStore ? { bypass: 'no_store' as const } : await this.#plan(wire)
     if ('bypass' in plan) {
       if (demands.onlyIfCached) return this.#refuse(visit, 'only_if_cached', 'this is never stored')
-      return this.#passOn(visit, plan)
+      return this.#passOn(visit, { reason: plan.bypass, detail: plan.detail })
     }
     const partition = this.#identity
     const identity = identityOf(wire.headers, partition)
@@ -158,21 +163,19 @@ class Handler {
       }
       case 'not-cached':
         return this.#refuse(visit, 'only_if_cached', 'the answer is not stored as a whole')
-      case 'forward': {
-        const { reason: bypass, detail } = answer
-        return this.#passOn(visit, { bypass, ...(detail !== undefined && { detail }) })
-      }
+      case 'forward':
+        return this.#passOn(visit, answer)
       default:
         // Nothing is streamed or limited from here: the client is gone.
         throw visit.signal.reason
     }
   }
 
-  async #passOn(visit: Visit, { bypass, detail, body }: Pass): Promise<Response> {
+  async #passOn(visit: Visit, { reason, detail, body }: Pass): Promise<Response> {
     const { wire, signal, decision } = visit
     resetDecision(decision)
     decision.outcome = 'bypass'
-    decision.reason = bypass
+    decision.reason = reason
     if (detail !== undefined) decision.detail = detail
     try {
       const response = await this.#upstream.forward(body === undefined ? wire : { ...wire, body }, signal)
