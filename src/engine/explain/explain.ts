@@ -32,7 +32,7 @@ import { coverParts } from '../parts.ts'
 import { readRuns, withOneFrame } from '../stored.ts'
 import { type CacheRequest, type IntervalCacheOptions, policyOver } from '../trip.ts'
 import { vouchedOver } from '../witness.ts'
-import { clocksOf, type Freshness, type Spread, ttlsOf } from './runs.ts'
+import { clocksOf, type Freshness, type RunClocks, type Ttls, ttlsOf } from './runs.ts'
 import { bypassSentence, fillSentence, hitSentence, refusedSentence } from './sentence.ts'
 import { type ShownQuery, shownQuery } from './shown-query.ts'
 
@@ -45,13 +45,9 @@ export interface ExplainedInterval {
   readonly buckets: number
 }
 
-export interface ExplainedRun extends ExplainedInterval {
+export interface ExplainedRun extends ExplainedInterval, RunClocks {
   readonly state: BucketState
   readonly settled: boolean
-  /** Since the buckets were fetched. */
-  readonly fetchAgeMs?: Spread
-  /** Until they stop being fresh; negative: since they did. */
-  readonly ttlLeftMs?: Spread
   /** Why stored buckets are absent or stale before their time. */
   readonly mark?: { readonly kind: MarkKind; readonly at: EpochMs }
   /** Past their TTLs, and fresh because a witness states that they have not changed. */
@@ -70,11 +66,7 @@ export interface ExplainedMark extends ExplainedInterval {
 
 export interface ExplainedQuery extends ExplainedInterval, ShownQuery {}
 
-export interface ExplainedTtl extends ExplainedInterval {
-  readonly ttlMs: Spread
-  /** When they would lapse, where the policy lets buckets lapse together, before their TTLs are over. */
-  readonly lapsesInMs?: Spread
-}
+export interface ExplainedTtl extends ExplainedInterval, Ttls {}
 
 export interface Explanation {
   /** The outcome, if the database answers. */

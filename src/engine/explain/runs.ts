@@ -21,12 +21,19 @@ export interface Freshness {
   readonly vouched?: (() => VouchedBuckets | undefined) | undefined
 }
 
+export interface RunClocks {
+  /** Since the buckets were fetched. */
+  readonly fetchAgeMs?: Spread
+  /** Until they stop being fresh; negative: since they did. */
+  readonly ttlLeftMs?: Spread
+}
+
 /** Ages and remaining TTLs of a run's buckets; nothing of absent ones. */
 export function clocksOf(
   run: CoverageRun,
   panes: readonly Pane[],
   { grid, policy, now, vouched }: Freshness,
-): { fetchAgeMs?: Spread; ttlLeftMs?: Spread } {
+): RunClocks {
   if (run.state === 'absent') return {}
   const [ages, left]: [number[], number[]] = [[], []]
   const word = run.vouched && vouched?.()
@@ -47,10 +54,13 @@ const spreadOf = (values: readonly number[]): Spread => ({
   max: values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
 })
 
-interface TtlRun extends Interval {
+export interface Ttls {
   readonly ttlMs: Spread
+  /** When they would lapse, where the policy lets buckets lapse together, before their TTLs are over. */
   readonly lapsesInMs?: Spread
 }
+
+type TtlRun = Interval & Ttls
 
 const maxTtlRuns = 32
 
@@ -74,11 +84,7 @@ export function ttlsOf(interval: Interval, { grid, policy, now }: Freshness): Tt
 }
 
 /** Buckets of one TTL that are fetched together lapse together. */
-function spreadsOf(
-  ttls: readonly number[],
-  { plateaus }: TtlPolicy,
-  now: EpochMs,
-): Omit<TtlRun, keyof Interval> {
+function spreadsOf(ttls: readonly number[], { plateaus }: TtlPolicy, now: EpochMs): Ttls {
   const ttlMs = spreadOf(ttls)
   if (plateaus === undefined) return { ttlMs }
   return { ttlMs, lapsesInMs: spreadOf(ttls.map((ttl) => plateaus.lapseOf(now, ttl) - now)) }
