@@ -2,12 +2,13 @@
  * The engine as a library: answers a Web `Request` from the interval cache and queries the database with `fetch`. A
  * request that is not a query of the database is forwarded. Read `handle` from top to bottom.
  */
-import type { Backend, Bypass, HeaderList, Plan, Recomposed, WireRequest } from '../backends/backend.ts'
+import type { Backend, Bypass, Plan, Recomposed, WireRequest } from '../backends/backend.ts'
 import { Budget, spareOf } from '../core/budget.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { type Decision, newDecision, type RefusalReason, resetDecision } from '../core/decision.ts'
 import { climbingRefused, climbs } from '../core/url.ts'
 import { newUuid } from '../core/uuid.ts'
+import type { WholeResponse } from '../engine/fetch.ts'
 import { readDemands } from '../engine/http/demands.ts'
 import { FlavourWatch } from '../engine/http/flavour.ts'
 import { bodyHeaders, decisionHeaders, endToEnd, requestHeaders } from '../engine/http/headers.ts'
@@ -151,15 +152,13 @@ class Handler {
     switch (answer.kind) {
       case 'panes': {
         const own = this.#backend.presentation?.ownHeaders?.(plan, () => newUuid(this.#clock.random)) ?? []
-        return whole(visit, 200, { headers: [...answer.headers, ...own], body: bytesOf(answer.body) })
+        return whole(visit, { status: 200, headers: [...answer.headers, ...own], body: bytesOf(answer.body) })
       }
       case 'response':
-        return whole(visit, answer.response.status, answer.response)
+        return whole(visit, answer.response)
       case 'failure': {
         const { response } = answer.failure
-        return response === undefined
-          ? this.#broken(visit, answer.failure)
-          : whole(visit, response.status, response)
+        return response === undefined ? this.#broken(visit, answer.failure) : whole(visit, response)
       }
       case 'not-cached':
         return this.#refuse(visit, 'only_if_cached', 'the answer is not stored as a whole')
@@ -207,7 +206,7 @@ class Handler {
 
   #error(visit: Visit, status: number, message: string): Response {
     const { contentType, body } = errorAnswerOf(this.#backend, status, message)
-    return whole(visit, status, { headers: ['Content-Type', contentType], body: Buffer.from(body) })
+    return whole(visit, { status, headers: ['Content-Type', contentType], body: Buffer.from(body) })
   }
 }
 
@@ -238,12 +237,7 @@ function bytesOf(body: Recomposed): Uint8Array {
   return bytes
 }
 
-interface WholeBody {
-  readonly headers: HeaderList
-  readonly body: Uint8Array
-}
-
-function whole({ decision }: Visit, status: number, { headers, body }: WholeBody): Response {
+function whole({ decision }: Visit, { status, headers, body }: WholeResponse): Response {
   const kept = endToEnd(headers, bodyHeaders)
   const own = [...decisionHeaders(decision, kept), 'Content-Length', String(body.length)]
   // A status without a body (204) takes none, not even an empty one.

@@ -1,12 +1,13 @@
 /** The description of runs of buckets: their age, their remaining freshness, and the TTLs of a fetch now. */
 import type { EpochMs } from '../../core/clock.ts'
+import type { LookupRules } from '../../core/coverage.ts'
 import type { CoverageRun } from '../../core/coverage-runs.ts'
 import { expiryOf } from '../../core/expiry.ts'
-import { endOf, type Grid } from '../../core/grid.ts'
+import { endOf } from '../../core/grid.ts'
 import type { Interval } from '../../core/interval.ts'
 import { fetchedAtOf } from '../../core/lifetime.ts'
 import { clockOf, type Pane } from '../../core/pane.ts'
-import { type VouchedBuckets, vouchedUntil } from '../../core/witness.ts'
+import { vouchedUntil } from '../../core/witness.ts'
 import type { TtlPolicy } from '../../ttl/policy.ts'
 
 export interface Spread {
@@ -14,11 +15,8 @@ export interface Spread {
   readonly max: number
 }
 
-export interface Freshness {
-  readonly grid: Grid
+export interface Freshness extends Pick<LookupRules, 'grid' | 'now' | 'vouched'> {
   readonly policy: TtlPolicy
-  readonly now: EpochMs
-  readonly vouched?: (() => VouchedBuckets | undefined) | undefined
 }
 
 export interface RunClocks {

@@ -11,12 +11,13 @@
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { EpochMs } from '../../core/clock.ts'
-import { type ExpiryRules, expiryOf } from '../../core/expiry.ts'
+import type { LookupRules } from '../../core/coverage.ts'
+import { expiryOf } from '../../core/expiry.ts'
 import { endOf } from '../../core/grid.ts'
 import { countOf, hullOf, type Interval, type Intervals, nothing } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import { fetchedAtOf, hasFloorTtl, lifetimeMsOf } from '../../core/lifetime.ts'
-import { type BucketMark, markedRun } from '../../core/mark.ts'
+import { markedRun } from '../../core/mark.ts'
 import { clockOf, type Pane } from '../../core/pane.ts'
 import { readNear } from '../../stores/peek.ts'
 import type { LearnedEvent } from '../../ttl/learned/learning.ts'
@@ -150,9 +151,7 @@ interface Lapsing {
   readonly laterAt: EpochMs
 }
 
-interface LapsingRules extends ExpiryRules {
-  readonly now: EpochMs
-  readonly marks: readonly BucketMark[]
+interface LapsingRules extends Pick<LookupRules, 'grid' | 'policy' | 'now' | 'marks'> {
   /** Buckets that had lapsed before this were not fresh in the answer. */
   readonly since: EpochMs
   readonly leadMs: number
