@@ -72,17 +72,14 @@ export class CellClaims implements Claims {
     }
   }
 
+  /** A claim that is won only after the query went out without it is held all the same, until its release. */
   async #decide(lease: Lease): Promise<Verdict> {
-    const { outcome, acceptFrom } = await this.#outcomeOf(lease).catch(() => unavailable)
+    const { clock, timeoutMs } = this.#options
+    const { outcome, acceptFrom } = await inTime(lease.claim(), clock, timeoutMs)
+      .then((claimed) => ('awaited' in claimed ? lease.waitFor(claimed) : claimed))
+      .catch(() => unavailable)
     if (outcome !== 'news') this.counters[outcome]++
     return outcome === 'won' || outcome === 'unavailable' ? 'go' : { acceptFrom }
-  }
-
-  /** A claim that is won only after the query went out without it is held all the same, until its release. */
-  async #outcomeOf(lease: Lease): Promise<Decided> {
-    const { clock, timeoutMs } = this.#options
-    const claimed = await inTime(lease.claim(), clock, timeoutMs)
-    return 'awaited' in claimed ? lease.waitFor(claimed) : claimed
   }
 }
 

@@ -4,9 +4,7 @@
  * again. Between threads claims are messages (workers/claims.ts), between nodes they are leased rows (cell-claims.ts).
  */
 import type { EpochMs } from '../core/clock.ts'
-import type { Intervals } from '../core/interval.ts'
-import type { Key } from '../core/key.ts'
-import type { Wish } from './flights.ts'
+import type { FlightSpec, Wish } from './flights.ts'
 
 /** `go`: no other flight covers this. Otherwise one does, or did: the request reads the store again. */
 export type Verdict = 'go' | Look
@@ -29,10 +27,7 @@ export interface Claim {
   release(isStored: boolean): void
 }
 
-export interface Wanted extends Wish {
-  readonly key: Key
-  readonly intervals: Intervals
-  readonly startedAt: EpochMs
+export interface Wanted extends Wish, Pick<FlightSpec, 'key' | 'intervals' | 'startedAt'> {
   /** The newest clock that the lookup found among these buckets: a later fetch is news. */
   readonly newestSeen: EpochMs
   /** It has waited often enough: it is to go whatever others do. */

@@ -53,25 +53,20 @@ export function sendWhenPaid(trip: Trip, intervals: Intervals, query: PendingQue
     query.send()
     return
   }
-  const { grid } = trip.plan
-  const estimate = { seconds: secondsOf(grid, intervals), points: countOf(intervals) }
-  const proceed = (charged: Charge | OverQuota) => proceedCharged(trip, charged, { query, grid })
+  const estimate = { seconds: secondsOf(trip.plan.grid, intervals), points: countOf(intervals) }
+  const proceed = (charged: Charge | OverQuota) => proceedCharged(trip, charged, query)
   const charged = meter.charge(estimate)
   if (charged instanceof Promise) void charged.then(proceed)
   else proceed(charged)
 }
 
-function proceedCharged(
-  trip: Trip,
-  charged: Charge | OverQuota,
-  { query: { fetch, send }, grid }: { readonly query: PendingQuery; readonly grid: Grid },
-): void {
+function proceedCharged(trip: Trip, charged: Charge | OverQuota, { fetch, send }: PendingQuery): void {
   if ('refusal' in charged) {
     if (!fetch.isOver) trip.overQuota = charged
     fetch.cancel()
     return
   }
-  void fetch.result.then((result) => settle(charged, result, grid))
+  void fetch.result.then((result) => settle(charged, result, trip.plan.grid))
   if (!fetch.isOver) send()
 }
 

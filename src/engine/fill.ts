@@ -6,23 +6,27 @@ import type { Key } from '../core/key.ts'
 import { Backlog } from './backlog.ts'
 import { overQuotaAnswer, type PendingQuery, sendWhenPaid } from './cost.ts'
 import type { FetchResult, UnusableAnswer } from './fetch.ts'
-import { type Filled, filledBy, type JoinedFlight } from './flight-results.ts'
+import { type Filled, filledBy } from './flight-results.ts'
 import { waitForFlights } from './flight-wait.ts'
-import { type Flight, type FlightSpec, Flights, type Wish, wholeIn } from './flights.ts'
+import { type Flight, type FlightSpec, Flights, type JoinedFlight, type Wish, wholeIn } from './flights.ts'
 import { askedBy } from './gaps.ts'
 import type { Forbidden } from './http/answer-terms.ts'
 import { Intake } from './intake.ts'
-import { marksOver } from './marks.ts'
 import { PartMemory } from './parts.ts'
 import type { BrokenReason } from './ports.ts'
-import type { IntervalCacheOptions, Trip } from './trip.ts'
+import type { CacheRequest, IntervalCacheOptions, Trip } from './trip.ts'
 import { keepParts, termsFor, writeBack } from './write-back.ts'
 
 /** The queries and flights that filling gaps would need. */
 export interface Preview {
-  readonly joined: readonly { readonly intervals: Intervals; readonly startedAt: EpochMs }[]
+  readonly joined: readonly Flight[]
   /** The intervals of a query of its own. */
   readonly asked: Intervals
+}
+
+interface Question {
+  readonly key: Key
+  readonly request: Pick<CacheRequest, 'plan' | 'demands'>
 }
 
 const maxForbidden = 1_000
@@ -44,8 +48,9 @@ const maxLooks = 3
 export class GapFiller {
   /** Parts of buckets that were fetched. */
   readonly parts: PartMemory
+  /** Fetches under way. */
+  readonly flights = new Flights()
   readonly #options: IntervalCacheOptions
-  readonly #flights = new Flights()
   readonly #backlog: Backlog
   /** Responses that their clients have and that are not stored yet. */
   readonly #unstored = new Map<Intake, Key>()
@@ -115,52 +120,42 @@ export class GapFiller {
     return this.#forbidden.get(key)
   }
 
-  /** Fetches under way. */
-  get flights(): number {
-    return this.#flights.count
-  }
-
-  /** Whether a query with this id of a client is in progress. */
-  isAsking(queryId: string): boolean {
-    return this.#flights.has(queryId)
-  }
-
   /** Whether flights under way bring all of the gaps. */
   brings(trip: Trip, { gaps, lapsing }: { gaps: Intervals; lapsing: Intervals }): boolean {
-    return this.#flights.count > 0 && this.preview(trip, gaps, lapsing).asked.length === 0
+    return this.flights.count > 0 && this.preview(trip, gaps, lapsing).asked.length === 0
   }
 
   /**
    * The flights that `fill` would join and the query that it would send now. A membership that is released at once has
    * no effect.
    */
-  preview(trip: Pick<Trip, 'key' | 'request'>, gaps: Intervals, lapsing: Intervals): Preview {
-    const { joined, rest } = this.#join(trip, gaps, lapsing)
+  preview(question: Question, gaps: Intervals, lapsing: Intervals): Preview {
+    const { joined, rest } = this.#join(question, gaps, lapsing)
     for (const { flight } of joined) flight.leave()
     return { joined: joined.map(({ flight }) => flight), asked: askedFor(rest, lapsing, joined) }
   }
 
   /** The flights that bring some of the gaps, and the rest of the gaps. */
   #join(
-    { key, request }: Pick<Trip, 'key' | 'request'>,
+    { key, request }: Question,
     gaps: Intervals,
     lapsing: Intervals,
   ): { joined: readonly JoinedFlight[]; rest: Intervals } {
     const along = countOf(subtractAll(lapsing, gaps))
     const wish = { ...this.#wishOf({ key, request }), along }
     const mayJoin = this.#options.coalescing && !this.#forbidden.has(key)
-    const first = mayJoin ? this.#flights.join(key, gaps, wish) : undefined
+    const first = mayJoin ? this.flights.join(key, gaps, wish) : undefined
     if (first === undefined) return { joined: [], rest: gaps }
     const { rest } = first
-    const second = rest.length === 0 ? undefined : this.#flights.joinForRest(key, rest, wish)
+    const second = rest.length === 0 ? undefined : this.flights.joinForRest(key, rest, wish)
     if (second === undefined) return { joined: [first], rest }
     return { joined: [first, { flight: second, brings: rest }], rest: [] }
   }
 
-  #wishOf({ key, request }: Pick<Trip, 'key' | 'request'>): Omit<Wish, 'along'> {
+  #wishOf({ key, request }: Question): Omit<Wish, 'along'> {
     return {
       notBefore: request.demands.notBefore,
-      marks: marksOver(this.#options, key, request.plan),
+      marks: this.#options.marks.marksFor(key, request.plan),
       edges: request.plan.edges,
       takesSeveral: this.#options.backend.capabilities.severalIntervals,
     }
@@ -191,18 +186,14 @@ export class GapFiller {
     })
     const { edges, terms, queryId } = plan
     const spec = { key: trip.key, intervals, edges, startedAt: fetchedAt, terms, queryId }
-    const flight = this.#flights.open(spec, (onCancel) => {
-      onCancel(() => fetch.cancel())
-      const send = () => {
-        sentAt = clock.elapsed()
-        const accept = target?.encoding ?? upstream.preferredEncoding
-        fetch.sent(upstream.send(backend.narrow(plan, intervals), accept, fetch))
-      }
-      const sendPaid = () => sendWhenPaid(trip, intervals, { fetch, send })
-      this.#whenClaimed(trip, spec, { fetch, send: sendPaid })
-      return fetch.result
-    })
-    return { flight, fetch }
+    const send = () => {
+      sentAt = clock.elapsed()
+      const accept = target?.encoding ?? upstream.preferredEncoding
+      fetch.sent(upstream.send(backend.narrow(plan, intervals), accept, fetch))
+    }
+    const sendPaid = () => sendWhenPaid(trip, intervals, { fetch, send })
+    this.#whenClaimed(trip, spec, { fetch, send: sendPaid })
+    return { flight: this.flights.open(spec, fetch), fetch }
   }
 
   /** Where other threads or nodes fetch too, one of them fetches; the others look again once that has landed. */

@@ -1,10 +1,9 @@
 /** The result of a request from the flights it waited for: panes for its gaps, another answer, or another attempt. */
 import type { HeaderList } from '../backends/backend.ts'
 import { resetDecision } from '../core/decision.ts'
-import type { Intervals } from '../core/interval.ts'
 import type { Pane } from '../core/pane.ts'
 import type { DatabaseFailure, FetchedPanes, FetchResult } from './fetch.ts'
-import type { Flight } from './flights.ts'
+import type { Flight, JoinedFlight } from './flights.ts'
 import type { Forbidden } from './http/answer-terms.ts'
 import { findStale, staleAnswerOf } from './stale.ts'
 import { partsOf } from './stored.ts'
@@ -18,12 +17,6 @@ export interface FilledGaps {
   readonly headers: HeaderList
   /** Whether all of it may be stored. */
   readonly isStorable: boolean
-}
-
-/** A flight, and the part of it that this request uses. */
-export interface JoinedFlight {
-  readonly flight: Flight
-  readonly brings: Intervals
 }
 
 /** The combined result of the flights that a request waited for. */

@@ -1,6 +1,6 @@
 /** Waiting for the flights that bring the gaps of one request. */
 import type { FetchResult } from './fetch.ts'
-import type { JoinedFlight } from './flight-results.ts'
+import type { JoinedFlight } from './flights.ts'
 import type { Intake } from './intake.ts'
 import { findStale, staleAnswerOf } from './stale.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'

@@ -25,13 +25,11 @@ class Scripted {
 
   constructor(flights: Flights, interval: Interval | Departing, startedAt = 0, key = 'key') {
     const what = 'from' in interval ? { intervals: [interval], edges: undefined } : interval
-    this.flight = flights.open({ key, ...what, startedAt, terms: '' }, (onCancel) => {
-      onCancel(() => this.cancelled++)
-      return new Promise((resolve, reject) => {
-        this.land = () => resolve(result)
-        this.crash = () => reject(new Error('crashed'))
-      })
-    })
+    const { promise, resolve, reject } = Promise.withResolvers<FetchResult>()
+    this.land = () => resolve(result)
+    this.crash = () => reject(new Error('crashed'))
+    const cancel = () => void this.cancelled++
+    this.flight = flights.open({ key, ...what, startedAt, terms: '' }, { result: promise, cancel })
   }
 }
 

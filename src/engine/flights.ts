@@ -8,11 +8,13 @@ import { countOf, type Intervals, intersectAll, subtractAll, uniteAll } from '..
 import type { Key } from '../core/key.ts'
 import type { BucketMark } from '../core/mark.ts'
 import type { FetchResult } from './fetch.ts'
+import type { Intake } from './intake.ts'
 
 /** A flight this much wider than a gap is not joined: a 30-day fetch must not hold a one-step viewer. */
 const maxWidthRatio = 4
 
-export interface Flight {
+export interface FlightSpec {
+  readonly key: Key
   readonly intervals: Intervals
   /** Those of its buckets that it brings only in part. */
   readonly edges?: Edges | undefined
@@ -20,18 +22,24 @@ export interface Flight {
   readonly startedAt: EpochMs
   /** Parameters of the one who opened it that are not part of the shape but can make it fail (a timeout). */
   readonly terms: string
-  readonly result: Promise<FetchResult>
   /** Of the one who opened it. */
   readonly queryId?: string | undefined
+}
+
+export interface Flight extends FlightSpec {
+  readonly result: Promise<FetchResult>
   /** Gives a membership back; the last one to leave cancels the fetch. */
   leave(): void
 }
 
-export interface Joined {
+/** A flight, and the part of it that a request uses. */
+export interface JoinedFlight {
   readonly flight: Flight
-  /** The part of the gaps that the flight brings. */
   readonly brings: Intervals
-  /** The rest of the gaps. */
+}
+
+interface Joined extends JoinedFlight {
+  /** The gaps that the flight does not bring. */
   readonly rest: Intervals
 }
 
@@ -47,15 +55,6 @@ export interface Wish {
   readonly along: number
   /** Whether the rest may be several intervals. */
   readonly takesSeveral: boolean
-}
-
-export interface FlightSpec {
-  readonly key: Key
-  readonly intervals: Intervals
-  readonly edges: Edges | undefined
-  readonly startedAt: EpochMs
-  readonly terms: string
-  readonly queryId?: string | undefined
 }
 
 interface OpenFlight extends Flight {
@@ -88,26 +87,22 @@ export class Flights {
     return found
   }
 
-  /** Starts a fetch. `run` gets a function that registers the cancellation, to be called before it returns. */
-  open(spec: FlightSpec, run: (onCancel: (cancel: () => void) => void) => Promise<FetchResult>): Flight {
-    let cancel = () => {}
-    const result = run((how) => {
-      cancel = how
-    })
+  /** Registers a fetch that has begun. */
+  open(spec: FlightSpec, fetch: Pick<Intake, 'result' | 'cancel'>): Flight {
     const flight: OpenFlight = {
       ...spec,
-      result,
+      result: fetch.result,
       members: 1,
       leave: () => {
         if (--flight.members > 0) return
         // Removed from the list first: no request may join a flight that is being cancelled.
-        this.#remove(spec.key, flight)
-        cancel()
+        this.#remove(flight)
+        fetch.cancel()
       },
     }
-    this.#add(spec.key, flight)
-    const remove = () => this.#remove(spec.key, flight)
-    result.then(remove, remove)
+    this.#add(flight)
+    const remove = () => this.#remove(flight)
+    fetch.result.then(remove, remove)
     return flight
   }
 
@@ -122,13 +117,14 @@ export class Flights {
     return count
   }
 
-  #add(key: Key, flight: OpenFlight): void {
-    const flights = this.#byKey.get(key)
-    if (flights === undefined) this.#byKey.set(key, [flight])
+  #add(flight: OpenFlight): void {
+    const flights = this.#byKey.get(flight.key)
+    if (flights === undefined) this.#byKey.set(flight.key, [flight])
     else flights.push(flight)
   }
 
-  #remove(key: Key, flight: OpenFlight): void {
+  #remove(flight: OpenFlight): void {
+    const { key } = flight
     const left = (this.#byKey.get(key) ?? []).filter((other) => other !== flight)
     if (left.length === 0) this.#byKey.delete(key)
     else this.#byKey.set(key, left)

@@ -1,11 +1,13 @@
-/** The intervals of a request that have to be fetched, from the result of its lookup. */
+/** The intervals of a request that have to be fetched, and why, from the result of its lookup. */
 import type { BackendCapabilities, Edges, Plan } from '../backends/backend.ts'
 import { cover, type LookupRules } from '../core/coverage.ts'
-import { type CoverageRun, gapOf, gapsOf } from '../core/coverage-runs.ts'
+import { type CoverageRun, countStates, gapOf, gapsOf } from '../core/coverage-runs.ts'
+import type { MissReason } from '../core/decision.ts'
 import { notOver } from '../core/expiry.ts'
-import { hullOf, type Intervals, intersectAll, nothing, uniteAll } from '../core/interval.ts'
+import { countOf, hullOf, type Intervals, intersectAll, nothing, uniteAll } from '../core/interval.ts'
 import type { Pane } from '../core/pane.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
+import type { CacheRequest } from './trip.ts'
 
 /** A query with more intervals costs the database more than the buckets between them. */
 const maxIntervals = 256
@@ -66,3 +68,28 @@ const withEdges = (gaps: Intervals, edges: Edges | undefined): Intervals =>
 /** Every bucket that is in the answer, as a whole or in part. */
 export const askedBy = ({ whole, edges }: Asked): Intervals =>
   edges === undefined ? whole : uniteAll(whole, edges.buckets)
+
+/** The outcome and the reason of a request that needs the database. */
+export interface Miss {
+  readonly outcome: 'miss' | 'partial'
+  readonly reason: MissReason
+}
+
+export function missOf(
+  runs: readonly CoverageRun[],
+  gaps: Intervals,
+  { plan, demands }: Pick<CacheRequest, 'plan' | 'demands'>,
+): Miss {
+  return {
+    outcome: countOf(gaps) === countOf(askedBy(plan)) ? 'miss' : 'partial',
+    reason: reasonOf(runs, demands.notBefore > Number.NEGATIVE_INFINITY),
+  }
+}
+
+function reasonOf(runs: readonly CoverageRun[], isDemanding: boolean): MissReason {
+  if (runs.some(({ mark }) => mark !== undefined)) return 'purged'
+  const { absent, stale } = countStates(runs)
+  if (absent > 0) return 'absent'
+  if (stale === 0) return 'edge'
+  return isDemanding ? 'revalidate' : 'expired'
+}

@@ -18,7 +18,7 @@ import { type ExplainedRequest, type Explanation, explainPlan } from './explain/
 import { GapFiller } from './fill.ts'
 import type { FilledGaps } from './flight-results.ts'
 import { wholeIn } from './flights.ts'
-import { askedBy, gapsIn, lapsingIn } from './gaps.ts'
+import { askedBy, gapsIn, lapsingIn, missOf } from './gaps.ts'
 import { keptHeaders } from './kept-headers.ts'
 import { KeyMemo } from './key-memo.ts'
 import { Corrections } from './learning/corrections.ts'
@@ -26,8 +26,6 @@ import type { BackgroundCounts } from './learning/counts.ts'
 import { Prober } from './learning/probes.ts'
 import { Refresher } from './learning/refresh.ts'
 import { Sampling } from './learning/sampling.ts'
-import { marksOver } from './marks.ts'
-import { missOf } from './miss.ts'
 import { coverParts } from './parts.ts'
 import { Shadow, type ShadowRequest } from './shadow/shadow.ts'
 import { newestOf, partsOf, readRuns, withOneFrame } from './stored.ts'
@@ -111,7 +109,7 @@ export class IntervalCache {
 
   /** Fetches under way. */
   get flights(): number {
-    return this.#filler.flights
+    return this.#filler.flights.count
   }
 
   /** How queries ended that no client waited for. */
@@ -121,7 +119,7 @@ export class IntervalCache {
 
   /** Whether a query with this id of a client is in progress, for any client. */
   isAsking(queryId: string): boolean {
-    return this.#filler.isAsking(queryId)
+    return this.#filler.flights.has(queryId)
   }
 
   /** The decision of `serve`, without any effect. */
@@ -190,7 +188,7 @@ export class IntervalCache {
   #judge({ key, plan, request, policy, frame, acceptFrom }: Trip, read: Found | undefined): Lookup {
     const found = read && withOneFrame(read, frame)
     const now = this.#options.clock.now()
-    const marks = marksOver(this.#options, key, plan)
+    const marks = this.#options.marks.marksFor(key, plan)
     const vouched = vouchedOver(this.#options, plan)
     const { notBefore } = request.demands
     const rules = { grid: plan.grid, policy, now, notBefore, acceptFrom, marks, vouched }

@@ -106,9 +106,11 @@ export class Marks {
     return isKept
   }
 
-  /** Adopts the marks in force of the thread that keeps the marks. */
+  /** Puts these marks in force instead of all others: a worker adopts those of the main thread. */
   follow(marks: readonly Mark[]): void {
-    this.#set(marks)
+    this.#marks = marks
+    this.#nextLapse = Math.min(...marks.map((mark) => this.#lapseOf(mark)))
+    for (const view of this.#views.values()) view.choose(marks)
   }
 
   list(): readonly Mark[] {
@@ -132,7 +134,7 @@ export class Marks {
     const now = this.#options.clock.now()
     if (now < this.#nextLapse) return
     const lapsed = this.#marks.filter((mark) => this.#lapseOf(mark) <= now)
-    this.#set(this.#marks.filter((mark) => this.#lapseOf(mark) > now))
+    this.follow(this.#marks.filter((mark) => this.#lapseOf(mark) > now))
     void this.#rows?.forget(lapsed)
   }
 
@@ -200,7 +202,7 @@ export class Marks {
     if (incoming.length === 0) return []
     const before = this.#marks
     const { marks, folds } = fitted(incoming.reduce(withMark, before), this.#options.maxMarks ?? 1000)
-    this.#set(marks)
+    this.follow(marks)
     if (marks !== before) this.#told = this.#options.onChange?.(marks)
     return folds
   }
@@ -210,23 +212,10 @@ export class Marks {
     return before.filter((mark) => !inForce.has(mark))
   }
 
-  #set(marks: readonly Mark[]): void {
-    this.#marks = marks
-    this.#nextLapse = Math.min(...marks.map((mark) => this.#lapseOf(mark)))
-    for (const view of this.#views.values()) view.choose(marks)
-  }
-
   #lapseOf(mark: Mark): EpochMs {
     return mark.at + this.#options.retentionMs
   }
 }
-
-/** The marks on the buckets of a plan. */
-export const marksOver = (
-  { marks }: { readonly marks?: Pick<BackendMarks, 'marksFor'> },
-  key: Key,
-  plan: Plan,
-): readonly BucketMark[] => (marks === undefined ? noMarks : marks.marksFor(key, plan))
 
 const none: readonly Mark[] = []
 

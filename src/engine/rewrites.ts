@@ -64,10 +64,13 @@ function exceptionFor(plan: Plan, terms: RewriteTerms, now: EpochMs): Exception 
   return isLive ? { asked: widened(asked, grid, floorMs), rewritten: 'edges=now' } : undefined
 }
 
+/** As a quantum: only its bucket limits how far a bound moves. */
 const noLimit = Number.POSITIVE_INFINITY
 
-const floorTo = (instant: EpochMs, step: number): EpochMs => Math.floor(instant / step) * step
-const ceilTo = (instant: EpochMs, step: number): EpochMs => Math.ceil(instant / step) * step
+const floorTo = (instant: EpochMs, step: number): EpochMs =>
+  step === noLimit ? Number.NEGATIVE_INFINITY : Math.floor(instant / step) * step
+const ceilTo = (instant: EpochMs, step: number): EpochMs =>
+  step === noLimit ? noLimit : Math.ceil(instant / step) * step
 
 const floored = ({ from, to }: TimeSpan, step: number): TimeSpan => ({
   from: floorTo(from, step),
@@ -87,7 +90,7 @@ function endsAtNow(asked: readonly TimeSpan[], now: EpochMs, floorMs: number): b
 function widened(asked: readonly TimeSpan[], grid: Grid, quantum: number): readonly TimeSpan[] {
   const last = asked.at(-1)!
   const spans = asked.map((span) => ({
-    from: Math.max(startOf(grid, bucketAt(grid, span.from)), outwards(floorTo, span.from, quantum)),
+    from: Math.max(startOf(grid, bucketAt(grid, span.from)), floorTo(span.from, quantum)),
     to: endOfPart(span.to, grid, span === last ? noLimit : quantum),
   }))
   return uniteAll(spans, [])
@@ -95,11 +98,5 @@ function widened(asked: readonly TimeSpan[], grid: Grid, quantum: number): reado
 
 function endOfPart(to: EpochMs, grid: Grid, quantum: number): EpochMs {
   if (to === Number.POSITIVE_INFINITY) return to
-  return Math.min(endOf(grid, bucketAt(grid, to - 1)), outwards(ceilTo, to, quantum))
-}
-
-/** Without a quantum, only the bucket limits the move. */
-function outwards(round: typeof floorTo, instant: EpochMs, quantum: number): EpochMs {
-  if (quantum < noLimit) return round(instant, quantum)
-  return round === floorTo ? Number.NEGATIVE_INFINITY : noLimit
+  return Math.min(endOf(grid, bucketAt(grid, to - 1)), ceilTo(to, quantum))
 }

@@ -2,19 +2,19 @@
 
 import type { HeaderList, Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
+import type { LookupRules } from '../core/coverage.ts'
 import { inTime } from '../core/deadline.ts'
 import { type Decision, resetDecision, type StaleReason } from '../core/decision.ts'
-import { expiryOf, type Freshness } from '../core/expiry.ts'
+import { expiryOf } from '../core/expiry.ts'
 import { endOf, type Grid, startOf } from '../core/grid.ts'
 import { countOf, hullOf, type Interval, type Intervals, intersectAll } from '../core/interval.ts'
 import { fetchedAtOf, hasFloorTtl, mustRevalidate } from '../core/lifetime.ts'
-import { type BucketMark, markedRun } from '../core/mark.ts'
+import { markedRun } from '../core/mark.ts'
 import { clockOf, type Pane } from '../core/pane.ts'
 import { runVouchingFor, type VouchedBuckets, vouchedUntil } from '../core/witness.ts'
 import { readNear } from '../stores/peek.ts'
 import type { EmptyEnd, Found, MaybePromise } from '../stores/store.ts'
 import { askedBy } from './gaps.ts'
-import { marksOver } from './marks.ts'
 import { partsOf, readRuns, withOneFrame } from './stored.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
 
@@ -57,8 +57,9 @@ async function usableOf(
   if (found === undefined) return undefined
   const panes = partsOf(withOneFrame(found).panes, whole)
   const { emptyEnds = [], headers } = found.shape
-  const said = { emptyEnds, marks: marksOver(options, key, plan), vouched: options.witness?.vouchedFor(plan) }
-  const rules = { grid: plan.grid, policy, now: clock.now(), maxStaleMs, ...said }
+  const marks = options.marks.marksFor(key, plan)
+  const vouched = options.witness?.vouchedFor(plan)
+  const rules = { grid: plan.grid, policy, now: clock.now(), maxStaleMs, emptyEnds, marks, vouched }
   const stale = usableBeginning(whole, panes, rules)
   return stale && { panes, headers, stale }
 }
@@ -127,13 +128,9 @@ const causeOf: Partial<Record<StaleReason, string>> = {
   over_quota: 'the quota for queries to the database is used up',
 }
 
-interface StaleRules {
-  readonly grid: Grid
-  readonly policy: Freshness
-  readonly now: EpochMs
+interface StaleRules extends Pick<LookupRules, 'grid' | 'policy' | 'now' | 'marks'> {
   readonly maxStaleMs: number
   readonly emptyEnds: readonly EmptyEnd[]
-  readonly marks: readonly BucketMark[]
   readonly vouched: VouchedBuckets | undefined
 }
 

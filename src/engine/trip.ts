@@ -37,8 +37,8 @@ export interface IntervalCacheOptions {
   readonly maxStaleMs: number
   /** How long a request that could be answered stale waits for a database that is slow, and one that is down. */
   readonly patienceMs: { readonly slow: number; readonly down: number }
-  /** Purges and changes since the fetch; none by default. */
-  readonly marks?: Pick<BackendMarks, 'marksFor'>
+  /** Purges and changes since the fetch. */
+  readonly marks: Pick<BackendMarks, 'marksFor'>
   /** Keeps settled buckets fresh that are known to be unchanged; none by default. */
   readonly witness?: Pick<Witness, 'vouchedFor'> | undefined
   /** Learns about the data, where a policy needs that. */

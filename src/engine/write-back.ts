@@ -11,12 +11,10 @@ import { fetchedAtOf, withFloorTtl } from '../core/lifetime.ts'
 import { type BucketMark, markedRun } from '../core/mark.ts'
 import { clockOf, filledUntil, type Pane, setClocks, slice } from '../core/pane.ts'
 import type { EmptyEnd, MaybePromise, ShapeRecord } from '../stores/store.ts'
-import type { TtlPolicy } from '../ttl/policy.ts'
 import type { FetchedPanes } from './fetch.ts'
 import { type AnswerTerms, termsOf } from './http/answer-terms.ts'
 import { keptHeaders } from './kept-headers.ts'
 import { observeRefetch } from './learning/observe.ts'
-import { marksOver } from './marks.ts'
 import type { PartMemory } from './parts.ts'
 import { partsOf } from './stored.ts'
 import type { IntervalCacheOptions, Trip } from './trip.ts'
@@ -48,7 +46,7 @@ export async function writeBack(
   const whole = intersectAll(plan.whole, fetched.panes)
   if (!fetched.storable || whole.length === 0) return false
   const worthKeeping = intersectAll(whole, keptBuckets(trip, fetched.panes))
-  const marks = marksOver(options, key, plan)
+  const marks = options.marks.marksFor(key, plan)
   const parts = partsOf(fetched.panes, worthKeeping).flatMap((pane) => withoutPurged(pane, marks))
   observeRefetch(options, trip, parts)
   const first = fetched.panes[0]!
@@ -147,17 +145,12 @@ function unsettledEnd(panes: readonly Pane[], { grid }: Plan, settledAgeMs: numb
 
 /**
  * Returns the buckets to keep. Trailing empty buckets that are not settled get the floor as their TTL, or are left out: their
- * data may only be late.
+ * data may only be late. Call before another reader has the panes.
  */
 function keptBuckets({ plan, policy, request }: Trip, panes: readonly Pane[]): Intervals {
   const end = unsettledEnd(panes, plan, policy.settledAgeMs)
   if (request.trailingEmpty === 'off') return subtractAll(panes, end)
-  limitToFloor(panes, end, policy)
-  return panes
-}
-
-/** Call before another reader has the panes. */
-function limitToFloor(panes: readonly Pane[], end: Intervals, policy: TtlPolicy): void {
   const floorMs = policy.ttl(notOver)
   for (const part of partsOf(panes, end)) setClocks(part, part, (clock) => withFloorTtl(clock, floorMs))
+  return panes
 }

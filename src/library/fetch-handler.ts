@@ -2,12 +2,13 @@
  * The engine as a library: answers a Web `Request` from the interval cache and queries the database with `fetch`. A
  * request that is not a query of the database is forwarded. Read `handle` from top to bottom.
  */
-import type { Backend, Bypass, HeaderList, Plan, Recomposed, WireRequest } from '../backends/backend.ts'
+import type { Backend, Bypass, Plan, Recomposed, WireRequest } from '../backends/backend.ts'
 import { Budget, spareOf } from '../core/budget.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { type Decision, newDecision, type RefusalReason, resetDecision } from '../core/decision.ts'
 import { climbingRefused, climbs } from '../core/url.ts'
 import { newUuid } from '../core/uuid.ts'
+import type { WholeResponse } from '../engine/fetch.ts'
 import { readDemands } from '../engine/http/demands.ts'
 import { FlavourWatch } from '../engine/http/flavour.ts'
 import { bodyHeaders, decisionHeaders, endToEnd, requestHeaders } from '../engine/http/headers.ts'
@@ -65,7 +66,12 @@ interface Visit {
   readonly decision: Decision
 }
 
-type Pass = Bypass<string> & { readonly body?: ReadableStream<Uint8Array> | null }
+/** Why a request is passed on, and its body where that has not been read. */
+interface Pass {
+  readonly reason: string
+  readonly detail?: string | undefined
+  readonly body?: ReadableStream<Uint8Array> | null
+}
 
 class Handler {
   readonly #backend: Backend
@@ -110,7 +116,7 @@ class Handler {
     if (this.#upstream.hasPrefix && climbs(visit.wire.path))
       return this.#refuse(visit, 'bad_request', climbingRefused)
     if (!this.#backend.claims(visit.wire.method, visit.wire.path)) {
-      return this.#passOn(visit, { bypass: 'not_a_range_query', body: request.body })
+      return this.#passOn(visit, { reason: 'not_a_range_query', body: request.body })
     }
     const body = await readBody(request.body, this.#maxRequestBytes)
     if (body === 'too long') {
@@ -125,7 +131,7 @@ class Handler {
     const plan = demands.noStore ? { bypass: 'no_store' as const } : await this.#plan(wire)
     if ('bypass' in plan) {
       if (demands.onlyIfCached) return this.#refuse(visit, 'only_if_cached', 'this is never stored')
-      return this.#passOn(visit, plan)
+      return this.#passOn(visit, { reason: plan.bypass, detail: plan.detail })
     }
     const partition = this.#identity
     const identity = identityOf(wire.headers, partition)
@@ -146,33 +152,29 @@ class Handler {
     switch (answer.kind) {
       case 'panes': {
         const own = this.#backend.presentation?.ownHeaders?.(plan, () => newUuid(this.#clock.random)) ?? []
-        return whole(visit, 200, { headers: [...answer.headers, ...own], body: bytesOf(answer.body) })
+        return whole(visit, { status: 200, headers: [...answer.headers, ...own], body: bytesOf(answer.body) })
       }
       case 'response':
-        return whole(visit, answer.response.status, answer.response)
+        return whole(visit, answer.response)
       case 'failure': {
         const { response } = answer.failure
-        return response === undefined
-          ? this.#broken(visit, answer.failure)
-          : whole(visit, response.status, response)
+        return response === undefined ? this.#broken(visit, answer.failure) : whole(visit, response)
       }
       case 'not-cached':
         return this.#refuse(visit, 'only_if_cached', 'the answer is not stored as a whole')
-      case 'forward': {
-        const { reason: bypass, detail } = answer
-        return this.#passOn(visit, { bypass, ...(detail !== undefined && { detail }) })
-      }
+      case 'forward':
+        return this.#passOn(visit, answer)
       default:
         // Nothing is streamed or limited from here: the client is gone.
         throw visit.signal.reason
     }
   }
 
-  async #passOn(visit: Visit, { bypass, detail, body }: Pass): Promise<Response> {
+  async #passOn(visit: Visit, { reason, detail, body }: Pass): Promise<Response> {
     const { wire, signal, decision } = visit
     resetDecision(decision)
     decision.outcome = 'bypass'
-    decision.reason = bypass
+    decision.reason = reason
     if (detail !== undefined) decision.detail = detail
     try {
       const response = await this.#upstream.forward(body === undefined ? wire : { ...wire, body }, signal)
@@ -204,7 +206,7 @@ class Handler {
 
   #error(visit: Visit, status: number, message: string): Response {
     const { contentType, body } = errorAnswerOf(this.#backend, status, message)
-    return whole(visit, status, { headers: ['Content-Type', contentType], body: Buffer.from(body) })
+    return whole(visit, { status, headers: ['Content-Type', contentType], body: Buffer.from(body) })
   }
 }
 
@@ -235,12 +237,7 @@ function bytesOf(body: Recomposed): Uint8Array {
   return bytes
 }
 
-interface WholeBody {
-  readonly headers: HeaderList
-  readonly body: Uint8Array
-}
-
-function whole({ decision }: Visit, status: number, { headers, body }: WholeBody): Response {
+function whole({ decision }: Visit, { status, headers, body }: WholeResponse): Response {
   const kept = endToEnd(headers, bodyHeaders)
   const own = [...decisionHeaders(decision, kept), 'Content-Length', String(body.length)]
   // A status without a body (204) takes none, not even an empty one.

@@ -5,7 +5,7 @@
 import type { HeaderList, WireRequest } from '../backends/backend.ts'
 import type { Clock, Timer } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
-import { conditionalHeaders, endToEnd } from '../engine/http/headers.ts'
+import { bodyHeaders, conditionalHeaders, endToEnd } from '../engine/http/headers.ts'
 import type { Broken, Encoding, ResponseHandler, Upstream, UpstreamCall } from '../engine/ports.ts'
 
 export interface FetchUpstreamOptions {
@@ -37,22 +37,15 @@ export class FetchUpstream implements Upstream {
   }
 
   send(request: WireRequest, accept: Encoding, handler: ResponseHandler): UpstreamCall {
-    const headers = [...endToEnd(request.headers, conditionalHeaders), 'accept-encoding', accept]
-    const call = new FetchCall(
-      (signal) => this.#fetch({ ...request, headers }, accept, signal),
-      handler,
-      this.#options,
-    )
+    const unconditional = { ...request, headers: endToEnd(request.headers, conditionalHeaders) }
+    const query = (signal: AbortSignal) => this.forward(unconditional, signal, accept)
+    const call = new FetchCall(query, handler, this.#options)
     void call.run()
     return call
   }
 
-  /** Passes a request on as it came. Rejects where the database cannot be reached, or the signal is aborted. */
-  forward(request: ForwardedRequest, signal: AbortSignal): Promise<Response> {
-    return this.#fetch(request, undefined, signal)
-  }
-
-  #fetch(request: ForwardedRequest, accept: Encoding | undefined, signal: AbortSignal): Promise<Response> {
+  /** Passes a request on as it came, apart from the encoding that it accepts, where given. Rejects where the database cannot be reached, or the signal is aborted. */
+  forward(request: ForwardedRequest, signal: AbortSignal, accept?: Encoding): Promise<Response> {
     const { method, path, search, body } = request
     const headers = headersOf(endToEnd(request.headers, setByFetch))
     if (accept !== undefined) headers.set('accept-encoding', accept)
@@ -167,10 +160,8 @@ export function headersOf(list: HeaderList): Headers {
 
 /** The headers of the database, without the headers that described the encoded bytes. */
 export function responseHeaders({ headers }: Response): string[] {
-  return endToEnd([...headers].flat(), headers.has('content-encoding') ? ofEncodedBytes : undefined)
+  return endToEnd([...headers].flat(), headers.has('content-encoding') ? bodyHeaders : undefined)
 }
-
-const ofEncodedBytes = new Set(['content-encoding', 'content-length'])
 
 /** `fetch` reports only that it failed; its cause has the reason. */
 export function messageOf(error: unknown): string {

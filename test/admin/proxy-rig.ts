@@ -4,6 +4,7 @@ import { prometheus } from '../../src/backends/prometheus/index.ts'
 import { Budget } from '../../src/core/budget.ts'
 import { FlavourWatch } from '../../src/engine/http/flavour.ts'
 import { IntervalCache } from '../../src/engine/interval-cache.ts'
+import { Marks } from '../../src/engine/marks.ts'
 import { type AdminOptions, startAdmin } from '../../src/proxy/admin/admin.ts'
 import { explainWire } from '../../src/proxy/admin/explain.ts'
 import { runThrough } from '../../src/proxy/admin/run.ts'
@@ -87,7 +88,8 @@ async function startData(t: TestContext, proxy: Omit<ProxyRig, 'url' | 'admin'>)
   await flavour.ask([])
   const hooks = telemetry.hooks('main')
   const parts = { ...defaultLimits, name: 'main', backend, store, policy, upstream, clock, budget, ...hooks }
-  const cache = new IntervalCache({ ...parts, coalescing: true })
+  const marks = new Marks({ clock, retentionMs }).of('main')
+  const cache = new IntervalCache({ ...parts, marks, coalescing: true })
   const settings = () => proxy.settings
   const handler = new Handler({
     ...parts,

@@ -8,6 +8,7 @@ import { prometheus } from '../../src/backends/prometheus/index.ts'
 import { Budget } from '../../src/core/budget.ts'
 import { FlavourWatch } from '../../src/engine/http/flavour.ts'
 import { IntervalCache } from '../../src/engine/interval-cache.ts'
+import { Marks } from '../../src/engine/marks.ts'
 import type { Broken } from '../../src/engine/ports.ts'
 import { commonOf } from '../../src/proxy/assembly/common.ts'
 import { GatheredMessage } from '../../src/proxy/front/body.ts'
@@ -141,7 +142,8 @@ export async function startProxy(t: TestContext, { upstream, clock }: Rig): Prom
   const policy = ladder()
   const flavour = new FlavourWatch(backend.flavour, upstream, clock)
   const parts = { name: 'main', backend, store, policy, upstream, clock, budget }
-  const cache = new IntervalCache({ ...defaultLimits, ...parts, coalescing: true })
+  const marks = new Marks({ clock, retentionMs }).of('main')
+  const cache = new IntervalCache({ ...defaultLimits, ...parts, marks, coalescing: true })
   const terms = { mode: 'on', identity: 'separate', policy, maxStaleMs: defaultLimits.maxStaleMs } as const
   const settings = () => ({ terms, rules: [] })
   const own = {

@@ -18,46 +18,34 @@ export async function explainWhole(
   if (state.isFresh) return { ...about, outcome: 'hit', sentence: `Hit: ${state.sentence}.` }
   if (request.demands.onlyIfCached)
     return { ...about, outcome: 'refused', reason: 'only_if_cached', sentence: refused }
-  const reason = missReason(
-    { request: { ...request, client: nobody }, ...looked, decision: nothing },
-    state.isKnown,
-  )
+  const reason = missReason({ request, ...looked }, looked.stored !== undefined)
   return { ...about, outcome: 'miss', reason, sentence: `Miss: ${state.sentence}; ${kept(request)}.` }
 }
 
-const nobody = { isGone: false, onGone() {} }
-const nothing = { outcome: 'error', timings: { plan: 0, lookup: 0, fetch: 0 } } as const
 const refused = 'Refused: the client accepts only a stored answer, and there is no fresh one.'
 
 interface State {
   readonly isFresh: boolean
-  /** An answer is stored. */
-  readonly isKnown: boolean
   readonly sentence: string
 }
 
 function stateOf(request: Asked, { stored, demands }: LookedWhole, now: EpochMs): State {
   const { endpoint } = request.plan
-  if (stored === undefined)
-    return { isFresh: false, isKnown: false, sentence: `no answer of ${endpoint} is stored` }
+  if (stored === undefined) return { isFresh: false, sentence: `no answer of ${endpoint} is stored` }
   const age = `the answer of ${endpoint} was generated ${duration(now - stored.generatedAt)} ago`
-  if (stored.generatedAt < demands.freshFrom) {
-    const sentence = `${age}, before it was purged or changed, or than the client wants`
-    return { isFresh: false, isKnown: true, sentence }
-  }
+  if (stored.generatedAt < demands.freshFrom)
+    return { isFresh: false, sentence: `${age}, before it was purged or changed, or than the client wants` }
   const leftMs =
     stored.at === undefined ? (stored.freshUntil ?? now) - now : leftOfInstant(request, stored, now)
-  if (leftMs > 0)
-    return {
-      isFresh: true,
-      isKnown: true,
-      sentence: `${age} and stays fresh for ${duration(leftMs)}; the database would not be queried`,
-    }
+  if (leftMs > 0) {
+    const sentence = `${age} and stays fresh for ${duration(leftMs)}; the database would not be queried`
+    return { isFresh: true, sentence }
+  }
   const isServed = -leftMs < 1000 * request.terms.staleWhileRevalidateSeconds && stored.at === undefined
   const sentence = isServed
     ? `${age} and is fetched again in the background; it would be served meanwhile`
     : `${age} and is no longer fresh`
-  return { isFresh: isServed, isKnown: true, sentence }
+  return { isFresh: isServed, sentence }
 }
 
 /** An instant query stands for its own time, or for one a little later. */

@@ -18,24 +18,21 @@ import {
   intersect,
   lengthOf,
   nothing,
-  subtractAll,
 } from '../../core/interval.ts'
 import { type Key, keyOf } from '../../core/key.ts'
 import type { BucketMark, MarkKind } from '../../core/mark.ts'
 import type { Pane } from '../../core/pane.ts'
 import { peekInto } from '../../stores/peek.ts'
 import type { Found } from '../../stores/store.ts'
-import type { TtlPolicy } from '../../ttl/policy.ts'
 import type { GapFiller } from '../fill.ts'
-import { askedBy, gapsIn, lapsingIn } from '../gaps.ts'
+import { wholeIn } from '../flights.ts'
+import { askedBy, gapsIn, lapsingIn, missOf } from '../gaps.ts'
 import type { Forbidden } from '../http/answer-terms.ts'
-import { marksOver } from '../marks.ts'
-import { missOf } from '../miss.ts'
 import { coverParts } from '../parts.ts'
 import { readRuns, withOneFrame } from '../stored.ts'
 import { type CacheRequest, type IntervalCacheOptions, policyOver } from '../trip.ts'
 import { vouchedOver } from '../witness.ts'
-import { clocksOf, type Freshness, type Spread, ttlsOf } from './runs.ts'
+import { clocksOf, type Freshness, type RunClocks, type Ttls, ttlsOf } from './runs.ts'
 import { bypassSentence, fillSentence, hitSentence, refusedSentence } from './sentence.ts'
 import { type ShownQuery, shownQuery } from './shown-query.ts'
 
@@ -48,13 +45,9 @@ export interface ExplainedInterval {
   readonly buckets: number
 }
 
-export interface ExplainedRun extends ExplainedInterval {
+export interface ExplainedRun extends ExplainedInterval, RunClocks {
   readonly state: BucketState
   readonly settled: boolean
-  /** Since the buckets were fetched. */
-  readonly fetchAgeMs?: Spread
-  /** Until they stop being fresh; negative: since they did. */
-  readonly ttlLeftMs?: Spread
   /** Why stored buckets are absent or stale before their time. */
   readonly mark?: { readonly kind: MarkKind; readonly at: EpochMs }
   /** Past their TTLs, and fresh because a witness states that they have not changed. */
@@ -73,11 +66,7 @@ export interface ExplainedMark extends ExplainedInterval {
 
 export interface ExplainedQuery extends ExplainedInterval, ShownQuery {}
 
-export interface ExplainedTtl extends ExplainedInterval {
-  readonly ttlMs: Spread
-  /** When they would lapse, where the policy lets buckets lapse together, before their TTLs are over. */
-  readonly lapsesInMs?: Spread
-}
+export interface ExplainedTtl extends ExplainedInterval, Ttls {}
 
 export interface Explanation {
   /** The outcome, if the database answers. */
@@ -122,6 +111,15 @@ const maxMarks = 20
 
 type Filler = Pick<GapFiller, 'preview' | 'whyUnstored' | 'parts'>
 
+/** A request, under the policy of its shape. */
+interface Question {
+  readonly options: IntervalCacheOptions
+  readonly request: ExplainedRequest
+  readonly key: Key
+  readonly filler: Filler
+  readonly rules: Freshness
+}
+
 export async function explainPlan(
   options: IntervalCacheOptions,
   request: ExplainedRequest,
@@ -132,12 +130,10 @@ export async function explainPlan(
   const about = { key, ...aboutPlan(plan) }
   try {
     const found = await look(options, key, plan.whole)
-    const explainer = new Explainer(
-      options,
-      { ...request, policy: policyOver(options, request, key) },
-      filler,
-    )
-    return { ...about, ...explainer.explain(key, found) }
+    const policy = policyOver(options, request, key)
+    const vouched = vouchedOver(options, plan)
+    const rules = { grid: plan.grid, policy, now: options.clock.now(), vouched }
+    return { ...about, ...explain({ options, request, key, filler, rules }, found) }
   } catch {
     return { ...about, ...explainBypass({ bypass: 'store_failed' }, options.clock.now()) }
   }
@@ -181,114 +177,87 @@ const spanOfAll = (grid: Grid, intervals: Intervals): ExplainedInterval => ({
   buckets: countOf(intervals),
 })
 
-/** With the policy of its shape. */
-type BoundRequest = ExplainedRequest & { readonly policy: TtlPolicy }
-
-class Explainer {
-  readonly #options: IntervalCacheOptions
-  readonly #request: BoundRequest
-  readonly #filler: Filler
-  readonly #rules: Freshness
-
-  constructor(options: IntervalCacheOptions, request: BoundRequest, filler: Filler) {
-    this.#options = options
-    this.#request = request
-    this.#filler = filler
-    const { plan, policy } = request
-    const vouched = vouchedOver(options, plan)
-    this.#rules = { grid: plan.grid, policy, now: options.clock.now(), vouched }
+function explain(question: Question, found: Found | undefined): Explanation {
+  const { options, request, key, filler } = question
+  const { plan, demands } = request
+  const panes = found === undefined ? [] : withOneFrame(found).panes
+  const marks = options.marks.marksFor(key, plan)
+  const rules = { ...question.rules, notBefore: demands.notBefore, marks }
+  const { runs } = cover(plan.whole, panes, rules)
+  const { capabilities } = options.backend
+  const kept = filler.parts.peek({ key, plan })
+  const parts = coverParts(plan, kept, { rules, frame: panes[0] })
+  const gaps = gapsIn({ whole: plan.whole, edges: parts?.lacking }, runs, capabilities)
+  const edges = parts?.coverage.runs ?? []
+  const seen = { ...seenIn(runs, panes, rules), ...edgesIn(edges, plan.grid), ...marksIn(marks, plan) }
+  if (gaps.length === 0) {
+    // The TTLs of parts count for a hit.
+    const parted = edges.map((run) => shownRun(run, parts?.panes ?? [], rules))
+    return { outcome: 'hit', ...seen, sentence: hitSentence([...seen.runs, ...parted]) }
   }
-
-  explain(key: Key, found: Found | undefined): Explanation {
-    const { plan, demands } = this.#request
-    const panes = found === undefined ? [] : withOneFrame(found).panes
-    const marks = marksOver(this.#options, key, plan)
-    const rules = { ...this.#rules, notBefore: demands.notBefore, marks }
-    const { runs } = cover(plan.whole, panes, rules)
-    const { capabilities } = this.#options.backend
-    const kept = this.#filler.parts.peek({ key, plan })
-    const parts = coverParts(plan, kept, { rules, frame: panes[0] })
-    const gaps = gapsIn({ whole: plan.whole, edges: parts?.lacking }, runs, capabilities)
-    const edges = parts?.coverage.runs ?? []
-    const seen = { ...this.#seen(runs, panes), ...this.#edges(edges), ...this.#said(marks) }
-    if (gaps.length === 0) {
-      const shown = [...seen.runs, ...this.#partRuns(edges, parts?.panes ?? [])]
-      return { outcome: 'hit', ...seen, sentence: hitSentence(shown) }
-    }
-    const lacking = countOf(parts?.lacking?.buckets ?? nothing)
-    if (demands.onlyIfCached) {
-      const sentence = refusedSentence(seen.runs, lacking)
-      return { outcome: 'refused', reason: 'only_if_cached', ...seen, sentence }
-    }
-    const moving = kept === undefined ? plan.edges : undefined
-    const lapsing = lapsingIn({ whole: plan.whole, edges: moving }, { panes, rules }, capabilities)
-    const filling = this.#filling(key, gaps, lapsing)
-    const miss = missOf(runs, gaps, this.#request)
-    const sentence = fillSentence({ ...miss, ...seen, ...filling, parts: lacking })
-    return { ...miss, ...seen, ...filling, sentence }
+  const lacking = countOf(parts?.lacking?.buckets ?? nothing)
+  if (demands.onlyIfCached) {
+    const sentence = refusedSentence(seen.runs, lacking)
+    return { outcome: 'refused', reason: 'only_if_cached', ...seen, sentence }
   }
+  const moving = kept === undefined ? plan.edges : undefined
+  const lapsing = lapsingIn({ whole: plan.whole, edges: moving }, { panes, rules }, capabilities)
+  const filling = fillingOf(question, gaps, lapsing)
+  const miss = missOf(runs, gaps, request)
+  const sentence = fillSentence({ ...miss, ...seen, ...filling, parts: lacking })
+  return { ...miss, ...seen, ...filling, sentence }
+}
 
-  #edges(runs: readonly CoverageRun[]): Pick<Explanation, 'edges'> {
-    if (runs.length === 0) return {}
-    const { grid } = this.#rules
-    return { edges: runs.slice(0, maxRuns).map((run) => ({ ...spanOf(grid, run), state: run.state })) }
-  }
+const edgesIn = (runs: readonly CoverageRun[], grid: Grid): Pick<Explanation, 'edges'> =>
+  runs.length === 0
+    ? {}
+    : { edges: runs.slice(0, maxRuns).map((run) => ({ ...spanOf(grid, run), state: run.state })) }
 
-  /** Parts as runs: their TTLs count for a hit. */
-  #partRuns(runs: readonly CoverageRun[], panes: readonly Pane[]): readonly ExplainedRun[] {
-    const { grid } = this.#rules
-    return runs.map((run) => {
-      const { state, settled } = run
-      return { ...spanOf(grid, run), state, settled, ...clocksOf(run, panes, this.#rules) }
-    })
-  }
+function seenIn(runs: readonly CoverageRun[], panes: readonly Pane[], rules: Freshness) {
+  const listed = runs.slice(0, maxRuns).map((run): ExplainedRun => {
+    const { mark, vouched } = run
+    const why = { ...(mark && { mark: { kind: mark.kind, at: mark.at } }), ...(vouched && { vouched }) }
+    return { ...shownRun(run, panes, rules), ...why }
+  })
+  const more = runs.length - listed.length
+  const { now, policy } = rules
+  return { now, policy: policy.name, runs: listed, ...(more > 0 && { moreRuns: more }) }
+}
 
-  #seen(runs: readonly CoverageRun[], panes: readonly Pane[]) {
-    const { grid, policy, now } = this.#rules
-    const listed = runs.slice(0, maxRuns).map((run): ExplainedRun => {
-      const { state, settled, mark, vouched } = run
-      const why = { ...(mark && { mark: { kind: mark.kind, at: mark.at } }), ...(vouched && { vouched }) }
-      return { ...spanOf(grid, run), state, settled, ...clocksOf(run, panes, this.#rules), ...why }
-    })
-    const more = runs.length - listed.length
-    return { now, policy: policy.name, runs: listed, ...(more > 0 && { moreRuns: more }) }
-  }
+function shownRun(run: CoverageRun, panes: readonly Pane[], rules: Freshness): ExplainedRun {
+  const { state, settled } = run
+  return { ...spanOf(rules.grid, run), state, settled, ...clocksOf(run, panes, rules) }
+}
 
-  #said(marks: readonly BucketMark[]): Pick<Explanation, 'marks'> {
-    const { grid, window } = this.#request.plan
-    const inside = marks
-      .map((mark) => ({ ...spanOf(grid, intersect(mark, window)), kind: mark.kind, at: mark.at }))
-      .filter(({ buckets }) => buckets > 0)
-      .sort((a, b) => b.at - a.at)
-    return inside.length === 0 ? {} : { marks: inside.slice(0, maxMarks) }
-  }
+function marksIn(marks: readonly BucketMark[], { grid, window }: Plan): Pick<Explanation, 'marks'> {
+  const inside = marks
+    .map((mark) => ({ ...spanOf(grid, intersect(mark, window)), kind: mark.kind, at: mark.at }))
+    .filter(({ buckets }) => buckets > 0)
+    .sort((a, b) => b.at - a.at)
+  return inside.length === 0 ? {} : { marks: inside.slice(0, maxMarks) }
+}
 
-  #filling(key: Key, gaps: Intervals, lapsing: Intervals) {
-    const { grid } = this.#rules
-    const request = { ...this.#request, client: nobody }
-    const { joined, asked } = this.#filler.preview({ key, request }, gaps, lapsing)
-    const unstored = this.#filler.whyUnstored(key)
-    return {
-      gap: spanOfAll(grid, gaps),
-      joined: joined.map(({ intervals, startedAt }) => ({ ...spanOfAll(grid, intervals), startedAt })),
-      ...(asked.length > 0 && { asked: this.#asked(asked), ttls: this.#ttls(asked) }),
-      ...(unstored && { unstored }),
-    }
-  }
-
-  #asked(asked: Intervals): ExplainedQuery {
-    const { plan } = this.#request
-    return { ...spanOfAll(plan.grid, asked), ...shownQuery(this.#options.backend.narrow(plan, asked)) }
-  }
-
-  #ttls(asked: Intervals) {
-    const stored = subtractAll(asked, this.#request.plan.edges?.buckets ?? nothing)
-    const ttls = stored.flatMap((interval) => ttlsOf(interval, this.#rules))
-    return ttls.slice(0, maxRuns).map(({ from, to, ...spreads }) => ({
-      ...spanOf(this.#rules.grid, { from, to }),
-      ...spreads,
-    }))
+function fillingOf(question: Question, gaps: Intervals, lapsing: Intervals) {
+  const { request, key, filler, options } = question
+  const { plan } = request
+  const { joined, asked } = filler.preview({ key, request }, gaps, lapsing)
+  const unstored = filler.whyUnstored(key)
+  const query = () => ({
+    ...spanOfAll(plan.grid, asked),
+    ...shownQuery(options.backend.narrow(plan, asked)),
+  })
+  return {
+    gap: spanOfAll(plan.grid, gaps),
+    joined: joined.map(({ intervals, startedAt }) => ({ ...spanOfAll(plan.grid, intervals), startedAt })),
+    ...(asked.length > 0 && { asked: query(), ttls: ttlsIn(asked, question) }),
+    ...(unstored && { unstored }),
   }
 }
 
-const nobody = { isGone: false, onGone() {} }
+function ttlsIn(intervals: Intervals, { request, rules }: Question): readonly ExplainedTtl[] {
+  const ttls = wholeIn(intervals, request.plan.edges).flatMap((interval) => ttlsOf(interval, rules))
+  return ttls.slice(0, maxRuns).map(({ from, to, ...spreads }) => ({
+    ...spanOf(rules.grid, { from, to }),
+    ...spreads,
+  }))
+}

@@ -3,7 +3,7 @@ import type { Bypass } from '../../backends/backend.ts'
 import type { BucketState } from '../../core/coverage-runs.ts'
 import { planningReasons, type ReasonWords, servingReasons } from '../../core/decision.ts'
 import type { MarkKind } from '../../core/mark.ts'
-import type { Miss } from '../miss.ts'
+import type { Miss } from '../gaps.ts'
 import type { ExplainedRun, Explanation } from './explain.ts'
 
 type Runs = readonly ExplainedRun[]

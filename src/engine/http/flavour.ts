@@ -4,7 +4,7 @@
  * the server may refuse other requests.
  */
 import type { Flavour, FlavourProbe, HeaderList } from '../../backends/backend.ts'
-import type { Clock, Timer } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import { sendDecoded } from '../decoder.ts'
 import type { Upstream } from '../ports.ts'
 
@@ -62,11 +62,15 @@ export class FlavourWatch {
     let length = 0
     let status = 0
     return new Promise((resolve) => {
+      const timer = this.#clock.after(patienceMs, () => {
+        call.cancel()
+        this.#fail(`no answer within ${patienceMs / 1000} s`)
+        resolve()
+      })
       const finish = () => {
-        timer?.cancel()
+        timer.cancel()
         resolve()
       }
-      let timer: Timer | undefined
       const call = sendDecoded(
         this.#upstream,
         { request: this.#request(headers), accept: 'identity' },
@@ -89,11 +93,6 @@ export class FlavourWatch {
           },
         },
       )
-      timer = this.#clock.after(patienceMs, () => {
-        call.cancel()
-        this.#fail(`no answer within ${patienceMs / 1000} s`)
-        resolve()
-      })
     })
   }
 

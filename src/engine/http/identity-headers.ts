@@ -75,11 +75,8 @@ export const notIdentityHeaders: readonly string[] = [
 ]
 
 /** Whether a header, by its name in lower case, is one of `patterns`. Clients send the same few names again and again. */
-export function headerMatcher(
-  patterns: readonly string[],
-  exceptions: readonly string[] = notIdentityHeaders,
-): IsNamed {
-  const [isListed, isExcepted] = [namedLike(patterns), namedLike(exceptions)]
+export function headerMatcher(patterns: readonly string[]): IsNamed {
+  const [isListed, isExcepted] = [namedLike(patterns), namedLike(notIdentityHeaders)]
   const known = new BoundedMap<string, boolean>({ maxEntries: maxKnown })
   const learn: IsNamed = (text) => {
     const name = text.replaceAll('_', '-')

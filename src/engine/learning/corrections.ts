@@ -140,12 +140,8 @@ export class Corrections {
   }
 }
 
-function hasSettledChange({ oldAges, changed }: Refetch, settledAgeMs: number): boolean {
-  for (let i = 0; i < changed.length; i++) {
-    if (changed[i] === 1 && oldAges[i]! >= settledAgeMs) return true
-  }
-  return false
-}
+const hasSettledChange = ({ oldAges, changed }: Refetch, settledAgeMs: number): boolean =>
+  changed.some((isChanged, i) => isChanged === 1 && oldAges[i]! >= settledAgeMs)
 
 /** From this age on data can be part of a correction. */
 export const settledAgeOf = ({ policy, plan }: Pick<Trip, 'policy' | 'plan'>): number =>

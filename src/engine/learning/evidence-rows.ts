@@ -7,7 +7,6 @@ import { hash } from 'node:crypto'
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import {
   type Cell,
-  type CellAttributes,
   type CellDraft,
   type CellId,
   type Cells,
@@ -112,12 +111,10 @@ export class EvidenceRows {
     seen: StoredEvidence | undefined,
   ): Promise<StoredEvidence | undefined> {
     const { cells, node } = this.#options
-    const draft = {
-      kind: rowKind,
-      clocks: {},
-      value: packSums(row.sums),
-      attributes: attributesOf(row, node),
-    }
+    // `level` is the name of something else in a cell.
+    const { level: scope, name, at, sums } = row
+    const attributes = { scope, name, node, at: Math.round(at), sums: sums.length }
+    const draft = { kind: rowKind, clocks: {}, value: packSums(sums), attributes }
     const outcome = await cells.put(this.#idOf(sk), this.#kept(draft), unchangedSince(seen?.rev))
     if (outcome.ok) return { sk, rev: outcome.rev, node, row }
     if (outcome.reason !== 'condition') throw new Error(`evidence was refused: ${outcome.reason}`)
@@ -140,12 +137,6 @@ export class EvidenceRows {
 }
 
 const noBytes = new Uint8Array(0)
-
-const attributesOf = ({ level, name, at, sums }: EvidenceRow, node: string): CellAttributes => ({
-  // `level` is the name of something else in a cell.
-  ...{ scope: level, name, node },
-  ...{ at: Math.round(at), sums: sums.length },
-})
 
 /** Undefined where it is none that this version understands. */
 function evidenceIn(sk: string, { kind, rev, value, attributes = {} }: Cell): StoredEvidence | undefined {

@@ -17,8 +17,6 @@ import { compare } from '../../core/pane-compare.ts'
 import { haveSameFrame } from '../../core/pane-join.ts'
 import { readNear } from '../../stores/peek.ts'
 import type { Found, MaybePromise } from '../../stores/store.ts'
-import type { Refetch } from '../../ttl/learned/learning.ts'
-import { marksOver } from '../marks.ts'
 import { partsOf, readRuns } from '../stored.ts'
 import type { IntervalCacheOptions, Trip } from '../trip.ts'
 
@@ -34,13 +32,16 @@ export function observeRefetch(options: Options, trip: Observed, fetched: readon
   if (learning === undefined || fetched.length === 0) return
   const first = fetched[0]!
   const at = fetchedAtOf(clockOf(first, first.from))
-  const marks = marksOver(options, key, plan)
+  const marks = options.marks.marksFor(key, plan)
   const isOwn = (mark: BucketMark): boolean => learning.hasMarked?.(mark.at) === true
   const tell = (found: Found | undefined): void => {
     const rows = found && rowsOf(found.panes, fetched, { plan, marks, isOwn })
-    if (rows === undefined || rows.count === 0) return
+    if (rows === undefined || rows.changed.length === 0) return
     const shape = { key, sources: plan.sources }
-    learning.observe({ kind: 'refetch', shape, at, ...rows.columns() }, trip, rows.markedAt)
+    const oldAges = Float64Array.from(rows.oldAges)
+    const newAges = Float64Array.from(rows.newAges)
+    const changed = Uint8Array.from(rows.changed)
+    learning.observe({ kind: 'refetch', shape, at, oldAges, newAges, changed }, trip, rows.markedAt)
   }
   try {
     const found: MaybePromise<Found | undefined> = readRuns(fetched, (run) =>
@@ -61,61 +62,44 @@ interface Context {
   readonly isOwn: (mark: BucketMark) => boolean
 }
 
-/** The buckets that have an older copy. */
+/** The buckets that have an older copy, in columns. */
+interface RefetchRows {
+  readonly oldAges: number[]
+  readonly newAges: number[]
+  readonly changed: number[]
+  /** Of the last own mark that buckets are under. */
+  markedAt: EpochMs | undefined
+}
+
 function rowsOf(stored: readonly Pane[], fetched: readonly Pane[], context: Context): RefetchRows {
-  const rows = new RefetchRows(fetched.reduce((sum, pane) => sum + pane.to - pane.from, 0))
+  const rows: RefetchRows = { oldAges: [], newAges: [], changed: [], markedAt: undefined }
   for (const pane of fetched) {
     for (const old of partsOf(stored, [pane])) {
-      if (haveSameFrame(old, pane)) rows.add(old, pane, context)
+      if (haveSameFrame(old, pane)) addRows(rows, [old, pane], context)
     }
   }
   return rows
 }
 
-class RefetchRows {
-  count = 0
-  /** Of the last own mark that buckets are under. */
-  markedAt: EpochMs | undefined
-  readonly #oldAges: Float64Array
-  readonly #newAges: Float64Array
-  readonly #changed: Uint8Array
-
-  constructor(most: number) {
-    this.#oldAges = new Float64Array(most)
-    this.#newAges = new Float64Array(most)
-    this.#changed = new Uint8Array(most)
-  }
-
-  /** `old` lies within `pane`. */
-  add(old: Pane, pane: Pane, { plan: { grid, lookaheadMs = 0 }, marks, isOwn }: Context): void {
-    let differing: readonly number[] | undefined
-    let next = 0
-    for (let bucket = old.from; bucket < old.to; bucket++) {
-      const clock = clockOf(old, bucket)
-      const newClock = clockOf(pane, bucket)
-      const [oldAt, newAt] = [fetchedAtOf(clock), fetchedAtOf(newClock)]
-      // False also where one of them is absent.
-      if (!(oldAt < newAt) || hasFloorTtl(clock) || hasFloorTtl(newClock)) continue
-      const mark = marks.length === 0 ? undefined : markedRun(bucket, clock, marks).mark
-      if (mark !== undefined && !isOwn(mark)) continue
-      if (mark !== undefined) this.markedAt = mark.at
-      differing ??= compare(old, pane)
-      while (next < differing.length && differing[next]! < bucket) next++
-      const end = endOf(grid, bucket) + lookaheadMs
-      this.#oldAges[this.count] = oldAt - end
-      this.#newAges[this.count] = newAt - end
-      this.#changed[this.count] = differing[next] === bucket ? 1 : 0
-      this.count++
-    }
-  }
-
-  /** Copies, because threads are sent whole buffers. */
-  columns(): Pick<Refetch, 'oldAges' | 'newAges' | 'changed'> {
-    const { count } = this
-    return {
-      oldAges: this.#oldAges.slice(0, count),
-      newAges: this.#newAges.slice(0, count),
-      changed: this.#changed.slice(0, count),
-    }
+/** `old` lies within `pane`. */
+function addRows(rows: RefetchRows, [old, pane]: readonly [Pane, Pane], context: Context): void {
+  const { grid, lookaheadMs = 0 } = context.plan
+  let differing: readonly number[] | undefined
+  let next = 0
+  for (let bucket = old.from; bucket < old.to; bucket++) {
+    const clock = clockOf(old, bucket)
+    const newClock = clockOf(pane, bucket)
+    const [oldAt, newAt] = [fetchedAtOf(clock), fetchedAtOf(newClock)]
+    // False also where one of them is absent.
+    if (!(oldAt < newAt) || hasFloorTtl(clock) || hasFloorTtl(newClock)) continue
+    const mark = context.marks.length === 0 ? undefined : markedRun(bucket, clock, context.marks).mark
+    if (mark !== undefined && !context.isOwn(mark)) continue
+    if (mark !== undefined) rows.markedAt = mark.at
+    differing ??= compare(old, pane)
+    while (next < differing.length && differing[next]! < bucket) next++
+    const end = endOf(grid, bucket) + lookaheadMs
+    rows.oldAges.push(oldAt - end)
+    rows.newAges.push(newAt - end)
+    rows.changed.push(differing[next] === bucket ? 1 : 0)
   }
 }

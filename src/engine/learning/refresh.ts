@@ -11,6 +11,7 @@
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { EpochMs } from '../../core/clock.ts'
+import type { LookupRules } from '../../core/coverage.ts'
 import { expiryOf } from '../../core/expiry.ts'
 import { endOf } from '../../core/grid.ts'
 import { countOf, hullOf, type Interval, type Intervals, nothing } from '../../core/interval.ts'
@@ -21,7 +22,6 @@ import { clockOf, type Pane } from '../../core/pane.ts'
 import { readNear } from '../../stores/peek.ts'
 import type { LearnedEvent } from '../../ttl/learned/learning.ts'
 import type { GapFiller } from '../fill.ts'
-import { marksOver } from '../marks.ts'
 import { partsOf, readRuns } from '../stored.ts'
 import { backgroundTrip, type IntervalCacheOptions, type Trip } from '../trip.ts'
 import { noProbes, type ProbeCounts } from './counts.ts'
@@ -135,7 +135,7 @@ export class Refresher {
     const { store, backend } = this.#options
     const { plan, key } = trip
     const found = await readRuns(plan.whole, (run) => readNear(store, key, run))
-    const marks = marksOver(this.#options, key, plan)
+    const marks = this.#options.marks.marksFor(key, plan)
     const rules = { grid: plan.grid, policy: trip.policy, marks, now: this.#options.clock.now(), ...when }
     const { intervals, laterAt } = lapsingIn(partsOf(found?.panes ?? [], plan.whole), rules)
     if (!backend.capabilities.severalIntervals) {
@@ -151,9 +151,7 @@ interface Lapsing {
   readonly laterAt: EpochMs
 }
 
-interface LapsingRules extends Pick<Parameters<typeof expiryOf>[2], 'grid' | 'policy'> {
-  readonly now: EpochMs
-  readonly marks: Parameters<typeof markedRun>[2]
+interface LapsingRules extends Pick<LookupRules, 'grid' | 'policy' | 'now' | 'marks'> {
   /** Buckets that had lapsed before this were not fresh in the answer. */
   readonly since: EpochMs
   readonly leadMs: number

@@ -17,7 +17,7 @@ import {
 } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import { SingleTimer } from '../../core/single-timer.ts'
-import { countChanged, type LearnedEvent } from '../../ttl/learned/learning.ts'
+import { countChanged, type LearnedEvent, type Refetch } from '../../ttl/learned/learning.ts'
 import type { GapFiller } from '../fill.ts'
 import { backgroundTrip, type IntervalCacheOptions, probeTrip, type Trip } from '../trip.ts'
 
@@ -92,14 +92,14 @@ export class Sampling {
     if (trips.length === 0) return 'idle'
     this.#isBusy = true
     try {
-      const tally = new Tally()
+      const refetches: Refetch[] = []
       const choices = this.#choices(trips, samples)
       const began = this.#clock.elapsed()
-      for (const choice of choices) await this.#fetch(choice, tally)
+      for (const choice of choices) await this.#fetch(choice, refetches)
       const restMs = Math.max(0, began + gapMs - this.#clock.elapsed())
       await new Promise<void>((resolve) => void this.#clock.after(restMs, resolve))
-      for (const choice of choices) await this.#fetch(choice, tally)
-      return { observations: tally.observations, changed: tally.changed, shapes: tally.shapes.size }
+      for (const choice of choices) await this.#fetch(choice, refetches)
+      return sampledIn(refetches)
     } finally {
       this.#isBusy = false
     }
@@ -147,26 +147,18 @@ export class Sampling {
     return { from: start, to: Math.min(to, start + buckets) }
   }
 
-  async #fetch({ trip, intervals }: Choice, tally: Tally): Promise<void> {
-    if (intervals.length === 0) return
+  async #fetch({ trip, intervals }: Choice, refetches: Refetch[]): Promise<void> {
     // They teach at once: whoever orders samples wants to see their effect, and they are too few to show a correction.
     const observe = (event: LearnedEvent): void => {
-      tally.add(event)
+      if (event.kind === 'refetch') refetches.push(event)
       this.#learning?.observe(event)
     }
     await this.#filler.inBackground(probeTrip(trip, { observe }), intervals)
   }
 }
 
-class Tally {
-  observations = 0
-  changed = 0
-  readonly shapes = new Set<Key>()
-
-  add(event: LearnedEvent): void {
-    if (event.kind !== 'refetch') return
-    this.observations += event.changed.length
-    this.changed += countChanged(event)
-    this.shapes.add(event.shape.key)
-  }
-}
+const sampledIn = (refetches: readonly Refetch[]): Sampled => ({
+  observations: refetches.reduce((sum, { changed }) => sum + changed.length, 0),
+  changed: refetches.reduce((sum, refetch) => sum + countChanged(refetch), 0),
+  shapes: new Set(refetches.map(({ shape }) => shape.key)).size,
+})

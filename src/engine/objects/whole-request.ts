@@ -70,7 +70,10 @@ export const demandsOf = (
 })
 
 /** Why a database had to be queried. `known`: an older version is stored. */
-export function missReason({ request, marked }: WholeTrip, known: boolean): MissReason {
+export function missReason(
+  { request, marked }: Pick<WholeTrip, 'marked'> & { readonly request: Pick<WholeRequest, 'demands'> },
+  known: boolean,
+): MissReason {
   if (request.demands.notBefore > Number.NEGATIVE_INFINITY) return 'revalidate'
   if (marked.changedAt > Number.NEGATIVE_INFINITY && known) return 'purged'
   return known ? 'expired' : 'absent'

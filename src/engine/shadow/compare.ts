@@ -24,10 +24,10 @@ export interface Comparison {
   /** The database's panes for the whole request. */
   readonly fetched: readonly Pane[]
   /** The answer of the cache, and the answer put together from `fetched` alone. */
-  readonly cached: Uint8Array
-  readonly direct: Uint8Array
+  readonly cached: Buffer
+  readonly direct: Buffer
   /** The database's own body; undefined where it was too long to keep. */
-  readonly body: Uint8Array | undefined
+  readonly body: Buffer | undefined
 }
 
 export interface BucketDifference {
@@ -62,9 +62,9 @@ const maxChars = 300
 export function judge(comparison: Comparison): Judgement {
   const { body, direct } = comparison
   if (body !== undefined && !isSame(comparison, body, direct)) {
-    return judgement([faultOf(asBuffer(body), asBuffer(direct))], { isFaithful: false })
+    return judgement([faultOf(body, direct)], { isFaithful: false })
   }
-  if (asBuffer(comparison.cached).equals(direct)) return equal
+  if (comparison.cached.equals(direct)) return equal
   const found = comparison.stored.flatMap((pane) => differencesIn(comparison, pane))
   return found.length > 0 ? judgementOf(comparison, found) : judgeTheRest(comparison)
 }
@@ -77,15 +77,15 @@ function judgement(found: readonly Cause[], more: Partial<Judgement> = {}): Judg
   return { ...equal, result: isExplained ? 'explained' : 'unexplained', cause, ...more }
 }
 
-function isSame({ backend }: Comparison, direct: Uint8Array, answer: Uint8Array): boolean {
-  return asBuffer(direct).equals(answer) || backend.presentation?.differenceFrom?.(direct, answer) === 'none'
+function isSame({ backend }: Comparison, direct: Buffer, answer: Buffer): boolean {
+  return direct.equals(answer) || backend.presentation?.differenceFrom?.(direct, answer) === 'none'
 }
 
 /** All buckets are equal, and yet the answers are not: notes, or bytes around the buckets. */
 function judgeTheRest({ backend, direct, cached }: Comparison): Judgement {
   const difference = backend.presentation?.differenceFrom?.(direct, cached) ?? 'data'
   if (difference === 'none') return equal
-  return judgement([difference === 'notes' ? 'notes' : faultOf(asBuffer(direct), asBuffer(cached))])
+  return judgement([difference === 'notes' ? 'notes' : faultOf(direct, cached)])
 }
 
 function faultOf(direct: Buffer, answer: Buffer): Cause {
@@ -155,19 +155,17 @@ function causeOf(
   cells: readonly CellDifference[],
 ): Cause {
   const said = ledger.sayingAt(key, bucket, clock)
-  if (said !== undefined && said === saidAt(fetched, bucket)) {
-    return 'store_changed'
-  }
+  if (said !== undefined && said === saidAt(fetched, bucket)) return 'store_changed'
   if (cells.every(({ stored, fetched: now }) => isSameInNumbers(stored, now))) return 'number_text'
   if (fetchedAtOf(clock) - endOf(grid, bucket) < settledAgeMs) return 'late_data'
   if (ledger.isWavering(key, bucket, clock)) return 'not_deterministic'
   return cells.every(({ isLoneColumn }) => isLoneColumn) ? 'columns' : 'settled_change'
 }
 
-const saidAt = (panes: readonly Pane[], bucket: number): number | undefined =>
-  panes
-    .filter((pane) => pane.from <= bucket && bucket < pane.to)
-    .map((pane) => sayingsOf(pane, { from: bucket, to: bucket + 1 })[0])[0]
+function saidAt(panes: readonly Pane[], bucket: number): number | undefined {
+  const pane = panes.find(({ from, to }) => from <= bucket && bucket < to)
+  return pane && sayingsOf(pane, { from: bucket, to: bucket + 1 })[0]
+}
 
 const numbers = /-?\d+(?:\.\d+)?(?:e[-+]?\d+)?/gi
 
@@ -180,5 +178,3 @@ const isSameInNumbers = (a: string, b: string): boolean =>
 /** A copy: a slice would keep the whole text alive for as long as it is shown. */
 const bounded = (text: string): string =>
   text.length <= maxChars ? text : `${Buffer.from(text.slice(0, maxChars - 1)).toString()}…`
-
-const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

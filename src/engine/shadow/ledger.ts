@@ -61,24 +61,23 @@ export class ShadowLedger {
 
   /** The number of a bucket that was fetched at that instant; undefined where it is not recorded. */
   sayingAt(key: Key, bucket: number, fetchedAt: EpochMs): number | undefined {
-    const place = this.#placeOf(key, bucket, fetchedAt)
-    return place === undefined ? undefined : this.#pages.get(key)!.sayings[place]
+    const page = this.#pageOf(key, bucket, fetchedAt)
+    return page?.sayings[bucket - page.from]
   }
 
   /** Whether the database has returned another version of a stored bucket, and after that the same again. */
   isWavering(key: Key, bucket: number, fetchedAt: EpochMs): boolean {
-    const place = this.#placeOf(key, bucket, fetchedAt)
-    return place !== undefined && this.#pages.get(key)!.courses[place] === course.wavering
+    const page = this.#pageOf(key, bucket, fetchedAt)
+    return page?.courses[bucket - page.from] === course.wavering
   }
 
   /** Records the result of comparing stored panes: these buckets differ, all others do not. */
   note(key: Key, stored: readonly Pane[], differing: ReadonlySet<number>): void {
-    const page = this.#pages.get(key)
-    if (page === undefined) return
     for (const pane of stored) {
       for (let bucket = pane.from; bucket < pane.to; bucket++) {
-        const place = this.#placeOf(key, bucket, clockOf(pane, bucket))
-        if (place === undefined) continue
+        const page = this.#pageOf(key, bucket, clockOf(pane, bucket))
+        if (page === undefined) continue
+        const place = bucket - page.from
         const before = page.courses[place]
         if (!differing.has(bucket)) {
           if (before === course.changed) page.courses[place] = course.wavering
@@ -87,10 +86,10 @@ export class ShadowLedger {
     }
   }
 
-  #placeOf(key: Key, bucket: number, fetchedAt: EpochMs): number | undefined {
+  /** The page of a bucket that was fetched at that instant. */
+  #pageOf(key: Key, bucket: number, fetchedAt: EpochMs): Page | undefined {
     const page = this.#pages.get(key)
-    if (page === undefined || bucket < page.from || bucket >= page.to) return undefined
-    return page.clocks[bucket - page.from] === fetchedAt ? bucket - page.from : undefined
+    return page?.clocks[bucket - page.from] === fetchedAt ? page : undefined
   }
 
   /** A page that has room for an interval, with its earlier content; undefined where there is no memory for it. */

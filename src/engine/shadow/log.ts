@@ -34,8 +34,7 @@ export interface Mismatch {
   readonly backend: string
   /** The query. */
   readonly text: string
-  /** Milliseconds; half-open. */
-  /** The step in milliseconds, or the days or months of a calendar in words. */
+  /** Half-open, in milliseconds, like the step; a step of days or months of a calendar is in words. */
   readonly window: { readonly from: EpochMs; readonly to: EpochMs; readonly step: number | string }
   readonly cause: Cause
   readonly isExplained: boolean

@@ -87,7 +87,7 @@ export class Shadow {
     })
     const { intake, body } = this.#send(trip, target)
     const result = await intake.result
-    if (result.kind === 'panes') this.#later(trip, looking, { fetched: result, body: body() })
+    if (result.kind === 'panes') void this.#examine(trip, looking, { fetched: result, body: body() })
     else this.#log.skip(this.#options.name, whyUnsplit(intake, result))
     if (result.kind === 'broken' && !intake.isStreaming) return { kind: 'failure', failure: result }
     await intake.delivered
@@ -115,71 +115,61 @@ export class Shadow {
     return { intake, body: () => sink?.body }
   }
 
-  #later(trip: Trip, looking: Promise<Looked | 'failed'>, answer: Omit<Split, 'reservation'>): void {
-    const { fetched, body } = answer
-    const split = { ...answer, reservation: new Reservation(this.#options.budget) }
-    const held = fetched.panes.reduce((sum, pane) => sum + measure(pane), body?.length ?? 0)
-    if (!split.reservation.resize(held)) this.#skip(split, 'memory')
-    else this.#afterwards(trip, looking, split).catch(() => this.#skip(split, 'internal'))
+  /** Stores and compares an answer that the client has. */
+  async #examine(
+    trip: Trip,
+    looking: Promise<Looked | 'failed'>,
+    answer: Omit<Split, 'reservation'>,
+  ): Promise<void> {
+    const reservation = new Reservation(this.#options.budget)
+    const comparing = this.#storeAndCompare(trip, looking, { ...answer, reservation })
+    // The client was answered long ago: a fault in here is none of its business.
+    const skipped = await comparing.catch(() => 'internal' as const)
+    reservation.free()
+    if (skipped !== undefined) this.#log.skip(this.#options.name, skipped)
   }
 
-  async #afterwards(trip: Trip, looking: Promise<Looked | 'failed'>, split: Split): Promise<void> {
+  /** Resolves to the reason where nothing was compared. */
+  async #storeAndCompare(
+    trip: Trip,
+    looking: Promise<Looked | 'failed'>,
+    split: Split,
+  ): Promise<SkipReason | undefined> {
+    const { fetched, body, reservation } = split
+    const held = fetched.panes.reduce((sum, pane) => sum + measure(pane), body?.length ?? 0)
+    if (!reservation.resize(held)) return 'memory'
     const looked = await looking
-    const would = looked === 'failed' ? undefined : wouldBe(trip.plan, looked, split.fetched.panes)
-    if (would === undefined) this.#skip(split, 'store_failed')
+    if (looked === 'failed') return 'store_failed'
+    const would = wouldBe(trip.plan, looked, fetched.panes)
     // `serve` would have refused without a query.
-    else if (trip.request.demands.onlyIfCached && would.gaps.length > 0) this.#skip(split, 'only_if_cached')
-    else {
-      const { gaps } = would
-      const gap = { ...split.fetched, panes: partsOf(split.fetched.panes, gaps) }
-      if (gaps.length > 0) void this.#store(trip, gap)
-      this.#inTurn(split, () => {
-        this.#compare(trip, would, split)
-        // An answer that is never stored must not replace a stored one.
-        const kept = gap.storable ? partsOf(gap.panes, trip.plan.whole) : []
-        for (const pane of kept) this.#ledger.write(trip.key, pane)
-      })
-    }
+    if (trip.request.demands.onlyIfCached && would.gaps.length > 0) return 'only_if_cached'
+    const gap = { ...fetched, panes: partsOf(fetched.panes, would.gaps) }
+    if (would.gaps.length > 0) void this.#store(trip, gap)
+    if (this.#waiting >= maxWaiting) return 'busy'
+    this.#waiting++
+    await new Promise<void>((resolve) => void this.#options.clock.after(0, resolve))
+    this.#waiting--
+    const skipped = this.#compare(trip, would, split)
+    // An answer that is never stored must not replace a stored one.
+    const kept = gap.storable ? partsOf(gap.panes, trip.plan.whole) : []
+    for (const pane of kept) this.#ledger.write(trip.key, pane)
+    return skipped
   }
 
   async #store(trip: Trip, gap: FetchedPanes): Promise<void> {
     trip.decision.stored = await writeBack(this.#options, trip, gap).catch(() => false)
   }
 
-  #skip({ reservation }: Split, reason: SkipReason): void {
-    reservation.free()
-    this.#log.skip(this.#options.name, reason)
-  }
-
-  #inTurn(split: Split, action: () => void): void {
-    if (this.#waiting >= maxWaiting) {
-      this.#skip(split, 'busy')
-      return
-    }
-    this.#waiting++
-    this.#options.clock.after(0, () => {
-      this.#waiting--
-      try {
-        action()
-        split.reservation.free()
-      } catch {
-        // The client was answered long ago: a fault in here is none of its business.
-        this.#skip(split, 'internal')
-      }
-    })
-  }
-
-  #compare(trip: Trip, would: Would, { fetched, body, reservation }: Split): void {
-    const { backend, name } = this.#options
+  #compare(trip: Trip, would: Would, { fetched, body, reservation }: Split): SkipReason | undefined {
+    const { backend } = this.#options
     const direct = backend.recompose(trip.plan, fetched.panes)
     const cached = would.be === 'miss' ? direct : backend.recompose(trip.plan, would.panes)
     // A miss whose body was not kept has nothing to be compared with.
     const isPointless = would.be === 'miss' && body === undefined
-    if (isPointless || Math.max(cached.length, direct.length) > maxComparedBytes) {
-      this.#log.skip(name, 'too_large')
-    } else if (reservation.grow(cached.length + direct.length)) {
-      this.#judge(trip, would, { cached: bytesOf(cached), direct: bytesOf(direct), body, fetched })
-    } else this.#log.skip(name, 'memory')
+    if (isPointless || Math.max(cached.length, direct.length) > maxComparedBytes) return 'too_large'
+    if (!reservation.grow(cached.length + direct.length)) return 'memory'
+    this.#judge(trip, would, { cached: bytesOf(cached), direct: bytesOf(direct), body, fetched })
+    return undefined
   }
 
   #judge({ plan, key, policy }: Trip, would: Would, { fetched, ...bodies }: Bodies): void {
