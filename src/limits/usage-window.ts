@@ -21,12 +21,14 @@ export interface Usage {
   readonly tokens: ReadonlyMap<string, number>
 }
 
-interface Entry {
-  readonly entity: string
-  readonly resource: string
+/** Usage that is still being counted. */
+export interface Sum extends Usage {
   permits: number
   refusals: number
   readonly tokens: Map<string, number>
+}
+
+interface Entry extends Sum {
   readonly piece: Piece
 }
 
@@ -67,7 +69,7 @@ export class UsageWindow {
   }
 
   /** The sums of an entity at a resource, to be added to. */
-  touch(entity: string, resource: string): Entry {
+  touch(entity: string, resource: string): Sum {
     const entry = this.#byResource.get(resource)?.get(entity) ?? this.#add(entity, resource)
     entry.piece.isDirty = true
     return entry
@@ -111,26 +113,24 @@ export function addTokens(
   for (const name in added) tokens.set(name, (tokens.get(name) ?? 0) + sign * added[name]!)
 }
 
+/** A row of `encodeUsage`. */
+type UsageTuple = readonly [string, string, number, number, readonly (readonly [string, number])[]]
+
+const tupleOf = ({ entity, resource, permits, refusals, tokens }: Usage): UsageTuple => [
+  entity,
+  resource,
+  permits,
+  refusals,
+  [...tokens],
+]
+
 export const encodeUsage = (all: readonly Usage[]): Uint8Array =>
-  Buffer.from(
-    JSON.stringify(
-      all.map(({ entity, resource, permits, refusals, tokens }) => [
-        ...[entity, resource, permits, refusals],
-        [...tokens],
-      ]),
-    ),
-  )
+  Buffer.from(JSON.stringify(all.map(tupleOf)))
 
 /** Empty where this version does not understand it. */
 export function usageIn(value: Uint8Array): readonly Usage[] {
   try {
-    const rows = JSON.parse(Buffer.from(value).toString()) as [
-      string,
-      string,
-      number,
-      number,
-      [string, number][],
-    ][]
+    const rows = JSON.parse(Buffer.from(value).toString()) as UsageTuple[]
     return rows.map(([entity, resource, permits, refusals, tokens]) => ({
       ...{ entity, resource, permits, refusals },
       tokens: new Map(tokens),

@@ -7,9 +7,11 @@
 import { type Clock, type EpochMs, systemClock, type Timer } from '../core/clock.ts'
 import { newUuid } from '../core/uuid.ts'
 import { type Cells, whateverIsThere } from '../stores/cells.ts'
+import { isAsked, type LimitTarget } from './registry-rows.ts'
 import {
   addTokens,
   encodeUsage,
+  type Sum,
   type Usage,
   type UsageKind,
   UsageWindow,
@@ -90,7 +92,7 @@ export class UsageCounter {
     this.#timer?.cancel()
   }
 
-  #count(entity: string, resource: string, add: (sums: ReturnType<UsageWindow['touch']>) => void): void {
+  #count(entity: string, resource: string, add: (sum: Sum) => void): void {
     const now = this.#clock.now()
     for (const kind of usageKinds) add(this.#windowAt(kind, now).touch(entity, resource))
     this.#timer ??= this.#clock.after(this.#flushMs, () => void this.flush())
@@ -149,13 +151,11 @@ export class UsageCounter {
 const pkOf = (kind: UsageKind, start: EpochMs): string =>
   `LIMITS#USAGE#${kind.toUpperCase()}#${new Date(start).toISOString().slice(0, kind === 'hour' ? 13 : 10)}`
 
-export interface UsageQuery {
+export interface UsageQuery extends LimitTarget {
   readonly kind: UsageKind
   /** Windows that overlap [from, to). */
   readonly from: EpochMs
   readonly to: EpochMs
-  readonly entity?: string
-  readonly resource?: string
 }
 
 export interface UsageInWindow extends Usage {
@@ -181,15 +181,9 @@ export async function readUsage(cells: Cells, query: UsageQuery): Promise<readon
   return found
 }
 
-const isAsked = (usage: Usage, { entity, resource }: UsageQuery): boolean =>
-  (entity === undefined || usage.entity === entity) && (resource === undefined || usage.resource === resource)
-
 /** By entity and resource, in the order of their names. */
 function merged(usages: readonly Usage[]): readonly Usage[] {
-  const sums = new Map<
-    string,
-    { entity: string; resource: string; permits: number; refusals: number; tokens: Map<string, number> }
-  >()
+  const sums = new Map<string, Sum>()
   for (const { entity, resource, permits, refusals, tokens } of usages) {
     const key = `${entity}#${resource}`
     const sum = sums.get(key) ?? { entity, resource, permits: 0, refusals: 0, tokens: new Map() }
