@@ -19,7 +19,7 @@ import { watchThread } from '../telemetry/process-figures.ts'
 import { Replica } from './cache/replica.ts'
 import { RemoteCells } from './cells.ts'
 import { RemoteClaims } from './claims.ts'
-import { FigureReporter } from './figure-reporter.ts'
+import { reportFigures } from './figure-reporter.ts'
 import { LearnedRelay, type NamedEvent } from './learned-relay.ts'
 import type {
   CommandAnswer,
@@ -65,7 +65,7 @@ class ServingThread {
   #starting: Promise<void> | undefined
   #prepared: Prepared | undefined
   #traces: Traces | undefined
-  #figures: FigureReporter | undefined
+  #stopReports: (() => void) | undefined
   #wasTightAt = Number.NEGATIVE_INFINITY
 
   constructor(port: MessagePort, init: WorkerInit) {
@@ -139,7 +139,7 @@ class ServingThread {
     for (const [name, mode] of modes) this.#siteOf(name)?.modes.set(mode)
     const server = this.#server
     const thread = watchThread(clock)
-    this.#figures = new FigureReporter({
+    this.#stopReports = reportFigures({
       clock,
       figures: () => ({
         databases: new Map(server.databases.map(({ name, figures }) => [name, figures()])),
@@ -244,7 +244,7 @@ class ServingThread {
   async #close(): Promise<void> {
     await this.#server?.close()
     await this.#traces?.close()
-    this.#figures?.stop()
+    this.#stopReports?.()
     this.#relay.flush()
     this.#learned.flush()
   }

@@ -36,12 +36,10 @@ export class Ticket implements CostMeter {
 
   /** Takes the token of the request itself. */
   admit(): MaybePromise<Permit | Refusal> {
-    const taken = this.#quota.takeRequest(this)
-    return taken instanceof Promise ? taken.then((late) => this.#note(late)) : this.#note(taken)
+    return this.#noted(this.#quota.takeRequest(this))
   }
 
-  #take(consume: Cost): MaybePromise<Permit | Refusal> {
-    const taken = this.#quota.take(this, consume)
+  #noted(taken: MaybePromise<Permit | Refusal>): MaybePromise<Permit | Refusal> {
     return taken instanceof Promise ? taken.then((late) => this.#note(late)) : this.#note(taken)
   }
 
@@ -89,7 +87,7 @@ export class Ticket implements CostMeter {
   }
 
   #charge(cost: Cost): MaybePromise<Charge | OverQuota> {
-    const taken = this.#take(cost)
+    const taken = this.#noted(this.#quota.take(this, cost))
     return taken instanceof Promise
       ? taken.then((late) => this.#charged(cost, late))
       : this.#charged(cost, taken)
