@@ -1,29 +1,23 @@
 /** Queries the database for an answer that is cached as a whole. The result is a value, also on failure. */
-import type { Backend, Decomposed, HeaderList, ResponseEnds, Sink } from '../../backends/backend.ts'
+import type { Decomposed, HeaderList, ResponseEnds, Sink } from '../../backends/backend.ts'
 import type { WholePlan } from '../../backends/whole-answers.ts'
-import type { Budget } from '../../core/budget.ts'
-import type { Clock, EpochMs } from '../../core/clock.ts'
+import type { EpochMs } from '../../core/clock.ts'
 import { gridThrough } from '../../core/grid.ts'
 import { nothing } from '../../core/interval.ts'
 import type { Limits } from '../../core/lifetime.ts'
-import type { Backlog } from '../backlog.ts'
+import { Backlog } from '../backlog.ts'
 import type { Abandoned, DatabaseFailure, DatabaseRefusal, FetchResult, UnusableAnswer } from '../fetch.ts'
 import { type AnswerTerms, type Forbidden, termsOf } from '../http/answer-terms.ts'
 import type { Identity } from '../http/identity.ts'
 import { Intake } from '../intake.ts'
-import type { StreamTarget, Upstream } from '../ports.ts'
-import type { FetchOver } from '../trip.ts'
+import type { StreamTarget } from '../ports.ts'
 import { HeldTarget } from './held-target.ts'
+import type { WholeCacheOptions } from './whole-request.ts'
 
-export interface WholeFetchOptions {
-  readonly backend: Backend
-  readonly upstream: Upstream
-  readonly clock: Clock
-  readonly budget: Budget
+interface WholeFetchOptions extends WholeCacheOptions {
   readonly backlog: Backlog
   /** Longer answers are passed on and not stored. */
   readonly maxBodyBytes: number
-  readonly onFetch?: ((fetched: FetchOver) => void) | undefined
 }
 
 export interface Fetched {
@@ -62,9 +56,39 @@ export interface Asked {
 }
 
 /** Whole answers have no buckets. */
-const noGrid = gridThrough('point', 1, 0)
+export const noGrid = gridThrough('point', 1, 0)
 
-export function fetchWhole(options: WholeFetchOptions, { plan, partition, target }: Asked): WholeFetch {
+/** The share of all memory that one answer may take: one long list must not evict the buckets of many panels. */
+const bodyShare = 1 / 64
+
+/** Queries one database, and knows whether it was down at the last query. */
+export class WholeFetcher {
+  readonly #options: WholeFetchOptions
+  #isDatabaseDown = false
+
+  constructor(options: WholeCacheOptions) {
+    const { budget, clock, maxAnswerBytes, backlog = new Backlog(clock) } = options
+    const maxBodyBytes = Math.min(maxAnswerBytes, budget.limit * bodyShare)
+    this.#options = { ...options, backlog, maxBodyBytes }
+  }
+
+  fetch(asked: Asked): WholeFetch {
+    const fetch = fetchWhole(this.#options, asked)
+    void fetch.result.then((result) => {
+      if (result.kind !== 'abandoned')
+        this.#isDatabaseDown = result.kind === 'broken' && result.response === undefined
+    })
+    return fetch
+  }
+
+  /** How long a request that could be answered stale waits for the database. */
+  get patienceMs(): number {
+    const { slow, down } = this.#options.patienceMs
+    return this.#isDatabaseDown ? down : slow
+  }
+}
+
+function fetchWhole(options: WholeFetchOptions, { plan, partition, target }: Asked): WholeFetch {
   const { backend, upstream, clock, budget, backlog, maxBodyBytes, onFetch } = options
   const generatedAt = clock.now()
   const sentAt = clock.elapsed()
