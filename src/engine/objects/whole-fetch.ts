@@ -6,7 +6,7 @@ import { gridThrough } from '../../core/grid.ts'
 import { nothing } from '../../core/interval.ts'
 import type { Limits } from '../../core/lifetime.ts'
 import { Backlog } from '../backlog.ts'
-import type { Abandoned, DatabaseFailure, DatabaseRefusal, FetchResult, UnusableAnswer } from '../fetch.ts'
+import type { Abandoned, DatabaseFailure, DatabaseRefusal, UnusableAnswer } from '../fetch.ts'
 import { type AnswerTerms, type Forbidden, termsOf } from '../http/answer-terms.ts'
 import type { Identity } from '../http/identity.ts'
 import { Intake } from '../intake.ts'
@@ -118,9 +118,14 @@ function fetchWhole(options: WholeFetchOptions, { plan, partition, target }: Ask
   })
   const accept = target?.encoding ?? upstream.preferredEncoding
   intake.sent(upstream.send(plan.request, accept, intake))
-  const about = () => ({ generatedAt, terms: terms!, body: sink!.body })
   return {
-    result: intake.result.then((result) => resultOf(result, about)),
+    result: intake.result.then((result) => {
+      if (result.kind !== 'panes') return result
+      // `storable` is false also where storing is forbidden, and then no other request gets it.
+      const { headers, storable: isComplete } = result
+      const { forbidden, limits } = terms!
+      return { kind: 'answer', body: sink!.body, headers, generatedAt, forbidden, limits, isComplete }
+    }),
     get isStreaming() {
       return held?.hasBegun === true
     },
@@ -128,21 +133,6 @@ function fetchWhole(options: WholeFetchOptions, { plan, partition, target }: Ask
     dropTarget: () => intake.dropTarget(),
     cancel: () => intake.cancel(),
   }
-}
-
-interface About {
-  readonly generatedAt: EpochMs
-  readonly terms: AnswerTerms
-  readonly body: Buffer
-}
-
-function resultOf(result: FetchResult, about: () => About): WholeResult {
-  if (result.kind !== 'panes') return result
-  const { generatedAt, terms, body } = about()
-  const { headers, storable } = result
-  const { forbidden, limits } = terms
-  // `storable` is false also where storing is forbidden, and then no other request gets it.
-  return { kind: 'answer', body, headers, generatedAt, forbidden, limits, isComplete: storable }
 }
 
 /** Keeps the body it is given. */
