@@ -1,6 +1,7 @@
 /** A limiter whose permits are counted as usage. Degraded permits took nothing, and are not counted. */
 import type { MaybePromise } from '../stores/store.ts'
 import type { AcquireRequest, Limiter, LimitSource, LimitStatus, Permit, Refusal } from './limit.ts'
+import { andThen } from './maybe.ts'
 import type { UsageCounter } from './usage.ts'
 import { addTokens } from './usage-window.ts'
 
@@ -16,12 +17,7 @@ export function countedLimiter(limiter: Limiter, usage: UsageCounter): Limiter {
     return new UsagePermit(outcome, request, usage)
   }
   return {
-    acquire(request) {
-      const outcome = limiter.acquire(request)
-      return outcome instanceof Promise
-        ? outcome.then((settled) => counted(request, settled))
-        : counted(request, outcome)
-    },
+    acquire: (request) => andThen(limiter.acquire(request), (outcome) => counted(request, outcome)),
     status: (entity, resource) => limiter.status(entity, resource),
   }
 }

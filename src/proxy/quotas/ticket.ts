@@ -1,6 +1,7 @@
 /** The quota of one admitted request: pays for its queries, and reports the remaining tokens in its response. */
 import type { Charge, CostMeter, OverQuota, QueryCost } from '../../engine/cost.ts'
 import type { LimitStatus, Permit, Refusal } from '../../limits/limit.ts'
+import { andThen } from '../../limits/maybe.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import type { Quota } from './quota.ts'
 import { rateLimitFields } from './rate-limit-fields.ts'
@@ -88,9 +89,7 @@ export class Ticket implements CostMeter {
 
   #charge(cost: Cost): MaybePromise<Charge | OverQuota> {
     const taken = this.#noted(this.#quota.take(this, cost))
-    return taken instanceof Promise
-      ? taken.then((late) => this.#charged(cost, late))
-      : this.#charged(cost, taken)
+    return andThen(taken, (known) => this.#charged(cost, known))
   }
 
   #charged(cost: Cost, taken: Permit | Refusal): Charge | OverQuota {
