@@ -13,7 +13,7 @@ import type { Answer } from '../trip.ts'
 import { etagOf } from './object-names.ts'
 import { failedAnswer, noteHit, slow, staleAnswer, streamedAnswer, type WhyStale } from './whole-answer.ts'
 import type { Fetched, WholeFetch, WholeFetcher, WholeResult } from './whole-fetch.ts'
-import { orInstead, type WholeCacheOptions, type WholeTrip } from './whole-request.ts'
+import type { WholeCacheOptions, WholeTrip } from './whole-request.ts'
 
 interface StoredInstant {
   /** Its evaluation time. */
@@ -138,8 +138,7 @@ export class Instants {
       if (!isJoined) fetch.dropTarget()
       if (--flight.members === 0) fetch.cancel()
     })
-    const patience = { clock: this.#options.clock, patienceMs: this.#fetcher.patienceMs, client }
-    const first = await orInstead(fetch.result, patience, () => {
+    const first = await this.#fetcher.orInstead(fetch.result, client, () => {
       const stale = this.#fallback(trip, at)
       return stale && !(fetch.isStreaming && !isJoined) ? { stale } : undefined
     })

@@ -30,7 +30,6 @@ import { NotRendered, refusedOf, renderedOf } from './whole-render.ts'
 import {
   demandsOf,
   type OwnFetch,
-  orInstead,
   type WholeCacheOptions,
   type WholeRequest,
   type WholeTrip,
@@ -155,9 +154,7 @@ export class WholeCache {
       leave(true)
     })
     try {
-      const { patienceMs } = this.#fetcher
-      const patience = { clock: this.#options.clock, patienceMs, client: request.client }
-      const first = await orInstead(got, patience, () => this.#staleOf(trip, own))
+      const first = await this.#fetcher.orInstead(got, request.client, () => this.#staleOf(trip, own))
       if (first === 'gone' || request.client.isGone) return { kind: 'client-gone' }
       if ('stale' in first) {
         own.fetch?.dropTarget()

@@ -11,6 +11,7 @@ import { type AnswerTerms, type Forbidden, termsOf } from '../http/answer-terms.
 import type { Identity } from '../http/identity.ts'
 import { Intake } from '../intake.ts'
 import type { StreamTarget } from '../ports.ts'
+import type { Client } from '../trip.ts'
 import { HeldTarget } from './held-target.ts'
 import type { WholeCacheOptions } from './whole-request.ts'
 
@@ -61,7 +62,7 @@ export const noGrid = gridThrough('point', 1, 0)
 /** The share of all memory that one answer may take: one long list must not evict the buckets of many panels. */
 const bodyShare = 1 / 64
 
-/** Queries one database, and knows whether it was down at the last query. */
+/** Queries one database, and waits for it: not for long where it was down at the last query. */
 export class WholeFetcher {
   readonly #options: WholeFetchOptions
   #isDatabaseDown = false
@@ -81,10 +82,24 @@ export class WholeFetcher {
     return fetch
   }
 
-  /** How long a request that could be answered stale waits for the database. */
-  get patienceMs(): number {
-    const { slow, down } = this.#options.patienceMs
-    return this.#isDatabaseDown ? down : slow
+  /**
+   * Resolves as `pending` does; or with the result of `instead` once the patience with the database ends, unless that is
+   * undefined; or when the client has disconnected.
+   */
+  orInstead<T, S>(
+    pending: Promise<T>,
+    client: Client,
+    instead: () => S | undefined | Promise<S | undefined>,
+  ): Promise<T | S | 'gone'> {
+    const { clock, patienceMs } = this.#options
+    return new Promise((resolve, reject) => {
+      const timer = clock.after(this.#isDatabaseDown ? patienceMs.down : patienceMs.slow, async () => {
+        const other = await Promise.resolve(instead()).catch(() => undefined)
+        if (other !== undefined) resolve(other)
+      })
+      client.onGone(() => resolve('gone'))
+      pending.then(resolve, reject).finally(() => timer.cancel())
+    })
   }
 }
 

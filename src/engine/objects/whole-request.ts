@@ -1,4 +1,4 @@
-/** A request for an answer that is cached as a whole: its content, its demands, and how long it waits. */
+/** A request for an answer that is cached as a whole: its content, its demands, and its own fetch. */
 import type { Backend } from '../../backends/backend.ts'
 import type { WholePlan } from '../../backends/whole-answers.ts'
 import type { Budget } from '../../core/budget.ts'
@@ -75,28 +75,3 @@ export const demandsOf = (
   freshFrom: Math.max(notBefore, changedAt + 1),
   usableFrom: Math.max(notBefore, purgedAt + 1),
 })
-
-interface Patience {
-  readonly clock: Clock
-  readonly patienceMs: number
-  readonly client: Client
-}
-
-/**
- * Resolves as `pending` does; or with the result of `instead` after `patienceMs`, unless that is undefined; or when the
- * client has disconnected.
- */
-export function orInstead<T, S>(
-  pending: Promise<T>,
-  { clock, patienceMs, client }: Patience,
-  instead: () => S | undefined | Promise<S | undefined>,
-): Promise<T | S | 'gone'> {
-  return new Promise((resolve, reject) => {
-    const timer = clock.after(patienceMs, async () => {
-      const other = await Promise.resolve(instead()).catch(() => undefined)
-      if (other !== undefined) resolve(other)
-    })
-    client.onGone(() => resolve('gone'))
-    pending.then(resolve, reject).finally(() => timer.cancel())
-  })
-}
