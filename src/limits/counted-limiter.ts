@@ -1,6 +1,6 @@
 /** A limiter whose permits are counted as usage. Degraded permits took nothing, and are not counted. */
 import type { MaybePromise } from '../stores/store.ts'
-import type { AcquireRequest, Limiter, LimitSource, LimitStatus, Permit, Refusal } from './limit.ts'
+import type { AcquireRequest, Limiter, LimitSource, LimitStatus, Permit, Refusal, Tokens } from './limit.ts'
 import { andThen } from './maybe.ts'
 import type { UsageCounter } from './usage.ts'
 import { addTokens } from './usage-window.ts'
@@ -41,7 +41,7 @@ class UsagePermit implements Permit {
     if (permit.source !== undefined) this.source = permit.source
   }
 
-  adjust(delta: Readonly<Record<string, number>>): MaybePromise<void> {
+  adjust(delta: Tokens): MaybePromise<void> {
     const { entity, resource } = this.#request
     if (!this.#isRefunded) {
       this.#adjusted ??= new Map()

@@ -2,6 +2,7 @@
  * The usage that one process counted in one hour or day, per entity and resource, in pieces that each fit into one row.
  */
 import type { EpochMs } from '../core/clock.ts'
+import type { Tokens } from './limit.ts'
 import { isEntityLength } from './names.ts'
 
 export const usageKinds = ['hour', 'day'] as const
@@ -105,11 +106,7 @@ export class UsageWindow {
 /** Of its numbers and of a few limits, in JSON. */
 const entryBytes = 160
 
-export function addTokens(
-  tokens: Map<string, number>,
-  added: Readonly<Record<string, number>>,
-  sign: 1 | -1,
-): void {
+export function addTokens(tokens: Map<string, number>, added: Tokens, sign: 1 | -1): void {
   for (const name in added) tokens.set(name, (tokens.get(name) ?? 0) + sign * added[name]!)
 }
 

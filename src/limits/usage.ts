@@ -7,6 +7,7 @@
 import { type Clock, type EpochMs, systemClock, type Timer } from '../core/clock.ts'
 import { newUuid } from '../core/uuid.ts'
 import { type Cells, whateverIsThere } from '../stores/cells.ts'
+import type { Tokens } from './limit.ts'
 import { isAsked, type LimitTarget } from './registry-rows.ts'
 import {
   addTokens,
@@ -27,8 +28,6 @@ export interface UsageOptions {
   /** Entities and resources that have their own counter in a window; 10 000 by default. Others are counted together. */
   readonly maxEntries?: number
 }
-
-type Amounts = Readonly<Record<string, number>>
 
 const schema = 1
 const keptMs = 90 * 86_400_000
@@ -57,7 +56,7 @@ export class UsageCounter {
     this.#id = newUuid(() => clock.random())
   }
 
-  permitted(entity: string, resource: string, consumed: Amounts): void {
+  permitted(entity: string, resource: string, consumed: Tokens): void {
     this.#count(entity, resource, (sums) => {
       sums.permits++
       addTokens(sums.tokens, consumed, 1)
@@ -65,11 +64,11 @@ export class UsageCounter {
   }
 
   /** Tokens taken later, or, below 0, returned. They count in the window in which that happens. */
-  adjusted(entity: string, resource: string, delta: Amounts): void {
+  adjusted(entity: string, resource: string, delta: Tokens): void {
     this.#count(entity, resource, (sums) => addTokens(sums.tokens, delta, 1))
   }
 
-  refunded(entity: string, resource: string, consumed: Amounts): void {
+  refunded(entity: string, resource: string, consumed: Tokens): void {
     this.#count(entity, resource, (sums) => addTokens(sums.tokens, consumed, -1))
   }
 
