@@ -8,7 +8,7 @@ import type { Clock, EpochMs } from '../core/clock.ts'
 import { newUuid } from '../core/uuid.ts'
 import { type Cell, type CellId, type Cells, whateverIsThere } from '../stores/cells.ts'
 import type { Limit } from './limit.ts'
-import { isAsked, type LimitTarget } from './registry-rows.ts'
+import { isOfTarget, type LimitTarget } from './registry-rows.ts'
 
 export const auditActions = ['limits_set', 'limits_deleted', 'parent_set', 'parent_deleted'] as const
 export type AuditAction = (typeof auditActions)[number]
@@ -97,7 +97,7 @@ export class AuditLog {
       const rows = await this.#cells.list(pkOf(now, back), schema)
       for (const [, cell] of rows.toReversed()) {
         const record = recordIn(cell)
-        if (record !== undefined && isAsked(record, query)) found.push(record)
+        if (record !== undefined && isOfTarget(record, query)) found.push(record)
       }
     }
     return found.slice(0, limit)

@@ -19,8 +19,8 @@ export const targetOf = ({ entity, resource }: LimitTarget): LimitTarget => ({
   ...(resource !== undefined && { resource }),
 })
 
-/** Whether something belongs to the entity and the resource that are asked for; one that is absent stands for all. */
-export const isAsked = (target: LimitTarget, { entity, resource }: LimitTarget): boolean =>
+/** Whether something belongs to the entity and the resource of a query; one that is absent there stands for all. */
+export const isOfTarget = (target: LimitTarget, { entity, resource }: LimitTarget): boolean =>
   (entity === undefined || target.entity === entity) &&
   (resource === undefined || target.resource === resource)
 

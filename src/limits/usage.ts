@@ -8,7 +8,7 @@ import { type Clock, type EpochMs, systemClock, type Timer } from '../core/clock
 import { newUuid } from '../core/uuid.ts'
 import { type Cells, whateverIsThere } from '../stores/cells.ts'
 import type { Tokens } from './limit.ts'
-import { isAsked, type LimitTarget } from './registry-rows.ts'
+import { isOfTarget, type LimitTarget } from './registry-rows.ts'
 import {
   addTokens,
   encodeUsage,
@@ -174,7 +174,7 @@ export async function readUsage(cells: Cells, query: UsageQuery): Promise<readon
     const rows = await cells.list(pkOf(query.kind, start), schema)
     const usages = rows.flatMap(([, { value }]) => usageIn(value))
     found.push(
-      ...merged(usages.filter((usage) => isAsked(usage, query))).map((usage) => ({ ...usage, start })),
+      ...merged(usages.filter((usage) => isOfTarget(usage, query))).map((usage) => ({ ...usage, start })),
     )
   }
   return found
